@@ -2,34 +2,52 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-// Three rings. Unit tests are beside the code and need no other process. Integration tests (*.db.test.ts) use a real PostgreSQL or Redis.
+// Three rings. Unit tests are beside the code and take milliseconds. Integration tests use a real PostgreSQL or Redis (*.db.test.ts), or
+// child processes whose CPU time and memory they limit (*.process.test.ts).
 // The tests in tests/ start the whole system and send HTTP requests to it, some of them from a browser.
 const results = process.env.PARLEY_TEST_RESULTS;
 /** A full run has larger tests. */
 const systemTimeoutMs = process.env.PARLEY_TEST_FULL === "1" ? 1_200_000 : 60_000;
 
 /** Tests that measure times under load, or send so many messages that calls time out beside other tests. No other test runs beside them. */
-const alone = ["tests/{edge,observability}/**/*.test.ts", "tests/usage-accounting/concurrent-turns.test.ts"];
-/** Three on two cores, because tests spend much of their time waiting. */
-const maxWorkers = 3;
+const alone = [
+  "tests/edge/{edge,moderation,overload,unread-streams}.test.ts",
+  "tests/observability/**/*.test.ts",
+  "tests/usage-accounting/concurrent-turns.test.ts",
+];
+/** Four on two cores, because tests spend much of their time waiting. */
+const maxWorkers = 4;
 /** A worker runs all its files in one process, so that it loads shared modules once. Each file cleans up after itself. */
 const isolate = false;
-// The processes that tests start share a cache of compiled modules.
-const env = { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/parley/compiled", import.meta.url)) };
+// The workers, and the processes that tests and global setups start, share a cache of compiled modules.
+process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("node_modules/.cache/parley/compiled", import.meta.url));
 
-/** The slowest system and browser tests. They start first, so that no slow file runs alone at the end. */
+/** The slowest tests of each ring. They start first, so that no slow file runs alone at the end. */
 const longest = [
-  "tests/browser/accessibility.browser.test.ts",
+  "services/conversation/src/knowledge/document-limits.db.test.ts",
+  "services/conversation/src/documents/read-document.client.process.test.ts",
+  "packages/service-kit/src/database.db.test.ts",
+  "bench/src/retrieval/relevance.db.test.ts",
   "tests/start.test.ts",
-  "tests/readme.test.ts",
+  "tests/browser/accessibility.browser.test.ts",
+  "tests/usage-accounting/late-done.test.ts",
   "tests/contract/contract.test.ts",
+  "tests/readme.test.ts",
   "tests/browser/errors.browser.test.ts",
+  "tests/resume/across-edges.test.ts",
+  "tests/browser/chat.browser.test.ts",
+  "tests/browser/console.browser.test.ts",
   "tests/cli.test.ts",
   "tests/usage-accounting/chaos.test.ts",
-  "tests/discovery.test.ts",
-  "tests/browser/chat.browser.test.ts",
-  "tests/browser/configuration.browser.test.ts",
+  "tests/resume/chaos.test.ts",
   "tests/usage-accounting/failpoints.test.ts",
+  "tests/discovery.test.ts",
+  "tests/migrations/administrator.test.ts",
+  "tests/migrations/under-load.test.ts",
+  "tests/browser/configuration.browser.test.ts",
+  "tests/restore.test.ts",
+  "tests/browser/continuity.browser.test.ts",
+  "tests/console/console.test.ts",
   "tests/traces.test.ts",
 ].map((file) => fileURLToPath(new URL(file, import.meta.url)));
 
@@ -56,7 +74,7 @@ export default defineConfig({
           maxWorkers,
           isolate,
           include: ["{packages,services,deploy,tools,bench,tests/support}/**/*.test.ts"],
-          exclude: ["**/*.{db,browser,chart,images}.test.ts", "**/node_modules/**"],
+          exclude: ["**/*.{db,process,browser,chart,images}.test.ts", "**/node_modules/**"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],
         },
       },
@@ -76,11 +94,10 @@ export default defineConfig({
         test: {
           name: "integration",
           sequence: { groupOrder: 1 },
-          // Some tests measure milliseconds.
+          // Two, because some tests measure milliseconds.
           maxWorkers: 2,
           isolate,
-          env,
-          include: ["{packages,services,deploy,tools,bench,tests/support}/**/*.db.test.ts"],
+          include: ["{packages,services,deploy,tools,bench,tests/support}/**/*.{db,process}.test.ts"],
           globalSetup: ["tests/support/src/global-setup.ts"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],
           testTimeout: 20_000,
@@ -93,9 +110,13 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
           maxWorkers,
           isolate,
-          env,
           include: ["tests/**/*.test.ts"],
-          exclude: ["**/*.{browser,images,pictures}.test.ts", "tests/support/**", ...alone, "**/node_modules/**"],
+          exclude: [
+            "**/*.{browser,images,pictures,cluster}.test.ts",
+            "tests/support/**",
+            ...alone,
+            "**/node_modules/**",
+          ],
           globalSetup: ["tests/system/global-setup.ts"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],
           testTimeout: systemTimeoutMs,
@@ -108,7 +129,6 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
           maxWorkers,
           isolate,
-          env,
           include: ["tests/browser/**/*.browser.test.ts"],
           globalSetup: ["tests/browser/global-setup.ts"],
           testTimeout: 60_000,
@@ -121,7 +141,6 @@ export default defineConfig({
           sequence: { groupOrder: 3 },
           fileParallelism: false,
           isolate,
-          env,
           include: alone,
           globalSetup: ["tests/system/global-setup.ts"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],

@@ -1,12 +1,12 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "@parley/test-support";
+import { freePort, startTcpProxy } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { defineTopTests } from "./cli/top-suite.ts";
 import { chat } from "./system/chat.ts";
-import { callCli, cliEnv, cliJson, runCli } from "./system/cli.ts";
-import { query } from "./system/database.ts";
+import { cliEnv, runCliInProcess, runCliJson, runCliProcess } from "./system/cli.ts";
+import { queryFirstRow } from "./system/database.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
 // Most commands run in this process. These run in their own process: one command for each kind of exit code, and the commands that use the
@@ -32,8 +32,8 @@ afterAll(async () => {
   await system.stop();
 });
 
-const json = <T>(...args: string[]) => cliJson<T>(args, env);
-const run = (...args: string[]) => callCli(args, env);
+const json = <T>(...args: string[]) => runCliJson<T>(args, env);
+const run = (...args: string[]) => runCliInProcess(args, env);
 const workspaceArgs = () => ["--workspace", tenant.workspaceId];
 const botArgs = () => [...workspaceArgs(), "--bot", tenant.botSlug];
 
@@ -49,6 +49,7 @@ describe("parley workspace", () => {
       cap: 25_000,
       retention_days: 30,
       created_at: expect.stringMatching(/Z$/),
+      deleted_at: "",
     });
   });
 
@@ -136,6 +137,12 @@ describe("parley moderation", () => {
       applies_to: "message",
     });
     expect(await json("moderation", "list", ...botArgs())).toEqual([added]);
+    const check = (...more: string[]) =>
+      json<{ pattern: { id: number } }[]>("moderation", "check", "nothing to block", ...botArgs(), ...more);
+    expect(await check()).toEqual([]);
+    expect(await check("--pattern", "block", "--on", "reply")).toEqual([
+      expect.objectContaining({ blocks_message: false, blocks_reply: true }),
+    ]);
     expect(await json("moderation", "remove", String(added.id), ...botArgs())).toEqual({ id: added.id, removed: true });
     expect(await json("moderation", "list", ...botArgs())).toEqual([]);
   });
@@ -151,7 +158,11 @@ describe("parley knowledge", () => {
   it("adds several files and reports the progress, lists them and removes one", async () => {
     await writeFile(join(dir, "returns.md"), "# Returns\n\nWithin 30 days, free of charge.\n");
     await writeFile(join(dir, "hours.txt"), "Open from nine to five.\n");
-    const added = await runCli(["knowledge", "add", "returns.md", join(dir, "hours.txt"), ...botArgs()], env, dir);
+    const added = await runCliProcess(
+      ["knowledge", "add", "returns.md", join(dir, "hours.txt"), ...botArgs()],
+      env,
+      dir,
+    );
     expect(added.code).toBe(0);
     expect(added.stderr).toBe("[1/2] returns.md …\n[2/2] hours.txt …\n");
     expect(added.stdout).toMatch(
@@ -162,17 +173,72 @@ describe("parley knowledge", () => {
     expect(await json("knowledge", "remove", "hours.txt", ...botArgs())).toEqual({ name: "hours.txt", removed: true });
   });
 
+  it("shows the passages of a question with their scores, and how a change of knowledge affects the evaluation set", async () => {
+    const { workspaceId, botSlug } = tenant;
+    const tried = await json("knowledge", "try", "Are returns free of charge?", ...botArgs());
+    expect(tried).toMatchObject({
+      passages: [{ document: "returns.md", heading: "Returns", word_rank: expect.any(Number), used: true }],
+      grounded: true,
+      semantic_search: "",
+    });
+    const { stdout } = await run("knowledge", "try", "Are returns free of charge?", ...botArgs());
+    expect(stdout).toMatch(
+      /^PLACE +SCORE +WORDS +MEANING +USED +PASSAGE\n +1 +0\.0164 +\d+\.\d+ +yes +returns\.md › Returns\n/,
+    );
+    expect((await run("knowledge", "try", "Where is Oslo?", ...botArgs())).stdout).toMatch(/^No passage was found/);
+
+    expect((await run("knowledge", "evaluate", ...botArgs())).stderr).toMatch(/^parley: the bot has no cases: /);
+    const add = (question: string) =>
+      system.admin.evaluations.addCase({ workspaceId, botSlug, question, document: "returns.md" });
+    await add("Are returns free of charge?");
+    await add("What about exchanges?");
+    expect(await json("knowledge", "evaluate", ...botArgs())).toMatchObject({ cases: 2, searched: 2, found: 1 });
+    await writeFile(join(dir, "returns.md"), "# Returns\n\nWithin 30 days, free of charge. Exchanges, too.\n");
+    await runCliInProcess(["knowledge", "add", "returns.md", ...botArgs()], env, dir);
+    const evaluated = await run("knowledge", "evaluate", ...botArgs());
+    expect(evaluated.stdout).toBe(
+      [
+        "PLACE  BEFORE  DOCUMENT    QUESTION",
+        "1      1       returns.md  Are returns free of charge?",
+        "1      none    returns.md  What about exchanges?",
+        "Found 2 of 2, before 1 of 2.\n",
+      ].join("\n"),
+    );
+  });
+
+  it("lists the questions of visitors that had no passage", async () => {
+    for (const message of ["Do you ship to Norway?", "shipping to norway"])
+      await chat(system.url(), tenant, { message });
+    const listed = await json("knowledge", "unanswered", ...botArgs());
+    expect(listed).toMatchObject({
+      questions: [{ example: "shipping to norway", count: 2, ungrounded: 2, rated_down: 0 }],
+      partial: false,
+    });
+    const { stdout } = await run("knowledge", "unanswered", "--days", "1", ...botArgs());
+    expect(stdout).toMatch(
+      /^COUNT +NO PASSAGE +RATED DOWN +LAST +SESSION +QUESTION\n +2 +2 +0 .* shipping to norway\n$/,
+    );
+  });
+
   it("sends nothing when one of the files does not exist", async () => {
     const before = await json("knowledge", "list", ...botArgs());
     await writeFile(join(dir, "more.md"), "More.\n");
-    const { code, stderr } = await callCli(["knowledge", "add", "more.md", "missing.md", ...botArgs()], env, dir);
+    const { code, stderr } = await runCliInProcess(
+      ["knowledge", "add", "more.md", "missing.md", ...botArgs()],
+      env,
+      dir,
+    );
     expect([code, stderr]).toEqual([1, `parley: ${join(dir, "missing.md")} does not exist: check the path\n`]);
     expect(await json("knowledge", "list", ...botArgs())).toEqual(before);
   });
 
   it("reports every unreadable file and sends none", async () => {
     await writeFile(join(dir, "latin.txt"), Uint8Array.of(0xe9));
-    const { code, stderr } = await callCli(["knowledge", "add", "latin.txt", "missing.md", ...botArgs()], env, dir);
+    const { code, stderr } = await runCliInProcess(
+      ["knowledge", "add", "latin.txt", "missing.md", ...botArgs()],
+      env,
+      dir,
+    );
     expect([code, stderr]).toEqual([
       1,
       `parley: latin.txt is not UTF-8 text: convert it to UTF-8\nparley: ${join(dir, "missing.md")} does not exist: check the path\n`,
@@ -185,7 +251,7 @@ describe("parley knowledge", () => {
     await writeFile(join(dir, "script.html"), "<script>x</script>");
     await writeFile(join(dir, "last.md"), "Last.\n");
     const args = ["knowledge", "add", "first.md", "empty.md", "script.html", "last.md", ...botArgs()];
-    const { code, stdout, stderr } = await callCli(args, env, dir);
+    const { code, stdout, stderr } = await runCliInProcess(args, env, dir);
     expect(code).toBe(1);
     expect(stderr).toBe(
       [
@@ -200,7 +266,7 @@ describe("parley knowledge", () => {
     );
     expect(stdout).toMatch(/^NAME .*\nfirst\.md .*\nlast\.md .*\nAdded 2 of 4 documents\. Failed: 2\.\n$/);
 
-    const scripted = await callCli([...args, "--json"], env, dir);
+    const scripted = await runCliInProcess([...args, "--json"], env, dir);
     expect(scripted.code).toBe(1);
     expect(scripted.stderr).toBe(
       "parley: empty.md: content holds no text\nparley: script.html: content holds no text\n",
@@ -215,7 +281,7 @@ describe("parley knowledge", () => {
 
   it("stops at an error that affects all documents", async () => {
     const args = ["knowledge", "add", "first.md", "last.md", ...workspaceArgs(), "--bot", "nobody", "--json"];
-    const { code, stdout, stderr } = await callCli(args, env, dir);
+    const { code, stdout, stderr } = await runCliInProcess(args, env, dir);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toMatch(/^parley: [^\n]*parley bot list[^\n]*\n$/);
   });
@@ -226,20 +292,27 @@ describe("parley usage, audit and conversation", () => {
     const other = await createTenant(system.admin, { plan: "free" });
     const workspace = ["--workspace", other.workspaceId];
     const id = crypto.randomUUID();
-    const { text } = await chat(system.url(), other, { session_id: id, message: "Hello\u001b[31m?" });
+    const { text } = await chat(system.url(), other, {
+      session_id: id,
+      message: "Hello\u001b[31m\u009b2J\u202e?\nassistant  2026",
+    });
     await vi.waitFor(async () => {
       expect(await json("usage", ...workspace)).toEqual({
         plan: "free",
         cap: 100,
         used: 1,
         held: 0,
+        adjusted: 0,
         resets_at: expect.stringMatching(/-01T00:00:00/),
       });
     }, 10_000);
     expect(await json("audit", ...workspace)).toEqual({
       balanced: true,
       workspaces: [
-        { id: other.workspaceId, done_messages: 1, used: 1, ledger: 1, held: 0, waiting: 0, differences: [] },
+        {
+          ...{ id: other.workspaceId, done_messages: 1, used: 1, ledger: 1, held: 0 },
+          ...{ adjusted: 0, waiting: 0, differences: [] },
+        },
       ],
     });
     expect((await run("audit", ...workspace, "--check")).code).toBe(0);
@@ -249,10 +322,14 @@ describe("parley usage, audit and conversation", () => {
     ]);
     const { stdout } = await run("conversation", "export", id, ...workspace);
     const transcript = JSON.parse(stdout) as { messages: { role: string; content: string }[] };
-    expect(transcript.messages.map(({ content }) => content)).toEqual(["Hello\u001b[31m?", text]);
+    expect(transcript.messages.map(({ content }) => content)).toEqual([
+      "Hello\u001b[31m\u009b2J\u202e?\nassistant  2026",
+      text,
+    ]);
+    expect(stdout.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(await json("conversation", "show", id, ...workspace)).toEqual(transcript);
     const shown = await run("conversation", "show", id, ...workspace);
-    expect(shown.stdout).toContain("Hello\\u{1b}[31m?");
+    expect(shown.stdout).toContain("\n  Hello\\u{1b}[31m\\u{9b}2J\\u{202e}?\n  assistant  2026\n");
     expect(shown.stdout).not.toContain("\u001b");
 
     expect(await json("conversation", "delete", id, ...workspace)).toEqual({ id, deleted: true });
@@ -268,10 +345,71 @@ describe("parley usage, audit and conversation", () => {
     await vi.waitFor(async () => expect(await json("usage", ...workspace)).toMatchObject({ used: 1 }), 10_000);
     await miscountUsage(other.workspaceId);
     expect(await json("audit", ...workspace)).toMatchObject({ balanced: false });
-    const { code, stdout } = await runCli(["audit", ...workspace, "--check"], env);
+    const { code, stdout } = await runCliProcess(["audit", ...workspace, "--check"], env);
     expect(code).toBe(1);
     expect(stdout).toMatch(new RegExp(`${other.workspaceId} +usage_is_not_ledger`));
     expect(stdout).toContain("Turns and usage differ");
+  });
+});
+
+describe("parley usage adjust", () => {
+  const month = new Date().toISOString().slice(0, 7);
+  const adjustArgs = (workspaceId: string, by: string, ...more: string[]) => [
+    ...["usage", "adjust", "--workspace", workspaceId, "--month", month, "--by", by],
+    ...["--reason", "outage on the 3rd", "--operator", "ada", ...more],
+  ];
+
+  it("corrects a month's usage, keeps who and why, and usage still reconciles", async () => {
+    const { workspaceId } = await createTenant(system.admin, { plan: "free" });
+    const adjusted = await json(...adjustArgs(workspaceId, "5"));
+    const entry = { month, amount: 5, reason: "outage on the 3rd", operator: "ada", id: expect.any(String) };
+    expect(adjusted).toEqual({ ...entry, adjusted_at: expect.any(String), used: 5 });
+    await json(...adjustArgs(workspaceId, "-3"));
+    expect(await json("usage", "--workspace", workspaceId)).toMatchObject({ used: 2, adjusted: 2 });
+    expect(await json("usage", "adjustments", "--workspace", workspaceId)).toMatchObject([{ amount: -3 }, entry]);
+    const { stdout } = await run("usage", "--all", "--csv");
+    expect(stdout).toMatch(new RegExp(`,${workspaceId},Test workspace,free,100,2,0,.*,2\r\n`));
+    expect(await json("audit", "--workspace", workspaceId)).toMatchObject({
+      balanced: true,
+      workspaces: [{ done_messages: 0, used: 2, ledger: 2, adjusted: 2 }],
+    });
+    const [change] = await json<object[]>("changes", "--workspace", workspaceId, "--limit", "1");
+    expect(change).toMatchObject({
+      method: "WorkspaceAdminService/AdjustUsage",
+      target: { month, amount: "-3", operator: "ada", id: expect.any(String) },
+    });
+
+    const refused = await run(...adjustArgs(workspaceId, "-3"));
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("would fall below 0") });
+    expect(await run(...adjustArgs(workspaceId, "1", "--month", "2999-01"))).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("future"),
+    });
+    expect((await run(...adjustArgs(workspaceId, "0"))).code).toBe(2);
+    expect((await run(...adjustArgs("unknown", "1"))).stderr).toContain("no such workspace");
+    expect(await json("usage", "--workspace", workspaceId)).toMatchObject({ used: 2, adjusted: 2 });
+  });
+
+  it("corrects once if the response is lost and the command is repeated with the request id that it printed", async () => {
+    const { workspaceId } = await createTenant(system.admin);
+    const proxy = await startTcpProxy({ targetPort: system.quota.opsPort });
+    try {
+      proxy.cutAfterBytes(1);
+      const throughProxy = { ...env, PARLEY_QUOTA_URL: `http://127.0.0.1:${proxy.port}` };
+      const lost = await runCliInProcess(adjustArgs(workspaceId, "4"), throughProxy);
+      expect(lost.code).toBe(1);
+      const [, requestId = ""] = /--request-id (\S+)/.exec(lost.stderr) ?? [];
+      await vi.waitFor(async () =>
+        expect(await json("usage", "--workspace", workspaceId)).toMatchObject({ used: 4, adjusted: 4 }),
+      );
+      for (const _ of [1, 2])
+        expect(await json(...adjustArgs(workspaceId, "4", "--request-id", requestId))).toMatchObject({ used: 4 });
+      expect((await run(...adjustArgs(workspaceId, "5", "--request-id", requestId))).stderr).toContain(
+        "another adjustment",
+      );
+    } finally {
+      await proxy.close();
+    }
   });
 });
 
@@ -294,7 +432,7 @@ describe("parley usage --all", () => {
     }, 15_000);
     const billing = await json<Billing>("usage", "--all");
     expect(billOf(billing)).toEqual({
-      ...{ id, name, plan: "free", cap: 100, used: 1, held: 0, calls: 2 },
+      ...{ id, name, plan: "free", cap: 100, used: 1, held: 0, adjusted: 0, calls: 2 },
       tokens_in: expect.any(Number),
       tokens_out: expect.any(Number),
       cost: "0",
@@ -308,17 +446,17 @@ describe("parley usage --all", () => {
 
     const { stdout: csv } = await run("usage", "--all", "--csv", "--month", billing.month);
     expect(csv.split("\r\n")[0]).toBe(
-      "month,id,name,plan,cap,used,held,calls,tokens_in,tokens_out,cost,unpriced_calls,estimated_calls",
+      "month,id,name,plan,cap,used,held,calls,tokens_in,tokens_out,cost,unpriced_calls,estimated_calls,adjusted",
     );
     expect(csv).toContain(`\r\n${billing.month},${id},"'=Müller, ""Söhne""",free,100,1,0,2,`);
     const { stdout: table } = await run("usage", "--all");
-    expect(table).toMatch(new RegExp(`^${id} +=Müller, "Söhne" +free +1 +100 +2 `, "m"));
+    expect(table).toMatch(new RegExp(`^${id} +=Müller, "Söhne" +free +1 +0 +100 +2 `, "m"));
     expect(table).toContain(`The month is ${billing.month}, UTC`);
     expect((await json<Billing>("usage", "--all", "--month", "2020-01")).totals).toMatchObject({ used: 0, calls: 0 });
   });
 
   it("requires --workspace or --all", async () => {
-    expect(await runCli(["usage"], env)).toMatchObject({
+    expect(await runCliProcess(["usage"], env)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("--workspace W, or --all"),
     });
@@ -351,16 +489,16 @@ describe("parley top", () => defineTopTests(() => ({ system, env })));
 describe("parley migrate", () => {
   it("migrates a database and finds nothing to do the second time", async () => {
     const database = { ...env, DATABASE_URL: system.database.url };
-    const { code, stdout } = await callCli(["migrate", "quota"], database);
+    const { code, stdout } = await runCliInProcess(["migrate", "quota"], database);
     expect([code, stdout]).toEqual([0, "quota: up to date\n"]);
-    expect(await cliJson(["migrate"], database)).toEqual(
+    expect(await runCliJson(["migrate"], database)).toEqual(
       ["conversation", "quota", "llm-proxy"].map((service) => ({ service, applied: [] })),
     );
   });
 
   it("reports why the database is unreachable", async () => {
     const url = `postgres://u:hush@127.0.0.1:${await freePort()}/x`;
-    const { code, stderr } = await callCli(["migrate", "quota"], { ...env, DATABASE_URL: url });
+    const { code, stderr } = await runCliInProcess(["migrate", "quota"], { ...env, DATABASE_URL: url });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^migrating quota …\nparley: quota: cannot migrate: \S.*ECONNREFUSED.*\n$/);
     expect(stderr).not.toContain("hush");
@@ -370,7 +508,7 @@ describe("parley migrate", () => {
 describe("parley", () => {
   it("reports an unreachable service with its address", async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
-    const { code, stderr } = await runCli(["workspace", "list"], { ...env, PARLEY_QUOTA_URL: url });
+    const { code, stderr } = await runCliProcess(["workspace", "list"], { ...env, PARLEY_QUOTA_URL: url });
     expect([code, stderr]).toEqual([
       1,
       `parley: quota does not answer at ${url}: check that PARLEY_QUOTA_URL is the URL of its ops port and that the network allows the connection\n`,
@@ -378,21 +516,21 @@ describe("parley", () => {
   });
 
   it("reports a refused admin token", async () => {
-    const { code, stderr } = await callCli(["workspace", "list"], { ...env, ADMIN_TOKEN: "wrong" });
+    const { code, stderr } = await runCliInProcess(["workspace", "list"], { ...env, ADMIN_TOKEN: "wrong" });
     expect(code).toBe(1);
     expect(stderr).toMatch(/refused the admin token: set ADMIN_TOKEN/);
   });
 
   it("reports a URL that is not an ops port", async () => {
-    const { code, stderr } = await callCli(["workspace", "list"], { ...env, PARLEY_QUOTA_URL: system.url() });
+    const { code, stderr } = await runCliInProcess(["workspace", "list"], { ...env, PARLEY_QUOTA_URL: system.url() });
     expect(code).toBe(1);
     expect(stderr).toMatch(/does not implement this call: use the URL of the ops port of quota/);
   });
 
   it("requires only the URL that a command uses", async () => {
     const quotaOnly = { ...env, PARLEY_CONVERSATION_URL: "", PARLEY_LLM_URL: "" };
-    expect((await callCli(["workspace", "list"], quotaOnly)).code).toBe(0);
-    expect((await callCli(["provider", "list"], quotaOnly)).stderr).toBe(
+    expect((await runCliInProcess(["workspace", "list"], quotaOnly)).code).toBe(0);
+    expect((await runCliInProcess(["provider", "list"], quotaOnly)).stderr).toBe(
       "parley: PARLEY_LLM_URL is not set: set it to the URL of the service's ops port\n",
     );
   });
@@ -400,5 +538,5 @@ describe("parley", () => {
 
 /** Counts one turn that does not exist. */
 async function miscountUsage(workspaceId: string): Promise<void> {
-  await query(system.database, "UPDATE quota.usage SET used = used + 1 WHERE workspace_id = $1", [workspaceId]);
+  await queryFirstRow(system.database, "UPDATE quota.usage SET used = used + 1 WHERE workspace_id = $1", [workspaceId]);
 }

@@ -10,10 +10,10 @@ import { Redis } from "ioredis";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { chat, exportTranscript, postChat, readChat } from "./system/chat.ts";
-import { callCli, cliEnv } from "./system/cli.ts";
-import { query, readBalance } from "./system/database.ts";
+import { cliEnv, runCliInProcess } from "./system/cli.ts";
+import { queryFirstRow, readBalance } from "./system/database.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
-import { newAddress, TRUST_TEST_PROXY } from "./system/visitors.ts";
+import { newClientAddress, TRUST_TEST_PROXY } from "./system/visitors.ts";
 
 describeWith("redis", "erasure", () => {
   describeWith("debian-postgres", "with pg_dump", () => {
@@ -63,7 +63,7 @@ describeWith("redis", "erasure", () => {
       const rating = { public_key: tenant.publicKey, session_id, message_id: reply.meta?.message_id, rating: "up" };
       const rated = await fetch(`${system.url()}/api/chat/rating/`, {
         method: "POST",
-        headers: { "content-type": "application/json", origin: tenant.origin, "x-forwarded-for": newAddress() },
+        headers: { "content-type": "application/json", origin: tenant.origin, "x-forwarded-for": newClientAddress() },
         body: JSON.stringify(rating),
       });
       expect(rated.status).toBe(204);
@@ -90,17 +90,17 @@ describeWith("redis", "erasure", () => {
       const { done: doneTurns } = await readBalance(system.database);
       expect(doneTurns).toBeGreaterThan(1);
       // The planner's statistics contain sample values of the columns.
-      await query(system.database, "ANALYZE");
+      await queryFirstRow(system.database, "ANALYZE");
       const before = await findMarker(marker);
       expect(new Set(Object.keys(before))).toEqual(new Set(["conversation.messages", "conversation.sessions", "dump"]));
 
       const env = cliEnv(system);
       const erase = ["conversation", "erase", sessionId, "--workspace", tenant.workspaceId];
-      expect(await callCli(erase, env)).toMatchObject({ code: 0, stderr: "" });
+      expect(await runCliInProcess(erase, env)).toMatchObject({ code: 0, stderr: "" });
       expect(await findMarker(marker)).toEqual({});
 
       // The session no longer exists, and the usage stays counted.
-      expect((await callCli(erase, env)).code).toBe(1);
+      expect((await runCliInProcess(erase, env)).code).toBe(1);
       const response = await exportTranscript(system, tenant, sessionId);
       expect([response.status, await response.json()]).toEqual([404, { detail: "session_not_found" }]);
       expect((await postChat(system.url(), tenant, { session_id: sessionId })).status).toBe(404);
@@ -108,7 +108,7 @@ describeWith("redis", "erasure", () => {
         .poll(() => readBalance(system.database), { timeout: 20_000 })
         .toMatchObject({ done: doneTurns, used: doneTurns, ledger: doneTurns, held: 0, unbalanced: 0 });
       // These calls have not written the marker again.
-      await query(system.database, "ANALYZE");
+      await queryFirstRow(system.database, "ANALYZE");
       expect(await findMarker(marker)).toEqual({});
     });
 
@@ -116,8 +116,8 @@ describeWith("redis", "erasure", () => {
       const marker = `marker-${randomUUID()}`;
       const sessionId = await createMarkedSession(marker);
       const args = ["workspace", "set", tenant.workspaceId, "--retention-days", "30"];
-      expect(await callCli(args, cliEnv(system))).toMatchObject({ code: 0 });
-      await query(
+      expect(await runCliInProcess(args, cliEnv(system))).toMatchObject({ code: 0 });
+      await queryFirstRow(
         system.database,
         "UPDATE conversation.sessions SET last_activity_at = now() - interval '31 days' WHERE session_id = $1",
         [sessionId],
@@ -127,7 +127,7 @@ describeWith("redis", "erasure", () => {
       await system.conversation.stop();
       await system.conversation.start();
       await expect.poll(() => findMarker(marker), { timeout: 30_000, interval: 500 }).toEqual({});
-      const { kept } = await query<{ kept: number }>(
+      const { kept } = await queryFirstRow<{ kept: number }>(
         system.database,
         "SELECT count(*)::integer AS kept FROM conversation.messages WHERE session_id = $1",
         [young.meta?.session_id],

@@ -2,9 +2,8 @@ import { randomUUID } from "node:crypto";
 import { readSse, startToolServer, type ToolServer } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type ChatFields, type ChatResult, chat, postChat } from "./system/chat.ts";
-import { callCli, cliJson } from "./system/cli.ts";
+import { cliEnv, runCliInProcess, runCliJson } from "./system/cli.ts";
 import { createPlan } from "./system/database.ts";
-import { ADMIN_TOKEN } from "./system/processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
@@ -50,12 +49,7 @@ beforeAll(async () => {
       routes: { careful: ["openai:status-503", "openai:first-300"] },
     }),
   });
-  env = {
-    ADMIN_TOKEN,
-    PARLEY_CONVERSATION_URL: `http://127.0.0.1:${system.conversation.opsPort}`,
-    PARLEY_QUOTA_URL: `http://127.0.0.1:${system.quota.opsPort}`,
-    PARLEY_LLM_URL: `http://127.0.0.1:${system.llm.opsPort}`,
-  };
+  env = cliEnv(system);
   await createPlan(system.database, "one", 1);
 });
 afterAll(async () => {
@@ -64,7 +58,7 @@ afterAll(async () => {
 });
 
 const explain = (messageId: unknown, { workspaceId }: Tenant) =>
-  cliJson<Explanation>(["explain", String(messageId), "--workspace", workspaceId], env);
+  runCliJson<Explanation>(["explain", String(messageId), "--workspace", workspaceId], env);
 
 const phaseMs = ({ phases }: Explanation, name: string) => phases.find((phase) => phase.name === name)?.ms ?? 0;
 
@@ -78,8 +72,8 @@ async function readRecords({ workspaceId }: Tenant, messageId: unknown): Promise
   const { turn } = await system.admin.turns.getTurn({ workspaceId, messageId: BigInt(Number(messageId)) });
   const turnKey = { workspaceId, turnId: turn?.turnId ?? "" };
   const [{ entry }, { calls }] = await Promise.all([
-    system.admin.books.getTurnEntry(turnKey),
-    system.admin.calls.listCalls(turnKey),
+    system.admin.usageAccounting.getTurnEntry(turnKey),
+    system.admin.callLog.listCalls(turnKey),
   ]);
   return { phases: turn?.phases.length ?? 0, settledAt: entry?.settledAt ?? "", calls: calls.length };
 }
@@ -111,7 +105,7 @@ async function chatAndExplain(
 /** Checks that `parley explain` prints no text of the message, the reply or the knowledge. Returns its output without `--json`. */
 async function expectNoContent(tenant: Tenant, { message_id: id }: Explanation, { text }: ChatResult, message: string) {
   const args = ["explain", String(id), "--workspace", tenant.workspaceId];
-  const [table, json] = [await callCli(args, env), await callCli([...args, "--json"], env)];
+  const [table, json] = [await runCliInProcess(args, env), await runCliInProcess([...args, "--json"], env)];
   for (const { stdout } of [table, json])
     for (const content of [message, text, PASSAGE]) if (content !== "") expect(stdout).not.toContain(content);
   return table.stdout;
@@ -335,7 +329,7 @@ describe("parley explain of an unsuccessful reply", () => {
     expect(explanation).toMatchObject({ status: "interrupted", close_ms: null, quota: { state: "void" } });
     expect(explanation.phases).toEqual([{ name: "unrecorded", ms: explanation.wall_ms }]);
     expect(explanation.wall_ms).toBeGreaterThan(open.wall_ms);
-    const { stdout } = await callCli(["explain", String(messageId), "--workspace", tenant.workspaceId], env);
+    const { stdout } = await runCliInProcess(["explain", String(messageId), "--workspace", tenant.workspaceId], env);
     expect(stdout).toContain("the edge stopped before it reported the phases");
   });
 });
@@ -347,7 +341,7 @@ describe("parley explain of missing data", () => {
     const { meta } = await chat(system.url(), tenant, { session_id });
     const id = String(meta?.message_id);
     const failure = async (messageId: string, workspaceId: string) => {
-      const { code, stdout, stderr } = await callCli(["explain", messageId, "--workspace", workspaceId], env);
+      const { code, stdout, stderr } = await runCliInProcess(["explain", messageId, "--workspace", workspaceId], env);
       expect([code, stdout]).toEqual([1, ""]);
       return stderr;
     };
@@ -358,7 +352,7 @@ describe("parley explain of missing data", () => {
     expect(await failure(id, "no/such workspace")).toBe(missing);
     await system.admin.sessions.eraseSession({ workspaceId: tenant.workspaceId, sessionId: session_id });
     expect(await failure(id, tenant.workspaceId)).toBe(missing);
-    const invalid = await callCli(["explain", "x", "--workspace", tenant.workspaceId], env);
+    const invalid = await runCliInProcess(["explain", "x", "--workspace", tenant.workspaceId], env);
     expect(invalid.code).toBe(2);
   });
 
@@ -366,14 +360,14 @@ describe("parley explain of missing data", () => {
     const tenant = await createTenant(system.admin);
     const { meta } = await chat(system.url(), tenant);
     const args = ["explain", String(meta?.message_id), "--workspace", tenant.workspaceId];
-    const explanation = await cliJson<Explanation>(args, { ...env, PARLEY_LLM_URL: "" });
+    const explanation = await runCliJson<Explanation>(args, { ...env, PARLEY_LLM_URL: "" });
     expect(explanation).toMatchObject({
       status: "done",
       calls: null,
       missing: [{ service: "llm", why: expect.stringContaining("PARLEY_LLM_URL is not set") }],
     });
     await system.llm.kill9();
-    const { code, stdout } = await callCli(args, env).finally(() => system.llm.start());
+    const { code, stdout } = await runCliInProcess(args, env).finally(() => system.llm.start());
     expect(code).toBe(0);
     expect(stdout).toMatch(/Model\n {2}missing: llm does not answer at /);
   });

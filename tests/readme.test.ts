@@ -10,7 +10,7 @@ import {
   type TestPostgres,
 } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createInstance, type Instance, portsInUse, startAndWait } from "./system/local-start.ts";
+import { createInstance, type Instance, portsInUse, startInstanceAndWait } from "./system/local-start.ts";
 import { root } from "./system/processes.ts";
 
 const readme = await readFile(join(root, "README.md"), "utf8");
@@ -24,7 +24,7 @@ beforeAll(async () => {
   // Starts its own server, because Parley's start sets passwords of roles, which belong to the whole server.
   [server, instance] = await Promise.all([startTestPostgres(), createInstance()]);
   database = await createDatabase(undefined, { serverUrl: server.url });
-  parley = await startAndWait(instance, {
+  parley = await startInstanceAndWait(instance, {
     DATABASE_URL: database.url,
     // docs/knowledge.md requires this setting to fetch a page of the sample shop.
     EGRESS_ALLOW: "127.0.0.1/32",
@@ -102,6 +102,7 @@ it("docs/knowledge.md's commands add files and a page, list them and remove one"
     `localhost:${instance.port + 9}/delivery`,
     "english",
     "Removed docs/api.md.",
+    "A reply would be based on the passages that are used.",
   ])
     expect(output).toContain(text);
 }, 180_000);
@@ -130,6 +131,49 @@ it("docs/providers.md's commands list the providers, check them and list the cal
   const output = await runPage("providers.md");
   for (const text of ["builtin:extractive", "ok", "OUTCOME", "complete"]) expect(output).toContain(text);
 }, 180_000);
+
+it("docs/retries.md's commands send a message with a key, continue its reply and stop it", async () => {
+  const output = await runPage("retries.md");
+  const id = /^id: (\d+)-0$/m.exec(output)?.[1];
+  expect(output.match(new RegExp(`^id: ${id}-\\d+\nevent: done$`, "gm"))).toHaveLength(2);
+  expect(output).toMatch(/\{"status":"done"\}$/);
+}, 60_000);
+
+it("docs/retries.md's function returns a reply once, although its connections are cut", async () => {
+  const page = await readFile(join(root, "docs/retries.md"), "utf8");
+  const [, code = ""] = /```js\n([\s\S]*?)```/.exec(page) ?? [];
+  const [key = ""] = readmeBlocks("The four endpoints");
+  const publicKey = (await run(`${key}echo $KEY`)).trim();
+  const body = { public_key: publicKey, session_id: crypto.randomUUID(), message: "Is the public key secret?" };
+  // Cuts each of the first connections a few bytes later than the one before.
+  let cuts = 0;
+  const cutFetch = async (url: string, init: RequestInit) => {
+    const headers = new Headers(init.headers);
+    headers.set("origin", `http://localhost:${instance.port + 9}`);
+    const response = await fetch(url, { ...init, headers });
+    if (cuts === 4) return response;
+    let rest = 100 + 70 * cuts++;
+    const cut = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        controller.enqueue(chunk.subarray(0, rest));
+        rest -= chunk.length;
+        if (rest <= 0) controller.error(new Error("cut"));
+      },
+    });
+    return new Response(response.body?.pipeThrough(cut), response);
+  };
+  const define = new Function("fetch", `${code}; return readReply;`);
+  const readReply = define(cutFetch) as (...args: unknown[]) => Promise<{ text: string; finish_reason: string }>;
+  const url = `http://localhost:${instance.port}/api/chat/`;
+  const [messageKey, otherKey] = [crypto.randomUUID(), crypto.randomUUID()];
+  const reply = await readReply(url, body, messageKey);
+  expect(cuts).toBe(4);
+  expect(reply.finish_reason).toBe("stop");
+  expect(await readReply(url, body, messageKey)).toMatchObject({ text: reply.text });
+  expect(await readReply(url, { ...body, session_id: crypto.randomUUID() }, otherKey)).toMatchObject({
+    text: reply.text,
+  });
+}, 60_000);
 
 it("a start with DATABASE_URL uses that database, creates none, and leaves it running", async () => {
   expect(parley.stdout()).toMatch(new RegExp(`database +PostgreSQL \\S+ at 127\\.0\\.0\\.1:\\d+/${database.name} `));

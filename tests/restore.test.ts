@@ -6,8 +6,8 @@ import { promisify } from "node:util";
 import { type DebianPostgres, describeWith, startDebianPostgres } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { chat } from "./system/chat.ts";
-import { cliEnv, runCli } from "./system/cli.ts";
-import { query, readBalance } from "./system/database.ts";
+import { cliEnv, runCliProcess } from "./system/cli.ts";
+import { queryFirstRow, readBalance } from "./system/database.ts";
 import { PASSWORD, root, runMigrations } from "./system/processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
@@ -41,7 +41,7 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
   async function createDatabaseAndAdmin(): Promise<void> {
     const sql = await findBlock("cluster.md", "sql", "CREATE DATABASE");
     for (const statement of sql.replace("'…'", `'${PASSWORD}'`).split(/;\n/)) {
-      if (statement !== "") await query({ url: postgres.url }, statement);
+      if (statement !== "") await queryFirstRow({ url: postgres.url }, statement);
     }
   }
 
@@ -79,7 +79,7 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
     await expect
       .poll(() => readBalance(system.database), { timeout: 20_000 })
       .toMatchObject({ done, used: done, ledger: done, held: 0, outbox: 0, unbalanced: 0 });
-    expect(await runCli(["audit", "--check"], cliEnv(system))).toMatchObject({ code: 0 });
+    expect(await runCliProcess(["audit", "--check"], cliEnv(system))).toMatchObject({ code: 0 });
   }
 
   test("restore a dump over newer data and over a lost server, without superuser rights", async () => {
@@ -99,8 +99,8 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
     await expectRepliesAndBalancedUsage(2);
 
     await whileStopped(async () => {
-      await query({ url: postgres.url }, "DROP DATABASE parley WITH (FORCE)");
-      await query({ url: postgres.url }, `DROP ROLE parley_conversation, parley_quota, parley_llm, ${ADMIN}`);
+      await queryFirstRow({ url: postgres.url }, "DROP DATABASE parley WITH (FORCE)");
+      await queryFirstRow({ url: postgres.url }, `DROP ROLE parley_conversation, parley_quota, parley_llm, ${ADMIN}`);
       await createDatabaseAndAdmin();
       await run(restore);
       await migrate();

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { HANDBOOK } from "@parley/test-support";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { chat } from "./system/chat.ts";
-import { callCli, cliEnv } from "./system/cli.ts";
-import { metric } from "./system/metrics.ts";
+import { cliEnv, runCliInProcess } from "./system/cli.ts";
+import { readMetric } from "./system/metrics.ts";
 import { EMBEDDING_MODEL, startSemanticSearchSystem, waitUntilEmbedded } from "./system/semantic-search.ts";
 import { createTenant, type System, type Tenant } from "./system/system.ts";
 
@@ -32,7 +32,7 @@ async function sendAndReadPrompt(message: string): Promise<string> {
 
 /** Returns the number of semantic searches with this result. */
 const countSearches = (result: string) =>
-  metric(system.conversation, "parley_knowledge_semantic_searches_total", { result });
+  readMetric(system.conversation, "parley_knowledge_semantic_searches_total", { result });
 
 test("finds a passage that shares no word with the message", async () => {
   expect(await sendAndReadPrompt("May I bring my dog?")).toContain("Every canine must be on a lead.");
@@ -42,7 +42,7 @@ test("finds a passage that shares no word with the message", async () => {
 test("lists how many chunks have embeddings", async () => {
   const { workspaceId, botSlug } = tenant;
   const list = ["knowledge", "list", "--workspace", workspaceId, "--bot", botSlug];
-  const { stdout } = await callCli(list, cliEnv(system));
+  const { stdout } = await runCliInProcess(list, cliEnv(system));
   expect(stdout).toContain(`Embedded 3 of 3 chunks with ${EMBEDDING_MODEL}.`);
 });
 

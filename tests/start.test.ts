@@ -7,9 +7,17 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { type RunningProcess, startFakeProvider } from "@parley/test-support";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { signIn } from "./console/owner.ts";
 import { readChat } from "./system/chat.ts";
-import { cliJson, runCli } from "./system/cli.ts";
-import { createInstance, type Instance, portsInUse, publicKeyOf, start, startAndWait } from "./system/local-start.ts";
+import { runCliJson, runCliProcess } from "./system/cli.ts";
+import {
+  createInstance,
+  type Instance,
+  portsInUse,
+  readPublicKey,
+  startInstance,
+  startInstanceAndWait,
+} from "./system/local-start.ts";
 import { CTRL_C, hasTerminal, openTerminal } from "./system/terminal.ts";
 
 const MAX_SECOND_START_MS = 5_000;
@@ -62,7 +70,7 @@ async function readStartError(parley: RunningProcess): Promise<string> {
   const { code } = await parley.exited;
   expect(code).toBe(1);
   const lines = parley.stderr().trimEnd().split("\n");
-  expect(lines).toHaveLength(1);
+  expect(lines, parley.stderr()).toHaveLength(1);
   return lines[0] ?? "";
 }
 
@@ -82,8 +90,8 @@ async function waitForReply(): Promise<void> {
 // A start takes seconds, so several tests share one. Each start continues with the data of the previous one.
 describe("a first start", () => {
   beforeAll(async () => {
-    parley = await startAndWait(instance);
-    publicKey = publicKeyOf(parley);
+    parley = await startInstanceAndWait(instance);
+    publicKey = readPublicKey(parley);
   });
 
   it("starts everything, replies from the documentation, counts the reply and issues tokens", async () => {
@@ -94,7 +102,7 @@ describe("a first start", () => {
     expect(reply.done).toMatchObject({ finish_reason: "stop", model: "builtin:extractive" });
     const settled = { plan: "free", used: 1, held: 0 };
     await vi.waitFor(
-      async () => expect(await cliJson(["usage", "--workspace", "demo"], instance.env)).toMatchObject(settled),
+      async () => expect(await runCliJson(["usage", "--workspace", "demo"], instance.env)).toMatchObject(settled),
       10_000,
     );
 
@@ -104,7 +112,7 @@ describe("a first start", () => {
     );
     expect((await fetch(`${urlOf(instance)}/widget.js`)).headers.get("content-type")).toContain("javascript");
 
-    const { access_token, expires_in } = await cliJson<{ access_token: string; expires_in: number }>(
+    const { access_token, expires_in } = await runCliJson<{ access_token: string; expires_in: number }>(
       ["token", "--workspace", "demo", "--ttl", "30m"],
       instance.env,
     );
@@ -115,31 +123,40 @@ describe("a first start", () => {
     expect(exported.status).toBe(200);
   });
 
+  it("prints the console's address, where one click signs in an owner of the demo workspace", async () => {
+    const [, address = ""] = /Console\s+(http:\S+)/.exec(parley.stdout()) ?? [];
+    expect(address).toBe(`http://localhost:${instance.port + 10}`);
+    const owner = await signIn(address);
+    const method = "parley.conversation.v1.BotAdminService/ListBots";
+    const response = await owner.post("/api/batch", { calls: [{ method, message: {} }] });
+    expect(await response.json()).toMatchObject({ responses: [{ status: 200, body: { bots: [{ slug: "demo" }] } }] });
+  });
+
   it("restarts a killed database without a restart of the services", async () => {
     await killAndAwaitRestart("database", `port=${instance.port + 8}`);
     await waitForReply();
-    expect(parley.stdout()).not.toMatch(/(edge|conversation|quota|llm-proxy)\s+exited unexpectedly/);
+    expect(parley.stdout()).not.toMatch(/(edge|conversation|quota|llm-proxy|console)\s+exited unexpectedly/);
   });
 
   it("restarts a killed service without a restart of the others", async () => {
-    for (const name of ["edge", "conversation", "quota", "llm-proxy"])
+    for (const name of ["edge", "conversation", "quota", "llm-proxy", "console"])
       await killAndAwaitRestart(name, `services/${name}/src/main.ts`);
     await waitForReply();
-    for (const name of ["edge", "conversation", "quota", "llm-proxy"])
+    for (const name of ["edge", "conversation", "quota", "llm-proxy", "console"])
       expect(parley.stdout().match(new RegExp(`${name}\\s+restarted`, "g"))).toHaveLength(1);
   });
 
   it("leaves no service running when it is killed, and the next start recreates only missing data", async () => {
     const demo = ["--workspace", "demo", "--bot", "demo"];
-    await cliJson(["knowledge", "remove", "README.md", ...demo], instance.env);
-    await cliJson(["bot", "update", "--workspace", "demo", "--slug", "demo", "--name", "Renamed"], instance.env);
+    await runCliJson(["knowledge", "remove", "README.md", ...demo], instance.env);
+    await runCliJson(["bot", "update", "--workspace", "demo", "--slug", "demo", "--name", "Renamed"], instance.env);
     await parley.kill9();
 
-    parley = await startAndWait(instance);
-    expect(publicKeyOf(parley)).toBe(publicKey);
+    parley = await startInstanceAndWait(instance);
+    expect(readPublicKey(parley)).toBe(publicKey);
     expect(parley.stdout()).toMatch(/PostgreSQL \S+ on 127\.0\.0\.1:\d+; was already running/);
     expect(parley.stdout()).toMatch(/demo\s+1 document added/);
-    const bot = await cliJson(["bot", "show", "--workspace", "demo", "--slug", "demo"], instance.env);
+    const bot = await runCliJson(["bot", "show", "--workspace", "demo", "--slug", "demo"], instance.env);
     expect(bot).toMatchObject({ display: { name: "Renamed" } });
   });
 });
@@ -153,14 +170,14 @@ describe("a start after a kill", () => {
     const logs = join(instance.dataDir, "logs");
     const names = await readdir(logs);
     // Logs of earlier starts have a number before `.log`.
-    expect(names.filter((name) => !/\.\d+\.log$/.test(name))).toHaveLength(5);
+    expect(names.filter((name) => !/\.\d+\.log$/.test(name))).toHaveLength(7);
     const texts = await Promise.all(names.map((name) => readFile(join(logs, name), "utf8")));
     for (const secret of secrets) for (const text of [parley.output(), ...texts]) expect(text).not.toContain(secret);
   });
 
   it("refuses a second start with the same data directory and other ports", async () => {
     const otherInstance = await createInstance();
-    const second = await start(otherInstance, { DATA_DIR: instance.dataDir });
+    const second = await startInstance(otherInstance, { DATA_DIR: instance.dataDir });
     expect(await readStartError(second)).toMatch(
       new RegExp(
         `^parley: Parley is already running on ${instance.dataDir} as process ${parley.pid}, at http://localhost:${instance.port}:`,
@@ -170,11 +187,11 @@ describe("a start after a kill", () => {
   });
 
   it("exits 0 on SIGTERM and frees its ports, and the CLI reports that it is not running", async () => {
-    usage = await cliJson(["usage", "--workspace", "demo"], instance.env);
-    await cliJson(["key", "revoke", publicKey], instance.env);
+    usage = await runCliJson(["usage", "--workspace", "demo"], instance.env);
+    await runCliJson(["key", "revoke", publicKey], instance.env);
     expect(await parley.stop("SIGTERM", 30_000)).toEqual({ code: 0, signal: null });
     expect(await portsInUse(instance)).toEqual([]);
-    const { code, stderr } = await runCli(["usage", "--workspace", "demo"], instance.env);
+    const { code, stderr } = await runCliProcess(["usage", "--workspace", "demo"], instance.env);
     expect(code).toBe(1);
     expect(stderr).toMatch(/^parley: Parley is not running in .*npx --yes pnpm@12 start/);
   });
@@ -185,12 +202,12 @@ describe("a start after a clean stop", () => {
     const provider = await startFakeProvider([{ everyMs: 150 }]);
     onTestFinished(() => provider.close());
     const startedAt = performance.now();
-    parley = await startAndWait(instance, { OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: "sk-of-the-tests" });
+    parley = await startInstanceAndWait(instance, { OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: "sk-of-the-tests" });
     expect(performance.now() - startedAt).toBeLessThanOrEqual(MAX_SECOND_START_MS * loadFactor());
-    expect(publicKeyOf(parley)).not.toBe(publicKey);
-    publicKey = publicKeyOf(parley);
+    expect(readPublicKey(parley)).not.toBe(publicKey);
+    publicKey = readPublicKey(parley);
     expect(parley.stdout()).toMatch(/demo\s+unchanged/);
-    expect(await cliJson(["usage", "--workspace", "demo"], instance.env)).toEqual(usage);
+    expect(await runCliJson(["usage", "--workspace", "demo"], instance.env)).toEqual(usage);
 
     const response = await sendMessage(crypto.randomUUID());
     parley.signal("SIGINT");
@@ -204,8 +221,8 @@ describe("a start after a clean stop", () => {
   it("keeps the public key, and exits immediately on a second stop signal", async () => {
     const provider = await startFakeProvider([{ everyMs: 1_000 }]);
     onTestFinished(() => provider.close());
-    parley = await startAndWait(instance, { OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: "sk-of-the-tests" });
-    expect(publicKeyOf(parley)).toBe(publicKey);
+    parley = await startInstanceAndWait(instance, { OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: "sk-of-the-tests" });
+    expect(readPublicKey(parley)).toBe(publicKey);
     const response = await sendMessage(crypto.randomUUID());
     parley.signal("SIGINT");
     await vi.waitFor(() => expect(parley.stdout()).toContain("Press Ctrl-C again to exit immediately"));
@@ -241,7 +258,7 @@ describe("a start that fails", () => {
   it("names the port in use and its purpose", async () => {
     const other = createServer().listen(empty.port + 4, "127.0.0.1");
     await once(other, "listening");
-    expect(await readStartError(await start(empty))).toMatch(
+    expect(await readStartError(await startInstance(empty))).toMatch(
       new RegExp(`^parley: port ${empty.port + 4}, for quota, is in use: .*PORT=`),
     );
     await once(other.close(), "close");
@@ -252,7 +269,7 @@ describe("a start that fails", () => {
     ["postgres://u:hush@127.0.0.1:1/x", /^parley: cannot use DATABASE_URL: nothing listens there: /],
     ["postgres://u:hush@host.invalid/x", /^parley: cannot use DATABASE_URL: its host name does not resolve: /],
   ])("reports the problem with DATABASE_URL=%s", async (url, expected) => {
-    const failed = await start(empty, { DATABASE_URL: url });
+    const failed = await startInstance(empty, { DATABASE_URL: url });
     expect(await readStartError(failed)).toMatch(expected);
     expect(failed.output()).not.toContain("hush");
   });
@@ -260,13 +277,13 @@ describe("a start that fails", () => {
   it("reports an unwritable DATA_DIR", async () => {
     const file = join(empty.dataDir, "file");
     await writeFile(file, "");
-    expect(await readStartError(await start(empty, { DATA_DIR: join(file, "data") }))).toMatch(
+    expect(await readStartError(await startInstance(empty, { DATA_DIR: join(file, "data") }))).toMatch(
       /^parley: cannot write to .*: make it writable, or set DATA_DIR to another directory$/,
     );
   });
 
   it("reports every invalid variable together", async () => {
-    const line = await readStartError(await start(empty, { PORT: "70000", JWT_ISSUER: "https://sso.example" }));
+    const line = await readStartError(await startInstance(empty, { PORT: "70000", JWT_ISSUER: "https://sso.example" }));
     expect(line).toMatch(/^parley: JWT_AUDIENCE and JWKS_URL must be set too: .*; PORT must be a whole number/);
     await expect(access(join(empty.dataDir, "secrets.json"))).rejects.toThrow();
   });
@@ -274,7 +291,7 @@ describe("a start that fails", () => {
   it("stops the other services when one cannot start", async () => {
     const config = join(empty.dataDir, "llm.yaml");
     await writeFile(config, "providers: [");
-    const failed = await start(instance, { LLM_CONFIG: config });
+    const failed = await startInstance(instance, { LLM_CONFIG: config });
     expect(await readStartError(failed)).toMatch(
       /^parley: llm-proxy did not start \(exit 1: .*\): see .*llm-proxy\.log$/,
     );

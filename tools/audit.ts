@@ -1,4 +1,4 @@
-import { NotChecked, type Problems } from "./problems.ts";
+import { NotCheckedError, type Problems } from "./problems.ts";
 import { runTool, type ToolResult } from "./run-tool.ts";
 
 const AUDIT_UNAVAILABLE =
@@ -9,14 +9,14 @@ const AUDIT_UNAVAILABLE =
  * endpoint. To use another registry, set `npm_config_registry`.
  */
 export async function auditProblems(): Promise<Problems> {
-  return findings(await runTool("npx", ["--yes", "pnpm@12", "audit", "--prod"]));
+  return readAuditProblems(await runTool("npx", ["--yes", "pnpm@12", "audit", "--prod"]));
 }
 
 /** Returns the findings of an audit. Throws NotChecked if the audit did not run. */
-export function findings({ isOk, stdout, stderr }: ToolResult): Problems {
+export function readAuditProblems({ isOk, stdout, stderr }: ToolResult): Problems {
   if (isOk) return [];
   const output = stdout + stderr;
   const errorCode = AUDIT_UNAVAILABLE.exec(output)?.[0];
-  if (errorCode !== undefined) throw new NotChecked(`the registry could not run the audit (${errorCode})`);
+  if (errorCode !== undefined) throw new NotCheckedError(`the registry could not run the audit (${errorCode})`);
   return [output.trim()];
 }

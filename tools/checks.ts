@@ -10,26 +10,32 @@ import type { Problems } from "./problems.ts";
 import { readSources } from "./repository.ts";
 import { runTool } from "./run-tool.ts";
 import { testProjectProblems } from "./test-projects.ts";
+import { workflowProblems } from "./workflows.ts";
 
 export type Check = { name: string; title: string; run: () => Promise<Problems> };
 
 /** All checks except the tests. The slow checks are first in the list, so that they start first and run concurrently. */
 export const CHECKS: readonly Check[] = [
   { name: "types", title: "types", run: checkTypes },
-  { name: "format", title: "format and lint", run: () => tool("biome", "check", "--colors=force", ".") },
+  { name: "format", title: "format and lint", run: () => runToolCheck("biome", "check", "--colors=force", ".") },
   { name: "drift", title: "generated code", run: driftProblems },
   { name: "observability", title: "documented metrics, dashboards and alerts", run: observabilityProblems },
-  { name: "proto", title: "proto lint", run: () => tool("buf", "lint", "proto") },
+  { name: "proto", title: "proto lint", run: () => runToolCheck("buf", "lint", "proto") },
   {
     name: "breaking",
     title: "proto compatibility",
-    run: () => tool("buf", "breaking", "proto", "--against", "proto/released.binpb"),
+    run: () => runToolCheck("buf", "breaking", "proto", "--against", "proto/released.binpb"),
   },
   { name: "handlers", title: "handler files of the protos", run: checkHandlers },
   { name: "audit", title: "production dependencies without known vulnerabilities", run: auditProblems },
   { name: "layout", title: "layout and imports", run: async () => layoutProblems(await readSources("*.ts")) },
   { name: "cycles", title: "import cycles", run: checkCycles },
   { name: "tests", title: "each test file in one project and type-checked", run: testProjectProblems },
+  {
+    name: "workflows",
+    title: "GitHub Actions workflows",
+    run: async () => workflowProblems(await readSources(".github/workflows/*")),
+  },
   { name: "dependencies", title: "dependencies explained", run: checkDependencies },
   {
     name: "lockfile",
@@ -38,7 +44,7 @@ export const CHECKS: readonly Check[] = [
   },
 ];
 
-async function tool(command: string, ...args: string[]): Promise<Problems> {
+async function runToolCheck(command: string, ...args: string[]): Promise<Problems> {
   const { isOk, stdout, stderr } = await runTool(command, args);
   return isOk ? [] : [(stdout + stderr).trim()];
 }
@@ -47,7 +53,7 @@ async function tool(command: string, ...args: string[]): Promise<Problems> {
 async function checkTypes(): Promise<Problems> {
   const others = await readSources("*/tsconfig.json");
   const problems = ["tsconfig.json", ...others.map(({ path }) => path)].map((path) =>
-    tool("tsc", "--noEmit", "--pretty", "--project", path),
+    runToolCheck("tsc", "--noEmit", "--pretty", "--project", path),
   );
   return (await Promise.all(problems)).flat();
 }

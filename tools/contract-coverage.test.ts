@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkCoverage, coverage, idsOf, readTests } from "./contract-coverage.ts";
+import { buildCoverage, checkCoverage, idsOf, readTests } from "./contract-coverage.ts";
 
 const file = "tests/contract/some.test.ts";
 const parts = [
@@ -17,7 +17,7 @@ describe("idsOf", () => {
 
 describe("coverage", () => {
   it("lists each sentence with the tests that prove it", () => {
-    const { page, problems } = coverage(
+    const { page, problems } = buildCoverage(
       [
         { title: "all three [4.1/1-3]", file },
         { title: "again [4.1/3]", file },
@@ -30,7 +30,7 @@ describe("coverage", () => {
   });
 
   it("reports sentences without a test", () => {
-    const { page, problems } = coverage([{ title: "two of them [4.1/1-2]", file }], parts);
+    const { page, problems } = buildCoverage([{ title: "two of them [4.1/1-2]", file }], parts);
     expect(problems).toEqual(["4.1/3 has no test"]);
     expect(page).toContain("| 4.1/3 | Third. | **missing** |");
   });
@@ -41,7 +41,7 @@ describe("coverage", () => {
       { title: "idle", file },
       { title: "wrong [4.1/4] [9/1]", file },
     ];
-    expect(coverage(tests, parts).problems).toEqual([
+    expect(buildCoverage(tests, parts).problems).toEqual([
       `${file}: "idle" has no sentence ID`,
       `${file}: "wrong [4.1/4] [9/1]" has the unknown sentence ID 4.1/4`,
       `${file}: "wrong [4.1/4] [9/1]" has the unknown sentence ID 9/1`,

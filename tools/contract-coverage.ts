@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { parts, type Section } from "../tests/contract/sentences.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
-const page = "docs/contract-coverage.md";
+const PAGE_PATH = "docs/contract-coverage.md";
 
 export type ProvingTest = { title: string; file: string };
 
@@ -38,7 +38,7 @@ export type Coverage = {
 };
 
 /** Maps the sentences of the contract to the tests that prove them. */
-export function coverage(tests: readonly ProvingTest[], all: typeof parts = parts): Coverage {
+export function buildCoverage(tests: readonly ProvingTest[], all: typeof parts = parts): Coverage {
   const ids = new Set(all.flatMap(({ sections }) => sections.flatMap(sentenceIds)));
   const problems = tests.flatMap(({ title, file }) => {
     const titleIds = idsOf(title);
@@ -57,8 +57,8 @@ export function coverage(tests: readonly ProvingTest[], all: typeof parts = part
     "| id | sentence | test |",
     "| --- | --- | --- |",
     ...Object.entries(section.sentences).map(([number, sentence]) => {
-      const tests = (proofs.get(`${section.id}/${number}`) ?? []).map(({ test }) => link(test));
-      return `| ${section.id}/${number} | ${cell(sentence)} | ${tests.join("<br>") || "**missing**"} |`;
+      const tests = (proofs.get(`${section.id}/${number}`) ?? []).map(({ test }) => formatLink(test));
+      return `| ${section.id}/${number} | ${formatCell(sentence)} | ${tests.join("<br>") || "**missing**"} |`;
     }),
     "",
   ];
@@ -80,24 +80,24 @@ function sentenceIds(section: Section): string[] {
   return Object.keys(section.sentences).map((number) => `${section.id}/${number}`);
 }
 
-function link({ title, file }: ProvingTest): string {
+function formatLink({ title, file }: ProvingTest): string {
   const name = title.replace(/ ?\[[^\]]*\]/g, "");
-  return `[${cell(name)}](../${file})`;
+  return `[${formatCell(name)}](../${file})`;
 }
 
-function cell(text: string): string {
+function formatCell(text: string): string {
   return text.replaceAll("|", "\\|");
 }
 
 /** Returns the problems of the coverage. A stale committed page is a problem too. */
 export function checkCoverage(): string[] {
-  const { page: generated, problems } = coverage(readTests());
-  const committed = readFileSync(join(root, page), "utf8");
-  return committed === generated ? problems : [...problems, `${page} is stale: run pnpm generate:coverage`];
+  const { page: generated, problems } = buildCoverage(readTests());
+  const committed = readFileSync(join(root, PAGE_PATH), "utf8");
+  return committed === generated ? problems : [...problems, `${PAGE_PATH} is stale: run pnpm generate:coverage`];
 }
 
 function main(isCheck: boolean): number {
-  if (!isCheck) writeFileSync(join(root, page), coverage(readTests()).page);
+  if (!isCheck) writeFileSync(join(root, PAGE_PATH), buildCoverage(readTests()).page);
   const problems = checkCoverage();
   for (const problem of problems) console.error(problem);
   return problems.length === 0 ? 0 : 1;

@@ -32,7 +32,7 @@ describe("layoutProblems", () => {
     [`${conversation}/turns/prompt.ts`, "node:fs/promises"],
     [`${conversation}/turns/prompt.ts`, "pg"],
     ["services/edge/src/chat/chat.route.ts", "./sessions.store.ts"],
-    ["services/edge/src/auth/jwks.client.ts", "./keys.worker.ts"],
+    ["services/edge/src/auth/public-keys.client.ts", "./keys.worker.ts"],
   ])("refuses that %s imports %s", (path, specifier) => {
     expect(problemsOf(path, specifier)).toEqual([expect.stringContaining(`${path} imports ${specifier}: `)]);
   });

@@ -13,21 +13,24 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "services/conversation": ["rpc", "service-kit", "bot-rules"],
   "services/quota": ["rpc", "service-kit"],
   "services/llm-proxy": ["rpc", "service-kit", "bot-rules"],
+  "services/console": ["rpc", "service-kit", "widget"],
   "deploy/local/postgres": [],
   "deploy/local/sample-shop": [],
-  deploy: ["rpc", "service-kit", "local-postgres", "cli", "sample-shop", "widget"],
+  "deploy/development-sso": ["service-kit"],
+  deploy: ["rpc", "service-kit", "local-postgres", "cli", "sample-shop", "widget", "console"],
   "tests/support": ["local-postgres"],
-  tests: ["rpc", "service-kit", "test-support", "local-postgres", "cli", "sample-shop", "widget"],
+  tests: ["rpc", "service-kit", "test-support", "local-postgres", "cli", "sample-shop", "widget", "console"],
   bench: ["rpc", "service-kit", "test-support"],
 };
 
 /**
  * Folders of other packages that a package may import with relative paths. The benchmarks start the tests' system, run quota's SQL
- * statements without the service, and use the documents of conversation's tests. The browser tests use the widget's texts.
+ * statements without the service, and use the documents of conversation's tests. The browser tests use the widget's texts, the cluster
+ * tests the chart's Helm.
  */
 const MAY_REACH: Readonly<Record<string, readonly string[]>> = {
   bench: ["tests/system/", "services/quota/src/usage/", "services/conversation/src/testing/"],
-  tests: ["packages/widget/src/"],
+  tests: ["packages/widget/src/", "tools/chart/"],
 };
 
 /** The roles of a service's files by suffix, and the roles that each must not import. A file without a suffix is "plain". */
@@ -45,7 +48,7 @@ const MUST_NOT_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** Files that the rules for roles and features ignore: wiring of a service, tests, and code of worker threads and child processes. */
 const EXEMPT =
-  /(?:^|\/)(?:main|server|app|config|migrate)\.ts$|(?:^|[./])metrics\.ts$|\.(?:thread|child)\.ts$|\.test\.ts$|\/testing\//;
+  /(?:^|\/)(?:main|server|app|periodic-tasks|config|migrate)\.ts$|(?:^|[./])metrics\.ts$|\.(?:thread|child)\.ts$|\.test\.ts$|\/testing\//;
 
 /** Packages and Node modules that do I/O. A plain file may import only their types. */
 const DOES_IO =

@@ -8,4 +8,4 @@ export type SourceFile = {
 };
 
 /** Thrown by a check that could not run for a reason outside the repository, such as a missing network. */
-export class NotChecked extends Error {}
+export class NotCheckedError extends Error {}

@@ -7,11 +7,11 @@ const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 
 export type ToolResult = { isOk: boolean; stdout: string; stderr: string };
 
-/** Runs a program in the repository root. Finds the programs of node_modules only in a package script, which has them on its PATH. */
+/** Runs a program in the repository root. It must be on the PATH. A package script has the programs of node_modules on its PATH. */
 export function runTool(command: string, args: readonly string[]): Promise<ToolResult> {
   return new Promise((resolve, reject) => {
     execFile(command, args, { cwd: ROOT, maxBuffer: MAX_OUTPUT_BYTES }, (error, stdout, stderr) => {
-      // A non-zero exit code is a result. For other errors, such as a missing program, `code` is no number.
+      // A non-zero exit code is a result. For other errors, such as a missing program, `code` is not a number.
       if (error && typeof error.code !== "number")
         reject(new Error(`cannot run ${command}: run it through pnpm check`, { cause: error }));
       else resolve({ isOk: !error, stdout, stderr });

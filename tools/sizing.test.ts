@@ -31,7 +31,7 @@ type Component = {
 };
 
 /** Returns the cells of the table rows whose first cell matches `first`. */
-function rows(first: RegExp): string[][] {
+function findRows(first: RegExp): string[][] {
   const tables = page.split("\n").filter((line) => line.startsWith("|"));
   return tables
     .map((line) =>
@@ -43,38 +43,54 @@ function rows(first: RegExp): string[][] {
     .filter(([cell = ""]) => first.test(cell));
 }
 
-function documented(label: string): number {
-  const [row] = rows(new RegExp(`^${label}$`));
+function readDocumented(label: string): number {
+  const [row] = findRows(new RegExp(`^${label}$`));
   return Number(/[\d.]+/.exec(row?.[1] ?? "")?.[0]);
 }
 
-function measured(row: string, what: RegExp): Figure {
+function findFigure(row: string, what: RegExp): Figure {
   const figure = results[row]?.find((each) => what.test(each.what));
   if (figure === undefined) throw new Error(`the benchmark results of ${row} have no ${what}`);
   return figure;
 }
 
 const component = (service: Service) => values[service === "llm-proxy" ? "llmProxy" : service] as Component;
-const cores = (cpu: string) => (cpu.endsWith("m") ? Number(cpu.slice(0, -1)) / 1_000 : Number(cpu));
+const parseCores = (cpu: string) => (cpu.endsWith("m") ? Number(cpu.slice(0, -1)) / 1_000 : Number(cpu));
 
 function msPerTurn(service: Service): number {
-  const { detail } = measured("turn-cost", /paced/);
+  const { detail } = findFigure("turn-cost", /paced/);
   return Number(new RegExp(`${service} ([\\d.]+)`).exec(detail)?.[1]);
 }
 
 test.each<[string, number]>([
   ...SERVICES.map((service): [string, number] => [`CPU of (an )?${service}`, msPerTurn(service)]),
-  ["CPU of PostgreSQL", measured("footprint", /CPU of PostgreSQL/).value],
-  ["stored", measured("footprint", /stored/).value],
-  ["write-ahead log", measured("footprint", /log/).value],
-  ["CPU of Redis", measured("footprint", /CPU of Redis/).value],
-  ["memory of Redis", measured("footprint", /memory an address/).value],
+  ["CPU of PostgreSQL", findFigure("footprint", /CPU of PostgreSQL/).value],
+  ["stored", findFigure("footprint", /stored/).value],
+  ["write-ahead log", findFigure("footprint", /log/).value],
+  ["CPU of Redis", findFigure("footprint", /CPU of Redis/).value],
+  ["memory of Redis", findFigure("footprint", /memory an address/).value],
 ])("the page has at least the measured %s", (what, value) => {
   expect(value).toBeGreaterThan(0);
-  expect(documented(what)).toBeGreaterThan(value / NOISE);
+  expect(readDocumented(what)).toBeGreaterThan(value / NOISE);
 });
 
-const sizes = rows(/^\d+$/).map(([turns, ...cells]) => ({ turns: Number(turns), cells }));
+test.each([
+  ["turns a second of one workspace, reserved and settled", "reserve", /one hot workspace/, /by RPC (\d+)/],
+  ["turns a second of 1,000 workspaces on one database", "reserve", /1,000 workspaces/, /by RPC (\d+)/],
+  ["open streams of one edge", "held", /tokens lost/, /^(\d+) streams/],
+] as const)("the page's ceiling of %s is not above the measured one", (label, row, what, pattern) => {
+  const ceiling = Number(findRows(new RegExp(`^${label}$`))[0]?.[1]?.replaceAll(",", ""));
+  expect(ceiling).toBeGreaterThan(0);
+  expect(ceiling).toBeLessThanOrEqual(Number(pattern.exec(findFigure(row, what).detail)?.[1]) * NOISE);
+});
+
+test("the ceiling of a core of PostgreSQL follows from its CPU time per turn", () => {
+  const ceiling = Number(findRows(/^turns a second of one core of PostgreSQL/)[0]?.[1]);
+  expect(ceiling).toBeGreaterThan(0);
+  expect(ceiling).toBeLessThanOrEqual(1_000 / readDocumented("CPU of PostgreSQL"));
+});
+
+const sizes = findRows(/^\d+$/).map(([turns, ...cells]) => ({ turns: Number(turns), cells }));
 
 test("the table has rows for 1, 10 and 100 turns a second", () => {
   expect(sizes.map(({ turns }) => turns)).toEqual([1, 10, 100]);
@@ -87,7 +103,7 @@ test.each(sizes)(
       const [, replicas, cpu = ""] = /^(\d+) × (\S+)$/.exec(cells[i] ?? "") ?? [];
       expect(cpu, service).toBe(component(service).resources.requests.cpu);
       const needed = (turns * msPerTurn(service)) / 1_000 / NOISE;
-      expect((Number(replicas) - 1) * TARGET_UTILIZATION * cores(cpu), service).toBeGreaterThan(needed);
+      expect((Number(replicas) - 1) * TARGET_UTILIZATION * parseCores(cpu), service).toBeGreaterThan(needed);
     }
   },
 );
@@ -116,9 +132,9 @@ test("the number of database connections is the sum of the chart's pools", () =>
 });
 
 test("memory requests cover a warm service, and the edge's limit covers its maximum of streams", () => {
-  const { detail } = measured("footprint", /resident memory/);
+  const { detail } = findFigure("footprint", /resident memory/);
   for (const service of SERVICES) {
-    const [row] = rows(new RegExp(`^${service}$`));
+    const [row] = findRows(new RegExp(`^${service}$`));
     const { requests, limits } = component(service).resources;
     expect(row?.slice(2), service).toEqual([requests.memory, limits.memory]);
     const warm = Number.parseInt(row?.[1] ?? "", 10);
@@ -126,7 +142,7 @@ test("memory requests cover a warm service, and the edge's limit covers its maxi
     expect(Number.parseInt(requests.memory, 10), service).toBeGreaterThanOrEqual(warm);
   }
   const { maxStreams, resources } = component("edge");
-  const [[, warm = ""] = []] = rows(/^edge$/);
-  const fullMib = Number.parseInt(warm, 10) + (maxStreams * documented("memory of an edge")) / 1_024;
+  const [[, warm = ""] = []] = findRows(/^edge$/);
+  const fullMib = Number.parseInt(warm, 10) + (maxStreams * readDocumented("memory of an edge")) / 1_024;
   expect(fullMib).toBeLessThan(Number.parseInt(resources.limits.memory, 10));
 });

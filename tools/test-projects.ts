@@ -3,8 +3,15 @@ import type { Problems } from "./problems.ts";
 import { readSources } from "./repository.ts";
 import { ROOT, runTool } from "./run-tool.ts";
 
-/** Vitest configurations that the root configuration does not include: image tests need a Docker daemon, and the pictures are not tests. */
-const OTHER_CONFIGS = ["tests/images/vitest.config.ts", "tests/browser/pictures/vitest.config.ts"];
+/**
+ * Vitest configurations that the root configuration does not include: image tests need a Docker daemon, cluster tests a Kubernetes cluster,
+ * and the pictures are not tests.
+ */
+const OTHER_CONFIGS = [
+  "tests/images/vitest.config.ts",
+  "tests/cluster/vitest.config.ts",
+  "tests/browser/pictures/vitest.config.ts",
+];
 
 /** Returns a problem for each test file that not exactly one vitest project runs, or that no tsconfig.json includes. */
 export async function testProjectProblems(): Promise<Problems> {

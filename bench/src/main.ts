@@ -11,7 +11,10 @@ import { footprint } from "./benchmarks/footprint.ts";
 import { gap } from "./benchmarks/gap.ts";
 import { growth } from "./benchmarks/growth.ts";
 import { neighbour } from "./benchmarks/neighbour.ts";
+import { overload } from "./benchmarks/overload.ts";
+import { owners } from "./benchmarks/owners.ts";
 import { reserve } from "./benchmarks/reserve.ts";
+import { resume } from "./benchmarks/resume.ts";
 import { retrieval } from "./benchmarks/retrieval.ts";
 import { start } from "./benchmarks/start.ts";
 import { turnCost } from "./benchmarks/turn-cost.ts";
@@ -29,6 +32,9 @@ const BENCHMARKS: Benchmark[] = [
   start,
   retrieval,
   neighbour,
+  overload,
+  resume,
+  owners,
 ];
 
 const NAMES = BENCHMARKS.map(({ name }) => name);

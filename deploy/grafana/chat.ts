@@ -1,4 +1,4 @@
-import { type Dashboard, of, quantile, rate } from "./panel.ts";
+import { type Dashboard, inNamespace, quantile, rate } from "./panel.ts";
 
 const OVERHEAD = "parley_first_token_overhead_seconds";
 
@@ -39,7 +39,7 @@ export const CHAT: Dashboard = {
           unit: "percentunit",
           max: 1,
           stat: true,
-          queries: [{ expr: `1 - sum(${FAILED}) / sum(${ALL})`, legend: "as they should" }],
+          queries: [{ expr: `1 - sum(${FAILED}) / sum(${ALL})`, legend: "successful" }],
           thresholds: [
             { value: 0, color: "red" },
             { value: 0.99, color: "orange" },
@@ -152,7 +152,7 @@ export const CHAT: Dashboard = {
         {
           title: "Turns by finish",
           shows:
-            "`stop`: a whole reply. `cancelled`: the visitor left before the end. `blocked`: moderation. `quota_exceeded`: the cap. `error`: the stream ended with an error.",
+            "`stop`: a whole reply. `cancelled`: the visitor left or stopped the reply. `blocked`: moderation. `quota_exceeded`: the cap. `error`: the stream ended with an error.",
           normal: "Almost all `stop`; some `cancelled`.",
           act: "`error` persists: see _Errors by code_.",
           unit: "suffix:/s",
@@ -246,7 +246,7 @@ export const CHAT: Dashboard = {
           act: "2: see ParleyProviderBreakerOpen, and ParleyProviderDown if turns fail.",
           unit: "short",
           max: 2,
-          queries: [{ expr: `max by (provider) (${of("parley_llm_breaker_state")})`, legend: "{{provider}}" }],
+          queries: [{ expr: `max by (provider) (${inNamespace("parley_llm_breaker_state")})`, legend: "{{provider}}" }],
           thresholds: [
             { value: 1, color: "orange" },
             { value: 2, color: "red" },
@@ -259,12 +259,14 @@ export const CHAT: Dashboard = {
           act: "One replica has most of them: the clients' connections are not balanced. Check the endpoints of the llm-proxy's Service.",
           unit: "short",
           stacked: true,
-          queries: [{ expr: `sum by (instance) (${of("parley_llm_active_generations")})`, legend: "{{instance}}" }],
+          queries: [
+            { expr: `sum by (instance) (${inNamespace("parley_llm_active_generations")})`, legend: "{{instance}}" },
+          ],
         },
         {
           title: "Call log rows",
           shows:
-            "`stored`: written. `late`: written after a failed attempt. `dropped`: lost, because the database was away for too long.",
+            "`stored`: written. `late`: written after a failed attempt. `dropped`: lost, because the database was unavailable for too long. `filled`: lost and added again from a stored turn.",
           normal: "Only `stored`.",
           act: "`late`: check the llm-proxy's database. `dropped`: the billing run lacks these calls. See ParleyCallLogFailing.",
           unit: "suffix:/s",

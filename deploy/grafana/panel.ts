@@ -37,13 +37,13 @@ export type Dashboard = {
 };
 
 /** A metric of the selected namespaces. */
-export function of(metric: string, ...matchers: readonly string[]): string {
+export function inNamespace(metric: string, ...matchers: readonly string[]): string {
   return `${metric}{${['namespace=~"$namespace"', ...matchers].join(", ")}}`;
 }
 
 /** The rate of a counter per second. */
 export function rate(metric: string, ...matchers: readonly string[]): string {
-  return `rate(${of(metric, ...matchers)}[$__rate_interval])`;
+  return `rate(${inNamespace(metric, ...matchers)}[$__rate_interval])`;
 }
 
 /** A quantile of a histogram, for each of the labels. */

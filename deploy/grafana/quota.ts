@@ -1,7 +1,7 @@
-import { type Dashboard, of, quantile, rate } from "./panel.ts";
+import { type Dashboard, inNamespace, quantile, rate } from "./panel.ts";
 
 /** A gauge that each replica of the quota service reads from the database. All replicas have the same value, so it is not summed. */
-const usage = (metric: string) => `max by (plan) (${of(metric)})`;
+const usageGauge = (metric: string) => `max by (plan) (${inNamespace(metric)})`;
 
 /** Shows which workspaces are near their cap, and whether every turn is accounted for. */
 export const QUOTA: Dashboard = {
@@ -19,7 +19,7 @@ export const QUOTA: Dashboard = {
           act: "Above 0: see ParleyWorkspaceNearCap.",
           unit: "short",
           stat: true,
-          queries: [{ expr: `sum(${usage("parley_quota_workspaces_near_cap")})`, legend: "near" }],
+          queries: [{ expr: `sum(${usageGauge("parley_quota_workspaces_near_cap")})`, legend: "near" }],
           thresholds: [{ value: 1, color: "orange" }],
         },
         {
@@ -29,7 +29,7 @@ export const QUOTA: Dashboard = {
           act: "Above 0: see ParleyWorkspaceAtCap.",
           unit: "short",
           stat: true,
-          queries: [{ expr: `sum(${usage("parley_quota_workspaces_at_cap")})`, legend: "at cap" }],
+          queries: [{ expr: `sum(${usageGauge("parley_quota_workspaces_at_cap")})`, legend: "at cap" }],
           thresholds: [{ value: 1, color: "red" }],
         },
         {
@@ -39,8 +39,28 @@ export const QUOTA: Dashboard = {
           act: "Above 0: see ParleyUsageUnreconciled. No value: see ParleyAccountingUnknown.",
           unit: "short",
           stat: true,
-          queries: [{ expr: `max(${of("parley_usage_unreconciled_workspaces")})`, legend: "workspaces" }],
+          queries: [{ expr: `max(${inNamespace("parley_usage_unreconciled_workspaces")})`, legend: "workspaces" }],
           thresholds: [{ value: 1, color: "red" }],
+        },
+        {
+          title: "Reconciler",
+          shows: "Age of the oldest closed turn that has not been compared with usage yet, at most.",
+          normal: "2 to 4 minutes.",
+          act: "Above an hour: see ParleyReconcilerStale. No value: see ParleyAccountingUnknown.",
+          unit: "s",
+          stat: true,
+          queries: [{ expr: `max(${inNamespace("parley_reconciliation_lag_seconds")})`, legend: "lag" }],
+          thresholds: [{ value: 3600, color: "red" }],
+        },
+        {
+          title: "Oldest open month",
+          shows: "Time since the end of the oldest month that is not closed.",
+          normal: "0; up to 7 days at the beginning of a month.",
+          act: "Above 14 days: see ParleyMonthNotClosed.",
+          unit: "s",
+          stat: true,
+          queries: [{ expr: `max(${inNamespace("parley_usage_unclosed_month_seconds")})`, legend: "oldest" }],
+          thresholds: [{ value: 1_209_600, color: "red" }],
         },
         {
           title: "Oldest unsettled turn",
@@ -49,7 +69,7 @@ export const QUOTA: Dashboard = {
           act: "Above 60 s: see ParleyOutboxStuck.",
           unit: "s",
           stat: true,
-          queries: [{ expr: `max(${of("parley_outbox_oldest_seconds")})`, legend: "oldest" }],
+          queries: [{ expr: `max(${inNamespace("parley_outbox_oldest_seconds")})`, legend: "oldest" }],
           thresholds: [
             { value: 10, color: "orange" },
             { value: 60, color: "red" },
@@ -66,7 +86,7 @@ export const QUOTA: Dashboard = {
           normal: "Rises through the month.",
           act: "Flat while visitors chat: turns are not settled. See _Outbox_.",
           unit: "short",
-          queries: [{ expr: usage("parley_quota_used_messages"), legend: "{{plan}}" }],
+          queries: [{ expr: usageGauge("parley_quota_used_messages"), legend: "{{plan}}" }],
         },
         {
           title: "Share of the cap by plan",
@@ -76,7 +96,7 @@ export const QUOTA: Dashboard = {
           unit: "percentunit",
           queries: [
             {
-              expr: `(${usage("parley_quota_used_messages")} + ${usage("parley_quota_held_messages")}) / (${usage("parley_quota_cap_messages")} > 0)`,
+              expr: `(${usageGauge("parley_quota_used_messages")} + ${usageGauge("parley_quota_held_messages")}) / (${usageGauge("parley_quota_cap_messages")} > 0)`,
               legend: "{{plan}}",
             },
           ],
@@ -88,7 +108,7 @@ export const QUOTA: Dashboard = {
           act: "Does not return to 0: see ParleyHoldsStuck.",
           unit: "short",
           stacked: true,
-          queries: [{ expr: usage("parley_quota_held_messages"), legend: "{{plan}}" }],
+          queries: [{ expr: usageGauge("parley_quota_held_messages"), legend: "{{plan}}" }],
         },
         {
           title: "Workspaces by plan",
@@ -97,7 +117,7 @@ export const QUOTA: Dashboard = {
           act: "Changes without that: compare with `parley workspace list`.",
           unit: "short",
           stacked: true,
-          queries: [{ expr: usage("parley_quota_workspaces"), legend: "{{plan}}" }],
+          queries: [{ expr: usageGauge("parley_quota_workspaces"), legend: "{{plan}}" }],
         },
         {
           title: "Workspaces above 80 %",
@@ -108,7 +128,7 @@ export const QUOTA: Dashboard = {
           max: 1,
           queries: [
             {
-              expr: `max by (workspace, plan) (${of("parley_quota_workspace_used_ratio")})`,
+              expr: `max by (workspace, plan) (${inNamespace("parley_quota_workspace_used_ratio")})`,
               legend: "{{workspace}} ({{plan}})",
             },
           ],
@@ -163,7 +183,7 @@ export const QUOTA: Dashboard = {
           normal: "Near 0.",
           act: "Grows: nothing is settled. See ParleyOutboxStuck.",
           unit: "short",
-          queries: [{ expr: `max(${of("parley_outbox_depth")})`, legend: "turns" }],
+          queries: [{ expr: `max(${inNamespace("parley_outbox_depth")})`, legend: "turns" }],
         },
         {
           title: "Oldest outbox row and oldest hold",
@@ -172,8 +192,8 @@ export const QUOTA: Dashboard = {
           act: "Outbox above 1 minute: see ParleyOutboxStuck. Hold above 8 minutes: see ParleyHoldsStuck.",
           unit: "s",
           queries: [
-            { expr: `max(${of("parley_outbox_oldest_seconds")})`, legend: "outbox" },
-            { expr: `max(${of("parley_holds_oldest_seconds")})`, legend: "hold" },
+            { expr: `max(${inNamespace("parley_outbox_oldest_seconds")})`, legend: "outbox" },
+            { expr: `max(${inNamespace("parley_holds_oldest_seconds")})`, legend: "hold" },
           ],
         },
       ],
@@ -182,12 +202,12 @@ export const QUOTA: Dashboard = {
       title: "Access",
       panels: [
         {
-          title: "Age of the single sign-on's keys",
-          shows: "Time since each edge loaded the single sign-on's keys, which it does every 5 minutes.",
+          title: "Age of the identity provider's keys",
+          shows: "Time since each edge loaded the identity provider's keys, which it does every 5 minutes.",
           normal: "Below 300 s.",
           act: "Above 900 s: see ParleyJwksStale.",
           unit: "s",
-          queries: [{ expr: `max by (instance) (${of("parley_jwks_age_seconds")})`, legend: "{{instance}}" }],
+          queries: [{ expr: `max by (instance) (${inNamespace("parley_jwks_age_seconds")})`, legend: "{{instance}}" }],
           thresholds: [{ value: 900, color: "red" }],
         },
         {
@@ -196,7 +216,7 @@ export const QUOTA: Dashboard = {
           normal: "0.",
           act: "Above 0: see ParleyRateLimiterOnFallback.",
           unit: "short",
-          queries: [{ expr: `sum(${of("parley_rate_limiter_on_fallback")})`, legend: "edges" }],
+          queries: [{ expr: `sum(${inNamespace("parley_rate_limiter_on_fallback")})`, legend: "edges" }],
           thresholds: [{ value: 1, color: "orange" }],
         },
         {

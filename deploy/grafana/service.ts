@@ -1,4 +1,4 @@
-import { byRpc, type Dashboard, of, quantile, rate } from "./panel.ts";
+import { byRpc, type Dashboard, inNamespace, quantile, rate } from "./panel.ts";
 
 /** Selects the processes of Parley, for metrics that every process has. */
 const OURS = 'application="parley"';
@@ -21,7 +21,7 @@ export const SERVICE: Dashboard = {
           act: "Fewer: see ParleyTargetDown, ParleyReplicasDown and ParleyServiceMissing.",
           unit: "short",
           stat: true,
-          queries: [{ expr: `sum by (service) (${of("up", OURS)})`, legend: "{{service}}" }],
+          queries: [{ expr: `sum by (service) (${inNamespace("up", OURS)})`, legend: "{{service}}" }],
           thresholds: [
             { value: 0, color: "red" },
             { value: 1, color: "green" },
@@ -62,7 +62,7 @@ export const SERVICE: Dashboard = {
           act: "Near that product: add edges, or turn autoscaling on.",
           unit: "short",
           stat: true,
-          queries: [{ expr: `sum(${of("parley_streams_open")})`, legend: "open" }],
+          queries: [{ expr: `sum(${inNamespace("parley_streams_open")})`, legend: "open" }],
         },
       ],
     },
@@ -166,12 +166,12 @@ export const SERVICE: Dashboard = {
           act: "One edge far from the others: the load balancer does not balance. Use least connections.",
           unit: "short",
           stacked: true,
-          queries: [{ expr: `sum by (instance) (${of("parley_streams_open")})`, legend: "{{instance}}" }],
+          queries: [{ expr: `sum by (instance) (${inNamespace("parley_streams_open")})`, legend: "{{instance}}" }],
         },
         {
           title: "Streams refused and cut",
           shows:
-            "Refused by reason (`client`, `process`: a limit; `draining`: the edge stops), and cut because the client stopped reading.",
+            "Refused by reason (`client`, `process`: a limit; `draining`: the edge ends its streams), and cut because the client stopped reading.",
           normal: "None, except `draining` during a rollout.",
           act: "`process`: see ParleyStreamsRefused. `client`: if many visitors share an address, raise `edge.maxStreamsPerClient`.",
           unit: "reqps",
@@ -186,7 +186,9 @@ export const SERVICE: Dashboard = {
           normal: "Near 0.",
           act: "Rises on all edges: a proxy in front reads slowly. Run `parley doctor`.",
           unit: "bytes",
-          queries: [{ expr: `sum by (instance) (${of("parley_streams_buffered_bytes")})`, legend: "{{instance}}" }],
+          queries: [
+            { expr: `sum by (instance) (${inNamespace("parley_streams_buffered_bytes")})`, legend: "{{instance}}" },
+          ],
         },
         {
           title: "Event-loop delay, p99",
@@ -196,7 +198,7 @@ export const SERVICE: Dashboard = {
           unit: "s",
           queries: [
             {
-              expr: `max by (service, instance) (${of("nodejs_eventloop_lag_p99_seconds", OURS)})`,
+              expr: `max by (service, instance) (${inNamespace("nodejs_eventloop_lag_p99_seconds", OURS)})`,
               legend: "{{service}} {{instance}}",
             },
           ],
@@ -223,7 +225,7 @@ export const SERVICE: Dashboard = {
           unit: "bytes",
           queries: [
             {
-              expr: `sum by (service, instance) (${of("process_resident_memory_bytes", OURS)})`,
+              expr: `sum by (service, instance) (${inNamespace("process_resident_memory_bytes", OURS)})`,
               legend: "{{service}} {{instance}}",
             },
           ],
@@ -242,7 +244,7 @@ export const SERVICE: Dashboard = {
           max: 1,
           queries: [
             {
-              expr: `max by (service, instance, pool) (${of("parley_db_pool_connections", 'state="used"')}) / max by (service, instance, pool) (${of("parley_db_pool_max_connections")})`,
+              expr: `max by (service, instance, pool) (${inNamespace("parley_db_pool_connections", 'state="used"')}) / max by (service, instance, pool) (${inNamespace("parley_db_pool_max_connections")})`,
               legend: "{{service}} {{pool}} {{instance}}",
             },
           ],
@@ -256,7 +258,7 @@ export const SERVICE: Dashboard = {
           unit: "short",
           queries: [
             {
-              expr: `sum by (service, instance, pool) (${of("parley_db_pool_waiting")})`,
+              expr: `sum by (service, instance, pool) (${inNamespace("parley_db_pool_waiting")})`,
               legend: "{{service}} {{pool}} {{instance}}",
             },
           ],

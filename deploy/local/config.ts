@@ -1,22 +1,40 @@
 import { join, resolve } from "node:path";
-import { machineEnvironment } from "@parley/cli";
+import { pickMachineVariables } from "@parley/cli";
 import { Environment } from "@parley/service-kit/environment";
 import { PORT_COUNT } from "./ports.ts";
 
 export type Config = ReturnType<typeof readConfig>;
 
 const SSO_VARIABLES = ["JWT_ISSUER", "JWT_AUDIENCE", "JWKS_URL"];
+const JWT_VARIABLES = [
+  ...SSO_VARIABLES,
+  "JWT_WORKSPACE_CLAIM",
+  "JWT_ROLE_CLAIM",
+  "JWT_OWNER_ROLES",
+  "JWT_VIEWER_ROLES",
+];
 const EDGE_VARIABLES = [
   "PUBLIC_HOST",
   "REDIS_URL",
+  "REDIS_MODE",
+  "REDIS_SENTINEL_MASTER",
+  "REDIS_SENTINEL_PASSWORD",
   "TRUSTED_PROXIES",
   "MAX_STREAMS",
   "MAX_STREAMS_PER_CLIENT",
+  "DETACHED_REPLY_MS",
   "RPC_MULTIPLEX",
-  ...SSO_VARIABLES,
-  "JWT_WORKSPACE_CLAIM",
 ];
-const CONVERSATION_VARIABLES = ["EGRESS_ALLOW", "KEY_PREFIX", "RPC_MULTIPLEX"];
+const CONVERSATION_VARIABLES = [
+  "EGRESS_ALLOW",
+  "EGRESS_PROXY",
+  "KEY_PREFIX",
+  "PLAN_MODELS",
+  "RPC_MULTIPLEX",
+  "USAGE_RETENTION_MONTHS",
+];
+const QUOTA_VARIABLES = ["USAGE_RETENTION_MONTHS"];
+const CONSOLE_VARIABLES = ["OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET", "OIDC_SCOPE", "OIDC_RESOURCE"];
 const LLM_VARIABLES = [
   "OPENAI_API_KEY",
   "OPENAI_BASE_URL",
@@ -24,9 +42,12 @@ const LLM_VARIABLES = [
   "DEFAULT_MODEL",
   "LLM_CONFIG",
   "EGRESS_ALLOW",
+  "EGRESS_PROXY",
+  "PROVIDER_PROXY",
   "LEDGER_RETENTION_DAYS",
 ];
 const COMMON_VARIABLES = [
+  ...JWT_VARIABLES,
   "LOG_LEVEL",
   "DRAIN_MS",
   "OTEL_EXPORTER_OTLP_ENDPOINT",
@@ -41,10 +62,12 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
     Object.fromEntries(names.flatMap((name) => (values[name] ? [[name, values[name]]] : [])));
   const missing = SSO_VARIABLES.filter((name) => !values[name]);
   if (missing.length > 0 && missing.length < SSO_VARIABLES.length) {
-    environment.refuse(`${missing.join(" and ")} must be set too: single sign-on needs ${SSO_VARIABLES.join(", ")}`);
+    environment.addProblem(
+      `${missing.join(" and ")} must be set too: an identity provider needs ${SSO_VARIABLES.join(", ")}`,
+    );
   }
   const dataDir = resolve(workingDir, environment.text("DATA_DIR", ".parley"));
-  const llmConfig = environment.optional("LLM_CONFIG");
+  const llmConfig = environment.optionalText("LLM_CONFIG");
   return environment.finish({
     /** The first of PORT_COUNT ports. */
     port: environment.integer("PORT", 8080, { min: 1, max: 65_536 - PORT_COUNT }),
@@ -52,16 +75,19 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
     publicHost: environment.text("PUBLIC_HOST", "0.0.0.0"),
     dataDir,
     databaseUrl: environment.optionalUrl("DATABASE_URL", ["postgres", "postgresql"]),
-    adminToken: environment.optional("ADMIN_TOKEN"),
-    internalToken: environment.optional("INTERNAL_TOKEN"),
+    adminToken: environment.optionalText("ADMIN_TOKEN"),
+    internalToken: environment.optionalText("INTERNAL_TOKEN"),
     hasSso: missing.length === 0,
+    /** Whether the console can sign owners in: with the development sign-in, or as a client of the identity provider. */
+    hasConsole: missing.length > 0 || environment.optionalText("OIDC_CLIENT_ID") !== undefined,
     workspaceClaim: environment.text("JWT_WORKSPACE_CLAIM", "workspace_id"),
     drainMs: environment.integer("DRAIN_MS", 25_000),
     /** The environment variables that each service inherits. */
-    passedOn: {
+    inheritedVariables: {
       edge: pickSet([...COMMON_VARIABLES, ...EDGE_VARIABLES]),
       conversation: pickSet([...COMMON_VARIABLES, ...CONVERSATION_VARIABLES]),
-      quota: pickSet(COMMON_VARIABLES),
+      quota: pickSet([...COMMON_VARIABLES, ...QUOTA_VARIABLES]),
+      console: pickSet([...COMMON_VARIABLES, ...CONSOLE_VARIABLES]),
       "llm-proxy": {
         ...pickSet([...COMMON_VARIABLES, ...LLM_VARIABLES]),
         ...(llmConfig && { LLM_CONFIG: resolve(workingDir, llmConfig) }),
@@ -71,6 +97,6 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
     readVariable: (name: string) => values[name] || undefined,
     llmConfigPath: llmConfig && resolve(workingDir, llmConfig),
     /** The environment of every process: the machine's variables, and the compile cache that makes the next start faster. */
-    machine: { ...machineEnvironment(values), NODE_COMPILE_CACHE: join(dataDir, "cache") },
+    machineVariables: { ...pickMachineVariables(values), NODE_COMPILE_CACHE: join(dataDir, "cache") },
   });
 }

@@ -53,7 +53,7 @@ describe("ensureSecrets", () => {
 
   it("creates the secrets once, readable only by the owner", async () => {
     const secrets = await ensureSecrets(dir, none);
-    expect(new Set(Object.values(secrets)).size).toBe(6);
+    expect(new Set(Object.values(secrets)).size).toBe(7);
     expect(await ensureSecrets(dir, none)).toEqual(secrets);
     expect((await stat(join(dir, "secrets.json"))).mode & 0o077).toBe(0);
   });

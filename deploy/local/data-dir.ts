@@ -16,9 +16,9 @@ export async function lockDataDir(dataDir: string): Promise<DataDirLock> {
   try {
     await createDirectory(dataDir, 0o700);
     await access(dataDir, constants.W_OK | constants.X_OK);
-    return lock(join(dataDir, "lock"));
+    return lockFile(join(dataDir, "lock"));
   } catch (cause) {
-    if (isBusy(cause)) throw new StartError(await describeOther(dataDir), { cause });
+    if (isLockHeld(cause)) throw new StartError(await describeRunningInstance(dataDir), { cause });
     const reason = systemCode(cause) ?? "unknown reason";
     throw new StartError(
       `cannot write to ${dataDir} (${reason}): make it writable, or set DATA_DIR to another directory`,
@@ -37,7 +37,7 @@ async function createDirectory(dir: string, mode = 0o755): Promise<void> {
 }
 
 /** Locks a file until this process ends. Node has no file locks of its own, so this uses an SQLite transaction. */
-function lock(path: string): DataDirLock {
+function lockFile(path: string): DataDirLock {
   const file = new DatabaseSync(path);
   try {
     file.exec("PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE");
@@ -48,11 +48,11 @@ function lock(path: string): DataDirLock {
   return { release: () => file.close() };
 }
 
-function isBusy(error: unknown): boolean {
+function isLockHeld(error: unknown): boolean {
   return (error as { errcode?: unknown }).errcode === SQLITE_BUSY;
 }
 
-async function describeOther(dataDir: string): Promise<string> {
+async function describeRunningInstance(dataDir: string): Promise<string> {
   const other = await readInstance(dataDir).catch(() => undefined);
   const where = other ? ` as process ${other.pid}, at ${other.edgeUrl}` : "";
   return `Parley is already running on ${dataDir}${where}: stop it first, or use another DATA_DIR and PORT`;

@@ -1,23 +1,23 @@
 import { createDatabase } from "@parley/test-support";
 import { describe, expect, it } from "vitest";
-import { useDatabaseUrl } from "./database.ts";
+import { openExternalDatabase } from "./database.ts";
 
 describe("useDatabaseUrl", () => {
   it("describes the server without its password and does not stop it", async () => {
     const database = await createDatabase();
-    const { description, stop } = await useDatabaseUrl(database.url);
+    const { description, stop } = await openExternalDatabase(database.url);
     const { port, password } = new URL(database.url);
     expect(description).toMatch(new RegExp(`^PostgreSQL \\d+\\.\\d+ at 127\\.0\\.0\\.1:${port}/${database.name}$`));
     expect(description).not.toContain(password);
     await stop();
-    await useDatabaseUrl(database.url);
+    await openExternalDatabase(database.url);
     await database.drop();
   });
 
   it("reports a missing database", async () => {
     const database = await createDatabase();
     await database.drop();
-    await expect(useDatabaseUrl(database.url)).rejects.toThrow(
+    await expect(openExternalDatabase(database.url)).rejects.toThrow(
       "cannot use DATABASE_URL: the database does not exist: create it first",
     );
   });
@@ -26,7 +26,7 @@ describe("useDatabaseUrl", () => {
     const database = await createDatabase();
     const url = new URL(database.url);
     url.password = "wrong";
-    await expect(useDatabaseUrl(url.href)).rejects.toThrow(
+    await expect(openExternalDatabase(url.href)).rejects.toThrow(
       "cannot use DATABASE_URL: the server refuses the user or password: correct them",
     );
     await database.drop();

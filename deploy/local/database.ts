@@ -11,14 +11,14 @@ export type Database = {
   /** Stops the embedded server. Does nothing for a server from DATABASE_URL. */
   stop: () => Promise<void>;
   /** Same as stop, without waiting. */
-  abandon: () => void;
+  stopNow: () => void;
 };
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /** Connects to the server of DATABASE_URL. Throws StartError, without the URL's password, when it is unusable. */
-export async function useDatabaseUrl(url: string): Promise<Database> {
-  const noCleanup = { stop: () => Promise.resolve(), abandon: () => undefined };
+export async function openExternalDatabase(url: string): Promise<Database> {
+  const noCleanup = { stop: () => Promise.resolve(), stopNow: () => undefined };
   try {
     return await withClient(url, async (client) => {
       const version = await readVersion(client);

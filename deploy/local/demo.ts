@@ -1,11 +1,11 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Admin, AdminError } from "@parley/cli";
+import { AdminError, type CallAdmin } from "@parley/cli";
 import { BotAdminService, KeyAdminService, KnowledgeAdminService } from "@parley/rpc/conversation";
 import { WorkspaceAdminService } from "@parley/rpc/quota";
 import { type Document, readDocumentation } from "./documentation.ts";
 import { systemCode } from "./errors.ts";
-import { shopDocument } from "./shop-document.ts";
+import { buildShopDocument } from "./shop-document.ts";
 
 export type Demo = {
   publicKey: string;
@@ -22,25 +22,25 @@ const DIGESTS_FILE = "demo-documents.json";
  * Creates the workspace "Demo", a bot with Parley's documentation and the sample shop as knowledge, and a key for pages on this
  * machine. Keeps what exists, including the user's changes.
  */
-export async function ensureDemo(admin: Admin, dataDir: string): Promise<Demo> {
-  await ensureWorkspace(admin);
-  await ensureBot(admin);
-  const [publicKey, documentsSent] = await Promise.all([ensureKey(admin), sendDocumentation(admin, dataDir)]);
+export async function ensureDemo(callAdmin: CallAdmin, dataDir: string): Promise<Demo> {
+  await ensureWorkspace(callAdmin);
+  await ensureBot(callAdmin);
+  const [publicKey, documentsSent] = await Promise.all([ensureKey(callAdmin), sendDocumentation(callAdmin, dataDir)]);
   return { publicKey, documentsSent };
 }
 
-async function ensureWorkspace(admin: Admin): Promise<void> {
-  await admin(WorkspaceAdminService, async (service) => {
+async function ensureWorkspace(callAdmin: CallAdmin): Promise<void> {
+  await callAdmin(WorkspaceAdminService, async (service) => {
     const { workspaces } = await service.listWorkspaces({});
     if (workspaces.some(({ id }) => id === DEMO.workspaceId)) return;
     await service.createWorkspace({ id: DEMO.workspaceId, name: "Demo", plan: "free" });
   });
 }
 
-async function ensureBot(admin: Admin): Promise<void> {
+async function ensureBot(callAdmin: CallAdmin): Promise<void> {
   const { workspaceId, botSlug: slug } = DEMO;
   try {
-    await admin(BotAdminService, (service) => service.getBot({ workspaceId, slug }));
+    await callAdmin(BotAdminService, (service) => service.getBot({ workspaceId, slug }));
   } catch (error) {
     if (!(error instanceof AdminError) || error.code !== "bot_not_found") throw error;
     const changes = {
@@ -50,12 +50,12 @@ async function ensureBot(admin: Admin): Promise<void> {
       systemPrompt:
         "You answer questions about Parley from its documentation, and about the sample shop, briefly and exactly.",
     };
-    await admin(BotAdminService, (service) => service.createBot({ workspaceId, slug, changes }));
+    await callAdmin(BotAdminService, (service) => service.createBot({ workspaceId, slug, changes }));
   }
 }
 
-async function ensureKey(admin: Admin): Promise<string> {
-  return admin(KeyAdminService, async (service) => {
+async function ensureKey(callAdmin: CallAdmin): Promise<string> {
+  return callAdmin(KeyAdminService, async (service) => {
     const { keys } = await service.listKeys({ workspaceId: DEMO.workspaceId });
     const usable = keys.find(
       (key) =>
@@ -69,22 +69,22 @@ async function ensureKey(admin: Admin): Promise<string> {
   });
 }
 
-async function sendDocumentation(admin: Admin, dataDir: string): Promise<number> {
-  const documents = [...(await readDocumentation()), shopDocument()];
+async function sendDocumentation(callAdmin: CallAdmin, dataDir: string): Promise<number> {
+  const documents = [...(await readDocumentation()), buildShopDocument()];
   const digestsPath = join(dataDir, DIGESTS_FILE);
   const digests = await readDigests(digestsPath);
-  const { sources } = await admin(KnowledgeAdminService, (service) => service.listSources(DEMO));
+  const { sources } = await callAdmin(KnowledgeAdminService, (service) => service.listSources(DEMO));
   const stored = new Set(sources.map(({ name }) => name));
   const isStored = ({ name, digest }: Document) => stored.has(name) && digests[name] === digest;
   const isObsolete = (name: string) => stored.has(name) && documents.every((document) => document.name !== name);
 
   const changed = documents.filter((document) => !isStored(document));
   for (const { name, content } of changed) {
-    await admin(KnowledgeAdminService, (service) => service.addSource({ ...DEMO, name, format: "md", content }));
+    await callAdmin(KnowledgeAdminService, (service) => service.addSource({ ...DEMO, name, format: "md", content }));
   }
   // Removes pages that are no longer part of the documentation. Documents that the user added stay.
   for (const name of Object.keys(digests).filter(isObsolete)) {
-    await admin(KnowledgeAdminService, (service) => service.removeSource({ ...DEMO, name }));
+    await callAdmin(KnowledgeAdminService, (service) => service.removeSource({ ...DEMO, name }));
   }
   const sent = Object.fromEntries(documents.map(({ name, digest }) => [name, digest]));
   await writeFile(digestsPath, `${JSON.stringify(sent, undefined, 2)}\n`);

@@ -15,22 +15,22 @@ export type Document = {
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** Tables for developers, which would crowd out better passages in searches. */
-const NOT_FOR_VISITORS = ["contract-coverage.md", "dependencies.md"];
+const EXCLUDED_PAGES = ["contract-coverage.md", "dependencies.md"];
 
 /** Reads Parley's documentation: the README and the pages of docs/. */
 export async function readDocumentation(root = ROOT): Promise<Document[]> {
-  const pages = (await namesIn(join(root, "docs")))
-    .filter((name) => name.endsWith(".md") && !NOT_FOR_VISITORS.includes(name))
+  const pages = (await listDirectory(join(root, "docs")))
+    .filter((name) => name.endsWith(".md") && !EXCLUDED_PAGES.includes(name))
     .map((name) => `docs/${name}`);
-  return Promise.all(["README.md", ...pages].map((name) => read(root, name)));
+  return Promise.all(["README.md", ...pages].map((name) => readDocument(root, name)));
 }
 
-async function read(root: string, name: string): Promise<Document> {
+async function readDocument(root: string, name: string): Promise<Document> {
   const content = new Uint8Array(await readFile(join(root, name)));
   return { name, content, digest: createHash("sha256").update(content).digest("hex") };
 }
 
-async function namesIn(dir: string): Promise<string[]> {
+async function listDirectory(dir: string): Promise<string[]> {
   try {
     return await readdir(dir);
   } catch (error) {

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { readLogLine } from "./log-line.ts";
+import { parseLogLine } from "./log-line.ts";
 
 describe("readLogLine", () => {
   it("reads level, message and error reason of a JSON line", () => {
     const line = JSON.stringify({ level: "error", message: "settling failed", error: { message: "no such host" } });
-    expect(readLogLine(line)).toEqual({ level: "error", text: "settling failed: no such host" });
+    expect(parseLogLine(line)).toEqual({ level: "error", text: "settling failed: no such host" });
   });
 
   it("does not repeat a reason that the message contains", () => {
     const line = JSON.stringify({ level: "fatal", message: "cannot start: taken", error: { message: "taken" } });
-    expect(readLogLine(line)).toEqual({ level: "fatal", text: "cannot start: taken" });
+    expect(parseLogLine(line)).toEqual({ level: "fatal", text: "cannot start: taken" });
   });
 
   it.each([
@@ -19,7 +19,7 @@ describe("readLogLine", () => {
     ["quota: DATABASE_URL is not set: the database"],
     ["llm-proxy: the file is not valid"],
   ])("returns the line of an uncaught error or a configuration error: %s", (line) => {
-    expect(readLogLine(line)).toEqual({ level: "fatal", text: line });
+    expect(parseLogLine(line)).toEqual({ level: "fatal", text: line });
   });
 
   it.each([
@@ -30,6 +30,6 @@ describe("readLogLine", () => {
     [""],
     ["^"],
   ])("skips a line without information: %s", (line) => {
-    expect(readLogLine(line)).toBeUndefined();
+    expect(parseLogLine(line)).toBeUndefined();
   });
 });

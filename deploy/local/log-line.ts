@@ -6,25 +6,25 @@ export type LogLine = {
 };
 
 const LEVELS = ["warn", "error", "fatal"] as const;
-const MAX_CHARACTERS = 300;
+const MAX_TEXT_CHARACTERS = 300;
 
 /**
  * Parses a line of a process's output: a JSON log line, or the message line of an uncaught error. Returns undefined for other lines,
  * such as those of a stack trace.
  */
-export function readLogLine(line: string): LogLine | undefined {
-  const entry = parse(line);
-  if (!entry) return isErrorMessage(line) ? { level: "fatal", text: line.slice(0, MAX_CHARACTERS) } : undefined;
+export function parseLogLine(line: string): LogLine | undefined {
+  const entry = parseJsonLine(line);
+  if (!entry) return isErrorMessage(line) ? { level: "fatal", text: line.slice(0, MAX_TEXT_CHARACTERS) } : undefined;
   const { level, message, error } = entry;
   const reason = error?.message ?? error?.code;
-  const isRepeated = reason === undefined || message?.includes(reason);
-  const text = [message, ...(isRepeated ? [] : [reason])].join(": ").slice(0, MAX_CHARACTERS);
+  const isReasonInMessage = reason === undefined || message?.includes(reason);
+  const text = [message, ...(isReasonInMessage ? [] : [reason])].join(": ").slice(0, MAX_TEXT_CHARACTERS);
   return { level: LEVELS.find((each) => each === level) ?? "info", text };
 }
 
 type Entry = { level?: string; message?: string; error?: { message?: string; code?: string } };
 
-function parse(line: string): Entry | undefined {
+function parseJsonLine(line: string): Entry | undefined {
   if (!line.startsWith("{")) return undefined;
   try {
     return JSON.parse(line) as Entry;

@@ -8,7 +8,7 @@ import type { Secrets } from "./secrets.ts";
 export async function migrateAll(
   databaseUrl: string,
   secrets: Secrets,
-  machine: Readonly<Record<string, string>>,
+  machineVariables: Readonly<Record<string, string>>,
 ): Promise<number> {
   const rolePasswords: Record<MigratedService, string> = {
     conversation: secrets.conversationPassword,
@@ -17,7 +17,7 @@ export async function migrateAll(
   };
   const migrations = await Promise.all(
     MIGRATED_SERVICES.map((service) =>
-      migrateService(service, { databaseUrl, rolePassword: rolePasswords[service], machine }),
+      migrateService(service, { databaseUrl, rolePassword: rolePasswords[service], machineVariables }),
     ),
   );
   return migrations.flatMap(({ applied }) => applied).length;

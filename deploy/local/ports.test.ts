@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 import { freePorts } from "@parley/test-support";
 import { afterEach, describe, expect, it } from "vitest";
-import { assertPortsFree, PORT_COUNT, portsFrom } from "./ports.ts";
+import { assertPortsFree, assignPorts, PORT_COUNT } from "./ports.ts";
 
 let holder: Server | undefined;
 afterEach(() => {
@@ -24,7 +24,7 @@ describe("assertPortsFree", () => {
   ])("names a port in use, its purpose and an alternative: PORT+%i", async (offset, purpose) => {
     const [first = 0] = await freePorts(PORT_COUNT);
     await holdPort(first + offset);
-    await expect(assertPortsFree(portsFrom(first), "0.0.0.0", 0)).rejects.toThrow(
+    await expect(assertPortsFree(assignPorts(first), "0.0.0.0", 0)).rejects.toThrow(
       `port ${first + offset}, for ${purpose}, is in use: stop the program that uses it, or set PORT=${first + 100}`,
     );
   });
@@ -32,13 +32,13 @@ describe("assertPortsFree", () => {
   it("does not check the database's port, because the database may still be running", async () => {
     const [first = 0] = await freePorts(PORT_COUNT);
     await holdPort(first + 8);
-    await assertPortsFree(portsFrom(first), "0.0.0.0", 0);
+    await assertPortsFree(assignPorts(first), "0.0.0.0", 0);
   });
 
   it("waits for a port that is about to become free", async () => {
     const [first = 0] = await freePorts(PORT_COUNT);
     const server = await holdPort(first + 1);
-    const free = assertPortsFree(portsFrom(first), "0.0.0.0", 10_000);
+    const free = assertPortsFree(assignPorts(first), "0.0.0.0", 10_000);
     server.close();
     await free;
   });

@@ -3,27 +3,30 @@ import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StartError, systemCode } from "./errors.ts";
 
-export type Ports = ReturnType<typeof portsFrom>;
+export type Ports = ReturnType<typeof assignPorts>;
 
 /** The number of consecutive ports of one installation, starting with the public port. */
-export const PORT_COUNT = 10;
+export const PORT_COUNT = 13;
 /** The address on which all ports except the public one listen. */
 export const LOOPBACK = "127.0.0.1";
-const RETRY_MS = 100;
+const RETRY_INTERVAL_MS = 100;
 
 /** Returns every port, counted from the public one. */
-export function portsFrom(first: number) {
+export function assignPorts(firstPort: number) {
   return {
-    edge: first,
-    edgeOps: first + 1,
-    conversation: first + 2,
-    conversationOps: first + 3,
-    quota: first + 4,
-    quotaOps: first + 5,
-    llm: first + 6,
-    llmOps: first + 7,
-    database: first + 8,
-    shop: first + 9,
+    edge: firstPort,
+    edgeOps: firstPort + 1,
+    conversation: firstPort + 2,
+    conversationOps: firstPort + 3,
+    quota: firstPort + 4,
+    quotaOps: firstPort + 5,
+    llm: firstPort + 6,
+    llmOps: firstPort + 7,
+    database: firstPort + 8,
+    shop: firstPort + 9,
+    console: firstPort + 10,
+    consoleOps: firstPort + 11,
+    sso: firstPort + 12,
   };
 }
 
@@ -38,11 +41,14 @@ const PURPOSES: Readonly<Record<keyof Ports, string>> = {
   llmOps: "llm-proxy's ops port",
   database: "the database",
   shop: "the sample shop",
+  console: "the console",
+  consoleOps: "the console's ops port",
+  sso: "the development sign-in",
 };
 
 /**
  * Throws StartError when a port is in use, after waiting `timeoutMs` for a previous run to release it. Checks the public port on
- * `publicHost`. Skips the database's port, because a database that is still running is reused.
+ * `publicHost`. Skips the database's port, because this start reuses a database that is still running.
  */
 export async function assertPortsFree(ports: Ports, publicHost: string, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs;
@@ -50,16 +56,16 @@ export async function assertPortsFree(ports: Ports, publicHost: string, timeoutM
     if (name === "database") continue;
     const host = name === "edge" ? publicHost : LOOPBACK;
     for (;;) {
-      const problem = await tryPort(host, port);
+      const problem = await probePort(host, port);
       if (problem === undefined) break;
       if (problem !== "EADDRINUSE" || performance.now() > deadline) throw portError(problem, port, name, ports.edge);
-      await sleep(RETRY_MS);
+      await sleep(RETRY_INTERVAL_MS);
     }
   }
 }
 
 /** Returns the system error code of listening on the port; undefined when the port is free. */
-async function tryPort(host: string, port: number): Promise<string | undefined> {
+async function probePort(host: string, port: number): Promise<string | undefined> {
   const probe = createServer();
   try {
     probe.listen({ port, host, exclusive: true });
@@ -71,12 +77,12 @@ async function tryPort(host: string, port: number): Promise<string | undefined> 
   }
 }
 
-function portError(problem: string, port: number, name: keyof Ports, first: number): StartError {
+function portError(problem: string, port: number, name: keyof Ports, firstPort: number): StartError {
   const purpose = `port ${port}, for ${PURPOSES[name]},`;
   switch (problem) {
     case "EADDRINUSE":
       return new StartError(
-        `${purpose} is in use: stop the program that uses it, or set PORT=${otherFirstPort(first)} (uses ${PORT_COUNT} ports from there)`,
+        `${purpose} is in use: stop the program that uses it, or set PORT=${suggestFirstPort(firstPort)} (uses ${PORT_COUNT} ports from there)`,
       );
     case "EACCES":
       return new StartError(`${purpose} may not be opened by this user: take ports above 1023, such as PORT=8080`);
@@ -85,6 +91,6 @@ function portError(problem: string, port: number, name: keyof Ports, first: numb
   }
 }
 
-function otherFirstPort(first: number): number {
+function suggestFirstPort(first: number): number {
   return first < 60_000 ? first + 100 : first - 100;
 }

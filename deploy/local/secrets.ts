@@ -7,6 +7,8 @@ import { StartError, systemCode } from "./errors.ts";
 export type Secrets = {
   adminToken: string;
   internalToken: string;
+  /** Encrypts the session cookies of the console. */
+  sessionSecret: string;
   /** The password of the embedded database's superuser. */
   databasePassword: string;
   conversationPassword: string;
@@ -14,7 +16,7 @@ export type Secrets = {
   llmPassword: string;
 };
 
-const FILE = "secrets.json";
+const SECRETS_FILE = "secrets.json";
 const SECRET_BYTES = 24;
 
 /** Tokens from the environment, which override those of DATA_DIR. */
@@ -22,15 +24,16 @@ export type TokenOverrides = { adminToken: string | undefined; internalToken: st
 
 /** Reads the secrets and creates missing ones. Throws StartError when the file is damaged. */
 export async function ensureSecrets(dataDir: string, overrides: TokenOverrides): Promise<Secrets> {
-  const path = join(dataDir, FILE);
+  const path = join(dataDir, SECRETS_FILE);
   const stored = await readSecrets(path);
   const secrets: Secrets = {
-    adminToken: newSecret(),
-    internalToken: newSecret(),
-    databasePassword: newSecret(),
-    conversationPassword: newSecret(),
-    quotaPassword: newSecret(),
-    llmPassword: newSecret(),
+    adminToken: createSecret(),
+    internalToken: createSecret(),
+    sessionSecret: createSecret(),
+    databasePassword: createSecret(),
+    conversationPassword: createSecret(),
+    quotaPassword: createSecret(),
+    llmPassword: createSecret(),
     ...stored,
   };
   if (Object.keys(stored).length < Object.keys(secrets).length) {
@@ -60,6 +63,6 @@ async function readSecrets(path: string): Promise<Partial<Secrets>> {
   }
 }
 
-function newSecret(): string {
+function createSecret(): string {
   return randomBytes(SECRET_BYTES).toString("base64url");
 }

@@ -3,12 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readConfig } from "./config.ts";
-import { portsFrom } from "./ports.ts";
-import { serviceSpecs } from "./services.ts";
+import { assignPorts } from "./ports.ts";
+import { buildServiceSpecs } from "./services.ts";
 
 const SECRETS = {
   adminToken: "admin-secret",
   internalToken: "internal-secret",
+  sessionSecret: "session-secret",
   databasePassword: "superuser-secret",
   conversationPassword: "conversation-secret",
   quotaPassword: "quota-secret",
@@ -23,19 +24,20 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 
 async function environments(values: Record<string, string>) {
   const config = readConfig({ PATH: "/bin", ...values }, dir);
-  const specs = await serviceSpecs({
+  const specs = await buildServiceSpecs({
     config,
-    ports: portsFrom(config.port),
+    ports: assignPorts(config.port),
     secrets: SECRETS,
     databaseUrl: "postgres://postgres:superuser-secret@127.0.0.1:8088/parley",
-    tokens: { terms: null, edgeEnvironment: { JWT_ISSUER: "parley-development" } },
+    tokens: { terms: null, environment: { JWT_ISSUER: "parley-development" } },
     widgetDir: "/widget",
+    consoleDir: "/console",
   });
   return Object.fromEntries(Object.entries(specs).map(([name, { env }]) => [name, env]));
 }
 
 /** Returns the services whose environment contains a text. */
-const holders = (all: Record<string, Record<string, string>>, text: string) =>
+const findServicesWith = (all: Record<string, Record<string, string>>, text: string) =>
   Object.keys(all).filter((name) => JSON.stringify(all[name]).includes(text));
 
 describe("serviceSpecs", () => {
@@ -45,19 +47,20 @@ describe("serviceSpecs", () => {
       REDIS_URL: "redis://:redis-secret@h",
       OTHER: "other",
     });
-    expect(holders(all, "superuser-secret")).toEqual([]);
-    expect(holders(all, "conversation-secret")).toEqual(["conversation"]);
-    expect(holders(all, "quota-secret")).toEqual(["quota"]);
-    expect(holders(all, "llm-secret")).toEqual(["llm-proxy"]);
-    expect(holders(all, "openai-secret")).toEqual(["llm-proxy"]);
-    expect(holders(all, "redis-secret")).toEqual(["edge"]);
-    expect(holders(all, "admin-secret")).toEqual(["quota", "conversation", "llm-proxy"]);
-    expect(holders(all, "OTHER")).toEqual([]);
+    expect(findServicesWith(all, "superuser-secret")).toEqual([]);
+    expect(findServicesWith(all, "conversation-secret")).toEqual(["conversation"]);
+    expect(findServicesWith(all, "quota-secret")).toEqual(["quota"]);
+    expect(findServicesWith(all, "llm-secret")).toEqual(["llm-proxy"]);
+    expect(findServicesWith(all, "openai-secret")).toEqual(["llm-proxy"]);
+    expect(findServicesWith(all, "redis-secret")).toEqual(["edge"]);
+    expect(findServicesWith(all, "admin-secret")).toEqual(["quota", "conversation", "llm-proxy"]);
+    expect(findServicesWith(all, "session-secret")).toEqual(["console"]);
+    expect(findServicesWith(all, "OTHER")).toEqual([]);
   });
 
   it("passes RPC_MULTIPLEX to the services that call others", async () => {
     const all = await environments({ RPC_MULTIPLEX: "off" });
-    expect(holders(all, "RPC_MULTIPLEX")).toEqual(["conversation", "edge"]);
+    expect(findServicesWith(all, "RPC_MULTIPLEX")).toEqual(["conversation", "edge"]);
   });
 
   it("derives every port from PORT and connects the services", async () => {
@@ -85,8 +88,8 @@ describe("serviceSpecs", () => {
       MISTRAL_API_KEY: "mistral-secret",
     });
     expect(all["llm-proxy"]).toMatchObject({ LLM_CONFIG: join(dir, "llm.yaml"), GROQ_API_KEY: "groq-secret" });
-    expect(holders(all, "groq-secret")).toEqual(["llm-proxy"]);
-    expect(holders(all, "mistral-secret")).toEqual([]);
+    expect(findServicesWith(all, "groq-secret")).toEqual(["llm-proxy"]);
+    expect(findServicesWith(all, "mistral-secret")).toEqual([]);
   });
 
   it("reports an unreadable LLM_CONFIG", async () => {
@@ -95,7 +98,7 @@ describe("serviceSpecs", () => {
     );
   });
 
-  it("prefers single sign-on from the environment to the development issuer", async () => {
+  it("prefers the identity provider from the environment to the development issuer", async () => {
     const sso = { JWT_ISSUER: "https://sso.example", JWT_AUDIENCE: "parley", JWKS_URL: "https://sso.example/keys" };
     expect((await environments(sso)).edge).toMatchObject(sso);
   });

@@ -2,16 +2,16 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { NODE_FLAGS } from "@parley/cli";
-import { STOP_WITHIN_MS } from "@parley/service-kit/lifecycle";
+import { SERVICE_CLOSE_TIMEOUT_MS } from "@parley/service-kit/lifecycle";
 import type { Config } from "./config.ts";
 import { urlForRole } from "./database.ts";
 import { StartError, systemCode } from "./errors.ts";
 import { LOOPBACK, type Ports } from "./ports.ts";
-import type { ProcessSpec } from "./process-life.ts";
+import type { ProcessSpec } from "./process-run.ts";
 import type { Secrets } from "./secrets.ts";
 import type { Tokens } from "./tokens.ts";
 
-export type ServiceName = "edge" | "conversation" | "quota" | "llm-proxy";
+export type ServiceName = "edge" | "conversation" | "quota" | "llm-proxy" | "console";
 
 export type ServiceInputs = {
   config: Config;
@@ -22,29 +22,40 @@ export type ServiceInputs = {
   tokens: Tokens;
   /** The directory of the built widget. */
   widgetDir: string;
+  /** The directory of the console's built page. */
+  consoleDir: string;
 };
 
 /** Added to a service's own stop timeout. */
 const STOP_GRACE_MS = 2_000;
 
+const HAS_ADMIN_SERVICES: Readonly<Record<ServiceName, boolean>> = {
+  edge: false,
+  conversation: true,
+  quota: true,
+  "llm-proxy": true,
+  console: false,
+};
+
 /** Returns how to start each service. A service gets only the secrets that it needs. */
-export async function serviceSpecs(inputs: ServiceInputs): Promise<Record<ServiceName, ProcessSpec>> {
-  const { config, ports, secrets, databaseUrl, tokens, widgetDir } = inputs;
+export async function buildServiceSpecs(inputs: ServiceInputs): Promise<Record<ServiceName, ProcessSpec>> {
+  const { config, ports, secrets, databaseUrl, tokens, widgetDir, consoleDir } = inputs;
   const spec = (name: ServiceName, opsPort: number, own: Record<string, string>): ProcessSpec => ({
     name,
-    args: [...NODE_FLAGS, scriptOf(name)],
+    args: [...NODE_FLAGS, scriptPath(name)],
     env: {
-      ...config.machine,
+      ...config.machineVariables,
       HOST: LOOPBACK,
       OPS_PORT: String(opsPort),
-      ...(name !== "edge" && { ADMIN_TOKEN: secrets.adminToken }),
-      INTERNAL_TOKEN: secrets.internalToken,
+      ...(HAS_ADMIN_SERVICES[name] && { ADMIN_TOKEN: secrets.adminToken }),
+      ...(name !== "console" && { INTERNAL_TOKEN: secrets.internalToken }),
+      ...tokens.environment,
       ...own,
-      ...config.passedOn[name],
+      ...config.inheritedVariables[name],
     },
     readyUrl: `http://${LOOPBACK}:${opsPort}/healthz/ready`,
     logPath: join(config.dataDir, "logs", `${name}.log`),
-    stopTimeoutMs: config.drainMs + STOP_WITHIN_MS + STOP_GRACE_MS,
+    stopTimeoutMs: config.drainMs + SERVICE_CLOSE_TIMEOUT_MS + STOP_GRACE_MS,
   });
   const targets = {
     CONVERSATION_TARGET: `${LOOPBACK}:${ports.conversation}`,
@@ -65,19 +76,32 @@ export async function serviceSpecs(inputs: ServiceInputs): Promise<Record<Servic
     "llm-proxy": spec("llm-proxy", ports.llmOps, {
       GRPC_PORT: String(ports.llm),
       DATABASE_URL: urlForRole(databaseUrl, "parley_llm", secrets.llmPassword),
-      ...(await providerKeys(config)),
+      ...(await readProviderVariables(config)),
     }),
     edge: spec("edge", ports.edgeOps, {
       PORT: String(ports.edge),
       WIDGET_DIR: widgetDir,
       ...targets,
-      ...tokens.edgeEnvironment,
+    }),
+    // Owners sign in with their browser on this machine, so the console listens on loopback only.
+    console: spec("console", ports.consoleOps, {
+      PUBLIC_HOST: LOOPBACK,
+      PORT: String(ports.console),
+      CONSOLE_URL: `http://localhost:${ports.console}`,
+      OIDC_CLIENT_ID: "parley-console",
+      SESSION_SECRET: secrets.sessionSecret,
+      CONVERSATION_URL: `http://${LOOPBACK}:${ports.conversationOps}`,
+      QUOTA_URL: `http://${LOOPBACK}:${ports.quotaOps}`,
+      EDGE_URL: `http://${LOOPBACK}:${ports.edge}`,
+      PUBLIC_EDGE_URL: `http://localhost:${ports.edge}`,
+      CONSOLE_DIR: consoleDir,
+      WIDGET_DIR: widgetDir,
     }),
   };
 }
 
 /** Returns the environment variables that LLM_CONFIG names, such as those with provider keys. */
-async function providerKeys({ llmConfigPath, readVariable }: Config): Promise<Record<string, string>> {
+async function readProviderVariables({ llmConfigPath, readVariable }: Config): Promise<Record<string, string>> {
   if (!llmConfigPath) return {};
   let text: string;
   try {
@@ -89,6 +113,6 @@ async function providerKeys({ llmConfigPath, readVariable }: Config): Promise<Re
   return Object.fromEntries([...names].flatMap((name) => [[name, readVariable(name)]]).filter(([, value]) => value));
 }
 
-function scriptOf(name: ServiceName): string {
+function scriptPath(name: ServiceName): string {
   return fileURLToPath(new URL(`../../services/${name}/src/main.ts`, import.meta.url));
 }

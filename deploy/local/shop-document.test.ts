@@ -1,14 +1,14 @@
 import { GOODS, TERMS } from "@parley/sample-shop/goods";
 import { expect, it } from "vitest";
-import { shopDocument } from "./shop-document.ts";
+import { buildShopDocument } from "./shop-document.ts";
 
 it("contains all goods and terms of the shop's pages", () => {
-  const text = new TextDecoder().decode(shopDocument().content);
+  const text = new TextDecoder().decode(buildShopDocument().content);
   for (const { name, price, about } of GOODS)
     expect(text).toContain(`## ${name}\n\nThe ${name.toLowerCase()} costs ${price}. ${about}`);
   for (const [question, answer] of TERMS) expect(text).toContain(`## ${question}\n\n${answer}`);
 });
 
 it("has a stable digest", () => {
-  expect(shopDocument().digest).toBe(shopDocument().digest);
+  expect(buildShopDocument().digest).toBe(buildShopDocument().digest);
 });

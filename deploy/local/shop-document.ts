@@ -3,7 +3,7 @@ import { GOODS, TERMS } from "@parley/sample-shop/goods";
 import type { Document } from "./documentation.ts";
 
 /** Returns the sample shop's goods and terms as a knowledge document for the demo bot. */
-export function shopDocument(): Document {
+export function buildShopDocument(): Document {
   const goods = GOODS.map(
     ({ name, price, about }) => `## ${name}\n\nThe ${name.toLowerCase()} costs ${price}. ${about}\n`,
   );

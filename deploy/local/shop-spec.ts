@@ -3,17 +3,17 @@ import { fileURLToPath } from "node:url";
 import { NODE_FLAGS } from "@parley/cli";
 import type { Config } from "./config.ts";
 import { LOOPBACK } from "./ports.ts";
-import type { ProcessSpec } from "./process-life.ts";
+import type { ProcessSpec } from "./process-run.ts";
 
-export type Shop = { config: Config; port: number; edgeUrl: string; publicKey: string };
+export type SampleShopInputs = { config: Config; port: number; edgeUrl: string; publicKey: string };
 
 /** Returns how to start the sample shop, a page with the widget on another origin. */
-export function shopSpec({ config, port, edgeUrl, publicKey }: Shop): ProcessSpec {
+export function buildShopSpec({ config, port, edgeUrl, publicKey }: SampleShopInputs): ProcessSpec {
   const script = fileURLToPath(new URL("./sample-shop/src/main.ts", import.meta.url));
   return {
     name: "sample shop",
     args: [...NODE_FLAGS, script],
-    env: { ...config.machine, PORT: String(port), HOST: LOOPBACK, EDGE_URL: edgeUrl, PUBLIC_KEY: publicKey },
+    env: { ...config.machineVariables, PORT: String(port), HOST: LOOPBACK, EDGE_URL: edgeUrl, PUBLIC_KEY: publicKey },
     readyUrl: `http://${LOOPBACK}:${port}/`,
     logPath: join(config.dataDir, "logs", "sample-shop.log"),
     stopTimeoutMs: 5_000,

@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { CliError, START_COMMAND } from "@parley/cli";
 import { ConfigError } from "@parley/service-kit/environment";
-import { Closing } from "./closing.ts";
+import { CleanupStack } from "./cleanup-stack.ts";
 import { type Config, readConfig } from "./config.ts";
 import { StartError } from "./errors.ts";
-import { watchLaunchers } from "./launchers.ts";
-import { bringUp } from "./sequence.ts";
+import { startParley } from "./start-parley.ts";
 import { createTerminal } from "./terminal.ts";
+import { watchLaunchers } from "./watch-launchers.ts";
 
 /** The exit code of a program that SIGINT ended. */
 const EXIT_INTERRUPTED = 130;
@@ -16,41 +16,41 @@ const DUPLICATE_SIGNAL_MS = 200;
 const terminal = createTerminal(process.stdout, process.stderr);
 // Ignores write errors of a closed terminal, so that the cleanup still runs.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
-const config = readOrExit();
+const config = readConfigOrReport();
 if (config) process.exit(await run(config));
 
 /** Starts everything and runs until a stop signal. Returns the exit code. */
 async function run(config: Config): Promise<number> {
-  const closing = new Closing();
-  const stop = stopRequest(closing);
+  const cleanups = new CleanupStack();
+  const stopSignal = createStopSignal(cleanups);
   let exitCode = 0;
   try {
-    terminal.line(await bringUp(config, terminal, closing, stop));
-    if (!stop.aborted) await once(stop, "abort");
+    terminal.writeLine(await startParley(config, terminal, cleanups, stopSignal));
+    if (!stopSignal.aborted) await once(stopSignal, "abort");
   } catch (error) {
-    if (!stop.aborted) {
+    if (!stopSignal.aborted) {
       exitCode = 1;
       if (!(error instanceof StartError || error instanceof CliError)) throw error;
-      terminal.fail(error.message);
+      terminal.showFailure(error.message);
     }
   } finally {
-    if (stop.aborted)
-      terminal.line("\nStopping after the running replies end. Press Ctrl-C again to exit immediately.");
-    await closing.close();
+    if (stopSignal.aborted)
+      terminal.writeLine("\nStopping after the running replies end. Press Ctrl-C again to exit immediately.");
+    await cleanups.close();
   }
-  if (stop.aborted) terminal.line(`Stopped. The data is kept. Start again with ${START_COMMAND}.`);
+  if (stopSignal.aborted) terminal.writeLine(`Stopped. The data is kept. Start again with ${START_COMMAND}.`);
   return exitCode;
 }
 
 /** Returns a signal that aborts on the first stop signal or when the launcher exits. A second stop signal exits immediately. */
-function stopRequest(closing: Closing): AbortSignal {
+function createStopSignal(cleanups: CleanupStack): AbortSignal {
   const stop = new AbortController();
   let requestedAtMs = 0;
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
     process.on(signal, () => {
       if (!stop.signal.aborted) requestedAtMs = performance.now();
       else if (performance.now() - requestedAtMs > DUPLICATE_SIGNAL_MS) {
-        closing.abandon();
+        cleanups.closeNow();
         process.exit(EXIT_INTERRUPTED);
       }
       stop.abort();
@@ -61,13 +61,13 @@ function stopRequest(closing: Closing): AbortSignal {
   return stop.signal;
 }
 
-function readOrExit(): Config | undefined {
+function readConfigOrReport(): Config | undefined {
   try {
     // biome-ignore lint/style/noProcessEnv: passes the environment to config.ts
     return readConfig(process.env, process.cwd());
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    terminal.fail(error.message);
+    terminal.showFailure(error.message);
     process.exitCode = 1;
     return undefined;
   }

@@ -4,6 +4,7 @@ import { summarize } from "./summary.ts";
 const FACTS = {
   edgeUrl: "http://localhost:8080",
   shopUrl: "http://localhost:8089",
+  consoleUrl: "http://localhost:8090",
   publicKey: "svc_pk_abc",
   defaultModel: "builtin:extractive",
   dataDir: "/clone/.parley",
@@ -35,6 +36,12 @@ describe("summarize", () => {
     expect(summarize({ ...FACTS, databaseDir: "/var/lib/parley/1" })).toContain(
       "Data, logs   /clone/.parley (database: /var/lib/parley/1)\n",
     );
+  });
+
+  it("prints the console's address and how to sign in", () => {
+    expect(summarize(FACTS)).toContain("Console      http://localhost:8090 (one click signs you in");
+    expect(summarize({ ...FACTS, hasSso: true })).toContain("(sign in with your identity provider)");
+    expect(summarize({ ...FACTS, consoleUrl: undefined })).toContain("not started: set OIDC_CLIENT_ID");
   });
 
   it("suggests parley token only with the development issuer", () => {

@@ -3,6 +3,8 @@ import { DEMO } from "./demo.ts";
 export type SummaryFacts = {
   edgeUrl: string;
   shopUrl: string;
+  /** Undefined if the console does not run. */
+  consoleUrl: string | undefined;
   publicKey: string;
   defaultModel: string;
   dataDir: string;
@@ -13,7 +15,7 @@ export type SummaryFacts = {
   sessionId: string;
 };
 
-const PARLEY = "./parley";
+const PARLEY_COMMAND = "./parley";
 
 /** Returns the addresses and example commands to print when everything is ready. */
 export function summarize(facts: SummaryFacts): string {
@@ -28,11 +30,17 @@ export function summarize(facts: SummaryFacts): string {
     : facts.defaultModel;
   const isDatabaseOutside = facts.databaseDir !== undefined && !facts.databaseDir.startsWith(`${facts.dataDir}/`);
   const data = isDatabaseOutside ? `${facts.dataDir} (database: ${facts.databaseDir})` : facts.dataDir;
-  const token = facts.hasSso ? [] : [`  ${PARLEY} token --workspace ${workspaceId}`];
+  const token = facts.hasSso ? [] : [`  ${PARLEY_COMMAND} token --workspace ${workspaceId}`];
+  const signIn = facts.hasSso
+    ? "sign in with your identity provider"
+    : `one click signs you in to the workspace ${workspaceId}`;
+  const ownersConsole =
+    facts.consoleUrl === undefined ? "not started: set OIDC_CLIENT_ID" : `${facts.consoleUrl} (${signIn})`;
   return `
 Parley is ready.
 
   Address      ${facts.edgeUrl}
+  Console      ${ownersConsole}
   Sample shop  ${facts.shopUrl} (a page on another origin, with the widget)
   Public key   ${facts.publicKey} (workspace ${workspaceId}, bot ${DEMO.botSlug}; pages on localhost and 127.0.0.1)
   Model        ${model}
@@ -43,9 +51,9 @@ Send a message:
     -d '${body}'
 
 Next commands:
-  ${PARLEY} usage --workspace ${workspaceId}
-  ${PARLEY} conversation list --workspace ${workspaceId}
-${[...token, `  ${PARLEY} --help`].join("\n")}
+  ${PARLEY_COMMAND} usage --workspace ${workspaceId}
+  ${PARLEY_COMMAND} conversation list --workspace ${workspaceId}
+${[...token, `  ${PARLEY_COMMAND} --help`].join("\n")}
 
 Press Ctrl-C to stop Parley. The data is kept.
 `;

@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort, nodeFlags, startProcess } from "@parley/test-support";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { ProcessSpec } from "./process-life.ts";
-import { type Notice, type Supervised, supervise } from "./supervisor.ts";
+import type { ProcessSpec } from "./process-run.ts";
+import { type Notice, type SupervisedProcess, supervise } from "./supervisor.ts";
 
 /** The code of a server that returns its PID. */
-const answering = (port: number) => `
+const serverScript = (port: number) => `
   const { createServer } = require("node:http");
   const server = createServer((request, response) => {
     if (request.url === "/crash") throw new Error("it broke");
@@ -21,7 +21,7 @@ const FAST = { readyTimeoutMs: 10_000, firstDelayMs: 20, maxDelayMs: 80, stableA
 let dir: string;
 let port: number;
 let notices: Notice[];
-let supervised: Supervised | undefined;
+let supervised: SupervisedProcess | undefined;
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), "parley-supervisor-"));
@@ -47,7 +47,7 @@ function specOf(code: string, stopTimeoutMs = 5_000): ProcessSpec {
   };
 }
 
-async function start(spec: ProcessSpec): Promise<Supervised> {
+async function start(spec: ProcessSpec): Promise<SupervisedProcess> {
   supervised = await supervise(spec, (notice) => notices.push(notice), FAST);
   return supervised;
 }
@@ -57,7 +57,7 @@ const crash = () => fetch(`http://127.0.0.1:${port}/crash`).catch(() => undefine
 
 describe("supervise", () => {
   it("is ready when the process responds", async () => {
-    const { ready } = await start(specOf(answering(port)));
+    const { ready } = await start(specOf(serverScript(port)));
     await ready;
     expect(await fetchPid()).toBeGreaterThan(0);
     expect(notices).toEqual([]);
@@ -79,7 +79,7 @@ describe("supervise", () => {
   });
 
   it("restarts a killed process and reports the exit and the restart", async () => {
-    const { ready } = await start(specOf(answering(port)));
+    const { ready } = await start(specOf(serverScript(port)));
     await ready;
     const first = await fetchPid();
     process.kill(first, "SIGKILL");
@@ -93,7 +93,7 @@ describe("supervise", () => {
   });
 
   it("doubles the restart delay up to a limit", async () => {
-    const { ready } = await start(specOf(answering(port)));
+    const { ready } = await start(specOf(serverScript(port)));
     await ready;
     const delays = () => notices.flatMap(({ text }) => /restarting in (\S+) s/.exec(text)?.[1] ?? []);
     for (let crashes = 1; crashes <= 4; crashes++) {
@@ -107,7 +107,7 @@ describe("supervise", () => {
   });
 
   it("stops a process and does not restart it", async () => {
-    const { ready, stop } = await start(specOf(answering(port)));
+    const { ready, stop } = await start(specOf(serverScript(port)));
     await ready;
     await stop();
     await expect(fetchPid()).rejects.toThrow();
@@ -115,7 +115,7 @@ describe("supervise", () => {
   });
 
   it("kills a process that does not stop in time", async () => {
-    const unstoppable = `${answering(port)} process.on("SIGTERM", () => {});`;
+    const unstoppable = `${serverScript(port)} process.on("SIGTERM", () => {});`;
     const { ready, stop } = await start(specOf(unstoppable, 200));
     await ready;
     await stop();
@@ -124,7 +124,7 @@ describe("supervise", () => {
   });
 
   it("stops immediately during a restart delay", async () => {
-    supervised = await supervise(specOf(answering(port)), (notice) => notices.push(notice), {
+    supervised = await supervise(specOf(serverScript(port)), (notice) => notices.push(notice), {
       ...FAST,
       firstDelayMs: 60_000,
       maxDelayMs: 60_000,
@@ -137,7 +137,7 @@ describe("supervise", () => {
   });
 
   it("logs the output and reports warnings and errors", async () => {
-    const talking = `${answering(port)}
+    const talking = `${serverScript(port)}
       setInterval(() => {
         console.log(JSON.stringify({ level: "info", message: "all is well" }));
         console.log(JSON.stringify({ level: "warn", message: "slow", error: { message: "timeout" } }));
@@ -152,7 +152,7 @@ describe("supervise", () => {
 
   it("keeps the logs of earlier starts", async () => {
     for (const word of ["first", "second"]) {
-      const { ready, stop } = await start(specOf(`console.log("${word}"); ${answering(port)}`));
+      const { ready, stop } = await start(specOf(`console.log("${word}"); ${serverScript(port)}`));
       await ready;
       await stop();
     }
@@ -162,29 +162,29 @@ describe("supervise", () => {
 });
 
 describe("a supervising process", () => {
-  const supervising = () => `
+  const supervisorScript = () => `
     import { supervise } from ${JSON.stringify(new URL("supervisor.ts", import.meta.url).href)};
-    const { ready } = await supervise(${JSON.stringify(specOf(answering(port)))}, () => {});
+    const { ready } = await supervise(${JSON.stringify(specOf(serverScript(port)))}, () => {});
     await ready;
     process.on("SIGINT", () => console.log("interrupted"));
     console.log("up");
   `;
-  const startSupervising = async () => {
-    const args = [...nodeFlags, "--input-type=module", "-e", supervising()];
+  const startSupervisorProcess = async () => {
+    const args = [...nodeFlags, "--input-type=module", "-e", supervisorScript()];
     const parent = await startProcess({ name: "supervisor", command: process.execPath, args, ready: /up/ });
     await parent.waitReady();
     return parent;
   };
 
-  it("takes its child down when it is killed", async () => {
-    const parent = await startSupervising();
+  it("ends its child too when it is killed", async () => {
+    const parent = await startSupervisorProcess();
     const child = await fetchPid();
     await parent.kill9();
     await vi.waitFor(() => expect(() => process.kill(child, 0)).toThrow("ESRCH"), 5_000);
   });
 
   it("does not pass the terminal's signals to its child", async () => {
-    const parent = await startSupervising();
+    const parent = await startSupervisorProcess();
     const child = await fetchPid();
     process.kill(-parent.pid, "SIGINT");
     await vi.waitFor(() => expect(parent.stdout()).toContain("interrupted"), 5_000);

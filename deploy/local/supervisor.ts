@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { StartError } from "./errors.ts";
 import { openLogFile } from "./log-file.ts";
-import { type ProcessExit, type ProcessRun, type ProcessSpec, startRun } from "./process-life.ts";
+import { type ProcessExit, type ProcessRun, type ProcessSpec, startProcess } from "./process-run.ts";
 
 /** An event of a process to show in the terminal. */
 export type Notice = { name: string; level: "info" | "warn" | "error"; text: string };
 
-export type Supervised = {
+export type SupervisedProcess = {
   /** Resolves when the process is first ready. Rejects with StartError when the start fails. */
   ready: Promise<void>;
   /** Stops the process without a restart. Kills it when it takes too long. */
@@ -40,11 +40,11 @@ export async function supervise(
   spec: ProcessSpec,
   notify: (notice: Notice) => void,
   policy: RestartPolicy = DEFAULT_POLICY,
-): Promise<Supervised> {
+): Promise<SupervisedProcess> {
   const log = await openLogFile(spec.logPath);
   const stopping = new AbortController();
   const firstReady = Promise.withResolvers<void>();
-  // Nobody awaits `ready` when stop is called first.
+  // If stop is called first, no caller awaits `ready`.
   firstReady.promise.catch(() => undefined);
   const report = (level: Notice["level"], text: string) => notify({ name: spec.name, level, text });
   let processRun: ProcessRun | undefined;
@@ -64,7 +64,7 @@ export async function supervise(
     );
     while (!stopping.signal.aborted) {
       const startedAt = performance.now();
-      processRun = startRun(spec, log, ({ level, text }) => {
+      processRun = startProcess(spec, log, ({ level, text }) => {
         // Before the first readiness, the StartError below reports the last error.
         if (wasReady && (level === "warn" || level === "error")) report(level, text);
       });
@@ -74,7 +74,7 @@ export async function supervise(
         wasReady = true;
         firstReady.resolve();
       }
-      const exit = await processRun.ended;
+      const exit = await processRun.exited;
       if (stopping.signal.aborted) break;
       if (!wasReady) {
         firstReady.reject(new StartError(`${spec.name} did not start (${describe(exit)}): see ${spec.logPath}`));
@@ -101,6 +101,6 @@ export async function supervise(
   }
 }
 
-function describe({ how, lastError }: ProcessExit): string {
-  return lastError === undefined ? how : `${how}: ${lastError}`;
+function describe({ status, lastError }: ProcessExit): string {
+  return lastError === undefined ? status : `${status}: ${lastError}`;
 }

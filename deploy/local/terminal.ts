@@ -13,24 +13,24 @@ const REPEAT_INTERVAL_MS = 10_000;
 export function createTerminal(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStream) {
   const style = (format: Parameters<typeof styleText>[0], text: string) => styleText(format, text, { stream: stdout });
   const lastShownMs = new Map<string, number>();
-  let pending = "";
+  let runningStepText = "";
 
   /** Writes a line above the running step. */
-  function line(text: string): void {
-    stdout.write(pending === "" ? `${text}\n` : `\r\x1b[K${text}\n${pending}`);
+  function writeLine(text: string): void {
+    stdout.write(runningStepText === "" ? `${text}\n` : `\r\x1b[K${text}\n${runningStepText}`);
   }
 
   function finishStep(text: string): void {
-    stdout.write(`${pending === "" ? "" : "\r\x1b[K"}${text}\n`);
-    pending = "";
+    stdout.write(`${runningStepText === "" ? "" : "\r\x1b[K"}${text}\n`);
+    runningStepText = "";
   }
 
   /** Runs a step and writes its result and duration. */
-  async function step<T>(label: string, work: () => Promise<T>, describe: (result: T) => string): Promise<T> {
+  async function runStep<T>(label: string, work: () => Promise<T>, describe: (result: T) => string): Promise<T> {
     const startedAt = performance.now();
     if (stdout.isTTY) {
-      pending = `  ${style("dim", "…")} ${label}`;
-      stdout.write(pending);
+      runningStepText = `  ${style("dim", "…")} ${label}`;
+      stdout.write(runningStepText);
     }
     try {
       const result = await work();
@@ -46,19 +46,19 @@ export function createTerminal(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteS
     }
   }
 
-  function notice({ name, level, text }: Notice): void {
+  function showNotice({ name, level, text }: Notice): void {
     const now = performance.now();
     const key = `${name} ${text}`;
-    const last = lastShownMs.get(key);
-    if (last !== undefined && now - last < REPEAT_INTERVAL_MS) return;
+    const lastMs = lastShownMs.get(key);
+    if (lastMs !== undefined && now - lastMs < REPEAT_INTERVAL_MS) return;
     lastShownMs.set(key, now);
     const sign = { info: style("green", "✓"), warn: style("yellow", "!"), error: style("red", "✗") }[level];
-    line(`  ${sign} ${name.padEnd(LABEL_WIDTH)} ${printable(text)}`);
+    writeLine(`  ${sign} ${name.padEnd(LABEL_WIDTH)} ${printable(text)}`);
   }
 
-  function fail(message: string): void {
+  function showFailure(message: string): void {
     stderr.write(`parley: ${printable(message)}\n`);
   }
 
-  return { line, step, notice, fail };
+  return { writeLine, runStep, showNotice, showFailure };
 }

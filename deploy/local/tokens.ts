@@ -1,17 +1,27 @@
-import { ensureIssuer, type TokenTerms } from "@parley/cli";
+import { DEVELOPMENT_ROLES, ensureIssuer, type TokenTerms } from "@parley/cli";
 import type { Config } from "./config.ts";
+import type { Ports } from "./ports.ts";
 
 export type Tokens = {
-  /** The claims for `parley token`; null with single sign-on. */
+  /** The claims for `parley token`; null with an identity provider. */
   terms: TokenTerms | null;
-  /** The edge's variables for checking tokens; empty with single sign-on, whose variables the edge inherits. */
-  edgeEnvironment: Readonly<Record<string, string>>;
+  /** The services' variables for checking tokens; empty with an identity provider, whose variables they inherit. */
+  environment: Readonly<Record<string, string>>;
 };
 
-/** Selects the token issuer: single sign-on from the environment, or else a development issuer with its key in DATA_DIR. */
-export async function chooseIssuer({ hasSso, workspaceClaim, dataDir }: Config): Promise<Tokens> {
-  if (hasSso) return { terms: null, edgeEnvironment: {} };
-  const terms = { issuer: "parley-development", audience: "parley", workspaceClaim };
+/** Selects the token issuer: the identity provider from the environment, or else a development issuer with its key in DATA_DIR. */
+export async function chooseIssuer({ hasSso, workspaceClaim, dataDir }: Config, ports: Ports): Promise<Tokens> {
+  if (hasSso) return { terms: null, environment: {} };
+  // The address of the development sign-in, which signs with the same key.
+  const terms = { issuer: `http://localhost:${ports.sso}`, audience: "parley", workspaceClaim };
   const jwksUrl = await ensureIssuer(dataDir);
-  return { terms, edgeEnvironment: { JWT_ISSUER: terms.issuer, JWT_AUDIENCE: terms.audience, JWKS_URL: jwksUrl } };
+  return {
+    terms,
+    environment: {
+      JWT_ISSUER: terms.issuer,
+      JWT_AUDIENCE: terms.audience,
+      JWKS_URL: jwksUrl,
+      ...DEVELOPMENT_ROLES,
+    },
+  };
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildWidget } from "./build.ts";
-import { LIMITS, measure } from "./size.ts";
+import { LIMITS_BYTES, measureSizes } from "./size.ts";
 import { type Asset, loadAssets, type Manifest, pickEncoding } from "./src/index.ts";
 
 let directory: string;
@@ -31,9 +31,9 @@ const assetAt = (path: string): Asset => {
 
 describe("buildWidget", () => {
   it("builds a launcher of at most 4 KB and a widget of at most 15 KB", () => {
-    const { launcher, total } = measure(manifest);
-    expect(launcher).toBeLessThanOrEqual(LIMITS.launcher);
-    expect(total).toBeLessThanOrEqual(LIMITS.total);
+    const { launcher, total } = measureSizes(manifest);
+    expect(launcher).toBeLessThanOrEqual(LIMITS_BYTES.launcher);
+    expect(total).toBeLessThanOrEqual(LIMITS_BYTES.total);
   });
 
   it("builds the same files from the same source", async () => {
@@ -72,8 +72,9 @@ describe("loadAssets", () => {
     expect(cacheControl(`/widget/${manifest.panel[0]}`)).toContain("immutable");
     expect(cacheControl("/widget/manifest.json")).toBe("no-cache");
     expect(cacheControl("/playground")).toBe("no-cache");
-    for (const [path, { headers }] of assets) {
-      expect(headers.etag, path).toMatch(/^"[\w-]{22}"$/);
+    for (const [path, { etags }] of assets) {
+      for (const etag of Object.values(etags)) expect(etag, path).toMatch(/^"[\w-]{22}"$/);
+      expect(new Set(Object.values(etags)).size, path).toBe(3);
     }
   });
 
@@ -116,5 +117,10 @@ describe("pickEncoding", () => {
     [undefined, "identity"],
   ] as const)("returns for %s the encoding %s", (header, encoding) => {
     expect(pickEncoding(header)).toBe(encoding);
+  });
+
+  it("returns only offered encodings", () => {
+    expect(pickEncoding("br, gzip", ["gzip"])).toBe("gzip");
+    expect(pickEncoding("br", ["gzip"])).toBe("identity");
   });
 });

@@ -8,13 +8,13 @@ import type { Manifest } from "./src/assets.ts";
 const KB = 1000;
 
 /** Limits in bytes after gzip. */
-export const LIMITS = { launcher: 4 * KB, total: 15 * KB };
+export const LIMITS_BYTES = { launcher: 4 * KB, total: 15 * KB };
 
 /**
  * Returns sizes in bytes after gzip. `launcher` is what a page loads before the visitor opens the widget. `total` is the
  * launcher, the panel and the largest language together.
  */
-export function measure(manifest: Manifest): { launcher: number; total: number } {
+export function measureSizes(manifest: Manifest): { launcher: number; total: number } {
   const size = (file: string) => manifest.files[file]?.gzipBytes ?? Number.POSITIVE_INFINITY;
   const languages = Object.keys(manifest.files).filter((file) => /^\w\w\..*\.json$/.test(file));
   const launcher = size("widget.js");
@@ -23,11 +23,11 @@ export function measure(manifest: Manifest): { launcher: number; total: number }
 
 if (import.meta.main) {
   const directory = await mkdtemp(join(tmpdir(), "parley-widget-"));
-  const { launcher, total } = measure(await buildWidget(directory));
+  const { launcher, total } = measureSizes(await buildWidget(directory));
   await rm(directory, { recursive: true });
   for (const [name, bytes, limit] of [
-    ["launcher", launcher, LIMITS.launcher],
-    ["total", total, LIMITS.total],
+    ["launcher", launcher, LIMITS_BYTES.launcher],
+    ["total", total, LIMITS_BYTES.total],
   ] as const) {
     const isTooLarge = bytes > limit;
     console.log(`${name.padEnd(9)}${bytes} of ${limit} bytes gzip${isTooLarge ? ": too large" : ""}`);

@@ -67,7 +67,7 @@ const STATES = {
   "closed with an unread answer": async (widget) => {
     await startConversation(widget);
     await widget.ask("slow 5");
-    await widget.page.keyboard.press("Escape");
+    await widget.page.evaluate(() => window.Parley?.close());
     await widget.launcher.locator(".badge").waitFor();
   },
 } satisfies Readonly<Record<string, (widget: WidgetPage) => Promise<unknown>>>;

@@ -88,6 +88,31 @@ describeInBrowser("chat", (fixture) => {
     expect(await widget.texts()).toHaveLength(4);
   });
 
+  it("stops an answer with Escape, and closes with the next Escape", async () => {
+    const widget = await fixture.visitAndOpen();
+    const stopped = widget.page.waitForResponse("**/api/chat/stop/");
+    await widget.ask("slow 200");
+    await eventually(() => widget.answers.innerText()).toContain("word3");
+    await widget.page.keyboard.press("Escape");
+    expect((await stopped).status()).toBe(200);
+    expect(await widget.notice.innerText()).toBe("Stopped. Try again");
+    await widget.page.keyboard.press("Escape");
+    await eventually(() => widget.panel.isVisible()).toBe(false);
+  });
+
+  it("asks the model again after a stop", async () => {
+    const widget = await fixture.visitAndOpen();
+    await widget.ask("slow 30");
+    await eventually(() => widget.answers.innerText()).toContain("word3");
+    await widget.button.click();
+    await widget.log.getByRole("button", { name: "Try again" }).click();
+    await widget.ratable.waitFor();
+    expect((await widget.texts())[1]).toMatch(/word30$/);
+    const [{ session_id } = {}] = widget.posted("/api/chat/");
+    const statuses = await fixture.service.transcript(session_id, "status");
+    expect(statuses).toEqual(["done", "cancelled", "done", "done"]);
+  });
+
   it("scrolls with a long answer until the reader scrolls up", async () => {
     const widget = await fixture.visitAndOpen();
     const fromEnd = () => widget.log.evaluate((log) => log.scrollHeight - log.scrollTop - log.clientHeight);

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
-import { contrast, type Rgb } from "../../packages/widget/src/shared/color.ts";
+import { contrastRatio, type Rgb } from "../../packages/widget/src/shared/color.ts";
 import type { BotConfig } from "../../packages/widget/src/shared/types.ts";
 import { describeInBrowser, eventually, type Visit } from "./fixture.ts";
 
@@ -93,7 +93,7 @@ describeInBrowser("bot configuration", (fixture) => {
         });
         for (const { part, text, on } of pairs) {
           expect(
-            contrast(text as unknown as Rgb, on as unknown as Rgb),
+            contrastRatio(text as unknown as Rgb, on as unknown as Rgb),
             `${part} ${colorScheme}`,
           ).toBeGreaterThanOrEqual(4.5);
         }

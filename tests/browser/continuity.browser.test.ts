@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { describeInFullBrowser, eventually } from "./fixture.ts";
+import type { WidgetPage } from "./widget-page.ts";
 
 describeInFullBrowser("continuity", (fixture) => {
   it("shows the conversation after a reload and continues the session", async () => {
@@ -15,14 +16,84 @@ describeInFullBrowser("continuity", (fixture) => {
     expect(new Set(widget.posted("/api/chat/").map(({ session_id }) => session_id)).size).toBe(1);
   });
 
-  it("keeps the received part of an answer after a reload and offers a retry", async () => {
+  /** The reply to "slow" with this number. */
+  const slowReply = (count: number) => Array.from({ length: count }, (_, at) => `word${at + 1}`).join(" ");
+  /** Checks that all requests had one key and that the session has one turn, which is complete. */
+  const expectOneTurn = async (...widgets: WidgetPage[]) => {
+    const requests = widgets.flatMap((widget) => widget.requests);
+    const posts = requests.filter((request) => request.method() === "POST" && request.url().endsWith("/api/chat/"));
+    expect(posts.length).toBeGreaterThan(1);
+    expect(new Set(posts.map((request) => request.headers()["idempotency-key"])).size).toBe(1);
+    const sessionId = posts[0]?.postDataJSON().session_id;
+    expect(await fixture.service.transcript(sessionId, "status")).toEqual(["done", "done"]);
+  };
+
+  it("continues an answer after a reload and on the next page", async () => {
     const widget = await fixture.visitAndOpen();
-    await widget.ask("slow 200");
+    await widget.ask("slow 100");
     await eventually(() => widget.answers.innerText()).toContain("word5");
     await widget.page.reload();
     await widget.open();
-    expect((await widget.texts())[1]).toMatch(/^word1 word2 word3 word4 word5/);
-    expect(await widget.notice.innerText()).toBe("Stopped. Try again");
+    await eventually(() => widget.answers.innerText()).toContain("word30");
+    await widget.page.goto(`${widget.page.url()}?next`);
+    await widget.open();
+    await widget.ratable.waitFor();
+    expect(await widget.texts()).toEqual(["slow 100", slowReply(100)]);
+    await expectOneTurn(widget);
+  });
+
+  it("shows an answer that ended while no page was open", async () => {
+    const widget = await fixture.visitAndOpen();
+    await widget.ask("slow 30");
+    await eventually(() => widget.answers.innerText()).toContain("word5");
+    const url = widget.page.url();
+    await widget.page.goto("about:blank");
+    await widget.page.waitForTimeout(2_000);
+    await widget.page.goto(url);
+    await widget.open();
+    await widget.ratable.waitFor();
+    expect(await widget.texts()).toEqual(["slow 30", slowReply(30)]);
+    await expectOneTurn(widget);
+  });
+
+  it("shows a running answer in a second tab, and does not stop it when the first tab is closed", async () => {
+    const first = await fixture.visitAndOpen();
+    await first.ask("slow 100");
+    await eventually(() => first.answers.innerText()).toContain("word5");
+    const second = await fixture.visitAndOpen({ sameVisitorAs: first });
+    await eventually(() => second.answers.innerText()).toContain("word10");
+    await first.page.close();
+    await second.ratable.waitFor();
+    expect(await second.texts()).toEqual(["slow 100", slowReply(100)]);
+    await expectOneTurn(first, second);
+  });
+
+  it("continues an answer after a network outage", async () => {
+    const widget = await fixture.visitAndOpen();
+    await widget.ask("slow 100");
+    await eventually(() => widget.answers.innerText()).toContain("word5");
+    await widget.page.context().setOffline(true);
+    fixture.service.cutConnections();
+    await eventually(() => widget.notice.innerText()).toContain("You are offline.");
+    await widget.page.context().setOffline(false);
+    await widget.ratable.waitFor();
+    expect(await widget.texts()).toEqual(["slow 100", slowReply(100)]);
+    await expectOneTurn(widget);
+  });
+
+  it("continues an answer from the last event after the connection was cut", async () => {
+    const widget = await fixture.visitAndOpen();
+    await widget.ask("slow 100");
+    await eventually(() => widget.answers.innerText()).toContain("word5");
+    fixture.service.cutConnections();
+    await eventually(() => widget.answers.innerText()).toContain("word30");
+    fixture.service.cutConnections();
+    await widget.ratable.waitFor();
+    expect(await widget.texts()).toEqual(["slow 100", slowReply(100)]);
+    await expectOneTurn(widget);
+    const positions = widget.requests.map((request) => request.headers()["last-event-id"]).filter(Boolean);
+    expect(positions).toHaveLength(2);
+    expect(positions[0]).toMatch(/^\d+-\d+$/);
   });
 
   it("shares one conversation between two tabs", async () => {

@@ -34,6 +34,19 @@ const FAILURES = [
 
 const noticeText = (words: string, retry: boolean) => (retry ? `${words} Try again` : words);
 
+/** Advances the page's clock past the waits between its requests, until the notice is shown. */
+async function untilNotice(widget: WidgetPage, text: string): Promise<void> {
+  await expect
+    .poll(
+      async () => {
+        await widget.page.clock.runFor(4_000);
+        return (await widget.notice.allInnerTexts()).join();
+      },
+      { timeout: 10_000 },
+    )
+    .toBe(text);
+}
+
 describeInBrowser("errors", (fixture) => {
   const newConversation = (widget: WidgetPage) =>
     widget.panel.getByRole("button", { name: "New conversation" }).click();
@@ -118,12 +131,15 @@ describeInBrowser("errors", (fixture) => {
     await eventually(() => widget.texts()).toEqual(["quick question", "Done."]);
   });
 
-  it("keeps the received part of an answer that was cut off, and replaces it on retry", async () => {
-    const widget = await fixture.visitAndOpen();
+  it("keeps the received part of an answer that is always cut off, and replaces it on retry", async () => {
+    const widget = await fixture.visitAndOpen({ prepare: (page) => page.clock.install() });
+    // The last mock is used first.
+    await widget.streamChat([META], 20);
     await widget.streamChat([META, ["token", { text: "The first ha" }]]);
     await widget.ask("quick");
-    await eventually(() => widget.notice.innerText()).toBe("The answer was cut off. Try again");
+    await untilNotice(widget, "The answer was cut off. Try again");
     expect(await widget.texts()).toEqual(["quick", "The first ha"]);
+    await widget.page.unroute("**/api/chat/");
     await widget.log.getByRole("button", { name: "Try again" }).click();
     await eventually(() => widget.texts()).toEqual(["quick", "Done."]);
   });
@@ -188,9 +204,27 @@ describeInBrowser("errors", (fixture) => {
     const widget = await fixture.visitAndOpen();
     await widget.page.context().setOffline(true);
     await widget.ask("quick");
-    await eventually(() => widget.notice.innerText()).toContain("You are offline. Your message is kept");
+    await eventually(() => widget.notice.innerText()).toContain(
+      "You are offline. The chat continues when you are online again.",
+    );
     await widget.page.context().setOffline(false);
     await eventually(() => widget.texts()).toEqual(["quick", "Done."]);
+  });
+
+  it("sends all messages that were sent offline when the network is back", async () => {
+    const widget = await fixture.visitAndOpen();
+    await widget.page.context().setOffline(true);
+    for (const [at, text] of ["quick 1", "quick 2", "quick 3"].entries()) {
+      await widget.ask(text);
+      await eventually(() => widget.notice.count()).toBe(at + 1);
+    }
+    await widget.page.context().setOffline(false);
+    await eventually(() => widget.answers.allInnerTexts().then(({ length }) => length)).toBe(3);
+    await eventually(() => widget.notice.count()).toBe(0);
+    const sent = widget.posted("/api/chat/").slice(3);
+    expect(sent.map(({ message }) => message)).toEqual(["quick 1", "quick 2", "quick 3"]);
+    const [{ session_id } = {}] = sent;
+    expect(await fixture.service.transcript(session_id, "status")).toEqual(Array(6).fill("done"));
   });
 
   it("sends an offline message once when two tabs are open", async () => {
@@ -201,15 +235,17 @@ describeInBrowser("errors", (fixture) => {
     await eventually(() => other.notice.innerText()).toContain("You are offline.");
     await widget.page.context().setOffline(false);
     await eventually(() => other.texts()).toEqual(["quick", "Done."]);
-    expect(other.posted("/api/chat/")).toEqual([]);
-    expect(widget.posted("/api/chat/")).toHaveLength(2);
+    await eventually(() => widget.texts()).toEqual(["quick", "Done."]);
+    // Both tabs send the message, under one key.
+    const [{ session_id } = {}] = widget.posted("/api/chat/");
+    expect(await fixture.service.transcript(session_id, "status")).toEqual(["done", "done"]);
   });
 
   it("shows a lost connection differently from being offline", async () => {
-    const widget = await fixture.visitAndOpen();
-    await widget.page.route("**/api/chat/", (route) => route.abort("connectionreset"), { times: 1 });
+    const widget = await fixture.visitAndOpen({ prepare: (page) => page.clock.install() });
+    await widget.page.route("**/api/chat/", (route) => route.abort("connectionreset"));
     await widget.ask("quick");
-    await eventually(() => widget.notice.innerText()).toBe("The connection was lost. Please try again. Try again");
+    await untilNotice(widget, "The connection was lost. Please try again. Try again");
   });
 
   it("treats a proxy's error page as an unavailable service", async () => {

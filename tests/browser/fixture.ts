@@ -29,7 +29,7 @@ export interface Visit {
   readonly prepare?: (page: Page) => Promise<unknown>;
 }
 
-/** What one test file uses: the service, a customer's site on another origin, and a browser. */
+/** The service, a customer's site on another origin, and a browser, for one test file. */
 export class BrowserFixture {
   readonly #contexts = new Set<BrowserContext>();
   #pages = 0;

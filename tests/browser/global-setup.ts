@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { isMet, reportMissing, startTestPostgres } from "@parley/test-support";
 import { buildWidget } from "@parley/widget/build";
 import type { TestProject } from "vitest/node";
+import { CONSOLE_WORKSPACE, startConsole, startDevelopmentSso } from "../system/console.ts";
 import { startSystem } from "../system/system.ts";
 import { replyTo } from "./replies.ts";
 
@@ -16,6 +17,10 @@ export interface ProvidedSystem {
   readonly token: string;
   /** The directory of the built widget. */
   readonly widgetDir: string;
+  /** The database's URL as superuser. */
+  readonly databaseUrl: string;
+  /** The owners' console, whose sign-in signs in an owner of CONSOLE_WORKSPACE. */
+  readonly consoleUrl: string;
 }
 
 declare module "vitest" {
@@ -32,24 +37,43 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 
   const widgetDir = await mkdtemp(join(tmpdir(), "parley-widget-"));
   await buildWidget(widgetDir);
-  const postgres = await startTestPostgres();
+  const [postgres, consoleSso] = await Promise.all([startTestPostgres(), startDevelopmentSso()]);
   const system = await startSystem({
     script: replyTo,
     databaseServerUrl: postgres.url,
     // The edge trusts the ingress as its proxy, because ingress.ts gives each test's visitor an address.
-    env: { edge: { WIDGET_DIR: widgetDir, TRUSTED_PROXIES: "127.0.0.1/32" } },
+    env: {
+      edge: { WIDGET_DIR: widgetDir, TRUSTED_PROXIES: "127.0.0.1/32" },
+      conversation: consoleSso.env,
+      quota: consoleSso.env,
+      // The tests' tool server is on this machine.
+      "llm-proxy": { EGRESS_ALLOW: "127.0.0.1/32" },
+    },
   });
   const { workspace } = await system.admin.workspaces.createWorkspace({ name: "Browser tests", plan: "scale" });
   const workspaceId = workspace?.id ?? "";
+  await system.admin.workspaces.createWorkspace({ id: CONSOLE_WORKSPACE, name: "Console tests", plan: "scale" });
+  // Its edge accepts the tokens of the development sign-in.
+  const consoleEdge = await system.startEdge(consoleSso.env);
+  const ownersConsole = await startConsole({
+    sso: consoleSso,
+    conversationUrl: `http://127.0.0.1:${system.conversation.opsPort}`,
+    quotaUrl: `http://127.0.0.1:${system.quota.opsPort}`,
+    edgeUrl: `http://127.0.0.1:${consoleEdge.port}`,
+  });
   project.provide("system", {
     edgeUrl: system.url(),
     opsPorts: { conversation: system.conversation.opsPort, quota: system.quota.opsPort, llm: system.llm.opsPort },
     workspaceId,
     token: await system.sso.token({ workspaceId }),
     widgetDir,
+    databaseUrl: system.database.url,
+    consoleUrl: ownersConsole.url,
   });
   return async () => {
+    await ownersConsole.stop();
     await system.stop();
+    await consoleSso.stop();
     await postgres.stop();
     await rm(widgetDir, { recursive: true });
   };

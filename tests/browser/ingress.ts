@@ -7,6 +7,8 @@ export interface Ingress {
   readonly url: string;
   /** Forwards all later requests with a new client address, which has its own rate limit. */
   nextVisitor(): void;
+  /** Closes the connections of all visitors. */
+  cutConnections(): void;
   close(): Promise<void>;
 }
 
@@ -44,6 +46,7 @@ export async function startIngress(edgeUrl: string): Promise<Ingress> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     nextVisitor,
+    cutConnections: () => server.closeAllConnections(),
     async close() {
       server.closeAllConnections();
       server.close();

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { launcherWords } from "../../packages/widget/src/launcher/words.ts";
+import { selectLauncherWords } from "../../packages/widget/src/launcher/words.ts";
 import type { Words } from "../../packages/widget/src/panel/words.ts";
 import { describeInBrowser } from "./fixture.ts";
 
@@ -15,7 +15,7 @@ describeInBrowser("languages", (fixture) => {
     const widget = await fixture.visitAndOpen({ htmlAttributes: `lang="${lang}-XX"` });
     expect(await widget.input.getAttribute("placeholder")).toBe(words.placeholder);
     expect(await widget.panel.getByRole("button", { name: words.close }).isVisible()).toBe(true);
-    expect(await widget.launcher.getAttribute("aria-label")).toBe(`${launcherWords(lang)[0]}: Sample Shop`);
+    expect(await widget.launcher.getAttribute("aria-label")).toBe(`${selectLauncherWords(lang)[0]}: Sample Shop`);
     const fetched = widget.paths().filter((path) => path.endsWith(".json"));
     expect(fetched).toEqual([expect.stringMatching(new RegExp(`^/widget/${lang}\\.[\\da-f]{10}\\.json$`))]);
     const rightToLeft = ["ar", "he"].includes(lang);

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { describeInFullBrowser, type Visit } from "./fixture.ts";
-import { differences, expectScreenshot } from "./screenshots.ts";
+import { describeDifferences, expectScreenshot } from "./screenshots.ts";
 import type { WidgetPage } from "./widget-page.ts";
 
 /** Fonts from npm packages, so that the screenshots do not depend on the machine's fonts. */
@@ -84,7 +84,7 @@ describeInFullBrowser("screenshots", (fixture) => {
   it("matches the reference when closed with an unread answer", async () => {
     const widget = await open({ context: { viewport: { width: 120, height: 120 } } });
     await widget.ask("slow 5");
-    await widget.page.keyboard.press("Escape");
+    await widget.page.evaluate(() => window.Parley?.close());
     await widget.launcher.locator(".badge").waitFor();
     await expectScreenshot("closed", await takeScreenshot(widget));
   });
@@ -104,10 +104,10 @@ describeInFullBrowser("screenshots", (fixture) => {
       await sheet.evaluate((added) => added.replaceSync(""));
       return screenshot;
     };
-    expect(differences(before, await withStyle(""))).toEqual([]);
+    expect(describeDifferences(before, await withStyle(""))).toEqual([]);
     for (const css of CHANGES) {
-      expect(differences(before, await withStyle(css)), css).not.toEqual([]);
+      expect(describeDifferences(before, await withStyle(css)), css).not.toEqual([]);
     }
-    expect(differences(before, await takeScreenshot(widget))).toEqual([]);
+    expect(describeDifferences(before, await takeScreenshot(widget))).toEqual([]);
   });
 });

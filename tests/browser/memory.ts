@@ -14,8 +14,12 @@ export async function measureMemory({ page }: WidgetPage): Promise<Memory> {
   await client.send("HeapProfiler.collectGarbage");
   const { metrics } = await client.send("Performance.getMetrics");
   await client.detach();
-  const metric = (name: string) => metrics.find((it) => it.name === name)?.value ?? 0;
-  return { heapBytes: metric("JSHeapUsedSize"), nodes: metric("Nodes"), listeners: metric("JSEventListeners") };
+  const readBrowserMetric = (name: string) => metrics.find((it) => it.name === name)?.value ?? 0;
+  return {
+    heapBytes: readBrowserMetric("JSHeapUsedSize"),
+    nodes: readBrowserMetric("Nodes"),
+    listeners: readBrowserMetric("JSEventListeners"),
+  };
 }
 
 /** Growth that counts as measurement noise. `ratio` applies to nodes and listeners. */

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
 import { describeInBrowser, eventually } from "./fixture.ts";
 import { WidgetPage } from "./widget-page.ts";
 
@@ -92,6 +93,97 @@ describeInBrowser("playground", (fixture) => {
     await page.getByRole("button", { name: "New session" }).click();
     expect(await page.locator("#session").innerText()).not.toBe(session);
     expect(await page.locator("#talk").innerText()).toBe("");
+  });
+
+  describe("a reply", () => {
+    const text = (words: number) => Array.from({ length: words }, (_, at) => `word${at + 1}`).join(" ");
+    const reply = (page: Page) => page.locator("#talk > .assistant > div").last();
+    const enterToken = (page: Page) =>
+      page
+        .getByLabel("Access token")
+        .fill(fixture.service.system.token)
+        .then(() => page.keyboard.press("Enter"));
+    /** Checks that the pages requested one reply, which is stored once. */
+    const expectOneTurn = async (widgetPages: readonly WidgetPage[]) => {
+      const requests = widgetPages.flatMap((each) => each.requests);
+      const chats = requests.filter((each) => each.method() === "POST" && each.url().endsWith("/api/chat/playground/"));
+      expect(chats.length).toBeGreaterThan(1);
+      expect(new Set(chats.map((each) => each.headers()["idempotency-key"])).size).toBe(1);
+      const sessionId = chats[0]?.postDataJSON().session_id;
+      expect(await fixture.service.transcript(sessionId, "status")).toEqual(["done", "done"]);
+    };
+
+    it("continues after a reload, once the token is entered", async () => {
+      const { page, ask, status, widgetPage } = await open();
+      await ask("slow 100");
+      await eventually(() => reply(page).innerText()).toContain("word5");
+      await page.reload();
+      expect(await status.innerText()).toBe("A reply is not complete. Enter the access token to continue it.");
+      expect(await page.locator("#talk").innerText()).toContain("slow 100");
+      await page.getByLabel("Access token").fill("nonsense");
+      await page.keyboard.press("Enter");
+      await eventually(() => status.innerText()).toMatch(/^authentication_required: /);
+      await enterToken(page);
+      await eventually(() => status.innerText()).toBe("The reply is complete.");
+      expect(await reply(page).innerText()).toBe(text(100));
+      await page.reload();
+      expect(await reply(page).innerText()).toBe(text(100));
+      expect(await status.innerText()).toBe("");
+      await expectOneTurn([widgetPage]);
+      expect(widgetPage.problems).toEqual([]);
+    });
+
+    it("continues in a second tab, and does not stop when the first tab is closed", async () => {
+      const first = await open();
+      await first.ask("slow 100");
+      await eventually(() => reply(first.page).innerText()).toContain("word5");
+      const page = await first.page.context().newPage();
+      const second = new WidgetPage(page, fixture.service.url);
+      await page.goto(first.page.url());
+      await enterToken(page);
+      await eventually(() => reply(page).innerText()).toContain("word10");
+      await first.page.close();
+      await eventually(() => page.getByRole("status").innerText()).toBe("The reply is complete.");
+      expect(await reply(page).innerText()).toBe(text(100));
+      await expectOneTurn([first.widgetPage, second]);
+    });
+
+    it("appears in a second tab without a token when it is complete, and a new session there too", async () => {
+      const first = await open();
+      await first.ask("slow 30");
+      await eventually(() => reply(first.page).innerText()).toContain("word5");
+      const page = await first.page.context().newPage();
+      await page.goto(first.page.url());
+      const status = page.getByRole("status");
+      expect(await status.innerText()).toBe("A reply is not complete. Enter the access token to continue it.");
+      await eventually(() => reply(page).innerText()).toBe(text(30));
+      expect(await status.innerText()).toBe("");
+      await page.getByRole("button", { name: "New session" }).click();
+      await eventually(() => first.page.locator("#talk").innerText()).toBe("");
+      const session = (tab: Page) => tab.locator("#session").innerText();
+      expect(await session(first.page)).toBe(await session(page));
+    });
+
+    it("continues after the connection was cut", async () => {
+      const { page, ask, status, widgetPage } = await open();
+      await ask("slow 100");
+      await eventually(() => reply(page).innerText()).toContain("word5");
+      fixture.service.cutConnections();
+      await eventually(() => status.innerText()).toBe("The reply is complete.");
+      expect(await reply(page).innerText()).toBe(text(100));
+      await expectOneTurn([widgetPage]);
+    });
+
+    it("that was stopped is not continued", async () => {
+      const { page, ask, status } = await open();
+      await ask("slow 300");
+      await eventually(() => reply(page).innerText()).toContain("word5");
+      await page.getByRole("button", { name: "Stop" }).click();
+      await eventually(() => status.innerText()).toBe("stopped: Stopped.");
+      await page.reload();
+      expect(await reply(page).innerText()).toContain("word5");
+      expect(await status.innerText()).toBe("");
+    });
   });
 
   it("has no axe violation in both themes and does not violate its Content Security Policy", async () => {

@@ -37,8 +37,12 @@ const paragraphs = (count: number) =>
 
 /** Returns the provider's reply. The first word of the message selects the reply, and a number after that word sets its length. */
 export function replyTo({ body }: ReceivedRequest): Reply {
-  const { messages } = body as { messages: readonly { content: string }[] };
-  const message = messages.at(-1)?.content ?? "";
+  const { messages } = body as { messages: readonly { role: string; content: string }[] };
+  const last = messages.at(-1);
+  const message = last?.content ?? "";
+  if (last?.role === "tool") {
+    return { tokens: [message] };
+  }
   const prepared = ANSWERS[message];
   if (prepared) {
     return { tokens: prepared.match(/\S+\s*/g) ?? [], firstTokenMs: 700 * SLOWDOWN, everyMs: 45 * SLOWDOWN };
@@ -59,6 +63,8 @@ export function replyTo({ body }: ReceivedRequest): Reply {
       return { tokens: paragraphs(Number(count) || 600).match(/(?:\S+\s*){1,10}/g) ?? [], everyMs: 40 };
     case "tall":
       return { tokens: [paragraphs(Number(count) || 600)] };
+    case "tool":
+      return { toolCalls: [{ name: "look_up", arguments: "{}" }] };
     case "quick":
       return { tokens: ["Done."] };
     default:

@@ -3,9 +3,9 @@ import { join, relative } from "node:path";
 import pixelmatch from "pixelmatch";
 import { PNG } from "pngjs";
 
-const REFERENCES = join(import.meta.dirname, "references");
+const REFERENCES_DIR = join(import.meta.dirname, "references");
 /** Where a failed comparison stores its images; not committed. */
-const DIFFERENCES = join(import.meta.dirname, "differences");
+const DIFFERENCES_DIR = join(import.meta.dirname, "differences");
 
 /**
  * The comparison averages both images over blocks, so that it ignores differences in anti-aliasing. At most `allowed` blocks may differ by
@@ -18,10 +18,10 @@ const SCALES = [
 ] as const;
 
 /** The color difference, from 0 to 1, above which the difference image shows a pixel in red. */
-const VISIBLE = 0.1;
+const MIN_SHOWN_DIFFERENCE = 0.1;
 
 /** Describes each way in which two PNG images differ. Returns an empty list if they look the same. */
-export function differences(expected: Buffer, actual: Buffer): string[] {
+export function describeDifferences(expected: Buffer, actual: Buffer): string[] {
   const [one, other] = [PNG.sync.read(expected), PNG.sync.read(actual)];
   if (one.width !== other.width || one.height !== other.height) {
     return [`the size is ${other.width} by ${other.height} pixels instead of ${one.width} by ${one.height}`];
@@ -40,18 +40,16 @@ export function differences(expected: Buffer, actual: Buffer): string[] {
 function averageBlocks({ width, height, data }: PNG, blockPx: number): PNG {
   const small = new PNG({ width: Math.ceil(width / blockPx), height: Math.ceil(height / blockPx) });
   const sums = new Float64Array(small.data.length);
-  const counts = new Uint32Array(small.width * small.height);
+  const pixelCounts = new Uint32Array(small.width * small.height);
+  // Each pixel has four bytes: red, green, blue and alpha.
   for (let at = 0; at < data.length; at++) {
     const pixel = at >> 2;
     const [x, y] = [pixel % width, Math.floor(pixel / width)];
     const block = Math.floor(y / blockPx) * small.width + Math.floor(x / blockPx);
     sums[block * 4 + (at & 3)] = (sums[block * 4 + (at & 3)] ?? 0) + (data[at] ?? 0);
-    counts[block] = (counts[block] ?? 0) + (at & 1);
+    if ((at & 3) === 0) pixelCounts[block] = (pixelCounts[block] ?? 0) + 1;
   }
-  for (const [at, sum] of sums.entries()) {
-    // A pixel adds two to `counts`: it has four bytes, and only the odd ones count. So the block has `counts / 2` pixels.
-    small.data[at] = Math.round((2 * sum) / (counts[at >> 2] ?? 2));
-  }
+  for (const [at, sum] of sums.entries()) small.data[at] = Math.round(sum / (pixelCounts[at >> 2] ?? 1));
   return small;
 }
 
@@ -60,20 +58,20 @@ function averageBlocks({ width, height, data }: PNG, blockPx: number): PNG {
  * the reference instead.
  */
 export async function expectScreenshot(name: string, actual: Buffer): Promise<void> {
-  const reference = join(REFERENCES, `${name}.png`);
-  const drawn = join(DIFFERENCES, `${name}.png`);
-  const difference = join(DIFFERENCES, `${name}.difference.png`);
+  const reference = join(REFERENCES_DIR, `${name}.png`);
+  const drawn = join(DIFFERENCES_DIR, `${name}.png`);
+  const difference = join(DIFFERENCES_DIR, `${name}.difference.png`);
   if (process.env.PARLEY_UPDATE_LOOK) {
-    await mkdir(REFERENCES, { recursive: true });
+    await mkdir(REFERENCES_DIR, { recursive: true });
     await writeFile(reference, actual);
     return;
   }
   await Promise.all([rm(drawn, { force: true }), rm(difference, { force: true })]);
   const expected = await readFile(reference).catch(() => undefined);
-  const problems = expected ? differences(expected, actual) : ["there is no reference"];
+  const problems = expected ? describeDifferences(expected, actual) : ["there is no reference"];
   if (problems.length > 0) {
-    await mkdir(DIFFERENCES, { recursive: true });
-    await Promise.all([writeFile(drawn, actual), writeFile(difference, differenceImage(expected ?? actual, actual))]);
+    await mkdir(DIFFERENCES_DIR, { recursive: true });
+    await Promise.all([writeFile(drawn, actual), writeFile(difference, drawDifferences(expected ?? actual, actual))]);
     const relativePath = (file: string) => relative(process.cwd(), file);
     throw new Error(
       [
@@ -88,13 +86,13 @@ export async function expectScreenshot(name: string, actual: Buffer): Promise<vo
 }
 
 /** Returns the faded reference with the differences in red. If the sizes differ, returns the actual image. */
-function differenceImage(expected: Buffer, actual: Buffer): Buffer {
+function drawDifferences(expected: Buffer, actual: Buffer): Buffer {
   const [one, other] = [PNG.sync.read(expected), PNG.sync.read(actual)];
   const { width, height } = one;
   if (width !== other.width || height !== other.height) {
     return actual;
   }
   const drawn = new PNG({ width, height });
-  pixelmatch(one.data, other.data, drawn.data, width, height, { threshold: VISIBLE, includeAA: true });
+  pixelmatch(one.data, other.data, drawn.data, width, height, { threshold: MIN_SHOWN_DIFFERENCE, includeAA: true });
   return PNG.sync.write(drawn);
 }

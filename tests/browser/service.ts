@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { BotConfig } from "../../packages/widget/src/shared/types.ts";
-import { type Admin, adminClients } from "../system/admin.ts";
+import { type AdminClients, createAdminClients } from "../system/admin.ts";
 import type { ProvidedSystem } from "./global-setup.ts";
 import { type Ingress, startIngress } from "./ingress.ts";
 
@@ -27,11 +27,11 @@ export interface TestBot {
 /** A test file's access to the service: an ingress for visitors, and clients of the admin services. */
 export class Service {
   readonly system: ProvidedSystem;
-  readonly admin: Admin;
+  readonly admin: AdminClients;
   readonly #ingress: Ingress;
   readonly bot: TestBot;
 
-  private constructor(system: ProvidedSystem, admin: Admin, ingress: Ingress, bot: TestBot) {
+  private constructor(system: ProvidedSystem, admin: AdminClients, ingress: Ingress, bot: TestBot) {
     this.system = system;
     this.admin = admin;
     this.#ingress = ingress;
@@ -40,7 +40,7 @@ export class Service {
 
   /** Starts an ingress and creates the test file's bot. */
   static async open(system: ProvidedSystem): Promise<Service> {
-    const admin = adminClients(system.opsPorts);
+    const admin = createAdminClients(system.opsPorts);
     return new Service(
       system,
       admin,
@@ -74,12 +74,17 @@ export class Service {
     this.#ingress.nextVisitor();
   }
 
+  /** Closes the connections between visitors and the service. */
+  cutConnections(): void {
+    this.#ingress.cutConnections();
+  }
+
   close(): Promise<void> {
     return this.#ingress.close();
   }
 }
 
-async function createBot(admin: Admin, workspaceId: string, changes: Partial<BotConfig>): Promise<TestBot> {
+async function createBot(admin: AdminClients, workspaceId: string, changes: Partial<BotConfig>): Promise<TestBot> {
   const bot = { ...BOT, ...changes };
   const slug = `bot-${randomUUID().slice(0, 8)}`;
   await admin.bots.createBot({

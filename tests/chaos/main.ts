@@ -1,4 +1,5 @@
-// pnpm test:chaos [--minutes 5]: the long version of tests/usage-accounting/chaos.test.ts. Exits 1 if usage does not reconcile.
+// pnpm test:chaos [--minutes 5]: the long version of tests/usage-accounting/chaos.test.ts, in which the database, the network to it and the
+// clocks fail too. Exits 1 if usage does not reconcile, or if no visitor got a whole reply within two minutes of a fault.
 import { parseArgs } from "node:util";
 import { runChaos } from "../system/chaos.ts";
 
@@ -6,18 +7,35 @@ const { values } = parseArgs({ options: { minutes: { type: "string", default: "5
 const minutes = Number(values.minutes);
 if (!(minutes > 0)) throw new Error("--minutes must be a number above 0");
 
-console.log(`killing random processes for ${minutes} minutes, under load`);
+console.log(`killing random processes and failing databases for ${minutes} minutes, under load`);
 const result = await runChaos({
   seconds: minutes * 60,
   visitors: 16,
+  pauseMs: 0,
   leaseSeconds: 30,
   settleTimeoutMs: 60_000,
+  hasDatabaseFaults: true,
   progress: (line) => console.log(line),
 });
-const { turns, kills, done, used, ledger, held } = result;
-console.log(`turns ${turns}  kills ${kills}  done messages ${done}  used ${used}  ledger ${ledger}  held ${held}`);
+const { turns, kills, done, used, ledger, held, lostReplies, receivedReplies, repairs, differences } = result;
+console.log("\nfault                          count  slowest recovery");
+console.log(`${"process or connection killed".padEnd(30)} ${String(kills).padStart(5)}`);
+for (const { fault, count, slowestRecoverySeconds } of result.faults)
+  console.log(
+    `${fault.padEnd(30)} ${String(count).padStart(5)}  ${`${slowestRecoverySeconds.toFixed(1)} s`.padStart(16)}`,
+  );
+console.log(`\nturns ${turns}  done messages ${done}  used ${used}  ledger ${ledger}  held ${held}`);
+console.log(`replies received ${receivedReplies}, lost by restores ${lostReplies}, repaired at the end ${repairs}`);
 console.log("outcomes of the visits:", result.outcomes);
+console.log(`${differences + result.unbalanced} differences`);
 const isBalanced =
-  done === used && used === ledger && held === 0 && result.unbalanced === 0 && result.receivedReplies <= done;
+  done === used &&
+  used === ledger &&
+  held === 0 &&
+  result.streaming === 0 &&
+  differences + result.unbalanced === 0 &&
+  receivedReplies <= done + lostReplies;
 console.log(isBalanced ? "usage reconciles" : "USAGE DOES NOT RECONCILE");
-process.exit(isBalanced ? 0 : 1);
+const isRecovered = result.faults.every(({ slowestRecoverySeconds }) => Number.isFinite(slowestRecoverySeconds));
+if (!isRecovered) console.log("NO REPLY WITHIN TWO MINUTES OF A FAULT");
+process.exit(isBalanced && isRecovered ? 0 : 1);

@@ -6,7 +6,7 @@ import { stripVTControlCharacters } from "node:util";
 import { freePort, nodeFlags } from "@parley/test-support";
 import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { chat, postChat, readChat } from "../system/chat.ts";
-import { callCli, cliJson, runCli } from "../system/cli.ts";
+import { runCliInProcess, runCliJson, runCliProcess } from "../system/cli.ts";
 import { createPlan } from "../system/database.ts";
 import { root } from "../system/processes.ts";
 import { createTenant, type System, type Tenant } from "../system/system.ts";
@@ -46,7 +46,7 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
     const slow = await createTenant(system.admin, { model: "openai:tokens-1000-every-20" });
     const visitor = new AbortController();
     const stream = readChat(await postChat(system.url(), slow, {}, { signal: visitor.signal })).catch(() => undefined);
-    const activity = await cliJson<Activity>(["top"], env);
+    const activity = await runCliJson<Activity>(["top"], env);
     visitor.abort();
     await stream;
     expect(activity.streams_open).toBeGreaterThanOrEqual(1);
@@ -76,13 +76,13 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
       }
     };
     const watch = async () => {
-      while (!isShown) isShown = (await cliJson<Activity>(["top"], env)).tokens_per_second > 0;
+      while (!isShown) isShown = (await runCliJson<Activity>(["top"], env)).tokens_per_second > 0;
     };
     await Promise.all([sendMessages(), watch()]);
   });
 
   it("prints one snapshot without control characters when there is no terminal", async () => {
-    const { code, stdout } = await runCli(["top"], env);
+    const { code, stdout } = await runCliProcess(["top"], env);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^streams open {2}\d/);
     expect(stdout).toMatch(/^replicas +edge 1 of 1, conversation 1 of 1, quota 1 of 1, llm-proxy 1 of 1$/m);
@@ -93,14 +93,14 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
   it("counts an unreachable replica and shows that quota usage is unavailable", async () => {
     const deadUrl = `http://127.0.0.1:${await freePort()}`;
     const quotaUrls = `http://127.0.0.1:${system.quota.opsPort},${deadUrl}`;
-    const partial = await callCli(["top", "--once", "--quota", quotaUrls], env);
+    const partial = await runCliInProcess(["top", "--once", "--quota", quotaUrls], env);
     expect(partial.stdout).toContain("quota 1 of 2");
     expect(partial.stdout).toContain(`! quota at ${deadUrl} is unreachable`);
-    const withoutQuota = await callCli(["top", "--once"], { ...env, PARLEY_QUOTA_URL: deadUrl });
+    const withoutQuota = await runCliInProcess(["top", "--once"], { ...env, PARLEY_QUOTA_URL: deadUrl });
     expect([withoutQuota.code, withoutQuota.stderr]).toEqual([0, ""]);
     expect(withoutQuota.stdout).toContain("Quota usage is unavailable.");
     const allDead = ["edge", "conversation", "quota", "llm"].flatMap((service) => [`--${service}`, deadUrl]);
-    expect((await callCli(["top", "--once", ...allDead], env)).code).toBe(1);
+    expect((await runCliInProcess(["top", "--once", ...allDead], env)).code).toBe(1);
   });
 
   describe.skipIf(!hasTerminal)("in a terminal", () => {
@@ -108,17 +108,17 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
     afterEach(() => terminal?.kill());
 
     const COMMAND = [process.execPath, ...nodeFlags, `${root}packages/cli/src/main.ts`, "top"].join(" ");
-    const open = (command: string, more: Record<string, string> = {}) => {
+    const openTop = (command: string, more: Record<string, string> = {}) => {
       terminal = openTerminal(command, { ...env, TERM: "xterm-256color", ...more });
       return terminal;
     };
     /** Splits the output at the start of each synchronized update. */
-    const frames = (screen: string) => screen.split(`${ESCAPE}[?2026h`).slice(1);
+    const splitFrames = (screen: string) => screen.split(`${ESCAPE}[?2026h`).slice(1);
 
     it("refreshes every second without clearing the screen, and restores the terminal on q", async () => {
-      const top = open(COMMAND);
+      const top = openTop(COMMAND);
       await top.waitFor("streams open", 30_000);
-      await vi.waitFor(() => expect(frames(top.screen()).length).toBeGreaterThan(2), 20_000);
+      await vi.waitFor(() => expect(splitFrames(top.screen()).length).toBeGreaterThan(2), 20_000);
       expect(top.screen()).toContain("nearest to the cap".toUpperCase());
       top.type("q");
       expect(await top.exited).toBe(0);
@@ -128,7 +128,7 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
     });
 
     it("restores the terminal on Ctrl-C, and uses no colour with NO_COLOR", async () => {
-      const top = open(COMMAND, { NO_COLOR: "1" });
+      const top = openTop(COMMAND, { NO_COLOR: "1" });
       await top.waitFor(exhaustedTenant.workspaceId, 30_000);
       top.type(CTRL_C);
       expect(await top.exited).toBe(0);
@@ -141,10 +141,10 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
       onTestFinished(() => rm(directory, { recursive: true }));
       const narrow = join(directory, "narrow");
       const resize = `(until [ -e ${narrow} ]; do sleep 0.1; done; stty rows 8 cols 40 </dev/tty)`;
-      const top = open(`sh -c 'stty rows 30 cols 90; ${resize} & exec ${COMMAND}'`);
+      const top = openTop(`sh -c 'stty rows 30 cols 90; ${resize} & exec ${COMMAND}'`);
       /** Returns the size of the last refresh. The terminal outputs CR LF for each line feed. */
       const size = () => {
-        const lines = (frames(top.screen()).at(-1) ?? "").split(/\r*\n/).map(stripVTControlCharacters);
+        const lines = (splitFrames(top.screen()).at(-1) ?? "").split(/\r*\n/).map(stripVTControlCharacters);
         return { columns: Math.max(...lines.map((line) => line.length)), rows: lines.length };
       };
       await top.waitFor("streams open", 30_000);

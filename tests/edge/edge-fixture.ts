@@ -1,4 +1,5 @@
 import { isMet, startRedis, type TestRedis } from "@parley/test-support";
+import { failFastSettings } from "../system/fail-fast-settings.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 import { TRUST_TEST_PROXY } from "../system/visitors.ts";
 import { scriptedFaults } from "./scripted-faults.ts";
@@ -16,15 +17,15 @@ export type EdgeFixture = {
 };
 
 export async function startEdgeFixture(): Promise<EdgeFixture> {
-  let server = isMet("redis-server") ? await startRedis() : undefined;
+  let redisServer = isMet("redis-server") ? await startRedis() : undefined;
   const redis = (): TestRedis => {
-    if (server === undefined)
+    if (redisServer === undefined)
       throw new Error('redis-server is not installed: wrap the suite in describeWith("redis-server")');
-    return server;
+    return redisServer;
   };
   const system = await startSystem({
     edges: 3,
-    ...(server && { redisUrl: server.url }),
+    ...(redisServer && { redisUrl: redisServer.url }),
     script: scriptedFaults,
     env: { edge: TRUST_TEST_PROXY },
     // To keep the tests short, `hasty` times out after one second of silence instead of the default twenty.
@@ -36,9 +37,7 @@ export async function startEdgeFixture(): Promise<EdgeFixture> {
         hasty: {
           base_url,
           api_key_env: "OPENAI_API_KEY",
-          timeouts: { first_token_ms: 1_000, silence_ms: 1_000 },
-          retries: { max_attempts: 2, base_delay_ms: 10 },
-          breaker: { failures: 1_000 },
+          ...failFastSettings(1_000),
         },
       },
     }),
@@ -51,12 +50,12 @@ export async function startEdgeFixture(): Promise<EdgeFixture> {
       resume: () => redis().resume(),
       kill: () => redis().kill(),
       async restart() {
-        server = await startRedis({ port: Number(new URL(redis().url).port) });
+        redisServer = await startRedis({ port: Number(new URL(redis().url).port) });
       },
     },
     async stop() {
       await system.stop();
-      await server?.stop();
+      await redisServer?.stop();
     },
   };
 }

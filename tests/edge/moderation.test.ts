@@ -1,6 +1,6 @@
 import { quickOrFull } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { metric, residentBytes } from "../system/metrics.ts";
+import { readMetric, readResidentBytes } from "../system/metrics.ts";
 import { sendOrdinaryMessages, sendSlowMessages, storeSlowPatterns } from "../system/pattern-attack.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 import { TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => system?.stop());
 
 /** Sends a tenant's chats sequentially and returns their durations in milliseconds. */
-async function chatTimes(tenant: Tenant): Promise<number[]> {
+async function measureChatTimes(tenant: Tenant): Promise<number[]> {
   const times: number[] = [];
   for (let count = 0; count < CHATS; count++) {
     const startedAt = performance.now();
@@ -48,29 +48,29 @@ test(
     const { workspaceId, botSlug } = neighbour;
     for (const pattern of ["\\bcredit card\\b", "pass\\W{0,5}word", "(idiot|moron)"])
       await system.admin.moderation.addPattern({ workspaceId, botSlug, pattern });
-    await chatTimes(neighbour);
-    const memory = async () => (await residentBytes(system.conversation)) / 2 ** 20;
+    await measureChatTimes(neighbour);
+    const memory = async () => (await readResidentBytes(system.conversation)) / 2 ** 20;
     const quietMiB = await memory();
 
-    const quiet: number[] = [];
-    const attacked: number[] = [];
+    const timesWithoutAttack: number[] = [];
+    const timesWithAttack: number[] = [];
     const statuses: number[] = [];
     let maxMiB = 0;
-    const ratio = () => p99(attacked) / p99(quiet);
+    const ratio = () => p99(timesWithAttack) / p99(timesWithoutAttack);
     for (let round = 1; round <= MIN_ROUNDS || (round <= MAX_ROUNDS && ratio() > MAX_RATIO); round++) {
       const traffic = sendOrdinaryMessages(system.url(), ordinary);
-      quiet.push(...(await chatTimes(neighbour)));
+      timesWithoutAttack.push(...(await measureChatTimes(neighbour)));
       await traffic.stop();
       const attack = sendSlowMessages(system.url(), attacker);
-      attacked.push(...(await chatTimes(neighbour)));
+      timesWithAttack.push(...(await measureChatTimes(neighbour)));
       maxMiB = Math.max(maxMiB, await memory());
       statuses.push(...(await attack.stop()));
       console.info(
-        `round ${round}: p99 ${p99(quiet).toFixed(1)} ms, with the attack ${p99(attacked).toFixed(1)} ms, ratio ${ratio().toFixed(2)}`,
+        `round ${round}: p99 ${p99(timesWithoutAttack).toFixed(1)} ms, with the attack ${p99(timesWithAttack).toFixed(1)} ms, ratio ${ratio().toFixed(2)}`,
       );
     }
     const countMatches = (labels: Record<string, string>) =>
-      metric(system.conversation, "parley_moderation_duration_seconds_count", labels);
+      readMetric(system.conversation, "parley_moderation_duration_seconds_count", labels);
     const refused = (await countMatches({})) - (await countMatches({ result: "ok" }));
     console.info(
       `${refused} of ${statuses.length} attacking messages refused; memory ${quietMiB.toFixed(0)} MiB, with the attack ${maxMiB.toFixed(0)} of ${MEMORY_LIMIT_MIB} MiB`,

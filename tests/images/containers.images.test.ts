@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Admin, adminClients } from "../system/admin.ts";
+import { type AdminClients, createAdminClients } from "../system/admin.ts";
 import { type ChatResult, chat, postChat, readChat } from "../system/chat.ts";
 import { createTenant, type Tenant } from "../system/system.ts";
 import { type Composition, defineComposition, docker, isDockerAvailable } from "./docker.ts";
@@ -20,7 +20,7 @@ const MAX_BYTES_ABOVE_BASE = 90_000_000;
 
 describe.runIf(isAvailable)("the images in docker-compose.yml", () => {
   let composition: Composition;
-  let admin: Admin;
+  let admin: AdminClients;
   let tenant: Tenant;
   let completedTurns = 0;
 
@@ -29,7 +29,7 @@ describe.runIf(isAvailable)("the images in docker-compose.yml", () => {
     await composition.compose("build", "sso", "cli", ...SERVICES);
     const replicas = REPLICATED.flatMap((service) => ["--scale", `${service}=2`]);
     await composition.compose("up", "--detach", "--wait", ...replicas, "edge");
-    admin = adminClients(composition.ports);
+    admin = createAdminClients(composition.ports);
     tenant = await createTenant(admin, { model: "openai:tokens-60-every-50" });
   });
   afterAll(async () => {

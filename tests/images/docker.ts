@@ -49,11 +49,12 @@ export type Composition = {
  * anything.
  */
 export async function defineComposition(): Promise<Composition> {
-  const [edge = 0] = await freePorts(8);
+  const [edge = 0] = await freePorts(9);
   const [sso, conversation, quota, llm] = [edge + 1, edge + 2, edge + 4, edge + 6];
   const env = {
     PORT: String(edge),
     SSO_PORT: String(sso),
+    CONSOLE_PORT: String(edge + 8),
     // Two ports, because each service has two replicas.
     CONVERSATION_OPS_PORT: `${conversation}-${conversation + 1}`,
     QUOTA_OPS_PORT: `${quota}-${quota + 1}`,

@@ -1,57 +1,33 @@
 import { randomUUID } from "node:crypto";
-import type { DescMethod, DescService } from "@bufbuild/protobuf";
-import * as conversation from "@parley/rpc/conversation";
-import * as llm from "@parley/rpc/llm";
-import * as quota from "@parley/rpc/quota";
+import type { DescMethod } from "@bufbuild/protobuf";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { chat } from "../system/chat.ts";
-import { query, readBalance } from "../system/database.ts";
-import type { ServiceProcess, ServiceWithDatabase } from "../system/processes.ts";
-import { createTenant, type System, serviceDatabaseUrl, startSystem } from "../system/system.ts";
+import { queryFirstRow, readBalance } from "../system/database.ts";
+import type { ServiceWithDatabase } from "../system/processes.ts";
+import { type System, serviceDatabaseUrl, startSystem } from "../system/system.ts";
+import { isAdminMethod, METHODS, nameOf, processOf } from "./methods.ts";
 import { type Call, connectAdminPlane, connectDataPlane } from "./raw-calls.ts";
-import { type Identifiers, ORDER_TOOL, RPC_CASES, type TenantData } from "./rpc-cases.ts";
+import { type Identifiers, RPC_CASES, type TenantData } from "./rpc-cases.ts";
+import { createTenantData, readWorkspaceRows } from "./tenant-data.ts";
 
 let system: System;
 let caller: TenantData;
 let other: TenantData;
 beforeAll(async () => {
   system = await startSystem();
-  [caller, other] = [await createTenantData(), await createTenantData()];
+  [caller, other] = [await createTenantData(system), await createTenantData(system)];
   // The services write the usage ledger and the call log shortly after the reply.
   await vi.waitFor(
     async () => {
       expect(await readBalance(system.database)).toMatchObject({ used: 2, held: 0, outbox: 0 });
-      expect(await query(system.database, "SELECT count(*)::integer AS calls FROM llm.calls")).toEqual({ calls: 2 });
+      expect(await queryFirstRow(system.database, "SELECT count(*)::integer AS calls FROM llm.calls")).toEqual({
+        calls: 2,
+      });
     },
     { timeout: 20_000 },
   );
 });
 afterAll(() => system?.stop());
-
-/** Creates a tenant that has one record for each identifier. */
-async function createTenantData(): Promise<TenantData> {
-  const tenant = await createTenant(system.admin, { model: "openai:default" });
-  const { workspaceId, botSlug } = tenant;
-  const { pattern } = await system.admin.moderation.addPattern({ workspaceId, botSlug, pattern: "never" });
-  const sourceName = `source-${randomUUID()}.txt`;
-  const content = Buffer.from("Refunds take a week.");
-  await system.admin.knowledge.addSource({ workspaceId, botSlug, name: sourceName, format: "txt", content });
-  const toolName = `tool_${randomUUID().slice(0, 8)}`;
-  await system.admin.tools.putTool({
-    workspaceId,
-    botSlug,
-    tool: { name: toolName, kind: { case: "http", value: ORDER_TOOL } },
-  });
-  await chat(system.url(), tenant, { visitor_id: `visitor-of-${workspaceId}` });
-  const ids = await query<{ botId: string; sessionId: string; turnId: string; messageId: string }>(
-    system.database,
-    `SELECT bot_id AS "botId", session_id AS "sessionId", turn_id AS "turnId", message_id AS "messageId"
-     FROM conversation.turns WHERE workspace_id = $1`,
-    [workspaceId],
-  );
-  return { workspaceId, botSlug, sourceName, toolName, patternId: String(pattern?.id), ...ids };
-}
 
 /** Returns identifiers that do not exist, of the same form and length. */
 function unknownIdentifiers({ botSlug }: Identifiers): Identifiers {
@@ -62,31 +38,22 @@ function unknownIdentifiers({ botSlug }: Identifiers): Identifiers {
     turnId: randomUUID(),
     messageId: "987654321",
     patternId: "987654321",
+    caseId: "987654321",
     sourceName: `source-${randomUUID()}.txt`,
     toolName: `tool_${randomUUID().slice(0, 8)}`,
+    visitorId: `visitor-of-${randomUUID()}`,
   };
 }
 
 /** Replaces identifiers from the request with their field names, so that responses are comparable. No response repeats the numeric ones. */
-function maskIdentifiers(response: string, { messageId: _, patternId: __, ...ids }: Identifiers): string {
+function maskIdentifiers(response: string, { messageId: _, patternId: __, caseId: ___, ...ids }: Identifiers): string {
   return Object.entries(ids).reduce((text, [field, id]) => text.replaceAll(id, field), response);
-}
-
-const services = [conversation, quota, llm].flatMap((module) =>
-  Object.values(module as object).filter((each): each is DescService => each?.kind === "service"),
-);
-const methods = services.flatMap((service) => service.methods);
-const nameOf = (method: DescMethod) => `${method.parent.typeName}/${method.name}`;
-
-function processOf({ typeName }: DescService): ServiceProcess {
-  if (typeName.startsWith("parley.quota.")) return system.quota;
-  return typeName.startsWith("parley.llm.") ? system.llm : system.conversation;
 }
 
 /** Connects to the method's service, runs `use` with a function that calls it, and closes the connection. */
 async function withCall<T>(method: DescMethod, use: (call: Call) => Promise<T>): Promise<T> {
-  const { port, opsPort } = processOf(method.parent);
-  if (/Admin/.test(method.parent.name)) return use(connectAdminPlane(opsPort));
+  const { port, opsPort } = processOf(system, method.parent);
+  if (isAdminMethod(method)) return use(connectAdminPlane(opsPort));
   const connection = connectDataPlane(method.parent, port);
   try {
     return await use(connection.call);
@@ -95,28 +62,12 @@ async function withCall<T>(method: DescMethod, use: (call: Call) => Promise<T>):
   }
 }
 
-/** Returns every row of a workspace as text. */
-async function readWorkspaceRows(workspaceId: string): Promise<string> {
-  const { tables } = await query<{ tables: string }>(
-    system.database,
-    `SELECT string_agg(format('SELECT %L AS name, t::text AS row FROM %s t WHERE workspace_id = %L', attrelid::regclass, attrelid::regclass, $1::text), ' UNION ALL ') AS tables
-     FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
-     WHERE attname = 'workspace_id' AND relkind = 'r' AND relnamespace::regnamespace::text IN ('conversation', 'quota', 'llm')`,
-    [workspaceId],
-  );
-  const { all } = await query<{ all: string }>(
-    system.database,
-    `SELECT string_agg(name || row, E'\\n' ORDER BY name, row) AS all FROM (${tables}) every_table`,
-  );
-  return all;
-}
-
 test("has a case for every RPC of every service", () => {
-  expect(new Set(methods.map(nameOf))).toEqual(new Set(Object.keys(RPC_CASES)));
+  expect(new Set(METHODS.map(nameOf))).toEqual(new Set(Object.keys(RPC_CASES)));
 });
 
 function methodOf(name: string): DescMethod {
-  const method = methods.find((each) => nameOf(each) === name);
+  const method = METHODS.find((each) => nameOf(each) === name);
   if (method === undefined) throw new Error(`no RPC ${name}`);
   return method;
 }
@@ -125,9 +76,9 @@ describe("an identifier of another tenant has the result of an unknown one and c
   const cases = Object.entries(RPC_CASES).flatMap(([name, row]) => ("requests" in row ? [{ name, ...row }] : []));
   test.each(cases)("$name", async ({ name, requests, volatile = [], creates }) => {
     const method = methodOf(name);
-    const before = await readWorkspaceRows(other.workspaceId);
+    const before = await readWorkspaceRows(system.database, other.workspaceId);
     const unknownIds = unknownIdentifiers(other);
-    const sender = creates ? await createTenantData() : caller;
+    const sender = creates ? await createTenantData(system) : caller;
     const responsesTo = (ids: Identifiers) =>
       withCall(method, async (call) => {
         const texts: string[] = [];
@@ -138,7 +89,7 @@ describe("an identifier of another tenant has the result of an unknown one and c
     const [foreign, unknown] = [await responsesTo(other), await responsesTo(unknownIds)];
     expect(foreign).toEqual(unknown);
     expect(foreign.join()).not.toContain(other.workspaceId);
-    expect(await readWorkspaceRows(other.workspaceId)).toBe(before);
+    expect(await readWorkspaceRows(system.database, other.workspaceId)).toBe(before);
   });
 });
 
@@ -170,7 +121,7 @@ describe("a service's role", () => {
       );
     try {
       const own = owner === "llm-proxy" ? "llm" : owner;
-      const { tables } = await query<{ tables: { schema: string; name: string; column: string }[] }>(
+      const { tables } = await queryFirstRow<{ tables: { schema: string; name: string; column: string }[] }>(
         system.database,
         `SELECT json_agg(json_build_object('schema', nspname, 'name', oid::regclass::text, 'column', first)) AS tables
          FROM (

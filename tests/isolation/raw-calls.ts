@@ -55,8 +55,8 @@ function formatError(error: unknown): string {
   return JSON.stringify([error.status, error.code, error.message, trailers]);
 }
 
-/** Returns a function that calls the admin services of an ops port with the Connect protocol. */
-export function connectAdminPlane(opsPort: number): Call {
+/** Returns a function that calls the admin services of an ops port with the Connect protocol; by default as the operator. */
+export function connectAdminPlane(opsPort: number, authorization = `Bearer ${ADMIN_TOKEN}`): Call {
   return async (method, fields, volatile) => {
     const isStream = method.methodKind !== "unary";
     const json = Buffer.from(JSON.stringify(fields, (_, value) => (typeof value === "bigint" ? `${value}` : value)));
@@ -65,7 +65,7 @@ export function connectAdminPlane(opsPort: number): Call {
     const response = await fetch(`http://127.0.0.1:${opsPort}/${method.parent.typeName}/${method.name}`, {
       method: "POST",
       headers: {
-        authorization: `Bearer ${ADMIN_TOKEN}`,
+        ...(authorization !== "" && { authorization }),
         "content-type": isStream ? "application/connect+json" : "application/json",
         "connect-protocol-version": "1",
       },

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { TurnOutcome } from "@parley/rpc/conversation";
-import { SettleOutcome } from "@parley/rpc/quota";
+import { ExportFormat, TurnOutcome } from "@parley/rpc/conversation";
+import { ReservationState, SettleOutcome } from "@parley/rpc/quota";
 import type { Fields } from "./raw-calls.ts";
 
 /** Identifiers of a tenant's data, or identifiers that do not exist. */
@@ -13,6 +13,8 @@ export type Identifiers = {
   patternId: string;
   sourceName: string;
   toolName: string;
+  caseId: string;
+  visitorId: string;
 };
 
 /** A tenant with the identifiers of its existing data. */
@@ -63,6 +65,14 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
     volatile: ["messageId", "retrievalMicroseconds", "databaseTimeMicroseconds"],
     creates: true,
   },
+  "parley.conversation.v1.ConversationService/FindTurn": {
+    requests: ({ workspaceId, botId, sessionId, messageId }, ids) =>
+      [
+        { botId, sessionId: ids.sessionId, messageId: ids.messageId },
+        { botId, sessionId, messageId: ids.messageId },
+        { botId: ids.botId, sessionId, messageId },
+      ].map((each) => ({ workspaceId, source: "widget", ...each, messageId: BigInt(each.messageId) })),
+  },
   "parley.conversation.v1.ConversationService/CloseTurn": {
     requests: ({ workspaceId }, { turnId }) => [
       { workspaceId, turnId, outcome: TurnOutcome.DONE, month, content: "mine now" },
@@ -78,6 +88,14 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
       ].map((each) => ({ workspaceId, ...each, messageId: BigInt(each.messageId), rating: "down" })),
   },
   "parley.conversation.v1.ConversationService/ExportSession": ofSession,
+  "parley.conversation.v1.ConversationService/SearchSessions": workspaceOnly({ limit: 100 }),
+  "parley.conversation.v1.ConversationService/ExportSessions": {
+    requests: ({ workspaceId }, { botSlug, sessionId }) => [
+      { workspaceId, format: ExportFormat.NDJSON, botSlug },
+      { workspaceId, format: ExportFormat.CSV, cursor: `${Date.now()}000-1.${sessionId}.1` },
+    ],
+  },
+  "parley.conversation.v1.ConversationService/SoftDeleteSession": ofSession,
   "parley.conversation.v1.BotAdminService/GetBot": bySlug({}),
   "parley.conversation.v1.BotAdminService/UpdateBot": bySlug({ changes: { systemPrompt: "mine now" } }),
   "parley.conversation.v1.BotAdminService/CreateBot": {
@@ -86,11 +104,13 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
     creates: true,
   },
   "parley.conversation.v1.BotAdminService/ListBots": workspaceOnly(),
+  "parley.conversation.v1.BotAdminService/ListModels": workspaceOnly(),
   "parley.conversation.v1.KeyAdminService/CreateKey": ofBot({ domains: ["a.example"] }),
   "parley.conversation.v1.KeyAdminService/ListKeys": workspaceOnly(),
   "parley.conversation.v1.KeyAdminService/RevokeKey": notTenantScoped("a public key is unique across tenants"),
   "parley.conversation.v1.ModerationAdminService/AddPattern": ofBot({ pattern: "p" }),
   "parley.conversation.v1.ModerationAdminService/ListPatterns": ofBot(),
+  "parley.conversation.v1.ModerationAdminService/CheckText": ofBot({ text: "never", unsaved: { pattern: "p" } }),
   "parley.conversation.v1.ModerationAdminService/RemovePattern": {
     requests: ({ workspaceId, botSlug }, ids) => [
       { workspaceId, botSlug, id: ids.patternId },
@@ -119,14 +139,48 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
       { workspaceId, botSlug: ids.botSlug, name: ids.sourceName },
     ],
   },
+  "parley.conversation.v1.QuestionAdminService/CheckQuestion": ofBot({ question: "How long do refunds take?" }),
+  "parley.conversation.v1.QuestionAdminService/ListUnanswered": ofBot(),
+  "parley.conversation.v1.EvaluationAdminService/AddCase": {
+    requests: ({ workspaceId, botSlug, sourceName }, ids) => [
+      { workspaceId, botSlug, question: `New ${randomUUID()}?`, document: ids.sourceName },
+      { workspaceId, botSlug: ids.botSlug, question: "New?", document: sourceName },
+    ],
+  },
+  "parley.conversation.v1.EvaluationAdminService/GetEvaluation": ofBot(),
+  "parley.conversation.v1.EvaluationAdminService/RunEvaluation": ofBot(),
+  "parley.conversation.v1.EvaluationAdminService/RemoveCase": {
+    requests: ({ workspaceId, botSlug }, ids) => [
+      { workspaceId, botSlug, id: ids.caseId },
+      { workspaceId, botSlug: ids.botSlug, id: ids.caseId },
+    ],
+  },
   "parley.conversation.v1.SessionAdminService/ListSessions": workspaceOnly(),
   "parley.conversation.v1.SessionAdminService/GetTranscript": ofSession,
+  "parley.conversation.v1.SessionAdminService/ReviewMessage": {
+    requests: ({ workspaceId, sessionId }, ids) => [
+      { workspaceId, sessionId: ids.sessionId, messageId: ids.messageId, review: "bad" },
+      { workspaceId, sessionId, messageId: ids.messageId, review: "bad" },
+    ],
+  },
   "parley.conversation.v1.SessionAdminService/DeleteSession": ofSession,
   "parley.conversation.v1.SessionAdminService/EraseSession": ofSession,
+  "parley.conversation.v1.SessionAdminService/EraseVisitorSessions": {
+    requests: ({ workspaceId }, { visitorId }) => [{ workspaceId, visitorId }],
+  },
+  "parley.conversation.v1.TurnAdminService/ListTurns": ofSession,
+  "parley.conversation.v1.TurnAdminService/GetStatistics": workspaceOnly(),
+  "parley.conversation.v1.TurnAdminService/ListUsageByBot": workspaceOnly(),
   "parley.conversation.v1.TurnAdminService/GetTurn": {
     requests: ({ workspaceId }, { messageId }) => [{ workspaceId, messageId }],
   },
+  "parley.conversation.v1.ChangeAdminService/ListChanges": workspaceOnly(),
   "parley.conversation.v1.AuditAdminService/Audit": workspaceOnly({ month }),
+  "parley.conversation.v1.AuditAdminService/Repair": {
+    requests: ({ workspaceId }, { turnId }) => [
+      { workspaceId, since: "2026-01-01T00:00:00Z", token: `done 2026-01-01T00:00:00Z ${workspaceId} ${turnId}` },
+    ],
+  },
   "parley.quota.v1.QuotaService/Reserve": {
     requests: ({ workspaceId }, { turnId }) => [{ workspaceId, turnId }],
     volatile: ["used"],
@@ -140,8 +194,25 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   },
   "parley.quota.v1.QuotaService/GetUsage": workspaceOnly(),
   "parley.quota.v1.QuotaService/GetWorkspace": workspaceOnly(),
+  "parley.quota.v1.QuotaService/SetWorkspaceDeleted": workspaceOnly({ deleted: false }),
   "parley.quota.v1.QuotaService/GetMonth": workspaceOnly({ month }),
   "parley.quota.v1.QuotaService/ListMonthTurns": workspaceOnly({ month }),
+  "parley.quota.v1.QuotaService/ListReservations": {
+    requests: ({ workspaceId }, { turnId }) => [
+      { workspaceId, state: ReservationState.DONE, pageToken: `2100-01-01T00:00:00Z ${workspaceId} ${turnId}` },
+    ],
+    volatile: ["listedUntil"],
+  },
+  "parley.quota.v1.QuotaService/GetReservations": {
+    requests: ({ workspaceId }, { turnId }) => [{ turns: [{ workspaceId, turnId }] }],
+  },
+  "parley.quota.v1.QuotaService/AdjustTurns": {
+    requests: ({ workspaceId }, { turnId }) => [
+      { turns: [{ workspaceId, turnId }], outcome: SettleOutcome.VOID, reason: "test" },
+    ],
+  },
+  "parley.quota.v1.QuotaService/ListMonths": notTenantScoped("a month has the usage of every tenant"),
+  "parley.quota.v1.QuotaService/CloseMonth": notTenantScoped("a month has the usage of every tenant"),
   "parley.quota.v1.WorkspaceAdminService/CreateWorkspace": notTenantScoped("operators see every tenant"),
   "parley.quota.v1.WorkspaceAdminService/ListWorkspaces": notTenantScoped("operators see every tenant"),
   "parley.quota.v1.WorkspaceAdminService/SetPlan": workspaceOnly({ plan: "scale" }),
@@ -149,6 +220,15 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "parley.quota.v1.WorkspaceAdminService/ShowUsage": workspaceOnly({ month }),
   "parley.quota.v1.WorkspaceAdminService/ListUsage": notTenantScoped("operators see every tenant"),
   "parley.quota.v1.WorkspaceAdminService/ListNearestCap": notTenantScoped("operators see every tenant"),
+  "parley.quota.v1.WorkspaceAdminService/AdjustUsage": {
+    workspace: (workspaceId) => ({
+      ...{ workspaceId, month, amount: 1, reason: "outage", operator: "ada" },
+      requestId: randomUUID(),
+    }),
+  },
+  "parley.quota.v1.WorkspaceAdminService/ListAdjustments": workspaceOnly({ month }),
+  "parley.quota.v1.WorkspaceAdminService/ListUsageMonths": notTenantScoped("operators see every tenant"),
+  "parley.quota.v1.ChangeAdminService/ListChanges": workspaceOnly(),
   "parley.quota.v1.BooksAdminService/GetTurnEntry": {
     requests: ({ workspaceId }, { turnId }) => [{ workspaceId, turnId }],
   },
@@ -156,6 +236,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
     requests: ({ workspaceId }, { turnId }) => [{ workspaceId, turnId, model: "openai:default" }],
     creates: true,
   },
+  "parley.llm.v1.LlmService/FillCallLog": notTenantScoped("the conversation service sends the turns of all workspaces"),
   "parley.llm.v1.LlmService/Embed": notTenantScoped("it stores nothing, and its response depends only on the request"),
   "parley.llm.v1.ProviderAdminService/ListProviders": notTenantScoped("providers serve every tenant"),
   "parley.llm.v1.ProviderAdminService/CheckProvider": notTenantScoped("providers serve every tenant"),
@@ -164,6 +245,17 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   },
   "parley.llm.v1.CallLedgerAdminService/ListCallsOfMonth": workspaceOnly({ month }),
   "parley.llm.v1.CallLedgerAdminService/SumCalls": workspaceOnly({ month }),
+  // After those that need the caller's session, because it erases it.
+  "parley.conversation.v1.ConversationService/EraseVisitor": {
+    workspace: (workspaceId) => ({
+      workspaceId,
+      requestId: randomUUID(),
+      visitorId: `visitor-of-${workspaceId.replaceAll("\0", "")}`,
+    }),
+  },
+  // After all others, because they delete the caller's workspace.
+  "parley.conversation.v1.WorkspaceDeletionAdminService/RestoreWorkspace": workspaceOnly(),
+  "parley.conversation.v1.WorkspaceDeletionAdminService/DeleteWorkspace": workspaceOnly(),
 };
 
 function bySlug(more: Fields): ForeignIdentifierCase {

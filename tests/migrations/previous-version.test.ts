@@ -1,9 +1,10 @@
-import { type Migration, migrate, rollback } from "@parley/service-kit";
+import { type Migration, migrate, revertMigrations } from "@parley/service-kit/migrations";
 import { createDatabase, type TestDatabase } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { runCli } from "../system/cli.ts";
+import { runCliProcess } from "../system/cli.ts";
 import { migrateAsProcess, PASSWORD, type ServiceWithDatabase } from "../system/processes.ts";
-import { contraction, versionsOf } from "./next-version.ts";
+import { contractMigration } from "./next-migrations.ts";
+import { versionsOf } from "./next-version.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -33,17 +34,17 @@ describe.each([
       stderr: "",
     });
     expect(await run()).toEqual(newerSchema("9001_next_things"));
-    await migrate(target([...now, ...next, contraction(schema, "0.1.0")]));
+    await migrate(target([...now, ...next, contractMigration(schema, "0.1.0")]));
     expect(await run()).toEqual(newerSchema("9002_contraction"));
-    const cli = await runCli(["migrate", service], { DATABASE_URL: database.url });
+    const cli = await runCliProcess(["migrate", service], { DATABASE_URL: database.url });
     expect([cli.code, cli.stdout]).toEqual([0, newerSchema("9002_contraction").stdout.replace(schema, service)]);
-    await rollback(target([...now, ...next, contraction(schema, "0.1.0")]), 1 + next.length);
+    await revertMigrations(target([...now, ...next, contractMigration(schema, "0.1.0")]), 1 + next.length);
     expect(await run()).toEqual({ code: 0, stdout: `${schema}: up to date\n`, stderr: "" });
   });
 
   test("exit 1 on a schema that requires a newer version, until it is rolled back", async () => {
     const { now, next } = await versionsOf(database, schema);
-    const contracted = target([...now, ...next, contraction(schema, "99.1.0")]);
+    const contracted = target([...now, ...next, contractMigration(schema, "99.1.0")]);
     await migrate(contracted);
     const { code, stdout, stderr } = await run();
     expect([code, stdout]).toEqual([1, ""]);
@@ -53,8 +54,8 @@ describe.each([
           `and needs version 99\\.1\\.0 or newer; this is \\d+\\.\\d+\\.\\d+\\n$`,
       ),
     );
-    await rollback(contracted, 1);
+    await revertMigrations(contracted, 1);
     expect((await run()).code).toBe(0);
-    await rollback(target([...now, ...next]), next.length);
+    await revertMigrations(target([...now, ...next]), next.length);
   });
 });

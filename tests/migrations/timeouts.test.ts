@@ -1,12 +1,12 @@
 import { expect, onTestFinished, test } from "vitest";
-import { query } from "../system/database.ts";
+import { queryFirstRow } from "../system/database.ts";
 import { startSystem } from "../system/system.ts";
 
 test("starts each service whose role has no timeouts, and logs the SQL that sets them", async () => {
   const system = await startSystem({
     async prepareDatabase(database) {
       for (const role of ["parley_conversation", "parley_quota", "parley_llm"]) {
-        await query(database, `ALTER ROLE ${role} IN DATABASE ${database.name} SET statement_timeout = 0`);
+        await queryFirstRow(database, `ALTER ROLE ${role} IN DATABASE ${database.name} SET statement_timeout = 0`);
       }
     },
   });

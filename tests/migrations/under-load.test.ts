@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { migrate, rollback } from "@parley/service-kit";
+import { migrate, revertMigrations } from "@parley/service-kit/migrations";
 import { quickOrFull } from "@parley/test-support";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { exportTranscript } from "../system/chat.ts";
-import { query, readBalance } from "../system/database.ts";
+import { queryFirstRow, readBalance } from "../system/database.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "../system/visitors.ts";
 import { type Versions, versionsOf } from "./next-version.ts";
@@ -14,6 +14,8 @@ type Schema = (typeof SCHEMAS)[number];
 
 const ROUNDS = quickOrFull(1, 5);
 const VISITORS = 10;
+/** Leaves CPU time to the migrations and to the services that start. */
+const VISITOR_PAUSE_MS = 100;
 /** Maximum attempts of an installation's migration Job. Each attempt waits at most 2 s for a lock. */
 const MAX_ATTEMPTS = 5;
 const LOCK_NOT_AVAILABLE = "55P03";
@@ -23,7 +25,7 @@ let tenant: Tenant;
 let versions: Record<Schema, Versions>;
 beforeAll(async () => {
   system = await startSystem({ env: { edge: TRUST_TEST_PROXY } });
-  await query(system.database, "INSERT INTO quota.plans VALUES ('endless', 1000000)");
+  await queryFirstRow(system.database, "INSERT INTO quota.plans VALUES ('endless', 1000000)");
   tenant = await createTenant(system.admin, { plan: "endless", model: "openai:tokens-5-every-20" });
   versions = {
     conversation: await versionsOf(system.database, "conversation"),
@@ -33,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-function target(schema: Schema) {
+function migrationTarget(schema: Schema) {
   const { now, next } = versions[schema];
   return { url: system.database.url, schema, role: `parley_${schema}`, migrations: [...now, ...next] };
 }
@@ -50,18 +52,18 @@ async function retryLockTimeouts<T>(work: () => Promise<T>): Promise<T> {
 }
 
 async function migrateToNextVersion(): Promise<void> {
-  for (const schema of SCHEMAS) await retryLockTimeouts(() => migrate(target(schema)));
+  for (const schema of SCHEMAS) await retryLockTimeouts(() => migrate(migrationTarget(schema)));
 }
 
 async function rollBackNextVersion(): Promise<void> {
   for (const schema of SCHEMAS) {
-    // Rolls back one migration per call, so that a retry repeats no successful rollback.
-    for (const _ of versions[schema].next) await retryLockTimeouts(() => rollback(target(schema), 1));
+    // Rolls back one migration per call, so that a retry does not repeat a successful rollback.
+    for (const _ of versions[schema].next) await retryLockTimeouts(() => revertMigrations(migrationTarget(schema), 1));
   }
 }
 
 async function countNextVersionColumns(): Promise<number> {
-  const { n } = await query<{ n: number }>(
+  const { n } = await queryFirstRow<{ n: number }>(
     system.database,
     "SELECT count(*)::integer AS n FROM information_schema.columns WHERE column_name = 'next_count'",
   );
@@ -72,17 +74,20 @@ async function countNextVersionColumns(): Promise<number> {
 type LoadResult = { visits: VisitResult[]; exports: number[] };
 
 /** Runs `work` while visitors chat and an owner exports transcripts. */
-async function underLoad(work: () => Promise<void>): Promise<LoadResult> {
+async function runUnderLoad(work: () => Promise<void>): Promise<LoadResult> {
   const visits: VisitResult[] = [];
   const exports: number[] = [];
   let isOver = false;
-  const visitor = async () => {
-    while (!isOver) visits.push(await visit(system.url(), tenant));
+  const sendMessages = async () => {
+    while (!isOver) {
+      visits.push(await visit(system.url(), tenant));
+      await sleep(VISITOR_PAUSE_MS);
+    }
   };
-  const owner = async () => {
+  const exportTranscripts = async () => {
     while (!isOver) {
       await sleep(2_100);
-      const { session } = await query<{ session: string }>(
+      const { session } = await queryFirstRow<{ session: string }>(
         system.database,
         "SELECT session_id AS session FROM conversation.sessions ORDER BY started_at DESC LIMIT 1",
       );
@@ -91,7 +96,7 @@ async function underLoad(work: () => Promise<void>): Promise<LoadResult> {
       exports.push(response.status);
     }
   };
-  const load = Promise.all([owner(), ...Array.from({ length: VISITORS }, visitor)]);
+  const load = Promise.all([exportTranscripts(), ...Array.from({ length: VISITORS }, sendMessages)]);
   try {
     await expect.poll(() => visits.length, { timeout: 20_000 }).toBeGreaterThan(VISITORS);
     await work();
@@ -111,7 +116,7 @@ test("migrates to the next version's schema and back under load without an error
   const tableCount = SCHEMAS.flatMap((schema) => versions[schema].next).length - SCHEMAS.length;
   for (let round = 0; round < ROUNDS; round++) {
     expectNoErrors(
-      await underLoad(async () => {
+      await runUnderLoad(async () => {
         await migrateToNextVersion();
         expect(await countNextVersionColumns()).toBe(tableCount);
       }),
@@ -120,7 +125,7 @@ test("migrates to the next version's schema and back under load without an error
     const services = [system.quota, system.llm, system.conversation, ...system.edges];
     for (const service of services) await service.stop();
     await Promise.all(services.map((service) => service.start()));
-    expectNoErrors(await underLoad(rollBackNextVersion));
+    expectNoErrors(await runUnderLoad(rollBackNextVersion));
     expect(await countNextVersionColumns()).toBe(0);
   }
   await expect
@@ -134,15 +139,15 @@ test("gives up on a locked table after 2 s, so that the traffic behind the migra
   await longReader.query("BEGIN");
   await longReader.query("SELECT FROM conversation.messages LIMIT 1");
   const waitsMs: number[] = [];
-  const load = await underLoad(async () => {
+  const load = await runUnderLoad(async () => {
     for (let attempt = 0; attempt < 2; attempt++) {
       const startedAt = performance.now();
-      const refused = await migrate(target("conversation")).catch((error: pg.DatabaseError) => error.code);
+      const refused = await migrate(migrationTarget("conversation")).catch((error: pg.DatabaseError) => error.code);
       waitsMs.push(performance.now() - startedAt);
       expect(refused).toBe(LOCK_NOT_AVAILABLE);
     }
     await longReader.query("COMMIT");
-    await retryLockTimeouts(() => migrate(target("conversation")));
+    await retryLockTimeouts(() => migrate(migrationTarget("conversation")));
   });
   await longReader.end();
   expectNoErrors(load);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort, isMet } from "@parley/test-support";
-import { runCli } from "../system/cli.ts";
-import { query } from "../system/database.ts";
+import { runCliProcess } from "../system/cli.ts";
+import { queryFirstRow } from "../system/database.ts";
 import { runNginx } from "../system/nginx.ts";
 import type { FiringAlert as Alert } from "../system/prometheus.ts";
 import { createTenant, type Tenant } from "../system/system.ts";
@@ -29,13 +29,13 @@ export type Fault = {
 export async function createFaults(fixture: Fixture): Promise<Fault[]> {
   const { system, databaseProxy, settleProxy, redis } = fixture;
   const { admin } = system;
-  const large = (model: string) => createTenant(admin, { plan: "large", model });
+  const createLargeTenant = (model: string) => createTenant(admin, { plan: "large", model });
   const [slow, down, back, guarded, revoked, capped] = await Promise.all([
-    large("slow:first-6000"),
-    large("flaky:status-503"),
-    large("flaky:default"),
-    large("guarded:status-401"),
-    large("openai:default"),
+    createLargeTenant("slow:first-6000"),
+    createLargeTenant("flaky:status-503"),
+    createLargeTenant("flaky:default"),
+    createLargeTenant("guarded:status-401"),
+    createLargeTenant("openai:default"),
     createTenant(admin, { plan: "ten" }),
   ]);
   const stalled = system.edges[1];
@@ -43,14 +43,14 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
 
   /** Starts `visitors` visitors of a tenant that chat until `repaired` aborts. */
   function startChats(tenant: Tenant, visitors: number, repaired: AbortSignal): void {
-    const visitor = async (number: number) => {
+    const sendMessages = async (number: number) => {
       await pause(number * 500, repaired);
       while (!repaired.aborted) {
         await visit(system.url(), tenant);
         await pause(200, repaired);
       }
     };
-    for (let number = 0; number < visitors; number++) void visitor(number);
+    for (let number = 0; number < visitors; number++) void sendMessages(number);
   }
 
   return [
@@ -139,9 +139,12 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
       inject: async () => {
         settleProxy.stall();
         const countTurns = "SELECT count(*)::integer AS turns FROM conversation.outbox";
-        await waitUntil(async () => (await query<{ turns: number }>(system.database, countTurns)).turns > 0);
+        await waitUntil(async () => (await queryFirstRow<{ turns: number }>(system.database, countTurns)).turns > 0);
         // Simulates that the settlements have waited for 90 s.
-        await query(system.database, "UPDATE conversation.outbox SET created_at = created_at - interval '90 seconds'");
+        await queryFirstRow(
+          system.database,
+          "UPDATE conversation.outbox SET created_at = created_at - interval '90 seconds'",
+        );
       },
       repair: () => settleProxy.resume(),
       alerts: [{ alert: "ParleyOutboxStuck" }],
@@ -167,7 +170,7 @@ function proxyBuffering({ system, tenants }: Fixture): Fault {
       const { publicKey, origin } = tenants.main;
       const args = ["doctor", String(proxy?.url), "--public-key", publicKey, "--origin", origin, "--quick", "--json"];
       await waitUntil(async () => {
-        const { stdout } = await runCli(args, {});
+        const { stdout } = await runCliProcess(args, {});
         const { findings } = JSON.parse(stdout) as { findings: { check: string; result: string }[] };
         return findings.some(({ check, result }) => check === "buffering" && result === "fail");
       });

@@ -3,10 +3,10 @@ import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort, startRedis, startTcpProxy, type TcpProxy, type TestRedis } from "@parley/test-support";
 import { postChat } from "../system/chat.ts";
-import { createPlan, query } from "../system/database.ts";
+import { createPlan, queryFirstRow } from "../system/database.ts";
 import { type Prometheus, startPrometheus } from "../system/prometheus.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
-import { newAddress, TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
+import { newClientAddress, TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
 import { ALERTS_FILE, fastCauseAlerts } from "./sources.ts";
 
 /** The tenants, named after what happens to their chats. */
@@ -99,14 +99,14 @@ async function createTenants(system: System): Promise<Tenants> {
   const { admin, database } = system;
   await createPlan(database, "large", 1_000_000);
   await createPlan(database, "ten", 10);
-  const large = (model: string) => createTenant(admin, { plan: "large", model });
+  const createLargeTenant = (model: string) => createTenant(admin, { plan: "large", model });
   const tenants: Tenants = {
-    main: await large("openai:tokens-20-every-10"),
-    blocked: await large("openai:default"),
-    failing: await large("spare:status-400"),
-    unauthorized: await large("spare:status-401"),
-    failover: await large("route:both"),
-    disconnecting: await large("openai:tokens-100-every-50"),
+    main: await createLargeTenant("openai:tokens-20-every-10"),
+    blocked: await createLargeTenant("openai:default"),
+    failing: await createLargeTenant("spare:status-400"),
+    unauthorized: await createLargeTenant("spare:status-401"),
+    failover: await createLargeTenant("route:both"),
+    disconnecting: await createLargeTenant("openai:tokens-100-every-50"),
     full: await createTenant(admin, { plan: "ten" }),
     near: await createTenant(admin, { plan: "ten" }),
   };
@@ -118,7 +118,7 @@ async function createTenants(system: System): Promise<Tenants> {
 }
 
 async function addUsage({ database }: System, { workspaceId }: Tenant, used: number): Promise<void> {
-  await query(
+  await queryFirstRow(
     database,
     `WITH turns AS (SELECT gen_random_uuid() AS turn_id, date_trunc('month', now() AT TIME ZONE 'UTC')::date AS month FROM generate_series(1, $2)),
      ledger AS (INSERT INTO quota.ledger (workspace_id, month, turn_id) SELECT $1, month, turn_id FROM turns)
@@ -133,23 +133,24 @@ export function startVisitors(
   kind: "every" | "succeeding" = "every",
 ): { stop(): Promise<void> } {
   const stopped = new AbortController();
-  const repeat = async (work: () => Promise<unknown>, pauseMs: number) => {
+  const repeatUntilStopped = async (work: () => Promise<unknown>, pauseMs: number) => {
     while (!stopped.signal.aborted) {
       await work();
       await sleep(pauseMs, undefined, { signal: stopped.signal }).catch(() => undefined);
     }
   };
-  const onBothEdges = (tenant: Tenant) => [0, 1].map((edge) => repeat(() => visit(system.url(edge), tenant), 100));
+  const onBothEdges = (tenant: Tenant) =>
+    [0, 1].map((edge) => repeatUntilStopped(() => visit(system.url(edge), tenant), 100));
   const succeeding = [...onBothEdges(tenants.main), ...onBothEdges(tenants.main)];
-  const others = () => [
+  const sendOtherRequests = () => [
     ...[tenants.blocked, tenants.failing, tenants.unauthorized, tenants.failover, tenants.full].map((tenant) =>
-      repeat(() => visit(system.url(), tenant), 200),
+      repeatUntilStopped(() => visit(system.url(), tenant), 200),
     ),
-    repeat(() => disconnect(system.url(), tenants.disconnecting), 300),
-    repeat(() => sendRefusedRequests(system, tenants.main), 500),
-    repeat(() => exportMissingSession(system, tenants.main), 500),
+    repeatUntilStopped(() => disconnect(system.url(), tenants.disconnecting), 300),
+    repeatUntilStopped(() => sendRefusedRequests(system, tenants.main), 500),
+    repeatUntilStopped(() => exportMissingSession(system, tenants.main), 500),
   ];
-  const running = kind === "every" ? [...succeeding, ...others()] : succeeding;
+  const running = kind === "every" ? [...succeeding, ...sendOtherRequests()] : succeeding;
   return {
     async stop() {
       stopped.abort();
@@ -162,7 +163,7 @@ export function startVisitors(
 async function disconnect(url: string, tenant: Tenant): Promise<void> {
   const abort = new AbortController();
   try {
-    const headers = { "x-forwarded-for": newAddress() };
+    const headers = { "x-forwarded-for": newClientAddress() };
     const response = await postChat(url, tenant, {}, { headers, signal: abort.signal });
     const reader = response.body?.getReader();
     await reader?.read();
@@ -176,7 +177,7 @@ async function disconnect(url: string, tenant: Tenant): Promise<void> {
 
 /** Sends requests that the edge refuses: wrong origin, invalid JSON, unknown route, and too many streams from one address. */
 async function sendRefusedRequests(system: System, tenant: Tenant): Promise<void> {
-  const headers = { "x-forwarded-for": newAddress() };
+  const headers = { "x-forwarded-for": newClientAddress() };
   const foreign = { ...headers, origin: "https://elsewhere.example" };
   const drain = async (response: Promise<Response>) =>
     void (await response.then((response) => response.text()).catch(() => ""));
@@ -190,7 +191,7 @@ async function sendRefusedRequests(system: System, tenant: Tenant): Promise<void
       }),
     ),
   ]);
-  const oneAddress = { "x-forwarded-for": newAddress() };
+  const oneAddress = { "x-forwarded-for": newClientAddress() };
   await Promise.all(
     Array.from({ length: MAX_STREAMS_PER_CLIENT + 1 }, () =>
       drain(postChat(system.url(1), tenant, {}, { headers: oneAddress })),

@@ -1,5 +1,5 @@
 import type { TestDatabase } from "@parley/test-support";
-import { query } from "../system/database.ts";
+import { queryFirstRow } from "../system/database.ts";
 
 /** The properties of a table that determine whether it can be distributed by a column. */
 export type Table = {
@@ -41,6 +41,6 @@ const CATALOG = `
 
 /** Reads all tables of the three schemas except the migrations tables. */
 export async function readCatalog(database: TestDatabase): Promise<Table[]> {
-  const { tables } = await query<{ tables: Table[] }>(database, CATALOG);
+  const { tables } = await queryFirstRow<{ tables: Table[] }>(database, CATALOG);
   return tables;
 }

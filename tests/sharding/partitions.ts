@@ -1,5 +1,5 @@
 import type { TestDatabase } from "@parley/test-support";
-import { query } from "../system/database.ts";
+import { queryFirstRow } from "../system/database.ts";
 import type { Table } from "./catalog.ts";
 
 /**
@@ -29,5 +29,5 @@ export async function partitionByWorkspace(
     ),
     `DROP TABLE ${tables.map(({ name }) => oldName(name)).join(", ")}`,
   ];
-  await query(database, statements.join(";\n"));
+  await queryFirstRow(database, statements.join(";\n"));
 }

@@ -1,7 +1,10 @@
+import { randomUUID } from "node:crypto";
 import { createDatabase, type TestDatabase } from "@parley/test-support";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { query } from "../system/database.ts";
+import { chat } from "../system/chat.ts";
+import { queryFirstRow, readBalance } from "../system/database.ts";
 import type {} from "../system/global-setup.ts";
+import { createTenant, startSystem } from "../system/system.ts";
 import { readCatalog, type Table } from "./catalog.ts";
 import { type Distribution, readDistribution } from "./documented-distribution.ts";
 import { partitionByWorkspace } from "./partitions.ts";
@@ -26,8 +29,14 @@ test("the page lists every table once, after the tables that it references", () 
       expect(page.all.indexOf(table), `${name} → ${table}`).toBeLessThan(page.all.indexOf(name));
 });
 
-test("all tables but two are distributed by workspace_id, which is NOT NULL", () => {
-  expect(page.reference).toEqual(["quota.plans", "conversation.edges"]);
+test("all tables but five are distributed by workspace_id, which is NOT NULL", () => {
+  expect(page.reference).toEqual([
+    "quota.plans",
+    "conversation.edges",
+    "conversation.task_leases",
+    "conversation.closed_months",
+    "quota.months",
+  ]);
   for (const { table, column } of page.distributed) {
     expect(column, table).toBe("workspace_id");
     expect(tables.find(({ name }) => name === table)?.notNull, table).toContain("workspace_id");
@@ -55,7 +64,7 @@ test("every foreign key contains workspace_id or references a table that every s
 test("PostgreSQL refuses to partition a table whose key lacks workspace_id, so that the next test can fail", async () => {
   const attempt =
     "CREATE TABLE quota.attempt (workspace_id text, id uuid PRIMARY KEY) PARTITION BY HASH (workspace_id)";
-  await expect(query(database, attempt)).rejects.toMatchObject({
+  await expect(queryFirstRow(database, attempt)).rejects.toMatchObject({
     message: expect.stringContaining("partitioning columns"),
   });
 });
@@ -64,7 +73,7 @@ test("PostgreSQL can partition the distributed tables by workspace_id with all k
   const names = new Set(page.distributed.map(({ table }) => table));
   const distributed = tables.filter(({ name }) => names.has(name));
   await partitionByWorkspace(database, distributed, 4);
-  const { partitioned } = await query<{ partitioned: number }>(
+  const { partitioned } = await queryFirstRow<{ partitioned: number }>(
     database,
     "SELECT count(*)::integer AS partitioned FROM pg_class WHERE relkind = 'p'",
   );
@@ -77,5 +86,33 @@ test("PostgreSQL can partition the distributed tables by workspace_id with all k
     const partition = catalog.find((table) => table.name === `${name}_0`);
     expect(new Set(partition?.unique.map(String)), name).toEqual(new Set(unique.map(String)));
     expect(partition?.references, name).toHaveLength(references.length);
+  }
+});
+
+/** Partitions the tables by workspace, and grants the services what they may do with the tables that these replace. */
+async function partitionWithGrants(fresh: TestDatabase): Promise<void> {
+  const { grants } = await queryFirstRow<{ grants: string }>(
+    fresh,
+    `SELECT string_agg(format('GRANT %s ON %I.%I TO %I', privilege_type, table_schema, table_name, grantee), ';') AS grants
+     FROM information_schema.role_table_grants WHERE grantee LIKE 'parley\\_%' AND table_schema IN ('conversation', 'quota', 'llm')`,
+  );
+  const names = new Set(page.distributed.map(({ table }) => table));
+  const distributed = (await readCatalog(fresh)).filter(({ name }) => names.has(name));
+  await partitionByWorkspace(fresh, distributed, 4);
+  await queryFirstRow(fresh, grants);
+}
+
+test("turns run and are counted on partitioned tables", async () => {
+  const system = await startSystem({ prepareDatabase: partitionWithGrants });
+  try {
+    const tenant = await createTenant(system.admin);
+    const session_id = randomUUID();
+    for (const message of ["one", "two"])
+      expect((await chat(system.url(), tenant, { session_id, message })).done).toMatchObject({ finish_reason: "stop" });
+    await expect
+      .poll(() => readBalance(system.database), { timeout: 10_000 })
+      .toMatchObject({ done: 2, used: 2, ledger: 2, held: 0, outbox: 0 });
+  } finally {
+    await system.stop();
   }
 });

@@ -11,7 +11,7 @@ const [minutes, visitors] = [Number(values.minutes), Number(values.visitors)];
 if (!(minutes > 0 && visitors > 0)) throw new Error("--minutes and --visitors must be numbers above 0");
 
 console.log(`running ${visitors} visitors with network faults for ${minutes} minutes`);
-const { outcomes, left, hangs, incomplete, open, balance, memory } = await runSoak({
+const { outcomes, disconnected, hangs, incomplete, openStreams, balance, memory } = await runSoak({
   minutes,
   visitors,
   progress: (line) => console.log(line),
@@ -21,8 +21,8 @@ const growths = Object.fromEntries(
   Object.entries(memory).map(([name, samples]) => [name, measureGrowth(samples, warmUpMs)] as const),
 );
 const { done, used, ledger, held, streaming, outbox, unbalanced } = balance;
-const counts = { hangs, incomplete, open, held, streaming, outbox, unbalanced };
-console.log("outcomes of the visits:", outcomes, `and ${left} visitors left during their reply`);
+const counts = { hangs, incomplete, openStreams, held, streaming, outbox, unbalanced };
+console.log("outcomes of the visits:", outcomes, `and ${disconnected} visitors disconnected during their reply`);
 console.log(`done messages ${done}  used ${used}  ledger ${ledger}`, counts);
 console.log(`resident memory from minute ${warmUpMs / 60_000} on:`);
 for (const [name, { mibPerHour, mib }] of Object.entries(growths))

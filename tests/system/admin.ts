@@ -3,36 +3,40 @@ import { createConnectTransport } from "@connectrpc/connect-node";
 import {
   AuditAdminService,
   BotAdminService,
+  EvaluationAdminService,
   KeyAdminService,
   KnowledgeAdminService,
   ModerationAdminService,
   SessionAdminService,
   ToolAdminService,
   TurnAdminService,
+  WorkspaceDeletionAdminService,
 } from "@parley/rpc/conversation";
 import { CallLedgerAdminService, ProviderAdminService } from "@parley/rpc/llm";
 import { BooksAdminService, WorkspaceAdminService } from "@parley/rpc/quota";
 import { ADMIN_TOKEN } from "./processes.ts";
 
-export type Admin = {
+export type AdminClients = {
   workspaces: Client<typeof WorkspaceAdminService>;
+  deletions: Client<typeof WorkspaceDeletionAdminService>;
   bots: Client<typeof BotAdminService>;
   keys: Client<typeof KeyAdminService>;
   moderation: Client<typeof ModerationAdminService>;
   knowledge: Client<typeof KnowledgeAdminService>;
+  evaluations: Client<typeof EvaluationAdminService>;
   tools: Client<typeof ToolAdminService>;
   sessions: Client<typeof SessionAdminService>;
   audit: Client<typeof AuditAdminService>;
   providers: Client<typeof ProviderAdminService>;
-  calls: Client<typeof CallLedgerAdminService>;
+  callLog: Client<typeof CallLedgerAdminService>;
   turns: Client<typeof TurnAdminService>;
-  books: Client<typeof BooksAdminService>;
+  usageAccounting: Client<typeof BooksAdminService>;
 };
 
 type OpsPorts = { conversation: number; quota: number; llm: number };
 
 /** Creates a client of each admin service, authorized with the admin token. */
-export function adminClients(ports: OpsPorts): Admin {
+export function createAdminClients(ports: OpsPorts): AdminClients {
   const transport = (port: number) =>
     createConnectTransport({
       baseUrl: `http://127.0.0.1:${port}`,
@@ -47,16 +51,18 @@ export function adminClients(ports: OpsPorts): Admin {
   const [conversation, quota, llm] = [transport(ports.conversation), transport(ports.quota), transport(ports.llm)];
   return {
     workspaces: createClient(WorkspaceAdminService, quota),
+    deletions: createClient(WorkspaceDeletionAdminService, conversation),
     bots: createClient(BotAdminService, conversation),
     keys: createClient(KeyAdminService, conversation),
     moderation: createClient(ModerationAdminService, conversation),
     knowledge: createClient(KnowledgeAdminService, conversation),
+    evaluations: createClient(EvaluationAdminService, conversation),
     tools: createClient(ToolAdminService, conversation),
     sessions: createClient(SessionAdminService, conversation),
     audit: createClient(AuditAdminService, conversation),
     providers: createClient(ProviderAdminService, llm),
-    calls: createClient(CallLedgerAdminService, llm),
+    callLog: createClient(CallLedgerAdminService, llm),
     turns: createClient(TurnAdminService, conversation),
-    books: createClient(BooksAdminService, quota),
+    usageAccounting: createClient(BooksAdminService, quota),
   };
 }

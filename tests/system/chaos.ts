@@ -1,6 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { startTestPostgres } from "@parley/test-support";
-import { type Balance, createPlan, query, waitUntilSettled } from "./database.ts";
+import { fileURLToPath } from "node:url";
+import { startTestPostgres, type TestPostgres } from "@parley/test-support";
+import { FaultInjector, type FaultReport } from "./chaos-faults.ts";
+import { type Reconciled, reconcile } from "./chaos-reconciliation.ts";
+import { createPlan, queryRows } from "./database.ts";
+import { type DatabaseProxies, portsOf, startDatabaseProxies } from "./database-faults.ts";
 import type { ServiceProcess } from "./processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system.ts";
 import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "./visitors.ts";
@@ -8,38 +12,56 @@ import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "./visi
 export type ChaosOptions = {
   seconds: number;
   visitors: number;
+  /** How long a visitor pauses after each reply. Without a pause the visitors use all the CPU time that they can get. */
+  pauseMs: number;
   /** Duration of an edge's lease. */
   leaseSeconds: number;
-  /** Maximum time from the last kill until everything is settled. */
+  /** Maximum time from the last fault until everything is settled. */
   settleTimeoutMs: number;
+  /** Whether the database, the network to it and the clocks fail too. Otherwise only processes and connections are killed. */
+  hasDatabaseFaults: boolean;
   progress: (line: string) => void;
 };
 
-export type ChaosResult = Balance & {
+export type ChaosResult = Reconciled & {
   turns: number;
   kills: number;
+  faults: FaultReport[];
   /** Number of visits by outcome. */
   outcomes: Record<string, number>;
-  /** Replies that visitors received to the end. Each must be a done turn. */
+  /** Replies that visitors received to the end. Each must be a done turn, or one that a restore of conversation lost. */
   receivedReplies: number;
+  /** Done turns that restores of conversation lost. */
+  lostReplies: number;
   providerCalls: number;
 };
 
+/** Shorter than an installation's 2 minutes, which a run would have to wait for at its end. Longer than a statement. */
+const RECONCILE_MIN_AGE_SECONDS = 15;
+const SKEWED_CLOCK = fileURLToPath(new URL("skewed-clock.ts", import.meta.url));
+
 /**
- * Sends SIGKILL to random services and database connections while visitors chat. Restarts each killed service at once. PostgreSQL
- * restarts itself when the process of a connection is killed. Then waits until every turn is settled.
+ * Sends SIGKILL to random services and database connections while visitors chat, and injects faults of the database if the options say so.
+ * Restarts each killed service at once. PostgreSQL restarts itself when the process of a connection is killed. Then waits until every turn is
+ * settled, repairs what restores lost, and counts the differences.
  */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const postgres = await startTestPostgres();
-  const quiet = { LOG_LEVEL: "silent" };
+  const proxies = await startDatabaseProxies(postgres.url);
+  const env = { LOG_LEVEL: "silent", NODE_OPTIONS: `--import ${SKEWED_CLOCK}` };
+  const reconciliation = {
+    RECONCILE_EVERY_SECONDS: "5",
+    RECONCILE_MIN_AGE_SECONDS: String(RECONCILE_MIN_AGE_SECONDS),
+  };
   const system = await startSystem({
     edges: 2,
     databaseServerUrl: postgres.url,
+    databasePorts: portsOf(proxies),
     env: {
-      edge: { ...TRUST_TEST_PROXY, ...quiet },
-      conversation: { ...quiet, EDGE_LEASE_SECONDS: String(options.leaseSeconds) },
-      quota: quiet,
-      "llm-proxy": quiet,
+      edge: { ...TRUST_TEST_PROXY, ...env },
+      conversation: { ...env, ...reconciliation, EDGE_LEASE_SECONDS: String(options.leaseSeconds) },
+      quota: env,
+      "llm-proxy": env,
     },
   });
   try {
@@ -51,35 +73,51 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
       await createTenant(system.admin, { plan: "small", model: "openai:default" }),
       await createTenant(system.admin, { plan: "large", model: "openai:cut-after-3" }),
     ];
-    return await killAtRandom(system, tenants, options);
+    return await failAtRandom({ system, postgres, proxies, tenants }, options);
   } finally {
     await system.stop();
+    await Promise.all(Object.values(proxies).map((proxy) => proxy.close()));
     await postgres.stop();
   }
 }
 
-async function killAtRandom(system: System, tenants: readonly Tenant[], options: ChaosOptions): Promise<ChaosResult> {
+type Installation = {
+  system: System;
+  postgres: TestPostgres;
+  proxies: DatabaseProxies;
+  tenants: readonly Tenant[];
+};
+
+async function failAtRandom(installation: Installation, options: ChaosOptions): Promise<ChaosResult> {
+  const { system, tenants } = installation;
   const deadline = performance.now() + options.seconds * 1_000;
   const visits: VisitResult[] = [];
   let kills = 0;
+  let isOver: boolean = false;
 
-  const visitor = async (number: number) => {
-    for (let turn = number; performance.now() < deadline; turn++) {
+  const sendMessages = async (number: number) => {
+    for (let turn = number; !isOver; turn++) {
       const tenant = pick(tenants, turn);
       const result = await visit(system.url(turn % system.edges.length), tenant);
       visits.push(result);
       // Avoids a busy loop while an edge refuses connections.
-      if (result.kind !== "stream") await sleep(50);
+      await sleep(result.kind === "stream" ? options.pauseMs : 100);
     }
   };
 
+  const injector = new FaultInjector(installation, options.progress);
   const services = [...system.edges, system.conversation, system.quota, system.llm];
   const restarts = new Map<ServiceProcess, Promise<void>>();
-  const killer = async () => {
+  // With faults of the database, services run long enough between kills to notice these.
+  const betweenKillsMs = options.hasDatabaseFaults ? 2_000 : 500;
+  const killServices = async () => {
     while (performance.now() < deadline) {
-      await sleep(500 + Math.random() * 2_500);
+      await sleep(betweenKillsMs + Math.random() * 5 * betweenKillsMs);
+      // A fault's recovery is measured without further faults.
+      if (injector.isRecovering) continue;
       const victim = pick(services, Math.floor(Math.random() * services.length));
-      if (Math.random() < 0.1) await killDatabaseConnection(system);
+      // The connection cannot be chosen while the database is down.
+      if (Math.random() < 0.1) await killDatabaseConnection(system).catch(() => undefined);
       else if (!restarts.has(victim))
         restarts.set(
           victim,
@@ -91,36 +129,60 @@ async function killAtRandom(system: System, tenants: readonly Tenant[], options:
     }
     await Promise.all(restarts.values());
   };
+  const injectFaults = async () => {
+    if (options.hasDatabaseFaults) await injector.run(deadline);
+  };
 
-  await Promise.all([killer(), ...Array.from({ length: options.visitors }, (_, number) => visitor(number))]);
+  const visitors = Array.from({ length: options.visitors }, (_, number) => sendMessages(number));
+  await Promise.all([killServices(), injectFaults()]);
+  isOver = true;
+  await Promise.all(visitors);
   options.progress(`${visits.length} turns, ${kills} kills; waiting for settlement`);
-  const balance = await waitUntilSettled(system.database, options.settleTimeoutMs);
+  const reconciled = await reconcile(system, {
+    ...{ settleTimeoutMs: options.settleTimeoutMs, minAgeSeconds: RECONCILE_MIN_AGE_SECONDS },
+    hasLostTurns: options.hasDatabaseFaults,
+  });
   const outcomes = countOutcomes(visits);
   return {
-    ...balance,
+    ...reconciled,
     turns: visits.length,
     kills,
+    faults: injector.reports(),
     outcomes,
     receivedReplies: outcomes.stop ?? 0,
+    lostReplies: injector.lostReplies,
     providerCalls: system.provider.requests.length,
   };
 }
 
-function pick<T>(items: readonly T[], index: number): T {
+export function pick<T>(items: readonly T[], index: number): T {
   const item = items[index % items.length];
   if (item === undefined) throw new Error("nothing to pick from");
   return item;
 }
 
-async function killAndRestart(service: ServiceProcess): Promise<void> {
+/** A service that starts while the database is unreachable is not ready until it returns, which can take longer than one wait. */
+const START_ATTEMPTS = 5;
+
+export async function killAndRestart(service: ServiceProcess): Promise<void> {
   await service.kill9();
-  await service.start();
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await (attempt > 1 && service.process().isRunning() ? service.process().waitReady() : service.start());
+      return;
+    } catch (error) {
+      if (attempt === START_ATTEMPTS) throw error;
+    }
+  }
 }
 
-async function killDatabaseConnection(system: System): Promise<void> {
-  const { pid } = await query<{ pid: number }>(
-    system.database,
+/** Kills the process of a random connection to the database. PostgreSQL then restarts itself. Returns false if there is no connection. */
+export async function killDatabaseConnection(system: System): Promise<boolean> {
+  const [connection] = await queryRows<{ pid: number }>(
+    system.database.url,
     "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1",
   );
-  process.kill(pid, "SIGKILL");
+  if (connection === undefined) return false;
+  process.kill(connection.pid, "SIGKILL");
+  return true;
 }

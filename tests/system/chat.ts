@@ -23,7 +23,7 @@ export type ChatResult = {
   status: number;
   headers: Headers;
   /** All events in order, with parsed data. */
-  events: { event: string; data: Record<string, unknown> }[];
+  events: { id?: string; event: string; data: Record<string, unknown> }[];
   meta: Record<string, unknown> | undefined;
   done: Record<string, unknown> | undefined;
   error: Record<string, unknown> | undefined;
@@ -38,7 +38,8 @@ export async function chat(baseUrl: string, tenant: Tenant, fields: ChatFields =
 
 /** Reads the whole stream of a chat response. */
 export async function readChat(response: Response): Promise<ChatResult> {
-  const events = (await collectSse(response)).map(({ event, data }) => ({
+  const events = (await collectSse(response)).map(({ id, event, data }) => ({
+    ...(id !== undefined && { id }),
     event,
     data: data as Record<string, unknown>,
   }));

@@ -20,7 +20,11 @@ export function cliEnv({ conversation, quota, llm }: System): Record<string, str
 }
 
 /** Runs a CLI command in a process of its own. */
-export async function runCli(args: readonly string[], env: Record<string, string>, cwd = root): Promise<CliResult> {
+export async function runCliProcess(
+  args: readonly string[],
+  env: Record<string, string>,
+  cwd = root,
+): Promise<CliResult> {
   const parley = await startProcess({
     name: `parley ${args.join(" ")}`,
     command: process.execPath,
@@ -32,8 +36,12 @@ export async function runCli(args: readonly string[], env: Record<string, string
   return { code, stdout: parley.stdout(), stderr: parley.stderr() };
 }
 
-/** Runs a CLI command in this process, which uses much less CPU than `runCli`. */
-export async function callCli(args: readonly string[], env: Record<string, string>, cwd = root): Promise<CliResult> {
+/** Runs a CLI command in this process, which uses much less CPU than `runCliProcess`. */
+export async function runCliInProcess(
+  args: readonly string[],
+  env: Record<string, string>,
+  cwd = root,
+): Promise<CliResult> {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const output = Promise.all([text(stdout), text(stderr)]);
   const code = await runCommand(args, readConfig(scrubbedEnv(env), cwd), { stdout, stderr });
@@ -44,8 +52,8 @@ export async function callCli(args: readonly string[], env: Record<string, strin
 }
 
 /** Runs a CLI command with `--json` in this process and returns its parsed output. Throws unless it exits 0. */
-export async function cliJson<T>(args: readonly string[], env: Record<string, string>): Promise<T> {
-  const { code, stdout, stderr } = await callCli([...args, "--json"], env);
+export async function runCliJson<T>(args: readonly string[], env: Record<string, string>): Promise<T> {
+  const { code, stdout, stderr } = await runCliInProcess([...args, "--json"], env);
   if (code !== 0) throw new Error(`parley ${args.join(" ")} exited ${code}: ${stderr}`);
   return JSON.parse(stdout) as T;
 }

@@ -83,8 +83,9 @@ function readFields(bytes: Uint8Array): Fields {
   return fields;
 }
 
-const all = (fields: Fields, number: number) => (fields.get(number) ?? []).filter((value) => typeof value !== "bigint");
-const bytesOf = (fields: Fields, number: number) => all(fields, number)[0] ?? new Uint8Array();
+const messagesOf = (fields: Fields, number: number) =>
+  (fields.get(number) ?? []).filter((value) => typeof value !== "bigint");
+const bytesOf = (fields: Fields, number: number) => messagesOf(fields, number)[0] ?? new Uint8Array();
 const textOf = (fields: Fields, number: number) => Buffer.from(bytesOf(fields, number)).toString();
 const hexOf = (fields: Fields, number: number) => Buffer.from(bytesOf(fields, number)).toString("hex");
 const numberOf = (fields: Fields, number: number) =>
@@ -92,11 +93,11 @@ const numberOf = (fields: Fields, number: number) =>
 
 // The field numbers come from opentelemetry/proto/trace/v1/trace.proto.
 function readExport(body: Uint8Array): CollectedSpan[] {
-  return all(readFields(body), 1).flatMap((resourceSpans) => {
+  return messagesOf(readFields(body), 1).flatMap((resourceSpans) => {
     const fields = readFields(resourceSpans);
     const resource = readAttributes(readFields(bytesOf(fields, 1)), 1);
-    return all(fields, 2)
-      .flatMap((scopeSpans) => all(readFields(scopeSpans), 2))
+    return messagesOf(fields, 2)
+      .flatMap((scopeSpans) => messagesOf(readFields(scopeSpans), 2))
       .map((span) => readSpan(readFields(span), String(resource["service.name"])));
   });
 }
@@ -118,7 +119,7 @@ function readSpan(span: Fields, service: string): CollectedSpan {
 
 function readAttributes(owner: Fields, number: number): Record<string, unknown> {
   return Object.fromEntries(
-    all(owner, number).map((pair) => {
+    messagesOf(owner, number).map((pair) => {
       const fields = readFields(pair);
       return [textOf(fields, 1), readValue(readFields(bytesOf(fields, 2)))];
     }),
@@ -127,6 +128,6 @@ function readAttributes(owner: Fields, number: number): Record<string, unknown> 
 
 function readValue(value: Fields): unknown {
   if (value.has(1)) return textOf(value, 1);
-  if (value.has(5)) return all(readFields(bytesOf(value, 5)), 1).map((each) => readValue(readFields(each)));
+  if (value.has(5)) return messagesOf(readFields(bytesOf(value, 5)), 1).map((each) => readValue(readFields(each)));
   return Number(numberOf(value, 3));
 }

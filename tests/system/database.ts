@@ -6,9 +6,10 @@ import pg from "pg";
 
 /** Counts that must reconcile, of one workspace or of all. */
 export type Balance = {
-  /** Turns with the status done. */
+  /** Turns with the status done, pruned ones included. */
   done: number;
   used: number;
+  /** Rows of the usage ledger, pruned ones included, plus adjustments. */
   ledger: number;
   held: number;
   /** Open turns. */
@@ -25,9 +26,17 @@ const BALANCE = `
   ), usage AS (
     SELECT * FROM quota.usage WHERE workspace_id = coalesce($1, workspace_id)
   ), done AS (
-    SELECT workspace_id, month, count(*) AS n FROM turns WHERE status = 'done' GROUP BY 1, 2
+    SELECT workspace_id, month, sum(turns) AS n FROM (
+      SELECT workspace_id, month, 1 AS turns FROM turns WHERE status = 'done'
+      UNION ALL SELECT workspace_id, month, turns FROM conversation.turn_totals WHERE workspace_id = coalesce($1, workspace_id)
+    ) part GROUP BY 1, 2
   ), ledger AS (
-    SELECT workspace_id, month, count(*) AS n FROM quota.ledger WHERE workspace_id = coalesce($1, workspace_id) GROUP BY 1, 2
+    SELECT workspace_id, month, sum(amount) AS n FROM (
+      SELECT workspace_id, month, 1 AS amount FROM quota.ledger
+      UNION ALL SELECT workspace_id, month, turns FROM quota.ledger_totals
+      UNION ALL SELECT workspace_id, month, amount FROM quota.adjustments
+    ) entry
+    WHERE workspace_id = coalesce($1, workspace_id) GROUP BY 1, 2
   ), counts AS (
     SELECT coalesce(d.n, 0) AS done, coalesce(u.used, 0) AS used, coalesce(u.held, 0) AS held, coalesce(l.n, 0) AS ledger
     FROM done d FULL JOIN usage u USING (workspace_id, month) FULL JOIN ledger l USING (workspace_id, month)
@@ -41,7 +50,7 @@ const BALANCE = `
 
 /** Reads the balance of one workspace or, without an id, of all. */
 export async function readBalance(database: TestDatabase, workspaceId?: string): Promise<Balance> {
-  return query<Balance>(database, BALANCE, [workspaceId ?? null]);
+  return queryFirstRow<Balance>(database, BALANCE, [workspaceId ?? null]);
 }
 
 /**
@@ -62,24 +71,32 @@ export async function waitUntilSettled(database: TestDatabase, timeoutMs: number
   }
 }
 
-/** Runs SQL and returns the first row of its last statement. SQL with values must be a single statement. */
-export async function query<T extends object>(
-  database: Pick<TestDatabase, "url">,
-  sql: string,
-  values: unknown[] = [],
-): Promise<T> {
-  const client = new pg.Client({ connectionString: database.url });
+/** Runs SQL on a new connection and returns the rows of its last statement. SQL with values must be a single statement. */
+export async function queryRows<T extends object>(url: string, sql: string, values: unknown[] = []): Promise<T[]> {
+  const client = new pg.Client({ connectionString: url });
+  // Tests kill the server. A query reports the error; without a listener, losing the connection between queries would end the process.
+  client.on("error", () => undefined);
   await client.connect();
   try {
     // pg returns an array when the SQL has several statements.
     const results = [await client.query<T>(sql, values.length > 0 ? values : undefined)].flat();
-    return results.at(-1)?.rows[0] as T;
+    return results.at(-1)?.rows ?? [];
   } finally {
     await client.end();
   }
 }
 
+/** Runs SQL as `queryRows` does and returns the first row. */
+export async function queryFirstRow<T extends object>(
+  { url }: Pick<TestDatabase, "url">,
+  sql: string,
+  values?: unknown[],
+): Promise<T> {
+  const [row] = await queryRows<T>(url, sql, values);
+  return row as T;
+}
+
 /** Inserts a plan with SQL, because no admin RPC can create one. */
 export async function createPlan(database: TestDatabase, plan: string, cap: number): Promise<void> {
-  await query(database, "INSERT INTO quota.plans (plan, monthly_cap) VALUES ($1, $2)", [plan, cap]);
+  await queryFirstRow(database, "INSERT INTO quota.plans (plan, monthly_cap) VALUES ($1, $2)", [plan, cap]);
 }

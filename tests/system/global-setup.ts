@@ -10,13 +10,32 @@ declare module "vitest" {
   }
 }
 
-/** Starts the run's PostgreSQL server and migrates the template database once. */
+type Server = { postgresUrl: string; migratedDatabase: string; stop(): Promise<void> };
+
+const SERVER = Symbol.for("parley.tests.server");
+/** Vitest loads this module once for each project, but runs every setup in one process. */
+const run = globalThis as typeof globalThis & { [SERVER]?: Promise<Server> };
+
+/** Provides the run's PostgreSQL server with a migrated template database. Projects with this setup share them. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  run[SERVER] ??= start(project);
+  const { postgresUrl, migratedDatabase, stop } = await run[SERVER];
+  project.provide("postgresUrl", postgresUrl);
+  project.provide("migratedDatabase", migratedDatabase);
+  // Vitest calls the returned functions after the last test of the run, so the first one can stop the server.
+  return async () => {
+    if (run[SERVER] === undefined) return;
+    delete run[SERVER];
+    await stop();
+  };
+}
+
+async function start(project: TestProject): Promise<Server> {
   const stop = await startServer(project);
-  const { name, url } = await createDatabase(undefined, { serverUrl: project.getProvidedContext().postgresUrl });
+  const { postgresUrl } = project.getProvidedContext();
+  const { name, url } = await createDatabase(undefined, { serverUrl: postgresUrl });
   await Promise.all(
     (["conversation", "quota", "llm-proxy"] as const).map((each) => runMigrations(each, url, PASSWORD)),
   );
-  project.provide("migratedDatabase", name);
-  return stop;
+  return { postgresUrl, migratedDatabase: name, stop };
 }

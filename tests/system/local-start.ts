@@ -7,10 +7,13 @@ import { removeLocalPostgres } from "@parley/local-postgres";
 import { freePorts, type RunningProcess, startProcess } from "@parley/test-support";
 import { root } from "./processes.ts";
 
-/** The data directory and the ten ports of a Parley started by `pnpm start`. */
+/** The number of consecutive ports of one installation. */
+const PORT_COUNT = 13;
+
+/** The data directory and the ports of a Parley started by `pnpm start`. */
 export type Instance = {
   dataDir: string;
-  /** The first of the ten ports. */
+  /** The first of the PORT_COUNT ports. */
   port: number;
   env: Record<string, string>;
   /** Stops the database if it still runs, and removes all data. */
@@ -25,7 +28,7 @@ export async function createInstance(): Promise<Instance> {
     await mkdir(cache, { recursive: true });
     await symlink(cache, join(dataDir, "cache"));
   }
-  const [port = 0] = await freePorts(10);
+  const [port = 0] = await freePorts(PORT_COUNT);
   return {
     dataDir,
     port,
@@ -38,7 +41,7 @@ export async function createInstance(): Promise<Instance> {
 }
 
 /** Starts Parley with the command of `pnpm start`, without pnpm. Does not wait until Parley is ready. */
-export function start(instance: Instance, env: Record<string, string> = {}): Promise<RunningProcess> {
+export function startInstance(instance: Instance, env: Record<string, string> = {}): Promise<RunningProcess> {
   return startProcess({
     name: "start",
     command: process.execPath,
@@ -51,14 +54,14 @@ export function start(instance: Instance, env: Record<string, string> = {}): Pro
 }
 
 /** Starts Parley and waits until it is ready. */
-export async function startAndWait(instance: Instance, env?: Record<string, string>): Promise<RunningProcess> {
-  const parley = await start(instance, env);
+export async function startInstanceAndWait(instance: Instance, env?: Record<string, string>): Promise<RunningProcess> {
+  const parley = await startInstance(instance, env);
   await parley.waitReady();
   return parley;
 }
 
 /** Returns the public key in the printed summary. */
-export function publicKeyOf(parley: RunningProcess): string {
+export function readPublicKey(parley: RunningProcess): string {
   const [, key] = /Public key\s+(svc_pk_\w+)/.exec(parley.stdout()) ?? [];
   if (key === undefined) throw new Error(`no key in:\n${parley.output()}`);
   return key;
@@ -66,7 +69,7 @@ export function publicKeyOf(parley: RunningProcess): string {
 
 /** Returns the ports of the instance that are in use. */
 export async function portsInUse({ port }: Instance): Promise<number[]> {
-  const ports = Array.from({ length: 10 }, (_, index) => port + index);
+  const ports = Array.from({ length: PORT_COUNT }, (_, index) => port + index);
   const free = await Promise.all(ports.map(isFree));
   return ports.filter((_, index) => !free[index]);
 }

@@ -1,8 +1,8 @@
 import type { ServiceProcess } from "./processes.ts";
 
 /** Returns the sum of a metric's series that have all of `labels`, or 0 if there are none. */
-export async function metric(
-  service: ServiceProcess,
+export async function readMetric(
+  service: Pick<ServiceProcess, "opsPort">,
   name: string,
   labels: Record<string, string> = {},
 ): Promise<number> {
@@ -14,4 +14,4 @@ export async function metric(
     .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" ") + 1)), 0);
 }
 
-export const residentBytes = (service: ServiceProcess) => metric(service, "process_resident_memory_bytes");
+export const readResidentBytes = (service: ServiceProcess) => readMetric(service, "process_resident_memory_bytes");

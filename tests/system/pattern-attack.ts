@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { query } from "./database.ts";
+import { queryFirstRow } from "./database.ts";
 import type { System, Tenant } from "./system.ts";
 import { visit } from "./visitors.ts";
 
@@ -12,7 +12,7 @@ const LONGEST_WAIT_MS = 5_000;
  * the limit for a bot. A bot may still have such patterns from a version without the limit.
  */
 export async function storeSlowPatterns({ database }: Pick<System, "database">, tenant: Tenant): Promise<void> {
-  await query(
+  await queryFirstRow(
     database,
     `INSERT INTO conversation.moderation_patterns (workspace_id, bot_id, pattern, reason, fallback, applies_to)
      SELECT $1, bot_id, '(buy|sell|send).{0,60}(bitcoin|crypto)' || number, 'blocked_pattern', '', 'message'
@@ -34,7 +34,7 @@ export type Traffic = { stop(): Promise<number[]> };
 
 /** Sends slow messages from several clients. */
 export function sendSlowMessages(url: string, tenant: Tenant): Traffic {
-  return repeat(url, tenant, 0);
+  return sendRepeatedly(url, tenant, 0);
 }
 
 /**
@@ -42,10 +42,10 @@ export function sendSlowMessages(url: string, tenant: Tenant): Traffic {
  * a neighbour's times during this traffic and during the attack differ only by the matching.
  */
 export function sendOrdinaryMessages(url: string, tenant: Tenant): Traffic {
-  return repeat(url, tenant, LONGEST_WAIT_MS);
+  return sendRepeatedly(url, tenant, LONGEST_WAIT_MS);
 }
 
-function repeat(url: string, tenant: Tenant, pauseMs: number): Traffic {
+function sendRepeatedly(url: string, tenant: Tenant, pauseMs: number): Traffic {
   const stopped = new AbortController();
   const statuses: number[] = [];
   const clients = Array.from({ length: CLIENTS }, async () => {

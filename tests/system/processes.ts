@@ -26,9 +26,9 @@ export type ServiceProcess = {
   stop(): Promise<void>;
 };
 
-/** Creates a service on two free ports without starting it. */
+/** Creates a service on free ports without starting it. */
 export async function createService(name: ServiceName, env: Record<string, string>): Promise<ServiceProcess> {
-  const [port = 0, opsPort = 0] = await freePorts(2);
+  const [port = 0, opsPort = 0, edgeRpcPort = 0] = await freePorts(name === "edge" ? 3 : 2);
   let running: RunningProcess | undefined;
   const runs: RunningProcess[] = [];
   const current = () => {
@@ -49,13 +49,17 @@ export async function createService(name: ServiceName, env: Record<string, strin
         cwd: root,
         env: {
           INTERNAL_TOKEN,
-          ...(name !== "edge" && { ADMIN_TOKEN }),
+          ...(name === "edge"
+            ? { EDGE_RPC_ADDRESS: "127.0.0.1", EDGE_RPC_PORT: String(edgeRpcPort) }
+            : { ADMIN_TOKEN }),
           PUBLIC_HOST: "127.0.0.1",
           OPS_PORT: String(opsPort),
           [name === "edge" ? "PORT" : "GRPC_PORT"]: String(port),
           ...env,
           ...extra,
         },
+        // An edge is ready only after the conversation service, which a test may have killed too.
+        readyTimeoutMs: 90_000,
         ready: () => returnsOk(`http://127.0.0.1:${opsPort}/healthz/ready`),
       });
       runs.push(running);

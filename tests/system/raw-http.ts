@@ -9,7 +9,7 @@ export type RawClient = {
 };
 
 /** Opens a TCP connection, for requests that no HTTP client sends. With `reads: false` it never reads the responses. */
-export function dial(port: number, { reads = true } = {}): RawClient {
+export function openConnection(port: number, { reads = true } = {}): RawClient {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true });
   let text = "";
   if (reads) socket.on("data", (chunk) => (text += chunk.toString("latin1")));
@@ -20,7 +20,7 @@ export function dial(port: number, { reads = true } = {}): RawClient {
 }
 
 /** Returns a chat request as HTTP/1.1 text. */
-export function chatBytes(fields: object, headers: Record<string, string>): string {
+export function formatChatRequest(fields: object, headers: Record<string, string>): string {
   const body = JSON.stringify(fields);
   const all = { host: "parley.test", "content-length": String(Buffer.byteLength(body)), ...headers };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);

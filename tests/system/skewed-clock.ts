@@ -1,5 +1,10 @@
-// Tests preload this file into a service with `node --import`. It shifts the wall clock by CLOCK_SKEW_MS, but not the monotonic clocks.
-const skewMs = Number(process.env.CLOCK_SKEW_MS);
+// Tests preload this file into a service with `node --import`. It shifts the wall clock by CLOCK_SKEW_MS, but not the monotonic clocks. At
+// SIGUSR2 the clock jumps to a random skew of up to an hour.
+const MAX_JUMP_MS = 3_600_000;
+let skewMs = Number(process.env.CLOCK_SKEW_MS ?? 0);
+process.on("SIGUSR2", () => {
+  skewMs = (Math.random() * 2 - 1) * MAX_JUMP_MS;
+});
 const RealDate = Date;
 
 class SkewedDate extends RealDate {

@@ -3,24 +3,24 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { readSse, startRedis, startTcpProxy, startTestPostgres, type TcpProxy } from "@parley/test-support";
 import { postChat } from "./chat.ts";
 import { type Balance, createPlan, waitUntilSettled } from "./database.ts";
-import { metric, residentBytes } from "./metrics.ts";
+import { readMetric, readResidentBytes } from "./metrics.ts";
 import type { ServiceProcess } from "./processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system.ts";
-import { newAddress, outcomeOf, TRUST_TEST_PROXY, visit } from "./visitors.ts";
+import { newClientAddress, outcomeOf, TRUST_TEST_PROXY, visit } from "./visitors.ts";
 
 export type SoakOptions = { minutes: number; visitors: number; progress: (line: string) => void };
 
 export type SoakResult = {
-  /** Number of visits by outcome, without those in `left`. The key `undefined` counts streams without a finish reason. */
+  /** Number of visits by outcome, without those in `disconnected`. The key `undefined` counts streams without a finish reason. */
   outcomes: Record<string, number>;
   /** Number of visits in which the visitor disconnected during the reply. */
-  left: number;
+  disconnected: number;
   /** Number of visits that took longer than two minutes. */
   hangs: number;
   /** Number of visits whose connection broke or whose stream ended without `done`. */
   incomplete: number;
   /** Number of streams that the edges still count as open after all visits. */
-  open: number;
+  openStreams: number;
   balance: Balance;
   /** Each service's resident memory: [milliseconds since the start, bytes]. */
   memory: Record<string, [number, number][]>;
@@ -83,14 +83,15 @@ async function soak(system: System, setup: Setup, options: SoakOptions): Promise
   const outcomes: Record<string, number> = {};
   let visits = 0;
   let incomplete = 0;
-  let left = 0;
+  let disconnected = 0;
   let hangs = 0;
 
-  async function visitor(number: number): Promise<void> {
+  async function sendMessages(number: number): Promise<void> {
     for (let turn = number; !isOver(); turn++) {
       const url = system.url(turn % system.edges.length);
       const tenant = setup.tenants[turn % setup.tenants.length] as Tenant;
-      const work = turn % 7 === 3 ? disconnectEarly(url, tenant).then(() => void left++) : stay(url, tenant, turn);
+      const work =
+        turn % 7 === 3 ? disconnectEarly(url, tenant).then(() => void disconnected++) : readToEnd(url, tenant, turn);
       const timeout = new AbortController();
       const hang = sleep(HANG_MS, "hang", { signal: timeout.signal }).catch(() => undefined);
       if ((await Promise.race([work, hang])) === "hang") hangs++;
@@ -99,7 +100,7 @@ async function soak(system: System, setup: Setup, options: SoakOptions): Promise
     }
   }
 
-  async function stay(url: string, tenant: Tenant, turn: number): Promise<void> {
+  async function readToEnd(url: string, tenant: Tenant, turn: number): Promise<void> {
     // Every other visit requests the widget's configuration first, like a page does.
     if (turn % 2 === 0) await requestWidgetConfig(url, tenant);
     // Some visits have an unknown key or an invalid body.
@@ -132,7 +133,7 @@ async function soak(system: System, setup: Setup, options: SoakOptions): Promise
     for (let sample = 1; !isOver(); sample++) {
       await sleep(SAMPLE_MS);
       const at = performance.now() - startedAt;
-      const resident = await Promise.all(services.map(residentBytes));
+      const resident = await Promise.all(services.map(readResidentBytes));
       for (const [index, bytes] of resident.entries()) samples[index]?.push([at, bytes]);
       // The fake provider keeps every request, and this test does not use them.
       system.provider.requests.length = 0;
@@ -141,17 +142,17 @@ async function soak(system: System, setup: Setup, options: SoakOptions): Promise
     }
   }
 
-  const visitors = Array.from({ length: options.visitors }, (_, number) => visitor(number));
+  const visitors = Array.from({ length: options.visitors }, (_, number) => sendMessages(number));
   await Promise.all([injectFaults(), sampleMemory(), ...visitors]);
   options.progress(`${visits} visits; waiting for settlement`);
   const balance = await waitUntilSettled(system.database, SETTLE_TIMEOUT_MS);
-  const open = await Promise.all(system.edges.map((edge) => metric(edge, "parley_streams_open")));
+  const open = await Promise.all(system.edges.map((edge) => readMetric(edge, "parley_streams_open")));
   return {
     outcomes,
-    left,
+    disconnected,
     hangs,
     incomplete,
-    open: open.reduce((sum, each) => sum + each, 0),
+    openStreams: open.reduce((sum, each) => sum + each, 0),
     balance,
     memory: Object.fromEntries(services.map(({ name }, index) => [`${name} ${index}`, samples[index] ?? []])),
   };
@@ -165,7 +166,7 @@ async function requestWidgetConfig(url: string, { publicKey, origin }: Tenant): 
 
 /** Sends a message, reads four events and disconnects. */
 async function disconnectEarly(url: string, tenant: Tenant): Promise<void> {
-  const init = { headers: { "x-forwarded-for": newAddress() } };
+  const init = { headers: { "x-forwarded-for": newClientAddress() } };
   const response = await postChat(url, tenant, {}, init).catch(() => undefined);
   if (response?.status !== 200) return void (await response?.text());
   let events = 0;

@@ -7,8 +7,8 @@ export type Sso = {
   issuer: string;
   audience: string;
   jwksUrl: string;
-  /** Requests a user's access token from the OAuth 2.0 token endpoint. Without `workspaceId` it has no workspace claim. */
-  token(options: { workspaceId?: string; user?: string }): Promise<string>;
+  /** Requests a user's access token from the OAuth 2.0 token endpoint. Without `workspaceId` it has no workspace claim, without `role` no roles. */
+  token(options: { workspaceId?: string; user?: string; role?: "owner" | "viewer" }): Promise<string>;
   /** Signs claims with the identity provider's key, including claims that the provider would never issue. */
   sign(claims: JWTPayload): Promise<string>;
   stop(): Promise<void>;
@@ -61,8 +61,8 @@ export async function startSso(): Promise<Sso> {
       },
     },
     extraTokenClaims: (ctx) => {
-      const workspace = (ctx.oidc.body as { workspace?: string } | undefined)?.workspace;
-      return workspace === undefined ? undefined : { workspace_id: workspace };
+      const { workspace, role } = (ctx.oidc.body ?? {}) as { workspace?: string; role?: string };
+      return { ...(workspace && { workspace_id: workspace }), ...(role && { roles: ["staff", `parley-${role}`] }) };
     },
   } satisfies Configuration);
   const server = createServer(provider.callback());
@@ -71,7 +71,7 @@ export async function startSso(): Promise<Sso> {
     issuer,
     audience: AUDIENCE,
     jwksUrl: `${issuer}/jwks`,
-    async token({ workspaceId, user = "owner" }) {
+    async token({ workspaceId, user = "owner", role }) {
       const response = await fetch(`${issuer}/token`, {
         method: "POST",
         headers: { authorization: `Basic ${Buffer.from(`${user}:${SECRET}`).toString("base64")}` },
@@ -79,6 +79,7 @@ export async function startSso(): Promise<Sso> {
           grant_type: "client_credentials",
           resource: AUDIENCE,
           ...(workspaceId === undefined ? {} : { workspace: workspaceId }),
+          ...(role === undefined ? {} : { role }),
         }),
       });
       const { access_token: token } = (await response.json()) as { access_token?: string };

@@ -10,8 +10,8 @@ import {
   type TestDatabase,
 } from "@parley/test-support";
 import { inject } from "vitest";
-import { type Admin, adminClients } from "./admin.ts";
-import { query } from "./database.ts";
+import { type AdminClients, createAdminClients } from "./admin.ts";
+import { queryFirstRow } from "./database.ts";
 import type {} from "./global-setup.ts";
 import { createService, PASSWORD, runMigrations, type ServiceProcess, type ServiceWithDatabase } from "./processes.ts";
 import { type Sso, startSso } from "./sso.ts";
@@ -29,6 +29,8 @@ export type SystemOptions = {
   databaseServerUrl?: string;
   /** A migrated database, which the caller drops; by default a new one. */
   database?: TestDatabase;
+  /** Ports on 127.0.0.1 through which services reach the database server, for example of a proxy that injects faults. */
+  databasePorts?: Partial<Record<ServiceWithDatabase, number>>;
   /** Called after the migrations and before any service starts. */
   prepareDatabase?: (database: TestDatabase) => Promise<void>;
   /** Additional environment variables by service. */
@@ -41,7 +43,7 @@ export type System = {
   conversation: ServiceProcess;
   quota: ServiceProcess;
   llm: ServiceProcess;
-  admin: Admin;
+  admin: AdminClients;
   sso: Sso;
   provider: FakeProvider;
   database: TestDatabase;
@@ -68,26 +70,45 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     startFakeProvider(options.script),
   ]);
   // The tests' server commits asynchronously by default. Some tests kill the database, and no commit may be lost, as in production.
-  await query(database, `ALTER DATABASE "${database.name}" SET synchronous_commit = on`);
+  await queryFirstRow(database, `ALTER DATABASE "${database.name}" SET synchronous_commit = on`);
   const directory = await mkdtemp(join(tmpdir(), "parley-test-"));
   await options.prepareDatabase?.(database);
 
+  const jwt = {
+    JWT_ISSUER: sso.issuer,
+    JWT_AUDIENCE: sso.audience,
+    JWKS_URL: sso.jwksUrl,
+    JWT_ROLE_CLAIM: "roles",
+    JWT_OWNER_ROLES: "parley-owner",
+    JWT_VIEWER_ROLES: "parley-viewer",
+  };
+  const databaseUrlOf = (name: ServiceWithDatabase) => {
+    const url = new URL(serviceDatabaseUrl(database.url, name));
+    url.port = String(options.databasePorts?.[name] ?? url.port);
+    return url.href;
+  };
   const create = {
     quota: () =>
-      createService("quota", { DATABASE_URL: serviceDatabaseUrl(database.url, "quota"), ...options.env?.quota }),
+      createService("quota", {
+        DATABASE_URL: databaseUrlOf("quota"),
+        ...jwt,
+        ...options.env?.quota,
+      }),
     "llm-proxy": async () =>
       createService("llm-proxy", {
-        DATABASE_URL: serviceDatabaseUrl(database.url, "llm-proxy"),
+        DATABASE_URL: databaseUrlOf("llm-proxy"),
         OPENAI_API_KEY: PROVIDER_KEY,
         OPENAI_BASE_URL: provider.url,
         ...(options.llmConfig && { LLM_CONFIG: await writeConfig(directory, options.llmConfig(provider.url)) }),
+        ...jwt,
         ...options.env?.["llm-proxy"],
       }),
     conversation: () =>
       createService("conversation", {
-        DATABASE_URL: serviceDatabaseUrl(database.url, "conversation"),
+        DATABASE_URL: databaseUrlOf("conversation"),
         QUOTA_TARGET: `127.0.0.1:${quota.port}`,
         LLM_TARGET: `127.0.0.1:${llm.port}`,
+        ...jwt,
         ...options.env?.conversation,
       }),
   };
@@ -100,9 +121,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       CONVERSATION_TARGET: `127.0.0.1:${conversation.port}`,
       QUOTA_TARGET: `127.0.0.1:${quota.port}`,
       LLM_TARGET: `127.0.0.1:${llm.port}`,
-      JWT_ISSUER: sso.issuer,
-      JWT_AUDIENCE: sso.audience,
-      JWKS_URL: sso.jwksUrl,
+      ...jwt,
       ...(options.redisUrl === undefined ? {} : { REDIS_URL: options.redisUrl }),
       ...options.env?.edge,
       ...env,
@@ -115,7 +134,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     conversation,
     quota,
     llm,
-    admin: adminClients({ conversation: conversation.opsPort, quota: quota.opsPort, llm: llm.opsPort }),
+    admin: createAdminClients({ conversation: conversation.opsPort, quota: quota.opsPort, llm: llm.opsPort }),
     sso,
     provider,
     database,
@@ -174,7 +193,7 @@ export type Tenant = { workspaceId: string; botSlug: string; publicKey: string; 
 
 /** Creates a workspace with a bot and a public key for `origin`. */
 export async function createTenant(
-  admin: Admin,
+  admin: AdminClients,
   {
     plan = "pro",
     model = "openai:default",

@@ -1,24 +1,24 @@
 import { type ChatFields, type ChatResult, postChat, readChat } from "./chat.ts";
 import type { Tenant } from "./system.ts";
 
-/** The result of one chat request: a stream read to its end, a response that is no stream, or a broken connection. */
+/** The result of one chat request: a stream read to its end, a response that is not a stream, or a broken connection. */
 export type VisitResult =
   | { kind: "stream"; chat: ChatResult; finishReason: string }
   | { kind: "plain"; status: number }
   | { kind: "broken" };
 
-let visitors = 0;
+let usedAddresses = 0;
 
 /** Returns an unused client address, for the X-Forwarded-For header. */
-export function newAddress(): string {
-  const n = visitors++;
+export function newClientAddress(): string {
+  const n = usedAddresses++;
   return `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
 }
 
 /** Sends one message from a new client address. If the connection fails, returns `broken` instead of throwing. */
 export async function visit(baseUrl: string, tenant: Tenant, fields: ChatFields = {}): Promise<VisitResult> {
   try {
-    const response = await postChat(baseUrl, tenant, fields, { headers: { "x-forwarded-for": newAddress() } });
+    const response = await postChat(baseUrl, tenant, fields, { headers: { "x-forwarded-for": newClientAddress() } });
     if (response.status !== 200) {
       await response.text();
       return { kind: "plain", status: response.status };

@@ -9,11 +9,13 @@ test(`usage reconciles after ${SECONDS} seconds of random kill -9 under load`, a
   const result = await runChaos({
     seconds: SECONDS,
     visitors: 12,
+    pauseMs: 100,
     leaseSeconds: LEASE_SECONDS,
     settleTimeoutMs: 60_000,
+    hasDatabaseFaults: false,
     progress: () => undefined,
   });
-  expect(result).toMatchObject({ held: 0, streaming: 0, outbox: 0, unbalanced: 0 });
+  expect(result).toMatchObject({ held: 0, streaming: 0, outbox: 0, unbalanced: 0, differences: 0 });
   expect([result.used, result.ledger]).toEqual([result.done, result.done]);
   expect(result.receivedReplies).toBeLessThanOrEqual(result.done);
   expect(result.done).toBeLessThanOrEqual(result.providerCalls);

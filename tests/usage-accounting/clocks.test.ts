@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { nodeFlags, type TestDatabase } from "@parley/test-support";
 import { afterEach, expect, test } from "vitest";
 import { chat } from "../system/chat.ts";
-import { createPlan, query, readBalance } from "../system/database.ts";
+import { createPlan, queryFirstRow, readBalance } from "../system/database.ts";
 import { createTenant, type System, startSystem } from "../system/system.ts";
 
 let system: System;
@@ -13,7 +13,7 @@ afterEach(() => system?.stop());
  * determines the month with now().
  */
 async function installClock(database: TestDatabase): Promise<void> {
-  await query(
+  await queryFirstRow(
     database,
     `CREATE SCHEMA clock;
      CREATE TABLE clock.shift (by interval NOT NULL);
@@ -31,7 +31,7 @@ test("counts a reply that spans the end of a month once, in the old month", asyn
   await createPlan(system.database, "cap-1", 1);
   const tenant = await createTenant(system.admin, { plan: "cap-1", model: "openai:slow-300" });
   const { workspaceId } = tenant;
-  const { month, next } = await query<{ month: string; next: string }>(
+  const { month, next } = await queryFirstRow<{ month: string; next: string }>(
     system.database,
     `WITH month_end AS (SELECT date_trunc('month', now() AT TIME ZONE 'UTC') + interval '1 month' AS at)
      UPDATE clock.shift SET by = (SELECT at AT TIME ZONE 'UTC' FROM month_end) - interval '1.5 seconds' - now()
@@ -57,23 +57,23 @@ test("counts a reply that spans the end of a month once, in the old month", asyn
   // The call log uses the month that the quota service returned.
   for (const calendarMonth of [month, next]) {
     await expect
-      .poll(async () => (await system.admin.calls.sumCalls({ month: calendarMonth, workspaceId })).sums)
+      .poll(async () => (await system.admin.callLog.sumCalls({ month: calendarMonth, workspaceId })).sums)
       .toEqual([expect.objectContaining({ calls: 1n })]);
   }
 });
 
 test("counts every reply when the services' clocks are wrong by an hour in different directions", async () => {
   const preload = fileURLToPath(new URL("../system/skewed-clock.ts", import.meta.url));
-  const skewed = (hours: number) => ({
+  const skewedClockEnv = (hours: number) => ({
     NODE_OPTIONS: [...nodeFlags, "--import", preload].join(" "),
     CLOCK_SKEW_MS: String(hours * 3_600_000),
   });
   system = await startSystem({
     env: {
-      edge: skewed(1),
-      conversation: { ...skewed(-1), EDGE_LEASE_SECONDS: "3" },
-      quota: skewed(1),
-      "llm-proxy": skewed(-1),
+      edge: skewedClockEnv(1),
+      conversation: { ...skewedClockEnv(-1), EDGE_LEASE_SECONDS: "3" },
+      quota: skewedClockEnv(1),
+      "llm-proxy": skewedClockEnv(-1),
     },
   });
   const tenant = await createTenant(system.admin, { model: "openai:slow-400" });
@@ -84,7 +84,7 @@ test("counts every reply when the services' clocks are wrong by an hour in diffe
     .poll(() => readBalance(system.database))
     .toMatchObject({ done: 5, used: 5, ledger: 5, held: 0, outbox: 0 });
   const { usage } = await system.admin.workspaces.showUsage({ workspaceId: tenant.workspaceId });
-  const { month } = await query<{ month: string }>(
+  const { month } = await queryFirstRow<{ month: string }>(
     system.database,
     "SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS month",
   );

@@ -1,20 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { chat } from "../system/chat.ts";
-import { query, readBalance } from "../system/database.ts";
-import { metric } from "../system/metrics.ts";
+import { queryFirstRow, readBalance } from "../system/database.ts";
+import { readMetric } from "../system/metrics.ts";
 import { createTenant, type System, startSystem } from "../system/system.ts";
 
 const REPLY_MS = 1_500;
 
 /** Sends a message. Locks the turn's row until `lockedMs` after the end of the reply, so that every CloseTurn waits for the lock. */
-async function chatWithLockedTurn(system: System, lockedMs: number) {
+async function chatWithLockedTurn(system: System, lockedMs: number, settleTimeoutMs = 15_000) {
   const { admin, database } = system;
   const tenant = await createTenant(admin, { model: "openai:tokens-5-every-300" });
   const pendingChat = chat(system.url(), tenant);
-  const countStreaming = async () => (await readBalance(database, tenant.workspaceId)).streaming;
-  await expect.poll(countStreaming, { interval: 50 }).toBe(1);
+  await vi.waitFor(async () => expect(await readBalance(database, tenant.workspaceId)).toMatchObject({ streaming: 1 }));
   const locker = new pg.Client({ connectionString: database.url });
   await locker.connect();
   await locker.query("BEGIN");
@@ -23,10 +22,12 @@ async function chatWithLockedTurn(system: System, lockedMs: number) {
   await locker.query("ROLLBACK");
   await locker.end();
   const { done } = await pendingChat;
-  await expect
-    .poll(() => readBalance(database, tenant.workspaceId), { timeout: 15_000 })
-    .toMatchObject({ held: 0, streaming: 0, outbox: 0, unbalanced: 0 });
-  const { status } = await query<{ status: string }>(
+  const settled = { held: 0, streaming: 0, outbox: 0, unbalanced: 0 };
+  await vi.waitFor(
+    async () => expect(await readBalance(database, tenant.workspaceId)).toMatchObject(settled),
+    settleTimeoutMs,
+  );
+  const { status } = await queryFirstRow<{ status: string }>(
     database,
     "SELECT status FROM conversation.turns WHERE workspace_id = $1",
     [tenant.workspaceId],
@@ -37,41 +38,81 @@ async function chatWithLockedTurn(system: System, lockedMs: number) {
 
 async function countDoneAfterError(system: System): Promise<number | undefined> {
   const [edge] = system.edges;
-  return edge && metric(edge, "parley_turns_done_after_error_total");
+  return edge && readMetric(edge, "parley_turns_done_after_error_total");
 }
 
-describe("a reply whose turn is locked", () => {
-  let system: System;
-  beforeAll(async () => {
-    system = await startSystem();
-  });
-  afterAll(() => system?.stop());
+// The tests mostly wait, so they run at the same time: each has its own workspace, and the last one its own system.
+let system: System;
+let slowSystem: System;
+beforeAll(async () => {
+  [system, slowSystem] = await Promise.all([
+    startSystem(),
+    startSystem({
+      async prepareDatabase(database) {
+        await queryFirstRow(
+          database,
+          `ALTER ROLE parley_conversation IN DATABASE "${database.name}" SET statement_timeout = '60s'`,
+        );
+      },
+    }),
+  ]);
+});
+afterAll(() => Promise.all([system?.stop(), slowSystem?.stop()]));
 
+describe.concurrent("a reply whose turn is locked", () => {
   test.each([
-    ["done and counted when the lock ends before the statement timeout", 11_000, "stop", "done", 1],
-    ["an error and not counted when the lock ends after the statement timeout", 17_000, "error", "error", 0],
+    ["done and counted if the lock ends before the statement timeout", 11_000, "stop", "done", 1],
+    ["an error and not counted if the lock ends after the statement timeout", 17_000, "error", "error", 0],
   ])("is %s", async (_, lockedMs, finishReason, status, used) => {
     expect(await chatWithLockedTurn(system, lockedMs)).toEqual({ finishReason, status, used });
     expect(await countDoneAfterError(system)).toBe(0);
   });
 });
 
-describe("with a statement timeout longer than the edge assumes", () => {
-  let system: System;
-  beforeAll(async () => {
-    system = await startSystem({
-      async prepareDatabase(database) {
-        await query(
-          database,
-          `ALTER ROLE parley_conversation IN DATABASE "${database.name}" SET statement_timeout = '60s'`,
-        );
-      },
-    });
-  });
-  afterAll(() => system?.stop());
-
+describe.concurrent("with a statement timeout longer than the edge assumes", () => {
   test("a metric counts each turn that is stored as done after its visitor was sent an error", async () => {
-    expect(await chatWithLockedTurn(system, 18_000)).toEqual({ finishReason: "error", status: "done", used: 1 });
-    await expect.poll(() => countDoneAfterError(system), { timeout: 10_000 }).toBe(1);
-  });
+    // The outbox row is older than the mark from which the outbox is read, so the full read of each minute finds it.
+    const result = await chatWithLockedTurn(slowSystem, 18_000, 80_000);
+    expect(result).toEqual({ finishReason: "error", status: "done", used: 1 });
+    await vi.waitFor(async () => expect(await countDoneAfterError(slowSystem)).toBe(1), 10_000);
+  }, 120_000);
+});
+
+test("a workspace whose usage is locked does not delay another workspace, and gets its replies when the lock ends", async () => {
+  const locked = await createTenant(system.admin);
+  const other = await createTenant(system.admin);
+  for (const tenant of [locked, other]) expect((await chat(system.url(), tenant)).done?.finish_reason).toBe("stop");
+  const locker = new pg.Client({ connectionString: system.database.url });
+  await locker.connect();
+  await locker.query("BEGIN");
+  await locker.query("SELECT FROM quota.usage WHERE workspace_id = $1 FOR UPDATE", [locked.workspaceId]);
+  // More than the quota service has connections.
+  const pending = Array.from({ length: 20 }, () => chat(system.url(), locked));
+  await sleep(1_000);
+  const startedAt = performance.now();
+  for (let i = 0; i < 10; i++) expect((await chat(system.url(), other)).done?.finish_reason).toBe("stop");
+  expect(performance.now() - startedAt).toBeLessThan(3_000);
+  await sleep(2_000);
+  await locker.query("ROLLBACK");
+  await locker.end();
+  const replies = await Promise.all(pending);
+  expect(replies.map(({ done }) => done?.finish_reason)).toEqual(Array(20).fill("stop"));
+  await expect
+    .poll(() => readBalance(system.database, locked.workspaceId), { timeout: 15_000 })
+    .toMatchObject({ used: 21, held: 0, outbox: 0, unbalanced: 0 });
+});
+
+test("a reply whose text the database refuses is stored as done without the text, and counted", async () => {
+  const tenant = await createTenant(system.admin);
+  await queryFirstRow(
+    system.database,
+    `CREATE FUNCTION refuse_text() RETURNS trigger LANGUAGE plpgsql AS $$
+       BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = 'data_corrupted'; END $$;
+     CREATE TRIGGER refuse_text BEFORE UPDATE ON conversation.messages FOR EACH ROW
+       WHEN (NEW.content <> '' AND NEW.workspace_id = '${tenant.workspaceId}') EXECUTE FUNCTION refuse_text()`,
+  );
+  const { done } = await chat(system.url(), tenant);
+  expect(done?.finish_reason).toBe("stop");
+  const settled = { done: 1, used: 1, held: 0, streaming: 0, outbox: 0, unbalanced: 0 };
+  await expect.poll(() => readBalance(system.database, tenant.workspaceId), { timeout: 10_000 }).toMatchObject(settled);
 });

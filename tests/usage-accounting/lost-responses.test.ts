@@ -1,7 +1,7 @@
 import { quickOrFull } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createPlan, query, readBalance } from "../system/database.ts";
-import { metric } from "../system/metrics.ts";
+import { createPlan, queryFirstRow, readBalance } from "../system/database.ts";
+import { readMetric } from "../system/metrics.ts";
 import type { ServiceProcess } from "../system/processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "../system/visitors.ts";
@@ -40,10 +40,10 @@ afterAll(() => system?.stop());
 test(`stores and counts each of ${TURNS} turns once when every fifth response is lost`, async () => {
   const visits: VisitResult[] = [];
   let sent = 0;
-  const visitor = async () => {
+  const sendMessages = async () => {
     while (sent++ < TURNS) visits.push(await visit(system.url(), tenant));
   };
-  await Promise.all(Array.from({ length: VISITORS }, visitor));
+  await Promise.all(Array.from({ length: VISITORS }, sendMessages));
   const { stop = 0, 503: refused = 0 } = countOutcomes(visits);
   // Each call has three attempts, and each attempt fails with probability 1/5. So nearly all turns succeed.
   expect(stop).toBeGreaterThan(TURNS * 0.95);
@@ -53,7 +53,13 @@ test(`stores and counts each of ${TURNS} turns once when every fifth response is
     .toMatchObject({ held: 0, outbox: 0, unbalanced: 0 });
   const { done } = await readBalance(system.database);
   expect(done).toBeGreaterThanOrEqual(stop);
-  const counts = await query<{ turns: number; users: number; replies: number; sessions: number; twice: number }>(
+  const counts = await queryFirstRow<{
+    turns: number;
+    users: number;
+    replies: number;
+    sessions: number;
+    twice: number;
+  }>(
     system.database,
     `SELECT (SELECT count(*) FROM conversation.turns)::integer AS turns,
             count(*) FILTER (WHERE role = 'user')::integer AS users,
@@ -89,5 +95,5 @@ async function countLostResponses(service: ServiceProcess, rpc: string): Promise
     "llm-proxy": "parley.llm.v1.LlmService",
   };
   const method = `${methods[service.name as keyof typeof methods]}/${rpc}`;
-  return metric(service, "parley_rpc_server_duration_seconds_count", { method, status: "UNAVAILABLE" });
+  return readMetric(service, "parley_rpc_server_duration_seconds_count", { method, status: "UNAVAILABLE" });
 }

@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { STOP_WITHIN_MS } from "@parley/service-kit/lifecycle";
+import { SERVICE_CLOSE_TIMEOUT_MS } from "@parley/service-kit/lifecycle";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
@@ -9,9 +9,11 @@ import { DASHBOARDS } from "../../deploy/grafana/dashboards.ts";
 import {
   allowedCalls,
   CALL_GRAPH,
+  CONSOLE_CALLS,
   componentsReachingInternet,
   outsidePorts,
   REACHES_INTERNET,
+  TRIAL_CALLS,
 } from "./assertions/call-graph.ts";
 import { labelProblems } from "./assertions/labels.ts";
 import { podSecurityProblems } from "./assertions/pod-security.ts";
@@ -19,10 +21,10 @@ import { portProblems } from "./assertions/ports.ts";
 import { referenceProblems } from "./assertions/references.ts";
 import { selectorProblems } from "./assertions/selectors.ts";
 import { GOLDEN, goldenText } from "./golden.ts";
-import { helm } from "./helm.ts";
+import { runHelm } from "./helm.ts";
 import { componentOf, type Manifest, nameOf, ofKind, workloads } from "./manifest.ts";
 import { withValuesTable } from "./readme.ts";
-import { CHART, type Rendered, render, template, valuesFile, valuesNames } from "./render.ts";
+import { CHART, listValuesNames, type Rendered, renderChart, runHelmTemplate, valuesFile } from "./render.ts";
 import { unknownKeys } from "./unknown-keys.ts";
 import { schemaProblems } from "./validate.ts";
 
@@ -43,18 +45,25 @@ function withoutInstallation(groups: RuleGroup[]): unknown[] {
   }));
 }
 
-const names = await valuesNames();
+/** Returns the variables of a component's containers. */
+function environmentOf(manifests: readonly Manifest[], component: string): Record<string, string | undefined> {
+  const pods = workloads(manifests).filter(({ labels }) => componentOf(labels) === component);
+  const entries = pods.flatMap(({ pod }) => pod.containers.flatMap(({ env = [] }) => env));
+  return Object.fromEntries(entries.map(({ name, value }) => [name, value]));
+}
+
+const names = await listValuesNames();
 
 describe.each(names)("the chart with %s values", (name) => {
   let rendered: Rendered;
   let values: unknown;
   beforeAll(async () => {
-    rendered = await render(name);
+    rendered = await renderChart(name);
     values = parse(await readFile(valuesFile(name), "utf8"));
   });
 
   it("passes helm lint without warnings", async () => {
-    const { code, output } = await helm("lint", CHART, "--strict", "--values", valuesFile(name));
+    const { code, output } = await runHelm("lint", CHART, "--strict", "--values", valuesFile(name));
     expect(code, output).toBe(0);
   });
 
@@ -87,7 +96,7 @@ describe.each(names)("the chart with %s values", (name) => {
     expect(ofKind(rendered.manifests, "Secret")).toEqual([]);
   });
 
-  it("meets the restricted Pod Security Standard, with a read-only root file system and no token", () => {
+  it("meets the restricted Pod Security Standard, with a read-only root file system and a token only with a Role", () => {
     expect(podSecurityProblems(rendered.manifests)).toEqual([]);
   });
 
@@ -95,7 +104,7 @@ describe.each(names)("the chart with %s values", (name) => {
     for (const { manifest, pod } of workloads(rendered.manifests)) {
       const [container] = pod.containers;
       const drain = container?.env?.find((entry) => entry.name === "DRAIN_MS")?.value;
-      const stopMs = drain === undefined ? 0 : Number(drain) + STOP_WITHIN_MS;
+      const stopMs = drain === undefined ? 0 : Number(drain) + SERVICE_CLOSE_TIMEOUT_MS;
       const { preStop } = (container?.lifecycle ?? {}) as { preStop?: { sleep: { seconds: number } } };
       const graceSeconds = pod.terminationGracePeriodSeconds ?? 30;
       expect(graceSeconds, nameOf(manifest)).toBeGreaterThan((preStop?.sleep.seconds ?? 0) + stopMs / 1_000);
@@ -108,8 +117,38 @@ describe("the chart", () => {
     expect(await goldenText()).toBe(await readFile(GOLDEN, "utf8"));
   });
 
+  it("uses and creates the roles of the second set with their own passwords", async () => {
+    const { manifests } = await renderChart("minimal", ["database.roleSet=2"]);
+    const variables = workloads(manifests).flatMap(({ pod }) => pod.containers.flatMap(({ env = [] }) => env));
+    const valuesOf = (name: string) =>
+      variables
+        .filter((each) => each.name === name)
+        .map(({ value, valueFrom }) => value ?? valueFrom?.secretKeyRef?.key);
+    expect(valuesOf("DATABASE_ROLE_SUFFIX")).toEqual(["_2", "_2", "_2"]);
+    const keys = ["CONVERSATION", "LLM", "QUOTA"].map((service) => `${service}_DATABASE_PASSWORD_2`);
+    expect(valuesOf("DATABASE_PASSWORD").sort()).toEqual(keys);
+    expect(
+      valuesOf("PGPASSWORD")
+        .filter((key) => key !== "DATABASE_ADMIN_PASSWORD")
+        .sort(),
+    ).toEqual(keys);
+    const roles = valuesOf("DATABASE_URL").flatMap((url) => /parley_\w+(?=@)/.exec(url ?? "") ?? []);
+    expect(roles.sort()).toEqual(["parley_conversation_2", "parley_llm_2", "parley_quota_2"]);
+  });
+
+  it("mounts the trusted authorities of a ConfigMap with the certificates of cert-manager", async () => {
+    const { manifests } = await renderChart("production", ["mtls.trustedAuthorities.existingConfigMap=authorities"]);
+    const volumes = workloads(manifests).flatMap(({ pod }) => (pod.volumes ?? []).filter(({ name }) => name === "tls"));
+    expect(volumes).toHaveLength(4);
+    for (const volume of volumes) {
+      const { sources } = volume.projected as { sources: { secret?: object; configMap?: object }[] };
+      expect(sources[0]?.secret).toMatchObject({ name: expect.stringMatching(/^parley-.+-tls$/) });
+      expect(sources[1]?.configMap).toEqual({ name: "authorities", items: [{ key: "ca.crt", path: "ca.crt" }] });
+    }
+  });
+
   it("drains edge and llm-proxy for longer than the longest reply", async () => {
-    const { manifests } = await render("minimal");
+    const { manifests } = await renderChart("minimal");
     const drainOf = (name: string) =>
       workloads(manifests)
         .flatMap(({ pod }) => pod.containers)
@@ -123,21 +162,23 @@ describe("the chart", () => {
   });
 
   it("has only keys that Kubernetes knows", async () => {
-    const all = await Promise.all(names.map((name) => render(name)));
+    const all = await Promise.all(names.map((name) => renderChart(name)));
     expect(await unknownKeys(all.flatMap(({ manifests }) => manifests))).toEqual([]);
   });
 
   it.each(names.filter((name) => name !== "everything-off"))(
     "allows exactly the call graph in the network policies of %s",
     async (name) => {
-      const { manifests } = await render(name);
-      expect(allowedCalls(manifests)).toEqual({ egress: CALL_GRAPH, ingress: CALL_GRAPH });
+      const { manifests } = await renderChart(name);
+      const additional: Record<string, readonly string[]> = { console: CONSOLE_CALLS, trial: TRIAL_CALLS };
+      const calls = CALL_GRAPH.union(new Set(additional[name]));
+      expect(allowedCalls(manifests)).toEqual({ egress: calls, ingress: calls });
       expect(componentsReachingInternet(manifests)).toEqual(REACHES_INTERNET);
     },
   );
 
-  it("allows no egress except to the database, Redis, the single sign-on and the providers", async () => {
-    const { manifests } = await render("gateway-api");
+  it("allows no egress except to the database, Redis, the identity provider and the providers", async () => {
+    const { manifests } = await renderChart("gateway-api");
     expect(outsidePorts(manifests, "edge")).toEqual(new Set([6379, 8443]));
     expect(outsidePorts(manifests, "conversation")).toEqual(new Set([443, 5432]));
     expect(outsidePorts(manifests, "quota")).toEqual(new Set([5432]));
@@ -146,15 +187,32 @@ describe("the chart", () => {
     expect(outsidePorts(manifests, "migrations")).toEqual(new Set([5432]));
   });
 
+  it("lets the services with admin services verify tokens and reach the identity provider only if members have roles", async () => {
+    const withRoles = await renderChart("gateway-api", ["sso.roleClaim=roles", "sso.ownerRoles={parley-owner,admin}"]);
+    const without = await renderChart("gateway-api");
+    for (const name of ["conversation", "quota", "llm-proxy"]) {
+      expect(outsidePorts(withRoles.manifests, name), name).toContain(8443);
+      expect(outsidePorts(without.manifests, name), name).not.toContain(8443);
+      const env = environmentOf(withRoles.manifests, name);
+      expect(env).toMatchObject({
+        JWT_ROLE_CLAIM: "roles",
+        JWT_OWNER_ROLES: "parley-owner,admin",
+        JWT_VIEWER_ROLES: "",
+      });
+      expect(env.JWKS_URL, name).toContain(":8443/");
+      expect(environmentOf(without.manifests, name)).not.toHaveProperty("JWKS_URL");
+    }
+  });
+
   it("allows egress to the trace collector only from the four services", async () => {
-    const { manifests } = await render("production");
+    const { manifests } = await renderChart("production");
     for (const name of ["edge", "conversation", "quota", "llm-proxy"])
       expect(outsidePorts(manifests, name), name).toContain(4318);
     for (const name of ["cli", "migrations"]) expect(outsidePorts(manifests, name), name).not.toContain(4318);
   });
 
   it("has a network policy for every pod", async () => {
-    const { manifests } = await render("minimal");
+    const { manifests } = await renderChart("minimal");
     const podsWithPolicy = ofKind(manifests, "NetworkPolicy").map(({ metadata }) => metadata.name);
     expect(new Set(podsWithPolicy)).toEqual(
       new Set(workloads(manifests).map(({ manifest }) => manifest.metadata.name)),
@@ -162,7 +220,7 @@ describe("the chart", () => {
   });
 
   it("sets no replicas on a Deployment with an autoscaler", async () => {
-    const { manifests } = await render("production");
+    const { manifests } = await renderChart("production");
     const scaled = ofKind(manifests, "HorizontalPodAutoscaler").map(({ spec }) => String(spec.scaleTargetRef.name));
     const deployments = ofKind(manifests, "Deployment");
     const fixed = deployments.filter(({ spec }) => "replicas" in spec).map(({ metadata }) => metadata.name);
@@ -170,8 +228,39 @@ describe("the chart", () => {
     expect(new Set(fixed)).toEqual(new Set(["parley-cli", "parley-quota"]));
   });
 
+  it("replaces a service's HorizontalPodAutoscaler with a ScaledObject of the same name and limits if it has KEDA triggers", async () => {
+    const before = (await renderChart("production")).manifests;
+    const trigger = ["type=prometheus", "metadata.threshold=100", "metadata.query=sum(parley_streams_open)"];
+    const sets = trigger.map((each) => `edge.autoscaling.kedaTriggers[0].${each}`);
+    const { manifests } = await renderChart("production", sets);
+    const named = (all: Manifest[], kind: string) => ofKind(all, kind).map(({ metadata }) => metadata.name);
+    expect(named(before, "HorizontalPodAutoscaler")).toContain("parley-edge");
+    expect(named(manifests, "HorizontalPodAutoscaler")).toEqual(
+      named(before, "HorizontalPodAutoscaler").filter((name) => name !== "parley-edge"),
+    );
+    expect(named(before, "ScaledObject")).toEqual([]);
+    const [scaled] = ofKind(manifests, "ScaledObject") as [Manifest];
+    const autoscaler = ofKind(before, "HorizontalPodAutoscaler").find(
+      ({ metadata }) => metadata.name === "parley-edge",
+    );
+    expect(scaled.metadata.name).toBe("parley-edge");
+    expect(scaled.metadata.annotations).toEqual({ "scaledobject.keda.sh/transfer-hpa-ownership": "true" });
+    expect(scaled.spec).toEqual({
+      scaleTargetRef: { name: "parley-edge" },
+      minReplicaCount: autoscaler?.spec.minReplicas,
+      maxReplicaCount: autoscaler?.spec.maxReplicas,
+      advanced: { horizontalPodAutoscalerConfig: { name: "parley-edge", behavior: autoscaler?.spec.behavior } },
+      triggers: [
+        { type: "cpu", metricType: "Utilization", metadata: { value: "70" } },
+        { type: "prometheus", metadata: { threshold: 100, query: "sum(parley_streams_open)" } },
+      ],
+    });
+    const [edge] = ofKind(manifests, "Deployment").filter(({ metadata }) => metadata.name === "parley-edge");
+    expect(edge?.spec).not.toHaveProperty("replicas");
+  });
+
   it("connects a service with its own databaseHost, and its migrations, to that host, and no other service", async () => {
-    const { manifests } = await render("minimal", ["conversation.databaseHost=conversations.example.com"]);
+    const { manifests } = await renderChart("minimal", ["conversation.databaseHost=conversations.example.com"]);
     const hosts = workloads(manifests).flatMap(({ manifest, pod }) =>
       pod.containers.flatMap(({ name, env = [] }) => {
         const url = env.find((entry) => entry.name === "DATABASE_URL")?.value;
@@ -187,15 +276,15 @@ describe("the chart", () => {
   });
 
   it("gives the load balancer only the public port, the client addresses and the values' annotations", async () => {
-    const { manifests } = await render("single-namespace-restricted");
+    const { manifests } = await renderChart("single-namespace-restricted");
     const [balancer] = ofKind(manifests, "Service").filter(({ spec }) => spec.type === "LoadBalancer") as [Manifest];
     expect((balancer.spec.ports as { name: string }[]).map(({ name }) => name)).toEqual(["http"]);
     expect(balancer.spec.externalTrafficPolicy).toBe("Local");
     expect(balancer.metadata.annotations).toEqual({ "service.beta.kubernetes.io/aws-load-balancer-type": "external" });
   });
 
-  it("attaches its HTTPRoute to the values' gateway, without a timeout for streams", async () => {
-    const [route] = ofKind((await render("gateway-api")).manifests, "HTTPRoute") as [Manifest];
+  it("attaches its HTTPRoute to the values' gateway, without a timeout for streams and exports", async () => {
+    const [route] = ofKind((await renderChart("gateway-api")).manifests, "HTTPRoute") as [Manifest];
     type Rule = { matches: { path: { value: string } }[]; timeouts?: object };
     const rules = (route.spec.rules as Rule[]).map(({ matches, timeouts }) => ({
       paths: matches.map(({ path }) => path.value),
@@ -203,21 +292,148 @@ describe("the chart", () => {
     }));
     expect(route.spec.parentRefs).toEqual([{ name: "public", namespace: "gateways", sectionName: "https" }]);
     expect(rules).toEqual([
-      { paths: ["/api/chat", "/api/doctor"], timeouts: { request: "0s" } },
+      { paths: ["/api/chat", "/api/doctor", "/api/conversations"], timeouts: { request: "0s" } },
       { paths: ["/"], timeouts: undefined },
     ]);
   });
 
-  it("runs the migrations as a Job named after the revision if they are not a hook", async () => {
-    const { manifests } = await render("single-namespace-restricted");
+  it("connects the services to a pooler and the migrations to the servers behind it", async () => {
+    const { manifests } = await renderChart("minimal", [
+      ...["database.host=pooler.example.com", "database.port=6543", "database.userSuffix=.tenant"],
+      ...["migrations.database.host=server.example.com", "migrations.database.port=5432"],
+      ...[
+        "conversation.databaseHost=pooler-2.example.com",
+        "migrations.database.hosts.conversation=server-2.example.com",
+      ],
+    ]);
+    const servers = workloads(manifests).flatMap(({ manifest, pod }) =>
+      pod.containers.flatMap(({ name, env = [] }) => {
+        const url = env.find((entry) => entry.name === "DATABASE_URL")?.value;
+        return url === undefined ? [] : [`${manifest.kind} ${name} ${url.replace(/^postgres:\/\/(.*)\/.*$/, "$1")}`];
+      }),
+    );
+    expect(new Set(servers)).toEqual(
+      new Set([
+        "Deployment conversation parley_conversation.tenant@pooler-2.example.com:6543",
+        "Deployment quota parley_quota.tenant@pooler.example.com:6543",
+        "Deployment llm-proxy parley_llm.tenant@pooler.example.com:6543",
+        "Job conversation $(DATABASE_ADMIN_USERNAME)@server-2.example.com:5432",
+        "Job quota $(DATABASE_ADMIN_USERNAME)@server.example.com:5432",
+        "Job llm-proxy $(DATABASE_ADMIN_USERNAME)@server.example.com:5432",
+      ]),
+    );
+  });
+
+  it("turns prepared statements off in the three services with a database, and in nothing else", async () => {
+    const { manifests } = await renderChart("minimal", ["database.preparedStatements=false"]);
+    const variables = workloads(manifests).flatMap(({ manifest, pod }) =>
+      pod.containers.flatMap(({ name, env = [] }) =>
+        env.flatMap((entry) =>
+          entry.name === "DATABASE_PREPARED_STATEMENTS" ? [`${manifest.kind} ${name} ${entry.value}`] : [],
+        ),
+      ),
+    );
+    expect(variables.sort()).toEqual([
+      "Deployment conversation off",
+      "Deployment llm-proxy off",
+      "Deployment quota off",
+    ]);
+  });
+
+  describe("Redis", () => {
+    const renderEdge = async (...sets: string[]) => {
+      const { manifests } = await renderChart("minimal", ["redis.enabled=true", ...sets]);
+      const edge = workloads(manifests).find(({ manifest }) => manifest.metadata.name === "parley-edge");
+      const variables = edge?.pod.containers[0]?.env?.filter(({ name }) => name.startsWith("REDIS_"));
+      return { variables, ports: outsidePorts(manifests, "edge") };
+    };
+    const REDIS_URL = { name: "REDIS_URL", valueFrom: { secretKeyRef: { name: "parley", key: "REDIS_URL" } } };
+
+    it("is one server by default", async () => {
+      const { variables, ports } = await renderEdge();
+      expect(variables).toEqual([REDIS_URL]);
+      expect(ports).toEqual(new Set([443, 6_379]));
+    });
+
+    it("is a cluster with redis.mode=cluster", async () => {
+      const { variables } = await renderEdge("redis.mode=cluster", "networkPolicy.redisPort=7000");
+      expect(variables).toEqual([REDIS_URL, { name: "REDIS_MODE", value: "cluster" }]);
+    });
+
+    it("is found through sentinels with redis.mode=sentinel, and the edge may connect to the sentinels' port", async () => {
+      const key = "SENTINEL_PASSWORD";
+      const sets = ["redis.mode=sentinel", "redis.sentinelMaster=main", `redis.sentinelPasswordKey=${key}`];
+      const { variables, ports } = await renderEdge(...sets);
+      expect(variables).toEqual([
+        REDIS_URL,
+        { name: "REDIS_MODE", value: "sentinel" },
+        { name: "REDIS_SENTINEL_MASTER", value: "main" },
+        { name: "REDIS_SENTINEL_PASSWORD", valueFrom: { secretKeyRef: { name: "parley", key } } },
+      ]);
+      expect(ports).toEqual(new Set([443, 6_379, 26_379]));
+    });
+
+    it("fails to render with redis.mode=sentinel and no name of the master", async () => {
+      const { code, output } = await runHelmTemplate("minimal", ["redis.enabled=true", "redis.mode=sentinel"]);
+      expect(code).not.toBe(0);
+      expect(output).toContain("redis.sentinelMaster is empty");
+    });
+  });
+
+  describe("the migration Job without a hook", () => {
+    const renderJob = async (...sets: string[]) => {
+      const { manifests } = await renderChart("single-namespace-restricted", sets);
+      expect(manifests.filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"]).map(nameOf)).toEqual([]);
+      const [job] = ofKind(manifests, "Job") as [Manifest];
+      return { name: job.metadata.name, spec: job.spec };
+    };
+
+    it("is the same when applied again, in a later revision and after a change that does not concern it", async () => {
+      const job = await renderJob();
+      expect(job.name).toMatch(/^chat-migrations-[0-9a-f]{8}$/);
+      expect(await renderJob("edge.replicas=3", "networkPolicy.enabled=false")).toEqual(job);
+      const { code, output } = await runHelmTemplate("single-namespace-restricted", [], ["--is-upgrade"]);
+      expect(code, output).toBe(0);
+      expect(output).toContain(`name: ${job.name}\n`);
+    });
+
+    it.each([
+      "image.tag=9.9.9",
+      "quota.image.digest=sha256:0000000000000000000000000000000000000000000000000000000000000000",
+      "migrations.database.host=server.example.com",
+      "migrations.activeDeadlineSeconds=900",
+      "pod.annotations.example=changed",
+      "commonLabels.team=other",
+    ])("has another name with %s, because Kubernetes does not permit changes of a Job", async (set) => {
+      const [before, after] = [await renderJob(), await renderJob(set)];
+      expect(after.spec).not.toEqual(before.spec);
+      expect(after.name).not.toBe(before.name);
+    });
+
+    it("is not deleted after a time, which would make a GitOps tool create it again", async () => {
+      expect((await renderJob()).spec).not.toHaveProperty("ttlSecondsAfterFinished");
+    });
+  });
+
+  it("makes the migrations a PreSync hook of Argo CD, which keeps a failed Job until the next sync", async () => {
+    const { manifests } = await renderChart("minimal");
+    const hooks = manifests.flatMap(({ kind, metadata: { annotations = {} } }) => {
+      const argo = (name: string) => annotations[`argocd.argoproj.io/${name}`];
+      return argo("hook") === undefined ? [] : [[kind, argo("hook"), argo("sync-wave"), argo("hook-delete-policy")]];
+    });
+    const policy = "BeforeHookCreation,HookSucceeded";
+    expect(hooks.sort()).toEqual([
+      ["Job", "PreSync", "-5", policy],
+      ["NetworkPolicy", "PreSync", "-10", policy],
+      ["ServiceAccount", "PreSync", "-10", policy],
+    ]);
     const [job] = ofKind(manifests, "Job") as [Manifest];
-    expect(job.metadata.name).toBe("chat-migrations-1");
-    expect(job.spec.ttlSecondsAfterFinished).toBe(86_400);
-    expect(manifests.filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"]).map(nameOf)).toEqual([]);
+    expect(job.metadata.name).toBe("parley-migrations");
+    expect(job.spec).not.toHaveProperty("ttlSecondsAfterFinished");
   });
 
   it("renders an llm.yaml that matches llm-proxy's schema", async () => {
-    const maps = ofKind((await render("production")).manifests, "ConfigMap");
+    const maps = ofKind((await renderChart("production")).manifests, "ConfigMap");
     const configMap = maps.find(({ metadata }) => metadata.name === "parley-llm-proxy");
     const schema = JSON.parse(await readFile(join(CHART, "../../services/llm-proxy/llm-config.schema.json"), "utf8"));
     const accepts = new Ajv2020({ strict: false }).compile(schema);
@@ -226,8 +442,8 @@ describe("the chart", () => {
   });
 
   it("restarts only llm-proxy when its providers change", async () => {
-    const changed = await render("production", ["llmProxy.config.default_model=route:other"]);
-    const before = workloads((await render("production")).manifests);
+    const changed = await renderChart("production", ["llmProxy.config.default_model=route:other"]);
+    const before = workloads((await renderChart("production")).manifests);
     const restarted = workloads(changed.manifests).filter(
       ({ manifest }, index) => JSON.stringify(manifest) !== JSON.stringify(before[index]?.manifest),
     );
@@ -235,6 +451,10 @@ describe("the chart", () => {
   });
 
   it.each([
+    ["console", "console.url=", "console.url is empty"],
+    ["console", "console.edgeUrl=", "console.edgeUrl is empty"],
+    ["console", "console.url=https://chat.example.com", "console.url has a host of the edge"],
+    ["console", "sso.roleClaim=null,sso.ownerRoles=null", "sso.roleClaim is empty"],
     ["minimal", "ingress.enabled=true", "edge.trustedProxies is empty"],
     ["gateway-api", "edge.trustedProxies=null", "edge.trustedProxies is empty"],
     ["gateway-api", "httpRoute.parentRefs=null", "httpRoute.parentRefs is empty"],
@@ -247,8 +467,10 @@ describe("the chart", () => {
     ["minimal", "existingSecret=", "existingSecret is empty"],
     ["minimal", "database.host=", "database.host is empty"],
     ["minimal", "sso.issuer=", "sso.issuer is empty"],
+    ["minimal", "sso.roleClaim=roles", "sso.ownerRoles and sso.viewerRoles are empty"],
+    ["minimal", "sso.viewerRoles={a}", "sso.roleClaim is empty"],
   ])("refuses %s values with %s", async (name, set, reason) => {
-    const { code, output } = await template(name, [set]);
+    const { code, output } = await runHelmTemplate(name, [set]);
     expect(code).toBe(1);
     expect(output).toContain(reason);
   });
@@ -259,17 +481,17 @@ describe("the chart", () => {
       "quota.autoscaling.enabled=true,quota.autoscaling.maxReplicas=4", // 4 + 1
       "llmProxy.databaseHost=calls.example.com", // a server of its own
     ];
-    const refused = await template("minimal", [...sets, "database.maxConnections=289"]);
+    const refused = await runHelmTemplate("minimal", [...sets, "database.maxConnections=289"]);
     expect(refused.code).toBe(1);
     expect(refused.output).toContain(
       "may open 290 database connections during a rollout, and database.maxConnections is 289: " +
         "conversation (9 + 3) × 20, quota (4 + 1) × 10, as (replicas + surge) × databasePool. Lower databasePool",
     );
-    expect((await template("minimal", [...sets, "database.maxConnections=290"])).code).toBe(0);
+    expect((await runHelmTemplate("minimal", [...sets, "database.maxConnections=290"])).code).toBe(0);
   });
 
   it("renders the alerts with absolute runbook URLs", async () => {
-    const [rule] = ofKind((await render("production")).manifests, "PrometheusRule") as [Manifest];
+    const [rule] = ofKind((await renderChart("production")).manifests, "PrometheusRule") as [Manifest];
     const source = await readFile(join(CHART, "files/alerts.yaml"), "utf8");
     const base = "https://git.example.com/parley/blob/main/docs/operations/runbooks/";
     const { groups } = parse(source.replaceAll("runbook_url: docs/operations/runbooks/", `runbook_url: ${base}`));
@@ -287,7 +509,7 @@ describe("the chart", () => {
       "prometheusRule.alerts.ParleyJwksStale.enabled=false",
     ];
     const rulesOf = async (...values: string[]) => {
-      const [rule] = ofKind((await render("production", values)).manifests, "PrometheusRule") as [Manifest];
+      const [rule] = ofKind((await renderChart("production", values)).manifests, "PrometheusRule") as [Manifest];
       return (rule.spec.groups as RuleGroup[]).flatMap(({ rules }) => rules);
     };
     const [normal, changed] = await Promise.all([rulesOf(), rulesOf(...sets)]);
@@ -309,13 +531,13 @@ describe("the chart", () => {
     ["a delay without a unit", "ParleyProviderSlow.for=never", "does not match pattern"],
     ["an unknown setting", "ParleyProviderSlow.severities=page", "'severities' not allowed"],
   ])("refuses prometheusRule.alerts with %s", async (_, setting, reason) => {
-    const { code, output } = await template("production", [`prometheusRule.alerts.${setting}`]);
+    const { code, output } = await runHelmTemplate("production", [`prometheusRule.alerts.${setting}`]);
     expect(code).not.toBe(0);
     expect(output).toContain(reason);
   });
 
   it("renders each dashboard in a ConfigMap with the label that Grafana's sidecar selects", async () => {
-    const maps = ofKind((await render("production")).manifests, "ConfigMap");
+    const maps = ofKind((await renderChart("production")).manifests, "ConfigMap");
     const dashboards = maps.filter(({ metadata }) => metadata.labels?.grafana_dashboard === "1");
     const folder = join(CHART, "files/dashboards");
     const files = await readdir(folder);
@@ -334,7 +556,7 @@ describe("the chart", () => {
 
   it("probes services equally often by gRPC and over HTTP, which mTLS requires", async () => {
     const timings = async (name: string) =>
-      workloads((await render(name)).manifests).flatMap(({ pod }) =>
+      workloads((await renderChart(name)).manifests).flatMap(({ pod }) =>
         pod.containers.flatMap(({ name: container, readinessProbe, livenessProbe }) =>
           [readinessProbe, livenessProbe].flatMap((probe) => {
             if (probe === undefined) return [];
@@ -348,7 +570,7 @@ describe("the chart", () => {
   });
 
   it("labels the scrape targets as the alerts expect", async () => {
-    const [monitor] = ofKind((await render("production")).manifests, "PodMonitor") as [Manifest];
+    const [monitor] = ofKind((await renderChart("production")).manifests, "PodMonitor") as [Manifest];
     const [endpoint] = monitor.spec.podMetricsEndpoints as [{ honorLabels: boolean; relabelings: object[] }];
     expect(endpoint.honorLabels).toBe(true);
     expect(endpoint.relabelings).toEqual([
@@ -357,7 +579,7 @@ describe("the chart", () => {
       { sourceLabels: ["__meta_kubernetes_pod_label_app_kubernetes_io_instance"], targetLabel: "release" },
     ]);
     // The service label that the alerts use must be the component's name.
-    const { manifests } = await render("production");
+    const { manifests } = await renderChart("production");
     const components = workloads(manifests).flatMap(({ labels, pod }) =>
       pod.containers.some(({ ports = [] }) => ports.some(({ name }) => name === "ops")) ? [componentOf(labels)] : [],
     );
@@ -371,7 +593,7 @@ describe("the chart", () => {
 
   it("renders a doctor test for the public host name if a public key is set", async () => {
     const doctorOf = async (name: string, sets: string[] = []) => {
-      const pods = ofKind((await render(name, sets)).manifests, "Pod");
+      const pods = ofKind((await renderChart(name, sets)).manifests, "Pod");
       return pods.map(({ metadata, spec }) => ({
         hook: metadata.annotations?.["helm.sh/hook"],
         command: (spec as { containers: { command: string[] }[] }).containers[0]?.command.slice(0, 3),
@@ -389,7 +611,7 @@ describe("the chart", () => {
   it("can be packaged", async () => {
     const folder = await mkdtemp(join(tmpdir(), "parley-chart-"));
     onTestFinished(() => rm(folder, { recursive: true }));
-    const { code, output } = await helm("package", CHART, "--destination", folder);
+    const { code, output } = await runHelm("package", CHART, "--destination", folder);
     expect(code, output).toBe(0);
     expect(await readdir(folder)).toEqual([expect.stringMatching(/^parley-.*\.tgz$/)]);
   });

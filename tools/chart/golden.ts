@@ -1,13 +1,13 @@
 import { fileURLToPath } from "node:url";
 import { stringify } from "yaml";
 import type { Manifest } from "./manifest.ts";
-import { render } from "./render.ts";
+import { renderChart } from "./render.ts";
 
 /** Path of the chart rendered with the production values. The file's diff shows reviewers how a change affects a cluster. */
 export const GOLDEN = fileURLToPath(new URL("./golden/production.yaml", import.meta.url));
 
 export async function goldenText(): Promise<string> {
-  const { manifests } = await render("production");
+  const { manifests } = await renderChart("production");
   return manifests.map((manifest) => stringify(withoutFiles(manifest), { lineWidth: 0 })).join("---\n");
 }
 

@@ -52,7 +52,7 @@ async function downloadHelm(): Promise<void> {
 export type HelmResult = { code: number; output: string };
 
 /** Runs helm and returns its output. Does not throw if helm fails. */
-export async function helm(...args: string[]): Promise<HelmResult> {
+export async function runHelm(...args: string[]): Promise<HelmResult> {
   const binary = await findHelm();
   return new Promise((resolve) => {
     execFile(binary, args, { maxBuffer: 64 * 1024 * 1024, timeout: 30_000 }, (error, stdout, stderr) => {

@@ -6,9 +6,9 @@ import { promisify } from "node:util";
 import { describeWith, prometheusCommands } from "@parley/test-support";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parse, stringify } from "yaml";
-import { helm } from "./helm.ts";
+import { runHelm } from "./helm.ts";
 import { type Manifest, nameOf, ofKind, parseManifests } from "./manifest.ts";
-import { CHART, render, valuesFile } from "./render.ts";
+import { CHART, renderChart, valuesFile } from "./render.ts";
 
 const ROOT = join(CHART, "../..");
 
@@ -31,7 +31,7 @@ type Dashboard = {
 };
 
 async function install({ release, namespace }: (typeof INSTALLATIONS)[number]): Promise<Manifest[]> {
-  const { code, output } = await helm(
+  const { code, output } = await runHelm(
     ...["template", release, CHART, "--namespace", namespace, "--values", valuesFile("production")],
   );
   if (code !== 0) throw new Error(output);
@@ -151,7 +151,7 @@ describe("two installations", () => {
 
 describe("an uninstalled release", () => {
   it("leaves no hook behind, because each is deleted whether it succeeds or fails", async () => {
-    const { manifests } = await render("production");
+    const { manifests } = await renderChart("production");
     const hooks = manifests.filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"] !== undefined);
     expect(hooks.map(nameOf)).toHaveLength(6);
     for (const hook of hooks)
@@ -161,14 +161,14 @@ describe("an uninstalled release", () => {
   });
 
   it("has had the log of its failed migration printed by helm before the Job was deleted", async () => {
-    const [job] = ofKind((await render("production")).manifests, "Job");
+    const [job] = ofKind((await renderChart("production")).manifests, "Job");
     expect(job?.metadata.annotations?.["helm.sh/hook-output-log-policy"]).toBe("hook-failed");
   });
 });
 
 describe("the notes", () => {
   async function notes(name: string, ...sets: string[]): Promise<string> {
-    const { code, output } = await helm(
+    const { code, output } = await runHelm(
       ...["install", "parley", CHART, "--dry-run=client", "--namespace", "chat", "--values", valuesFile(name)],
       ...sets.flatMap((set) => ["--set", set]),
     );

@@ -39,7 +39,12 @@ export type PodSpec = {
   topologySpreadConstraints?: { topologyKey: string }[];
   initContainers?: Container[];
   containers: Container[];
-  volumes?: { name: string; secret?: { secretName: string }; configMap?: { name: string }; [kind: string]: unknown }[];
+  volumes?: {
+    name: string;
+    secret?: { secretName: string; items?: { key: string }[] };
+    configMap?: { name: string };
+    [kind: string]: unknown;
+  }[];
 };
 
 export type Manifest = {

@@ -8,7 +8,7 @@ import { portProblems } from "./assertions/ports.ts";
 import { referenceProblems } from "./assertions/references.ts";
 import { selectorProblems } from "./assertions/selectors.ts";
 import { type Manifest, podTemplate } from "./manifest.ts";
-import { render, template, valuesFile } from "./render.ts";
+import { renderChart, runHelmTemplate, valuesFile } from "./render.ts";
 import { unknownKeys } from "./unknown-keys.ts";
 import { schemaProblems } from "./validate.ts";
 
@@ -17,7 +17,7 @@ import { schemaProblems } from "./validate.ts";
 let validManifests: Manifest[];
 let values: unknown;
 beforeAll(async () => {
-  validManifests = (await render("production")).manifests;
+  validManifests = (await renderChart("production")).manifests;
   values = parse(await readFile(valuesFile("production"), "utf8"));
 });
 
@@ -44,7 +44,7 @@ describe("values schema", () => {
     ["an invalid digest", "edge.image.digest=latest", "does not match pattern"],
     ["an address that is not a CIDR", "edge.trustedProxies[0]=loadbalancer", "does not match pattern"],
   ])("refuses %s", async (_, set, reason) => {
-    const { code, output } = await template("minimal", [set]);
+    const { code, output } = await runHelmTemplate("minimal", [set]);
     expect(code).not.toBe(0);
     expect(output).toContain(reason);
   });

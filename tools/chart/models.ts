@@ -9,6 +9,8 @@ import { Job } from "kubernetes-models/batch/v1/Job";
 import { Ingress } from "kubernetes-models/networking.k8s.io/v1/Ingress";
 import { NetworkPolicy } from "kubernetes-models/networking.k8s.io/v1/NetworkPolicy";
 import { PodDisruptionBudget } from "kubernetes-models/policy/v1/PodDisruptionBudget";
+import { Role } from "kubernetes-models/rbac.authorization.k8s.io/v1/Role";
+import { RoleBinding } from "kubernetes-models/rbac.authorization.k8s.io/v1/RoleBinding";
 import { ConfigMap } from "kubernetes-models/v1/ConfigMap";
 import { Pod } from "kubernetes-models/v1/Pod";
 import { Service } from "kubernetes-models/v1/Service";
@@ -55,6 +57,11 @@ export const KNOWN_KINDS: Readonly<Record<string, KnownKind>> = {
   "policy/v1/PodDisruptionBudget": {
     model: PodDisruptionBudget,
     module: "kubernetes-models/policy/v1/PodDisruptionBudget",
+  },
+  "rbac.authorization.k8s.io/v1/Role": { model: Role, module: "kubernetes-models/rbac.authorization.k8s.io/v1/Role" },
+  "rbac.authorization.k8s.io/v1/RoleBinding": {
+    model: RoleBinding,
+    module: "kubernetes-models/rbac.authorization.k8s.io/v1/RoleBinding",
   },
   "v1/ConfigMap": { model: ConfigMap, module: "kubernetes-models/v1/ConfigMap" },
   "v1/Pod": { model: Pod, module: "kubernetes-models/v1/Pod" },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { componentOf, type Manifest, ofKind, type PodSpec, parseManifests, workloads } from "./manifest.ts";
-import { render, template } from "./render.ts";
+import { renderChart, runHelmTemplate } from "./render.ts";
 
 // Tests the settings that adapt the chart to a platform: networks, certificate authorities, sidecars, scheduling.
 
@@ -15,9 +15,40 @@ function egressOf(manifests: readonly Manifest[], component: string): { to?: obj
   return policies.find(({ metadata }) => componentOf(metadata.labels ?? {}) === component)?.spec.egress;
 }
 
+describe("the cli pod", () => {
+  it("calls the admin services at addresses that do not change, and finds every replica at the headless Services", async () => {
+    const { manifests } = await renderChart("minimal");
+    const urls = new Map(
+      podsOf(manifests)
+        .get("cli")
+        ?.containers[0]?.env?.map(({ name, value }) => [name, value]),
+    );
+    const headless = new Map(
+      ofKind(manifests, "Service").map(({ metadata, spec }) => [metadata.name, spec.clusterIP === "None"]),
+    );
+    for (const service of ["CONVERSATION", "QUOTA", "LLM"]) {
+      const isHeadless = (variable: string) =>
+        headless.get(new URL(urls.get(variable) ?? "").hostname.split(".")[0] ?? "");
+      expect(isHeadless(`PARLEY_${service}_URL`), service).toBe(false);
+      expect(isHeadless(`PARLEY_${service}_REPLICAS_URL`), service).toBe(true);
+    }
+  });
+
+  it("finds the names of its URLs in the certificates of the ops ports", async () => {
+    const sets = ["mtls.enabled=true", "mtls.opsPorts=true", "mtls.issuerRef.name=ca"];
+    const { manifests } = await renderChart("minimal", sets);
+    const certified = ofKind(manifests, "Certificate").flatMap(({ spec }) => spec.dnsNames as string[]);
+    const urls = podsOf(manifests)
+      .get("cli")
+      ?.containers[0]?.env?.filter(({ name }) => name.endsWith("_URL"));
+    expect(urls).toHaveLength(7);
+    for (const { value = "" } of urls ?? []) expect(certified).toContain(new URL(value).hostname);
+  });
+});
+
 describe("network policies", () => {
   it("open the ports of the values' DNS servers in every policy", async () => {
-    const { manifests } = await render("openshift");
+    const { manifests } = await renderChart("openshift");
     const policies = ofKind(manifests, "NetworkPolicy");
     expect(policies).toHaveLength(6);
     for (const { spec } of policies)
@@ -33,11 +64,75 @@ describe("network policies", () => {
   it("open a component's additional egress for that component alone", async () => {
     const components = ["edge", "conversation", "quota", "llmProxy", "cli", "migrations"];
     const sets = components.map((name, index) => `networkPolicy.extraEgress.${name}[0].ports[0].port=${9_000 + index}`);
-    const { manifests } = await render("minimal", sets);
+    const { manifests } = await renderChart("minimal", sets);
     const opened = ["edge", "conversation", "quota", "llm-proxy", "cli", "migrations"].map(
       (name) => JSON.stringify(egressOf(manifests, name)).match(/"port":9\d{3}/g) ?? [],
     );
     expect(opened).toEqual(components.map((_, index) => [`"port":${9_000 + index}`]));
+  });
+
+  const EGRESS_PROXY = "egressProxy=http://proxy.example.internal:3128";
+  const PROVIDER_PROXY = "llmProxy.providerProxy=http://llm.example.internal:3129";
+  const isInternet = ({ to = [] }: { to?: object[] }) => JSON.stringify(to).includes("0.0.0.0/0");
+  const isPort =
+    (port: number) =>
+    ({ ports = [] }: { ports?: object[] }) =>
+      JSON.stringify(ports).includes(`"port":${port},`);
+
+  it.each([
+    { set: "logLevel=info", internet: ["conversation", "llm-proxy"], egress: [], provider: [] },
+    { set: PROVIDER_PROXY, internet: ["conversation", "llm-proxy"], egress: [], provider: ["llm-proxy"] },
+    { set: EGRESS_PROXY, internet: ["llm-proxy"], egress: ["conversation", "llm-proxy"], provider: [] },
+    {
+      set: `${EGRESS_PROXY},${PROVIDER_PROXY}`,
+      internet: [],
+      egress: ["conversation", "llm-proxy"],
+      provider: ["llm-proxy"],
+    },
+  ])("open the proxies, and the internet only to what does not use one, with $set", async (expected) => {
+    const { manifests } = await renderChart("minimal", [expected.set]);
+    const components = [...podsOf(manifests).keys()];
+    const having = (matches: (rule: { to?: object[]; ports?: object[] }) => boolean) =>
+      new Set(components.filter((name) => egressOf(manifests, name).some(matches)));
+    expect(having(isInternet)).toEqual(new Set(expected.internet));
+    expect(having(isPort(3128))).toEqual(new Set(expected.egress));
+    expect(having(isPort(3129))).toEqual(new Set(expected.provider));
+    const withVariable = [...podsOf(manifests)].filter(([, { containers }]) =>
+      containers[0]?.env?.some(({ name }) => name === "EGRESS_PROXY"),
+    );
+    expect(new Set(withVariable.map(([name]) => name))).toEqual(new Set(expected.egress));
+  });
+
+  it("open the proxies for the values' peers only", async () => {
+    const peer = "networkPolicy.proxies[0].ipBlock.cidr=10.9.0.10/32";
+    const { manifests } = await renderChart("minimal", [EGRESS_PROXY, peer]);
+    for (const component of ["conversation", "llm-proxy"])
+      expect(egressOf(manifests, component)).toContainEqual({
+        to: [{ ipBlock: { cidr: "10.9.0.10/32" } }],
+        ports: [{ port: 3128, protocol: "TCP" }],
+      });
+  });
+
+  it("name the protocol of every port and have no empty list, so that kubectl apply finds no difference", async () => {
+    for (const values of ["production", "console", "trial", "gateway-api"]) {
+      const { manifests } = await renderChart(values);
+      for (const { metadata, spec } of ofKind(manifests, "NetworkPolicy")) {
+        const rules = [...(spec.ingress ?? []), ...spec.egress] as { ports?: { protocol?: string }[] }[];
+        for (const { protocol } of rules.flatMap(({ ports = [] }) => ports))
+          expect(protocol, metadata.name).toBeTruthy();
+        expect(spec.ingress, metadata.name).not.toEqual([]);
+      }
+    }
+  });
+
+  it.each([
+    "egressProxy=proxy.example.internal:3128",
+    "egressProxy=socks5://proxy.example.internal:1080",
+    "llmProxy.providerProxy=http://proxy.example.internal:3128/proxy.pac",
+  ])("fail with %s", async (set) => {
+    const { code, output } = await runHelmTemplate("minimal", [set]);
+    expect(code).toBe(1);
+    expect(output).toContain(set.slice(set.lastIndexOf(".", set.indexOf("=")) + 1, set.indexOf("=")));
   });
 
   it.each([
@@ -51,7 +146,7 @@ describe("network policies", () => {
     ["openshift", "networkPolicy.providers[0].ports[0].port=8000", NOTHING_OPEN],
     ["minimal", "llmProxy.openaiBaseUrl=http://[fd00::7]/v1", NOTHING_OPEN],
   ])("fail with %s values and %s", async (name, set, reason) => {
-    const { code, output } = await template(name, [set]);
+    const { code, output } = await runHelmTemplate(name, [set]);
     expect(code).toBe(1);
     expect(output).toContain(reason);
   });
@@ -60,6 +155,7 @@ describe("network policies", () => {
     ["minimal", "networkPolicy.enabled=false,podMonitor.enabled=true,llmProxy.openaiBaseUrl=http://models:8000/v1"],
     ["minimal", "llmProxy.openaiBaseUrl=https://models.example.com/v1"],
     ["minimal", "llmProxy.openaiBaseUrl=http://127.0.0.1:8000/v1"],
+    ["minimal", "llmProxy.openaiBaseUrl=https://models.example.com:8443/v1,llmProxy.providerProxy=http://proxy:3128"],
     ["minimal", "llmProxy.ollamaHost=ollama.ai.svc,networkPolicy.providers[0].ports[0].port=8080"],
     ["minimal", "llmProxy.ollamaHost=ollama.example.com,networkPolicy.extraEgress.llmProxy[0].ports[0].port=11434"],
     [
@@ -68,7 +164,7 @@ describe("network policies", () => {
     ],
     ["minimal", "llmProxy.existingConfigMap=own,llmProxy.openaiBaseUrl=http://models:8000/v1"],
   ])("accept %s values with %s", async (name, set) => {
-    const { code, output } = await template(name, [set]);
+    const { code, output } = await runHelmTemplate(name, [set]);
     expect(code, output).toBe(0);
   });
 });
@@ -76,7 +172,7 @@ describe("network policies", () => {
 describe("every container of the chart", () => {
   it("trusts the values' authorities", async () => {
     const sets = ["caBundle.existingConfigMap=authorities", "caBundle.key=bundle.pem"];
-    const { manifests } = await render("production", sets);
+    const { manifests } = await renderChart("production", sets);
     for (const [component, { containers, volumes = [] }] of podsOf(manifests)) {
       expect(volumes, component).toContainEqual({
         name: "ca-bundle",
@@ -92,7 +188,7 @@ describe("every container of the chart", () => {
   });
 
   it("gets the volumes, the environment and the DNS settings of `pod`, unless its component has its own", async () => {
-    const { manifests } = await render("production", [
+    const { manifests } = await renderChart("production", [
       "pod.extraVolumes[0].name=common,pod.extraVolumeMounts[0].name=common,pod.extraVolumeMounts[0].mountPath=/common",
       "pod.envFrom[0].secretRef.name=common,pod.dnsConfig.nameservers[0]=10.0.0.10",
       "quota.pod.extraVolumes[0].name=own,quota.pod.extraVolumeMounts[0].name=own,quota.pod.extraVolumeMounts[0].mountPath=/own",
@@ -114,7 +210,7 @@ describe("every container of the chart", () => {
 describe("additional containers", () => {
   it("run after the service's own in Deployments, and not in the Job and the test, which they would keep from ending", async () => {
     const sets = ["pod.extraContainers[0].name=sidecar", "pod.extraContainers[0].image=sidecar:1"];
-    const { manifests } = await render("production", sets);
+    const { manifests } = await renderChart("production", sets);
     const places = workloads(manifests).map(({ manifest, pod }) => {
       return `${manifest.kind} ${pod.containers.findIndex(({ name }) => name === "sidecar")}`;
     });
@@ -123,7 +219,7 @@ describe("additional containers", () => {
 
   it("run before the service's own in every pod as init containers", async () => {
     const sets = ["pod.extraInitContainers[0].name=proxy", "pod.extraInitContainers[0].restartPolicy=Always"];
-    const { manifests } = await render("production", sets);
+    const { manifests } = await renderChart("production", sets);
     for (const [component, { initContainers }] of podsOf(manifests))
       expect(initContainers, component).toEqual([{ name: "proxy", restartPolicy: "Always" }]);
   });
@@ -131,7 +227,7 @@ describe("additional containers", () => {
 
 describe("other settings", () => {
   it.each(["minimal", "production"])("time the probes of the four services as the %s values say", async (name) => {
-    const { manifests } = await render(name, [
+    const { manifests } = await renderChart(name, [
       "pod.startupProbe.failureThreshold=90,pod.readinessProbe.periodSeconds=7,pod.livenessProbe.timeoutSeconds=9",
       "quota.pod.livenessProbe.timeoutSeconds=3",
     ]);
@@ -151,7 +247,7 @@ describe("other settings", () => {
 
   it("keep a pod pending rather than spread unevenly, if asked to", async () => {
     const spreadOf = async (...sets: string[]) =>
-      podsOf((await render("minimal", sets)).manifests)
+      podsOf((await renderChart("minimal", sets)).manifests)
         .get("quota")
         ?.topologySpreadConstraints?.map((each) => JSON.stringify(each).match(/ScheduleAnyway|DoNotSchedule|Honor/g));
     expect(await spreadOf()).toEqual([["ScheduleAnyway"], ["ScheduleAnyway"]]);
@@ -163,7 +259,7 @@ describe("other settings", () => {
   });
 
   it("name the load balancer's class", async () => {
-    const { manifests } = await render("single-namespace-restricted");
+    const { manifests } = await renderChart("single-namespace-restricted");
     const classes = ofKind(manifests, "Service").flatMap(({ spec }) => spec.loadBalancerClass ?? []);
     expect(classes).toEqual(["service.k8s.aws/nlb"]);
   });
@@ -173,7 +269,11 @@ describe("other settings", () => {
       { kind: "ConfigMap", metadata: { name: "{{ .Release.Name }}-a" }, data: { key: "{{ .Values.logLevel }}" } },
       "kind: ConfigMap\nmetadata: { name: {{ .Release.Namespace }}-b }",
     ];
-    const { code, output } = await template("minimal", [], ["--set-json", `extraObjects=${JSON.stringify(objects)}`]);
+    const { code, output } = await runHelmTemplate(
+      "minimal",
+      [],
+      ["--set-json", `extraObjects=${JSON.stringify(objects)}`],
+    );
     expect(code, output).toBe(0);
     expect(ofKind(parseManifests(output), "ConfigMap")).toEqual([
       { kind: "ConfigMap", metadata: { name: "parley-a" }, data: { key: "info" } },

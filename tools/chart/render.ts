@@ -1,13 +1,13 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type HelmResult, helm } from "./helm.ts";
+import { type HelmResult, runHelm } from "./helm.ts";
 import { type Manifest, parseManifests } from "./manifest.ts";
 
 export const CHART = fileURLToPath(new URL("../../charts/parley/", import.meta.url));
 
 /** Returns the names of the values files in ci/, for example `minimal` for ci/minimal-values.yaml. */
-export async function valuesNames(): Promise<string[]> {
+export async function listValuesNames(): Promise<string[]> {
   const files = await readdir(join(CHART, "ci"));
   return files.flatMap((file) => /^(.+)-values\.yaml$/.exec(file)?.[1] ?? []).sort();
 }
@@ -17,13 +17,13 @@ export function valuesFile(name: string): string {
 }
 
 /** Renders the chart with a values file, `--set` arguments and further flags. */
-export function template(
+export function runHelmTemplate(
   name: string,
   sets: readonly string[] = [],
   flags: readonly string[] = [],
 ): Promise<HelmResult> {
   const more = [...sets.flatMap((set) => ["--set", set]), ...flags];
-  return helm("template", "parley", CHART, "--namespace", "chat", "--values", valuesFile(name), ...more);
+  return runHelm("template", "parley", CHART, "--namespace", "chat", "--values", valuesFile(name), ...more);
 }
 
 export type Rendered = { manifests: Manifest[] };
@@ -31,7 +31,7 @@ export type Rendered = { manifests: Manifest[] };
 const cache = new Map<string, Promise<Rendered>>();
 
 /** Renders the chart. Caches the result for each combination of arguments. If helm fails, throws its output. */
-export function render(name: string, sets: readonly string[] = []): Promise<Rendered> {
+export function renderChart(name: string, sets: readonly string[] = []): Promise<Rendered> {
   const key = [name, ...sets].join(" ");
   const rendered = cache.get(key) ?? renderUncached(name, sets);
   cache.set(key, rendered);
@@ -39,7 +39,7 @@ export function render(name: string, sets: readonly string[] = []): Promise<Rend
 }
 
 async function renderUncached(name: string, sets: readonly string[]): Promise<Rendered> {
-  const { code, output } = await template(name, sets);
+  const { code, output } = await runHelmTemplate(name, sets);
   if (code !== 0) throw new Error(output);
   return { manifests: parseManifests(output) };
 }

@@ -3,7 +3,7 @@ import { devNull } from "node:os";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startApiServer } from "./api-server.ts";
 import { type Manifest, parseManifests } from "./manifest.ts";
-import { template } from "./render.ts";
+import { runHelmTemplate } from "./render.ts";
 
 /**
  * Deployments in different states, by state. Each is the output of `kubectl get --show-managed-fields` from Kubernetes 1.34.4, reduced to
@@ -23,7 +23,7 @@ async function upgrade(objects: readonly Manifest[], sets: readonly string[]) {
   // An empty kubeconfig, because helm would send the credentials of a real one.
   const connection = ["--dry-run=server", `--kube-apiserver=${server.url}`, `--kubeconfig=${devNull}`];
   const flags = ["--is-upgrade", "--disable-openapi-validation"];
-  const { code, output } = await template("minimal", sets, [...connection, ...flags]);
+  const { code, output } = await runHelmTemplate("minimal", sets, [...connection, ...flags]);
   expect(code, output).toBe(0);
   const edge = parseManifests(output).find(
     ({ kind, metadata }) => kind === "Deployment" && metadata.name === "parley-edge",

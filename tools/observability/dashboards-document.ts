@@ -30,13 +30,13 @@ function alertTable(alertsYaml: string): string {
     const summary = String(annotations?.summary).replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, "`$1`");
     return [[linkAlerts(alert), String(labels?.severity), delay ?? "–", threshold, summary]];
   });
-  return table(["alert", "severity", "for", "threshold", "it means"], rows);
+  return formatTable(["alert", "severity", "for", "threshold", "it means"], rows);
 }
 
 function panelTables({ title, description, rows }: Dashboard): string {
   const tables = rows.map(({ title: row, panels }) => {
     const cells = panels.map(({ title: panel, shows, normal, act }) => [panel, shows, normal, linkAlerts(act)]);
-    return `#### ${row}\n\n${table(["panel", "what it shows", "what is normal", "when to act"], cells)}`;
+    return `#### ${row}\n\n${formatTable(["panel", "what it shows", "what is normal", "when to act"], cells)}`;
   });
   return [`### ${title.replace("Parley / ", "")}`, description, ...tables].join("\n\n");
 }
@@ -46,7 +46,7 @@ function linkAlerts(text: string): string {
   return text.replaceAll(/\bParley[A-Z]\w+/g, "[$&](runbooks/$&.md)");
 }
 
-function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   return [line(header), line(header.map(() => "---")), ...rows.map(line)].join("\n");
 }

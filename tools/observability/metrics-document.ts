@@ -2,27 +2,37 @@ import {
   Counter,
   createLogger,
   createPoolMetrics,
+  createRpcClientFailureCounter,
+  createRpcServerHistogram,
   type Database,
   Gauge,
   Histogram,
   Registry,
-  rpcClientFailures,
-  rpcServerHistogram,
 } from "@parley/service-kit";
-import { matchDurations } from "../../packages/bot-rules/src/moderation/metrics.ts";
-import { createAuditTask } from "../../services/conversation/src/audit/audit.worker.ts";
+import { createMatchDurationHistogram } from "../../packages/bot-rules/src/moderation/metrics.ts";
+import { createMetrics as consoleMetrics } from "../../services/console/src/metrics.ts";
+import { registerAuditGauge } from "../../services/conversation/src/audit/audit.worker.ts";
 import {
-  closedTurns,
-  embeddingGauge,
-  outboxGauges,
-  retentionFailures,
-  semanticSearches,
-  settleLag,
+  createClosedTurnCounter,
+  createPrunedRowCounter,
+  createRetentionFailureCounter,
+  createSemanticSearchCounter,
+  createSettleLagHistogram,
+  registerEmbeddingGauge,
+  registerOutboxGauges,
 } from "../../services/conversation/src/metrics.ts";
+import {
+  createRepairCounter,
+  registerReconciliationGauges,
+} from "../../services/conversation/src/reconciliation/index.ts";
 import { createMetrics as edgeMetrics } from "../../services/edge/src/metrics.ts";
 import { createMetrics as llmMetrics } from "../../services/llm-proxy/src/metrics.ts";
-import { holdGauges } from "../../services/quota/src/metrics.ts";
-import { reservationCounter, usageGauges } from "../../services/quota/src/usage/usage.metrics.ts";
+import { registerHoldGauges } from "../../services/quota/src/metrics.ts";
+import {
+  createPrunedRowCounter as createQuotaPrunedRowCounter,
+  registerMonthGauge,
+} from "../../services/quota/src/months/months.metrics.ts";
+import { createReservationCounter, registerUsageGauges } from "../../services/quota/src/usage/usage.metrics.ts";
 
 const log = createLogger("metrics", "silent");
 /** Placeholder for the objects that gauges read. Nothing collects the metrics here, so no gauge reads it. */
@@ -31,33 +41,42 @@ const database = unused as Database;
 
 /** The metrics that each service registers when it starts. tests/observability compares docs/metrics.md with the running services. */
 const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
-  edge: (registry) => edgeMetrics(registry, { jwksAgeSeconds: () => 0 }),
+  edge: (registry) => {
+    edgeMetrics(registry, { jwksAgeSeconds: () => 0 });
+    createRpcServerHistogram(registry);
+  },
   conversation: (registry) => {
-    closedTurns(registry);
-    settleLag(registry);
-    outboxGauges(registry, database, log);
-    embeddingGauge(registry, unused, log);
-    retentionFailures(registry);
-    semanticSearches(registry);
-    createAuditTask(database, unused, registry, log);
-    matchDurations(registry);
-    rpcServerHistogram(registry);
-    rpcClientFailures(registry);
+    createClosedTurnCounter(registry);
+    createSettleLagHistogram(registry);
+    registerOutboxGauges(registry, database, log);
+    registerEmbeddingGauge(registry, unused, log);
+    createRetentionFailureCounter(registry);
+    createSemanticSearchCounter(registry);
+    registerAuditGauge(registry, database, log);
+    registerReconciliationGauges(registry, database, log);
+    createRepairCounter(registry);
+    createPrunedRowCounter(registry);
+    createMatchDurationHistogram(registry);
+    createRpcServerHistogram(registry);
+    createRpcClientFailureCounter(registry);
     createPoolMetrics(registry);
   },
   quota: (registry) => {
-    holdGauges(registry, database, log);
-    usageGauges(registry, database, log);
-    reservationCounter(registry);
-    rpcServerHistogram(registry);
+    registerHoldGauges(registry, database, log);
+    registerMonthGauge(registry, database, log);
+    createQuotaPrunedRowCounter(registry);
+    registerUsageGauges(registry, database, log);
+    createReservationCounter(registry);
+    createRpcServerHistogram(registry);
     createPoolMetrics(registry);
   },
   "llm-proxy": (registry) => {
     llmMetrics(registry, () => []);
-    matchDurations(registry);
-    rpcServerHistogram(registry);
+    createMatchDurationHistogram(registry);
+    createRpcServerHistogram(registry);
     createPoolMetrics(registry);
   },
+  console: (registry) => consoleMetrics(registry),
 };
 
 type DocumentedMetric = {

@@ -47,16 +47,16 @@ export const exportSession: Benchmark = {
         exports.push(run);
         growths.push(growthBytes / MB);
         progress(
-          `round ${round}: export ${speed(exports.at(-1)).toFixed(1)} MB/s, psql ${speed(copies.at(-1)).toFixed(1)} MB/s, memory +${growths.at(-1)?.toFixed(1)} MB`,
+          `round ${round}: export ${megabytesPerSecond(exports.at(-1)).toFixed(1)} MB/s, psql ${megabytesPerSecond(copies.at(-1)).toFixed(1)} MB/s, memory +${growths.at(-1)?.toFixed(1)} MB`,
         );
       }
-      const value = median(exports.map((each, i) => speed(each) / speed(copies[i])));
+      const value = median(exports.map((each, i) => megabytesPerSecond(each) / megabytesPerSecond(copies[i])));
       return [
         atLeast(MIN_RATIO, {
           what: "speed",
           value,
           unit: "×",
-          detail: `${median(exports.map(speed)).toFixed(1)} MB/s, psql ${median(copies.map(speed)).toFixed(1)} MB/s, ${((exports[0]?.bytes ?? 0) / MB).toFixed(0)} MB`,
+          detail: `${median(exports.map(megabytesPerSecond)).toFixed(1)} MB/s, psql ${median(copies.map(megabytesPerSecond)).toFixed(1)} MB/s, ${((exports[0]?.bytes ?? 0) / MB).toFixed(0)} MB`,
         }),
         atMost(MAX_GROWTH_MB, {
           what: "memory growth, edge and conversation",
@@ -71,7 +71,7 @@ export const exportSession: Benchmark = {
   },
 };
 
-const speed = (run: Run | undefined) => (run === undefined ? Number.NaN : run.bytes / MB / run.seconds);
+const megabytesPerSecond = (run: Run | undefined) => (run === undefined ? Number.NaN : run.bytes / MB / run.seconds);
 
 async function download({ system, tenant }: Testbed, sessionId: string): Promise<Run> {
   const token = await system.sso.token({ workspaceId: tenant.workspaceId });

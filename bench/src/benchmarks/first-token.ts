@@ -1,4 +1,4 @@
-import { type LoadShape, measure, parleyLoad, relayLoad } from "../support/load.ts";
+import { type LoadShape, measureLoad, parleyLoad, relayLoad } from "../support/load.ts";
 import { median } from "../support/statistics.ts";
 import { startTestbed } from "../support/testbed.ts";
 import { atMost, type Benchmark, type Figure, type RunOptions } from "./benchmark.ts";
@@ -40,8 +40,8 @@ async function compare({ name, model, shape }: Variant, runOptions: RunOptions, 
     const relay: { p50: number; p99: number }[] = [];
     const parley: { p50: number; p99: number }[] = [];
     for (let round = 1; round <= runOptions.rounds; round++) {
-      const relayResult = await measure(relayLoad(testbed, model, scaled), []);
-      const parleyResult = await measure(parleyLoad(testbed, scaled), []);
+      const relayResult = await measureLoad(relayLoad(testbed, model, scaled), []);
+      const parleyResult = await measureLoad(parleyLoad(testbed, scaled), []);
       relay.push(relayResult.firstTokenMs);
       parley.push(parleyResult.firstTokenMs);
       progress(

@@ -1,9 +1,9 @@
+import { queryRows } from "../../../tests/system/database.ts";
 import { familyCpuMs, residentBytes } from "../support/cpu.ts";
-import { type LoadShape, measure, parleyLoad } from "../support/load.ts";
-import { redisInfo } from "../support/redis.ts";
-import { query } from "../support/sql.ts";
+import { type LoadShape, measureLoad, parleyLoad } from "../support/load.ts";
+import { readRedisInfo } from "../support/redis.ts";
 import { median, sum } from "../support/statistics.ts";
-import { startTestbed, type Testbed } from "../support/testbed.ts";
+import { POD_HEAPS, startTestbed, type Testbed } from "../support/testbed.ts";
 import { atMost, type Benchmark } from "./benchmark.ts";
 
 const TURNS = 4_000;
@@ -20,10 +20,6 @@ const GOALS = {
   residentMb: 320,
 } as const;
 
-const heap = (megabytes: number) => ({ NODE_OPTIONS: `--max-old-space-size=${megabytes}` });
-/** Half of each pod's memory limit in the chart: in a pod this is Node's default heap limit. On a large machine the default is higher. */
-const POD_HEAPS = { edge: heap(384), conversation: heap(256), quota: heap(192), "llm-proxy": heap(256) };
-
 type Round = Record<"databaseMs" | "logKb" | "redisMs" | "redisKb", number> & {
   /** One value for each of SCHEMAS. */
   storedKb: number[];
@@ -37,9 +33,9 @@ export const footprint: Benchmark = {
   async run({ rounds, scale }, progress) {
     const testbed = await startTestbed("tokens-100", { env: POD_HEAPS });
     try {
-      const emptyBytes = (await redisInfo(testbed.redisUrl))("used_memory");
+      const emptyBytes = (await readRedisInfo(testbed.redisUrl))("used_memory");
       const shape = { callers: CALLERS, turns: Math.ceil(TURNS * scale), warmUpTurns: 0 };
-      await measure(parleyLoad(testbed, { ...shape, turns: WARM_UP_TURNS }), []);
+      await measureLoad(parleyLoad(testbed, { ...shape, turns: WARM_UP_TURNS }), []);
       const measured: Round[] = [];
       for (let round = 1; round <= rounds; round++) {
         const one = await measureRound(testbed, emptyBytes, shape);
@@ -51,7 +47,7 @@ export const footprint: Benchmark = {
       const medianOf = (name: Exclude<keyof Round, "storedKb">) => median(measured.map((round) => round[name]));
       const stored = SCHEMAS.map((_, i) => median(measured.map(({ storedKb }) => storedKb[i] ?? Number.NaN)));
       const bySchema = SCHEMAS.map((schema, i) => `${schema} ${stored[i]?.toFixed(2)}`).join(", ");
-      const [text] = await query<{ n: number }>(
+      const [text] = await queryRows<{ n: number }>(
         testbed.system.database.url,
         "SELECT avg(bytes)::float8 AS n FROM (SELECT sum(octet_length(content)) AS bytes FROM conversation.messages GROUP BY turn_id) t",
       );
@@ -105,27 +101,27 @@ export const footprint: Benchmark = {
 async function measureRound(testbed: Testbed, emptyBytes: number, shape: LoadShape): Promise<Round> {
   const { redisUrl } = testbed;
   const { url } = testbed.system.database;
-  const server = await serverPid(url);
-  const storedBefore = await storedBytes(url);
-  const before = await counters(url, server, redisUrl);
-  await measure(parleyLoad(testbed, shape), []);
-  const after = await counters(url, server, redisUrl);
+  const server = await readServerPid(url);
+  const storedBefore = await readStoredBytes(url);
+  const before = await readCounters(url, server, redisUrl);
+  await measureLoad(parleyLoad(testbed, shape), []);
+  const after = await readCounters(url, server, redisUrl);
   const perTurn = (name: keyof typeof before) => (after[name] - before[name]) / shape.turns;
   return {
     databaseMs: perTurn("databaseMs"),
     logKb: perTurn("logBytes") / 1024,
     redisMs: perTurn("redisMs"),
     redisKb: (after.redisBytes - emptyBytes) / 1024 / after.redisKeys,
-    storedKb: (await storedBytes(url)).map((bytes, i) => (bytes - (storedBefore[i] ?? 0)) / 1024 / shape.turns),
+    storedKb: (await readStoredBytes(url)).map((bytes, i) => (bytes - (storedBefore[i] ?? 0)) / 1024 / shape.turns),
   };
 }
 
-async function counters(url: string, server: number, redisUrl: string) {
-  const [log] = await query<{ bytes: number }>(
+async function readCounters(url: string, server: number, redisUrl: string) {
+  const [log] = await queryRows<{ bytes: number }>(
     url,
     "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 AS bytes",
   );
-  const redis = await redisInfo(redisUrl);
+  const redis = await readRedisInfo(redisUrl);
   return {
     databaseMs: familyCpuMs(server),
     logBytes: log?.bytes ?? Number.NaN,
@@ -135,17 +131,17 @@ async function counters(url: string, server: number, redisUrl: string) {
   };
 }
 
-async function serverPid(url: string): Promise<number> {
-  const [file] = await query<{ text: string }>(url, "SELECT pg_read_file('postmaster.pid') AS text");
+async function readServerPid(url: string): Promise<number> {
+  const [file] = await queryRows<{ text: string }>(url, "SELECT pg_read_file('postmaster.pid') AS text");
   return Number(file?.text.split("\n")[0]);
 }
 
 const SCHEMAS = ["conversation", "quota", "llm"] as const;
 
 /** Runs VACUUM, as autovacuum does. Then returns the size of each schema's tables and indexes. */
-async function storedBytes(url: string): Promise<number[]> {
-  await query(url, "VACUUM");
-  const stored = await query<{ bytes: number }>(
+async function readStoredBytes(url: string): Promise<number[]> {
+  await queryRows(url, "VACUUM");
+  const stored = await queryRows<{ bytes: number }>(
     url,
     `SELECT (SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c WHERE c.relnamespace = n.oid AND c.relkind = 'r')::float8 AS bytes
      FROM unnest($1::text[]) WITH ORDINALITY AS schema (name, place) JOIN pg_namespace n ON n.nspname = name ORDER BY place`,

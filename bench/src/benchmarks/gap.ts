@@ -1,4 +1,4 @@
-import { measure, parleyLoad, relayLoad } from "../support/load.ts";
+import { measureLoad, parleyLoad, relayLoad } from "../support/load.ts";
 import { median } from "../support/statistics.ts";
 import { startTestbed } from "../support/testbed.ts";
 import { atMost, type Benchmark } from "./benchmark.ts";
@@ -19,8 +19,8 @@ export const gap: Benchmark = {
       const relay: number[] = [];
       const parley: number[] = [];
       for (let round = 1; round <= rounds; round++) {
-        relay.push((await measure(relayLoad(testbed, MODEL, shape), [])).tokenGapMs.p99);
-        parley.push((await measure(parleyLoad(testbed, shape), [])).tokenGapMs.p99);
+        relay.push((await measureLoad(relayLoad(testbed, MODEL, shape), [])).tokenGapMs.p99);
+        parley.push((await measureLoad(parleyLoad(testbed, shape), [])).tokenGapMs.p99);
         progress(`round ${round}: Parley ${parley.at(-1)?.toFixed(1)} ms, bare relay ${relay.at(-1)?.toFixed(1)} ms`);
       }
       const value = median(parley.map((each, i) => each - (relay[i] ?? Number.NaN)));

@@ -1,7 +1,7 @@
+import { queryRows } from "../../../tests/system/database.ts";
 import { alternate } from "../support/alternate.ts";
-import { measure, parleyLoad } from "../support/load.ts";
+import { measureLoad, parleyLoad } from "../support/load.ts";
 import { storeTurns } from "../support/messages.ts";
-import { query } from "../support/sql.ts";
 import { median } from "../support/statistics.ts";
 import { startTestbed, type Testbed } from "../support/testbed.ts";
 import { atMost, type Benchmark } from "./benchmark.ts";
@@ -34,15 +34,15 @@ export const growth: Benchmark = {
       );
       const seconds = (performance.now() - started) / 1_000;
       // Like in production, where autovacuum has processed old rows long ago.
-      await query(url, "VACUUM (ANALYZE)");
-      await query(url, "CHECKPOINT");
+      await queryRows(url, "VACUUM (ANALYZE)");
+      await queryRows(url, "CHECKPOINT");
       progress("vacuumed");
 
       const warmUpShape = { callers: 16, turns: Math.ceil(WARM_UP_TURNS * scale), warmUpTurns: 0 };
       const shape = { callers: 16, turns: Math.ceil(300 * scale), warmUpTurns: Math.ceil(100 * scale) };
-      for (const testbed of testbeds) await measure(parleyLoad(testbed, warmUpShape), []);
+      for (const testbed of testbeds) await measureLoad(parleyLoad(testbed, warmUpShape), []);
       const cost = async (testbed: Testbed) => [
-        (await measure(parleyLoad(testbed, shape), testbed.servicePids())).cpuMsPerTurn,
+        (await measureLoad(parleyLoad(testbed, shape), testbed.servicePids())).cpuMsPerTurn,
       ];
       const costs: { full: number; empty: number }[] = [];
       for (let round = 1; round <= rounds; round++) {

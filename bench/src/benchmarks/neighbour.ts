@@ -6,10 +6,10 @@ import { createTenant } from "../../../tests/system/system.ts";
 import { visit } from "../../../tests/system/visitors.ts";
 import { familyResidentBytes, watchPeak } from "../support/cpu.ts";
 import { median, percentile } from "../support/statistics.ts";
-import { startTestbed, type Testbed } from "../support/testbed.ts";
+import { POD_HEAPS, startTestbed, type Testbed } from "../support/testbed.ts";
 import { atMost, type Benchmark, type Figure, type RunOptions } from "./benchmark.ts";
 
-const FLOOD = fileURLToPath(new URL("../../../tests/edge/flood.ts", import.meta.url));
+const FLOOD_SCRIPT = fileURLToPath(new URL("../../../tests/edge/flood.ts", import.meta.url));
 const CHATS = 600;
 const WARM_UP_CHATS = 100;
 const ATTACKERS = 4;
@@ -28,7 +28,7 @@ type Attack = {
   beginHarmless?: () => Promise<Traffic>;
 };
 /** A kind of attack. `pidOf` returns the process whose memory it may exhaust. */
-type Kind = {
+type AttackKind = {
   name: string;
   prepare: (testbed: Testbed) => Promise<Attack>;
   pidOf: (testbed: Testbed) => number;
@@ -38,7 +38,7 @@ type Kind = {
 const edgePid = ({ system }: Testbed) => system.edges[0]?.process().pid ?? 0;
 const conversationPid = ({ system }: Testbed) => system.conversation.process().pid;
 
-const KINDS: Kind[] = [
+const ATTACK_KINDS: AttackKind[] = [
   { name: "costly bodies", prepare: costlyBodies, pidOf: edgePid, maxMiB: MAX_EDGE_MIB },
   { name: "slow patterns", prepare: slowPatterns, pidOf: conversationPid, maxMiB: MAX_CONVERSATION_MIB },
   { name: "PDF bombs", prepare: documentBombs, pidOf: conversationPid, maxMiB: MAX_CONVERSATION_MIB },
@@ -52,38 +52,38 @@ export const neighbour: Benchmark = {
   whyMissed: "the attack's client, the services and the neighbour share the machine's cores",
   async run(runOptions, progress) {
     const figures: Figure[] = [];
-    for (const kind of KINDS) figures.push(...(await measureKind(kind, runOptions, progress)));
+    for (const kind of ATTACK_KINDS) figures.push(...(await measureAttack(kind, runOptions, progress)));
     return figures;
   },
 };
 
-async function measureKind(
-  kind: Kind,
+async function measureAttack(
+  kind: AttackKind,
   { rounds, scale }: RunOptions,
   progress: (line: string) => void,
 ): Promise<Figure[]> {
-  const testbed = await startTestbed("tokens-10");
+  const testbed = await startTestbed("tokens-10", { env: POD_HEAPS });
   try {
     const attack = await kind.prepare(testbed);
     const pid = kind.pidOf(testbed);
     const chats = Math.ceil(CHATS * scale);
     await chatTimesMs(testbed, Math.ceil(WARM_UP_CHATS * scale));
-    const quiet: number[] = [];
-    const attacked: number[] = [];
+    const withoutAttack: number[] = [];
+    const withAttack: number[] = [];
     const healthTimes: number[] = [];
     let peakMiB = 0;
     for (let round = 1; round <= rounds; round++) {
       const harmless = await attack.beginHarmless?.();
       try {
-        quiet.push((await probe(testbed, chats)).chatMs);
+        withoutAttack.push((await measureNeighbour(testbed, chats)).chatMs);
       } finally {
         await harmless?.stop();
       }
       const traffic = await attack.begin();
       const memory = watchPeak(() => familyResidentBytes(pid) / 2 ** 20, SAMPLE_INTERVAL_MS);
       try {
-        const { chatMs, healthMs } = await probe(testbed, chats);
-        attacked.push(chatMs);
+        const { chatMs, healthMs } = await measureNeighbour(testbed, chats);
+        withAttack.push(chatMs);
         healthTimes.push(healthMs);
       } finally {
         await traffic.stop();
@@ -91,11 +91,11 @@ async function measureKind(
         peakMiB = Math.max(peakMiB, memory.peak());
       }
       progress(
-        `${kind.name}, round ${round}: chat p99 ${quiet.at(-1)?.toFixed(0)} → ${attacked.at(-1)?.toFixed(0)} ms, health p99 ${healthTimes.at(-1)?.toFixed(1)} ms, ${peakMiB.toFixed(0)} MiB`,
+        `${kind.name}, round ${round}: chat p99 ${withoutAttack.at(-1)?.toFixed(0)} → ${withAttack.at(-1)?.toFixed(0)} ms, health p99 ${healthTimes.at(-1)?.toFixed(1)} ms, ${peakMiB.toFixed(0)} MiB`,
       );
     }
-    const ratio = median(attacked) / median(quiet);
-    const detail = `chat p99 ${median(quiet).toFixed(0)} ms without, ${median(attacked).toFixed(0)} ms with`;
+    const ratio = median(withAttack) / median(withoutAttack);
+    const detail = `chat p99 ${median(withoutAttack).toFixed(0)} ms without, ${median(withAttack).toFixed(0)} ms with`;
     const { name, maxMiB } = kind;
     const latency =
       name === "costly bodies"
@@ -109,7 +109,7 @@ async function measureKind(
 }
 
 /** Sends chats and, at the same time, health checks, each sequentially. Returns their p99. */
-async function probe(testbed: Testbed, count: number): Promise<{ chatMs: number; healthMs: number }> {
+async function measureNeighbour(testbed: Testbed, count: number): Promise<{ chatMs: number; healthMs: number }> {
   const [chats, checks] = await Promise.all([chatTimesMs(testbed, count), healthTimesMs(testbed, count)]);
   return { chatMs: percentile(chats, 99), healthMs: percentile(checks, 99) };
 }
@@ -138,7 +138,7 @@ async function healthTimesMs({ system }: Testbed, count: number): Promise<number
 }
 
 async function costlyBodies({ system }: Testbed): Promise<Attack> {
-  const args = [...nodeFlags, FLOOD, new URL(system.url()).port, "many"];
+  const args = [...nodeFlags, FLOOD_SCRIPT, new URL(system.url()).port, "many"];
   return {
     async begin() {
       const sender = await startProcess({ name: "flood", command: process.execPath, args, ready: /flooding/ });
@@ -164,7 +164,7 @@ async function documentBombs({ system }: Testbed): Promise<Attack> {
   let next = 0;
   return {
     begin: async () =>
-      repeat(async () => {
+      sendRepeatedly(async () => {
         const [name, content] = bombs[next++ % bombs.length] ?? ["", new Uint8Array()];
         // The service refuses a bomb; the attacker continues.
         await system.admin.knowledge
@@ -175,7 +175,7 @@ async function documentBombs({ system }: Testbed): Promise<Attack> {
 }
 
 /** Repeats a request from several concurrent clients until it is stopped. */
-function repeat(request: () => Promise<unknown>): Traffic {
+function sendRepeatedly(request: () => Promise<unknown>): Traffic {
   let isOver = false;
   const clients = Array.from({ length: ATTACKERS }, async () => {
     while (!isOver) await request();

@@ -2,10 +2,10 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { nodeFlags } from "@parley/test-support";
+import { queryRows } from "../../../tests/system/database.ts";
 import { INTERNAL_TOKEN } from "../../../tests/system/processes.ts";
 import { serviceDatabaseUrl } from "../../../tests/system/system.ts";
 import type { QuotaLoadOptions, QuotaLoadResult } from "../load/quota-load-options.ts";
-import { query } from "../support/sql.ts";
 import { median } from "../support/statistics.ts";
 import { BENCH_PLAN, startTestbed, type Testbed } from "../support/testbed.ts";
 import { atLeast, type Benchmark } from "./benchmark.ts";
@@ -67,7 +67,7 @@ function baseOptions({ system }: Testbed) {
 }
 
 async function addWorkspaces({ system }: Testbed, count: number): Promise<string[]> {
-  const rows = await query<{ id: string }>(
+  const rows = await queryRows<{ id: string }>(
     system.database.url,
     `INSERT INTO quota.workspaces (workspace_id, name, plan)
      SELECT 'ws_' || gen_random_uuid(), 'Bench', $1 FROM generate_series(1, $2) RETURNING workspace_id AS id`,

@@ -29,16 +29,16 @@ export const retrieval: Benchmark = {
       const times = await measureSearches(system, Math.ceil(COPIES_OF_10_000_CHUNKS * scale), rounds);
       const { hitRateAt5, meanReciprocalRank, answered, refused } = measured.all;
       return [
-        share("hit rate@5, text", GOALS.hitRateAt5, hitRateAt5, mrr(meanReciprocalRank)),
-        share(
+        shareFigure("hit rate@5, text", GOALS.hitRateAt5, hitRateAt5, formatMrr(meanReciprocalRank)),
+        shareFigure(
           "hit rate@5, hybrid",
           GOALS.hitRateAt5,
           hybrid.all.hitRateAt5,
-          `${mrr(hybrid.all.meanReciprocalRank)}; scripted embeddings, which have no semantic quality`,
+          `${formatMrr(hybrid.all.meanReciprocalRank)}; scripted embeddings, which have no semantic quality`,
         ),
-        share("refusals, hybrid", GOALS.refused, hybrid.all.refused, "builtin:extractive"),
-        share("answer contains the passage", GOALS.answered, answered, "builtin:extractive"),
-        share("refusals", GOALS.refused, refused, "builtin:extractive"),
+        shareFigure("refusals, hybrid", GOALS.refused, hybrid.all.refused, "builtin:extractive"),
+        shareFigure("answer contains the passage", GOALS.answered, answered, "builtin:extractive"),
+        shareFigure("refusals", GOALS.refused, refused, "builtin:extractive"),
         atMost(GOALS.searchMs, {
           what: "search, 10,000 chunks, p99",
           value: percentile(times, 99),
@@ -73,19 +73,19 @@ function printScores(search: string, measured: RelevanceScores, progress: (line:
   for (const part of ["dev", "holdout", "all"] as const) {
     const { hitRateAt5, meanReciprocalRank, answered, refused, nearMissesRefused } = measured[part];
     progress(
-      `${search}, ${PARTS[part]}: hit rate@5 ${hitRateAt5.toFixed(3)}, ${mrr(meanReciprocalRank)}, answer contains the passage ${percent(answered)}, refusals ${percent(refused)}, near misses refused ${percent(nearMissesRefused)}`,
+      `${search}, ${PARTS[part]}: hit rate@5 ${hitRateAt5.toFixed(3)}, ${formatMrr(meanReciprocalRank)}, answer contains the passage ${formatPercent(answered)}, refusals ${formatPercent(refused)}, near misses refused ${formatPercent(nearMissesRefused)}`,
     );
   }
 }
 
-function share(what: string, goal: number, value: number, detail: string): Figure {
+function shareFigure(what: string, goal: number, value: number, detail: string): Figure {
   return atLeast(goal, { what, value, unit: "", detail });
 }
 
-function mrr(value: number): string {
+function formatMrr(value: number): string {
   return `MRR ${value.toFixed(3)}`;
 }
 
-function percent(share: number): string {
+function formatPercent(share: number): string {
   return `${(share * 100).toFixed(0)} %`;
 }

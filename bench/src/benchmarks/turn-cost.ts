@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { alternate, transpose } from "../support/alternate.ts";
-import { type LoadShape, measure, parleyLoad, relayLoad } from "../support/load.ts";
+import { type LoadShape, measureLoad, parleyLoad, relayLoad } from "../support/load.ts";
 import { profilingEnv, saveProfile } from "../support/profile.ts";
 import { median, sum } from "../support/statistics.ts";
 import { startTestbed } from "../support/testbed.ts";
@@ -61,8 +61,8 @@ async function compare(
     const relay: number[] = [];
     /** For each round, the CPU time of each service. */
     const byService: number[][] = [];
-    const measureRelay = (each: LoadShape) => measure(relayLoad(testbed, model, each), [testbed.relay.pid]);
-    const measureParley = (each: LoadShape) => measure(parleyLoad(testbed, each), testbed.servicePids());
+    const measureRelay = (each: LoadShape) => measureLoad(relayLoad(testbed, model, each), [testbed.relay.pid]);
+    const measureParley = (each: LoadShape) => measureLoad(parleyLoad(testbed, each), testbed.servicePids());
 
     const initialShape = { ...scaled, turns: Math.ceil(initialTurns * scale), warmUpTurns: 0 };
     const initialCost = { parley: await measureParley(initialShape), relay: await measureRelay(initialShape) };
@@ -97,7 +97,7 @@ async function profile({ model, shape }: Variant, targetDir: string, progress: (
   const env = Object.fromEntries(services.map((name) => [name, profilingEnv(join(raw, name))]));
   const testbed = await startTestbed(model, { env });
   try {
-    await measure(parleyLoad(testbed, { ...shape, turns: 1_600 }), []);
+    await measureLoad(parleyLoad(testbed, { ...shape, turns: 1_600 }), []);
   } finally {
     await testbed.stop();
   }

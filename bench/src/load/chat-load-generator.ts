@@ -23,6 +23,8 @@ function nextAddress(): string {
   return `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
 }
 
+const insertUuid = (text: string) => text.replaceAll("$uuid", () => randomUUID());
+
 function countOccurrences(chunk: Buffer, needle: Buffer): number {
   let count = 0;
   for (let at = chunk.indexOf(needle); at !== -1; at = chunk.indexOf(needle, at + needle.length)) count++;
@@ -32,11 +34,11 @@ function countOccurrences(chunk: Buffer, needle: Buffer): number {
 async function runTurn(isMeasured: boolean): Promise<void> {
   const started = performance.now();
   const headers = {
-    ...options.headers,
+    ...Object.fromEntries(Object.entries(options.headers).map(([name, value]) => [name, insertUuid(value)])),
     ...(options.usesNewAddressPerRequest ? { "x-forwarded-for": nextAddress() } : {}),
   };
   const call = request(options.url, { method: "POST", agent, headers });
-  call.end(options.body.replaceAll("$uuid", () => randomUUID()));
+  call.end(insertUuid(options.body));
   const [response] = (await once(call, "response")) as [IncomingMessage];
   let lastTokenAt = 0;
   let received = 0;

@@ -1,7 +1,7 @@
 /** Configuration of the load generator, passed as JSON on its command line. */
 export type LoadOptions = {
   url: string;
-  /** Request body. `$uuid` is replaced with a new UUID in each request. */
+  /** Request body. `$uuid` is replaced with a new UUID in each request, also in headers. */
   body: string;
   headers: Record<string, string>;
   /** Number of concurrent callers. Each sends one request at a time. */

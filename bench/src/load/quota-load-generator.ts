@@ -2,7 +2,7 @@
 // statements on database connections, and prints the throughput as JSON.
 import { randomUUID } from "node:crypto";
 import { QuotaService, SettleOutcome } from "@parley/rpc/quota";
-import { connectPeer, createLogger, Lifecycle, openDatabase } from "@parley/service-kit";
+import { connectPeer, createLogger, fixedTokens, Lifecycle, openDatabase } from "@parley/service-kit";
 import { reserve, settle } from "../../../services/quota/src/usage/reservations.store.ts";
 import type { QuotaLoadOptions, QuotaLoadResult } from "./quota-load-options.ts";
 
@@ -10,9 +10,13 @@ type RunTurn = (workspaceId: string, turnId: string) => Promise<void>;
 
 const loadOptions = JSON.parse(process.argv[2] ?? "{}") as QuotaLoadOptions;
 
-function turnByGrpc(): RunTurn {
+function createGrpcTurn(): RunTurn {
   const { target, internalToken } = loadOptions;
-  const client = connectPeer(QuotaService, { target, internalToken }, new Lifecycle(createLogger("bench", "warn")));
+  const client = connectPeer(
+    QuotaService,
+    { target, internalTokens: fixedTokens(internalToken) },
+    new Lifecycle(createLogger("bench", "warn")),
+  );
   const options = { timeoutMs: 30_000 };
   return async (workspaceId, turnId) => {
     const { month } = await client.reserve({ workspaceId, turnId }, options);
@@ -20,7 +24,7 @@ function turnByGrpc(): RunTurn {
   };
 }
 
-function turnBySql(): RunTurn {
+function createSqlTurn(): RunTurn {
   const { databaseUrl: url, databasePoolSize: maxConnections } = loadOptions;
   const database = openDatabase({ url, applicationName: "bench", maxConnections }, createLogger("bench", "warn"));
   return async (workspaceId, turnId) => {
@@ -30,7 +34,7 @@ function turnBySql(): RunTurn {
   };
 }
 
-const runTurn = loadOptions.transport === "grpc" ? turnByGrpc() : turnBySql();
+const runTurn = loadOptions.transport === "grpc" ? createGrpcTurn() : createSqlTurn();
 
 async function measureThroughput(turns: number): Promise<number> {
   let remaining = turns;

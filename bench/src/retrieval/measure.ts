@@ -1,7 +1,7 @@
 import type { System } from "../../../tests/system/system.ts";
 import { createKnowledgeBot } from "./knowledge-bot.ts";
 import { type Question, readRelevanceSet, type Split, type UnanswerableQuestion } from "./relevance-set.ts";
-import { type QuestionResult, type Scores, score, shareOfRefusals } from "./score.ts";
+import { computeScores, type QuestionResult, type Scores, shareOfRefusals } from "./score.ts";
 
 /** One half of the relevance set (see its README) or the whole set. */
 export type Part = Split | "all";
@@ -25,7 +25,7 @@ export async function measureRelevance(system: System): Promise<RelevanceScores>
       const inPart = <T extends { question: { split: Split } }>(results: readonly T[]) =>
         results.filter(({ question }) => part === "all" || question.split === part);
       return {
-        ...score(inPart(answerable)),
+        ...computeScores(inPart(answerable)),
         refused: shareOfRefusals(inPart(unanswerable).map(({ result }) => result)),
         nearMissesRefused: shareOfRefusals(inPart(nearMisses).map(({ result }) => result)),
       };

@@ -16,7 +16,7 @@ export type Scores = {
   answered: number;
 };
 
-export function score(results: readonly { question: Question; result: QuestionResult }[]): Scores {
+export function computeScores(results: readonly { question: Question; result: QuestionResult }[]): Scores {
   const ranks = results.map(({ question, result }) => rankOf(question, result));
   const answered = results.filter(({ question, result }) => containsPassage(result.answer, question));
   const share = (count: number) => count / results.length;

@@ -8,14 +8,14 @@ import { cpuMs } from "./cpu.ts";
 import { sum } from "./statistics.ts";
 import type { Testbed } from "./testbed.ts";
 
-export type Measured = LoadResult & {
+export type LoadMeasurement = LoadResult & {
   /** CPU time per turn, summed over all measured processes. */
   cpuMsPerTurn: number;
   /** CPU time per turn of each process. */
   cpuMsPerTurnByProcess: number[];
 };
 
-const generator = fileURLToPath(new URL("../load/chat-load-generator.ts", import.meta.url));
+const generatorPath = fileURLToPath(new URL("../load/chat-load-generator.ts", import.meta.url));
 
 export type Load = {
   /** Resolves when the warm-up is over. */
@@ -26,7 +26,7 @@ export type Load = {
 
 /** Starts a load generator in a process of its own. */
 export function startLoad(options: LoadOptions): Load {
-  const child = spawn(process.execPath, [...nodeFlags, generator, JSON.stringify(options)], {
+  const child = spawn(process.execPath, [...nodeFlags, generatorPath, JSON.stringify(options)], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
@@ -48,7 +48,7 @@ export function startLoad(options: LoadOptions): Load {
 }
 
 /** Runs a load. Measures the CPU time that these processes use after the warm-up. */
-export async function measure(options: LoadOptions, pids: readonly number[]): Promise<Measured> {
+export async function measureLoad(options: LoadOptions, pids: readonly number[]): Promise<LoadMeasurement> {
   const load = startLoad(options);
   await load.warm;
   const before = pids.map(cpuMs);

@@ -1,9 +1,9 @@
-import { query } from "./sql.ts";
+import { queryRows } from "../../../tests/system/database.ts";
 
 /** Turns per transaction. */
 const BATCH_TURNS = 250_000;
 
-export type StoredTurns = {
+export type StoreTurnsOptions = {
   workspaceId: string;
   sessionId?: string;
   /** Number of turns; each has two messages. */
@@ -13,26 +13,46 @@ export type StoredTurns = {
   turnsPerSession?: number;
 };
 
-// Inserts the rows that a finished turn stores: a session, a turn, and two messages with consecutive ids. Spreads the turns over the last
-// 30 days.
+const month = (time: string) => `date_trunc('month', ${time} AT TIME ZONE 'UTC')::date`;
+
+// Inserts the rows that finished turns store: a session with its counts, a turn, two messages with consecutive ids, and the usage. Spreads the
+// turns over the last 30 days. A batch contains whole sessions.
 const INSERT_BATCH = `
-  WITH numbered AS (
+  WITH numbered AS MATERIALIZED (
     SELECT n, CASE WHEN n % $4 = 0 THEN $1 ELSE $1 || '-' || (n % $4) END AS workspace_id,
            CASE WHEN $6::uuid IS NOT NULL THEN $6::uuid ELSE md5($1 || 'session' || (n % $4) || '-' || (n / ($4 * $5)))::uuid END AS session_id,
            gen_random_uuid() AS turn_id, nextval('conversation.message_ids') AS question_id,
            now() - interval '30 days' * (1 - n / $7::float8) AS at
     FROM generate_series($2::integer, $3::integer) n
+  ), workspaces AS (
+    INSERT INTO quota.workspaces (workspace_id, name, plan)
+    SELECT DISTINCT n.workspace_id, n.workspace_id, w.plan FROM numbered n JOIN quota.workspaces w ON w.workspace_id = $1
+    ON CONFLICT DO NOTHING
+  ), reservations AS (
+    INSERT INTO quota.reservations (workspace_id, turn_id, month, state, reserved_at, settled_at)
+    SELECT workspace_id, turn_id, ${month("at")}, 'done', at, at + interval '2 s' FROM numbered
+  ), ledger AS (
+    INSERT INTO quota.ledger (workspace_id, month, turn_id, counted_at)
+    SELECT workspace_id, ${month("at")}, turn_id, at + interval '2 s' FROM numbered
+  ), usage AS (
+    INSERT INTO quota.usage AS u (workspace_id, month, used)
+    SELECT workspace_id, ${month("at")}, count(*) FROM numbered GROUP BY 1, 2
+    ON CONFLICT (workspace_id, month) DO UPDATE SET used = u.used + excluded.used
   ), sessions AS (
-    INSERT INTO conversation.sessions (workspace_id, session_id, bot_id, source, visitor_metadata, started_at, last_activity_at)
-    SELECT workspace_id, session_id, $8, 'widget', '{}', min(at), max(at) FROM numbered GROUP BY 1, 2
+    INSERT INTO conversation.sessions (
+      workspace_id, session_id, bot_id, source, visitor_metadata, started_at, last_activity_at, last_message_id, message_count, ratings_up,
+      ratings_down, counted_at
+    )
+    SELECT workspace_id, session_id, $8, 'widget', '{}', min(at), max(at), max(question_id) + 1, count(*) * 2, 0, 0, max(at)
+    FROM numbered GROUP BY 1, 2
     ON CONFLICT DO NOTHING
   ), turns AS (
     INSERT INTO conversation.turns (
-      workspace_id, turn_id, session_id, message_id, bot_id, edge_id, status, month, asked_model, model, tokens_in, tokens_out, latency_ms,
-      opened_at, closed_at
+      workspace_id, turn_id, session_id, message_id, bot_id, edge_id, status, month, asked_model, model, tokens_in, tokens_out, first_token_ms,
+      latency_ms, opened_at, closed_at, grounded
     )
-    SELECT workspace_id, turn_id, session_id, question_id + 1, $8, $8, 'done', date_trunc('month', at)::date, 'openai:m', 'openai:m', 120, 80,
-           1500, at, at + interval '2 s'
+    SELECT workspace_id, turn_id, session_id, question_id + 1, $8, $8, 'done', ${month("at")}, 'openai:m', 'openai:m', 120, 80, 400,
+           1500, at, at + interval '2 s', n % 3 > 0
     FROM numbered
   )
   INSERT INTO conversation.messages (
@@ -47,16 +67,20 @@ const INSERT_BATCH = `
   FROM numbered`;
 
 /** Inserts finished turns with SQL, without running them. */
-export async function storeTurns(url: string, stored: StoredTurns, progress?: (turns: number) => void): Promise<void> {
+export async function storeTurns(
+  url: string,
+  stored: StoreTurnsOptions,
+  progress?: (turns: number) => void,
+): Promise<void> {
   const { workspaceId, sessionId = null, turns, workspaces = 1, turnsPerSession = 10 } = stored;
-  const [bot] = await query<{ bot_id: string }>(
+  const [bot] = await queryRows<{ bot_id: string }>(
     url,
     "SELECT bot_id FROM conversation.bots WHERE workspace_id = $1 LIMIT 1",
     [workspaceId],
   );
   for (let from = 0; from < turns; from += BATCH_TURNS) {
     const to = Math.min(turns, from + BATCH_TURNS);
-    await query(url, INSERT_BATCH, [
+    await queryRows(url, INSERT_BATCH, [
       workspaceId,
       from,
       to - 1,
@@ -68,5 +92,8 @@ export async function storeTurns(url: string, stored: StoredTurns, progress?: (t
     ]);
     progress?.(to);
   }
-  await query(url, "ANALYZE conversation.sessions, conversation.messages, conversation.turns");
+  await queryRows(
+    url,
+    "ANALYZE conversation.sessions, conversation.messages, conversation.turns, quota.reservations, quota.ledger",
+  );
 }

@@ -7,6 +7,7 @@ import {
   startRedis,
   startTestPostgres,
 } from "@parley/test-support";
+import { queryRows } from "../../../tests/system/database.ts";
 import {
   createTenant,
   type System,
@@ -14,7 +15,7 @@ import {
   startSystem,
   type Tenant,
 } from "../../../tests/system/system.ts";
-import { query } from "./sql.ts";
+import { TRUST_TEST_PROXY } from "../../../tests/system/visitors.ts";
 
 /** Both sides of a comparison: Parley as it runs in a cluster, and the bare relay. Both use the same fake provider. */
 export type Testbed = {
@@ -28,17 +29,26 @@ export type Testbed = {
   stop(): Promise<void>;
 };
 
-const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const resolvePath = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 /** A plan with a cap that no benchmark reaches. */
 export const BENCH_PLAN = "bench";
 
-type TestbedOptions = Pick<SystemOptions, "env" | "llmConfig">;
+const heapLimit = (megabytes: number) => ({ NODE_OPTIONS: `--max-heap-size=${megabytes}` });
+/** Node's default heap limits in the chart's pods: half of each memory limit, and 3 MiB. On a large machine the default is higher. */
+export const POD_HEAPS = {
+  edge: heapLimit(387),
+  conversation: heapLimit(259),
+  quota: heapLimit(195),
+  "llm-proxy": heapLimit(259),
+};
+
+type TestbedOptions = Pick<SystemOptions, "edges" | "env" | "llmConfig">;
 
 /**
  * Starts Redis, PostgreSQL, Parley and the bare relay.
  *
  * @param model name of the model, e.g. `tokens-100` or `tokens-100-every-50`; the fake provider derives its reply from it
- * @param options additional environment and provider settings for the services
+ * @param options number of edges, and additional environment and provider settings for the services
  */
 export async function startTestbed(model: string, options: TestbedOptions = {}): Promise<Testbed> {
   const redis = await startRedis();
@@ -60,7 +70,7 @@ async function startTestbedOn(redisUrl: string, model: string, options: TestbedO
     env: {
       ...options.env,
       // The edge trusts X-Forwarded-For, because the load generator sends a new address in each request.
-      edge: { TRUSTED_PROXIES: "127.0.0.0/8", LOG_LEVEL: "info", ...options.env?.edge },
+      edge: { ...TRUST_TEST_PROXY, LOG_LEVEL: "info", ...options.env?.edge },
     },
   });
   await addUnlimitedPlan(system.database.url);
@@ -70,7 +80,7 @@ async function startTestbedOn(redisUrl: string, model: string, options: TestbedO
   const relay = await startProcess({
     name: "bare relay",
     command: process.execPath,
-    args: [...nodeFlags, here("../baselines/bare-relay.ts")],
+    args: [...nodeFlags, resolvePath("../baselines/bare-relay.ts")],
     env: { PORT: String(port), OPENAI_BASE_URL: system.provider.url },
     ready: /listening/,
   });
@@ -92,5 +102,5 @@ async function startTestbedOn(redisUrl: string, model: string, options: TestbedO
 }
 
 async function addUnlimitedPlan(url: string): Promise<void> {
-  await query(url, "INSERT INTO quota.plans (plan, monthly_cap) VALUES ($1, 1000000000)", [BENCH_PLAN]);
+  await queryRows(url, "INSERT INTO quota.plans (plan, monthly_cap) VALUES ($1, 1000000000)", [BENCH_PLAN]);
 }

@@ -108,12 +108,12 @@ describe("parley token", () => {
 
   it.each([
     ["the installation is remote", { PARLEY_QUOTA_URL: "http://127.0.0.1:1", ADMIN_TOKEN: "t" }, INSTANCE],
-    ["single sign-on issues the tokens", {}, { ...INSTANCE, tokens: null }],
+    ["the identity provider issues the tokens", {}, { ...INSTANCE, tokens: null }],
   ])("fails when %s", async (_, env, instance) => {
     await writeInstance(dataDir, instance);
     const { code, stderr } = await run(["token", "--workspace", "acme"], env);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^parley: single sign-on issues the tokens of this installation/);
+    expect(stderr).toMatch(/^parley: the identity provider issues the tokens of this installation/);
   });
 });
 

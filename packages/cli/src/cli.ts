@@ -1,13 +1,15 @@
 import { Command, CommanderError } from "@commander-js/extra-typings";
-import { type Admin, connectAdmin } from "./admin/call.ts";
+import { type CallAdmin, createAdminCaller } from "./admin/call.ts";
 import { type AdminTarget, findTarget } from "./admin/target.ts";
 import { addAuditCommand } from "./commands/audit.ts";
 import { addBotCommands } from "./commands/bot.ts";
+import { addChangesCommand } from "./commands/changes.ts";
 import { addConversationCommands } from "./commands/conversation.ts";
 import { addDoctorCommand } from "./commands/doctor.ts";
 import { addExplainCommand } from "./commands/explain.ts";
 import { addKeyCommands } from "./commands/key.ts";
 import { addKnowledgeCommands } from "./commands/knowledge.ts";
+import { addLoginCommands } from "./commands/login.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
 import { addModerationCommands } from "./commands/moderation.ts";
 import { addProviderCommands } from "./commands/provider.ts";
@@ -24,6 +26,7 @@ import { type Streams, writeResult } from "./output/result.ts";
 
 const EPILOGUE = `
 Set PARLEY_CONVERSATION_URL, PARLEY_QUOTA_URL, PARLEY_LLM_URL and ADMIN_TOKEN to administer a remote installation.
+Without ADMIN_TOKEN, members of a workspace sign in with parley login.
 Otherwise the CLI uses the one on this machine, from DATA_DIR (default .parley).
 Run parley GROUP COMMAND --help for a command's options.`;
 
@@ -32,7 +35,7 @@ export async function runCli(args: readonly string[], config: Config, streams: S
   const { stdout, stderr } = streams;
   let exitCode = 0;
   let target: Promise<AdminTarget> | undefined;
-  let adminPromise: Promise<Admin> | undefined;
+  let adminCaller: Promise<CallAdmin> | undefined;
   const program = createProgram({ stdout, stderr });
   const context: Context = {
     config,
@@ -40,9 +43,9 @@ export async function runCli(args: readonly string[], config: Config, streams: S
       target ??= findTarget(config);
       return target;
     },
-    admin: async (service, call) => {
-      adminPromise ??= context.target().then(connectAdmin);
-      return (await adminPromise)(service, call);
+    callAdmin: async (service, call) => {
+      adminCaller ??= context.target().then(createAdminCaller);
+      return (await adminCaller)(service, call);
     },
     report: async (pending) => {
       const result = await pending;
@@ -52,6 +55,7 @@ export async function runCli(args: readonly string[], config: Config, streams: S
     progress: (line) => {
       if (!program.opts().json) stderr.write(`${line}\n`);
     },
+    notice: (line) => stderr.write(`${printable(line)}\n`),
     warn: (message) => stderr.write(`parley: ${printable(message)}\n`),
     asJson: () => program.opts().json === true,
     stdout,
@@ -66,8 +70,10 @@ export async function runCli(args: readonly string[], config: Config, streams: S
   addConversationCommands(program, context);
   addUsageCommand(program, context);
   addAuditCommand(program, context);
+  addChangesCommand(program, context);
   addProviderCommands(program, context);
   addExplainCommand(program, context);
+  addLoginCommands(program, context);
   addTokenCommand(program, context);
   addTopCommand(program, context);
   addDoctorCommand(program, context);
@@ -84,7 +90,7 @@ export async function runCli(args: readonly string[], config: Config, streams: S
     if (error.exitCode === 0) return 0;
     // Commander has already written the help that replaces a missing subcommand.
     if (error.code !== "commander.help")
-      stderr.write(`parley: ${usageProblem(error)}; run ${helpFor(program, args)}\n`);
+      stderr.write(`parley: ${formatUsageProblem(error)}; run ${findHelpCommand(program, args)}\n`);
     return 2;
   }
 }
@@ -106,7 +112,7 @@ function createProgram({ stdout, stderr }: Streams) {
     .exitOverride();
 }
 
-function usageProblem(error: CommanderError): string {
+function formatUsageProblem(error: CommanderError): string {
   return printable(
     error.message
       .replace(/^error: /, "")
@@ -116,7 +122,7 @@ function usageProblem(error: CommanderError): string {
 }
 
 /** Returns the help command that fits the arguments, for example `parley key create --help`. */
-function helpFor(program: Pick<Command, "commands">, args: readonly string[]): string {
+function findHelpCommand(program: Pick<Command, "commands">, args: readonly string[]): string {
   const path: string[] = [];
   let commands = program.commands;
   for (const word of args) {

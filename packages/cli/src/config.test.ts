@@ -1,5 +1,8 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { machineEnvironment, readConfig } from "./config.ts";
+import { pickMachineVariables, readConfig } from "./config.ts";
 
 describe("readConfig", () => {
   it("resolves files against the directory in which the user ran the package script", () => {
@@ -17,14 +20,31 @@ describe("readConfig", () => {
     expect(config.remoteUrls.quota).toBeUndefined();
   });
 
+  it("reads the replicas at the URL of the admin calls unless they have their own", () => {
+    const values = {
+      PARLEY_QUOTA_URL: "http://quota",
+      PARLEY_LLM_URL: "http://llm",
+      PARLEY_LLM_REPLICAS_URL: "http://all",
+    };
+    expect(readConfig(values, "/").replicaUrls).toEqual({ quota: "http://quota", llm: "http://all" });
+  });
+
+  it("reads the admin token that clients send from the file of the accepted ones", async () => {
+    const file = join(await mkdtemp(join(tmpdir(), "parley-config-")), "ADMIN_TOKEN");
+    await writeFile(file, "new\nold\n");
+    expect(readConfig({ ADMIN_TOKEN_FILE: file, ADMIN_TOKEN: "other" }, "/").adminToken).toBe("new");
+    await rm(dirname(file), { recursive: true });
+    expect(() => readConfig({ ADMIN_TOKEN_FILE: file }, "/")).toThrow("ADMIN_TOKEN: ENOENT");
+  });
+
   it("refuses an invalid URL", () => {
     expect(() => readConfig({ PARLEY_LLM_URL: "llm:8087" }, "/")).toThrow("PARLEY_LLM_URL must be a URL");
   });
 });
 
-describe("machineEnvironment", () => {
+describe("pickMachineVariables", () => {
   it("keeps only the listed machine variables that are set", () => {
     const values = { PATH: "/bin", HOME: "/root", ADMIN_TOKEN: "t", OPENAI_API_KEY: "k", SECRET: "s", TZ: "" };
-    expect(machineEnvironment(values)).toEqual({ PATH: "/bin", HOME: "/root" });
+    expect(pickMachineVariables(values)).toEqual({ PATH: "/bin", HOME: "/root" });
   });
 });

@@ -1,6 +1,8 @@
-import { resolve } from "node:path";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
 import { Environment } from "@parley/service-kit/environment";
-import type { AdminService } from "./admin/service.ts";
+import { readTokens } from "@parley/service-kit/tokens";
+import type { ServiceWithAdmin } from "./admin/service.ts";
 
 export type Config = ReturnType<typeof readConfig>;
 
@@ -11,35 +13,65 @@ const MACHINE_VARIABLES = ["PATH", "HOME", "TMPDIR", "LANG", "TZ", "NODE_EXTRA_C
 export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
   const environment = new Environment(values);
   const http = (name: string) => environment.optionalUrl(name, ["http", "https"]);
-  const remoteUrls: Record<AdminService, string | undefined> = {
+  const remoteUrls: Record<ServiceWithAdmin, string | undefined> = {
     conversation: http("PARLEY_CONVERSATION_URL"),
     quota: http("PARLEY_QUOTA_URL"),
     llm: http("PARLEY_LLM_URL"),
   };
+  /** Names that resolve to every replica, for `parley top`. The default is the URL above. */
+  const replicaUrls: Record<ServiceWithAdmin, string | undefined> = {
+    conversation: http("PARLEY_CONVERSATION_REPLICAS_URL") ?? remoteUrls.conversation,
+    quota: http("PARLEY_QUOTA_REPLICAS_URL") ?? remoteUrls.quota,
+    llm: http("PARLEY_LLM_REPLICAS_URL") ?? remoteUrls.llm,
+  };
   // Package managers run scripts in the repository root. INIT_CWD is the directory of the user's shell.
-  const isScript = environment.optional("npm_lifecycle_event") === "parley";
+  const isScript = environment.optionalText("npm_lifecycle_event") === "parley";
+  const configDir = environment.text("XDG_CONFIG_HOME", join(environment.text("HOME", homedir()), ".config"));
   return environment.finish({
     dataDir: resolve(workingDir, environment.text("DATA_DIR", ".parley")),
-    filesDir: (isScript && environment.optional("INIT_CWD")) || workingDir,
+    filesDir: (isScript && environment.optionalText("INIT_CWD")) || workingDir,
     remoteUrls,
+    replicaUrls,
     /** The edge has no admin service; `parley top` reads its metrics. */
     edgeOpsUrl: http("PARLEY_EDGE_URL"),
-    adminToken: environment.optional("ADMIN_TOKEN"),
+    adminToken: readAdminToken(environment),
+    /** A member's login, which the CLI uses without ADMIN_TOKEN. */
+    login: {
+      path: resolve(workingDir, environment.text("PARLEY_LOGIN_FILE", join(configDir, "parley", "login.json"))),
+      issuer: environment.optionalUrl("PARLEY_LOGIN_ISSUER", ["https", "http"]),
+      clientId: environment.optionalText("PARLEY_LOGIN_CLIENT_ID"),
+      scope: environment.optionalText("PARLEY_LOGIN_SCOPE"),
+      audience: environment.optionalText("PARLEY_LOGIN_AUDIENCE"),
+      resource: environment.optionalText("PARLEY_LOGIN_RESOURCE"),
+    },
     databaseUrl: environment.optionalUrl("DATABASE_URL", ["postgres", "postgresql"]),
     rolePasswords: {
-      conversation: environment.optional("CONVERSATION_DATABASE_PASSWORD"),
-      quota: environment.optional("QUOTA_DATABASE_PASSWORD"),
-      "llm-proxy": environment.optional("LLM_DATABASE_PASSWORD"),
+      conversation: environment.optionalText("CONVERSATION_DATABASE_PASSWORD"),
+      quota: environment.optionalText("QUOTA_DATABASE_PASSWORD"),
+      "llm-proxy": environment.optionalText("LLM_DATABASE_PASSWORD"),
     },
-    machine: machineEnvironment(values),
-    color: environment.optional("NO_COLOR") === undefined,
+    machineVariables: pickMachineVariables(values),
+    isColorEnabled: environment.optionalText("NO_COLOR") === undefined,
     /** Whether the terminal can move its cursor. */
-    terminal: environment.text("TERM", "dumb") !== "dumb",
+    isTerminalCapable: environment.text("TERM", "dumb") !== "dumb",
   });
 }
 
+/** Returns the first token of ADMIN_TOKEN_FILE, or of ADMIN_TOKEN. */
+function readAdminToken(environment: Environment): string | undefined {
+  const file = environment.optionalText("ADMIN_TOKEN_FILE");
+  const text = environment.optionalText("ADMIN_TOKEN");
+  if (file === undefined && text === undefined) return undefined;
+  try {
+    return readTokens(file === undefined ? { text: text ?? "" } : { file })[0];
+  } catch (error) {
+    environment.addProblem(`ADMIN_TOKEN: ${error instanceof Error ? error.message : error}`);
+    return undefined;
+  }
+}
+
 /** Returns the variables that every child process inherits. */
-export function machineEnvironment(values: NodeJS.ProcessEnv): Record<string, string> {
+export function pickMachineVariables(values: NodeJS.ProcessEnv): Record<string, string> {
   const set = MACHINE_VARIABLES.flatMap((name) => (values[name] ? [[name, values[name]] as const] : []));
   return Object.fromEntries(set);
 }

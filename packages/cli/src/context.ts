@@ -1,4 +1,4 @@
-import type { Admin } from "./admin/call.ts";
+import type { CallAdmin } from "./admin/call.ts";
 import type { AdminTarget } from "./admin/target.ts";
 import type { Config } from "./config.ts";
 import type { Result } from "./output/result.ts";
@@ -7,13 +7,15 @@ import type { Result } from "./output/result.ts";
 export type Context = {
   config: Config;
   /** Calls the admin services of the target. */
-  admin: Admin;
+  callAdmin: CallAdmin;
   /** Returns the installation that the environment names. If it names none, returns the one on this machine. */
   target: () => Promise<AdminTarget>;
   /** Writes the command's result as text or JSON. */
   report: (result: Promise<Result>) => Promise<void>;
   /** Writes a progress line to stderr, except with --json. */
   progress: (line: string) => void;
+  /** Writes a line for the user to stderr, also with --json. */
+  notice: (line: string) => void;
   /** Writes an error to stderr. The command then continues. */
   warn: (message: string) => void;
   /** Whether --json is set. */

@@ -1,7 +1,7 @@
-export { type Admin, AdminError, connectAdmin } from "./admin/call.ts";
-export type { AdminService } from "./admin/service.ts";
+export { AdminError, type CallAdmin, createAdminCaller } from "./admin/call.ts";
+export type { ServiceWithAdmin } from "./admin/service.ts";
 export { localTarget, START_COMMAND } from "./admin/target.ts";
-export { machineEnvironment } from "./config.ts";
+export { pickMachineVariables } from "./config.ts";
 export { CliError } from "./errors.ts";
 export {
   type Instance,
@@ -10,7 +10,7 @@ export {
   type TokenTerms,
   writeInstance,
 } from "./local/instance.ts";
-export { ensureIssuer } from "./local/issuer.ts";
+export { DEVELOPMENT_ROLES, ensureIssuer } from "./local/issuer.ts";
 export { MIGRATED_SERVICES, type MigratedService, migrateService, NODE_FLAGS } from "./local/migrate-service.ts";
 export { processExists } from "./local/process-exists.ts";
 export { printable } from "./output/printable.ts";

@@ -7,7 +7,7 @@ export class SendWindow {
   #opened: PromiseWithResolvers<void> | undefined;
 
   /** Counts sent bytes. Returns a promise if the window is full: the next response must wait for it. */
-  add(bytes: number): Promise<void> | undefined {
+  addSent(bytes: number): Promise<void> | undefined {
     this.#unreadBytes += bytes;
     if (this.#unreadBytes < FLOW_CONTROL_WINDOW_BYTES) return undefined;
     this.#opened ??= Promise.withResolvers();
@@ -15,7 +15,7 @@ export class SendWindow {
   }
 
   /** Counts bytes that the caller has read. */
-  remove(bytes: number): void {
+  addRead(bytes: number): void {
     this.#unreadBytes -= bytes;
     if (this.#unreadBytes < FLOW_CONTROL_WINDOW_BYTES) this.open();
   }

@@ -2,6 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 import { type Client, connectivityState, Metadata } from "@grpc/grpc-js";
 import { type Call, type CallTransport, type MetadataWriter, RpcError, status } from "@parley/rpc";
 import { MAX_CALL_MS, MultiplexStream } from "./multiplex-stream.ts";
+import { RetryBudget } from "./retry-budget.ts";
 
 /** A larger request gets a gRPC call of its own, so that it does not delay the small ones. */
 const MAX_REQUEST_BYTES = 64 * 1024;
@@ -17,16 +18,19 @@ export type MultiplexOptions = {
   writeMetadata: MetadataWriter;
   /** Also multiplexes streamed responses. For services whose streams carry small messages. */
   includesStreams: boolean;
+  /** Paths of methods that are retried without a budget, such as `/parley.quota.v1.QuotaService/Settle`. */
+  alwaysRetried: ReadonlySet<string>;
 };
 
 /**
  * Sends many calls on one gRPC stream per replica. A multiplexed call costs a fraction of a gRPC call. If no stream is open, or a call
- * cannot be multiplexed, the fallback sends the call: no call waits for a stream. The fallback also repeats a unary call whose stream is
- * lost, so every unary method must be idempotent.
+ * cannot be multiplexed, the fallback sends the call: no call waits for a stream. The fallback also retries a unary call whose stream is
+ * lost or whose peer is unavailable, so every unary method must be idempotent. A budget limits these retries to 10 % of the calls.
  */
 export class MultiplexClient implements CallTransport {
   readonly #channel: Client;
   readonly #options: MultiplexOptions;
+  readonly #retryBudget = new RetryBudget();
   /** One stream per replica, sorted by the replica's address. */
   #streams: readonly MultiplexStream[] = [];
   #nextStreamIndex = 0;
@@ -41,21 +45,25 @@ export class MultiplexClient implements CallTransport {
   async unary(call: Call): Promise<Message> {
     const request = call.method.requestSerialize(call.request);
     const stream = this.#streamFor(call, request);
+    this.#retryBudget.recordCall();
     if (stream !== undefined) {
       try {
         return await stream.unary(call, request);
       } catch (error) {
         if (!(error instanceof RpcError && error.status === status.UNAVAILABLE)) throw error;
+        const isAlwaysRetried = this.#options.alwaysRetried.has(call.method.path);
+        if (!isAlwaysRetried && !this.#retryBudget.takeRetry()) throw error;
       }
     }
-    return this.#options.fallback.unary(call);
+    return this.#options.fallback.unary(withEncodedRequest(call, request));
   }
 
   serverStream(call: Call): AsyncIterable<Message> {
     const { includesStreams, fallback } = this.#options;
     if (!includesStreams) return fallback.serverStream(call);
     const request = call.method.requestSerialize(call.request);
-    return this.#streamFor(call, request)?.serverStream(call, request) ?? fallback.serverStream(call);
+    const stream = this.#streamFor(call, request);
+    return stream?.serverStream(call, request) ?? fallback.serverStream(withEncodedRequest(call, request));
   }
 
   /** Returns a stream for the call, from the replicas in turn. Undefined if no stream accepts the call. */
@@ -111,4 +119,9 @@ export class MultiplexClient implements CallTransport {
       if (streamStatus === status.UNIMPLEMENTED) this.#renewAtMs = performance.now() + UNIMPLEMENTED_RETRY_MS;
     });
   }
+}
+
+/** Returns the call with its request encoded, because encoding a large request again takes several times its size. */
+function withEncodedRequest(call: Call, request: Buffer): Call {
+  return { ...call, method: { ...call.method, requestSerialize: () => request } };
 }

@@ -4,8 +4,8 @@ import {
   type CallContext,
   type Interceptor,
   implementService,
-  methodDefinition,
   type ServiceImplementation,
+  toMethodDefinition,
 } from "@parley/rpc";
 import {
   type AnswerFrame,
@@ -57,7 +57,7 @@ function openStream(port: number, token = "good") {
     "grpc.max_receive_message_length": 32 * 1024 * 1024,
   });
   closers.push(() => client.close());
-  const { path, requestSerialize, responseDeserialize } = methodDefinition(CallsService.method.carry);
+  const { path, requestSerialize, responseDeserialize } = toMethodDefinition(CallsService.method.carry);
   const serialize = (message: CarryRequest | Buffer) => ("frames" in message ? requestSerialize(message) : message);
   const metadata = new Metadata();
   metadata.set("authorization", token);

@@ -1,6 +1,6 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { Metadata, type Server, type ServerDuplexStream } from "@grpc/grpc-js";
-import { type CallContext, methodDefinition, RpcError, type ServedMethod, status } from "@parley/rpc";
+import { type CallContext, RpcError, type ServedMethod, status, toMethodDefinition } from "@parley/rpc";
 import {
   type AnswerFrameSchema,
   type CallBegin,
@@ -32,7 +32,7 @@ export function serveMultiplexed(
     if (isAuthorized(stream.metadata)) new ServerStream(stream, methodsByName);
     else stream.emit("error", refused.toStatus());
   };
-  server.addService({ Carry: methodDefinition(CallsService.method.carry) }, { Carry });
+  server.addService({ Carry: toMethodDefinition(CallsService.method.carry) }, { Carry });
 }
 
 type CarryStream = ServerDuplexStream<CarryRequest, CarryResponse>;
@@ -76,7 +76,7 @@ class ServerStream {
 
   #receive({ callId, step }: CallFrame): void {
     if (step.case === "begin") void this.#answer(callId, step.value);
-    else if (step.case === "takenBytes") this.#pendingCalls.get(callId)?.window.remove(step.value);
+    else if (step.case === "takenBytes") this.#pendingCalls.get(callId)?.window.addRead(step.value);
     else if (step.case === "cancel") this.#abort(callId);
   }
 
@@ -89,7 +89,7 @@ class ServerStream {
     const send = (response: Uint8Array) => {
       if (signal.aborted) return undefined;
       this.#batcher.add({ callId, response }, response.length);
-      return window.add(response.length);
+      return window.addSent(response.length);
     };
     const result = await this.#serve(begin, signal, send);
     clearTimeout(timer);
@@ -108,21 +108,28 @@ class ServerStream {
       const method = this.#methods.get(begin.method);
       if (method === undefined) throw new RpcError(status.UNIMPLEMENTED, "unimplemented", "no such method");
       const { responseSerialize } = method.definition;
-      const context = this.#contextOf(method, begin, signal);
-      const response = await method.serve(context, (message) => send(limitSize(responseSerialize(message))));
-      return { ...(response && { response: limitSize(responseSerialize(response)) }), end: { status: status.OK } };
+      const context = this.#createContext(method, begin, signal);
+      const response = await method.serve(context, (message) => send(requireAllowedSize(responseSerialize(message))));
+      return {
+        ...(response && { response: requireAllowedSize(responseSerialize(response)) }),
+        end: { status: status.OK },
+      };
     } catch (error) {
       const { status: code, code: stableCode, message } = error instanceof RpcError ? error : INTERNAL;
       return { end: { status: code, code: stableCode, message } };
     }
   }
 
-  #contextOf({ name, definition }: ServedMethod, { request, metadata }: CallBegin, signal: AbortSignal): CallContext {
+  #createContext(
+    { name, definition }: ServedMethod,
+    { request, metadata }: CallBegin,
+    signal: AbortSignal,
+  ): CallContext {
     try {
       return {
         method: name,
         signal,
-        metadata: withEntries(this.#stream.metadata, Object.entries(metadata)),
+        metadata: mergeMetadata(this.#stream.metadata, Object.entries(metadata)),
         request: definition.requestDeserialize(request as Buffer),
       };
     } catch (cause) {
@@ -150,13 +157,13 @@ class ServerStream {
 
 const INTERNAL = new RpcError(status.INTERNAL, "internal_error", "internal error");
 
-function limitSize(response: Uint8Array): Uint8Array {
+function requireAllowedSize(response: Uint8Array): Uint8Array {
   if (response.length <= MAX_RESPONSE_BYTES) return response;
   throw new RpcError(status.RESOURCE_EXHAUSTED, "resource_exhausted", "the response is too large");
 }
 
 /** Returns the stream's metadata with the entries of one call. Throws for a name or value that no header may have. */
-function withEntries(streamMetadata: Metadata, entries: readonly [string, string][]): Metadata {
+function mergeMetadata(streamMetadata: Metadata, entries: readonly [string, string][]): Metadata {
   if (entries.length === 0) return streamMetadata;
   const metadata = streamMetadata.clone();
   for (const [name, value] of entries) metadata.set(name, value);

@@ -1,6 +1,6 @@
 import { create, type Message, type MessageInitShape } from "@bufbuild/protobuf";
 import type { Client, ClientDuplexStream, Metadata } from "@grpc/grpc-js";
-import { type Call, methodDefinition, RpcError, status } from "@parley/rpc";
+import { type Call, RpcError, status, toMethodDefinition } from "@parley/rpc";
 import {
   type AnswerFrame,
   type CallFrameSchema,
@@ -14,9 +14,9 @@ import { FLOW_CONTROL_WINDOW_BYTES } from "./flow-control.ts";
 import { FrameBatcher } from "./frame-batcher.ts";
 
 /** The longest deadline of a multiplexed call, and so how long a retired stream may stay open. */
-export const MAX_CALL_MS = 320_000;
+export const MAX_CALL_MS = 380_000;
 /** A stream accepts no calls after this time, even if the client has not replaced it. */
-const ACCEPTS_CALLS_MS = 1_000;
+const MAX_ACCEPT_MS = 1_000;
 /** A replica that does not answer within this time gets no multiplexed calls. */
 const OPEN_TIMEOUT_MS = 500;
 
@@ -51,8 +51,8 @@ export class MultiplexStream {
 
   /** @param onEnd called with the status of the stream itself. */
   constructor(channel: Client, metadata: Metadata, onEnd: (streamStatus: status) => void) {
-    const deadline = Date.now() + ACCEPTS_CALLS_MS + MAX_CALL_MS;
-    const { path, requestSerialize, responseDeserialize } = methodDefinition(CallsService.method.carry);
+    const deadline = Date.now() + MAX_ACCEPT_MS + MAX_CALL_MS;
+    const { path, requestSerialize, responseDeserialize } = toMethodDefinition(CallsService.method.carry);
     this.#stream = channel.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata, { deadline });
     this.#batcher = new FrameBatcher(this.#stream, (frames) => create(CarryRequestSchema, { frames }));
     this.#stream.on("data", ({ frames }: CarryResponse) => {
@@ -69,7 +69,7 @@ export class MultiplexStream {
       this.#failPendingCalls();
       onEnd(code);
     });
-    setTimeout(() => this.retire(), ACCEPTS_CALLS_MS).unref();
+    setTimeout(() => this.retire(), MAX_ACCEPT_MS).unref();
   }
 
   get acceptsCalls(): boolean {

@@ -12,6 +12,8 @@ export type ChannelOptions = {
   retryable: readonly { service: string; method: string }[];
   /** Plain text unless given. */
   credentials?: ChannelCredentials;
+  /** The name that the peer's certificate must have; the target's host unless given. */
+  tlsServerName?: string | undefined;
 };
 
 // Their sum is below 15 s. The timeout is the larger part, because a peer can be busy for some seconds without being dead.
@@ -31,6 +33,8 @@ const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 export function openChannel(options: ChannelOptions): Channel {
   const serviceConfig = {
     loadBalancingConfig: [{ round_robin: {} }],
+    // gRPC retries while more than half of the tokens are left. A failed attempt costs one token and a successful call adds `tokenRatio`.
+    retryThrottling: { maxTokens: 100, tokenRatio: 0.1 },
     methodConfig: [
       {
         name: options.retryable,
@@ -45,7 +49,10 @@ export function openChannel(options: ChannelOptions): Channel {
     ],
   };
   return new Client(options.target, options.credentials ?? ChannelCredentials.createInsecure(), {
+    ...(options.tlsServerName !== undefined && { "grpc.ssl_target_name_override": options.tlsServerName }),
     "grpc.service_config": JSON.stringify(serviceConfig),
+    // The proxy of HTTP_PROXY is for requests that leave the cluster.
+    "grpc.enable_http_proxy": 0,
     "grpc.keepalive_time_ms": KEEPALIVE_MS,
     "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
     "grpc.keepalive_permit_without_calls": 1,

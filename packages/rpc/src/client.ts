@@ -9,7 +9,7 @@ import {
 } from "@bufbuild/protobuf";
 import { Metadata } from "@grpc/grpc-js";
 import { RpcError } from "./error.ts";
-import { type GrpcMethod, methodDefinition } from "./method-definition.ts";
+import { type GrpcMethod, toMethodDefinition } from "./method-definition.ts";
 import type { Call, CallTransport } from "./transport.ts";
 
 export type CallOptions = {
@@ -40,7 +40,7 @@ export function createClient<S extends DescService>(
   observe?: CallObserver,
 ): RpcClient<S> {
   const methods = service.methods.map((method) => {
-    const definition: GrpcMethod = methodDefinition(method);
+    const definition: GrpcMethod = toMethodDefinition(method);
     const start = (init: never, { timeoutMs, signal, waitForReady = false }: CallOptions): Call => ({
       method: definition,
       request: create(method.input, init) as Message,

@@ -3,7 +3,7 @@ export { type CallObserver, type CallOptions, createClient, type RpcClient } fro
 export { CODE_METADATA_KEY } from "./code.ts";
 export { RpcError, status } from "./error.ts";
 export { GrpcTransport } from "./grpc-transport.ts";
-export { methodDefinition, serviceDefinition } from "./method-definition.ts";
+export { toMethodDefinition, toServiceDefinition } from "./method-definition.ts";
 export {
   type CallContext,
   type Interceptor,

@@ -13,32 +13,32 @@ import type { MethodDefinition, ServiceDefinition } from "@grpc/grpc-js";
 export type GrpcMethod = MethodDefinition<Message, Message>;
 
 /** Returns grpc-js's description of one method of a protobuf-es service. */
-export function methodDefinition<I extends DescMessage, O extends DescMessage>(
+export function toMethodDefinition<I extends DescMessage, O extends DescMessage>(
   method: DescMethod & { input: I; output: O },
 ): MethodDefinition<MessageShape<I>, MessageShape<O>> {
   return {
-    path: `/${methodName(method)}`,
+    path: `/${fullMethodName(method)}`,
     requestStream: method.methodKind === "client_streaming" || method.methodKind === "bidi_streaming",
     responseStream: method.methodKind === "server_streaming" || method.methodKind === "bidi_streaming",
-    requestSerialize: encoder<I>(method.input),
+    requestSerialize: createEncoder<I>(method.input),
     requestDeserialize: (bytes) => fromBinary<I>(method.input, bytes),
-    responseSerialize: encoder<O>(method.output),
+    responseSerialize: createEncoder<O>(method.output),
     responseDeserialize: (bytes) => fromBinary<O>(method.output, bytes),
   };
 }
 
 /** Returns grpc-js's description of a protobuf-es service, by method name as in the proto. */
-export function serviceDefinition(service: DescService): ServiceDefinition {
-  return Object.fromEntries(service.methods.map((method) => [method.name, methodDefinition(method)]));
+export function toServiceDefinition(service: DescService): ServiceDefinition {
+  return Object.fromEntries(service.methods.map((method) => [method.name, toMethodDefinition(method)]));
 }
 
 /** Returns a method's full name, such as `parley.quota.v1.QuotaService/Reserve`. */
-export function methodName(method: DescMethod): string {
+export function fullMethodName(method: DescMethod): string {
   return `${method.parent.typeName}/${method.name}`;
 }
 
 // toBinary returns a buffer that nothing else uses, so the Buffer can be a view of it: grpc-js copies it when it frames the message.
-function encoder<S extends DescMessage>(schema: S): (message: MessageShape<S>) => Buffer {
+function createEncoder<S extends DescMessage>(schema: S): (message: MessageShape<S>) => Buffer {
   return (message) => {
     const bytes = toBinary<S>(schema, message);
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -94,11 +94,11 @@ describe("a target with several names", () => {
     await expect(call(channel)).rejects.toMatchObject({ code: status.UNAVAILABLE });
   });
 
-  test("goes on when the server behind one name ends", async () => {
+  test("continues on the other names when the server behind one name stops", async () => {
     const first = await startPeer("127.0.0.1");
     const channel = connect(`names:///${first},${await startPeer("127.0.0.2")}`);
     await call(channel);
-    // Ends the second server, which was started last.
+    // Stops the second server, which was started last.
     await cleanUps.splice(-2, 1)[0]?.();
     await expect.poll(async () => call(channel).catch(() => "failed")).toBe("127.0.0.1");
     for (let count = 0; count < 20; count++) expect(await call(channel)).toBe("127.0.0.1");

@@ -17,7 +17,7 @@ class NamesResolver implements experimental.Resolver {
 
   constructor(target: Target, listener: experimental.ResolverListener, options: ChannelOptions) {
     this.#listener = listener;
-    const targets = dnsTargets(target);
+    const targets = toDnsTargets(target);
     this.#results = targets.map(() => undefined);
     this.#resolvers = targets.map((each, index) =>
       experimental.createResolver(each, (endpoints) => this.#report(index, endpoints), options),
@@ -25,7 +25,7 @@ class NamesResolver implements experimental.Resolver {
   }
 
   static getDefaultAuthority(target: Target): string {
-    return namesOf(target)[0] ?? "";
+    return splitNames(target)[0] ?? "";
   }
 
   updateResolution(): void {
@@ -47,9 +47,10 @@ class NamesResolver implements experimental.Resolver {
   }
 }
 
-const namesOf = ({ path }: Target): string[] => path.split(",");
+const splitNames = ({ path }: Target): string[] => path.split(",");
 
-const dnsTargets = (target: Target): Target[] => namesOf(target).map((path) => ({ ...target, scheme: "dns", path }));
+const toDnsTargets = (target: Target): Target[] =>
+  splitNames(target).map((path) => ({ ...target, scheme: "dns", path }));
 
 /** Registers the scheme `names` for the targets of channels. */
 export function registerNamesResolver(): void {

@@ -1,6 +1,6 @@
 import { TurnOutcome } from "./conversation.ts";
 import { GenerateStatus } from "./llm.ts";
-import { ReserveStatus, SettleOutcome } from "./quota.ts";
+import { ReservationState, ReserveStatus, SettleOutcome } from "./quota.ts";
 
 // This file has every translation between an outcome's names in SQL, protobuf, SSE, metrics and quota. No other file translates them.
 
@@ -10,8 +10,8 @@ export type Outcome = "done" | "error" | "blocked" | "quota_exceeded" | "cancell
 /** A turn's status: its outcome, or `streaming` until it has one. */
 export type TurnStatus = Outcome | "streaming";
 
-/** The contract's `finish_reason`. */
-export type FinishReason = "stop" | "error" | "blocked" | "quota_exceeded";
+/** The `finish_reason` of a stream. `cancelled` is an addition to the contract's. */
+export type FinishReason = "stop" | "error" | "blocked" | "quota_exceeded" | "cancelled";
 
 /** Whether a turn counts against the quota, as quota.reservations and conversation.outbox store it. */
 export type Settlement = "done" | "void";
@@ -22,7 +22,7 @@ type OutcomeRow = {
   /** The `finish_reason` of the stream's `done` event. */
   finishReason: FinishReason;
   /** The label `finish` of parley_turns_total. */
-  metric: FinishReason | "cancelled";
+  metric: FinishReason;
 };
 
 export const OUTCOMES: Readonly<Record<Outcome, OutcomeRow>> = {
@@ -35,17 +35,17 @@ export const OUTCOMES: Readonly<Record<Outcome, OutcomeRow>> = {
     finishReason: "quota_exceeded",
     metric: "quota_exceeded",
   },
-  cancelled: { proto: TurnOutcome.CANCELLED, settlement: "void", finishReason: "error", metric: "cancelled" },
+  cancelled: { proto: TurnOutcome.CANCELLED, settlement: "void", finishReason: "cancelled", metric: "cancelled" },
   interrupted: { proto: TurnOutcome.INTERRUPTED, settlement: "void", finishReason: "error", metric: "error" },
 };
 
 export const OUTCOME_NAMES = Object.keys(OUTCOMES) as Outcome[];
 
-const BY_PROTO = new Map(OUTCOME_NAMES.map((name) => [OUTCOMES[name].proto, name]));
+const OUTCOME_BY_PROTO = new Map(OUTCOME_NAMES.map((name) => [OUTCOMES[name].proto, name]));
 
 /** Returns undefined for an unspecified or unknown outcome. */
 export function outcomeFromProto(outcome: TurnOutcome): Outcome | undefined {
-  return BY_PROTO.get(outcome);
+  return OUTCOME_BY_PROTO.get(outcome);
 }
 
 export const SETTLEMENTS: Readonly<Record<Settlement, SettleOutcome>> = {
@@ -58,6 +58,15 @@ export function settlementFromProto(outcome: SettleOutcome): Settlement | undefi
   if (outcome === SettleOutcome.DONE) return "done";
   return outcome === SettleOutcome.VOID ? "void" : undefined;
 }
+
+/** The state of a turn in the usage accounting, as quota.reservations stores it. */
+export type ReservationStateName = "held" | Settlement;
+
+export const RESERVATION_STATES: Readonly<Record<ReservationStateName, ReservationState>> = {
+  held: ReservationState.HELD,
+  done: ReservationState.DONE,
+  void: ReservationState.VOID,
+};
 
 /** The result of Reserve, as in the label `status` of parley_quota_reservations_total. */
 export type ReservationStatus = "held" | "exceeded" | "settled";
@@ -100,7 +109,7 @@ type TurnResult = { outcome: Outcome; errorCode: FailureCode | "" };
 
 const INTERNAL_ERROR: TurnResult = { outcome: "error", errorCode: "internal_error" };
 
-const AFTER_GENERATION: Readonly<Record<GenerateStatus, TurnResult>> = {
+const TURN_RESULT_BY_STATUS: Readonly<Record<GenerateStatus, TurnResult>> = {
   [GenerateStatus.UNSPECIFIED]: INTERNAL_ERROR,
   [GenerateStatus.COMPLETE]: { outcome: "done", errorCode: "" },
   [GenerateStatus.BLOCKED]: { outcome: "blocked", errorCode: "" },
@@ -114,5 +123,5 @@ const AFTER_GENERATION: Readonly<Record<GenerateStatus, TurnResult>> = {
 
 /** Returns how a turn ends after its generation. An unknown status of a newer llm-proxy becomes an internal error. */
 export function turnAfterGeneration(status: GenerateStatus): TurnResult {
-  return AFTER_GENERATION[status] ?? INTERNAL_ERROR;
+  return TURN_RESULT_BY_STATUS[status] ?? INTERNAL_ERROR;
 }

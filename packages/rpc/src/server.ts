@@ -18,7 +18,7 @@ import type {
   UntypedHandleCall,
 } from "@grpc/grpc-js";
 import { RpcError, status } from "./error.ts";
-import { type GrpcMethod, methodDefinition, methodName, serviceDefinition } from "./method-definition.ts";
+import { fullMethodName, type GrpcMethod, toMethodDefinition, toServiceDefinition } from "./method-definition.ts";
 
 export type CallContext = {
   /** The method, e.g. `parley.quota.v1.QuotaService/Reserve`. */
@@ -50,7 +50,7 @@ export type ServedMethod = {
   /** E.g. `parley.quota.v1.QuotaService/Reserve`. */
   name: string;
   definition: GrpcMethod;
-  /** Answers one call: sends the responses of a stream, or returns a unary call's response. Throws nothing but RpcError. */
+  /** Serves one call: sends the responses of a stream, or returns a unary call's response. Throws only RpcError. */
   serve: (context: CallContext, send: SendResponse) => Promise<Message | undefined>;
 };
 
@@ -63,15 +63,15 @@ export function implementService<S extends DescService>(
 ): ServedMethod[] {
   const handlers = implementation as Record<string, unknown>;
   const methods = service.methods.map((method): [DescMethod, ServedMethod] => {
-    const run = method.methodKind === "server_streaming" ? runStreamHandler : runUnaryHandler;
+    const run = method.methodKind === "server_streaming" ? createStreamServe : createUnaryServe;
     const serve = withRpcErrors(run(method, handlers[method.localName] as never, intercept));
-    return [method, { name: methodName(method), definition: methodDefinition(method), serve }];
+    return [method, { name: fullMethodName(method), definition: toMethodDefinition(method), serve }];
   });
   const grpcHandlers = methods.map(([{ name, methodKind }, served]): [string, UntypedHandleCall] => [
     name,
-    methodKind === "server_streaming" ? grpcStreamHandler(served) : grpcUnaryHandler(served),
+    methodKind === "server_streaming" ? createGrpcStreamHandler(served) : createGrpcUnaryHandler(served),
   ]);
-  server.addService(serviceDefinition(service), Object.fromEntries(grpcHandlers));
+  server.addService(toServiceDefinition(service), Object.fromEntries(grpcHandlers));
   return methods.map(([, served]) => served);
 }
 
@@ -90,7 +90,7 @@ function withRpcErrors(serve: Serve): Serve {
 
 type UnaryHandler = (request: Message, context: CallContext) => Promise<object>;
 
-function runUnaryHandler(method: DescMethod, handler: UnaryHandler, intercept: Interceptor): Serve {
+function createUnaryServe(method: DescMethod, handler: UnaryHandler, intercept: Interceptor): Serve {
   return async (context) => {
     let response: Message | undefined;
     await intercept(context, async () => {
@@ -102,7 +102,7 @@ function runUnaryHandler(method: DescMethod, handler: UnaryHandler, intercept: I
 
 type StreamHandler = (request: Message, context: CallContext) => AsyncIterable<object>;
 
-function runStreamHandler(method: DescMethod, handler: StreamHandler, intercept: Interceptor): Serve {
+function createStreamServe(method: DescMethod, handler: StreamHandler, intercept: Interceptor): Serve {
   return async (context, send) => {
     await intercept(context, async () => {
       for await (const item of handler(context.request, context)) {
@@ -119,7 +119,7 @@ function runStreamHandler(method: DescMethod, handler: StreamHandler, intercept:
 // One shared reason: grpc-js emits "cancelled" at the end of every call, and abort() without a reason would build a DOMException each time.
 const CANCELLED = new RpcError(status.CANCELLED, "cancelled", "the caller cancelled the call or disconnected");
 
-function contextOf(
+function createCallContext(
   method: string,
   call: ServerUnaryCall<Message, Message> | ServerWritableStream<Message, Message>,
 ): CallContext {
@@ -128,18 +128,18 @@ function contextOf(
   return { method, signal: controller.signal, metadata: call.metadata, request: call.request };
 }
 
-function grpcUnaryHandler({ name, serve }: ServedMethod) {
+function createGrpcUnaryHandler({ name, serve }: ServedMethod) {
   return (call: ServerUnaryCall<Message, Message>, callback: sendUnaryData<Message>) => {
-    serve(contextOf(name, call), () => undefined).then(
+    serve(createCallContext(name, call), () => undefined).then(
       (response) => callback(null, response),
       (error: RpcError) => callback(error.toStatus()),
     );
   };
 }
 
-function grpcStreamHandler({ name, serve }: ServedMethod) {
+function createGrpcStreamHandler({ name, serve }: ServedMethod) {
   return (call: ServerWritableStream<Message, Message>) => {
-    const context = contextOf(name, call);
+    const context = createCallContext(name, call);
     const send = (response: Message) => (call.write(response) ? undefined : waitForDrain(call, context.signal));
     serve(context, send).then(
       () => call.end(),

@@ -2,7 +2,7 @@ import { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createDatabase, startTcpProxy } from "@parley/test-support";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
-import { type Database, openDatabase, slowQuery, sqlState, transaction } from "./database.ts";
+import { type Database, openDatabase, readWithRetry, slowQuery, sqlState, transaction } from "./database.ts";
 import { toRpcError } from "./grpc-server.ts";
 import { createLogger } from "./logger.ts";
 
@@ -46,7 +46,7 @@ const ways: [string, (pool: Database) => Promise<unknown>][] = [
 const LIMIT_MS = 30_000;
 const STALL_MS = 25_000;
 
-/** Repeats `work` until it succeeds or the limit has passed. Returns its failures and the time taken. */
+/** Retries `work` until it succeeds or the limit has passed. Returns its failures and the time taken. */
 async function untilSuccess(work: () => Promise<unknown>, limitMs = LIMIT_MS) {
   const startedAt = performance.now();
   const failures: unknown[] = [];
@@ -136,6 +136,30 @@ test("after one transaction on a server that became read-only, new connections r
   );
   expect(failures.map(sqlState)).toEqual(["25006"]);
   expect(statusesOf(failures)).toEqual(["unavailable"]);
+});
+
+test("retries a read whose connection the server closed, and no other failed read", async () => {
+  const { pool } = await openProxied();
+  let attempts = 0;
+  const read = (failing: string) =>
+    readWithRetry(() => {
+      attempts++;
+      return pool.query(attempts < 3 ? failing : "SELECT 1 AS one");
+    });
+  await expect(read("SELECT pg_terminate_backend(pg_backend_pid())")).resolves.toMatchObject({ rows: [{ one: 1 }] });
+  expect(attempts).toBe(3);
+  attempts = 0;
+  await expect(read("SELECT 1 / 0")).rejects.toMatchObject({ code: "22012" });
+  expect(attempts).toBe(1);
+});
+
+test("a read over an idle connection that the server has just closed succeeds", async () => {
+  const { pool, admin } = await openProxied();
+  await fill(pool);
+  await admin.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+  );
+  await expect(readWithRetry(() => pool.query("SELECT 1 AS one"))).resolves.toMatchObject({ rows: [{ one: 1 }] });
 });
 
 test("sends TCP keepalive probes after 10 s", async () => {

@@ -1,4 +1,6 @@
+import { setTimeout } from "node:timers/promises";
 import pg from "pg";
+import type { Environment } from "./environment.ts";
 import type { Logger } from "./logger.ts";
 import { traceQueries } from "./tracing/queries.ts";
 import { withSpan } from "./tracing/tracer.ts";
@@ -14,6 +16,8 @@ export type DatabaseOptions = {
   maxConnections: number;
   /** QUERY_TIMEOUT_MS unless set. 0 means no limit, for a role without statement_timeout. */
   queryTimeoutMs?: number;
+  /** Whether named statements are prepared once per connection; true unless set. */
+  usesPreparedStatements?: boolean;
 };
 
 /** The longest wait for a statement's response, above the 10 s of the roles' statement_timeout. */
@@ -24,11 +28,23 @@ const KEEPALIVE_DELAY_MS = 10_000;
 const MAX_LIFETIME_SECONDS = 600;
 
 const READ_ONLY = "25006";
+/** SQLSTATE class 08 (connection), the codes of a shutdown, and Node's codes of a connection that was closed. */
+const LOST_CONNECTION = /^(08...|57P0[123]|ECONNRESET|EPIPE)$/;
+/** The waits before the retries of a read. The second one outlasts a restart of the server's processes. */
+const RETRY_DELAYS_MS = [50, 1_000];
 
 // Returns bigint columns as numbers: they hold counts and ids below 2^53.
 const types = new pg.TypeOverrides();
 types.setTypeParser(pg.types.builtins.INT8, Number);
 types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, (text) => new Date(text));
+
+/**
+ * Reads DATABASE_PREPARED_STATEMENTS, which is `on` or `off`. A pooler that assigns a server connection to each transaction, and does not
+ * track prepared statements itself, needs `off`: a named statement would be missing on the next server connection, or exist there already.
+ */
+export function readPreparedStatements(environment: Environment): boolean {
+  return environment.oneOf("DATABASE_PREPARED_STATEMENTS", ["on", "off"], "on") === "on";
+}
 
 /**
  * Opens a connection pool. On the server, the role's statement_timeout limits each statement. If the server disappears without closing its
@@ -52,6 +68,7 @@ export function openDatabase(options: DatabaseOptions, log: Logger): Database {
   pool.on("error", (error) => log.warn({ error }, "idle database connection lost"));
   // Without this one, losing a connection in use would end the process too. The connection's next statement reports the error.
   pool.on("connect", (connection) => connection.on("error", () => undefined));
+  if (options.usesPreparedStatements === false) pool.on("connect", removeStatementNames);
   pool.on("release", (error: unknown) => {
     if (!mustReconnect(error)) return;
     log.warn({ error, idle_connections: pool.idleCount }, "database server lost, idle connections closed");
@@ -59,6 +76,14 @@ export function openDatabase(options: DatabaseOptions, log: Logger): Database {
   });
   traceQueries(pool);
   return pool;
+}
+
+/** Makes a connection send every statement unnamed, so that the server parses and plans it each time and keeps nothing. */
+function removeStatementNames(connection: Connection): void {
+  const query = connection.query.bind(connection) as (...args: unknown[]) => unknown;
+  const queryUnnamed = (statement: string | pg.QueryConfig, ...rest: unknown[]) =>
+    query(typeof statement === "string" ? statement : { ...statement, name: undefined }, ...rest);
+  connection.query = queryUnnamed as typeof connection.query;
 }
 
 /** Returns whether an error shows that a connection leads to a server that does not respond or accepts no writes. */
@@ -117,6 +142,29 @@ export async function rollBack(connection: Connection, error?: unknown): Promise
   } catch (failure) {
     connection.release(failure instanceof Error ? failure : true);
   }
+}
+
+/** Runs a statement that only reads, and retries it on another connection if the server closed the first one. */
+export async function readWithRetry<T>(read: () => Promise<T>): Promise<T> {
+  for (const delay of RETRY_DELAYS_MS) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!isConnectionLost(error)) throw error;
+    }
+    await setTimeout(delay);
+  }
+  return read();
+}
+
+function isConnectionLost(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code } = error as { code?: unknown };
+  return typeof code === "string"
+    ? LOST_CONNECTION.test(code)
+    : // pg's errors for a connection that closed have no code.
+      error.message.startsWith("Connection terminated") ||
+        error.message === "Client has encountered a connection error and is not queryable";
 }
 
 /** Returns the SQLSTATE of a database error, e.g. `23505`; undefined for any other error. */

@@ -1,4 +1,4 @@
-import { EgressPolicy } from "./egress/policy.ts";
+import { type Egress, EgressPolicy } from "./egress/policy.ts";
 
 /** Lists every problem of the environment, so that the operator can fix all of them at once. */
 export class ConfigError extends Error {
@@ -20,24 +20,24 @@ export class Environment {
     this.#values = values;
   }
 
-  optional(name: string): string | undefined {
+  optionalText(name: string): string | undefined {
     return this.#values[name] || undefined;
   }
 
   text(name: string, fallback: string): string {
-    return this.optional(name) ?? fallback;
+    return this.optionalText(name) ?? fallback;
   }
 
   /** Reads a required value. `purpose` describes it in the error. */
-  required(name: string, purpose: string): string {
-    const value = this.optional(name);
+  requiredText(name: string, purpose: string): string {
+    const value = this.optionalText(name);
     if (value === undefined) this.#problems.push(`${name} is not set: ${purpose}`);
     return value ?? "";
   }
 
   /** Reads an integer from `min` to `max`. */
   integer(name: string, fallback: number, { min = 0, max = Number.MAX_SAFE_INTEGER } = {}): number {
-    const text = this.optional(name);
+    const text = this.optionalText(name);
     if (text === undefined) return fallback;
     const value = Number(text);
     if (Number.isSafeInteger(value) && value >= min && value <= max) return value;
@@ -47,7 +47,7 @@ export class Environment {
 
   /** Reads a number from 0 to 1. */
   ratio(name: string, fallback: number): number {
-    const text = this.optional(name);
+    const text = this.optionalText(name);
     if (text === undefined) return fallback;
     const value = Number(text);
     if (value >= 0 && value <= 1) return value;
@@ -60,7 +60,7 @@ export class Environment {
   }
 
   oneOf<T extends string>(name: string, allowed: readonly T[], fallback: T): T {
-    const text = this.optional(name);
+    const text = this.optionalText(name);
     if (text === undefined) return fallback;
     const value = allowed.find((each) => each === text);
     if (value === undefined) this.#problems.push(`${name} must be one of ${allowed.join(", ")}, not "${text}"`);
@@ -68,15 +68,15 @@ export class Environment {
   }
 
   /** Reads a required absolute URL with one of `schemes`. Its text never appears in an error, because it may contain a password. */
-  url(name: string, schemes: readonly string[], purpose: string): string {
-    const text = this.required(name, purpose);
+  requiredUrl(name: string, schemes: readonly string[], purpose: string): string {
+    const text = this.requiredText(name, purpose);
     if (text !== "" && !isUrl(text, schemes))
       this.#problems.push(`${name} must be a URL (${schemes.join(", ")}): ${purpose}`);
     return text;
   }
 
   optionalUrl(name: string, schemes: readonly string[]): string | undefined {
-    const text = this.optional(name);
+    const text = this.optionalText(name);
     if (text !== undefined && !isUrl(text, schemes))
       this.#problems.push(`${name} must be a URL (${schemes.join(", ")})`);
     return text;
@@ -84,11 +84,25 @@ export class Environment {
 
   /** Reads words separated by commas or white space. */
   list(name: string): string[] {
-    return (this.optional(name) ?? "").split(/[\s,]+/).filter((word) => word !== "");
+    return (this.optionalText(name) ?? "").split(/[\s,]+/).filter((word) => word !== "");
   }
 
-  /** Reads EGRESS_ALLOW: the private networks that URLs of knowledge sources and tools may reach. */
-  egressPolicy(): EgressPolicy {
+  /** Reads EGRESS_ALLOW, the private networks that URLs of knowledge sources and tools may reach, and EGRESS_PROXY. */
+  egress(): Egress {
+    return { policy: this.#egressPolicy(), proxyUrl: this.optionalProxyUrl("EGRESS_PROXY") };
+  }
+
+  /** Reads the URL of an HTTP proxy, such as http://proxy.example.internal:3128. */
+  optionalProxyUrl(name: string): string | undefined {
+    const text = this.optionalUrl(name, ["http", "https"]);
+    if (text === undefined || !URL.canParse(text)) return text;
+    const { pathname, search, hash, username, password } = new URL(text);
+    if (pathname !== "/" || search !== "" || hash !== "") this.#problems.push(`${name} must have no path`);
+    if ((username === "") !== (password === "")) this.#problems.push(`${name} needs both a user name and a password`);
+    return text;
+  }
+
+  #egressPolicy(): EgressPolicy {
     try {
       return new EgressPolicy(this.list("EGRESS_ALLOW"));
     } catch (error) {
@@ -98,7 +112,7 @@ export class Environment {
   }
 
   /** Adds a problem that a service has found itself. */
-  refuse(problem: string): void {
+  addProblem(problem: string): void {
     this.#problems.push(problem);
   }
 

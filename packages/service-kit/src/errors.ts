@@ -2,6 +2,7 @@
 export type ErrorKind =
   | "invalid_argument"
   | "unauthenticated"
+  | "permission_denied"
   | "not_found"
   | "already_exists"
   | "failed_precondition"
@@ -25,6 +26,6 @@ export function notFound(code: string, message: string): ServiceError {
   return new ServiceError("not_found", code, message);
 }
 
-export function invalid(message: string, code = "invalid_argument"): ServiceError {
+export function invalidArgument(message: string, code = "invalid_argument"): ServiceError {
   return new ServiceError("invalid_argument", code, message);
 }

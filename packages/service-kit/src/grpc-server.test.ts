@@ -1,6 +1,6 @@
 import { status } from "@parley/rpc";
 import { expect, test } from "vitest";
-import { invalid } from "./errors.ts";
+import { invalidArgument } from "./errors.ts";
 import { toRpcError } from "./grpc-server.ts";
 
 const errorWith = (code: string) => Object.assign(new Error("internal details"), { code });
@@ -20,7 +20,7 @@ test.each(["23505", "22P02", "42501", "ENOENT", "E57014"])("%s becomes INTERNAL 
 });
 
 test("a ServiceError keeps its code and message", () => {
-  expect(toRpcError(invalid("name is empty"))).toMatchObject({
+  expect(toRpcError(invalidArgument("name is empty"))).toMatchObject({
     status: status.INVALID_ARGUMENT,
     code: "invalid_argument",
     message: "name is empty",

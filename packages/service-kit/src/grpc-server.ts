@@ -1,4 +1,3 @@
-import { timingSafeEqual } from "node:crypto";
 import type { DescService } from "@bufbuild/protobuf";
 import { type Metadata, Server } from "@grpc/grpc-js";
 import { type Interceptor, implementService, RpcError, type ServiceImplementation, status } from "@parley/rpc";
@@ -10,6 +9,7 @@ import { failpoint } from "./failpoint.ts";
 import { serverCredentials } from "./grpc-tls.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Logger } from "./logger.ts";
+import type { Tokens } from "./tokens.ts";
 import { openServerSpan } from "./tracing/calls.ts";
 import type { Span } from "./tracing/tracer.ts";
 
@@ -25,7 +25,7 @@ export type GrpcServerOptions = {
 /** Decides which calls a server answers. */
 export type CallGuard = {
   intercept: Interceptor;
-  /** Whether the metadata holds the internal token. */
+  /** Whether the metadata holds an accepted internal token. */
   isAuthorized: (metadata: Metadata) => boolean;
 };
 
@@ -36,9 +36,10 @@ export type GrpcServer = {
   listen(): Promise<void>;
 };
 
-const KIND_STATUS: Record<ErrorKind, status> = {
+const STATUS_BY_KIND: Record<ErrorKind, status> = {
   invalid_argument: status.INVALID_ARGUMENT,
   unauthenticated: status.UNAUTHENTICATED,
+  permission_denied: status.PERMISSION_DENIED,
   not_found: status.NOT_FOUND,
   already_exists: status.ALREADY_EXISTS,
   failed_precondition: status.FAILED_PRECONDITION,
@@ -48,7 +49,8 @@ const KIND_STATUS: Record<ErrorKind, status> = {
 
 // Clients resolve the peer's addresses again only when a connection ends (grpc-node#2455), so connections end after this time.
 const MAX_CONNECTION_AGE_MS = 30_000;
-const MAX_CONNECTION_AGE_GRACE_MS = 360_000;
+/** Longer than the longest call: an export of 10 minutes. */
+const MAX_CONNECTION_AGE_GRACE_MS = 630_000;
 
 /** Creates a grpc-js server with the standard health service. When the service stops, the server waits up to `drainMs` for its calls. */
 export function createGrpcServer(options: GrpcServerOptions, lifecycle: Lifecycle): GrpcServer {
@@ -91,10 +93,9 @@ async function drain(server: Server, health: HealthImplementation, drainMs: numb
   clearTimeout(timer);
 }
 
-/** Refuses calls without the internal token, measures and traces every call, and maps errors to a gRPC status and a stable code. */
-export function guardCalls(internalToken: string, durations: Histogram<"method" | "status">, log: Logger): CallGuard {
-  const expected = Buffer.from(`Bearer ${internalToken}`);
-  const isAuthorized = (metadata: Metadata) => isSameSecret(metadata.get("authorization")[0], expected);
+/** Refuses calls without an accepted internal token, measures and traces every call, and maps errors to a gRPC status and a stable code. */
+export function createCallGuard(tokens: Tokens, durations: Histogram<"method" | "status">, log: Logger): CallGuard {
+  const isAuthorized = (metadata: Metadata) => tokens.accepts(metadata.get("authorization")[0]);
   const intercept: Interceptor = async (context, next) => {
     const startedAt = performance.now();
     let outcome = status.OK;
@@ -113,18 +114,12 @@ export function guardCalls(internalToken: string, durations: Histogram<"method" 
       if (mapped.status === status.INTERNAL) log.error({ method: context.method, error }, "call failed");
       throw mapped;
     } finally {
-      span?.set({ "rpc.grpc.status_code": outcome });
+      span?.setAttributes({ "rpc.grpc.status_code": outcome });
       span?.end(outcome === status.OK ? undefined : status[outcome]);
       durations.observe({ method: context.method, status: status[outcome] }, (performance.now() - startedAt) / 1_000);
     }
   };
   return { intercept, isAuthorized };
-}
-
-function isSameSecret(value: unknown, expected: Buffer): boolean {
-  if (typeof value !== "string") return false;
-  const bytes = Buffer.from(value);
-  return bytes.length === expected.length && timingSafeEqual(bytes, expected);
 }
 
 /**
@@ -134,7 +129,7 @@ function isSameSecret(value: unknown, expected: Buffer): boolean {
 export function toRpcError(error: unknown, signal?: AbortSignal): RpcError {
   if (error instanceof RpcError) return error;
   if (error instanceof ServiceError) {
-    return new RpcError(KIND_STATUS[error.kind], error.code, error.message, { cause: error });
+    return new RpcError(STATUS_BY_KIND[error.kind], error.code, error.message, { cause: error });
   }
   if (signal?.aborted)
     return new RpcError(status.CANCELLED, "cancelled", "the caller cancelled the call or disconnected", {
@@ -146,10 +141,10 @@ export function toRpcError(error: unknown, signal?: AbortSignal): RpcError {
   return new RpcError(status.INTERNAL, "internal_error", "internal error", { cause: error });
 }
 
-// SQLSTATE classes 08 (connection), 53 (resources) and 57P (shutdown), 57014 (statement timeout), 40P01 (deadlock) and 25006 (the server is
+// SQLSTATE classes 08 (connection), 53 (resources) and 57P (shutdown), 57014 (statement timeout), 55P03 (lock timeout), 40P01 (deadlock) and 25006 (the server is
 // read-only, e.g. a former primary); Node's network errors.
 const TRANSIENT_CODES =
-  /^(08|53|57P|57014$|40P01$|25006$)|^E(CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NOTFOUND|AI_AGAIN)$/;
+  /^(08|53|57P|57014$|55P03$|40P01$|25006$)|^E(CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NOTFOUND|AI_AGAIN)$/;
 
 function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

@@ -1,9 +1,10 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ServiceImplementation } from "@parley/rpc";
 import { QuotaService } from "@parley/rpc/quota";
 import { freePort } from "@parley/test-support";
+import type { GenerateResult } from "selfsigned";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type CallGuard, createGrpcServer } from "./grpc-server.ts";
 import { serverCredentials } from "./grpc-tls.ts";
@@ -11,6 +12,7 @@ import { Lifecycle } from "./lifecycle.ts";
 import { createLogger } from "./logger.ts";
 import { connectPeer } from "./rpc-peers.ts";
 import { createAuthority, createCertificates } from "./testing/certificates.ts";
+import { fixedTokens } from "./tokens.ts";
 
 let folder: string;
 let lifecycle: Lifecycle;
@@ -35,7 +37,7 @@ async function startServer(tlsDir: string | undefined): Promise<(clientDir: stri
   return (clientDir) =>
     connectPeer(
       QuotaService,
-      { target: `localhost:${port}`, internalToken: "token", tlsDir: clientDir },
+      { target: `localhost:${port}`, internalTokens: fixedTokens("token"), tlsDir: clientDir },
       lifecycle,
     ).getUsage({ workspaceId: "ws_1" }, { timeoutMs: 3_000 });
 }
@@ -59,6 +61,31 @@ describe("gRPC with mutual TLS", () => {
     const ca = await createAuthority("Parley");
     const call = await startServer(await createCertificates(folder, ca, "llm-proxy"));
     await expect(call(await createCertificates(folder, ca, "edge"))).rejects.toMatchObject({ code: "unavailable" });
+  });
+
+  it("rotates the authority in steps: processes at two successive steps can call each other", async () => {
+    const [oldCa, newCa] = [await createAuthority("Old"), await createAuthority("New")];
+    const createStep = async (ca: GenerateResult, trusted: readonly GenerateResult[], host: string) => {
+      const directory = await createCertificates(folder, ca, host);
+      await writeFile(join(directory, "ca.crt"), trusted.map(({ cert }) => cert).join("\n"));
+      return directory;
+    };
+    const steps: [ca: GenerateResult, trusted: GenerateResult[]][] = [
+      [oldCa, [oldCa]],
+      [oldCa, [oldCa, newCa]],
+      [newCa, [oldCa, newCa]],
+      [newCa, [newCa]],
+    ];
+    const servers = await Promise.all(steps.map(async (step) => startServer(await createStep(...step, "localhost"))));
+    const clients = await Promise.all(steps.map((step) => createStep(...step, "edge")));
+    for (const [server, call] of servers.entries()) {
+      for (const client of [server - 1, server, server + 1].filter((step) => step in clients)) {
+        await expect(call(clients[client]), `server at ${server}, client at ${client}`).resolves.toMatchObject({
+          used: 7,
+        });
+      }
+    }
+    await expect(servers[3]?.(clients[0])).rejects.toMatchObject({ code: "unavailable" });
   });
 
   it("throws when a file is missing", async () => {

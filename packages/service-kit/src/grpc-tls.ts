@@ -6,7 +6,7 @@ import { ChannelCredentials, experimental, ServerCredentials } from "@grpc/grpc-
 const REFRESH_INTERVAL_MS = 30_000;
 
 /** The file names in cert-manager's Secrets. */
-const FILES = { caCertificateFile: "ca.crt", certificateFile: "tls.crt", privateKeyFile: "tls.key" };
+const CERTIFICATE_FILES = { caCertificateFile: "ca.crt", certificateFile: "tls.crt", privateKeyFile: "tls.key" };
 
 /**
  * Returns the credentials of a gRPC server with mutual TLS: it requires a client certificate of the same authority. Without a directory,
@@ -29,7 +29,7 @@ export function channelCredentials(tlsDir: string | undefined): ChannelCredentia
 }
 
 function readCertificates(tlsDir: string): experimental.FileWatcherCertificateProvider {
-  const files = Object.entries(FILES).map(([option, file]) => [option, join(tlsDir, file)] as const);
+  const files = Object.entries(CERTIFICATE_FILES).map(([option, file]) => [option, join(tlsDir, file)] as const);
   // The provider would wait silently for a missing file.
   for (const [, path] of files) accessSync(path, constants.R_OK);
   return new experimental.FileWatcherCertificateProvider({

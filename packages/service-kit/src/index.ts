@@ -1,59 +1,62 @@
+// Without migrations and guarded requests: knex and undici take a third of the time that a service needs to load.
 export { ActiveMap } from "@parley/rpc-multiplex";
+export { UPLOAD_OPTIONS } from "./admin-bodies.ts";
+export { type Caller, createTokenVerifier, type Role, type TokenVerifier } from "./auth/access-token.ts";
+export { type AdminCaller, accessOf, adminCallerOf } from "./auth/admin-access.ts";
+export { createJwks } from "./auth/jwks.ts";
+export { readJwt, readOptionalJwt } from "./auth/settings.ts";
+export { CallPool } from "./call-pool.ts";
+export { type ChangeLog, openChangeLog } from "./changes/changes.admin.ts";
+export { insertChange } from "./changes/changes.store.ts";
+export { describeChange } from "./changes/describe-change.ts";
 export {
   type Connection,
   type Database,
   type DatabaseOptions,
   openDatabase,
   type Queryable,
+  readPreparedStatements,
+  readWithRetry,
   rollBack,
   slowQuery,
   sqlState,
   transaction,
 } from "./database.ts";
-export { type GuardedAgentOptions, guardedAgent, type Resolve } from "./egress/agent.ts";
 export { EgressError, type EgressErrorCode } from "./egress/error.ts";
-export {
-  type GuardedFetchOptions,
-  type GuardedResponse,
-  guardedFetch,
-  type ResponseHead,
-} from "./egress/guarded-fetch.ts";
-export { EgressPolicy } from "./egress/policy.ts";
+export { type Egress, EgressPolicy } from "./egress/policy.ts";
 export { ConfigError, Environment } from "./environment.ts";
-export { type ErrorKind, invalid, notFound, ServiceError } from "./errors.ts";
+export { type ErrorKind, invalidArgument, notFound, ServiceError } from "./errors.ts";
 export { failpoint } from "./failpoint.ts";
-export { type CallGuard, createGrpcServer, type GrpcServer, guardCalls, toRpcError } from "./grpc-server.ts";
+export { type CallGuard, createCallGuard, createGrpcServer, type GrpcServer, toRpcError } from "./grpc-server.ts";
+export { channelCredentials } from "./grpc-tls.ts";
 export { isUuid, isWorkspaceId } from "./ids.ts";
 export { Lifecycle } from "./lifecycle.ts";
 export { createLogger, LOG_LEVELS, type Logger, type LogLevel } from "./logger.ts";
 export { registerMeasuredGauges } from "./measured-gauges.ts";
-export { createMeasurement } from "./measurement.ts";
+export { createCachedMeasurement } from "./measurement.ts";
+export { type DeclaredBody, MemberCallLimiter } from "./member-call-limiter.ts";
 export {
   Counter,
   createRegistry,
+  createRpcClientFailureCounter,
+  createRpcServerHistogram,
   DURATION_BUCKETS,
   Gauge,
   Histogram,
   Registry,
-  rpcClientFailures,
-  rpcServerHistogram,
 } from "./metrics.ts";
-export {
-  type Knex,
-  type MigrateOptions,
-  type MigrateResult,
-  type Migration,
-  migrate,
-  rollback,
-} from "./migrate.ts";
-export { parseMonth } from "./month.ts";
+export type { Knex, Migration } from "./migrate.ts";
+export { parseMonth, readUsageRetention } from "./month.ts";
 export { startOpsServer } from "./ops-server.ts";
+export { formatPosition, isUtcTime, type PagePosition, parsePosition } from "./page-position.ts";
 export { type PeriodicTask, pause, runPeriodically } from "./periodic.ts";
-export { createPoolMetrics, type PoolWatch } from "./pool-metrics.ts";
+export { createPoolMetrics, type ObservePool } from "./pool-metrics.ts";
 export { createReadinessProbe } from "./readiness.ts";
 export { connectPeer, type PeerOptions, readRpcMultiplex } from "./rpc-peers.ts";
-export { run } from "./run.ts";
-export { checkTimeouts } from "./service-role.ts";
+export { runService } from "./run.ts";
+export { logMissingTimeouts } from "./service-role.ts";
+export { fixedTokens, openTokens, readTokenSource, type TokenSource, type Tokens } from "./tokens.ts";
 export { readTracing, type TracingSettings } from "./tracing/settings.ts";
-export { openSpan, type Span, tracer, withSpan } from "./tracing/tracer.ts";
-export { WorkspaceShares, type WorkspaceSharesOptions } from "./workspace-shares.ts";
+export { currentTracer, openSpan, type Span, withSpan } from "./tracing/tracer.ts";
+export { WorkspaceConcurrencyLimiter } from "./workspace-concurrency-limiter.ts";
+export { WorkspaceTimeLimiter, type WorkspaceTimeLimiterOptions } from "./workspace-time-limiter.ts";

@@ -4,7 +4,7 @@ import type { Logger } from "./logger.ts";
  * How long a service may take to close after its drain. After that time it exits in any case. A supervisor must wait longer before it kills
  * the service.
  */
-export const STOP_WITHIN_MS = 30_000;
+export const SERVICE_CLOSE_TIMEOUT_MS = 30_000;
 
 type Closer = { name: string; timeoutMs: number; close: () => Promise<void> | void };
 
@@ -12,6 +12,7 @@ type Closer = { name: string; timeoutMs: number; close: () => Promise<void> | vo
 export class Lifecycle {
   readonly #closers: Closer[] = [];
   readonly #log: Logger;
+  readonly #closingController = new AbortController();
   #closing: Promise<boolean> | undefined;
 
   constructor(log: Logger) {
@@ -23,15 +24,21 @@ export class Lifecycle {
     return this.#closing !== undefined;
   }
 
+  /** Aborted when the service starts to stop, before the first closer runs. */
+  get closingSignal(): AbortSignal {
+    return this.#closingController.signal;
+  }
+
   onClose(name: string, close: () => Promise<void> | void, timeoutMs = 5_000): void {
     this.#closers.push({ name, timeoutMs, close });
   }
 
   /**
-   * Runs every closer. If one fails or times out, logs it and continues with the next. Returns whether it reached the end of the list
+   * Runs every closer. If one fails or times out, logs it and continues with the next. Returns whether it ran all of them
    * within `timeoutMs`. A second call returns the result of the first.
    */
-  close(timeoutMs: number = STOP_WITHIN_MS): Promise<boolean> {
+  close(timeoutMs: number = SERVICE_CLOSE_TIMEOUT_MS): Promise<boolean> {
+    this.#closingController.abort();
     this.#closing ??= withTimeout(timeoutMs, this.#closeAll()).then(
       () => true,
       (error: unknown) => {

@@ -1,5 +1,5 @@
-import { type Logger, pino } from "pino";
-import { tracer } from "./tracing/tracer.ts";
+import { type DestinationStream, type Logger, type LoggerOptions, pino } from "pino";
+import { currentTracer } from "./tracing/tracer.ts";
 
 export type { Logger };
 
@@ -19,18 +19,24 @@ const SECRET_FIELDS = [
   "url",
 ];
 
-/** Returns a logger that writes JSON lines to stdout, with the level as a word, ISO 8601 time, the service's name and the trace id. */
-export function createLogger(service: string, level: LogLevel): Logger {
-  return pino({
+/** Returns a logger that writes JSON lines to `destination`, by default stdout, with the level as a word, ISO 8601 time, the service's name and the trace id. */
+export function createLogger(service: string, level: LogLevel, destination?: DestinationStream): Logger {
+  const options: LoggerOptions = {
     level,
     base: { service },
     messageKey: "message",
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: (label) => ({ level: label }) },
-    mixin: () => tracer()?.ids() ?? {},
-    redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: "[redacted]" },
+    mixin: () => currentTracer()?.activeIds() ?? {},
+    redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor },
     serializers: { error: describeError },
-  });
+  };
+  return destination === undefined ? pino(options) : pino(options, destination);
+}
+
+// A number is a measurement and no secret, such as the milliseconds of a turn's phase `token`.
+function censor(value: unknown): unknown {
+  return typeof value === "number" ? value : "[redacted]";
 }
 
 /** Returns what is logged of an error: names, codes, messages and stack, with its causes. Never a query's values or a request's body. */

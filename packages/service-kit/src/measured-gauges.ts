@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from "prom-client";
 import type { Logger } from "./logger.ts";
-import { createMeasurement } from "./measurement.ts";
+import { createCachedMeasurement } from "./measurement.ts";
 
 /**
  * Registers gauges that are measured on each scrape, all with one call of `measure`. If `measure` fails or takes too long, the gauges are
@@ -13,7 +13,11 @@ export function registerMeasuredGauges<K extends string>(
   log: Logger,
 ): void {
   const entries = Object.entries(gauges) as [K, { name: string; help: string }][];
-  const read = createMeasurement(measure, { name: entries.map(([, { name }]) => name).join(", "), everyMs: 0 }, log);
+  const read = createCachedMeasurement(
+    measure,
+    { name: entries.map(([, { name }]) => name).join(", "), cacheMs: 0 },
+    log,
+  );
   for (const [key, { name, help }] of entries) {
     new Gauge({
       name,

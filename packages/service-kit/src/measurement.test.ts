@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createLogger } from "./logger.ts";
-import { createMeasurement } from "./measurement.ts";
+import { createCachedMeasurement } from "./measurement.ts";
 
 const log = createLogger("test", "silent");
 
 test("concurrent readers share one measurement, and the next reader measures again", async () => {
   let measurements = 0;
-  const read = createMeasurement(async () => ++measurements, { name: "it", everyMs: 0, now: () => 0 }, log);
+  const read = createCachedMeasurement(async () => ++measurements, { name: "it", cacheMs: 0, now: () => 0 }, log);
   expect(await Promise.all([read(), read(), read()])).toEqual([1, 1, 1]);
   expect(await read()).toBe(2);
 });
@@ -15,7 +15,11 @@ test("concurrent readers share one measurement, and the next reader measures aga
 test("a result is reused for its time", async () => {
   let now = 0;
   let measurements = 0;
-  const read = createMeasurement(async () => ++measurements, { name: "it", everyMs: 10_000, now: () => now }, log);
+  const read = createCachedMeasurement(
+    async () => ++measurements,
+    { name: "it", cacheMs: 10_000, now: () => now },
+    log,
+  );
   await read();
   now = 9_999;
   expect(await read()).toBe(1);
@@ -30,7 +34,7 @@ test("a slow result is reused for 20 times its duration", async () => {
     now += 2_000;
     return ++measurements;
   };
-  const read = createMeasurement(measure, { name: "it", everyMs: 1_000, now: () => now }, log);
+  const read = createCachedMeasurement(measure, { name: "it", cacheMs: 1_000, now: () => now }, log);
   await read();
   now += 39_999;
   expect(await read()).toBe(1);
@@ -39,11 +43,15 @@ test("a slow result is reused for 20 times its duration", async () => {
 });
 
 test("returns undefined when the measurement fails or does not end in time", async () => {
-  const failing = createMeasurement(() => Promise.reject(new Error("away")), { name: "it", everyMs: 0 }, log);
+  const failing = createCachedMeasurement(
+    () => Promise.reject(new Error("unavailable")),
+    { name: "it", cacheMs: 0 },
+    log,
+  );
   expect(await failing()).toBeUndefined();
 
   const { promise, resolve } = Promise.withResolvers<number>();
-  const slow = createMeasurement(() => promise, { name: "it", everyMs: 60_000 }, log);
+  const slow = createCachedMeasurement(() => promise, { name: "it", cacheMs: 60_000 }, log);
   const timeout = sleep(20_000, "timeout" as const, { ref: false });
   expect(await Promise.race([slow(), timeout])).toBeUndefined();
   resolve(7);

@@ -7,26 +7,26 @@ export type MeasurementOptions = {
    * How long a result is reused. The result of a slow measurement is reused for at least 20 times its duration, so that measuring occupies
    * at most 5 % of a connection. With 0, for cheap measurements, every scrape measures again.
    */
-  everyMs: number;
+  cacheMs: number;
   /** A monotonic clock in milliseconds. */
   now?: () => number;
 };
 
 /** How long a scrape waits for a result. A database that does not answer must not delay the other metrics. */
-const WAIT_MS = 500;
+const SCRAPE_WAIT_MS = 500;
 const MAX_BUSY_SHARE = 1 / 20;
 
 /**
  * Returns a function that gauges call on each scrape. Concurrent callers share one measurement. The function returns undefined if there is
  * no result, for example because the database is unavailable.
  */
-export function createMeasurement<T>(
+export function createCachedMeasurement<T>(
   measure: () => Promise<T>,
-  { name, everyMs, now = () => performance.now() }: MeasurementOptions,
+  { name, cacheMs, now = () => performance.now() }: MeasurementOptions,
   log: Logger,
 ): () => Promise<T | undefined> {
   let result: T | undefined;
-  let freshUntil = Number.NEGATIVE_INFINITY;
+  let freshUntilMs = Number.NEGATIVE_INFINITY;
   let running: Promise<void> | undefined;
 
   async function run(): Promise<void> {
@@ -38,15 +38,15 @@ export function createMeasurement<T>(
       log.warn({ measurement: name, error }, "measurement failed");
     }
     const endedAt = now();
-    freshUntil = everyMs === 0 ? endedAt : endedAt + Math.max(everyMs, (endedAt - startedAt) / MAX_BUSY_SHARE);
+    freshUntilMs = cacheMs === 0 ? endedAt : endedAt + Math.max(cacheMs, (endedAt - startedAt) / MAX_BUSY_SHARE);
   }
 
   return async () => {
-    if (now() < freshUntil) return result;
+    if (now() < freshUntilMs) return result;
     running ??= run().finally(() => {
       running = undefined;
     });
-    return (await endsWithin(WAIT_MS, running)) ? result : undefined;
+    return (await endsWithin(SCRAPE_WAIT_MS, running)) ? result : undefined;
   };
 }
 

@@ -14,7 +14,7 @@ export function createRegistry(service: string): Registry {
 }
 
 /** Returns the histogram of served RPCs. */
-export function rpcServerHistogram(registry: Registry): Histogram<"method" | "status"> {
+export function createRpcServerHistogram(registry: Registry): Histogram<"method" | "status"> {
   return new Histogram({
     name: "parley_rpc_server_duration_seconds",
     help: "Time to answer an RPC, by method and gRPC status.",
@@ -25,7 +25,7 @@ export function rpcServerHistogram(registry: Registry): Histogram<"method" | "st
 }
 
 /** Returns the counter of failed calls to other services. The caller counts them, because an unavailable peer cannot. */
-export function rpcClientFailures(registry: Registry): Counter<"method" | "status"> {
+export function createRpcClientFailureCounter(registry: Registry): Counter<"method" | "status"> {
   return new Counter({
     name: "parley_rpc_client_failures_total",
     help: "Calls to another service that failed or were cancelled, by method and gRPC status, as their caller saw it.",

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { createDatabase } from "@parley/test-support";
 import { Client } from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
-import { type MigrateOptions, type Migration, migrate, rollback } from "./migrate.ts";
+import { type MigrateOptions, type Migration, migrate, revertMigrations } from "./migrate.ts";
 
 const SCHEMA = "things";
 const PASSWORD = "password's \\ of % the tests~";
@@ -265,9 +265,9 @@ test("does not change or revert a newer schema, but sets the role's password", a
   const { target, url, role } = await createTestDatabase();
   const newer = { ...target, migrations: [createThings, migration("0002_more"), migration("0003_most")] };
   await migrate({ ...newer, rolePassword: PASSWORD });
-  expect(await migrate({ ...target, rolePassword: "another" })).toEqual({ applied: [], newer: "0003_most" });
+  expect(await migrate({ ...target, rolePassword: "another" })).toEqual({ applied: [], newerMigration: "0003_most" });
   await query(urlAs(url, role, "another"), `SELECT FROM ${SCHEMA}."t_0003_most"`);
-  await expect(rollback(target, 1)).rejects.toThrow("0002_more, 0003_most");
+  await expect(revertMigrations(target, 1)).rejects.toThrow("0002_more, 0003_most");
   expect(await migrate(newer)).toEqual({ applied: [] });
 });
 
@@ -287,8 +287,8 @@ test("refuses a schema that needs a newer version, until its contraction is reve
   expect(await errorOf(migrate(target))).toMatch(
     /^schema is newer than this version \(0004_rest\) and needs version 0\.10\.0 or newer; this is \d+\.\d+\.\d+$/,
   );
-  await rollback({ ...target, migrations: contracted }, 2);
-  expect(await migrate(target)).toEqual({ applied: [], newer: "0002_more" });
+  await revertMigrations({ ...target, migrations: contracted }, 2);
+  expect(await migrate(target)).toEqual({ applied: [], newerMigration: "0002_more" });
 });
 
 test("the older version still runs on the schema after a failed contraction", async () => {
@@ -298,5 +298,5 @@ test("the older version still runs on the schema after a failed contraction", as
   const expansion = { ...migration("0002_more"), config: { transaction: false } };
   const next = { ...target, rolePassword: PASSWORD, migrations: [createThings, expansion, failing] };
   await expect(migrate(next)).rejects.toThrow("on purpose");
-  expect(await migrate(target)).toEqual({ applied: [], newer: "0002_more" });
+  expect(await migrate(target)).toEqual({ applied: [], newerMigration: "0002_more" });
 });

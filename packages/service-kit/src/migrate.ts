@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import knex, { type Knex } from "knex";
+import type { Knex } from "knex";
 import pg from "pg";
 import manifest from "../package.json" with { type: "json" };
-import { scramVerifier } from "./scram-verifier.ts";
-import { addRemedy, grantAccess, prepareRole } from "./service-role.ts";
+import { createScramVerifier } from "./scram-verifier.ts";
+import { addRemedy, grantAccess, prepareRole, type RoleTimeouts } from "./service-role.ts";
 
 export type { Knex };
 
@@ -28,6 +28,10 @@ export type MigrateOptions = {
   role: string;
   /** The role's password. Without it the role must exist with its timeouts and is not changed. */
   rolePassword?: string;
+  /** Timeouts that this role has beside those of every service's role. */
+  roleTimeouts?: RoleTimeouts;
+  /** The names of tables whose rows the role may read and insert, but neither update nor delete. */
+  appendOnlyTables?: readonly string[];
   migrations: readonly Migration[];
 };
 
@@ -35,13 +39,16 @@ export type MigrateResult = {
   /** The names of the applied migrations. */
   applied: string[];
   /** If a newer, compatible version has migrated the schema: its newest migration. Nothing was applied then. */
-  newer?: string;
+  newerMigration?: string;
 };
 
-const TABLE = "migrations";
+const MIGRATIONS_TABLE = "migrations";
+/** The audit log, which services with admin methods that change something have. */
+const CHANGES_TABLE = "changes";
 /** Limits how long a migration waits for a lock, because new traffic queues behind the waiting migration. */
 const LOCK_TIMEOUT = "2s";
 const LOCK_POLL_MS = 100;
+const SESSION_CHECKS = 5;
 
 /**
  * Migrates one service's schema to this version: creates the role and the schema, then applies the missing migrations. An advisory lock
@@ -49,26 +56,26 @@ const LOCK_POLL_MS = 100;
  * that schema.
  */
 export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
-  const { schema, role, rolePassword } = options;
-  const verifier = rolePassword === undefined ? undefined : scramVerifier(rolePassword);
+  const { schema, role, rolePassword, roleTimeouts, appendOnlyTables } = options;
+  const verifier = rolePassword === undefined ? undefined : createScramVerifier(rolePassword);
   return withLock(options, async (client) => {
-    await prepareRole(client, role, verifier);
+    await prepareRole(client, role, verifier, roleTimeouts);
     await prepareSchema(client, schema);
     return withKnex(options, async (migrator) => {
-      const newer = await findNewer(client, migrator, options);
-      if (newer !== undefined) return { applied: [], newer };
+      const newerMigration = await findNewerMigration(client, migrator, options);
+      if (newerMigration !== undefined) return { applied: [], newerMigration };
       const [, applied] = (await migrator.latest({ beforeEach: recordOldestVersion(options, "up") })) as [
         number,
         string[],
       ];
-      await grantAccess(client, schema, role);
+      await grantAccess(client, schema, role, [...(appendOnlyTables ?? []), CHANGES_TABLE]);
       return { applied };
     });
   });
 }
 
 /** Reverts the newest `steps` migrations. Returns their names. */
-export async function rollback(options: MigrateOptions, steps: number): Promise<string[]> {
+export async function revertMigrations(options: MigrateOptions, steps: number): Promise<string[]> {
   return withLock(options, () =>
     withKnex(options, async (migrator) => {
       const reverted: string[] = [];
@@ -85,10 +92,12 @@ export async function rollback(options: MigrateOptions, steps: number): Promise<
 }
 
 async function withLock<T>(options: MigrateOptions, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: options.url, application_name: `parley-migrate-${options.schema}` });
+  const config = { connectionString: options.url, application_name: `parley-migrate-${options.schema}` };
+  const client = new pg.Client(config);
   await client.connect();
   try {
-    await takeLock(client);
+    await assertHasOwnSession(client, new pg.Client(config));
+    await acquireLock(client);
     return await work(client);
   } finally {
     await client.end();
@@ -96,10 +105,42 @@ async function withLock<T>(options: MigrateOptions, work: (client: pg.Client) =>
 }
 
 /**
+ * Throws if a pooler in transaction mode gives both connections the same server process in turn. The advisory lock would then belong to a
+ * session that other clients use. Asks several times, because a busy pooler may give them different processes by chance.
+ */
+async function assertHasOwnSession(client: pg.Client, other: pg.Client): Promise<void> {
+  const readProcess = async (connection: pg.Client) => {
+    const { rows } = await connection.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+    return rows[0]?.pid;
+  };
+  await other.connect();
+  try {
+    const [own, others] = [new Set(), new Set()];
+    for (let attempt = 0; attempt < SESSION_CHECKS; attempt++) {
+      own.add(await readProcess(client));
+      others.add(await readProcess(other));
+    }
+    if (own.isDisjointFrom(others) || (await isSingleProcess(client))) return;
+  } finally {
+    await other.end();
+  }
+  const { host, port } = client;
+  throw new Error(
+    `${host}:${port} is a pooler in transaction mode; connect the migrations to the PostgreSQL server itself (chart: migrations.database.host)`,
+  );
+}
+
+/** Returns whether the server is one process, like PGlite, whose connections all share one session. Others have background processes. */
+async function isSingleProcess(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ processes: string }>("SELECT count(*) AS processes FROM pg_stat_activity");
+  return Number(rows[0]?.processes) <= 1;
+}
+
+/**
  * Takes the advisory lock that all services of the database share. Polls, because a statement that waits for the lock would hold a
  * snapshot. If the lock's holder ran CREATE INDEX CONCURRENTLY, it would wait for that snapshot: a deadlock.
  */
-async function takeLock(client: pg.Client): Promise<void> {
+async function acquireLock(client: pg.Client): Promise<void> {
   const tryLock = "SELECT pg_try_advisory_lock(hashtext('parley.migrate')) AS locked";
   while (!(await client.query<{ locked: boolean }>(tryLock)).rows[0]?.locked) await sleep(LOCK_POLL_MS);
 }
@@ -114,15 +155,16 @@ async function prepareSchema(client: pg.Client, schema: string): Promise<void> {
     });
   }
   // A killed migrator leaves knex's lock row set. No other migrator can hold it, because we hold the advisory lock.
-  const { rows } = await client.query("SELECT to_regclass($1) AS lock", [`${schema}.${TABLE}_lock`]);
-  if (rows[0]?.lock) await client.query(`UPDATE ${pg.escapeIdentifier(schema)}.${TABLE}_lock SET is_locked = 0`);
+  const { rows } = await client.query("SELECT to_regclass($1) AS lock", [`${schema}.${MIGRATIONS_TABLE}_lock`]);
+  if (rows[0]?.lock)
+    await client.query(`UPDATE ${pg.escapeIdentifier(schema)}.${MIGRATIONS_TABLE}_lock SET is_locked = 0`);
 }
 
 /**
  * Returns the newest applied migration that this version does not know, if there is one. Throws if this version does not run on the schema.
  * Knex itself would refuse every unknown migration. With that check off, it would apply missing migrations on top of the newer schema.
  */
-async function findNewer(
+async function findNewerMigration(
   client: pg.Client,
   migrator: Knex.Migrator,
   { schema, migrations }: MigrateOptions,
@@ -157,14 +199,14 @@ function recordOldestVersion({ schema, migrations }: MigrateOptions, direction: 
     const applied = migrations.slice(0, direction === "up" ? index + 1 : index);
     const oldest = applied.findLast(({ oldestVersion }) => oldestVersion !== undefined)?.oldestVersion;
     const comment = oldest === undefined ? "NULL" : pg.escapeLiteral(`needs Parley ${oldest} or newer`);
-    await connection.raw(`COMMENT ON TABLE ${pg.escapeIdentifier(schema)}.${TABLE} IS ${comment}`);
+    await connection.raw(`COMMENT ON TABLE ${pg.escapeIdentifier(schema)}.${MIGRATIONS_TABLE} IS ${comment}`);
   };
 }
 
 async function readOldestVersion(client: pg.Client, schema: string): Promise<string | undefined> {
   const { rows } = await client.query<{ comment: string | null }>(
     "SELECT obj_description($1::regclass, 'pg_class') AS comment",
-    [`${schema}.${TABLE}`],
+    [`${schema}.${MIGRATIONS_TABLE}`],
   );
   return /^needs Parley (\S+) or newer$/.exec(rows[0]?.comment ?? "")?.[1];
 }
@@ -180,6 +222,8 @@ async function withKnex<T>(options: MigrateOptions, work: (migrator: Knex.Migrat
     getMigrationName: (migration) => migration.name,
     getMigration: (migration) => Promise.resolve(migration),
   };
+  // Loaded here, because a service imports the names of its migrations, and knex takes a tenth of the time in which the service loads.
+  const { default: knex } = await import("knex");
   const instance = knex({
     client: "pg",
     connection: { connectionString: options.url, application_name: `parley-migrate-${options.schema}` },
@@ -192,7 +236,7 @@ async function withKnex<T>(options: MigrateOptions, work: (migrator: Knex.Migrat
           .then(() => done(null), done);
       },
     },
-    migrations: { migrationSource: source, schemaName: options.schema, tableName: TABLE },
+    migrations: { migrationSource: source, schemaName: options.schema, tableName: MIGRATIONS_TABLE },
   });
   try {
     return await work(instance.migrate);

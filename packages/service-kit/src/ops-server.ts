@@ -1,16 +1,27 @@
-import { timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { Code, ConnectError, type ConnectRouter, type HandlerContext, type Interceptor } from "@connectrpc/connect";
+import type { DescMethod } from "@bufbuild/protobuf";
+import {
+  type Code,
+  ConnectError,
+  type ConnectRouter,
+  type HandlerContext,
+  type Interceptor,
+} from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { CODE_METADATA_KEY, type RpcError } from "@parley/rpc";
 import type { Registry } from "prom-client";
+import { BODY_OPTIONS } from "./admin-bodies.ts";
+import { createTokenVerifier, type TokenVerifier } from "./auth/access-token.ts";
+import { adminCallerOf, createAdminGuard } from "./auth/admin-access.ts";
+import { createJwks } from "./auth/jwks.ts";
+import type { JwtSettings } from "./auth/settings.ts";
+import type { ChangeLog } from "./changes/changes.admin.ts";
 import { toRpcError } from "./grpc-server.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Logger } from "./logger.ts";
+import { type DeclaredBody, MemberCallLimiter } from "./member-call-limiter.ts";
 import { createTlsServer } from "./ops-tls.ts";
-
-/** Fits the largest request, a document of 16 MiB as base64 in JSON. Also limits a compressed body after decompression. */
-const MAX_BODY_BYTES = 24 * 1024 * 1024;
+import type { Tokens } from "./tokens.ts";
 
 export type OpsServerOptions = {
   host: string;
@@ -20,11 +31,23 @@ export type OpsServerOptions = {
   registry: Registry;
   /** Whether the service can do its work. The liveness probe never calls it. */
   isReady: () => boolean | Promise<boolean>;
-  /** The service's admin services, and the token that their callers send. */
-  admin?: { token: string; register: (router: ConnectRouter) => void };
+  admin?: AdminOptions;
 };
 
-/** Starts the ops port: `/metrics`, `/healthz/live`, `/healthz/ready`, and the admin services, if there are any, behind the admin token. */
+/** A service's admin services and who may call them. */
+export type AdminOptions = {
+  /** The operator's tokens. */
+  tokens: Tokens;
+  /** How to verify access tokens of workspaces' members. Without it only the operator may call. */
+  jwt: JwtSettings | undefined;
+  /** Required if a method changes something. */
+  changes?: ChangeLog;
+  /** Whether a workspace is deleted. See AdminAccessOptions. */
+  isHidden?: (workspaceId: string) => Promise<boolean>;
+  register: (router: ConnectRouter) => void;
+};
+
+/** Starts the ops port: `/metrics`, `/healthz/live`, `/healthz/ready`, and the admin services, if there are any, to authorized callers. */
 export async function startOpsServer(options: OpsServerOptions, log: Logger, lifecycle: Lifecycle): Promise<void> {
   // A stopping service is not ready, so that load balancers stop sending it calls while it finishes those in flight.
   const isReady = () => !lifecycle.isClosing && options.isReady();
@@ -33,11 +56,8 @@ export async function startOpsServer(options: OpsServerOptions, log: Logger, lif
   server.on(
     "request",
     connectNodeAdapter({
-      routes: (router) => admin?.register(router),
-      // Runs before the body is read, so that a caller without the token uses no memory.
-      ...(admin && { requestGate: requireToken(admin.token) }),
-      readMaxBytes: MAX_BODY_BYTES,
-      interceptors: [mapErrors(log)],
+      ...(admin === undefined ? { routes: () => undefined } : serveAdmin(admin, log, lifecycle)),
+      ...BODY_OPTIONS,
       // The casts hold because the server is of node:http, not node:http2.
       fallback: (request, response) =>
         void handleRequest({ ...options, isReady }, request as IncomingMessage, response as ServerResponse, log),
@@ -54,6 +74,8 @@ export async function startOpsServer(options: OpsServerOptions, log: Logger, lif
   });
 }
 
+const READ_METHODS = ["GET", "HEAD"];
+
 async function handleRequest(
   options: OpsServerOptions,
   request: IncomingMessage,
@@ -62,7 +84,11 @@ async function handleRequest(
 ) {
   try {
     const { status, type, body } = await getPage(options, request.url ?? "/");
-    response.writeHead(status, { "content-type": type }).end(body);
+    if (status !== 404 && !READ_METHODS.includes(request.method ?? ""))
+      response
+        .writeHead(405, { allow: READ_METHODS.join(", "), "content-type": "text/plain" })
+        .end("method not allowed\n");
+    else response.writeHead(status, { "content-type": type }).end(body);
   } catch (error) {
     log.error({ error }, "ops request failed");
     response.writeHead(500, { "content-type": "text/plain" }).end("internal error\n");
@@ -87,36 +113,62 @@ async function getPage(
   }
 }
 
-function requireToken(adminToken: string): (context: HandlerContext) => void {
-  const expected = Buffer.from(`Bearer ${adminToken}`);
-  return ({ requestHeader }) => {
-    const received = Buffer.from(requestHeader.get("authorization") ?? "");
-    if (received.length !== expected.length || !timingSafeEqual(received, expected)) {
-      throw new ConnectError(
-        "admin token missing or wrong: send Authorization: Bearer <ADMIN_TOKEN>",
-        Code.Unauthenticated,
-      );
-    }
+function serveAdmin({ tokens, jwt, changes, isHidden, register }: AdminOptions, log: Logger, lifecycle: Lifecycle) {
+  const guard = createAdminGuard({ tokens, verifyToken: jwt && startVerifier(jwt, log, lifecycle), changes, isHidden });
+  const members = new MemberCallLimiter();
+  return {
+    routes: register,
+    // Runs before the body is read, so that a caller who may not call uses no memory.
+    requestGate: async (context: HandlerContext) => {
+      try {
+        await guard.authorize(context);
+        const caller = adminCallerOf(context);
+        if (caller !== "operator") await members.enter(caller.workspaceId, bodyOf(context), context.signal);
+      } catch (error) {
+        throw toConnectError(error, methodName(context), log);
+      }
+    },
+    interceptors: [createErrorInterceptor(log), guard.interceptor],
   };
 }
 
+/** The headers of Connect, of Connect's streams, and of gRPC that name a body's compression. */
+const ENCODING_HEADERS = ["content-encoding", "connect-content-encoding", "grpc-encoding"];
+
+function bodyOf({ requestHeader }: HandlerContext): DeclaredBody {
+  const isCompressed = ENCODING_HEADERS.some((name) => (requestHeader.get(name) ?? "identity") !== "identity");
+  return { contentLength: requestHeader.get("content-length"), isCompressed };
+}
+
+function startVerifier(jwt: JwtSettings, log: Logger, lifecycle: Lifecycle): TokenVerifier {
+  const jwks = createJwks({ url: jwt.jwksUrl, now: () => performance.now() }, log);
+  jwks.start();
+  lifecycle.onClose("key set", () => jwks.stop());
+  return createTokenVerifier(jwt, jwks);
+}
+
+function methodName({ method }: { method: DescMethod }): string {
+  return `${method.parent.typeName}/${method.name}`;
+}
+
 // gRPC and Connect use the same status numbers. The stable code is sent in a header, as in a gRPC trailer.
-function mapErrors(log: Logger): Interceptor {
-  const convert = (error: unknown, method: string) => {
-    if (error instanceof ConnectError) return error;
-    const mapped: RpcError = toRpcError(error);
-    if (mapped.code === "internal_error") log.error({ method, error }, "admin call failed");
-    return new ConnectError(mapped.message, mapped.status as number as Code, { [CODE_METADATA_KEY]: mapped.code });
-  };
+function toConnectError(error: unknown, method: string, log: Logger): ConnectError {
+  if (error instanceof ConnectError) return error;
+  const mapped: RpcError = toRpcError(error);
+  if (mapped.code === "internal_error") log.error({ method, error }, "admin call failed");
+  return new ConnectError(mapped.message, mapped.status as number as Code, { [CODE_METADATA_KEY]: mapped.code });
+}
+
+function createErrorInterceptor(log: Logger): Interceptor {
   return (next) => async (request) => {
-    const method = `${request.service.typeName}/${request.method.name}`;
+    const method = methodName(request);
     try {
       const response = await next(request);
       if (!response.stream) return response;
       const { message } = response;
-      return { ...response, message: convertErrors(message, (error) => convert(error, method)) };
+      return { ...response, message: convertErrors(message, (error) => toConnectError(error, method, log)) };
     } catch (error) {
-      throw convert(error, method);
+      throw toConnectError(error, method, log);
     }
   };
 }

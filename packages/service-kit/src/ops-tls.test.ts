@@ -66,7 +66,7 @@ test("a renewed certificate is used without a restart, and an unusable one is lo
     await writeFile(join(tlsDir, "tls.key"), key);
     warnings.length = 0;
     await expect.poll(() => warnings.length).toBeGreaterThan(1);
-    expect(warnings[0]).toMatchObject({ dir: tlsDir, error: expect.any(Error) });
+    expect(warnings[0]).toMatchObject({ task: "renew the ops certificate", error: expect.any(Error) });
     expect((await get(port, authority.cert)).serial).toBe(serial);
   }
 

@@ -4,6 +4,7 @@ import { createServer, type Server } from "node:https";
 import { join } from "node:path";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Logger } from "./logger.ts";
+import { runPeriodically } from "./periodic.ts";
 
 /** How often the files are read again, so that a renewed certificate needs no restart. */
 const REFRESH_INTERVAL_MS = 30_000;
@@ -19,21 +20,17 @@ export type TlsServerOptions = { tlsDir: string; refreshIntervalMs?: number };
 export function createTlsServer(
   { tlsDir, refreshIntervalMs = REFRESH_INTERVAL_MS }: TlsServerOptions,
   log: Pick<Logger, "warn">,
-  lifecycle: Pick<Lifecycle, "onClose">,
+  lifecycle: Pick<Lifecycle, "onClose" | "closingSignal">,
 ): Server {
   let current = readCertificate(tlsDir);
   const server = createServer(current);
-  const timer = setInterval(() => {
-    try {
-      const next = readCertificate(tlsDir);
-      if (next.cert === current.cert && next.key === current.key) return;
-      server.setSecureContext(next);
-      current = next;
-    } catch (error) {
-      log.warn({ error, dir: tlsDir }, "new certificate cannot be used");
-    }
-  }, refreshIntervalMs).unref();
-  lifecycle.onClose("ops certificate", () => clearInterval(timer));
+  const renew = async () => {
+    const next = readCertificate(tlsDir);
+    if (next.cert === current.cert && next.key === current.key) return;
+    server.setSecureContext(next);
+    current = next;
+  };
+  runPeriodically({ name: "renew the ops certificate", intervalMs: refreshIntervalMs, run: renew }, log, lifecycle);
   return server;
 }
 

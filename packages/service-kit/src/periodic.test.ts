@@ -13,7 +13,7 @@ test("runs a task at once and after each pause, and logs a failure and continues
     runs++;
     if (runs === 2) throw new Error("once");
   };
-  runPeriodically({ name: "count", everyMs: () => 1, run }, { ...silent, warn } as unknown as Logger, lifecycle);
+  runPeriodically({ name: "count", intervalMs: () => 1, run }, { ...silent, warn } as unknown as Logger, lifecycle);
   await expect.poll(() => runs).toBeGreaterThan(3);
   expect(warn.mock.calls).toEqual([[{ task: "count", error: new Error("once") }, "task failed, retrying"]]);
   await lifecycle.close();
@@ -30,7 +30,7 @@ test("closing aborts the signal of a running task and waits for it", async () =>
     expect(await pause(60_000, signal)).toBe(false);
     events.push("ended");
   };
-  runPeriodically({ name: "work", everyMs: 60_000, run }, silent, lifecycle);
+  runPeriodically({ name: "work", intervalMs: 60_000, run }, silent, lifecycle);
   await lifecycle.close();
   expect(events).toEqual(["started", "ended"]);
 });

@@ -6,28 +6,33 @@ export type PeriodicTask = {
   /** For the log. */
   name: string;
   /** The pause between two runs. A function can vary it, so that replicas that started together do not run at the same time. */
-  everyMs: number | (() => number);
+  intervalMs: number | (() => number);
   /** Runs the task once. The signal is aborted when the process stops. The run should then end early and leave its work to a later run. */
   run: (signal: AbortSignal) => Promise<unknown>;
 };
 
-/** Runs a task at once, and again after each pause, until the process stops. Logs a failed run and continues. */
-export function runPeriodically({ name, everyMs, run }: PeriodicTask, log: Logger, lifecycle: Lifecycle): void {
-  const stop = new AbortController();
+/**
+ * Runs a task at once, and again after each pause, until the process stops. Logs a failed run and continues. When the process starts to stop,
+ * aborts the run at once, together with those of all other tasks. Waits for the run's end only where this task was started: start tasks before
+ * the gRPC server listens, so that they end while it drains its calls.
+ */
+export function runPeriodically(
+  { name, intervalMs, run }: PeriodicTask,
+  log: Pick<Logger, "warn">,
+  lifecycle: Pick<Lifecycle, "onClose" | "closingSignal">,
+): void {
+  const { closingSignal } = lifecycle;
   const running = (async () => {
-    while (!stop.signal.aborted) {
+    while (!closingSignal.aborted) {
       try {
-        await run(stop.signal);
+        await run(closingSignal);
       } catch (error) {
         log.warn({ task: name, error }, "task failed, retrying");
       }
-      await pause(typeof everyMs === "number" ? everyMs : everyMs(), stop.signal);
+      await pause(typeof intervalMs === "number" ? intervalMs : intervalMs(), closingSignal);
     }
   })();
-  lifecycle.onClose(name, async () => {
-    stop.abort();
-    await running;
-  });
+  lifecycle.onClose(name, () => running);
 }
 
 /** Waits for `ms`, or until the signal is aborted. Returns whether the whole time passed. */

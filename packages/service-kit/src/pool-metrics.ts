@@ -3,10 +3,10 @@ import type { Connection, Database } from "./database.ts";
 import { DURATION_BUCKETS } from "./metrics.ts";
 
 /** Adds a connection pool to the metrics. `name` is the value of the label `pool`. */
-export type PoolWatch = (name: string, pool: Database) => void;
+export type ObservePool = (name: string, pool: Database) => void;
 
 /** Registers the metrics of a service's connection pools. Returns a function that adds a pool. */
-export function createPoolMetrics(registry: Registry): PoolWatch {
+export function createPoolMetrics(registry: Registry): ObservePool {
   const registers = [registry];
   const pools = new Map<string, Database>();
   new Gauge({
@@ -51,8 +51,8 @@ export function createPoolMetrics(registry: Registry): PoolWatch {
     const acquiredAt = new WeakMap<Connection, number>();
     pool.on("acquire", (connection) => acquiredAt.set(connection, performance.now()));
     pool.on("release", (_, connection) => {
-      const at = acquiredAt.get(connection);
-      if (at !== undefined) uses.observe({ pool: name }, (performance.now() - at) / 1_000);
+      const acquiredAtMs = acquiredAt.get(connection);
+      if (acquiredAtMs !== undefined) uses.observe({ pool: name }, (performance.now() - acquiredAtMs) / 1_000);
     });
   };
 }

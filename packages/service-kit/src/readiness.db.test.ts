@@ -38,7 +38,7 @@ test("is not ready until the newest known migration is applied", async () => {
   await expect.poll(isReady, { timeout: 5_000 }).toBe(true);
 });
 
-test("is not ready at start while the database is away", async () => {
+test("is not ready at start while the database is unavailable", async () => {
   await database.query("INSERT INTO service.migrations VALUES ('0002_second')");
   await proxy.drop();
   const isReady = createReadinessProbe(database, required, log);
@@ -47,7 +47,7 @@ test("is not ready at start while the database is away", async () => {
   await expect.poll(isReady, { timeout: 5_000 }).toBe(true);
 });
 
-test("stays ready when the database goes away", async () => {
+test("stays ready when the database becomes unavailable", async () => {
   await database.query("INSERT INTO service.migrations VALUES ('0002_second')");
   const isReady = createReadinessProbe(database, required, log);
   expect(await isReady()).toBe(true);

@@ -6,8 +6,8 @@ import {
   type Interceptor,
   RpcError,
   type ServiceImplementation,
-  serviceDefinition,
   status,
+  toServiceDefinition,
 } from "@parley/rpc";
 import { CallsService } from "@parley/rpc/calls";
 import {
@@ -17,12 +17,13 @@ import {
   QuotaService,
 } from "@parley/rpc/quota";
 import { freePort, startTcpProxy, type TcpProxy } from "@parley/test-support";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createGrpcServer } from "./grpc-server.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { createLogger } from "./logger.ts";
 import { connectPeer } from "./rpc-peers.ts";
 import { listen } from "./testing/listen.ts";
+import { fixedTokens } from "./tokens.ts";
 
 type UnaryHandler = (request: GetUsageRequest, context: CallContext) => Promise<{ used: number }>;
 type StreamHandler = (request: ListMonthTurnsRequest, context: CallContext) => AsyncIterable<{ counted: string[] }>;
@@ -81,7 +82,7 @@ async function startClient(isMultiplexed: boolean, getUsage: UnaryHandler, listM
 async function connectThroughProxy(port: number, isMultiplexed = true) {
   wire = await startTcpProxy({ targetPort: port });
   const target = `127.0.0.1:${wire.port}`;
-  const options = { target, internalToken: "token", isMultiplexed, multiplexesStreams: true };
+  const options = { target, internalTokens: fixedTokens("token"), isMultiplexed, multiplexesStreams: true };
   return connectPeer(QuotaService, options, caller);
 }
 
@@ -105,6 +106,14 @@ async function readAll(responses: AsyncIterable<{ counted: string[] }>): Promise
 }
 
 const iterate = <T>(items: AsyncIterable<T>) => items[Symbol.asyncIterator]();
+
+test("calls between services do not use the HTTP proxy of the environment", async () => {
+  // A port on which nothing listens.
+  vi.stubEnv("http_proxy", `http://127.0.0.1:${await freePort()}`);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const client = await startClient(false, echo);
+  expect(await client.getUsage("3")).toMatchObject({ used: 3 });
+});
 
 describe.each([
   ["multiplexed", true],
@@ -168,9 +177,25 @@ describe.each([
   test("a unary call is repeated when the peer is unavailable", async () => {
     let refusals = 1;
     const { getUsage } = await startClient(isMultiplexed, (request, context) => {
-      if (request.workspaceId === "1" && refusals-- > 0) throw new RpcError(status.UNAVAILABLE, "unavailable", "away");
+      if (request.workspaceId === "1" && refusals-- > 0)
+        throw new RpcError(status.UNAVAILABLE, "unavailable", "unavailable");
       return echo(request, context);
     });
+    await expect(getUsage("1")).resolves.toMatchObject({ used: 1 });
+  });
+
+  test("a peer that is unavailable gets few more calls than its callers make", async () => {
+    let isUnavailable = true;
+    const { getUsage } = await startClient(isMultiplexed, (request, context) => {
+      if (request.workspaceId === "1" && isUnavailable)
+        throw new RpcError(status.UNAVAILABLE, "unavailable", "unavailable");
+      return echo(request, context);
+    });
+    const calls = 400;
+    for (let n = 0; n < calls; n += 20) await Promise.all(numbers(20).map(() => getUsage("1").catch(() => undefined)));
+    // A tenth of the calls, after a burst of 50, once for multiplexed calls and once for gRPC's own retries.
+    expect(contexts.length).toBeLessThan(calls * 1.1 + 100);
+    isUnavailable = false;
     await expect(getUsage("1")).resolves.toMatchObject({ used: 1 });
   });
 
@@ -290,7 +315,7 @@ describe("multiplexing", () => {
     await sleep(400);
   });
 
-  test("unary calls on a lost stream are repeated without it", async () => {
+  test("unary calls on a lost stream are retried without it", async () => {
     const held: (() => void)[] = [];
     let isHolding = true;
     const { getUsage } = await startClient(true, async (request, context) => {
@@ -336,7 +361,7 @@ describe("multiplexing", () => {
   function startPlainServer(): Server {
     const server = new Server();
     peer.onClose("server", () => server.forceShutdown());
-    server.addService(serviceDefinition(QuotaService), {
+    server.addService(toServiceDefinition(QuotaService), {
       GetUsage: (call: { request: GetUsageRequest }, answer: (error: null, response: object) => void) =>
         answer(null, create(GetUsageResponseSchema, { used: Number(call.request.workspaceId) })),
     });
@@ -352,7 +377,7 @@ describe("multiplexing", () => {
   test("a peer that sends malformed frames gets plain calls", async () => {
     const server = startPlainServer();
     let malformed = 0;
-    const { Carry } = serviceDefinition(CallsService);
+    const { Carry } = toServiceDefinition(CallsService);
     if (Carry === undefined) throw new Error("CallsService has no Carry");
     server.addService(
       { Carry: { ...Carry, responseSerialize: (bytes: Buffer) => bytes } },

@@ -13,12 +13,13 @@ import type { Counter } from "prom-client";
 import type { Environment } from "./environment.ts";
 import { channelCredentials } from "./grpc-tls.ts";
 import type { Lifecycle } from "./lifecycle.ts";
+import type { Tokens } from "./tokens.ts";
 import { createCallTracer } from "./tracing/calls.ts";
 
 export type PeerOptions = {
   /** `host:port`, or a gRPC target such as `dns:///quota-headless:9000`. */
   target: string;
-  internalToken: string;
+  internalTokens: Tokens;
   /** The directory with our certificate, our key and the authority's certificate. Without it, the channel uses plain text. */
   tlsDir?: string | undefined;
   /** Counts failed calls. */
@@ -29,6 +30,16 @@ export type PeerOptions = {
   multiplexesStreams?: boolean;
 };
 
+/**
+ * Methods that a retry budget must not delay, because a turn's outcome or a lease depends on them. Their callers also retry them, each with
+ * backoff.
+ */
+const ALWAYS_RETRIED: ReadonlySet<string> = new Set([
+  "/parley.conversation.v1.ConversationService/CloseTurn",
+  "/parley.conversation.v1.ConversationService/RenewEdge",
+  "/parley.quota.v1.QuotaService/Settle",
+]);
+
 /** Reads RPC_MULTIPLEX, which is `on` or `off`: whether this service multiplexes its calls to its peers. */
 export function readRpcMultiplex(environment: Environment): boolean {
   return environment.oneOf("RPC_MULTIPLEX", ["on", "off"], "on") === "on";
@@ -36,14 +47,14 @@ export function readRpcMultiplex(environment: Environment): boolean {
 
 /**
  * Returns a client of a data-plane service. Its channel closes when the process stops. gRPC retries unary calls when the peer is
- * unavailable, so every unary method must be idempotent.
+ * unavailable, within a retry budget, so every unary method must be idempotent.
  */
 export function connectPeer<S extends DescService>(
   service: S,
   options: PeerOptions,
   lifecycle: Lifecycle,
 ): RpcClient<S> {
-  const { target, internalToken, tlsDir, failures, isMultiplexed = true, multiplexesStreams = false } = options;
+  const { target, internalTokens, tlsDir, failures, isMultiplexed = true, multiplexesStreams = false } = options;
   const unary = service.methods.filter((method) => method.methodKind === "unary");
   const channel = openChannel({
     target,
@@ -51,10 +62,15 @@ export function connectPeer<S extends DescService>(
     retryable: unary.map((method) => ({ service: service.typeName, method: method.name })),
   });
   lifecycle.onClose(`channel to ${service.typeName}`, () => channel.close());
-  const writeMetadata: MetadataWriter = (metadata) => metadata.set("authorization", `Bearer ${internalToken}`);
+  const writeMetadata: MetadataWriter = (metadata) => metadata.set("authorization", internalTokens.authorization());
   const grpc = new GrpcTransport(channel, writeMetadata);
   const transport = isMultiplexed
-    ? new MultiplexClient(channel, { fallback: grpc, writeMetadata, includesStreams: multiplexesStreams })
+    ? new MultiplexClient(channel, {
+        fallback: grpc,
+        writeMetadata,
+        includesStreams: multiplexesStreams,
+        alwaysRetried: ALWAYS_RETRIED,
+      })
     : grpc;
   return createClient(service, transport, observeCalls(failures));
 }

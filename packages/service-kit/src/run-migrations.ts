@@ -8,9 +8,10 @@ import { type MigrateOptions, type MigrateResult, migrate } from "./migrate.ts";
 export async function runMigrations(target: Omit<MigrateOptions, "url" | "rolePassword">): Promise<void> {
   try {
     // biome-ignore lint/style/noProcessEnv: the only place that reads the environment of a migration
-    const { url, rolePassword } = readConfig(process.env);
-    const result = await migrate({ ...target, url, ...(rolePassword === undefined ? {} : { rolePassword }) });
-    for (const line of describe(result)) process.stdout.write(`${target.schema}: ${line}\n`);
+    const { url, rolePassword, roleSuffix } = readConfig(process.env);
+    const role = `${target.role}${roleSuffix}`;
+    const result = await migrate({ ...target, role, url, ...(rolePassword === undefined ? {} : { rolePassword }) });
+    for (const line of describeResult(result)) process.stdout.write(`${target.schema}: ${line}\n`);
   } catch (error) {
     const problems =
       error instanceof ConfigError ? error.problems : [error instanceof Error ? error.message : "failed"];
@@ -23,12 +24,18 @@ export async function runMigrations(target: Omit<MigrateOptions, "url" | "rolePa
 function readConfig(values: NodeJS.ProcessEnv) {
   const environment = new Environment(values);
   return environment.finish({
-    url: environment.url("DATABASE_URL", ["postgres", "postgresql"], "the database, as a role that may create schemas"),
-    rolePassword: environment.optional("DATABASE_PASSWORD"),
+    url: environment.requiredUrl(
+      "DATABASE_URL",
+      ["postgres", "postgresql"],
+      "the database, as a role that may create schemas",
+    ),
+    rolePassword: environment.optionalText("DATABASE_PASSWORD"),
+    /** Selects another role of the service, so that two roles can take turns when passwords are rotated. */
+    roleSuffix: environment.text("DATABASE_ROLE_SUFFIX", ""),
   });
 }
 
-function describe({ applied, newer }: MigrateResult): string[] {
-  if (newer !== undefined) return [`schema is newer than this version (${newer}); nothing to do`];
+function describeResult({ applied, newerMigration }: MigrateResult): string[] {
+  if (newerMigration !== undefined) return [`schema is newer than this version (${newerMigration}); nothing to do`];
   return applied.length === 0 ? ["up to date"] : applied.map((name) => `applied ${name}`);
 }

@@ -1,11 +1,11 @@
 import { ConfigError } from "./environment.ts";
 import { armFailpoints } from "./failpoint.ts";
-import { Lifecycle, STOP_WITHIN_MS } from "./lifecycle.ts";
+import { Lifecycle, SERVICE_CLOSE_TIMEOUT_MS } from "./lifecycle.ts";
 import { createLogger, type Logger, type LogLevel } from "./logger.ts";
 import type { TracingSettings } from "./tracing/settings.ts";
 import { startTracing } from "./tracing/start.ts";
 
-type Settings = {
+type CommonConfig = {
   logLevel: LogLevel;
   /** How long work in flight may continue after the service starts to stop. */
   drainMs: number;
@@ -15,21 +15,21 @@ type Settings = {
 /**
  * Runs a service: reads its configuration, starts it, and stops it on SIGTERM, on SIGINT, or when its supervisor disconnects from the IPC
  * channel. A second signal exits at once. The exit code is 0 after a clean stop. It is 1 if the service could not start, or did not stop
- * within `STOP_WITHIN_MS` after its drain.
+ * within `SERVICE_CLOSE_TIMEOUT_MS` after its drain.
  */
-export async function run<C extends Settings>(
+export async function runService<C extends CommonConfig>(
   service: string,
   readConfig: (environment: NodeJS.ProcessEnv) => C,
   start: (config: C, log: Logger, lifecycle: Lifecycle) => Promise<void>,
 ): Promise<void> {
-  const config = readOrExit(service, readConfig);
+  const config = readConfigOrExit(service, readConfig);
   const log = createLogger(service, config.logLevel);
   const lifecycle = new Lifecycle(log);
   const stop = (reason: string) => {
     if (isStopping) process.exit(1);
     isStopping = true;
     log.info({ reason }, "stopping");
-    void lifecycle.close(config.drainMs + STOP_WITHIN_MS).then((isClosed) => process.exit(isClosed ? 0 : 1));
+    void lifecycle.close(config.drainMs + SERVICE_CLOSE_TIMEOUT_MS).then((isClosed) => process.exit(isClosed ? 0 : 1));
   };
   let isStopping = false;
   process.on("SIGTERM", () => stop("SIGTERM"));
@@ -52,7 +52,7 @@ export async function run<C extends Settings>(
   }
 }
 
-function readOrExit<C>(service: string, readConfig: (environment: NodeJS.ProcessEnv) => C): C {
+function readConfigOrExit<C>(service: string, readConfig: (environment: NodeJS.ProcessEnv) => C): C {
   try {
     // biome-ignore lint/style/noProcessEnv: the only place that passes the environment to a service's config.ts
     const environment = process.env;

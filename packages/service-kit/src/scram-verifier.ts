@@ -13,7 +13,7 @@ const PRINTABLE_ASCII = /^[\x20-\x7e]+$/;
  * Returns the SCRAM-SHA-256 verifier that PostgreSQL stores for a password, so that the password itself reaches neither the server nor its
  * log. Throws for a password that is not printable ASCII, because PostgreSQL would normalize it with SASLprep before hashing.
  */
-export function scramVerifier(password: string): string {
+export function createScramVerifier(password: string): string {
   if (!PRINTABLE_ASCII.test(password)) {
     throw new Error(
       "the password of the service's role must be printable ASCII: letters, digits, spaces and punctuation",
@@ -21,8 +21,8 @@ export function scramVerifier(password: string): string {
   }
   const salt = randomBytes(SALT_BYTES);
   const salted = pbkdf2Sync(password, salt, ITERATIONS, KEY_BYTES, "sha256");
-  const keyOf = (label: string) => createHmac("sha256", salted).update(label).digest();
-  const storedKey = createHash("sha256").update(keyOf("Client Key")).digest("base64");
-  const serverKey = keyOf("Server Key").toString("base64");
+  const deriveKey = (label: string) => createHmac("sha256", salted).update(label).digest();
+  const storedKey = createHash("sha256").update(deriveKey("Client Key")).digest("base64");
+  const serverKey = deriveKey("Server Key").toString("base64");
   return `SCRAM-SHA-256$${ITERATIONS}:${salt.toString("base64")}$${storedKey}:${serverKey}`;
 }

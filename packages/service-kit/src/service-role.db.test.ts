@@ -3,7 +3,7 @@ import { Client } from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { openDatabase } from "./database.ts";
 import { createLogger } from "./logger.ts";
-import { checkTimeouts } from "./service-role.ts";
+import { logMissingTimeouts } from "./service-role.ts";
 
 const silent = createLogger("test", "silent");
 
@@ -29,7 +29,7 @@ test("does not throw when the database does not answer", async () => {
     { url: "postgres://nobody@127.0.0.1:1/none", applicationName: "test", maxConnections: 1 },
     silent,
   );
-  await checkTimeouts(database, silent);
+  await logMissingTimeouts(database, silent);
   await database.end();
 });
 
@@ -41,7 +41,7 @@ async function loggedErrors(role: string): Promise<unknown[]> {
   const lines: unknown[] = [];
   const log = createLogger("test", "silent");
   log.error = (...line: unknown[]) => void lines.push(line);
-  await checkTimeouts(database, log);
+  await logMissingTimeouts(database, log);
   await database.end();
   return lines;
 }

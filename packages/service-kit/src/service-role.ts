@@ -6,6 +6,9 @@ import type { Logger } from "./logger.ts";
 /** Limits a service's statements and transactions. Set on the role, because PgBouncer shares sessions between clients. */
 const TIMEOUTS = { statement_timeout: "10s", idle_in_transaction_session_timeout: "15s" };
 
+/** Further timeouts of one service's role, such as `{ lock_timeout: "2s" }`. */
+export type RoleTimeouts = Readonly<Record<string, string>>;
+
 const ROLE_ATTEMPTS = 20;
 const ROLE_RETRY_MS = 200;
 
@@ -13,18 +16,23 @@ const ROLE_RETRY_MS = 200;
  * Creates the service's login role with its password and timeouts, or sets them on the existing role. Without a verifier the role must
  * exist with its timeouts. If the administrator lacks a privilege, throws an error with the statement to run.
  */
-export async function prepareRole(client: pg.Client, role: string, verifier: string | undefined): Promise<void> {
+export async function prepareRole(
+  client: pg.Client,
+  role: string,
+  verifier: string | undefined,
+  timeouts: RoleTimeouts = {},
+): Promise<void> {
   if (verifier === undefined) await assertRoleIsComplete(client, role);
-  else await retryRoleConflicts(() => defineRole(client, role, verifier));
+  else await retryRoleConflicts(() => defineRole(client, role, verifier, timeouts));
 }
 
-async function defineRole(client: pg.Client, role: string, verifier: string): Promise<void> {
+async function defineRole(client: pg.Client, role: string, verifier: string, timeouts: RoleTimeouts): Promise<void> {
   const name = pg.escapeIdentifier(role);
   // Does not reset attributes such as SUPERUSER, because only a superuser may write even NOSUPERUSER.
-  const verb = (await assertUnprivileged(client, role)) ? "ALTER" : "CREATE";
-  await addRemedy(await remedyOf(client, role), async () => {
+  const verb = (await hasUnprivilegedRole(client, role)) ? "ALTER" : "CREATE";
+  await addRemedy(await buildRoleRemedy(client, role), async () => {
     await client.query(`${verb} ROLE ${name} LOGIN PASSWORD ${pg.escapeLiteral(verifier)}`);
-    for (const statement of timeoutStatements(role, Object.keys(TIMEOUTS))) await client.query(statement);
+    for (const statement of buildTimeoutStatements(role, { ...TIMEOUTS, ...timeouts })) await client.query(statement);
   });
 }
 
@@ -32,7 +40,7 @@ async function defineRole(client: pg.Client, role: string, verifier: string): Pr
  * Returns the statement that lets the administrator create or alter the role. Since PostgreSQL 16, CREATEROLE does not suffice to alter a
  * role that another role created.
  */
-async function remedyOf(client: pg.Client, role: string): Promise<string> {
+async function buildRoleRemedy(client: pg.Client, role: string): Promise<string> {
   const { rows } = await client.query("SELECT FROM pg_roles WHERE rolname = current_user AND rolcreaterole");
   const admin = pg.escapeIdentifier(client.user ?? "");
   return rows.length === 0
@@ -41,22 +49,22 @@ async function remedyOf(client: pg.Client, role: string): Promise<string> {
 }
 
 async function assertRoleIsComplete(client: pg.Client, role: string): Promise<void> {
-  if (!(await assertUnprivileged(client, role))) {
+  if (!(await hasUnprivilegedRole(client, role))) {
     const statements = [
       `CREATE ROLE ${pg.escapeIdentifier(role)} LOGIN PASSWORD '…';`,
-      ...timeoutStatements(role, Object.keys(TIMEOUTS)),
+      ...buildTimeoutStatements(role, TIMEOUTS),
     ];
     throw new Error(`role ${role} does not exist; run as a role that may create roles: ${statements.join(" ")}`);
   }
-  const missing = await missingTimeouts(client, role);
+  const missing = await findMissingTimeouts(client, role);
   if (missing.length > 0) {
-    const statements = timeoutStatements(role, missing).join(" ");
+    const statements = buildTimeoutStatements(role, pickTimeouts(TIMEOUTS, missing)).join(" ");
     throw new Error(`role ${role} has no ${missing.join(" and no ")}; run as a role that may alter it: ${statements}`);
   }
 }
 
 /** Returns whether the role exists. Throws if it has an attribute that a service's role must not have, such as SUPERUSER. */
-async function assertUnprivileged(client: pg.Client, role: string): Promise<boolean> {
+async function hasUnprivilegedRole(client: pg.Client, role: string): Promise<boolean> {
   const { rows } = await client.query<{ attributes: string[] }>(
     `SELECT array_remove(ARRAY[CASE WHEN rolsuper THEN 'SUPERUSER' END, CASE WHEN rolcreaterole THEN 'CREATEROLE' END,
                                CASE WHEN rolcreatedb THEN 'CREATEDB' END], NULL) AS attributes
@@ -75,7 +83,7 @@ async function assertUnprivileged(client: pg.Client, role: string): Promise<bool
 }
 
 /** Returns the timeouts that are set neither for the role nor for the database, or are set to 0. */
-async function missingTimeouts(client: pg.Client, role: string): Promise<string[]> {
+async function findMissingTimeouts(client: pg.Client, role: string): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT name FROM unnest($2::text[]) AS name
      WHERE NOT EXISTS (
@@ -88,26 +96,40 @@ async function missingTimeouts(client: pg.Client, role: string): Promise<string[
   return rows.map(({ name }) => name);
 }
 
-function timeoutStatements(role: string, names: readonly string[]): string[] {
-  return Object.entries(TIMEOUTS)
-    .filter(([name]) => names.includes(name))
-    .map(([name, value]) => `ALTER ROLE ${pg.escapeIdentifier(role)} SET ${name} = '${value}';`);
+function buildTimeoutStatements(role: string, timeouts: RoleTimeouts): string[] {
+  return Object.entries(timeouts).map(
+    ([name, value]) => `ALTER ROLE ${pg.escapeIdentifier(role)} SET ${name} = '${value}';`,
+  );
+}
+
+function pickTimeouts(timeouts: RoleTimeouts, names: readonly string[]): RoleTimeouts {
+  return Object.fromEntries(Object.entries(timeouts).filter(([name]) => names.includes(name)));
 }
 
 /**
- * Grants the role read and write access to the rows of its schema, and nothing else. If the administrator may not grant a privilege, throws
- * an error with the statements to run. PostgreSQL itself may only send a warning.
+ * Grants the role read and write access to the rows of its schema, and nothing else. On the append-only tables it may only read and
+ * insert rows; revokes all other privileges. If the administrator may not grant or revoke a privilege, throws an error with the statements to run. PostgreSQL itself
+ * may only send a warning.
  */
-export async function grantAccess(client: pg.Client, schema: string, role: string): Promise<void> {
+export async function grantAccess(
+  client: pg.Client,
+  schema: string,
+  role: string,
+  appendOnlyTables: readonly string[] = [],
+): Promise<void> {
   const database = pg.escapeIdentifier(client.database ?? "");
+  const findDifferences = async () => [
+    ...(await findMissingGrants(client, schema, role, appendOnlyTables)),
+    ...(await findExcessGrants(client, schema, role, appendOnlyTables)),
+  ];
   // Granted even if PUBLIC has it, so that the role keeps it when PUBLIC loses it.
   const connect = `GRANT CONNECT ON DATABASE ${database} TO ${pg.escapeIdentifier(role)};`;
-  for (const statement of [connect, ...(await missingGrants(client, schema, role))]) {
+  for (const statement of [connect, ...(await findDifferences())]) {
     await client.query(statement).catch((error: unknown) => {
-      if (!isRefused(error)) throw error;
+      if (!isPermissionDenied(error)) throw error;
     });
   }
-  const missing = await missingGrants(client, schema, role);
+  const missing = await findDifferences();
   if (missing.length === 0) return;
   throw new Error(
     `role ${role} lacks privileges that ${client.user} may not grant; run as the owner or a superuser: ${missing.join(" ")}`,
@@ -115,11 +137,17 @@ export async function grantAccess(client: pg.Client, schema: string, role: strin
 }
 
 /** Returns the GRANT statements for the privileges that the role lacks. It may only read knex's own tables. */
-async function missingGrants(client: pg.Client, schema: string, role: string): Promise<string[]> {
+async function findMissingGrants(
+  client: pg.Client,
+  schema: string,
+  role: string,
+  appendOnlyTables: readonly string[],
+): Promise<string[]> {
   const { rows } = await client.query<{ statement: string }>(
     `WITH relation AS (
        SELECT oid, relkind, format('%s.%I', relnamespace::regnamespace, relname) AS name,
               CASE WHEN relname IN ('migrations', 'migrations_lock') THEN ARRAY['SELECT']
+                   WHEN relname = ANY ($3) THEN ARRAY['SELECT', 'INSERT']
                    ELSE ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE'] END AS privileges
        FROM pg_class WHERE relnamespace = $1::text::regnamespace
      )
@@ -136,7 +164,26 @@ async function missingGrants(client: pg.Client, schema: string, role: string): P
      SELECT format('GRANT USAGE ON SEQUENCE %s TO %I;', name, $2::name) FROM relation
      -- CASE, because WHERE may check its conditions in any order.
      WHERE CASE WHEN relkind = 'S' THEN NOT has_sequence_privilege($2::name, oid, 'USAGE') END`,
-    [schema, role],
+    [schema, role, appendOnlyTables],
+  );
+  return rows.map(({ statement }) => statement);
+}
+
+/** Returns the REVOKE statements for the role's own privileges by which it could change rows of append-only tables. */
+async function findExcessGrants(
+  client: pg.Client,
+  schema: string,
+  role: string,
+  appendOnlyTables: readonly string[],
+): Promise<string[]> {
+  const { rows } = await client.query<{ statement: string }>(
+    `SELECT format('REVOKE UPDATE, DELETE, TRUNCATE ON %s.%I FROM %I;', relnamespace::regnamespace, relname, $2::name) AS statement
+     FROM pg_class
+     WHERE relnamespace = $1::text::regnamespace AND relname = ANY ($3)
+       AND EXISTS (
+         SELECT FROM aclexplode(coalesce(relacl, acldefault('r', relowner)))
+         WHERE grantee = (SELECT oid FROM pg_roles WHERE rolname = $2) AND privilege_type IN ('UPDATE', 'DELETE', 'TRUNCATE'))`,
+    [schema, role, appendOnlyTables],
   );
   return rows.map(({ statement }) => statement);
 }
@@ -146,12 +193,12 @@ export async function addRemedy(remedy: string, work: () => Promise<void>): Prom
   try {
     await work();
   } catch (error) {
-    if (!isRefused(error)) throw error;
+    if (!isPermissionDenied(error)) throw error;
     throw new Error(`${error.message}; run ${remedy}`, { cause: error });
   }
 }
 
-function isRefused(error: unknown): error is pg.DatabaseError {
+function isPermissionDenied(error: unknown): error is pg.DatabaseError {
   return sqlState(error) === "42501";
 }
 
@@ -180,15 +227,18 @@ function isRoleConflict(error: unknown): boolean {
  * Logs an error for each timeout that a service's sessions lack, for example because an administrator created the role by hand. Never
  * throws: readiness reports an unavailable database.
  */
-export async function checkTimeouts(database: Queryable, log: Logger): Promise<void> {
-  const names = Object.keys(TIMEOUTS);
+export async function logMissingTimeouts(database: Queryable, log: Logger, timeouts: RoleTimeouts = {}): Promise<void> {
+  const expected = { ...TIMEOUTS, ...timeouts };
   try {
     const { rows } = await database.query<{ role: string; name: string }>(
       "SELECT current_user AS role, name FROM pg_settings WHERE name = ANY ($1) AND setting = '0'",
-      [names],
+      [Object.keys(expected)],
     );
     for (const { role, name } of rows)
-      log.error({ role, setting: name, run: timeoutStatements(role, [name])[0] }, "role timeout missing");
+      log.error(
+        { role, setting: name, run: buildTimeoutStatements(role, pickTimeouts(expected, [name]))[0] },
+        "role timeout missing",
+      );
   } catch {
     // The database does not answer yet.
   }

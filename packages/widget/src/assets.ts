@@ -18,17 +18,21 @@ export interface Manifest {
   readonly files: Readonly<Record<string, ManifestFile>>;
 }
 
+export type Encoding = "br" | "gzip" | "identity";
+
 /** A static HTTP response. */
 export interface Asset {
-  /** All headers but Content-Encoding and Content-Length, with names in lower case. */
+  /** All headers but ETag, Content-Encoding and Content-Length, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** The bytes by content encoding. */
-  readonly bodies: { readonly br: Buffer; readonly gzip: Buffer; readonly identity: Buffer };
+  readonly bodies: Readonly<Record<Encoding, Buffer>>;
+  /** The entity tags by content encoding: other bytes have another tag. */
+  readonly etags: Readonly<Record<Encoding, string>>;
 }
 
-const IMMUTABLE = "public, max-age=31536000, immutable";
-const SHORT = "public, max-age=300, stale-while-revalidate=86400";
-const REVALIDATED = "no-cache";
+const CACHE_FOREVER = "public, max-age=31536000, immutable";
+const CACHE_SHORT = "public, max-age=300, stale-while-revalidate=86400";
+const CACHE_AFTER_REVALIDATION = "no-cache";
 
 // The playground handles an access token, so the policy allows only this origin's own files and requests.
 const PLAYGROUND_POLICY = [
@@ -57,27 +61,40 @@ export async function loadAssets(directory: string): Promise<ReadonlyMap<string,
     const [identity, br, gzip] = await Promise.all(["", ".br", ".gz"].map((suffix) => readFile(path + suffix)));
     if (identity && br && gzip) {
       const contentType = manifest.files[file]?.contentType ?? "application/json; charset=utf-8";
-      assets.set(pathOf(file), { headers: headersOf(file, contentType, identity), bodies: { br, gzip, identity } });
+      assets.set(urlPath(file), {
+        headers: buildHeaders(file, contentType),
+        bodies: { br, gzip, identity },
+        etags: { br: buildEtag(br), gzip: buildEtag(gzip), identity: buildEtag(identity) },
+      });
     }
   }
   return assets;
 }
 
-function pathOf(file: string): string {
+function urlPath(file: string): string {
   return file === "widget.js" ? "/widget.js" : file === "playground.html" ? "/playground" : `/widget/${file}`;
 }
 
-function headersOf(file: string, contentType: string, bytes: Buffer): Asset["headers"] {
+function buildEtag(bytes: Buffer): string {
+  return `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`;
+}
+
+/** Whether an If-None-Match header names the tag: `*`, or a list with the tag, weak or strong (RFC 9110, 13.1.2). */
+export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
+  const tags: readonly string[] = ifNoneMatch?.match(/"[^"]*"/g) ?? [];
+  return ifNoneMatch?.trim() === "*" || tags.includes(etag);
+}
+
+function buildHeaders(file: string, contentType: string): Asset["headers"] {
   const common = {
     "content-type": contentType,
-    etag: `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`,
     vary: "Accept-Encoding",
     "x-content-type-options": "nosniff",
   };
   if (file === "playground.html") {
     return {
       ...common,
-      "cache-control": REVALIDATED,
+      "cache-control": CACHE_AFTER_REVALIDATION,
       "content-security-policy": PLAYGROUND_POLICY,
       "referrer-policy": "no-referrer",
     };
@@ -85,20 +102,23 @@ function headersOf(file: string, contentType: string, bytes: Buffer): Asset["hea
   const isHashed = /\.[\da-f]{10}\.\w+$/.test(file);
   return {
     ...common,
-    "cache-control": isHashed ? IMMUTABLE : file === "widget.js" ? SHORT : REVALIDATED,
+    "cache-control": isHashed ? CACHE_FOREVER : file === "widget.js" ? CACHE_SHORT : CACHE_AFTER_REVALIDATION,
     // Customers' pages have other origins, and some set Cross-Origin-Embedder-Policy.
     "access-control-allow-origin": "*",
     "cross-origin-resource-policy": "cross-origin",
   };
 }
 
-/** Returns the encoding for an Accept-Encoding header: `br`, else `gzip`, else `identity`. `;q=0` excludes one. */
-export function pickEncoding(acceptEncoding: string | undefined): keyof Asset["bodies"] {
+/** Returns the first of the offered encodings that an Accept-Encoding header accepts, else `identity`. `;q=0` excludes one. */
+export function pickEncoding(
+  acceptEncoding: string | undefined,
+  offered: readonly Encoding[] = ["br", "gzip"],
+): Encoding {
   const accepted = (acceptEncoding ?? "")
     .toLowerCase()
     .split(",")
     .map((entry) => entry.trim())
     .filter((entry) => !/;\s*q=0(\.0*)?$/.test(entry))
     .map((entry) => entry.split(";")[0]?.trim());
-  return (["br", "gzip"] as const).find((encoding) => accepted.includes(encoding)) ?? "identity";
+  return offered.find((encoding) => accepted.includes(encoding)) ?? "identity";
 }

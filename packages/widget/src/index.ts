@@ -1,1 +1,1 @@
-export { type Asset, loadAssets, type Manifest, type ManifestFile, pickEncoding } from "./assets.ts";
+export { type Asset, loadAssets, type Manifest, type ManifestFile, matchesEtag, pickEncoding } from "./assets.ts";

@@ -8,6 +8,29 @@ import * as noStatistics from "./0006_no_statistics_of_content.ts";
 import * as turnsByMessage from "./0007_turns_by_message.ts";
 import * as retrieval from "./0008_retrieval.ts";
 import * as embeddings from "./0009_embeddings.ts";
+import * as taskLeases from "./0010_task_leases.ts";
+import * as turnsByClose from "./0011_turns_by_close.ts";
+import * as turnKeys from "./0012_turn_keys.ts";
+import * as turnsByKey from "./0013_turns_by_key.ts";
+import * as edgeCalls from "./0014_edge_calls.ts";
+import * as sessionCounts from "./0015_session_counts.ts";
+import * as sessionLists from "./0016_session_lists.ts";
+import * as erasures from "./0017_erasures.ts";
+import * as turnsByOpen from "./0018_turns_by_open.ts";
+import * as messageIds from "./0022_message_ids.ts";
+import * as turnsByMessageId from "./0023_turns_by_message_id.ts";
+import * as changes from "./0024_changes.ts";
+import * as months from "./0025_months.ts";
+import * as uncountedTurns from "./0026_uncounted_turns.ts";
+import * as groundedTurns from "./0027_grounded_turns.ts";
+import * as replyCounts from "./0028_reply_counts.ts";
+import * as workspaceDeletions from "./0030_workspace_deletions.ts";
+import * as keyUses from "./0031_key_uses.ts";
+import * as reviews from "./0032_reviews.ts";
+import * as sessionsByReview from "./0033_sessions_by_review.ts";
+import * as botReplyCounts from "./0034_bot_reply_counts.ts";
+import * as unansweredQuestions from "./0035_unanswered_questions.ts";
+import * as evaluations from "./0036_evaluations.ts";
 
 /** Every migration of the conversation schema, oldest first. */
 export const migrations: readonly Migration[] = [
@@ -20,4 +43,27 @@ export const migrations: readonly Migration[] = [
   turnsByMessage,
   retrieval,
   embeddings,
+  taskLeases,
+  turnsByClose,
+  turnKeys,
+  turnsByKey,
+  edgeCalls,
+  sessionCounts,
+  sessionLists,
+  erasures,
+  turnsByOpen,
+  messageIds,
+  turnsByMessageId,
+  changes,
+  months,
+  uncountedTurns,
+  groundedTurns,
+  replyCounts,
+  workspaceDeletions,
+  keyUses,
+  reviews,
+  sessionsByReview,
+  botReplyCounts,
+  unansweredQuestions,
+  evaluations,
 ];

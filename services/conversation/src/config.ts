@@ -1,37 +1,75 @@
-import { Environment, LOG_LEVELS, readRpcMultiplex, readTracing } from "@parley/service-kit";
+import {
+  Environment,
+  LOG_LEVELS,
+  readOptionalJwt,
+  readPreparedStatements,
+  readRpcMultiplex,
+  readTokenSource,
+  readTracing,
+  readUsageRetention,
+} from "@parley/service-kit";
 
 export type Config = ReturnType<typeof readConfig>;
 
 const KEY_PREFIX = /^[a-z0-9_]{0,16}pk_$/;
+
+const MODEL_OR_ALL = /^[a-z0-9][a-z0-9_-]*:\S+$/;
+
+/** Reads PLAN_MODELS, a JSON object like {"pro": ["openai:gpt-5-mini", "ollama:*"]}. */
+function readPlanModels(environment: Environment): ReadonlyMap<string, readonly string[]> {
+  const text = environment.text("PLAN_MODELS", "{}");
+  try {
+    const plans = Object.entries(JSON.parse(text) as Record<string, unknown>);
+    const isListOfModels = (each: unknown) =>
+      Array.isArray(each) && each.every((model) => typeof model === "string" && MODEL_OR_ALL.test(model));
+    if (plans.every(([, models]) => isListOfModels(models))) return new Map(plans as [string, string[]][]);
+  } catch {
+    // The problem below covers text that is not JSON too.
+  }
+  environment.addProblem('PLAN_MODELS must be JSON like {"pro": ["openai:gpt-5-mini", "ollama:*"]}');
+  return new Map();
+}
 
 /** Reads and validates the conversation service's environment. Throws a ConfigError that lists every problem. */
 export function readConfig(values: NodeJS.ProcessEnv) {
   const environment = new Environment(values);
   const keyPrefix = environment.text("KEY_PREFIX", "svc_pk_");
   if (!KEY_PREFIX.test(keyPrefix))
-    environment.refuse("KEY_PREFIX must have at most 19 characters of a-z 0-9 _ and end in pk_, like svc_pk_");
+    environment.addProblem("KEY_PREFIX must have at most 19 characters of a-z 0-9 _ and end in pk_, like svc_pk_");
   return environment.finish({
     host: environment.text("HOST", "127.0.0.1"),
     grpcPort: environment.port("GRPC_PORT", 8082),
     opsPort: environment.port("OPS_PORT", 8083),
-    databaseUrl: environment.url(
+    databaseUrl: environment.requiredUrl(
       "DATABASE_URL",
       ["postgres", "postgresql"],
       "the database, as the role parley_conversation",
     ),
     databasePool: environment.integer("DATABASE_POOL", 10, { min: 2, max: 200 }),
+    usesPreparedStatements: readPreparedStatements(environment),
     quotaTarget: environment.text("QUOTA_TARGET", "localhost:8084"),
     llmTarget: environment.text("LLM_TARGET", "localhost:8086"),
     keyPrefix,
-    internalToken: environment.required("INTERNAL_TOKEN", "the token for calls between services"),
-    adminToken: environment.required("ADMIN_TOKEN", "the token of the admin services"),
+    internalTokens: readTokenSource(environment, "INTERNAL_TOKEN", "the token for calls between services"),
+    adminTokens: readTokenSource(environment, "ADMIN_TOKEN", "the token of the admin services"),
+    /** How to verify access tokens of workspaces' members for the admin services. Without it only ADMIN_TOKEN gives access. */
+    jwt: readOptionalJwt(environment),
+    /** The models that owners may choose, by plan. */
+    planModels: readPlanModels(environment),
     leaseSeconds: environment.integer("EDGE_LEASE_SECONDS", 30, { min: 3, max: 300 }),
+    reconciliation: {
+      everySeconds: environment.integer("RECONCILE_EVERY_SECONDS", 60, { min: 1, max: 3_600 }),
+      days: environment.integer("RECONCILE_DAYS", 7, { min: 1, max: 62 }),
+      minAgeSeconds: environment.integer("RECONCILE_MIN_AGE_SECONDS", 120, { min: 1, max: 3_600 }),
+    },
+    /** Turns of closed months are kept this long after the month's end; 0 for ever. */
+    usageRetentionMonths: readUsageRetention(environment),
     /** A directory with ca.crt, tls.crt and tls.key, which enables mutual TLS for gRPC. Without it gRPC is plain text. */
-    grpcTlsDir: environment.optional("GRPC_TLS_DIR"),
-    opsTlsDir: environment.optional("OPS_TLS_DIR"),
+    grpcTlsDir: environment.optionalText("GRPC_TLS_DIR"),
+    opsTlsDir: environment.optionalText("OPS_TLS_DIR"),
     isRpcMultiplexed: readRpcMultiplex(environment),
-    /** Private networks from which knowledge may be fetched, besides public addresses. */
-    egress: environment.egressPolicy(),
+    /** How knowledge is fetched from its URLs. */
+    egress: environment.egress(),
     drainMs: environment.integer("DRAIN_MS", 25_000),
     logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),
     tracing: readTracing(environment),

@@ -60,6 +60,29 @@ test("serves calls, exits with code 0 on SIGTERM, and settles its closed turns b
   expect(service.process.output()).not.toContain("Hello?");
 });
 
+test("stops accepting calls at once on SIGTERM, although background tasks wait for a lock", async () => {
+  const locker = await db.admin.connect();
+  await locker.query("BEGIN; LOCK TABLE conversation.task_leases IN ACCESS EXCLUSIVE MODE");
+  const service = await startService();
+  const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+  // Seven tasks wait: the audit, the reconciliation, the call log's reconciliation, the settler's read of the outbox, closing months, pruning
+  // turns and counting replies.
+  await expect.poll(async () => (await db.admin.query(waiting)).rowCount, { timeout: 5_000 }).toBe(7);
+  service.process.signal("SIGTERM");
+  const startedAt = performance.now();
+  const isRefused = () =>
+    service.conversation.renewEdge({ edgeId: crypto.randomUUID() }, { timeoutMs: 1_000 }).then(
+      () => false,
+      () => true,
+    );
+  await expect.poll(isRefused, { timeout: 15_000, interval: 20 }).toBe(true);
+  expect(performance.now() - startedAt).toBeLessThan(3_000);
+  await locker.query("ROLLBACK");
+  locker.release();
+  expect(await service.process.exited).toEqual({ code: 0, signal: null });
+  service.close();
+});
+
 test("loses no outcome and counts none twice when it is killed repeatedly under load", async () => {
   const bot = await createBot(db.database);
   const turns = Array.from({ length: 300 }, () => openRequest(bot));
@@ -120,8 +143,8 @@ test("exports a session of 65 MB without having all of it in memory", async () =
     for await (const { json } of service.conversation.exportSession(turn, { timeoutMs: 60_000 })) total += json.length;
     return total;
   };
-  // Warm up: the process keeps the memory that the first export takes for buffers and garbage.
-  await readAll();
+  // Warm up: the process keeps the memory that the first exports take for buffers and garbage.
+  for (let round = 0; round < 3; round++) await readAll();
   const before = await residentBytes();
   let peak = before;
   const watching = setInterval(() => {

@@ -1,5 +1,5 @@
-import { run } from "@parley/service-kit";
+import { runService } from "@parley/service-kit";
 import { readConfig } from "./config.ts";
 import { start } from "./server.ts";
 
-await run("conversation", readConfig, start);
+await runService("conversation", readConfig, start);

@@ -13,7 +13,7 @@ import { measureOutbox } from "./settlement/outbox.store.ts";
 /** In seconds. Parley promises that a turn is settled within 60 s of its close. */
 const SETTLE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600];
 
-export function settleLag(registry: Registry): Histogram {
+export function createSettleLagHistogram(registry: Registry): Histogram {
   return new Histogram({
     name: "parley_settle_lag_seconds",
     help: "Time from a turn's close until the quota service settled it.",
@@ -22,7 +22,7 @@ export function settleLag(registry: Registry): Histogram {
   });
 }
 
-export function outboxGauges(registry: Registry, database: Database, log: Logger): void {
+export function registerOutboxGauges(registry: Registry, database: Database, log: Logger): void {
   registerMeasuredGauges(
     registry,
     {
@@ -39,7 +39,7 @@ export function outboxGauges(registry: Registry, database: Database, log: Logger
 
 export type TurnCounter = Counter<"outcome">;
 
-export function closedTurns(registry: Registry): TurnCounter {
+export function createClosedTurnCounter(registry: Registry): TurnCounter {
   const counter = new Counter({
     name: "parley_turns_closed_total",
     help: "Turns closed, by outcome.",
@@ -51,7 +51,7 @@ export function closedTurns(registry: Registry): TurnCounter {
   return counter;
 }
 
-export function retentionFailures(registry: Registry): Counter {
+export function createRetentionFailureCounter(registry: Registry): Counter {
   return new Counter({
     name: "parley_retention_failures_total",
     help: "Expired sessions that could not be erased, and workspaces whose expired sessions could not be listed.",
@@ -59,7 +59,7 @@ export function retentionFailures(registry: Registry): Counter {
   });
 }
 
-export function semanticSearches(registry: Registry): Counter<"result"> {
+export function createSemanticSearchCounter(registry: Registry): Counter<"result"> {
   const counter = new Counter({
     name: "parley_knowledge_semantic_searches_total",
     help: "Semantic searches of knowledge, by result. With timeout, failed, off or paused, only the word search was used.",
@@ -70,7 +70,7 @@ export function semanticSearches(registry: Registry): Counter<"result"> {
   return counter;
 }
 
-export function embeddingGauge(registry: Registry, countUnembedded: () => Promise<number>, log: Logger): void {
+export function registerEmbeddingGauge(registry: Registry, countUnembedded: () => Promise<number>, log: Logger): void {
   registerMeasuredGauges(
     registry,
     {
@@ -82,4 +82,15 @@ export function embeddingGauge(registry: Registry, countUnembedded: () => Promis
     async () => ({ unembedded: await countUnembedded() }),
     log,
   );
+}
+
+export function createPrunedRowCounter(registry: Registry): Counter<"table"> {
+  const counter = new Counter({
+    name: "parley_usage_pruned_rows_total",
+    help: "Rows that were pruned, by table: of the usage ledger and turns of closed months, and old void reservations.",
+    labelNames: ["table"] satisfies ["table"],
+    registers: [registry],
+  });
+  counter.inc({ table: "turns" }, 0);
+  return counter;
 }

@@ -1,4 +1,10 @@
 import { runMigrations } from "@parley/service-kit/migrations";
 import { migrations } from "../migrations/index.ts";
+import { APPEND_ONLY_TABLES } from "./role.ts";
 
-await runMigrations({ schema: "conversation", role: "parley_conversation", migrations });
+await runMigrations({
+  schema: "conversation",
+  role: "parley_conversation",
+  appendOnlyTables: APPEND_ONLY_TABLES,
+  migrations,
+});

@@ -1,29 +1,55 @@
 import { randomUUID } from "node:crypto";
-import type { Database } from "@parley/service-kit";
-import { statementsOf, tablesScanned } from "@parley/service-kit/testing";
+import { type Database, transaction } from "@parley/service-kit";
+import { findSequentialScans, recordStatements } from "@parley/service-kit/testing";
 import { fillHistory, quickOrFull } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { countDoneTurns, findOpenedTurns, listDoneTurns } from "./audit/audit.store.ts";
+import { countDoneTurns, countDoneTurnsOfPage, findOpenedTurns, listDoneTurns } from "./audit/audit.store.ts";
 import { readBotConfig } from "./bots/bot-config.store.ts";
 import { type Bot, findBot, findBotId } from "./bots/bots.store.ts";
+import { listErasures, listSessionsOf, storeErasure } from "./erasures/erasures.store.ts";
+import { hasDocument, insertCase, insertRun, listCases, listRuns } from "./evaluations/evaluations.store.ts";
+import { storeKeyUses } from "./keys/key-uses.store.ts";
 import { resolveKey } from "./keys/keys.store.ts";
 import { readPassages } from "./knowledge/knowledge-search.store.ts";
 import { searchByWords } from "./knowledge/word-search.service.ts";
+import { MAX_REPLIES, readUnanswered } from "./questions/unanswered.store.ts";
+import { enqueueSettlements, listDoneTurns as listClosed, readTurnStates } from "./reconciliation/turns.store.ts";
 import { listExpired, listWorkspaceIds } from "./retention/retention.store.ts";
+import { recountSessions } from "./session-counts/recount.store.ts";
+import { readSessions } from "./session-exports/export-sessions.store.ts";
+import {
+  findText,
+  READ_IN_ORDER,
+  type SessionFilters,
+  searchSessions,
+} from "./session-search/search-sessions.store.ts";
 import { eraseSession } from "./sessions/erase-session.store.ts";
 import { exportSession } from "./sessions/export-session.store.ts";
-import { rateMessage } from "./sessions/messages.store.ts";
-import { listSessions } from "./sessions/sessions.store.ts";
-import { deleteSettled, measureOutbox, readOutbox } from "./settlement/outbox.store.ts";
+import type { SessionPosition } from "./sessions/index.ts";
+import { rateMessage, reviewMessage } from "./sessions/messages.store.ts";
+import { findSession, listSessions } from "./sessions/sessions.store.ts";
+import { deleteSettled, measureOutbox, readOutbox, readOutboxMark, startOfOutbox } from "./settlement/outbox.store.ts";
+import { countBotHours, deleteBotCountsBefore, readBotUsage } from "./statistics/bot-usage.store.ts";
+import {
+  countHours,
+  countRatedSessions,
+  deleteCountsBefore,
+  readDays,
+  readFirstTokens,
+} from "./statistics/statistics.store.ts";
+import { createBotCountTask, createCountTask } from "./statistics/statistics.worker.ts";
 import { renewEdge } from "./sweeping/edge-leases.store.ts";
-import { sweep } from "./sweeping/sweep.store.ts";
+import { readSweepMark, sweep } from "./sweeping/sweep.store.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/database.ts";
 import { readKnowledge } from "./testing/knowledge.ts";
-import { closing, createBot, newTurn } from "./testing/turns.ts";
+import { closing, createBot, edgeProcess, newTurn } from "./testing/turns.ts";
 import { closeTurn, findTurnResult } from "./turns/close-turn.store.ts";
+import { findKeyedTurn, findTurnOfMessage } from "./turns/keyed-turns.store.ts";
 import { findTurn, openTurn } from "./turns/open-turn.store.ts";
-import { findTurnRecord } from "./turns/turn-record.store.ts";
+import { findTurnRecord, listTurnRecords } from "./turns/turn-record.store.ts";
 
+/** Has one row per month, so a scan of it reads a page. */
+const TABLE_OF_MONTHS = "closed_months";
 const MESSAGES = quickOrFull(200_000, 10_000_000);
 const BOTS = 5_000;
 
@@ -69,6 +95,25 @@ beforeAll(async () => {
     INSERT INTO conversation.outbox
     SELECT workspace_id, turn_id, 'void', NULL, now() FROM conversation.turns WHERE status <> 'streaming' LIMIT 20000
     ON CONFLICT DO NOTHING`);
+  // The closed turns of an hour with many erasures.
+  await db.admin.query(`
+    INSERT INTO conversation.closed_turns
+    SELECT workspace_id, turn_id, edge_id, now() FROM conversation.turns LIMIT 20000`);
+  // A tenth of the replies have no passage, and a hundredth are rated down. Some bots have cases and runs.
+  await db.admin.query(`
+    UPDATE conversation.turns SET grounded = false WHERE status = 'done' AND message_id % 20 = 0;
+    UPDATE conversation.messages SET rating = 'down' WHERE role = 'assistant' AND message_id % 200 = 0;
+    INSERT INTO conversation.evaluation_cases (workspace_id, bot_id, question, document)
+    SELECT b.workspace_id, b.bot_id, 'Question ' || n, 'source' FROM conversation.bots b, generate_series(1, 5) n;
+    INSERT INTO conversation.evaluation_runs (workspace_id, bot_id, cases, searched, found, semantic_failures, documents, results)
+    SELECT b.workspace_id, b.bot_id, 5, 5, 5, 0, 1, '[]' FROM conversation.bots b, generate_series(1, 5) n`);
+  // As many deleted workspaces, and totals of pruned months, as there are bots.
+  await db.admin.query(`
+    INSERT INTO conversation.workspace_deletions (workspace_id) SELECT 'gone_' || n FROM generate_series(1, ${BOTS}) n;
+    INSERT INTO conversation.turn_totals (workspace_id, month, turns, digest)
+    SELECT 'many_' || n, date '2020-01-01' + make_interval(months => n % 24), 1, n FROM generate_series(1, ${BOTS}) n`);
+  await createCountTask(db.database)(new AbortController().signal);
+  await createBotCountTask(db.database)(new AbortController().signal);
   await db.admin.query("VACUUM (ANALYZE)");
 }, 1_800_000);
 afterAll(() => db.drop());
@@ -84,13 +129,27 @@ async function anyTurn(): Promise<{ workspaceId: string; turnId: string; session
   return rows[0];
 }
 
+const unansweredOf = ({ workspaceId, id: botId }: Bot) => ({
+  ...{ workspaceId, botId, days: 90, languages: ["english"], hasKnowledge: true, questionWords: ["please"] },
+});
+
+const A_WEEK = { workspaceId: "", since: new Date(Date.now() - 7 * 86_400_000).toISOString(), minAgeSeconds: 120 };
+
 test("tablesScanned finds a sequential scan, so that the tests below can fail", async () => {
   const text = "SELECT FROM conversation.messages WHERE content = $1";
-  expect(await tablesScanned(db.admin, { text, values: ["x"] })).toEqual(["messages", "messages"]);
+  expect(await findSequentialScans(db.admin, { text, values: ["x"] })).toEqual(["messages", "messages"]);
 });
 
 test.each<[string, (database: Database) => Promise<unknown>]>([
   ["resolving a key", (database) => resolveKey(database, "svc_pk_many_17")],
+  [
+    "storing the uses of keys",
+    (database) =>
+      storeKeyUses(
+        database,
+        Array.from({ length: 10 }, (_, n) => ({ workspaceId: `many_${n}`, publicKey: `svc_pk_many_${n}` })),
+      ),
+  ],
   ["finding a bot by its slug", (database) => findBotId(database, bot.workspaceId, bot.slug)],
   ["reading a bot's configuration", (database) => readBotConfig(database, bot.workspaceId, bot.id)],
   [
@@ -101,6 +160,19 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   [
     "searching knowledge",
     async (database) => searchByWords(database, await readKnowledge(database, bot), "When are refnuds paid?"),
+  ],
+  ["reading unanswered questions", (database) => readUnanswered(database, unansweredOf(bot))],
+  ["finding a document", (database) => hasDocument(database, { workspaceId: bot.workspaceId, botId: bot.id }, "x")],
+  [
+    "adding, listing and evaluating cases",
+    async (database) => {
+      const [workspaceId, botId] = [bot.workspaceId, bot.id];
+      await insertCase(database, { workspaceId, botId }, { question: randomUUID(), document: "source" }, 200);
+      await listCases(database, { workspaceId, botId });
+      const run = { cases: 1, searched: 1, found: 0, semanticFailures: 0, results: [{ caseId: 1, rank: 0 }] };
+      await insertRun(database, { workspaceId, botId }, run);
+      await listRuns(database, { workspaceId, botId });
+    },
   ],
   ["reading passages", (database) => readPassages(database, bot.workspaceId, [1, 2, 3])],
   ["closing a turn", async (database) => closeTurn(database, closing(await anyTurn()))],
@@ -118,15 +190,28 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
       });
     },
   ],
-  ["renewing a lease", (database) => renewEdge(database, randomUUID(), 30)],
-  ["reading the outbox", (database) => readOutbox(database, { after: undefined, minAgeSeconds: 0, limit: 500 })],
+  [
+    "reviewing a reply",
+    async (database) => {
+      const { workspaceId, sessionId, messageId } = await anyTurn();
+      await reviewMessage(database, { workspaceId, sessionId, messageId: String(messageId), review: "bad" });
+    },
+  ],
+  ["renewing a lease", (database) => renewEdge(database, edgeProcess(randomUUID()), 30)],
+  ["reading the outbox", (database) => readOutbox(database, { after: startOfOutbox(), minAgeSeconds: 0, limit: 500 })],
   [
     "reading the outbox after a position",
     async (database) => {
-      const [after] = await readOutbox(db.database, { after: undefined, minAgeSeconds: 0, limit: 1 });
+      const [after = startOfOutbox()] = await readOutbox(db.database, {
+        after: startOfOutbox(),
+        minAgeSeconds: 0,
+        limit: 1,
+      });
       await readOutbox(database, { after, minAgeSeconds: 0, limit: 500 });
     },
   ],
+  ["reading the mark of the outbox", readOutboxMark],
+  ["reading the mark of the sweep", (database) => readSweepMark(database)],
   ["deleting from the outbox", async (database) => deleteSettled(database, [await anyTurn()])],
   [
     "exporting a session",
@@ -136,38 +221,191 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
     },
   ],
   ["listing sessions", (database) => listSessions(database, bot.workspaceId, 50)],
+  [
+    "storing the erasure of a visitor",
+    (database) =>
+      storeErasure(database, { workspaceId: bot.workspaceId, requestId: randomUUID(), visitorId: "nobody" }),
+  ],
+  [
+    "exporting a page of sessions",
+    (database) => readSessions(database, { ...FIRST_EXPORT_PAGE, workspaceId: bot.workspaceId, botSlug: "" }),
+  ],
+  [
+    "finding a text in messages",
+    async (database) => {
+      const { sessionId } = await anyTurn();
+      await findText(database, bot.workspaceId, [{ sessionId, afterMessageId: 0, maxMessages: 100 }], "order");
+    },
+  ],
+  [
+    "counting sessions again",
+    (database) => recountSessions(database, { inactiveSeconds: 0, since: "-infinity", limit: 100 }),
+  ],
   ["counting done turns for the audit", (database) => countDoneTurns(database, bot.workspaceId, lastMonth())],
+  ["reading a page of the audit", (db) => countDoneTurnsOfPage(db, lastMonth(), { after: "", limit: 20 })],
+  [
+    "listing closed turns for the reconciliation",
+    (database) => listClosed(database, A_WEEK, { position: undefined, limit: 1_000 }),
+  ],
+  ["reading turns for the reconciliation", async (database) => readTurnStates(database, [await anyTurn()])],
+  ["sending settlements again", async (database) => enqueueSettlements(database, [await anyTurn()])],
   ["listing done turns for the audit", (database) => listDoneTurns(database, bot.workspaceId, lastMonth())],
   ["finding opened turns for the audit", (database) => findOpenedTurns(database, bot.workspaceId, [randomUUID()])],
   ["a turn's record", async (database) => findTurnRecord(database, bot.workspaceId, (await anyTurn()).messageId)],
+  [
+    "a session's turns",
+    async (database) => {
+      const { workspaceId } = bot;
+      const { sessionId } = await anyTurn();
+      await findSession(database, workspaceId, sessionId);
+      return listTurnRecords(database, { workspaceId, sessionId }, { afterMessageId: 0, limit: 31 });
+    },
+  ],
+  ["counting replies", (database) => countHours(database, new Date(Date.now() - 7_200_000), new Date())],
+  ["counting the replies of bots", (database) => countBotHours(database, new Date(Date.now() - 7_200_000), new Date())],
+  ["deleting old counts of bots", (db) => deleteBotCountsBefore(db, new Date(Date.now() - 190 * 86_400_000))],
+  ["the usage of each bot", (database) => readBotUsage(database, bot.workspaceId, 6)],
+  ["deleting old counts", (database) => deleteCountsBefore(database, new Date(Date.now() - 100 * 86_400_000))],
+  ["the replies of each day", (database) => readDays(database, bot.workspaceId, 30)],
+  ["the times of first tokens", (database) => readFirstTokens(database, bot.workspaceId, 30)],
+  ["the rated sessions", (database) => countRatedSessions(database, bot.workspaceId, 30)],
   [
     "listing expired sessions",
     (database) => listExpired(database, bot.workspaceId, { days: 30, limit: 50, after: undefined }),
   ],
   ["erasing a session", async (database) => eraseSession(database, bot.workspaceId, (await anyTurn()).sessionId)],
 ])("%s scans no table", async (_, use) => {
-  const statements = await statementsOf(db.database, use);
+  const statements = await recordStatements(db.database, use);
   expect(statements.length).toBeGreaterThan(0);
-  for (const statement of statements) expect(await tablesScanned(db.admin, statement), statement.text).toEqual([]);
+  for (const statement of statements) {
+    const scanned = await findSequentialScans(db.admin, statement);
+    expect(
+      scanned.filter((table) => table !== TABLE_OF_MONTHS),
+      statement.text,
+    ).toEqual([]);
+  }
+});
+
+const FIRST_EXPORT_PAGE = {
+  startedAt: "2026-01-01Z",
+  sessionId: randomUUID(),
+  isInclusive: false,
+  until: "2100-01-01Z",
+  limit: 100,
+};
+const NO_FILTER: SessionFilters = { botSlug: "", source: "", visitorId: "", rating: "", review: "" };
+const YEAR_2025_MICROSECONDS = 1_735_689_600_000_000n;
+
+/** Runs a statement and returns its plan as JSON and how many blocks it read. */
+async function explain(use: (database: Database) => Promise<unknown>, setting = "SELECT") {
+  const [statement] = await recordStatements(db.database, use);
+  if (statement === undefined) throw new Error("no statement");
+  const { rows } = await transaction(db.admin, async (connection) => {
+    await connection.query(setting);
+    return connection.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${statement.text}`, statement.values);
+  });
+  const { Plan: root } = rows[0]["QUERY PLAN"][0];
+  return { plan: JSON.stringify(root), blocks: root["Shared Hit Blocks"] + root["Shared Read Blocks"] };
+}
+
+test.each<[string, Partial<SessionFilters>, string]>([
+  ["no filter", {}, "sessions_recent"],
+  ["a bot", { botSlug: "assistant" }, "sessions_bot"],
+  ["the playground", { source: "playground" }, "sessions_playground"],
+  ["the widget", { source: "widget" }, "sessions_recent"],
+  ["a visitor", { visitorId: "00000000" }, "sessions_visitor"],
+  ["up", { rating: "up" }, "sessions_rated_up"],
+  ["down", { rating: "down" }, "sessions_rated_down"],
+  ["good", { review: "good" }, "sessions_reviewed_good"],
+  ["bad", { review: "bad" }, "sessions_reviewed_bad"],
+  ["a bot and down", { botSlug: "assistant", rating: "down" }, "sessions_rated_down"],
+  ["a time", { sinceMicroseconds: YEAR_2025_MICROSECONDS }, "sessions_recent"],
+])("a page of sessions by %s reads only sessions of its index, in the order of the list", async (_, filters, index) => {
+  const find = (database: Database, after?: SessionPosition) =>
+    searchSessions(database, bot.workspaceId, { ...NO_FILTER, ...filters }, { after, limit: 100 });
+  const { next } = await find(db.database);
+  for (const after of [undefined, next]) {
+    const { plan, blocks } = await explain((database) => find(database, after), READ_IN_ORDER);
+    expect(plan).not.toContain("Seq Scan");
+    expect(plan).not.toContain('"Node Type":"Sort"');
+    expect(plan).toContain(`"Index Name":"${index}"`);
+    // A session, its bot and its open turns cost a few blocks each.
+    expect(blocks).toBeLessThan(101 * 20);
+  }
+});
+
+test("the unanswered questions of a bot are read by indexes that hold no other replies, latest first", async () => {
+  const { plan, blocks } = await explain((database) => readUnanswered(database, unansweredOf(bot)));
+  expect(plan).not.toContain("Seq Scan");
+  expect(plan).toContain('"Index Name":"turns_ungrounded"');
+  expect(plan).toContain('"Index Name":"messages_rated_down"');
+  // A reply, its session and both of its messages cost a few blocks each.
+  expect(blocks).toBeLessThan(2 * MAX_REPLIES * 25);
+});
+
+test("a page of an export reads only its own sessions and messages by index", async () => {
+  const { plan, blocks } = await explain((database) =>
+    readSessions(database, { ...FIRST_EXPORT_PAGE, workspaceId: bot.workspaceId, botSlug: "" }),
+  );
+  expect(plan).not.toContain("Seq Scan");
+  expect(plan).toContain('"Index Name":"sessions_started"');
+  expect(blocks).toBeLessThan(100 * 40);
+});
+
+test("the sessions of an erasure are found by the visitor's index", async () => {
+  const erasure = { workspaceId: bot.workspaceId, requestId: randomUUID(), visitorId: "00000000", isSettled: true };
+  const { plan } = await explain((database) => listSessionsOf(database, erasure, 50));
+  expect(plan).toContain('"Index Name":"sessions_visitor"');
+  expect(plan).not.toMatch(/"Node Type":"Seq Scan"[^{}]*"Relation Name":"(?!erasures)/);
+  await listErasures(db.database, 1);
 });
 
 test("listing the workspaces for retention reads only the bots table", async () => {
-  const [statement] = await statementsOf(db.database, listWorkspaceIds);
+  const [statement] = await recordStatements(db.database, listWorkspaceIds);
   if (statement === undefined) throw new Error("no statement");
   const plan = JSON.stringify((await db.admin.query(`EXPLAIN (FORMAT JSON) ${statement.text}`)).rows);
   expect(new Set([...plan.matchAll(/"Relation Name":"(\w+)"/g)].map((match) => match[1]))).toEqual(new Set(["bots"]));
 });
 
 test("a sweep finds streaming turns by index and scans only the small edges table", async () => {
-  const [statement] = await statementsOf(db.database, (database) =>
+  const [statement] = await recordStatements(db.database, (database) =>
     sweep(database, { leaseSeconds: 30, seenAt: "2026-01-01Z", graceSeconds: 15, limit: 200 }),
   );
   if (statement === undefined) throw new Error("no statement");
-  expect(new Set(await tablesScanned(db.admin, statement))).toEqual(new Set(["edges"]));
+  expect(new Set(await findSequentialScans(db.admin, statement))).toEqual(new Set(["edges"]));
+});
+
+test("finding a turn for its reader uses indexes and scans only the small edges table", async () => {
+  const turn = { ...(await anyTurn()), botId: bot.id, source: "widget" };
+  const statements = await recordStatements(db.database, async (database) => {
+    await findKeyedTurn(database, { ...turn, keyHash: new Uint8Array(32) });
+    await findTurnOfMessage(database, { ...turn, messageId: String(turn.messageId) });
+  });
+  expect(statements).toHaveLength(2);
+  for (const statement of statements) {
+    const scanned = new Set(await findSequentialScans(db.admin, statement));
+    expect(scanned.difference(new Set(["edges"])), statement.text).toEqual(new Set());
+  }
+});
+
+test("a page of the reconciliation reads only its own turns by index, whatever the size of the table", async () => {
+  const statements = await recordStatements(db.database, (database) =>
+    listClosed(database, { ...A_WEEK, since: "" }, { position: undefined, limit: 100 }),
+  );
+  const statement = statements.at(-1);
+  if (statement === undefined) throw new Error("no statement");
+  const { rows } = await db.admin.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${statement.text}`, statement.values);
+  const plan = JSON.stringify(rows);
+  expect(plan).toContain('"Index Name":"turns_done_closed"');
+  expect(plan).not.toContain('"Node Type":"Sort"');
+  // A turn and a look-up in the outbox cost a few buffers each.
+  const { Plan: root } = rows[0]["QUERY PLAN"][0];
+  expect(root["Actual Rows"]).toBe(100);
+  expect(root["Shared Hit Blocks"] + root["Shared Read Blocks"]).toBeLessThan(100 * 8);
 });
 
 test("measuring the outbox uses its index", async () => {
-  const [statement] = await statementsOf(db.database, measureOutbox);
+  const [statement] = await recordStatements(db.database, measureOutbox);
   if (statement === undefined) throw new Error("no statement");
   const plan = JSON.stringify((await db.admin.query(`EXPLAIN (FORMAT JSON) ${statement.text}`)).rows);
   expect(plan).toContain('"Index Name":"outbox_age"');
@@ -177,7 +415,7 @@ test("opening a turn in a long session reads about as many blocks as in a short 
   const { sessionId } = await anyTurn();
   const countBlocksRead = async () => {
     const turn = newTurn(bot, { sessionId });
-    const [statement] = await statementsOf(db.database, (database) => openTurn(database, turn));
+    const [statement] = await recordStatements(db.database, (database) => openTurn(database, turn));
     if (statement === undefined) throw new Error("no statement");
     const values = statement.values.map((value) => (value === turn.turnId ? randomUUID() : value));
     const { rows } = await db.admin.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${statement.text}`, values);

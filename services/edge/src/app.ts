@@ -2,6 +2,7 @@ import type { Logger } from "@parley/service-kit";
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
 import { type ChatDeps, chatRoute } from "./chat/chat.route.ts";
 import { type PlaygroundDeps, playgroundRoute } from "./chat/playground.route.ts";
+import { playgroundStopRoute, stopRoute } from "./chat/stop.route.ts";
 import { doctorRoute } from "./doctor/doctor.route.ts";
 import { refuseUnparsable } from "./http/client-errors.plugin.ts";
 import { cors } from "./http/cors.plugin.ts";
@@ -18,7 +19,10 @@ import { securityHeaders } from "./http/security-headers.plugin.ts";
 import { tracing } from "./http/tracing.plugin.ts";
 import { unreadBody } from "./http/unread-body.plugin.ts";
 import { type RatingDeps, ratingRoute } from "./rating/rating.route.ts";
+import { deleteSessionRoute, eraseVisitorRoute } from "./sessions/delete-session.route.ts";
 import { type ExportDeps, exportRoute } from "./sessions/export-session.route.ts";
+import { exportSessionsRoutes } from "./sessions/export-sessions.route.ts";
+import { listSessionsRoute } from "./sessions/list-sessions.route.ts";
 import { widgetAssetRoutes } from "./widget/widget-assets.route.ts";
 import { widgetConfigRoute } from "./widget/widget-config.route.ts";
 
@@ -30,7 +34,7 @@ export type AppDeps = ChatDeps &
     /** Whether this process is shutting down. */
     isStopping: () => boolean;
     onRefusal: OnRefusal;
-    http: HttpMetrics;
+    httpMetrics: HttpMetrics;
   };
 
 export type AppOptions = {
@@ -75,12 +79,14 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
       connectionsCheckingInterval: 1_000,
       maxHeaderSize: MAX_HEADER_BYTES,
       highWaterMark: WRITE_BUFFER_BYTES,
+      // headerLimits refuses a request without Host in the documented format.
+      requireHostHeader: false,
     },
   });
   supportAllMethods(app);
-  await app.register(forwardedFor, { unreadableAddresses: deps.http.unreadableAddresses });
+  await app.register(forwardedFor, { unreadableAddresses: deps.httpMetrics.unreadableAddresses });
   await app.register(tracing);
-  await app.register(httpMetrics, { durations: deps.http.durations });
+  await app.register(httpMetrics, { durations: deps.httpMetrics.durations });
   await app.register(securityHeaders);
   await app.register(headerLimits);
   app.addHook("onRequest", (_, reply, done) => {
@@ -96,10 +102,16 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
   healthRoutes(app, deps.isReady);
   chatRoute(app, deps);
   playgroundRoute(app, deps);
+  stopRoute(app, deps);
+  playgroundStopRoute(app, deps);
   ratingRoute(app, deps);
   widgetConfigRoute(app, deps);
   doctorRoute(app, deps);
   exportRoute(app, deps);
+  listSessionsRoute(app, deps);
+  exportSessionsRoutes(app, deps);
+  deleteSessionRoute(app, deps);
+  eraseVisitorRoute(app, deps);
   if (options.widgetDir !== undefined) await widgetAssetRoutes(app, options.widgetDir);
   openapiRoute(app);
   return app;

@@ -1,4 +1,5 @@
-import { Environment, LOG_LEVELS, readRpcMultiplex, readTracing } from "@parley/service-kit";
+import { Environment, LOG_LEVELS, readJwt, readRpcMultiplex, readTokenSource, readTracing } from "@parley/service-kit";
+import { readRedis } from "./rate-limits/redis-settings.ts";
 
 export type Config = ReturnType<typeof readConfig>;
 
@@ -13,23 +14,25 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     conversationTarget: environment.text("CONVERSATION_TARGET", "localhost:8082"),
     quotaTarget: environment.text("QUOTA_TARGET", "localhost:8084"),
     llmTarget: environment.text("LLM_TARGET", "localhost:8086"),
-    internalToken: environment.required("INTERNAL_TOKEN", "the token for calls between services"),
-    redisUrl: environment.optionalUrl("REDIS_URL", ["redis", "rediss"]),
-    jwt: {
-      issuer: environment.required("JWT_ISSUER", "the iss claim of your single sign-on's access tokens"),
-      audience: environment.required("JWT_AUDIENCE", "the aud claim of your single sign-on's access tokens"),
-      jwksUrl: environment.url("JWKS_URL", ["https", "http", "file"], "where your single sign-on publishes its keys"),
-      workspaceClaim: environment.text("JWT_WORKSPACE_CLAIM", "workspace_id"),
-    },
+    internalTokens: readTokenSource(environment, "INTERNAL_TOKEN", "the token for calls between services"),
+    /** This process's host name or IP address for other edges. If unset, they cannot read its running turns and wait until these have ended. */
+    edgeRpcHost: environment.optionalText("EDGE_RPC_ADDRESS"),
+    edgeRpcPort: environment.port("EDGE_RPC_PORT", 8088),
+    /** The name in the edges' certificates. Other edges connect to addresses, which no certificate contains. */
+    edgeRpcTlsName: environment.optionalText("EDGE_RPC_TLS_NAME"),
+    redis: readRedis(environment),
+    jwt: readJwt(environment),
     trustedProxies: environment.list("TRUSTED_PROXIES"),
-    widgetDir: environment.optional("WIDGET_DIR"),
+    widgetDir: environment.optionalText("WIDGET_DIR"),
     /** A directory with ca.crt, tls.crt and tls.key. If set, gRPC uses mutual TLS, otherwise plain text. */
-    grpcTlsDir: environment.optional("GRPC_TLS_DIR"),
-    opsTlsDir: environment.optional("OPS_TLS_DIR"),
+    grpcTlsDir: environment.optionalText("GRPC_TLS_DIR"),
+    opsTlsDir: environment.optionalText("OPS_TLS_DIR"),
     isRpcMultiplexed: readRpcMultiplex(environment),
     maxStreams: environment.integer("MAX_STREAMS", 5_000, { min: 1 }),
     // The rate limit allows 60 streams per minute and address, and a stream may last five minutes: 60 × 5 = 300.
     maxStreamsPerClient: environment.integer("MAX_STREAMS_PER_CLIENT", 300, { min: 1 }),
+    /** How long a reply with an idempotency key continues without readers. */
+    detachedReplyMs: environment.integer("DETACHED_REPLY_MS", 60_000),
     drainMs: environment.integer("DRAIN_MS", 25_000),
     logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),
     tracing: readTracing(environment),

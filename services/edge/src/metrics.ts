@@ -1,4 +1,4 @@
-import { Counter, Gauge, type Registry, rpcClientFailures } from "@parley/service-kit";
+import { Counter, createRpcClientFailureCounter, Gauge, type Registry } from "@parley/service-kit";
 import { createHttpMetrics } from "./http/http-metrics.plugin.ts";
 import { createStreamMetrics } from "./streams/stream.metrics.ts";
 
@@ -9,7 +9,7 @@ export function createMetrics(registry: Registry, sources: { jwksAgeSeconds: () 
   const registers = [registry];
   new Gauge({
     name: "parley_jwks_age_seconds",
-    help: "Time since the single sign-on's keys were last loaded, or since the start if never.",
+    help: "Time since the identity provider's keys were last loaded, or since the start if never.",
     registers,
     collect() {
       this.set(sources.jwksAgeSeconds());
@@ -18,7 +18,7 @@ export function createMetrics(registry: Registry, sources: { jwksAgeSeconds: () 
   return {
     http: createHttpMetrics(registry),
     streams: createStreamMetrics(registry),
-    rpcFailures: rpcClientFailures(registry),
+    rpcFailures: createRpcClientFailureCounter(registry),
     limiter: {
       onFallback: new Gauge({
         name: "parley_rate_limiter_on_fallback",

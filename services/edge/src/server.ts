@@ -1,22 +1,40 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
+import { status } from "@parley/rpc";
 import { ConversationService } from "@parley/rpc/conversation";
+import { EdgeService } from "@parley/rpc/edge";
 import { LlmService } from "@parley/rpc/llm";
 import { QuotaService } from "@parley/rpc/quota";
-import { connectPeer, createRegistry, type Lifecycle, type Logger, startOpsServer } from "@parley/service-kit";
+import {
+  connectPeer,
+  createCallGuard,
+  createGrpcServer,
+  createJwks,
+  createRegistry,
+  createRpcServerHistogram,
+  createTokenVerifier,
+  fixedTokens,
+  type Lifecycle,
+  type Logger,
+  openTokens,
+  startOpsServer,
+} from "@parley/service-kit";
 import { v7 as uuidv7 } from "uuid";
 import { buildApp } from "./app.ts";
-import { createTokenVerifier } from "./auth/access-token.ts";
-import { createJwks } from "./auth/jwks.client.ts";
 import { createKeyResolver } from "./auth/public-keys.client.ts";
 import type { Config } from "./config.ts";
+import { handleAttachTurn } from "./edges/attach-turn.rpc.ts";
+import { handleCancelTurn } from "./edges/cancel-turn.rpc.ts";
+import { createEdgeClients, formatAddress } from "./edges/edges.client.ts";
+import { trackConnections } from "./http/connections.plugin.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { createFallbackLimiter } from "./rate-limits/fallback-limiter.ts";
 import { createLocalLimiter } from "./rate-limits/local-limiter.ts";
 import { createMalformedRequests } from "./rate-limits/malformed-requests.ts";
 import type { RateLimiter } from "./rate-limits/rate-limiter.ts";
 import { createRedisLimiter } from "./rate-limits/redis-limiter.client.ts";
-import { createStreams } from "./streams/open-streams.ts";
+import { createStreamRegistry } from "./streams/stream-registry.ts";
 import { keepLease } from "./turns/lease.worker.ts";
+import { RunningTurns } from "./turns/running-turns.ts";
 import { createTurnCloser } from "./turns/turn-closer.ts";
 
 /**
@@ -25,53 +43,71 @@ import { createTurnCloser } from "./turns/turn-closer.ts";
  */
 const STREAM_END_MS = 12_000;
 const CLOSE_DRAIN_MS = 10_000;
+/** During shutdown: how long calls of other edges may take after the last turn has ended. */
+const EDGE_CALLS_DRAIN_MS = 1_000;
 
-/** Starts the edge. It stops in the opposite order: first the streams, then their dependencies. */
+/** Starts the edge. It stops in the opposite order: first the connections with their streams, then their dependencies. */
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
   const registry = createRegistry("edge");
   const monotonicMs = () => performance.now();
   const jwks = createJwks({ url: config.jwt.jwksUrl, now: monotonicMs }, log);
   const metrics = createMetrics(registry, { jwksAgeSeconds: () => jwks.ageMs() / 1_000 });
-  const peer = (target: string) => ({
+  const internalTokens = openTokens(config.internalTokens, log, lifecycle);
+  const peerOptions = (target: string) => ({
     target,
-    internalToken: config.internalToken,
+    internalTokens,
     tlsDir: config.grpcTlsDir,
     isMultiplexed: config.isRpcMultiplexed,
     failures: metrics.rpcFailures,
   });
-  const conversation = connectPeer(ConversationService, peer(config.conversationTarget), lifecycle);
-  const quota = connectPeer(QuotaService, peer(config.quotaTarget), lifecycle);
-  const llm = connectPeer(LlmService, { ...peer(config.llmTarget), multiplexesStreams: true }, lifecycle);
+  const conversation = connectPeer(ConversationService, peerOptions(config.conversationTarget), lifecycle);
+  const quota = connectPeer(QuotaService, peerOptions(config.quotaTarget), lifecycle);
+  const llm = connectPeer(LlmService, { ...peerOptions(config.llmTarget), multiplexesStreams: true }, lifecycle);
 
   jwks.start();
   lifecycle.onClose("key set", () => jwks.stop());
 
   const edgeId = randomUUID();
-  const lease = keepLease(conversation, edgeId, log, lifecycle);
-  const streams = createStreams(
-    { process: config.maxStreams, client: config.maxStreamsPerClient },
+  const identity = {
+    edgeId,
+    address: config.edgeRpcHost === undefined ? "" : formatAddress(config.edgeRpcHost, config.edgeRpcPort),
+    token: randomBytes(32).toString("base64url"),
+  };
+  const runningTurns = new RunningTurns();
+  const lease = keepLease(conversation, identity, runningTurns, log, lifecycle);
+  const streams = createStreamRegistry(
+    { maxOpen: config.maxStreams, maxOpenPerClient: config.maxStreamsPerClient },
     metrics.streams,
     monotonicMs,
   );
-  const closer = createTurnCloser(conversation, log, () => metrics.streams.doneAfterError.inc());
+  const turnCloser = createTurnCloser(conversation, log, () => metrics.streams.doneAfterError.inc());
   const isStopping = () => lifecycle.isClosing;
-  const isReady = () => lease.wasGranted() && !isStopping();
+  const isReady = () => lease.isValid() && !isStopping();
 
   const limiter = createLimiter(config, metrics.limiter, log, lifecycle);
+  const turn = { conversation, quota, llm, turnCloser, runningTurns, edgeId, newTurnId: uuidv7 };
+  const edges = createEdgeClients({
+    tlsDir: config.grpcTlsDir,
+    tlsServerName: config.edgeRpcTlsName,
+    onFailure: (method, error) => metrics.rpcFailures.inc({ method, status: status[error.status] }),
+  });
   const app = await buildApp(
     {
       conversation,
+      edges,
       streams,
       limiter,
       malformed: createMalformedRequests(limiter, monotonicMs),
       resolveKey: createKeyResolver(conversation),
       verifyToken: createTokenVerifier(config.jwt, jwks),
-      turn: { conversation, quota, llm, closer, edgeId, newTurnId: uuidv7 },
+      turn,
+      detachedReplyMs: config.detachedReplyMs,
+      attachMetrics: metrics.streams,
       monotonicMs,
       isReady,
       isStopping,
       onRefusal: (code, route) => metrics.http.refusals.inc({ route, code }),
-      http: metrics.http,
+      httpMetrics: metrics.http,
     },
     { trustedProxies: config.trustedProxies, widgetDir: config.widgetDir },
     log,
@@ -81,21 +117,43 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     log,
     lifecycle,
   );
+  const connections = trackConnections(app.server);
+  if (identity.address !== "") {
+    const grpc = createGrpcServer(
+      { host: config.host, port: config.edgeRpcPort, drainMs: EDGE_CALLS_DRAIN_MS, tlsDir: config.grpcTlsDir },
+      lifecycle,
+    );
+    grpc.serve(
+      EdgeService,
+      {
+        attachTurn: (request, { signal }) => handleAttachTurn({ turn }, request, signal),
+        cancelTurn: (request) => handleCancelTurn({ turn }, request),
+      },
+      createCallGuard(fixedTokens(identity.token), createRpcServerHistogram(registry), log),
+    );
+    await grpc.listen();
+  }
   await app.listen({ host: config.publicHost, port: config.publicPort });
 
   lifecycle.onClose("http server", () => app.close());
-  lifecycle.onClose("turn closes", () => closer.drain(CLOSE_DRAIN_MS), CLOSE_DRAIN_MS + 1_000);
+  lifecycle.onClose("turn closes", () => turnCloser.drain(CLOSE_DRAIN_MS), CLOSE_DRAIN_MS + 1_000);
   lifecycle.onClose(
     "streams",
-    () => streams.drain(config.drainMs, STREAM_END_MS),
+    async () => {
+      const graceEndsAtMs = monotonicMs() + config.drainMs;
+      streams.resetForwarded();
+      await connections.drain(config.drainMs);
+      // Replies without a reader may still be running.
+      await streams.drain(graceEndsAtMs - monotonicMs(), STREAM_END_MS, () => runningTurns.endKeyedTurns());
+    },
     config.drainMs + STREAM_END_MS + 1_000,
   );
 }
 
 function createLimiter(config: Config, metrics: Metrics["limiter"], log: Logger, lifecycle: Lifecycle): RateLimiter {
   const local = createLocalLimiter(() => performance.now());
-  if (config.redisUrl === undefined) return local;
-  const shared = createRedisLimiter(config.redisUrl, log);
+  if (config.redis === undefined) return local;
+  const shared = createRedisLimiter(config.redis, log);
   lifecycle.onClose("redis", () => shared.close());
   return createFallbackLimiter(shared, local, metrics);
 }

@@ -1,4 +1,5 @@
-import { createLogger, type Database, migrate, openDatabase, rollback } from "@parley/service-kit";
+import { createLogger, type Database, openDatabase } from "@parley/service-kit";
+import { migrate, revertMigrations } from "@parley/service-kit/migrations";
 import { createDatabase, type TestDatabase } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type CallRow, insertCalls, listCalls } from "../src/call-log/calls.store.ts";
@@ -82,7 +83,7 @@ test("a stored row is read unchanged, and storing it again has no effect", async
 
 test("every migration can be rolled back and applied again with rows in the table", async () => {
   await insertCalls(database, [row]);
-  expect(await rollback(target, migrations.length)).toHaveLength(migrations.length);
+  expect(await revertMigrations(target, migrations.length)).toHaveLength(migrations.length);
   expect((await migrate(target)).applied).toHaveLength(migrations.length);
   await insertCalls(database, [row]);
   expect(await listCalls(database, "ws_1", TURN)).toEqual([row]);

@@ -1,4 +1,11 @@
-import { Environment, LOG_LEVELS, readTracing } from "@parley/service-kit";
+import {
+  Environment,
+  LOG_LEVELS,
+  readOptionalJwt,
+  readPreparedStatements,
+  readTokenSource,
+  readTracing,
+} from "@parley/service-kit";
 
 export type Config = ReturnType<typeof readConfig>;
 
@@ -9,27 +16,38 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     host: environment.text("HOST", "127.0.0.1"),
     grpcPort: environment.port("GRPC_PORT", 8086),
     opsPort: environment.port("OPS_PORT", 8087),
-    databaseUrl: environment.url("DATABASE_URL", ["postgres", "postgresql"], "the database, as the role parley_llm"),
+    databaseUrl: environment.requiredUrl(
+      "DATABASE_URL",
+      ["postgres", "postgresql"],
+      "the database, as the role parley_llm",
+    ),
     databasePool: environment.integer("DATABASE_POOL", 10, { min: 1, max: 200 }),
-    internalToken: environment.required("INTERNAL_TOKEN", "the token for calls between the services"),
-    adminToken: environment.required("ADMIN_TOKEN", "the token of the admin services"),
+    usesPreparedStatements: readPreparedStatements(environment),
+    internalTokens: readTokenSource(environment, "INTERNAL_TOKEN", "the token for calls between the services"),
+    adminTokens: readTokenSource(environment, "ADMIN_TOKEN", "the token of the admin services"),
+    /** How to verify access tokens of workspaces' members for the admin services. Without it only ADMIN_TOKEN gives access. */
+    jwt: readOptionalJwt(environment),
     /** A directory with ca.crt, tls.crt and tls.key. With it gRPC uses mutual TLS, without it plain text. */
-    grpcTlsDir: environment.optional("GRPC_TLS_DIR"),
-    opsTlsDir: environment.optional("OPS_TLS_DIR"),
+    grpcTlsDir: environment.optionalText("GRPC_TLS_DIR"),
+    opsTlsDir: environment.optionalText("OPS_TLS_DIR"),
     /** The age, in days, from which rows of the call log are deleted; 0 to keep all. */
     callLogRetentionDays: environment.integer("LEDGER_RETENTION_DAYS", 400, { min: 0, max: 36_500 }),
     drainMs: environment.integer("DRAIN_MS", 25_000),
     logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),
-    /** Private networks that tools may connect to, besides public addresses. */
-    egress: environment.egressPolicy(),
+    /** How tools connect to their URLs. */
+    egress: environment.egress(),
     tracing: readTracing(environment),
     /** The file with the providers and routes. Without it, the variables below configure them. */
-    llmConfigPath: environment.optional("LLM_CONFIG"),
-    defaultModel: environment.optional("DEFAULT_MODEL"),
+    llmConfigPath: environment.optionalText("LLM_CONFIG"),
+    defaultModel: environment.optionalText("DEFAULT_MODEL"),
     openaiBaseUrl: environment.optionalUrl("OPENAI_BASE_URL", ["http", "https"]),
-    openaiConfigured: ["OPENAI_API_KEY", "OPENAI_BASE_URL"].some((name) => environment.optional(name) !== undefined),
-    ollamaHost: environment.optional("OLLAMA_HOST"),
+    isOpenaiConfigured: ["OPENAI_API_KEY", "OPENAI_BASE_URL"].some(
+      (name) => environment.optionalText(name) !== undefined,
+    ),
+    /** The HTTP proxy for providers with an https URL. */
+    providerProxy: environment.optionalProxyUrl("PROVIDER_PROXY"),
+    ollamaHost: environment.optionalText("OLLAMA_HOST"),
     /** Returns the value of an environment variable that the file names, such as a provider's API key. */
-    readKey: (name: string) => environment.optional(name),
+    readKey: (name: string) => environment.optionalText(name),
   });
 }

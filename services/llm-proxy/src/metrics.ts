@@ -2,10 +2,6 @@ import { Counter, DURATION_BUCKETS, Gauge, Histogram, type Registry } from "@par
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Results with a series from the start: rate() and increase() miss the first increment of a series that does not exist yet. */
-const RELOAD_RESULTS = ["applied", "refused"];
-const ROW_RESULTS = ["stored", "late", "dropped"];
-
 const BREAKER_VALUE = { closed: 0, half_open: 1, open: 2 } as const;
 
 type ProviderState = {
@@ -31,21 +27,7 @@ export function createMetrics(registry: Registry, providers: () => readonly Prov
         this.set({ provider: settings.name }, BREAKER_VALUE[breaker.state]);
     },
   });
-  const configReloads = new Counter({
-    name: "parley_llm_config_reloads_total",
-    help: "Changes of LLM_CONFIG by result: applied, or refused (the previous settings stay).",
-    labelNames: ["result"],
-    registers,
-  });
-  for (const result of RELOAD_RESULTS) configReloads.inc({ result }, 0);
-  const callLogRows = new Counter({
-    name: "parley_llm_call_log_rows_total",
-    help: "Rows of the call log by result: stored, late (stored after a failed write) or dropped.",
-    labelNames: ["result"],
-    registers,
-  });
-  for (const result of ROW_RESULTS) callLogRows.inc({ result }, 0);
-  return {
+  const metrics = {
     generations: new Counter({
       name: "parley_llm_generations_total",
       help: "Generations by the provider of the last attempt and by outcome.",
@@ -118,12 +100,26 @@ export function createMetrics(registry: Registry, providers: () => readonly Prov
       registers,
     }),
     active: new Gauge({ name: "parley_llm_active_generations", help: "Running generations.", registers }),
-    configReloads,
+    configReloads: new Counter({
+      name: "parley_llm_config_reloads_total",
+      help: "Changes of LLM_CONFIG by result: applied, or refused (the previous settings stay).",
+      labelNames: ["result"],
+      registers,
+    }),
     callLogFailures: new Counter({
       name: "parley_llm_call_log_failures_total",
       help: "Failed writes of the call log.",
       registers,
     }),
-    callLogRows,
+    callLogRows: new Counter({
+      name: "parley_llm_call_log_rows_total",
+      help: "Rows of the call log by result: stored, late (stored after a failed write), dropped, or filled (lost, and added again).",
+      labelNames: ["result"],
+      registers,
+    }),
   };
+  // increase() misses the first increment of a series that does not exist yet, so each series that an alert reads starts at 0.
+  for (const result of ["applied", "refused"]) metrics.configReloads.inc({ result }, 0);
+  for (const result of ["stored", "late", "dropped", "filled"]) metrics.callLogRows.inc({ result }, 0);
+  return metrics;
 }

@@ -2,20 +2,22 @@ import { randomUUID } from "node:crypto";
 import { PatternThreadPool } from "@parley/bot-rules/moderation";
 import { CallLedgerAdminService, LlmService, ProviderAdminService } from "@parley/rpc/llm";
 import {
-  checkTimeouts,
+  createCallGuard,
   createGrpcServer,
   createPoolMetrics,
   createRegistry,
-  guardCalls,
+  createRpcServerHistogram,
   type Lifecycle,
   type Logger,
+  logMissingTimeouts,
   openDatabase,
-  rpcServerHistogram,
+  openTokens,
   runPeriodically,
   startOpsServer,
 } from "@parley/service-kit";
 import { CallLog } from "./call-log/call-log.worker.ts";
-import { callLogAdmin } from "./call-log/calls.admin.ts";
+import { createCallLogAdmin } from "./call-log/calls.admin.ts";
+import { handleFillCallLog } from "./call-log/fill-call-log.rpc.ts";
 import { deleteOldCalls } from "./call-log/retention.worker.ts";
 import type { Config } from "./config.ts";
 import { handleEmbed } from "./embedding/embed.rpc.ts";
@@ -26,11 +28,11 @@ import { type GenerateDeps, handleGenerate } from "./generation/generate.rpc.ts"
 import { Generator } from "./generation/generator.ts";
 import type { CountTokens } from "./generation/meter.ts";
 import { createMetrics } from "./metrics.ts";
-import { Catalog } from "./providers/catalog.service.ts";
-import { providerAdmin } from "./providers/providers.admin.ts";
+import { ProviderCatalog } from "./providers/catalog.service.ts";
+import { createProviderAdmin } from "./providers/providers.admin.ts";
 import { loadSettings, watchSettings } from "./settings/settings.worker.ts";
 import { Tokenizer } from "./tokens/tokenizer.client.ts";
-import { Tools } from "./tools/tools.service.ts";
+import { ToolboxFactory } from "./tools/tools.service.ts";
 
 const RETENTION_INTERVAL_MS = 60 * 60_000;
 
@@ -38,23 +40,28 @@ const RETENTION_INTERVAL_MS = 60 * 60_000;
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
   const now = () => performance.now();
   const registry = createRegistry("llm-proxy");
-  const catalog = new Catalog(loadSettings(config), now);
+  const catalog = new ProviderCatalog(loadSettings(config), now, config.providerProxy);
   lifecycle.onClose("providers", () => catalog.close());
 
   const database = openDatabase(
-    { url: config.databaseUrl, applicationName: "parley-llm-proxy", maxConnections: config.databasePool },
+    {
+      url: config.databaseUrl,
+      applicationName: "parley-llm-proxy",
+      maxConnections: config.databasePool,
+      usesPreparedStatements: config.usesPreparedStatements,
+    },
     log,
   );
   lifecycle.onClose("database", () => database.end());
   createPoolMetrics(registry)("main", database);
-  void checkTimeouts(database, log);
+  void logMissingTimeouts(database, log);
 
   const metrics = createMetrics(registry, () => catalog.providers);
   watchSettings(config, catalog, metrics.configReloads, log, lifecycle);
   const callLog = new CallLog(database, metrics, log, lifecycle);
   const activeGenerations = new ActiveGenerations((count) => metrics.active.set(count));
   const settings = () => catalog.settings;
-  const tools = new Tools({ egress: config.egress, settings, metrics, log, now }, lifecycle);
+  const tools = new ToolboxFactory({ egress: config.egress, settings, metrics, log, now }, lifecycle);
   const tokenizer = new Tokenizer(lifecycle);
   const countTokens: CountTokens = (model, texts) => tokenizer.count(model, texts);
   const patternThreads = new PatternThreadPool({ registry, log, lifecycle });
@@ -81,16 +88,24 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       // Generations do not need the database, so the service is ready without it.
       isReady: () => isServing,
       admin: {
-        token: config.adminToken,
+        tokens: openTokens(config.adminTokens, log, lifecycle),
+        jwt: config.jwt,
         register: (router) => {
-          router.service(ProviderAdminService, providerAdmin({ catalog, generator }));
-          router.service(CallLedgerAdminService, callLogAdmin(database, Date.now));
+          router.service(ProviderAdminService, createProviderAdmin({ catalog, generator }));
+          router.service(CallLedgerAdminService, createCallLogAdmin(database, Date.now));
         },
       },
     },
     log,
     lifecycle,
   );
+
+  // Registered before the gRPC server, so closed after it: a stopping process drains its calls without waiting for the task.
+  const { callLogRetentionDays: days } = config;
+  if (days > 0) {
+    const run = (signal: AbortSignal) => deleteOldCalls({ database, days, log }, signal);
+    runPeriodically({ name: "delete expired call log rows", intervalMs: RETENTION_INTERVAL_MS, run }, log, lifecycle);
+  }
 
   const grpc = createGrpcServer(
     { host: config.host, port: config.grpcPort, drainMs: config.drainMs, tlsDir: config.grpcTlsDir },
@@ -101,23 +116,19 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     callLog,
     flushClock: new FlushClock(),
     wallClock: Date.now,
-    newId: randomUUID,
+    createId: randomUUID,
   };
   grpc.serve(
     LlmService,
     {
       generate: (request, context) => handleGenerate(deps, request, context),
       embed: (request, context) => handleEmbed(embedder, request, context),
+      fillCallLog: (request) => handleFillCallLog({ database, settings, metrics, retentionDays: days }, request),
     },
-    guardCalls(config.internalToken, rpcServerHistogram(registry), log),
+    createCallGuard(openTokens(config.internalTokens, log, lifecycle), createRpcServerHistogram(registry), log),
   );
   await grpc.listen();
   isServing = true;
-  const { callLogRetentionDays: days } = config;
-  if (days > 0) {
-    const run = (signal: AbortSignal) => deleteOldCalls({ database, days, log }, signal);
-    runPeriodically({ name: "delete expired call log rows", everyMs: RETENTION_INTERVAL_MS, run }, log, lifecycle);
-  }
   // Runs before the gRPC server closes, which waits up to drainMs for its calls. Shortly before that wait ends, the generations that still
   // run are failed, so that their callers receive an end message.
   lifecycle.onClose("active generations", () => {

@@ -1,4 +1,12 @@
-import { Environment, LOG_LEVELS, readTracing } from "@parley/service-kit";
+import {
+  Environment,
+  LOG_LEVELS,
+  readOptionalJwt,
+  readPreparedStatements,
+  readTokenSource,
+  readTracing,
+  readUsageRetention,
+} from "@parley/service-kit";
 
 export type Config = ReturnType<typeof readConfig>;
 
@@ -9,13 +17,22 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     host: environment.text("HOST", "127.0.0.1"),
     grpcPort: environment.port("GRPC_PORT", 8084),
     opsPort: environment.port("OPS_PORT", 8085),
-    databaseUrl: environment.url("DATABASE_URL", ["postgres", "postgresql"], "the database, as the role parley_quota"),
+    databaseUrl: environment.requiredUrl(
+      "DATABASE_URL",
+      ["postgres", "postgresql"],
+      "the database, as the role parley_quota",
+    ),
     databasePool: environment.integer("DATABASE_POOL", 10, { min: 1, max: 200 }),
-    internalToken: environment.required("INTERNAL_TOKEN", "the token for calls between services"),
-    adminToken: environment.required("ADMIN_TOKEN", "the token of the admin services"),
+    usesPreparedStatements: readPreparedStatements(environment),
+    internalTokens: readTokenSource(environment, "INTERNAL_TOKEN", "the token for calls between services"),
+    adminTokens: readTokenSource(environment, "ADMIN_TOKEN", "the token of the admin services"),
+    /** How to verify access tokens of workspaces' members for the admin services. Without it only ADMIN_TOKEN gives access. */
+    jwt: readOptionalJwt(environment),
     /** A directory with ca.crt, tls.crt and tls.key, which enables mutual TLS for gRPC. Without it gRPC is plain text. */
-    grpcTlsDir: environment.optional("GRPC_TLS_DIR"),
-    opsTlsDir: environment.optional("OPS_TLS_DIR"),
+    grpcTlsDir: environment.optionalText("GRPC_TLS_DIR"),
+    opsTlsDir: environment.optionalText("OPS_TLS_DIR"),
+    /** Rows of closed months are kept this long after the month's end; 0 for ever. */
+    usageRetentionMonths: readUsageRetention(environment),
     drainMs: environment.integer("DRAIN_MS", 25_000),
     logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),
     tracing: readTracing(environment),

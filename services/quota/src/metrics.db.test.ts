@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { createLogger, Registry } from "@parley/service-kit";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { holdGauges } from "./metrics.ts";
+import { registerHoldGauges } from "./metrics.ts";
 import { createQuotaDatabase, createWorkspace, type QuotaDatabase } from "./testing/quota-database.ts";
 import { reserve, settle } from "./usage/reservations.store.ts";
 
@@ -20,7 +20,7 @@ async function readHoldGauges(registry: Registry) {
 
 test("reports the number of holds and the age of the oldest one until it is settled", async () => {
   const registry = new Registry();
-  holdGauges(registry, quota.database, silent);
+  registerHoldGauges(registry, quota.database, silent);
   expect(await readHoldGauges(registry)).toEqual({ count: 0, oldest: 0 });
 
   const workspace = await createWorkspace(quota, 10);
@@ -49,7 +49,7 @@ test("reports the number of holds and the age of the oldest one until it is sett
 test("reports NaN without failing the scrape while the database is unavailable", async () => {
   const registry = new Registry();
   const removed = await createQuotaDatabase();
-  holdGauges(registry, removed.database, silent);
+  registerHoldGauges(registry, removed.database, silent);
   await removed.drop();
   expect(await readHoldGauges(registry)).toEqual({ count: Number.NaN, oldest: Number.NaN });
 });

@@ -5,7 +5,7 @@ import { measureHolds } from "./usage/holds.store.ts";
  * Registers gauges of the holds. A hold never expires. One that is older than the longest turn (7 minutes) plus two edge leases
  * shows that turns are not being closed or settled.
  */
-export function holdGauges(registry: Registry, database: Database, log: Logger): void {
+export function registerHoldGauges(registry: Registry, database: Database, log: Logger): void {
   registerMeasuredGauges(
     registry,
     {

@@ -1,4 +1,11 @@
 import { runMigrations } from "@parley/service-kit/migrations";
 import { migrations } from "../migrations/index.ts";
+import { APPEND_ONLY_TABLES, ROLE_TIMEOUTS } from "./role.ts";
 
-await runMigrations({ schema: "quota", role: "parley_quota", migrations });
+await runMigrations({
+  schema: "quota",
+  role: "parley_quota",
+  roleTimeouts: ROLE_TIMEOUTS,
+  appendOnlyTables: APPEND_ONLY_TABLES,
+  migrations,
+});

@@ -1,12 +1,14 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "@parley/service-kit";
-import { statementsOf, tablesScanned } from "@parley/service-kit/testing";
+import { findSequentialScans, recordStatements } from "@parley/service-kit/testing";
 import { fillHistory, quickOrFull } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { adjustTurns } from "./reconciliation/adjustments.store.ts";
+import { findReservations, listReservations } from "./reconciliation/reservations.store.ts";
 import { createQuotaDatabase, type QuotaDatabase } from "./testing/quota-database.ts";
 import { measureHolds } from "./usage/holds.store.ts";
 import { reserve, type Settlement, settle } from "./usage/reservations.store.ts";
-import { currentMonth, listTurns, readMonth, readUsage } from "./usage/usage.store.ts";
+import { currentMonth, listTurns, readMonth, readMonthPage, readUsage } from "./usage/usage.store.ts";
 import { findWorkspace } from "./workspaces/workspaces.store.ts";
 
 // The first number in `pnpm test`, the second in `pnpm test:full`.
@@ -25,8 +27,8 @@ beforeAll(async () => {
 }, 1_800_000);
 afterAll(() => quota.drop());
 
-/** Leaves out the table `plans`, which is so small that a sequential scan is best. */
-const largeTables = (tables: string[]) => tables.filter((table) => table !== "plans");
+/** Leaves out tables that are so small that a sequential scan is best. */
+const largeTables = (tables: string[]) => tables.filter((table) => !["plans", "months"].includes(table));
 
 const batch = (outcome: "done" | "void"): Settlement[] =>
   Array.from({ length: 500 }, (_, i) => ({
@@ -36,10 +38,20 @@ const batch = (outcome: "done" | "void"): Settlement[] =>
     month: outcome === "done" ? month : undefined,
   }));
 
+const aWindow = (state: "held" | "done") => ({
+  state,
+  workspaceId: "",
+  since: new Date(Date.now() - 7 * 86_400_000).toISOString(),
+  minAgeSeconds: 120,
+});
+
 test("detects a sequential scan, so that the tests below can fail", async () => {
   const text = "SELECT FROM quota.reservations WHERE month = $1";
   // Once in the plan for the values, once in the generic plan.
-  expect(await tablesScanned(quota.admin, { text, values: ["2026-01-01"] })).toEqual(["reservations", "reservations"]);
+  expect(await findSequentialScans(quota.admin, { text, values: ["2026-01-01"] })).toEqual([
+    "reservations",
+    "reservations",
+  ]);
 });
 
 test.each<[string, (database: Database) => Promise<unknown>]>([
@@ -51,20 +63,48 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   ["measuring the holds", (database) => measureHolds(database)],
   ["reading a workspace's usage", (database) => readUsage(database, workspaces[0] ?? "", month)],
   ["finding a workspace", (database) => findWorkspace(database, workspaces[0] ?? "")],
+  ["reading a page of a month's totals", (database) => readMonthPage(database, month, { after: "gen_5", limit: 20 })],
+  ["adjusting turns", (database) => adjustTurns(database, { turns: batch("done"), outcome: "void", reason: "r" })],
+  ["reading the states of turns", (database) => findReservations(database, batch("done"))],
+  ["listing holds", (database) => listReservations(database, aWindow("held"), { position: undefined, limit: 1_000 })],
+  [
+    "listing counted turns",
+    (database) => listReservations(database, aWindow("done"), { position: undefined, limit: 1_000 }),
+  ],
   ["listing a month's turns", (database) => listTurns(database, workspaces[0] ?? "", month)],
 ])("%s scans no large table sequentially", async (_, run) => {
-  const statements = await statementsOf(quota.database, run);
+  const statements = await recordStatements(quota.database, run);
   expect(statements.length).toBeGreaterThan(0);
   for (const statement of statements)
-    expect(largeTables(await tablesScanned(quota.admin, statement)), statement.text).toEqual([]);
+    expect(largeTables(await findSequentialScans(quota.admin, statement)), statement.text).toEqual([]);
+});
+
+test("a page of counted turns reads only its own turns by index, whatever the size of the table", async () => {
+  await quota.admin.query("UPDATE quota.reservations SET settled_at = reserved_at WHERE settled_at IS NULL");
+  await quota.admin.query("VACUUM (ANALYZE) quota.reservations");
+  const statements = await recordStatements(quota.database, (database) =>
+    listReservations(database, { ...aWindow("done"), since: "" }, { position: undefined, limit: 100 }),
+  );
+  const statement = statements.at(-1);
+  if (statement === undefined) throw new Error("no statement");
+  const { rows } = await quota.admin.query(
+    `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${statement.text}`,
+    statement.values,
+  );
+  const plan = JSON.stringify(rows);
+  expect(plan).toContain('"Index Name":"reservations_settled"');
+  expect(plan).not.toContain('"Node Type":"Sort"');
+  const { Plan: root } = rows[0]["QUERY PLAN"][0];
+  expect(root["Actual Rows"]).toBe(100);
+  expect(root["Shared Hit Blocks"] + root["Shared Read Blocks"]).toBeLessThan(100 * 4);
 });
 
 test.each(["", "gen_1"])(
   "reading a month's totals (workspace '%s') skips the usage ledger's other months",
   async (workspace) => {
-    const [statement] = await statementsOf(quota.database, (database) => readMonth(database, workspace, month));
+    const [statement] = await recordStatements(quota.database, (database) => readMonth(database, workspace, month));
     if (statement === undefined) throw new Error("no statement");
-    expect(await tablesScanned(quota.admin, statement)).not.toContain("ledger");
+    expect(await findSequentialScans(quota.admin, statement)).not.toContain("ledger");
     const { rows } = await quota.admin.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${statement.text}`, statement.values);
     const { rows: counts } = await quota.admin.query<{ n: number }>(
       "SELECT count(*) AS n FROM quota.ledger WHERE month = to_date($1, 'YYYY-MM') AND $2 IN ('', workspace_id)",

@@ -1,45 +1,71 @@
 import { randomUUID } from "node:crypto";
-import { BooksAdminService, QuotaService, WorkspaceAdminService } from "@parley/rpc/quota";
+import { BooksAdminService, ChangeAdminService, QuotaService, WorkspaceAdminService } from "@parley/rpc/quota";
 import {
-  checkTimeouts,
+  CallPool,
+  createCallGuard,
   createGrpcServer,
   createPoolMetrics,
   createReadinessProbe,
   createRegistry,
-  guardCalls,
+  createRpcServerHistogram,
   type Lifecycle,
   type Logger,
+  logMissingTimeouts,
+  openChangeLog,
   openDatabase,
-  rpcServerHistogram,
+  openTokens,
+  runPeriodically,
   startOpsServer,
+  WorkspaceConcurrencyLimiter,
 } from "@parley/service-kit";
 import { migrations } from "../migrations/index.ts";
 import { handleGetMonth } from "./audit/get-month.rpc.ts";
 import { handleListMonthTurns } from "./audit/list-month-turns.rpc.ts";
-import { turnEntryAdmin } from "./audit/turn-entry.admin.ts";
+import { createTurnEntryAdmin } from "./audit/turn-entry.admin.ts";
 import type { Config } from "./config.ts";
-import { holdGauges } from "./metrics.ts";
+import { registerHoldGauges } from "./metrics.ts";
+import { handleCloseMonth } from "./months/close-month.rpc.ts";
+import { handleListMonths } from "./months/list-months.rpc.ts";
+import { createPrunedRowCounter, registerMonthGauge } from "./months/months.metrics.ts";
+import { pruneUsage } from "./months/prune.worker.ts";
+import { handleAdjustTurns } from "./reconciliation/adjust-turns.rpc.ts";
+import { handleGetReservations } from "./reconciliation/get-reservations.rpc.ts";
+import { handleListReservations } from "./reconciliation/list-reservations.rpc.ts";
+import { ROLE_TIMEOUTS } from "./role.ts";
 import { handleGetUsage } from "./usage/get-usage.rpc.ts";
 import { handleReserve } from "./usage/reserve.rpc.ts";
 import { handleSettle } from "./usage/settle.rpc.ts";
-import { reservationCounter, usageGauges } from "./usage/usage.metrics.ts";
+import { createReservationCounter, registerUsageGauges } from "./usage/usage.metrics.ts";
 import { handleGetWorkspace } from "./workspaces/get-workspace.rpc.ts";
-import { workspaceAdmin } from "./workspaces/workspaces.admin.ts";
+import { handleSetWorkspaceDeleted } from "./workspaces/set-workspace-deleted.rpc.ts";
+import { createWorkspaceAdmin } from "./workspaces/workspaces.admin.ts";
+import { isDeleted } from "./workspaces/workspaces.store.ts";
+
+const PRUNE_INTERVAL_MS = 50 * 60_000;
 
 /** Starts the quota service with its data plane on the gRPC port and its admin services on the ops port. */
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
   const registry = createRegistry("quota");
   const database = openDatabase(
-    { url: config.databaseUrl, applicationName: "parley-quota", maxConnections: config.databasePool },
+    {
+      url: config.databaseUrl,
+      applicationName: "parley-quota",
+      maxConnections: config.databasePool,
+      usesPreparedStatements: config.usesPreparedStatements,
+    },
     log,
   );
   lifecycle.onClose("database", () => database.end());
   createPoolMetrics(registry)("main", database);
-  void checkTimeouts(database, log);
-  usageGauges(registry, database, log);
-  const reservations = reservationCounter(registry);
-  holdGauges(registry, database, log);
+  void logMissingTimeouts(database, log, ROLE_TIMEOUTS);
+  registerUsageGauges(registry, database, log);
+  const reservations = createReservationCounter(registry);
+  // A workspace whose usage row is locked leaves three quarters of the connections to the others.
+  const limiter = new WorkspaceConcurrencyLimiter(Math.max(1, Math.floor(config.databasePool / 4)));
+  registerHoldGauges(registry, database, log);
+  registerMonthGauge(registry, database, log);
 
+  const changes = openChangeLog(database, "quota", log, lifecycle);
   await startOpsServer(
     {
       host: config.host,
@@ -48,13 +74,17 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       registry,
       isReady: createReadinessProbe(database, { schema: "quota", migrations }, log),
       admin: {
-        token: config.adminToken,
+        tokens: openTokens(config.adminTokens, log, lifecycle),
+        jwt: config.jwt,
+        changes,
+        isHidden: (workspaceId) => isDeleted(database, workspaceId),
         register: (router) => {
           router.service(
             WorkspaceAdminService,
-            workspaceAdmin(database, () => `ws_${randomUUID()}`),
+            createWorkspaceAdmin(database, () => `ws_${randomUUID()}`),
           );
-          router.service(BooksAdminService, turnEntryAdmin(database));
+          router.service(ChangeAdminService, { listChanges: changes.listChanges });
+          router.service(BooksAdminService, createTurnEntryAdmin(database));
         },
       },
     },
@@ -62,6 +92,22 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     lifecycle,
   );
 
+  const prune = {
+    database,
+    retentionMonths: config.usageRetentionMonths,
+    prunedRows: createPrunedRowCounter(registry),
+    log,
+  };
+  runPeriodically(
+    {
+      name: "prune usage",
+      intervalMs: () => PRUNE_INTERVAL_MS * (0.8 + Math.random() * 0.4),
+      run: (signal) => pruneUsage(prune, signal),
+    },
+    log,
+    lifecycle,
+  );
+  const calls = new CallPool(database);
   const grpc = createGrpcServer(
     { host: config.host, port: config.grpcPort, drainMs: config.drainMs, tlsDir: config.grpcTlsDir },
     lifecycle,
@@ -69,14 +115,22 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   grpc.serve(
     QuotaService,
     {
-      reserve: (request) => handleReserve(database, reservations, request),
-      settle: (request) => handleSettle(database, request),
-      getUsage: (request) => handleGetUsage(database, request),
-      getWorkspace: (request) => handleGetWorkspace(database, request),
-      getMonth: (request) => handleGetMonth(database, request),
-      listMonthTurns: (request) => handleListMonthTurns(database, request),
+      reserve: (request, { signal }) =>
+        handleReserve({ database: calls.databaseFor(signal), counter: reservations, limiter }, request, signal),
+      // Settle and AdjustTurns are done even if their caller has left.
+      settle: (request, { signal }) => handleSettle({ database, log }, request, signal),
+      getUsage: (request, { signal }) => handleGetUsage(calls.databaseFor(signal), request),
+      getWorkspace: (request, { signal }) => handleGetWorkspace(calls.databaseFor(signal), request),
+      setWorkspaceDeleted: (request) => handleSetWorkspaceDeleted(database, request),
+      getMonth: (request, { signal }) => handleGetMonth(calls.databaseFor(signal), request),
+      listMonthTurns: (request, { signal }) => handleListMonthTurns(calls.databaseFor(signal), request),
+      listReservations: (request, { signal }) => handleListReservations(calls.databaseFor(signal), request),
+      getReservations: (request, { signal }) => handleGetReservations(calls.databaseFor(signal), request),
+      adjustTurns: (request) => handleAdjustTurns({ database, log }, request),
+      listMonths: (_request, { signal }) => handleListMonths(calls.databaseFor(signal)),
+      closeMonth: (request, { signal }) => handleCloseMonth({ database: calls.databaseFor(signal), log }, request),
     },
-    guardCalls(config.internalToken, rpcServerHistogram(registry), log),
+    createCallGuard(openTokens(config.internalTokens, log, lifecycle), createRpcServerHistogram(registry), log),
   );
   await grpc.listen();
 }

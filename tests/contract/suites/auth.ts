@@ -6,7 +6,7 @@ import { base64url, exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJ
 import { beforeAll, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { type Api, bearer, createApi, exportPath } from "../support/api.ts";
-import { type ContractSystem, detailOf, ownerClaims, refusal } from "../support/contract-system.ts";
+import { type ContractSystem, formatDetail, formatRefusal, ownerClaims } from "../support/contract-system.ts";
 
 export function authSuite(shared: () => ContractSystem): void {
   let system: ContractSystem;
@@ -26,19 +26,19 @@ export function authSuite(shared: () => ContractSystem): void {
     const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
     const body = { bot_slug: tenant.botSlug, session_id: "no uuid", message: "Hello?" };
     return [
-      refusal(await at.call({ path: exportPath(sessionId), headers })).slice(0, 60),
-      refusal(await at.call({ method: "POST", path: "/api/chat/playground/", headers, body })),
+      formatRefusal(await at.call({ path: exportPath(sessionId), headers })).slice(0, 60),
+      formatRefusal(await at.call({ method: "POST", path: "/api/chat/playground/", headers, body })),
     ];
   }
 
-  const bothRefuse = (status: number, code: string) => [detailOf(status, code), detailOf(status, code)];
+  const bothRefuse = (status: number, code: string) => [formatDetail(status, code), formatDetail(status, code)];
 
-  /** What `answers` returns for a valid token: the transcript, and the error of the playground's check after the token. */
-  const accepted = ['200 {"session":{', detailOf(400, "invalid_session_id")].map((text) =>
+  /** The answers to a valid token: the transcript, and the error of the playground's check after the token. */
+  const accepted = ['200 {"session":{', formatDetail(400, "invalid_session_id")].map((text) =>
     expect.stringContaining(text),
   );
 
-  const now = () => Math.floor(Date.now() / 1_000);
+  const nowSeconds = () => Math.floor(Date.now() / 1_000);
 
   /** Returns a token from the OAuth 2.0 token endpoint. */
   const issueToken = () => system.sso.token({ workspaceId: tenant.workspaceId });
@@ -47,7 +47,7 @@ export function authSuite(shared: () => ContractSystem): void {
   const signClaims = (claims: Record<string, unknown>) =>
     system.sso.sign({ ...ownerClaims(system, tenant), ...claims } as JWTPayload);
 
-  test("an access token of the single sign-on gives access to its workspace [5/3-4] [5/8] [4.4/1]", async () => {
+  test("an access token of the identity provider gives access to its workspace [5/3-4] [5/8] [4.4/1]", async () => {
     expect(await answers(`Bearer ${await issueToken()}`)).toEqual(accepted);
     expect(await answers(`bearer ${await signClaims({})}`)).toEqual(accepted);
   });
@@ -77,28 +77,28 @@ export function authSuite(shared: () => ContractSystem): void {
       { aud: undefined },
       { aud: "https://other.example/api" },
       { exp: undefined },
-      { exp: now() - 40 },
-      { nbf: now() + 60 },
+      { exp: nowSeconds() - 40 },
+      { nbf: nowSeconds() + 60 },
     ];
     for (const claims of wrong)
       expect(await answers(`Bearer ${await signClaims(claims)}`), JSON.stringify(claims)).toEqual(
         bothRefuse(401, "authentication_required"),
       );
     for (const claims of [
-      { exp: now() - 20 },
-      { nbf: now() + 20 },
+      { exp: nowSeconds() - 20 },
+      { nbf: nowSeconds() + 20 },
       { aud: ["https://x.example", system.sso.audience] },
     ])
       expect(await answers(`Bearer ${await signClaims(claims)}`), JSON.stringify(claims)).toEqual(accepted);
   });
 
-  test("a token that is not signed with the single sign-on's private key gets 401 [D23/2] [H/9]", async () => {
+  test("a token that is not signed with the identity provider's private key gets 401 [D23/2] [H/9]", async () => {
     const { keys } = (await (await fetch(system.sso.jwksUrl)).json()) as { keys: JWK[] };
     const publicJwk = keys[0] ?? {};
     const own = await generateKeyPair("RS256", { extractable: true });
     const ownJwk = await exportJWK(own.publicKey);
     const claims = ownerClaims(system, tenant);
-    const part = (value: object) => base64url.encode(JSON.stringify(value));
+    const encodePart = (value: object) => base64url.encode(JSON.stringify(value));
     const sign = (header: object, key: typeof own.privateKey | Uint8Array) =>
       new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid: publicJwk.kid ?? "", ...header }).sign(key);
 
@@ -110,9 +110,9 @@ export function authSuite(shared: () => ContractSystem): void {
 
     const secrets = [JSON.stringify(publicJwk), String(publicJwk.n), base64url.decode(String(publicJwk.n))];
     const hostile = [
-      `${part({ alg: "none" })}.${part(claims)}.`,
-      `${part({ alg: "none", kid: publicJwk.kid })}.${part(claims)}.AAAA`,
-      `${part({ alg: "RS256", kid: publicJwk.kid })}.${part(claims)}.`,
+      `${encodePart({ alg: "none" })}.${encodePart(claims)}.`,
+      `${encodePart({ alg: "none", kid: publicJwk.kid })}.${encodePart(claims)}.AAAA`,
+      `${encodePart({ alg: "RS256", kid: publicJwk.kid })}.${encodePart(claims)}.`,
       ...(await Promise.all(
         secrets.map((secret) =>
           sign({ alg: "HS256" }, typeof secret === "string" ? new TextEncoder().encode(secret) : secret),
@@ -151,18 +151,18 @@ export function authSuite(shared: () => ContractSystem): void {
   });
 
   test("a token without sub gets authentication_required [D23/6]", async () => {
-    for (const sub of [undefined, ""])
+    for (const sub of [undefined, "", "a\0b", "a\nb", "\ud800"])
       expect(await answers(`Bearer ${await signClaims({ sub })}`)).toEqual(bothRefuse(401, "authentication_required"));
   });
 
   test("an unknown workspace owns no session and no bot [D23/7]", async () => {
     expect(await answers(`Bearer ${await signClaims({ workspace_id: "unknown-workspace" })}`)).toEqual([
-      detailOf(404, "session_not_found"),
-      detailOf(400, "invalid_session_id"),
+      formatDetail(404, "session_not_found"),
+      formatDetail(400, "invalid_session_id"),
     ]);
     const bot = { bot_slug: tenant.botSlug };
     const token = await signClaims({ workspace_id: "unknown-workspace" });
-    expect(refusal(await api.refusedPlayground(token, bot))).toBe(detailOf(404, "bot_not_found"));
+    expect(formatRefusal(await api.refusedPlayground(token, bot))).toBe(formatDetail(404, "bot_not_found"));
   });
 
   test("the name of the workspace claim is configurable [D23/4]", async () => {

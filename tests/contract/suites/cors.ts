@@ -29,7 +29,7 @@ export function corsSuite(shared: () => ContractSystem): void {
     const stream = await api.openChat(tenant);
     await stream.text();
     expectCors(stream.headers, origin);
-    expectCors((await api.config(tenant)).headers, origin);
+    expectCors((await api.getConfig(tenant)).headers, origin);
 
     const elsewhere = "https://elsewhere.example";
     const rating = { public_key: tenant.publicKey, session_id: randomUUID(), message_id: 1, rating: "up" };
@@ -37,7 +37,7 @@ export function corsSuite(shared: () => ContractSystem): void {
       api.refusedChat(tenant, { message: "" }, { headers: { origin: elsewhere } }),
       api.refusedChat(tenant, { public_key: UNKNOWN_KEY }, { headers: { origin: elsewhere } }),
       api.refusedChat(tenant, {}, { headers: { origin: elsewhere } }),
-      api.config(tenant, elsewhere),
+      api.getConfig(tenant, elsewhere),
       api.call({ method: "POST", path: "/api/chat/rating/", headers: { origin: elsewhere }, body: rating }),
       api.call({ method: "DELETE", path: "/api/chat/", headers: { origin: elsewhere } }),
       api.call({ method: "POST", path: "/api/chat/", headers: { origin: elsewhere }, body: "x".repeat(1_100_000) }),
@@ -50,7 +50,7 @@ export function corsSuite(shared: () => ContractSystem): void {
 
   test("a request without an origin, or with null, gets no Access-Control-Allow-Origin [D11/3]", async () => {
     for (const origin of [null, "null"]) {
-      const { headers } = await api.config(tenant, origin);
+      const { headers } = await api.getConfig(tenant, origin);
       expect(headers.get("access-control-allow-origin")).toBeNull();
       expect(headers.get("access-control-expose-headers")).toBeNull();
       expect(headers.get("vary")).toBe("Origin");
@@ -67,18 +67,25 @@ export function corsSuite(shared: () => ContractSystem): void {
   });
 
   test("a preflight gets 204 [D11/4]", async () => {
-    const paths = { "/api/chat/": "POST", "/api/chat/rating/": "POST", "/api/widget/config/": "GET" };
+    const paths = {
+      "/api/chat/": "POST",
+      "/api/chat/stop/": "POST",
+      "/api/chat/rating/": "POST",
+      "/api/widget/config/": "GET",
+    };
     for (const [path, method] of Object.entries(paths)) {
       const headers = {
         origin: "https://any.example",
         "access-control-request-method": method,
-        "access-control-request-headers": "content-type",
+        "access-control-request-headers": "content-type,idempotency-key,last-event-id",
       };
       const answer = await api.call({ method: "OPTIONS", path, headers });
       expect(answer.status).toBe(204);
       expectCors(answer.headers, "https://any.example");
       expect(answer.headers.get("access-control-allow-methods")).toContain(method);
-      expect(answer.headers.get("access-control-allow-headers")?.toLowerCase()).toBe("content-type");
+      expect(answer.headers.get("access-control-allow-headers")?.toLowerCase()).toBe(
+        "content-type, idempotency-key, last-event-id",
+      );
     }
   });
 }

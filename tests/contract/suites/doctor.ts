@@ -2,8 +2,15 @@ import { readSse, type SseEvent } from "@parley/test-support";
 import { beforeAll, expect, test } from "vitest";
 import { readChat } from "../../system/chat.ts";
 import { createTenant, type Tenant } from "../../system/system.ts";
-import { type Api, type Call, freshAddress } from "../support/api.ts";
-import { type ContractSystem, errorOf, refusal, UNKNOWN_KEY, usedMessages } from "../support/contract-system.ts";
+import { newClientAddress } from "../../system/visitors.ts";
+import type { Api, Call } from "../support/api.ts";
+import {
+  type ContractSystem,
+  formatError,
+  formatRefusal,
+  UNKNOWN_KEY,
+  waitForUsedMessages,
+} from "../support/contract-system.ts";
 
 type Meta = { client: Record<string, unknown>; http_version: string; forwarded_headers: string[]; server_time: string };
 
@@ -54,7 +61,7 @@ export function doctorSuite(shared: () => ContractSystem): void {
     expect((ticks.at(-1)?.at ?? 0) - (ticks[0]?.at ?? 0)).toBeGreaterThan(1_500);
     expect(events.at(-1)?.data).toEqual({ finish_reason: "stop", sent_ms: expect.any(Number) });
     expect(system.provider.requests).toEqual([]);
-    expect(await usedMessages(system, tenant)).toBe(0);
+    expect(await waitForUsedMessages(system, tenant)).toBe(0);
   });
 
   test("the doctor's stream matches the description and keeps the requested silence without a comment [D32/2]", async () => {
@@ -70,7 +77,7 @@ export function doctorSuite(shared: () => ContractSystem): void {
   });
 
   test("the doctor reports the caller's address, its source and the rate limit's key [D32/3]", async () => {
-    const address = freshAddress();
+    const address = newClientAddress();
     const headers = { "x-forwarded-for": `192.0.2.1, ${address}`, "x-forwarded-proto": "https", via: "1.1 proxy" };
     const meta = await metaOf(call({}, { headers }));
     expect(meta.client).toEqual({ address, counted_as: address, from: "x-forwarded-for" });
@@ -84,22 +91,22 @@ export function doctorSuite(shared: () => ContractSystem): void {
 
   test("the doctor has chat's errors and rate-limit bucket [D32/5]", async () => {
     const refusals: [Call, string][] = [
-      [call({}, { body: "{" }), errorOf(400, "invalid_json")],
-      [call({ public_key: " " }), errorOf(400, "invalid_message")],
-      [call({ silence_ms: 30_001 }), errorOf(400, "invalid_message")],
-      [call({ silence_ms: "1" }), errorOf(400, "invalid_message")],
-      [call({}, { body: "x".repeat(1_100_000) }), errorOf(413, "payload_too_large")],
-      [call({ public_key: UNKNOWN_KEY }), errorOf(401, "invalid_api_key")],
-      [call({}, { headers: { origin: "https://elsewhere.example" } }), errorOf(403, "origin_not_allowed")],
-      [call({}, { method: "PUT" }), errorOf(405, "method_not_allowed")],
+      [call({}, { body: "{" }), formatError(400, "invalid_json")],
+      [call({ public_key: " " }), formatError(400, "invalid_message")],
+      [call({ silence_ms: 30_001 }), formatError(400, "invalid_message")],
+      [call({ silence_ms: "1" }), formatError(400, "invalid_message")],
+      [call({}, { body: "x".repeat(1_100_000) }), formatError(413, "payload_too_large")],
+      [call({ public_key: UNKNOWN_KEY }), formatError(401, "invalid_api_key")],
+      [call({}, { headers: { origin: "https://elsewhere.example" } }), formatError(403, "origin_not_allowed")],
+      [call({}, { method: "PUT" }), formatError(405, "method_not_allowed")],
     ];
-    for (const [request, expected] of refusals) expect(refusal(await api.call(request))).toBe(expected);
+    for (const [request, expected] of refusals) expect(formatRefusal(await api.call(request))).toBe(expected);
 
-    const address = freshAddress();
+    const address = newClientAddress();
     const chats = Array.from({ length: 60 }, () => api.refusedChat(tenant, { public_key: UNKNOWN_KEY }, { address }));
     await Promise.all(chats);
     const limited = await api.call(call({}, { address }));
-    expect(refusal(limited)).toBe(errorOf(429, "rate_limited"));
+    expect(formatRefusal(limited)).toBe(formatError(429, "rate_limited"));
     expect(limited.headers.get("ratelimit-policy")).toBe('"chat";q=60;w=60');
   });
 

@@ -5,11 +5,11 @@ import { type Api, bearer, exportPath } from "../support/api.ts";
 import {
   addBot,
   type ContractSystem,
-  detailOf,
-  errorOf,
-  ownerToken,
-  refusal,
-  transcript,
+  createOwnerToken,
+  formatDetail,
+  formatError,
+  formatRefusal,
+  readTranscript,
 } from "../support/contract-system.ts";
 
 export function exportSuite(shared: () => ContractSystem): void {
@@ -22,7 +22,7 @@ export function exportSuite(shared: () => ContractSystem): void {
     system = shared();
     ({ api } = system);
     tenant = await createTenant(system.admin);
-    token = await ownerToken(system, tenant);
+    token = await createOwnerToken(system, tenant);
   });
 
   const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00$/;
@@ -31,7 +31,7 @@ export function exportSuite(shared: () => ContractSystem): void {
     test("the export is a download named after the session [1/4] [4.3/4-6] [5/4]", async () => {
       const session_id = randomUUID();
       await api.chat(tenant, { session_id });
-      const { status, headers, body } = await api.exported(token, session_id);
+      const { status, headers, body } = await api.exportTranscript(token, session_id);
       expect(status).toBe(200);
       expect(headers.get("content-type")).toMatch(/^application\/json\b/);
       expect(headers.get("content-disposition")).toBe(`attachment; filename="session-${session_id}.json"`);
@@ -47,7 +47,7 @@ export function exportSuite(shared: () => ContractSystem): void {
         visitor_metadata: { a: 1 },
         message: "Hi 👋",
       });
-      const { session, messages } = await transcript(system, tenant, session_id);
+      const { session, messages } = await readTranscript(system, tenant, session_id);
       expect(session).toEqual({
         id: session_id,
         bot_slug: tenant.botSlug,
@@ -97,7 +97,7 @@ export function exportSuite(shared: () => ContractSystem): void {
       const session_id = randomUUID();
       const bot = await addBot(system, tenant, "echo", "openai:echo");
       for (const message of ["One.", "Two.", "Three."]) await api.chat(bot, { session_id, message });
-      const { session, messages } = await transcript(system, tenant, session_id);
+      const { session, messages } = await readTranscript(system, tenant, session_id);
       const lines = messages.map(({ role, content }) => `${role}: ${content}`);
       expect(lines).toEqual(["One.", "Two.", "Three."].flatMap((text) => [`user: ${text}`, `assistant: ${text}`]));
       const times = messages.map(({ created_at }) => String(created_at));
@@ -113,7 +113,7 @@ export function exportSuite(shared: () => ContractSystem): void {
       await system.admin.knowledge.addSource({ workspaceId, botSlug, name: "Shipping", format: "md", content });
       const session_id = randomUUID();
       await api.chat(withKnowledge, { session_id, message: "How long does a parcel to Iceland take?" });
-      const { messages } = await transcript(system, withKnowledge, session_id);
+      const { messages } = await readTranscript(system, withKnowledge, session_id);
       expect(messages[1]?.rag_chunks_used).toEqual([expect.any(Number)]);
       expect(messages[0]?.rag_chunks_used).toEqual([]);
     });
@@ -140,25 +140,27 @@ export function exportSuite(shared: () => ContractSystem): void {
         "..%2f..",
         `${existing}%20`,
       ];
-      const answers = await Promise.all(ids.map(async (id) => api.exported(await ownerToken(system, tenant), id)));
+      const answers = await Promise.all(
+        ids.map(async (id) => api.exportTranscript(await createOwnerToken(system, tenant), id)),
+      );
       const unknownWorkspaceToken = await system.sso.token({ workspaceId: "unknown-workspace" });
-      answers.push(await api.exported(unknownWorkspaceToken, existing));
+      answers.push(await api.exportTranscript(unknownWorkspaceToken, existing));
       for (const [index, { headers, ...answer }] of answers.entries()) {
-        expect(refusal({ headers, ...answer }), ids[index]).toBe(detailOf(404, "session_not_found"));
+        expect(formatRefusal({ headers, ...answer }), ids[index]).toBe(formatDetail(404, "session_not_found"));
         const comparable = [...headers].filter(([name]) => !/^(date|ratelimit)$/.test(name));
         expect(comparable).toEqual(
           [...(answers[0]?.headers ?? [])].filter(([name]) => !/^(date|ratelimit)$/.test(name)),
         );
       }
-      expect((await api.exported(token, existing.toUpperCase())).status).toBe(200);
+      expect((await api.exportTranscript(token, existing.toUpperCase())).status).toBe(200);
     });
 
     test("an erased session gets 404 from export and chat [2.3/10] [3/2]", async () => {
       const session_id = randomUUID();
       await api.chat(tenant, { session_id });
       await system.admin.sessions.eraseSession({ workspaceId: tenant.workspaceId, sessionId: session_id });
-      expect(refusal(await api.exported(token, session_id))).toBe(detailOf(404, "session_not_found"));
-      expect(refusal(await api.refusedChat(tenant, { session_id }))).toBe(errorOf(404, "session_not_found"));
+      expect(formatRefusal(await api.exportTranscript(token, session_id))).toBe(formatDetail(404, "session_not_found"));
+      expect(formatRefusal(await api.refusedChat(tenant, { session_id }))).toBe(formatError(404, "session_not_found"));
     });
   });
 
@@ -166,16 +168,17 @@ export function exportSuite(shared: () => ContractSystem): void {
     test("a rating can be set, changed and cleared, and appears in the export [2.4/4] [D27/1]", async () => {
       const session_id = randomUUID();
       const { meta } = await api.chat(tenant, { session_id });
-      const stored = async () => (await transcript(system, tenant, session_id)).messages.map(({ rating }) => rating);
+      const readStoredRating = async () =>
+        (await readTranscript(system, tenant, session_id)).messages.map(({ rating }) => rating);
       for (const [message_id, rating] of [
         [meta?.message_id, "up"],
         [String(meta?.message_id), "down"],
         [meta?.message_id, ""],
         [meta?.message_id, "up"],
       ]) {
-        const answer = await api.rate(tenant, { session_id, message_id, rating });
+        const answer = await api.rateMessage(tenant, { session_id, message_id, rating });
         expect(answer).toMatchObject({ status: 204, text: "" });
-        expect(await stored()).toEqual(["", rating]);
+        expect(await readStoredRating()).toEqual(["", rating]);
       }
     });
 
@@ -187,14 +190,14 @@ export function exportSuite(shared: () => ContractSystem): void {
       const other = await createTenant(system.admin);
       const rating = "up";
       const answers = [
-        await api.rate(tenant, { session_id, message_id: own + 1_000_000, rating }),
-        await api.rate(tenant, { session_id, message_id: own - 1, rating }),
-        await api.rate(tenant, { session_id: randomUUID(), message_id: own, rating }),
-        await api.rate(otherBot, { session_id, message_id: own, rating }),
-        await api.rate(other, { session_id, message_id: own, rating }),
+        await api.rateMessage(tenant, { session_id, message_id: own + 1_000_000, rating }),
+        await api.rateMessage(tenant, { session_id, message_id: own - 1, rating }),
+        await api.rateMessage(tenant, { session_id: randomUUID(), message_id: own, rating }),
+        await api.rateMessage(otherBot, { session_id, message_id: own, rating }),
+        await api.rateMessage(other, { session_id, message_id: own, rating }),
       ];
-      for (const answer of answers) expect(refusal(answer)).toBe(errorOf(404, "message_not_found"));
-      expect((await transcript(system, tenant, session_id)).messages.map((message) => message.rating)).toEqual([
+      for (const answer of answers) expect(formatRefusal(answer)).toBe(formatError(404, "message_not_found"));
+      expect((await readTranscript(system, tenant, session_id)).messages.map((message) => message.rating)).toEqual([
         "",
         "",
       ]);
@@ -213,11 +216,11 @@ export function exportSuite(shared: () => ContractSystem): void {
         [{ session_id: "1" }, "invalid_session_id"],
       ];
       for (const [fields, code] of wrong) {
-        const answer = await api.rate(tenant, { ...good, ...fields });
-        expect(refusal(answer), JSON.stringify(fields)).toBe(errorOf(400, code));
+        const answer = await api.rateMessage(tenant, { ...good, ...fields });
+        expect(formatRefusal(answer), JSON.stringify(fields)).toBe(formatError(400, code));
       }
       const call = { method: "POST", path: "/api/chat/rating/", headers: { origin: tenant.origin }, body: "{" };
-      expect(refusal(await api.call(call))).toBe(errorOf(400, "invalid_json"));
+      expect(formatRefusal(await api.call(call))).toBe(formatError(400, "invalid_json"));
     });
   });
 
@@ -225,12 +228,14 @@ export function exportSuite(shared: () => ContractSystem): void {
     const session_id = randomUUID();
     await api.chat(tenant, { session_id });
     const other = await createTenant(system.admin);
-    const otherToken = await ownerToken(system, other);
-    expect(refusal(await api.exported(otherToken, session_id))).toBe(detailOf(404, "session_not_found"));
-    expect(refusal(await api.refusedPlayground(otherToken, { bot_slug: tenant.botSlug }))).toBe(
-      detailOf(404, "bot_not_found"),
+    const otherToken = await createOwnerToken(system, other);
+    expect(formatRefusal(await api.exportTranscript(otherToken, session_id))).toBe(
+      formatDetail(404, "session_not_found"),
     );
-    const { messages } = await transcript(system, tenant, session_id);
+    expect(formatRefusal(await api.refusedPlayground(otherToken, { bot_slug: tenant.botSlug }))).toBe(
+      formatDetail(404, "bot_not_found"),
+    );
+    const { messages } = await readTranscript(system, tenant, session_id);
     expect(messages).toHaveLength(2);
     expect((await api.call({ path: exportPath(session_id), headers: bearer(token) })).status).toBe(200);
   });

@@ -2,8 +2,16 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
-import { type Api, type ApiResponse, freshAddress } from "../support/api.ts";
-import { addKey, type ContractSystem, errorOf, refusal, transcript, UNKNOWN_KEY } from "../support/contract-system.ts";
+import { newClientAddress } from "../../system/visitors.ts";
+import type { Api, ApiResponse } from "../support/api.ts";
+import {
+  addKey,
+  type ContractSystem,
+  formatError,
+  formatRefusal,
+  readTranscript,
+  UNKNOWN_KEY,
+} from "../support/contract-system.ts";
 
 export function keyAndOriginSuite(shared: () => ContractSystem): void {
   let system: ContractSystem;
@@ -17,7 +25,7 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
   });
 
   const configAnswer = async (key: Tenant, origin: string | null = key.origin) =>
-    refusal(await api.config(key, origin));
+    formatRefusal(await api.getConfig(key, origin));
 
   test("config returns the bot's display fields to an allowed origin, without a token [1/3] [2.2/1-10] [4.2/2-4] [5/2] [8/5]", async () => {
     const bot = {
@@ -49,7 +57,7 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
         customCssVars: { values: bot.custom_css_vars },
       },
     });
-    const { status, headers, body } = await api.config(shop);
+    const { status, headers, body } = await api.getConfig(shop);
     expect(status).toBe(200);
     expect(body).toEqual({ bot });
     expect(headers.get("content-type")).toMatch(/^application\/json/);
@@ -57,7 +65,7 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
   });
 
   test("a new bot has every display field [2.2/1-10]", async () => {
-    const { bot } = (await api.config(tenant)).body as { bot: Record<string, unknown> };
+    const { bot } = (await api.getConfig(tenant)).body as { bot: Record<string, unknown> };
     expect(Object.values(bot)).not.toContain(null);
     expect(bot).toMatchObject({ name: "Test bot", quick_replies: [], custom_css_vars: {} });
   });
@@ -65,12 +73,12 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
   test("config requires a public_key, and its errors are no-store [4.2/1] [4.2/5] [D12/1-2] [7.1/1]", async () => {
     for (const query of ["", "?public_key=", "?public_key=%20", `?public_key=${tenant.publicKey}&public_key=x`]) {
       const answer = await api.call({ path: `/api/widget/config/${query}`, headers: { origin: tenant.origin } });
-      expect(refusal(answer)).toBe(errorOf(400, "invalid_message"));
+      expect(formatRefusal(answer)).toBe(formatError(400, "invalid_message"));
       expect(answer.headers.get("cache-control")).toBe("no-store");
     }
     for (const answer of [
-      await api.config({ ...tenant, publicKey: UNKNOWN_KEY }),
-      await api.config(tenant, "https://x.com"),
+      await api.getConfig({ ...tenant, publicKey: UNKNOWN_KEY }),
+      await api.getConfig(tenant, "https://x.com"),
     ])
       expect(answer.headers.get("cache-control")).toBe("no-store");
   });
@@ -81,10 +89,10 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
 
   test("a malformed, an unknown and a revoked key get the same 401, the revoked one within 5 s [2.5/3] [5/6] [7.1/6] [4.2/5] [D30/1] [H/2]", async () => {
     const revoked = await addKey(system, tenant, ["ok.com"]);
-    expect((await api.config(revoked)).status).toBe(200);
+    expect((await api.getConfig(revoked)).status).toBe(200);
     await system.admin.keys.revokeKey({ publicKey: revoked.publicKey });
     const revokedAt = performance.now();
-    while ((await api.config(revoked)).status === 200) await sleep(50);
+    while ((await api.getConfig(revoked)).status === 200) await sleep(50);
     expect(performance.now() - revokedAt).toBeLessThan(5_000);
 
     const last = tenant.publicKey.slice(-1);
@@ -104,12 +112,12 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
     for (const key of keys) {
       const chat = await api.refusedChat(tenant, { public_key: key });
       const path = `/api/widget/config/?public_key=${encodeURIComponent(key)}`;
-      const rating = await api.rate(
+      const rating = await api.rateMessage(
         { ...tenant, publicKey: key },
         { session_id: randomUUID(), message_id: 1, rating: "up" },
       );
       for (const answer of [chat, await api.call({ path, headers: { origin } }), rating])
-        expect(refusal(answer), key).toBe(errorOf(401, "invalid_api_key"));
+        expect(formatRefusal(answer), key).toBe(formatError(401, "invalid_api_key"));
     }
   });
 
@@ -119,22 +127,22 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
       const counts = metrics.matchAll(/^parley_rpc_server_duration_seconds_count\{[^}]*ResolveKey[^}]*\} (\d+)$/gm);
       return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
     };
-    const address = freshAddress();
-    const guess = (key: string) =>
+    const address = newClientAddress();
+    const requestConfig = (key: string) =>
       api.call({ path: `/api/widget/config/?public_key=${key}`, headers: { origin: tenant.origin }, address });
-    await api.config(tenant);
+    await api.getConfig(tenant);
     const before = await lookups();
     const startedAt = performance.now();
     const randomKeys = Array.from({ length: 200 }, (_, index) => `svc_pk_${String(index).padStart(32, "a")}`);
-    const answers = await Promise.all(randomKeys.map(guess));
+    const answers = await Promise.all(randomKeys.map(requestConfig));
     const seconds = Math.ceil((performance.now() - startedAt) / 1_000);
-    expect(new Set(answers.map(refusal))).toEqual(
-      new Set([errorOf(401, "invalid_api_key"), errorOf(429, "rate_limited")]),
+    expect(new Set(answers.map(formatRefusal))).toEqual(
+      new Set([formatError(401, "invalid_api_key"), formatError(429, "rate_limited")]),
     );
     expect(await lookups()).toBeLessThanOrEqual(before + 20 * seconds);
-    expect((await guess(tenant.publicKey)).status).toBe(200);
+    expect((await requestConfig(tenant.publicKey)).status).toBe(200);
     const another = await addKey(system, tenant, ["ok.com"]);
-    await expect.poll(async () => (await guess(another.publicKey)).status, { timeout: 3_000 }).toBe(200);
+    await expect.poll(async () => (await requestConfig(another.publicKey)).status, { timeout: 3_000 }).toBe(200);
   });
 
   /** Returns the origins that a key for these domains allows. */
@@ -143,7 +151,7 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
     const answers = await Promise.all(
       origins.map(async (origin) => [origin, await configAnswer(key, origin)] as const),
     );
-    return answers.filter(([, answer]) => answer !== errorOf(403, "origin_not_allowed")).map(([origin]) => origin);
+    return answers.filter(([, answer]) => answer !== formatError(403, "origin_not_allowed")).map(([origin]) => origin);
   }
 
   test("an origin that only resembles an allowed one gets 403 from chat, config and rating [2.5/2] [5/5] [5/7] [7.1/7] [D9/1] [D10/5] [H/1]", async () => {
@@ -181,7 +189,7 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
         api.call({ path: `/api/widget/config/?public_key=${tenant.publicKey}`, headers }),
       ];
       for (const answer of await Promise.all(calls))
-        expect(refusal(answer), `${origin}`).toBe(errorOf(403, "origin_not_allowed"));
+        expect(formatRefusal(answer), `${origin}`).toBe(formatError(403, "origin_not_allowed"));
     }
   });
 
@@ -232,7 +240,7 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
     );
     const same = { ...tenant, publicKey: key?.publicKey ?? "" };
     for (const origin of ["https://xn--mnchen-3ya.example", "https://shop.example", "http://shop.example"])
-      expect((await api.config(same, origin)).status, origin).toBe(200);
+      expect((await api.getConfig(same, origin)).status, origin).toBe(200);
   });
 
   test("the session stores the referrer, the user agent, the visitor id and the metadata [2.1/6-7] [2.3/4-7]", async () => {
@@ -243,7 +251,7 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
       visitor_metadata: { plan: "gold", tags: ["a", 1, null, { b: true }] },
     };
     await api.chat(tenant, { session_id, ...visitor }, headers);
-    const { session } = await transcript(system, tenant, session_id);
+    const { session } = await readTranscript(system, tenant, session_id);
     expect(session).toMatchObject({ ...visitor, referrer: headers.referer, user_agent: "Visitor/1.0" });
   });
 }

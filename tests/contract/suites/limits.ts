@@ -5,13 +5,14 @@ import { text as readText } from "node:stream/consumers";
 import { describeWith, startRedis, type TestRedis } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
-import { type Api, type ApiResponse, chatFields, createApi, exportPath, freshAddress } from "../support/api.ts";
+import { newClientAddress } from "../../system/visitors.ts";
+import { type Api, type ApiResponse, chatFields, createApi, exportPath } from "../support/api.ts";
 import {
   type ContractSystem,
-  detailOf,
-  errorOf,
-  ownerToken,
-  refusal,
+  createOwnerToken,
+  formatDetail,
+  formatError,
+  formatRefusal,
   UNKNOWN_KEY,
 } from "../support/contract-system.ts";
 
@@ -29,13 +30,14 @@ export function limitsSuite(shared: () => ContractSystem): void {
   /** Sends a chat that counts against the rate limit, but is refused for its key without calling a provider. */
   const countedChat = (address: string, at = api) => at.refusedChat(tenant, { public_key: UNKNOWN_KEY }, { address });
 
-  const repeat = <T>(count: number, call: (index: number) => Promise<T>) =>
+  const callConcurrently = <T>(count: number, call: (index: number) => Promise<T>) =>
     Promise.all(Array.from({ length: count }, (_, index) => call(index)));
 
-  const countOf = (answers: ApiResponse[], status: number) => answers.filter((each) => each.status === status).length;
+  const countStatus = (answers: ApiResponse[], status: number) =>
+    answers.filter((each) => each.status === status).length;
 
   function expectLimited(answer: ApiResponse, policy: string, limit: number, body: string): void {
-    expect(refusal(answer)).toBe(body);
+    expect(formatRefusal(answer)).toBe(body);
     const { headers } = answer;
     const seconds = Number(headers.get("retry-after"));
     expect(Number.isInteger(seconds) && seconds >= 1 && seconds <= 60).toBe(true);
@@ -44,15 +46,15 @@ export function limitsSuite(shared: () => ContractSystem): void {
   }
 
   test("chat allows 60 requests a minute per address and reports how many remain [4.1/2] [7.1/9] [8/2] [D24/1]", async () => {
-    const address = freshAddress();
+    const address = newClientAddress();
     const first = await api.openChat(tenant, {}, { address });
     await first.text();
     expect(first.headers.get("ratelimit-policy")).toBe('"chat";q=60;w=60');
     expect(first.headers.get("ratelimit")).toMatch(/^"chat";r=59;t=\d+$/);
-    const answers = await repeat(99, () => countedChat(address));
-    expect(countOf(answers, 401)).toBe(59);
-    expect(countOf(answers, 429)).toBe(40);
-    expectLimited(await api.refusedChat(tenant, {}, { address }), "chat", 60, errorOf(429, "rate_limited"));
+    const answers = await callConcurrently(99, () => countedChat(address));
+    expect(countStatus(answers, 401)).toBe(59);
+    expect(countStatus(answers, 429)).toBe(40);
+    expectLimited(await api.refusedChat(tenant, {}, { address }), "chat", 60, formatError(429, "rate_limited"));
     expect((await api.chat(tenant)).done?.finish_reason).toBe("stop");
   });
 
@@ -76,30 +78,36 @@ export function limitsSuite(shared: () => ContractSystem): void {
       post("/api/chat/playground/", "{}", badToken),
     ];
 
-    async function wellFormed(): Promise<[Request, typeof errorOf][]> {
+    async function wellFormed(): Promise<[Request, typeof formatError][]> {
       const { publicKey: public_key, botSlug: bot_slug } = tenant;
       const session_id = randomUUID();
-      const owner = { headers: { authorization: `Bearer ${await ownerToken(system, tenant)}` } };
+      const owner = { headers: { authorization: `Bearer ${await createOwnerToken(system, tenant)}` } };
       const rating = { public_key, session_id, message_id: 1, rating: "up" };
+      const stop = { session_id, message_id: 1 };
       return [
-        [post("/api/chat/", JSON.stringify(chatFields(tenant))), errorOf],
-        [post("/api/chat/rating/", JSON.stringify(rating)), errorOf],
-        [post("/api/doctor/", JSON.stringify({ public_key })), errorOf],
-        [post("/api/chat/playground/", JSON.stringify({ bot_slug, session_id, message: "Hello?" }), owner), detailOf],
-        [{ path: exportPath(session_id), ...owner }, detailOf],
+        [post("/api/chat/", JSON.stringify(chatFields(tenant))), formatError],
+        [post("/api/chat/rating/", JSON.stringify(rating)), formatError],
+        [post("/api/chat/stop/", JSON.stringify({ public_key, ...stop })), formatError],
+        [post("/api/chat/playground/stop/", JSON.stringify({ bot_slug, ...stop }), owner), formatDetail],
+        [post("/api/doctor/", JSON.stringify({ public_key })), formatError],
+        [
+          post("/api/chat/playground/", JSON.stringify({ bot_slug, session_id, message: "Hello?" }), owner),
+          formatDetail,
+        ],
+        [{ path: exportPath(session_id), ...owner }, formatDetail],
       ];
     }
 
     test("above 300 malformed requests a minute, an address gets 429 for every request with a body or a token [D24/5]", async () => {
-      const address = freshAddress();
+      const address = newClientAddress();
       const kinds = malformed();
-      const answers = await repeat(300, (index) => api.call({ ...(kinds[index % 5] as Request), address }));
-      expect([400, 413, 401].map((status) => countOf(answers, status))).toEqual([180, 60, 60]);
+      const answers = await callConcurrently(300, (index) => api.call({ ...(kinds[index % 5] as Request), address }));
+      expect([400, 413, 401].map((status) => countStatus(answers, status))).toEqual([180, 60, 60]);
       expectLimited(
         await api.call({ ...(kinds[0] as Request), address }),
         "malformed",
         300,
-        errorOf(429, "rate_limited"),
+        formatError(429, "rate_limited"),
       );
       for (const [call, answer] of await wellFormed())
         expectLimited(await api.call({ ...call, address }), "malformed", 300, answer(429, "rate_limited"));
@@ -108,36 +116,38 @@ export function limitsSuite(shared: () => ContractSystem): void {
       expect((await api.call({ path: config, headers: headers(), address })).status).toBe(200);
       expect((await api.call({ method: "PUT", path: "/api/chat/", headers: headers(), address })).status).toBe(405);
       expect((await api.call({ path: "/healthz/live", address })).status).toBe(200);
-      expect((await countedChat(freshAddress())).status).toBe(401);
+      expect((await countedChat(newClientAddress())).status).toBe(401);
     });
 
     test("an address above the malformed limit gets 429 before it sends its body [D24/5]", async () => {
-      const address = freshAddress();
-      await repeat(301, () => api.call({ ...post("/api/chat/", "{"), address }));
+      const address = newClientAddress();
+      await callConcurrently(301, () => api.call({ ...post("/api/chat/", "{"), address }));
       const call = httpRequest(`${system.url()}/api/chat/`, {
         method: "POST",
         headers: { ...headers(), "content-length": "1000", "x-forwarded-for": address },
       });
       call.flushHeaders();
       const [response] = (await once(call, "response")) as [IncomingMessage];
-      expect(`${response.statusCode} ${await readText(response)}`).toBe(errorOf(429, "rate_limited"));
+      expect(`${response.statusCode} ${await readText(response)}`).toBe(formatError(429, "rate_limited"));
       expect(response.headers["access-control-allow-origin"]).toBe(tenant.origin);
       call.destroy();
     });
 
     test("invalid tokens of the export count as malformed requests [D24/5]", async () => {
-      const address = freshAddress();
-      const answers = await repeat(301, () => api.call({ path: exportPath(randomUUID()), address, ...badToken }));
-      expect(countOf(answers, 401)).toBe(30);
-      const token = await ownerToken(system, tenant);
+      const address = newClientAddress();
+      const answers = await callConcurrently(301, () =>
+        api.call({ path: exportPath(randomUUID()), address, ...badToken }),
+      );
+      expect(countStatus(answers, 401)).toBe(30);
+      const token = await createOwnerToken(system, tenant);
       const call = { path: exportPath(randomUUID()), headers: { authorization: `Bearer ${token}` } };
-      expectLimited(await api.call({ ...call, address }), "malformed", 300, detailOf(429, "rate_limited"));
+      expectLimited(await api.call({ ...call, address }), "malformed", 300, formatDetail(429, "rate_limited"));
       expect((await api.call(call)).status).toBe(404);
     });
   });
 
   test("rating has its own rate-limit bucket [D24/4]", async () => {
-    const address = freshAddress();
+    const address = newClientAddress();
     const rate = () =>
       api.call({
         method: "POST",
@@ -146,82 +156,93 @@ export function limitsSuite(shared: () => ContractSystem): void {
         body: { public_key: tenant.publicKey, session_id: randomUUID(), message_id: 1, rating: "up" },
         address,
       });
-    const answers = await repeat(60, rate);
-    expect(countOf(answers, 404)).toBe(60);
-    expectLimited(await rate(), "rating", 60, errorOf(429, "rate_limited"));
+    const answers = await callConcurrently(60, rate);
+    expect(countStatus(answers, 404)).toBe(60);
+    expectLimited(await rate(), "rating", 60, formatError(429, "rate_limited"));
     expect((await countedChat(address)).status).toBe(401);
   });
 
   test("the playground allows 120 requests a minute per user, across addresses and workspaces [4.4/3] [8/3]", async () => {
     const other = await createTenant(system.admin);
-    const tokens = [await ownerToken(system, tenant, "operator"), await ownerToken(system, other, "operator")];
+    const tokens = [
+      await createOwnerToken(system, tenant, "operator"),
+      await createOwnerToken(system, other, "operator"),
+    ];
     const call = (index: number) => api.refusedPlayground(tokens[index % 2] ?? "", { bot_slug: "no-such-bot" });
-    expect(countOf(await repeat(120, call), 404)).toBe(120);
-    expectLimited(await call(0), "playground", 120, detailOf(429, "rate_limited"));
-    expectLimited(await call(1), "playground", 120, detailOf(429, "rate_limited"));
-    const another = await ownerToken(system, tenant, "owner");
+    expect(countStatus(await callConcurrently(120, call), 404)).toBe(120);
+    expectLimited(await call(0), "playground", 120, formatDetail(429, "rate_limited"));
+    expectLimited(await call(1), "playground", 120, formatDetail(429, "rate_limited"));
+    const another = await createOwnerToken(system, tenant, "owner");
     expect((await api.refusedPlayground(another, { bot_slug: "no-such-bot" })).status).toBe(404);
   });
 
   test("the export allows 30 requests a minute per user, across addresses and workspaces [4.3/2] [7.2/4] [8/4]", async () => {
     const other = await createTenant(system.admin);
-    const tokens = [await ownerToken(system, tenant, "operator"), await ownerToken(system, other, "operator")];
-    const call = (index: number) => api.exported(tokens[index % 2] ?? "", randomUUID());
-    expect(countOf(await repeat(30, call), 404)).toBe(30);
-    expectLimited(await call(0), "export", 30, detailOf(429, "rate_limited"));
-    expectLimited(await call(1), "export", 30, detailOf(429, "rate_limited"));
-    const another = await ownerToken(system, tenant, "second-owner");
-    expect((await api.exported(another, randomUUID())).status).toBe(404);
+    const tokens = [
+      await createOwnerToken(system, tenant, "operator"),
+      await createOwnerToken(system, other, "operator"),
+    ];
+    const call = (index: number) => api.exportTranscript(tokens[index % 2] ?? "", randomUUID());
+    expect(countStatus(await callConcurrently(30, call), 404)).toBe(30);
+    expectLimited(await call(0), "export", 30, formatDetail(429, "rate_limited"));
+    expectLimited(await call(1), "export", 30, formatDetail(429, "rate_limited"));
+    const another = await createOwnerToken(system, tenant, "second-owner");
+    expect((await api.exportTranscript(another, randomUUID())).status).toBe(404);
   });
 
   test("the export counts 30 unauthenticated requests a minute per address, and refuses them all [4.3/3] [8/4]", async () => {
-    const address = freshAddress();
+    const address = newClientAddress();
     const call = (headers = {}) => api.call({ path: exportPath(randomUUID()), address, headers });
-    const answers = await repeat(15, () => call());
-    answers.push(...(await repeat(15, () => call({ authorization: "Bearer a.b.c" }))));
-    expect(answers.map(refusal)).toEqual(Array.from({ length: 30 }, () => detailOf(401, "authentication_required")));
-    expectLimited(await call(), "export", 30, detailOf(429, "rate_limited"));
-    const token = await ownerToken(system, tenant, "second-owner");
+    const answers = await callConcurrently(15, () => call());
+    answers.push(...(await callConcurrently(15, () => call({ authorization: "Bearer a.b.c" }))));
+    expect(answers.map(formatRefusal)).toEqual(
+      Array.from({ length: 30 }, () => formatDetail(401, "authentication_required")),
+    );
+    expectLimited(await call(), "export", 30, formatDetail(429, "rate_limited"));
+    const token = await createOwnerToken(system, tenant, "second-owner");
     expect((await call({ authorization: `Bearer ${token}` })).status).toBe(404);
   });
 
   describe("client address", () => {
     test("the client address is the rightmost X-Forwarded-For entry that is not a trusted proxy [D25/2]", async () => {
-      const client = freshAddress();
-      const forwarded = (index: number) =>
+      const client = newClientAddress();
+      const callWithForwardedAddress = (index: number) =>
         [`${client}`, `192.0.2.${index}, ${client}`, `${client}, 127.0.0.9`, `x, ${client}, 127.1.2.3`][index % 4] ??
         "";
-      expect(countOf(await repeat(60, (index) => countedChat(forwarded(index))), 401)).toBe(60);
-      for (let index = 0; index < 4; index++) expect((await countedChat(forwarded(index))).status).toBe(429);
-      expect((await countedChat(`${client}, ${freshAddress()}`)).status).toBe(401);
+      expect(
+        countStatus(await callConcurrently(60, (index) => countedChat(callWithForwardedAddress(index))), 401),
+      ).toBe(60);
+      for (let index = 0; index < 4; index++)
+        expect((await countedChat(callWithForwardedAddress(index))).status).toBe(429);
+      expect((await countedChat(`${client}, ${newClientAddress()}`)).status).toBe(401);
     });
 
     test("an IPv6 client counts by its /64, and an IPv4-mapped one as IPv4 [D25/3] [H/3]", async () => {
-      const inOne64 = (index: number) => `2001:db8:1:2:${index.toString(16)}::${index.toString(16)}`;
-      expect(countOf(await repeat(60, (index) => countedChat(inOne64(index))), 401)).toBe(60);
-      expect((await countedChat(inOne64(61))).status).toBe(429);
+      const addressInOne64 = (index: number) => `2001:db8:1:2:${index.toString(16)}::${index.toString(16)}`;
+      expect(countStatus(await callConcurrently(60, (index) => countedChat(addressInOne64(index))), 401)).toBe(60);
+      expect((await countedChat(addressInOne64(61))).status).toBe(429);
       expect((await countedChat("2001:db8:1:3::1")).status).toBe(401);
 
-      const ipv4 = freshAddress();
+      const ipv4 = newClientAddress();
       const forms = [ipv4, `::ffff:${ipv4}`];
-      expect(countOf(await repeat(60, (index) => countedChat(forms[index % 2] ?? "")), 401)).toBe(60);
+      expect(countStatus(await callConcurrently(60, (index) => countedChat(forms[index % 2] ?? "")), 401)).toBe(60);
       for (const form of forms) expect((await countedChat(form)).status).toBe(429);
     });
 
     test("without trusted proxies the client address is the socket's, and forwarding headers are ignored [D25/1] [H/3] [D24/3]", async () => {
       const edge = await system.startEdge({ TRUSTED_PROXIES: "" });
       const direct = await createApi(`http://127.0.0.1:${edge.port}`);
-      const forged = (index: number) =>
+      const callWithForgedAddress = (index: number) =>
         direct.call({
           method: "POST",
           path: "/api/chat/",
           headers: { origin: tenant.origin, forwarded: `for=10.9.9.${index}`, "x-real-ip": `10.9.9.${index}` },
           body: chatFields(tenant, { public_key: UNKNOWN_KEY }),
-          address: freshAddress(),
+          address: newClientAddress(),
         });
-      const answers = await repeat(70, forged);
-      expect(countOf(answers, 401)).toBe(60);
-      expect(countOf(answers, 429)).toBe(10);
+      const answers = await callConcurrently(70, callWithForgedAddress);
+      expect(countStatus(answers, 401)).toBe(60);
+      expect(countStatus(answers, 429)).toBe(10);
       // Without Redis each edge limits alone, so the other edge does not share this count.
       expect((await countedChat("127.0.0.1")).status).toBe(401);
     });
@@ -233,40 +254,40 @@ export function limitsSuite(shared: () => ContractSystem): void {
 
     beforeAll(async () => {
       redis = await startRedis();
-      const started = await repeat(2, () => system.startEdge({ REDIS_URL: redis.url }));
+      const started = await callConcurrently(2, () => system.startEdge({ REDIS_URL: redis.url }));
       edges = await Promise.all(started.map(({ port }) => createApi(`http://127.0.0.1:${port}`)));
     });
     afterAll(() => redis.stop());
 
-    const spread = (address: string) => (index: number) => countedChat(address, edges[index % 2]);
+    const callEdgesInTurn = (address: string) => (index: number) => countedChat(address, edges[index % 2]);
 
     test("all replicas together allow 60 requests a minute [D24/2]", async () => {
-      const address = freshAddress();
-      const answers = await repeat(150, spread(address));
-      expect(countOf(answers, 401)).toBe(60);
-      expect(countOf(answers, 429)).toBe(90);
+      const address = newClientAddress();
+      const answers = await callConcurrently(150, callEdgesInTurn(address));
+      expect(countStatus(answers, 401)).toBe(60);
+      expect(countStatus(answers, 429)).toBe(90);
       for (const edge of edges)
-        expectLimited(await countedChat(address, edge), "chat", 60, errorOf(429, "rate_limited"));
+        expectLimited(await countedChat(address, edge), "chat", 60, formatError(429, "rate_limited"));
     });
 
     test("replicas count malformed requests together, and each returns 429 from its first one above 300 [D24/6]", async () => {
-      const address = freshAddress();
+      const address = newClientAddress();
       const malformed = (index: number) => edges[index % 2]?.refusedChat(tenant, { message: "" }, { address });
-      const answers = await repeat(300, async (index) => malformed(index) as Promise<ApiResponse>);
-      expect(countOf(answers, 400)).toBe(300);
+      const answers = await callConcurrently(300, async (index) => malformed(index) as Promise<ApiResponse>);
+      expect(countStatus(answers, 400)).toBe(300);
       for (const [index, edge] of edges.entries()) {
         expect((await countedChat(address, edge)).status).toBe(401);
         expect((await malformed(index))?.status).toBe(429);
-        expectLimited(await countedChat(address, edge), "malformed", 300, errorOf(429, "rate_limited"));
+        expectLimited(await countedChat(address, edge), "malformed", 300, formatError(429, "rate_limited"));
       }
     });
 
     test("each replica limits alone after Redis is killed [D24/3]", async () => {
       await redis.kill();
-      const address = freshAddress();
-      const answers = await repeat(150, spread(address));
-      expect(countOf(answers, 401)).toBe(120);
-      expect(countOf(answers, 429)).toBe(30);
+      const address = newClientAddress();
+      const answers = await callConcurrently(150, callEdgesInTurn(address));
+      expect(countStatus(answers, 401)).toBe(120);
+      expect(countStatus(answers, 429)).toBe(30);
     });
   });
 }

@@ -4,16 +4,17 @@ import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { readChat } from "../../system/chat.ts";
 import type { ServiceProcess, ServiceWithDatabase } from "../../system/processes.ts";
 import { createTenant, serviceDatabaseUrl, type Tenant } from "../../system/system.ts";
-import type { Api, ApiResponse } from "../support/api.ts";
+import { type Api, type ApiResponse, bearer } from "../support/api.ts";
 import {
   addBot,
   addKey,
   type ContractSystem,
-  detailOf,
-  errorOf,
-  ownerToken,
-  refusal,
-  transcript,
+  createOwnerToken,
+  formatDetail,
+  formatError,
+  formatRefusal,
+  ownerClaims,
+  readTranscript,
 } from "../support/contract-system.ts";
 import { eventNames, eventsOf } from "../support/stream.ts";
 
@@ -29,24 +30,24 @@ export function outagesSuite(shared: () => ContractSystem): void {
     ({ api } = system);
     tenant = await createTenant(system.admin);
     slow = await addBot(system, tenant, "slow", "openai:tokens-50-every-100");
-    token = await ownerToken(system, tenant, "second-owner");
+    token = await createOwnerToken(system, tenant, "second-owner");
   });
   beforeEach(() => system.provider.reset());
 
-  /** Kills a service, runs `run` and starts the service again. Then expects a chat to succeed without a restart of the other services. */
-  async function without(service: ServiceProcess, run: () => Promise<void>): Promise<void> {
+  /** Runs `run` while a service is killed. Then starts the service and expects a chat to succeed without a restart of the other services. */
+  async function withServiceDown(service: ServiceProcess, run: () => Promise<void>): Promise<void> {
     await service.kill9();
     try {
       await run();
     } finally {
       await service.start();
     }
-    await expect.poll(() => finishOf(tenant), { timeout: 10_000 }).toBe("stop");
+    await expect.poll(() => chatAndGetOutcome(tenant), { timeout: 10_000 }).toBe("stop");
   }
 
   /** Sends a chat and returns its finish reason, or its status if it was refused. */
-  async function finishOf(on: Tenant): Promise<unknown> {
-    const response = await api.openChat(on);
+  async function chatAndGetOutcome(bot: Tenant): Promise<unknown> {
+    const response = await api.openChat(bot);
     if (response.status === 200) return (await readChat(response)).done?.finish_reason;
     await response.text();
     return response.status;
@@ -60,11 +61,11 @@ export function outagesSuite(shared: () => ContractSystem): void {
   });
 
   function expectUnavailable(answer: ApiResponse, body: string): void {
-    expect(refusal(answer)).toBe(body);
+    expect(formatRefusal(answer)).toBe(body);
     expect(answer.headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
   }
 
-  async function timed<T>(work: Promise<T>): Promise<[T, number]> {
+  async function measureMs<T>(work: Promise<T>): Promise<[T, number]> {
     const startedAt = performance.now();
     return [await work, performance.now() - startedAt];
   }
@@ -74,21 +75,44 @@ export function outagesSuite(shared: () => ContractSystem): void {
     await api.chat(cached);
     const openEvents = eventsOf(await api.openChat(slow));
     while ((await openEvents.next()).value?.event !== "token");
-    await without(system.conversation, async () => {
-      const unavailable = errorOf(503, "unavailable");
+    await withServiceDown(system.conversation, async () => {
+      const unavailable = formatError(503, "unavailable");
       for (const key of [cached, uncached]) {
-        const [answer, ms] = await timed(api.refusedChat(key));
+        const [answer, ms] = await measureMs(api.refusedChat(key));
         expectUnavailable(answer, unavailable);
         expect(ms).toBeLessThan(6_000);
       }
-      expectUnavailable(await api.config(uncached), unavailable);
+      expectUnavailable(await api.getConfig(uncached), unavailable);
       expectUnavailable(
-        await api.rate(uncached, { session_id: randomUUID(), message_id: 1, rating: "up" }),
+        await api.rateMessage(uncached, { session_id: randomUUID(), message_id: 1, rating: "up" }),
         unavailable,
       );
       expectUnavailable(await api.call(doctorCall(uncached)), unavailable);
-      expectUnavailable(await api.exported(token, randomUUID()), detailOf(503, "unavailable"));
-      expectUnavailable(await api.refusedPlayground(token, { bot_slug: tenant.botSlug }), detailOf(503, "unavailable"));
+      const stop = { session_id: randomUUID(), message_id: 1 };
+      const post = { method: "POST", headers: { origin: cached.origin, authorization: `Bearer ${token}` } };
+      expectUnavailable(
+        await api.call({ ...post, path: "/api/chat/stop/", body: { public_key: cached.publicKey, ...stop } }),
+        unavailable,
+      );
+      expectUnavailable(
+        await api.call({ ...post, path: "/api/chat/playground/stop/", body: { bot_slug: tenant.botSlug, ...stop } }),
+        formatDetail(503, "unavailable"),
+      );
+      expectUnavailable(await api.exportTranscript(token, randomUUID()), formatDetail(503, "unavailable"));
+      expectUnavailable(
+        await api.refusedPlayground(token, { bot_slug: tenant.botSlug }),
+        formatDetail(503, "unavailable"),
+      );
+      const owner = await system.sso.sign({ ...ownerClaims(system, tenant), roles: "parley-owner" });
+      const ownerCalls = [
+        { path: "/api/conversations/" },
+        { path: "/api/conversations/export.ndjson" },
+        { path: "/api/conversations/export.csv?cursor=1-1.00000000-0000-0000-0000-000000000000" },
+        { method: "DELETE", path: `/api/conversations/${randomUUID()}/` },
+        { method: "POST", path: "/api/conversations/erase/", body: { visitor_id: "v" } },
+      ];
+      for (const call of ownerCalls)
+        expectUnavailable(await api.call({ ...call, headers: bearer(owner) }), formatDetail(503, "unavailable"));
     });
     // If the edge could store the turn's outcome after the service restarted, the stream ends with `stop`. Otherwise it ends with `error`.
     let last: unknown;
@@ -97,8 +121,8 @@ export function outagesSuite(shared: () => ContractSystem): void {
   });
 
   test("without the quota service a stream ends with error and done, and no provider is called [D6/3] [D6/5] [D18/5]", async () => {
-    await without(system.quota, async () => {
-      const [result, ms] = await timed(api.chat(tenant));
+    await withServiceDown(system.quota, async () => {
+      const [result, ms] = await measureMs(api.chat(tenant));
       expect(eventNames(result)).toEqual(["meta", "error", "done"]);
       expect(result.error).toMatchObject({ code: "internal_error" });
       expect(result.done).toMatchObject({ finish_reason: "error" });
@@ -107,21 +131,21 @@ export function outagesSuite(shared: () => ContractSystem): void {
     });
   });
 
-  test("without llm-proxy a stream ends with error and done, also when it dies between tokens [D6/4-5] [D18/5] [D19/1]", async () => {
+  test("without llm-proxy a stream ends with error and done, also when llm-proxy dies between tokens [D6/4-5] [D18/5] [D19/1]", async () => {
     const session_id = randomUUID();
     const response = await api.openChat(slow, { session_id });
     const openEvents = eventsOf(response);
     while ((await openEvents.next()).value?.event !== "token");
-    await without(system.llm, async () => {
+    await withServiceDown(system.llm, async () => {
       const rest: string[] = [];
       for await (const { event } of openEvents) rest.push(event);
       expect(rest.slice(-2)).toEqual(["error", "done"]);
-      const [result, ms] = await timed(api.chat(tenant));
+      const [result, ms] = await measureMs(api.chat(tenant));
       expect(eventNames(result)).toEqual(["meta", "error", "done"]);
       expect(result.done).toMatchObject({ finish_reason: "error" });
       expect(ms).toBeLessThan(6_000);
     });
-    const { messages } = await transcript(system, slow, session_id);
+    const { messages } = await readTranscript(system, slow, session_id);
     expect(messages.at(-1)).toMatchObject({ status: "error", content: expect.stringMatching(/^t0 /) });
   });
 

@@ -1,10 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { ChatResult } from "../../system/chat.ts";
-import { query } from "../../system/database.ts";
+import { queryFirstRow } from "../../system/database.ts";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import type { Api } from "../support/api.ts";
-import { addBot, type ContractSystem, ownerToken, transcript, usedMessages } from "../support/contract-system.ts";
+import {
+  addBot,
+  type ContractSystem,
+  createOwnerToken,
+  readTranscript,
+  waitForUsedMessages,
+} from "../support/contract-system.ts";
 import { eventNames, eventsOf } from "../support/stream.ts";
 
 export function quotaSuite(shared: () => ContractSystem): void {
@@ -17,7 +23,7 @@ export function quotaSuite(shared: () => ContractSystem): void {
   });
   beforeEach(() => system.provider.reset());
 
-  const endOf = ({ done }: ChatResult) => done?.finish_reason;
+  const finishReasonOf = ({ done }: ChatResult) => done?.finish_reason;
 
   const usageOf = async ({ workspaceId }: Tenant) => (await system.admin.workspaces.showUsage({ workspaceId })).usage;
 
@@ -40,8 +46,8 @@ export function quotaSuite(shared: () => ContractSystem): void {
   test("a complete reply counts one message, in the widget and in the playground [1/5] [8/9] [D26/3]", async () => {
     const tenant = await createTenant(system.admin, { plan: "free" });
     await api.chat(tenant);
-    await api.playground(await ownerToken(system, tenant), { bot_slug: tenant.botSlug });
-    expect(await usedMessages(system, tenant)).toBe(2);
+    await api.playground(await createOwnerToken(system, tenant), { bot_slug: tenant.botSlug });
+    expect(await waitForUsedMessages(system, tenant)).toBe(2);
   });
 
   describe("at the cap", () => {
@@ -49,7 +55,7 @@ export function quotaSuite(shared: () => ContractSystem): void {
 
     beforeAll(async () => {
       tenant = await createTenant(system.admin, { plan: "free", model: "openai:tokens-2" });
-      expect(new Set((await chats(tenant, 98)).map(endOf))).toEqual(new Set(["stop"]));
+      expect(new Set((await chats(tenant, 98)).map(finishReasonOf))).toEqual(new Set(["stop"]));
     });
 
     test("an open reply holds a message that counts as used, and concurrent turns cannot both get the last one [D8/1] [8/6]", async () => {
@@ -57,7 +63,7 @@ export function quotaSuite(shared: () => ContractSystem): void {
       const events = eventsOf(await api.openChat(slow));
       while ((await events.next()).value?.event !== "token");
       const racing = await Promise.all(Array.from({ length: 5 }, () => api.chat(tenant)));
-      expect(racing.map(endOf).toSorted((a, b) => String(b).localeCompare(String(a)))).toEqual([
+      expect(racing.map(finishReasonOf).toSorted((a, b) => String(b).localeCompare(String(a)))).toEqual([
         "stop",
         ...Array.from({ length: 4 }, () => "quota_exceeded"),
       ]);
@@ -65,7 +71,7 @@ export function quotaSuite(shared: () => ContractSystem): void {
         expect(error).toMatchObject({ used: 100, cap: 100 });
       for await (const { event, data } of events)
         if (event === "done") expect(data).toMatchObject({ finish_reason: "stop" });
-      expect(await usedMessages(system, tenant)).toBe(100);
+      expect(await waitForUsedMessages(system, tenant)).toBe(100);
     });
 
     test("at the cap no provider is called, the stream carries error quota_exceeded and done, and the transcript shows it [4.1/8] [6/5-6] [6/10-11] [7.4/1] [8/12] [D8/1] [D17/1]", async () => {
@@ -82,13 +88,13 @@ export function quotaSuite(shared: () => ContractSystem): void {
       });
       expect(result.done).toMatchObject({ finish_reason: "quota_exceeded", tokens_in: 0, tokens_out: 0 });
       expect(system.provider.requests).toEqual([]);
-      const { messages } = await transcript(system, tenant, session_id);
+      const { messages } = await readTranscript(system, tenant, session_id);
       expect(messages.map(({ status }) => status)).toEqual(["done", "quota_exceeded"]);
-      expect(await usedMessages(system, tenant)).toBe(100);
+      expect(await waitForUsedMessages(system, tenant)).toBe(100);
     });
 
     test("at the cap the playground is refused too [D26/3]", async () => {
-      const token = await ownerToken(system, tenant);
+      const token = await createOwnerToken(system, tenant);
       const result = await api.playground(token, { bot_slug: tenant.botSlug });
       expect(result.done).toMatchObject({ finish_reason: "quota_exceeded" });
     });
@@ -99,13 +105,13 @@ export function quotaSuite(shared: () => ContractSystem): void {
       await system.admin.moderation.addPattern({ workspaceId, botSlug, pattern: "forbidden", fallback: "No." });
       const result = await api.chat(bot, { message: "This is forbidden." });
       expect(eventNames(result)).toEqual(["meta", "blocked", "done"]);
-      expect(endOf(result)).toBe("blocked");
+      expect(finishReasonOf(result)).toBe("blocked");
     });
 
     test("a plan change takes effect immediately [8/7]", async () => {
       const { workspaceId } = tenant;
       await system.admin.workspaces.setPlan({ workspaceId, plan: "pro" });
-      expect(endOf(await api.chat(tenant))).toBe("stop");
+      expect(finishReasonOf(await api.chat(tenant))).toBe("stop");
       await system.admin.workspaces.setPlan({ workspaceId, plan: "free" });
       expect((await api.chat(tenant)).error).toMatchObject({ code: "quota_exceeded", used: 100, cap: 100 });
     });
@@ -117,11 +123,11 @@ export function quotaSuite(shared: () => ContractSystem): void {
       expect(resets.getTime()).toBe(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1));
 
       // Waits until all usage is settled. Then simulates the next month by moving this month's usage to the previous month.
-      expect(await usedMessages(system, tenant)).toBe(101);
+      expect(await waitForUsedMessages(system, tenant)).toBe(101);
       const lastMonth = "UPDATE quota.usage SET month = month - interval '1 month' WHERE workspace_id = $1";
-      await query(system.database, lastMonth, [tenant.workspaceId]);
-      expect(endOf(await api.chat(tenant))).toBe("stop");
-      expect(await usedMessages(system, tenant)).toBe(1);
+      await queryFirstRow(system.database, lastMonth, [tenant.workspaceId]);
+      expect(finishReasonOf(await api.chat(tenant))).toBe("stop");
+      expect(await waitForUsedMessages(system, tenant)).toBe(1);
     });
   });
 }

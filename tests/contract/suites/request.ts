@@ -5,16 +5,17 @@ import { text as readText } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { beforeAll, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
-import { type Api, bearer, chatFields, freshAddress } from "../support/api.ts";
+import { newClientAddress } from "../../system/visitors.ts";
+import { type Api, bearer, chatFields } from "../support/api.ts";
 import {
   type ContractSystem,
-  detailOf,
-  errorOf,
-  ownerToken,
-  refusal,
-  transcript,
+  createOwnerToken,
+  formatDetail,
+  formatError,
+  formatRefusal,
+  readTranscript,
   UNKNOWN_KEY,
-  usedMessages,
+  waitForUsedMessages,
 } from "../support/contract-system.ts";
 
 export function requestSuite(shared: () => ContractSystem): void {
@@ -31,7 +32,7 @@ export function requestSuite(shared: () => ContractSystem): void {
   /** Sends a chat request with this body. Returns the status and the text of the response. */
   async function answerTo(body: string | Uint8Array, headers: Record<string, string> = {}): Promise<string> {
     const { origin } = tenant;
-    return refusal(await api.call({ method: "POST", path: "/api/chat/", headers: { origin, ...headers }, body }));
+    return formatRefusal(await api.call({ method: "POST", path: "/api/chat/", headers: { origin, ...headers }, body }));
   }
 
   const answerToFields = (fields: Record<string, unknown>) => answerTo(JSON.stringify(chatFields(tenant, fields)));
@@ -40,23 +41,23 @@ export function requestSuite(shared: () => ContractSystem): void {
     const valid = JSON.stringify(chatFields(tenant));
     const bodies = ["", "{", valid.slice(0, -1), `\uFEFF${valid}`, Buffer.from(valid, "utf16le"), "{'a':1}", "NaN"];
     for (const body of [...bodies, Buffer.from([0x22, 0xff, 0x22]), gzipSync(valid)])
-      expect(await answerTo(body), String(body)).toBe(errorOf(400, "invalid_json"));
+      expect(await answerTo(body), String(body)).toBe(formatError(400, "invalid_json"));
   });
 
   test("a body that is not an object gets invalid_message [D2/1] [H/6]", async () => {
     for (const body of ["[]", '"x"', "null", "1", "true"])
-      expect(await answerTo(body), body).toBe(errorOf(400, "invalid_message"));
+      expect(await answerTo(body), body).toBe(formatError(400, "invalid_message"));
   });
 
   test("public_key, session_id and message are required strings [2.1/1-2] [2.1/4] [7.1/3] [D2/1]", async () => {
     for (const field of ["public_key", "session_id", "message"])
       for (const value of [undefined, null, 123, true, [], {}])
-        expect(await answerToFields({ [field]: value }), `${field} ${value}`).toBe(errorOf(400, "invalid_message"));
+        expect(await answerToFields({ [field]: value }), `${field} ${value}`).toBe(formatError(400, "invalid_message"));
   });
 
   test("an empty or blank message gets invalid_message [D2/1] [H/5]", async () => {
     for (const message of ["", " ", "\n\t \u2003"])
-      expect(await answerToFields({ message })).toBe(errorOf(400, "invalid_message"));
+      expect(await answerToFields({ message })).toBe(formatError(400, "invalid_message"));
   });
 
   test("NUL and lone surrogates get invalid_message in every field [D2/2] [H/5]", async () => {
@@ -69,12 +70,12 @@ export function requestSuite(shared: () => ContractSystem): void {
         { session_id: bad },
         { public_key: bad },
       ])
-        expect(await answerToFields(fields)).toBe(errorOf(400, "invalid_message"));
+        expect(await answerToFields(fields)).toBe(formatError(400, "invalid_message"));
   });
 
   test("visitor_id is a string of at most 1,024 characters [2.1/6] [D5/3]", async () => {
     for (const visitor_id of [1, null, {}, "x".repeat(1_025)])
-      expect(await answerToFields({ visitor_id })).toBe(errorOf(400, "invalid_message"));
+      expect(await answerToFields({ visitor_id })).toBe(formatError(400, "invalid_message"));
     const { done } = await api.chat(tenant, { visitor_id: "👋".repeat(1_024) });
     expect(done?.finish_reason).toBe("stop");
   });
@@ -82,11 +83,11 @@ export function requestSuite(shared: () => ContractSystem): void {
   test("visitor_metadata is an object of at most 16 KiB and 32 levels [2.1/7] [D2/1] [D5/2] [H/5]", async () => {
     const nested = (levels: number) => JSON.parse(`${'{"a":'.repeat(levels - 1)}{}${"}".repeat(levels - 1)}`);
     for (const visitor_metadata of ["x", 1, null, [], nested(33), { a: "x".repeat(16 * 1_024) }])
-      expect(await answerToFields({ visitor_metadata })).toBe(errorOf(400, "invalid_message"));
+      expect(await answerToFields({ visitor_metadata })).toBe(formatError(400, "invalid_message"));
     const deep = `${"[".repeat(5_000)}${"]".repeat(5_000)}`;
     expect(
       await answerTo(JSON.stringify(chatFields(tenant, { visitor_metadata: 0 })).replace(":0", `:{"a":${deep}}`)),
-    ).toBe(errorOf(400, "invalid_message"));
+    ).toBe(formatError(400, "invalid_message"));
     for (const visitor_metadata of [{}, nested(32), { a: "x".repeat(16 * 1_024 - 8) }])
       expect((await api.chat(tenant, { visitor_metadata })).done?.finish_reason).toBe("stop");
   });
@@ -99,14 +100,14 @@ export function requestSuite(shared: () => ContractSystem): void {
     );
     const { status } = await api.send({ method: "POST", path: "/api/chat/", headers: { origin: tenant.origin }, body });
     expect(status).toBe(200);
-    const { session } = await transcript(system, tenant, session_id);
+    const { session } = await readTranscript(system, tenant, session_id);
     expect(JSON.stringify(session.visitor_metadata)).toContain('"__proto__"');
     expect(session.visitor_metadata).not.toHaveProperty("admin");
   });
 
   test("a message has at most 4000 Unicode code points [2.1/5] [7.1/4] [8/1] [D3/1] [H/4]", async () => {
     for (const message of ["x".repeat(4_001), "👋".repeat(4_001)])
-      expect(await answerToFields({ message })).toBe(errorOf(400, "message_too_long"));
+      expect(await answerToFields({ message })).toBe(formatError(400, "message_too_long"));
     for (const message of ["x".repeat(4_000), "👋".repeat(4_000)])
       expect((await api.chat(tenant, { message })).done?.finish_reason).toBe("stop");
   });
@@ -114,14 +115,14 @@ export function requestSuite(shared: () => ContractSystem): void {
   test("a message of 70,000 characters gets message_too_long even when all other fields have their maximum length [D5/4] [2.1/5]", async () => {
     const others = { visitor_id: "👋".repeat(1_024), visitor_metadata: { a: "x".repeat(16 * KIB - 8) } };
     for (const message of ["x".repeat(70_000), "é".repeat(70_000), "👋".repeat(70_000)])
-      expect(await answerToFields({ ...others, message })).toBe(errorOf(400, "message_too_long"));
+      expect(await answerToFields({ ...others, message })).toBe(formatError(400, "message_too_long"));
   });
 
   test("a body nested too deeply or with too many elements gets invalid_message, whichever field has them [D5/5]", async () => {
     const deep = (levels: number) => JSON.parse(`${"[".repeat(levels)}${"]".repeat(levels)}`);
     for (const field of ["visitor_metadata", "a_field_of_tomorrow"])
       for (const value of [{ a: deep(32) }, { a: new Array(9_000).fill(0) }])
-        expect(await answerToFields({ [field]: value })).toBe(errorOf(400, "invalid_message"));
+        expect(await answerToFields({ [field]: value })).toBe(formatError(400, "invalid_message"));
     const { done } = await api.chat(tenant, { a_field_of_tomorrow: deep(32), visitor_metadata: { a: deep(31) } });
     expect(done?.finish_reason).toBe("stop");
   });
@@ -129,7 +130,7 @@ export function requestSuite(shared: () => ContractSystem): void {
   test("session_id is a UUID [2.1/2] [7.1/5]", async () => {
     const uuid = randomUUID();
     for (const session_id of ["", "1", `{${uuid}}`, `${uuid} `, uuid.replaceAll("-", ""), `${uuid.slice(0, -1)}g`])
-      expect(await answerToFields({ session_id })).toBe(errorOf(400, "invalid_session_id"));
+      expect(await answerToFields({ session_id })).toBe(formatError(400, "invalid_session_id"));
     const { meta } = await api.chat(tenant, { session_id: uuid.toUpperCase() });
     expect(meta?.session_id).toBe(uuid);
   });
@@ -143,27 +144,27 @@ export function requestSuite(shared: () => ContractSystem): void {
     ])
       expect((await api.chat(tenant, {}, { "content-type": type })).done?.finish_reason).toBe("stop");
     expect(await answerTo("public_key=1", { "content-type": "application/x-www-form-urlencoded" })).toBe(
-      errorOf(400, "invalid_json"),
+      formatError(400, "invalid_json"),
     );
   });
 
   test("a body above its endpoint's limit gets 413, chunked or not [D5/1] [H/6]", async () => {
-    expect(await upload({ "content-length": String(10 * MIB) }, 1)).toBe(errorOf(413, "payload_too_large"));
-    expect(await upload({ "transfer-encoding": "chunked" }, 300 * KIB + 1)).toBe(errorOf(413, "payload_too_large"));
+    expect(await upload({ "content-length": String(10 * MIB) }, 1)).toBe(formatError(413, "payload_too_large"));
+    expect(await upload({ "transfer-encoding": "chunked" }, 300 * KIB + 1)).toBe(formatError(413, "payload_too_large"));
     const bomb = gzipSync(Buffer.alloc(10 * MIB, " "));
-    expect(await answerTo(bomb, { "content-encoding": "gzip" })).toBe(errorOf(400, "invalid_json"));
-    const headers = { origin: tenant.origin, ...bearer(await ownerToken(system, tenant)) };
-    const limits: [string, number, typeof errorOf][] = [
-      ["/api/chat/", 300 * KIB, errorOf],
-      ["/api/chat/playground/", 300 * KIB, detailOf],
-      ["/api/chat/rating/", 8 * KIB, errorOf],
-      ["/api/doctor/", 8 * KIB, errorOf],
+    expect(await answerTo(bomb, { "content-encoding": "gzip" })).toBe(formatError(400, "invalid_json"));
+    const headers = { origin: tenant.origin, ...bearer(await createOwnerToken(system, tenant)) };
+    const limits: [string, number, typeof formatError][] = [
+      ["/api/chat/", 300 * KIB, formatError],
+      ["/api/chat/playground/", 300 * KIB, formatDetail],
+      ["/api/chat/rating/", 8 * KIB, formatError],
+      ["/api/doctor/", 8 * KIB, formatError],
     ];
     for (const [path, bytes, answer] of limits) {
       const justFits = "{}".padEnd(bytes, " ");
       const call = { method: "POST", path, headers };
-      expect(refusal(await api.call({ ...call, body: justFits }))).toBe(answer(400, "invalid_message"));
-      expect(refusal(await api.call({ ...call, body: `${justFits} ` }))).toBe(answer(413, "payload_too_large"));
+      expect(formatRefusal(await api.call({ ...call, body: justFits }))).toBe(answer(400, "invalid_message"));
+      expect(formatRefusal(await api.call({ ...call, body: `${justFits} ` }))).toBe(answer(413, "payload_too_large"));
     }
   });
 
@@ -196,7 +197,7 @@ export function requestSuite(shared: () => ContractSystem): void {
   }
 
   test("the first failing check is reported [D1/1] [4.1/4]", async () => {
-    const address = freshAddress();
+    const address = newClientAddress();
     const origin = "https://elsewhere.example";
     const fields: Record<string, unknown> = {
       public_key: UNKNOWN_KEY,
@@ -210,23 +211,23 @@ export function requestSuite(shared: () => ContractSystem): void {
     await system.admin.sessions.deleteSession({ workspaceId: tenant.workspaceId, sessionId: deleted });
 
     const refused = async (body: Record<string, unknown>, call = { address, headers: { origin } }) =>
-      refusal(await api.refusedChat(tenant, body, call));
-    const unlimited = () => ({ address: freshAddress(), headers: { origin } });
-    expect(await answerTo("{", { "x-forwarded-for": address })).toBe(errorOf(400, "invalid_json"));
-    expect(await refused({ ...fields, public_key: undefined })).toBe(errorOf(400, "invalid_message"));
-    expect(await refused(fields)).toBe(errorOf(400, "message_too_long"));
+      formatRefusal(await api.refusedChat(tenant, body, call));
+    const unlimited = () => ({ address: newClientAddress(), headers: { origin } });
+    expect(await answerTo("{", { "x-forwarded-for": address })).toBe(formatError(400, "invalid_json"));
+    expect(await refused({ ...fields, public_key: undefined })).toBe(formatError(400, "invalid_message"));
+    expect(await refused(fields)).toBe(formatError(400, "message_too_long"));
     fields.message = "Hello";
-    expect(await refused(fields)).toBe(errorOf(400, "invalid_session_id"));
+    expect(await refused(fields)).toBe(formatError(400, "invalid_session_id"));
     fields.session_id = deleted;
-    expect(await refused(fields)).toBe(errorOf(429, "rate_limited"));
-    expect(await refused(fields, unlimited())).toBe(errorOf(401, "invalid_api_key"));
+    expect(await refused(fields)).toBe(formatError(429, "rate_limited"));
+    expect(await refused(fields, unlimited())).toBe(formatError(401, "invalid_api_key"));
     fields.public_key = tenant.publicKey;
-    expect(await refused(fields, unlimited())).toBe(errorOf(403, "origin_not_allowed"));
-    expect(refusal(await api.refusedChat(tenant, fields))).toBe(errorOf(404, "session_not_found"));
+    expect(await refused(fields, unlimited())).toBe(formatError(403, "origin_not_allowed"));
+    expect(formatRefusal(await api.refusedChat(tenant, fields))).toBe(formatError(404, "session_not_found"));
   });
 
   test("a request that fails validation does not count against the chat rate limit [D1/2]", async () => {
-    const address = freshAddress();
+    const address = newClientAddress();
     for (let count = 0; count < 65; count++) await api.refusedChat(tenant, { message: "" }, { address });
     const response = await api.openChat(tenant, {}, { address });
     await response.text();
@@ -262,16 +263,19 @@ export function requestSuite(shared: () => ContractSystem): void {
     const session_id = randomUUID();
     for (const fields of [{ message: "" }, { message: "x".repeat(4_001) }, { visitor_metadata: [] }])
       await api.refusedChat(unused, { session_id, ...fields });
-    const { status } = await api.exported(await system.sso.token({ workspaceId: unused.workspaceId }), session_id);
+    const { status } = await api.exportTranscript(
+      await system.sso.token({ workspaceId: unused.workspaceId }),
+      session_id,
+    );
     expect(status).toBe(404);
-    expect(await usedMessages(system, unused)).toBe(0);
+    expect(await waitForUsedMessages(system, unused)).toBe(0);
   });
 
   test("paths have no version prefix, and responses no version header [9/1]", async () => {
     const paths = Object.keys(api.description.document.paths ?? {});
     expect(paths).toContain("/api/chat/");
     for (const path of paths) expect(path).not.toMatch(/\/v\d/);
-    const { headers } = await api.config(tenant);
+    const { headers } = await api.getConfig(tenant);
     expect([...headers.keys()].filter((name) => name.includes("version"))).toEqual([]);
   });
 
@@ -280,8 +284,8 @@ export function requestSuite(shared: () => ContractSystem): void {
       "conversation.v1.BotAdminService/CreateBot",
       "quota.v1.WorkspaceAdminService/CreateWorkspace",
     ])
-      expect(refusal(await api.call({ method: "POST", path: `/parley.${service}`, body: {} }))).toBe(
-        errorOf(404, "not_found"),
+      expect(formatRefusal(await api.call({ method: "POST", path: `/parley.${service}`, body: {} }))).toBe(
+        formatError(404, "not_found"),
       );
     expect((await api.call({ path: "/metrics" })).status).toBe(404);
   });

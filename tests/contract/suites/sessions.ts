@@ -6,11 +6,11 @@ import type { Api } from "../support/api.ts";
 import {
   addBot,
   type ContractSystem,
-  errorOf,
-  ownerToken,
-  refusal,
-  transcript,
-  usedMessages,
+  createOwnerToken,
+  formatError,
+  formatRefusal,
+  readTranscript,
+  waitForUsedMessages,
 } from "../support/contract-system.ts";
 import { eventNames, eventsOf, promptOf } from "../support/stream.ts";
 
@@ -43,13 +43,13 @@ export function sessionsSuite(shared: () => ContractSystem): void {
           .filter(({ role }) => role === "user")
           .map(({ content }) => content),
       ).toEqual(["Finished.", "Second."]);
-      expect((await transcript(system, tenant, session_id)).messages).toHaveLength(2);
+      expect((await readTranscript(system, tenant, session_id)).messages).toHaveLength(2);
 
       let last: SseEvent | undefined;
       for await (const event of events) last = event;
       expect(last).toMatchObject({ event: "done", data: { finish_reason: "stop" } });
       expect((await second).done?.finish_reason).toBe("stop");
-      const { messages } = await transcript(system, tenant, session_id);
+      const { messages } = await readTranscript(system, tenant, session_id);
       expect(messages.map(({ role, content }) => (role === "user" ? content : role))).toEqual([
         "Finished.",
         "assistant",
@@ -66,10 +66,10 @@ export function sessionsSuite(shared: () => ContractSystem): void {
       await api.chat(tenant, { session_id, message: "A secret of the first workspace." });
       await api.chat(other, { session_id, message: "Hello from the second." });
       expect(promptOf(system, 1)).toEqual([{ role: "user", content: "Hello from the second." }]);
-      expect((await transcript(system, tenant, session_id)).messages[0]?.content).toBe(
+      expect((await readTranscript(system, tenant, session_id)).messages[0]?.content).toBe(
         "A secret of the first workspace.",
       );
-      const { messages } = await transcript(system, other, session_id);
+      const { messages } = await readTranscript(system, other, session_id);
       expect(messages.map(({ content }) => content)).toEqual(["Hello from the second.", "Hello from the second."]);
     });
 
@@ -77,14 +77,14 @@ export function sessionsSuite(shared: () => ContractSystem): void {
       const session_id = randomUUID();
       await api.chat(tenant, { session_id });
       const other = await createBot("openai:default");
-      expect(refusal(await api.refusedChat(other, { session_id }))).toBe(errorOf(404, "session_not_found"));
+      expect(formatRefusal(await api.refusedChat(other, { session_id }))).toBe(formatError(404, "session_not_found"));
     });
 
     test("a deleted session accepts no more messages [D13/3] [3/2] [7.3/1]", async () => {
       const session_id = randomUUID();
       await api.chat(tenant, { session_id });
       await system.admin.sessions.deleteSession({ workspaceId: tenant.workspaceId, sessionId: session_id });
-      expect(refusal(await api.refusedChat(tenant, { session_id }))).toBe(errorOf(404, "session_not_found"));
+      expect(formatRefusal(await api.refusedChat(tenant, { session_id }))).toBe(formatError(404, "session_not_found"));
     });
   });
 
@@ -92,7 +92,7 @@ export function sessionsSuite(shared: () => ContractSystem): void {
     test("the playground streams the same events in its own sessions, and its replies count [4.4/1-2] [5/3] [D26/1-3]", async () => {
       const owned = await createTenant(system.admin);
       const { botSlug: bot_slug } = owned;
-      const token = await ownerToken(system, owned);
+      const token = await createOwnerToken(system, owned);
       const session_id = randomUUID();
       const result = await api.playground(token, { bot_slug, session_id, visitor_metadata: { try: 1 } });
       expect(eventNames(result)).toEqual(["meta", "token", "done"]);
@@ -103,22 +103,22 @@ export function sessionsSuite(shared: () => ContractSystem): void {
         tokens_out: 34,
         model: "openai:default",
       });
-      const { session } = await transcript(system, owned, session_id);
+      const { session } = await readTranscript(system, owned, session_id);
       expect(session).toMatchObject({ source: "playground", visitor_metadata: { try: 1 } });
-      expect(await usedMessages(system, owned)).toBe(1);
+      expect(await waitForUsedMessages(system, owned)).toBe(1);
 
-      expect(refusal(await api.refusedChat(owned, { session_id }))).toBe(errorOf(404, "session_not_found"));
+      expect(formatRefusal(await api.refusedChat(owned, { session_id }))).toBe(formatError(404, "session_not_found"));
       const widgetSession = randomUUID();
       await api.chat(owned, { session_id: widgetSession });
       const refused = await api.refusedPlayground(token, { bot_slug, session_id: widgetSession });
-      expect(refusal(refused)).toBe('404 {"detail":"session_not_found"}');
+      expect(formatRefusal(refused)).toBe('404 {"detail":"session_not_found"}');
     });
 
     test("the playground finds only bots of the caller's workspace, and its errors are detail [4.4/2] [7.3/1] [D26/4-5]", async () => {
-      const token = await ownerToken(system, tenant);
+      const token = await createOwnerToken(system, tenant);
       const foreign = await createTenant(system.admin);
       for (const bot_slug of ["no-such-bot", foreign.botSlug, "' OR 1=1 --"])
-        expect(refusal(await api.refusedPlayground(token, { bot_slug }))).toBe('404 {"detail":"bot_not_found"}');
+        expect(formatRefusal(await api.refusedPlayground(token, { bot_slug }))).toBe('404 {"detail":"bot_not_found"}');
       const { botSlug: bot_slug } = tenant;
       const wrong: [Record<string, unknown>, string][] = [
         [{}, "invalid_message"],
@@ -127,10 +127,10 @@ export function sessionsSuite(shared: () => ContractSystem): void {
         [{ bot_slug, session_id: "1" }, "invalid_session_id"],
       ];
       for (const [fields, code] of wrong)
-        expect(refusal(await api.refusedPlayground(token, fields))).toBe(`400 {"detail":"${code}"}`);
+        expect(formatRefusal(await api.refusedPlayground(token, fields))).toBe(`400 {"detail":"${code}"}`);
       const headers = { authorization: `Bearer ${token}` };
       const answer = await api.call({ method: "POST", path: "/api/chat/playground/", headers, body: "{" });
-      expect(refusal(answer)).toBe('400 {"detail":"invalid_json"}');
+      expect(formatRefusal(answer)).toBe('400 {"detail":"invalid_json"}');
     });
   });
 }

@@ -4,7 +4,7 @@ import type { SseEvent } from "@parley/test-support";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import type { Api } from "../support/api.ts";
-import { addBot, type ContractSystem, transcript, usedMessages } from "../support/contract-system.ts";
+import { addBot, type ContractSystem, readTranscript, waitForUsedMessages } from "../support/contract-system.ts";
 import { eventNames, eventsOf, promptOf } from "../support/stream.ts";
 
 export function streamSuite(shared: () => ContractSystem): void {
@@ -39,7 +39,7 @@ export function streamSuite(shared: () => ContractSystem): void {
         latency_ms: expect.any(Number),
         model: "openai:default",
       });
-      const { messages } = await transcript(system, tenant, session_id);
+      const { messages } = await readTranscript(system, tenant, session_id);
       expect(messages.at(-1)).toMatchObject({ id: String(result.meta?.message_id), role: "assistant" });
     });
 
@@ -137,7 +137,7 @@ export function streamSuite(shared: () => ContractSystem): void {
           expect(result.error, model).toEqual({ code, message });
           expect(result.done).toMatchObject({ finish_reason: "error", model: `openai:${model}` });
           if (result.text === "") expect(result.done).toMatchObject({ tokens_out: 0 });
-          const { messages } = await transcript(system, bot, session_id);
+          const { messages } = await readTranscript(system, bot, session_id);
           expect(messages.at(-1)).toMatchObject({ status: "error", error_message: code, content: result.text });
         }),
       );
@@ -148,7 +148,7 @@ export function streamSuite(shared: () => ContractSystem): void {
       const free = await createTenant(system.admin, { model: "openai:cut-after-3" });
       expect(free.workspaceId).not.toBe(workspaceId);
       expect((await api.chat(free)).done?.finish_reason).toBe("error");
-      expect(await usedMessages(system, free)).toBe(0);
+      expect(await waitForUsedMessages(system, free)).toBe(0);
     });
 
     test("a failure of Parley is internal_error [D18/5-6] [6/5]", async () => {
@@ -177,9 +177,9 @@ export function streamSuite(shared: () => ContractSystem): void {
         model: expect.any(String),
       });
       expect(system.provider.requests).toEqual([]);
-      const { messages } = await transcript(system, bot, session_id);
+      const { messages } = await readTranscript(system, bot, session_id);
       expect(messages.at(-1)).toMatchObject({ role: "assistant", status: "blocked" });
-      expect(await usedMessages(system, bot)).toBe(0);
+      expect(await waitForUsedMessages(system, bot)).toBe(0);
     });
   });
 
@@ -198,10 +198,10 @@ export function streamSuite(shared: () => ContractSystem): void {
       const closed = () => system.provider.closedByClient()[0]?.closedByClientAt;
       while (closed() === undefined) await sleep(10);
       expect((closed() ?? 0) - disconnectedAt).toBeLessThan(1_000);
-      await expect.poll(async () => (await transcript(system, bot, session_id)).messages.length).toBe(2);
-      const { messages } = await transcript(system, bot, session_id);
+      await expect.poll(async () => (await readTranscript(system, bot, session_id)).messages.length).toBe(2);
+      const { messages } = await readTranscript(system, bot, session_id);
       expect(messages.at(-1)).toMatchObject({ status: "cancelled", content: expect.stringMatching(/^t0 t1 t2 /) });
-      expect(await usedMessages(system, bot)).toBe(0);
+      expect(await waitForUsedMessages(system, bot)).toBe(0);
     });
 
     test("a disconnect before the first token cancels the provider request [D16/1]", async () => {

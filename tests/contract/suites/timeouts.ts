@@ -5,7 +5,7 @@ import { readSse } from "@parley/test-support";
 import { expect, test } from "vitest";
 import { createTenant } from "../../system/system.ts";
 import { createApi } from "../support/api.ts";
-import { type ContractSystem, transcript } from "../support/contract-system.ts";
+import { type ContractSystem, readTranscript } from "../support/contract-system.ts";
 
 /** Results of slow scenarios. The scenarios start with the system; their tests run after most other suites. */
 export type Timeouts = {
@@ -15,7 +15,11 @@ export type Timeouts = {
 };
 
 export function startTimeouts(system: ContractSystem): Timeouts {
-  const scenarios = { heartbeat: waitForHeartbeat(system), drip: dripRequest(system), orphan: orphanTurn(system) };
+  const scenarios = {
+    heartbeat: waitForHeartbeat(system),
+    drip: sendBodySlowly(system),
+    orphan: killEdgeDuringTurn(system),
+  };
   // The test that awaits the promise reports a failure. Without this, a failure before that would be an unhandled rejection.
   for (const scenario of Object.values(scenarios)) scenario.catch(() => undefined);
   return scenarios;
@@ -55,7 +59,7 @@ async function waitForHeartbeat({ admin, api }: ContractSystem): Promise<{ silen
   return { silenceMs, afterwards };
 }
 
-async function dripRequest(system: ContractSystem): Promise<{ closedAfterMs: number }> {
+async function sendBodySlowly(system: ContractSystem): Promise<{ closedAfterMs: number }> {
   const startedAt = performance.now();
   const headers = { "content-length": "1000", origin: "https://shop.example" };
   const call = request(`${system.url()}/api/chat/`, { method: "POST", headers });
@@ -70,7 +74,9 @@ async function dripRequest(system: ContractSystem): Promise<{ closedAfterMs: num
   return { closedAfterMs: performance.now() - startedAt };
 }
 
-async function orphanTurn(system: ContractSystem): Promise<{ status: unknown; content: unknown; afterMs: number }> {
+async function killEdgeDuringTurn(
+  system: ContractSystem,
+): Promise<{ status: unknown; content: unknown; afterMs: number }> {
   const [tenant, edge] = await Promise.all([
     createTenant(system.admin, { model: "patient:tokens-1000-every-100" }),
     system.startEdge({}),
@@ -82,7 +88,7 @@ async function orphanTurn(system: ContractSystem): Promise<{ status: unknown; co
   await edge.kill9();
   const killedAt = performance.now();
   for (;;) {
-    const { messages } = await transcript(system, tenant, session_id);
+    const { messages } = await readTranscript(system, tenant, session_id);
     const last = messages.at(-1);
     if (last !== undefined)
       return { status: last.status, content: last.content, afterMs: performance.now() - killedAt };

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type ChatResult, readChat } from "../../system/chat.ts";
 import type { Tenant } from "../../system/system.ts";
+import { newClientAddress } from "../../system/visitors.ts";
 import { type Description, loadDescription } from "./description.ts";
 
 export type Call = {
@@ -31,15 +32,15 @@ export type Api = {
   call(call: Call): Promise<ApiResponse>;
   /** Reads a chat's stream to its end. Throws if the response is not a stream. */
   chat(tenant: Tenant, fields?: Fields, headers?: Record<string, string>): Promise<ChatResult>;
-  /** Sends a chat whose response is no stream, because the edge refuses the chat. */
+  /** Sends a chat whose response is not a stream, because the edge refuses the chat. */
   refusedChat(tenant: Tenant, fields?: Fields, call?: Partial<Call>): Promise<ApiResponse>;
   /** Sends a chat. Does not read or validate its stream. */
   openChat(tenant: Tenant, fields?: Fields, call?: Partial<Call>): Promise<Response>;
-  config(tenant: Tenant, origin?: string | null): Promise<ApiResponse>;
-  rate(tenant: Tenant, fields: Fields): Promise<ApiResponse>;
+  getConfig(tenant: Tenant, origin?: string | null): Promise<ApiResponse>;
+  rateMessage(tenant: Tenant, fields: Fields): Promise<ApiResponse>;
   playground(token: string, fields: Fields): Promise<ChatResult>;
   refusedPlayground(token: string, fields: Fields): Promise<ApiResponse>;
-  exported(token: string, sessionId: string): Promise<ApiResponse>;
+  exportTranscript(token: string, sessionId: string): Promise<ApiResponse>;
 };
 
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
@@ -56,7 +57,7 @@ export async function createApi(baseUrl: string): Promise<Api> {
   const description = await loadDescription(baseUrl);
   const receivedResponses = new Set<string>();
 
-  function send({ method = "GET", path, headers = {}, body, address = freshAddress(), signal }: Call) {
+  function send({ method = "GET", path, headers = {}, body, address = newClientAddress(), signal }: Call) {
     const isPlain = body === undefined || typeof body === "string" || body instanceof Uint8Array;
     return fetch(`${baseUrl}${path}`, {
       method,
@@ -115,12 +116,12 @@ export async function createApi(baseUrl: string): Promise<Api> {
     chat: (tenant, fields, headers) => stream(chatCall(tenant, fields, headers && { headers })),
     refusedChat: (tenant, fields, options) => call(chatCall(tenant, fields, options)),
     openChat: (tenant, fields, options) => send(chatCall(tenant, fields, options)),
-    config: (tenant, origin = tenant.origin) =>
+    getConfig: (tenant, origin = tenant.origin) =>
       call({
         path: `/api/widget/config/?public_key=${tenant.publicKey}`,
         headers: origin === null ? {} : { origin },
       }),
-    rate: (tenant, fields) =>
+    rateMessage: (tenant, fields) =>
       call({
         method: "POST",
         path: "/api/chat/rating/",
@@ -129,18 +130,10 @@ export async function createApi(baseUrl: string): Promise<Api> {
       }),
     playground: (token, fields) => stream(playgroundCall(token, fields)),
     refusedPlayground: (token, fields) => call(playgroundCall(token, fields)),
-    exported: (token, sessionId) => call({ path: exportPath(sessionId), headers: bearer(token) }),
+    exportTranscript: (token, sessionId) => call({ path: exportPath(sessionId), headers: bearer(token) }),
   };
 }
 
 export const exportPath = (sessionId: string) => `/api/conversations/${sessionId}/export.json`;
 
 const JSON_TYPE = { "content-type": "application/json" };
-
-let addresses = 0;
-
-/** Returns an address that no other call of this test file uses. */
-export function freshAddress(): string {
-  addresses++;
-  return `10.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses & 255}`;
-}

@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { failFastSettings } from "../../system/fail-fast-settings.ts";
 import { type System, type SystemOptions, startSystem, type Tenant } from "../../system/system.ts";
+import { TRUST_TEST_PROXY } from "../../system/visitors.ts";
 import { type Api, type ApiResponse, createApi } from "./api.ts";
 
 /** A whole system and a client of its first edge. */
@@ -17,15 +19,13 @@ export async function startContractSystem({ env = {}, ...options }: SystemOption
         openai: {
           base_url,
           api_key_env: "OPENAI_API_KEY",
-          timeouts: { first_token_ms: 1_500, silence_ms: 1_500 },
-          retries: { max_attempts: 2, base_delay_ms: 10 },
-          breaker: { failures: 1_000 },
+          ...failFastSettings(1_500),
         },
         patient: { base_url },
       },
     }),
     ...options,
-    env: { ...env, edge: { TRUSTED_PROXIES: "127.0.0.0/8", ...env.edge } },
+    env: { ...env, edge: { ...TRUST_TEST_PROXY, ...env.edge } },
   });
   return { ...system, api: await createApi(system.url()) };
 }
@@ -57,21 +57,21 @@ export function ownerClaims({ sso }: System, { workspaceId }: Tenant, user: stri
 }
 
 /** Returns an access token for an owner of the tenant's workspace. */
-export function ownerToken(system: System, tenant: Tenant, user?: string): Promise<string> {
+export function createOwnerToken(system: System, tenant: Tenant, user?: string): Promise<string> {
   return system.sso.sign(ownerClaims(system, tenant, user));
 }
 
 type Transcript = { session: Record<string, unknown>; messages: Record<string, unknown>[] };
 
 /** Returns a session's export. Throws if the export is refused. */
-export async function transcript(system: ContractSystem, tenant: Tenant, sessionId: string): Promise<Transcript> {
-  const answer = await system.api.exported(await ownerToken(system, tenant), sessionId);
+export async function readTranscript(system: ContractSystem, tenant: Tenant, sessionId: string): Promise<Transcript> {
+  const answer = await system.api.exportTranscript(await createOwnerToken(system, tenant), sessionId);
   if (answer.status !== 200) throw new Error(`export failed: ${answer.status} ${answer.text}`);
   return answer.body as Transcript;
 }
 
 /** Waits until the workspace has no holds. Then returns the number of messages used this month. */
-export async function usedMessages({ admin }: System, { workspaceId }: Tenant): Promise<number> {
+export async function waitForUsedMessages({ admin }: System, { workspaceId }: Tenant): Promise<number> {
   for (;;) {
     const { usage } = await admin.workspaces.showUsage({ workspaceId });
     if (usage?.held === 0) return usage.used;
@@ -83,8 +83,8 @@ export async function usedMessages({ admin }: System, { workspaceId }: Tenant): 
 export const UNKNOWN_KEY = `svc_pk_${"0".repeat(32)}`;
 
 /** Formats a response as its status and text, as the contract's tables do. */
-export const refusal = ({ status, text }: ApiResponse) => `${status} ${text}`;
+export const formatRefusal = ({ status, text }: ApiResponse) => `${status} ${text}`;
 
-export const errorOf = (status: number, code: string) => `${status} {"error":"${code}"}`;
+export const formatError = (status: number, code: string) => `${status} {"error":"${code}"}`;
 
-export const detailOf = (status: number, code: string) => `${status} {"detail":"${code}"}`;
+export const formatDetail = (status: number, code: string) => `${status} {"detail":"${code}"}`;

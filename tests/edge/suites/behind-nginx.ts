@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { postChat } from "../../system/chat.ts";
 import { type Nginx, startNginx } from "../../system/nginx.ts";
 import { createTenant } from "../../system/system.ts";
-import { newAddress } from "../../system/visitors.ts";
+import { newClientAddress } from "../../system/visitors.ts";
 import type { EdgeFixture } from "../edge-fixture.ts";
 
 /** Tests an edge behind nginx with its default buffering and a cache for every cacheable response. */
@@ -27,7 +27,7 @@ export function behindNginxSuite(shared: () => EdgeFixture): void {
     for (let turn = 0; turn < 60; turn++) {
       const origin = [...origins, unlisted][turn % 3] ?? "";
       const response = await fetch(`${nginx.url}/api/widget/config/?public_key=${key?.publicKey}`, {
-        headers: { origin, "x-forwarded-for": newAddress() },
+        headers: { origin, "x-forwarded-for": newClientAddress() },
       });
       const { headers, status } = response;
       await response.text();
@@ -43,7 +43,7 @@ export function behindNginxSuite(shared: () => EdgeFixture): void {
 
   test("tokens arrive one by one, as the model writes them", async () => {
     const tenant = await createTenant(fixture.system.admin, { model: "openai:tokens-10-every-100" });
-    const headers = { "x-forwarded-for": newAddress() };
+    const headers = { "x-forwarded-for": newClientAddress() };
     const response = await postChat(nginx.url, tenant, { session_id: randomUUID() }, { headers });
     const times: number[] = [];
     for await (const item of readSse(response)) if ("event" in item && item.event === "token") times.push(item.at);

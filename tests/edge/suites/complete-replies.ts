@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fixedUsage, readSse } from "@parley/test-support";
 import { beforeAll, expect, test } from "vitest";
 import { chat, postChat } from "../../system/chat.ts";
-import { query, readBalance } from "../../system/database.ts";
+import { queryFirstRow, readBalance } from "../../system/database.ts";
 import { createTenant, type Tenant } from "../../system/system.ts";
-import { newAddress } from "../../system/visitors.ts";
+import { newClientAddress } from "../../system/visitors.ts";
 import type { EdgeFixture } from "../edge-fixture.ts";
 import { LATE_USAGE_TEXT } from "../scripted-faults.ts";
 
@@ -21,7 +21,7 @@ async function visitAndDisconnect(
   waitMs: number,
   isEnough: (text: string) => boolean,
 ): Promise<void> {
-  const response = await postChat(url, tenant, {}, { headers: { "x-forwarded-for": newAddress() } });
+  const response = await postChat(url, tenant, {}, { headers: { "x-forwarded-for": newClientAddress() } });
   let text = "";
   for await (const item of readSse(response)) {
     if (!("event" in item) || item.event !== "token") continue;
@@ -55,7 +55,7 @@ export function completeRepliesSuite(shared: () => EdgeFixture): void {
     await expect
       .poll(() => readBalance(database, workspaceId), { timeout: 20_000 })
       .toMatchObject({ held: 0, outbox: 0, unbalanced: 0, streaming: 0 });
-    const { turns } = await query<{ turns: StoredTurn[] }>(
+    const { turns } = await queryFirstRow<{ turns: StoredTurn[] }>(
       database,
       `SELECT json_agg(json_build_object('status', status, 'content', content, 'tokensOut', tokens_out)) AS turns
        FROM conversation.messages WHERE workspace_id = $1 AND role = 'assistant'`,

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { quickOrFull, readSse } from "@parley/test-support";
 import { beforeAll, expect, test } from "vitest";
 import { postChat } from "../../system/chat.ts";
-import { query, readBalance } from "../../system/database.ts";
-import { pool } from "../../system/pool.ts";
+import { queryFirstRow, readBalance } from "../../system/database.ts";
+import { mapConcurrently } from "../../system/map-concurrently.ts";
 import { createTenant } from "../../system/system.ts";
-import { newAddress } from "../../system/visitors.ts";
+import { newClientAddress } from "../../system/visitors.ts";
 import type { EdgeFixture } from "../edge-fixture.ts";
 import { lastMessage } from "../scripted-faults.ts";
 
@@ -25,7 +25,7 @@ export function disconnectsSuite(shared: () => EdgeFixture): void {
     async function visitAndDisconnect(index: number): Promise<void> {
       const name = `visitor ${index}`;
       const disconnect = new AbortController();
-      const init = { headers: { "x-forwarded-for": newAddress() }, signal: disconnect.signal };
+      const init = { headers: { "x-forwarded-for": newClientAddress() }, signal: disconnect.signal };
       const response = await postChat(system.url(index % 3), tenant, { message: name }, init);
       const tokens = 1 + Math.floor(Math.random() * 25);
       let received = 0;
@@ -34,7 +34,7 @@ export function disconnectsSuite(shared: () => EdgeFixture): void {
       // Breaking out of the loop closed the connection.
       disconnectedAt.set(name, Date.now());
     }
-    await pool(VISITORS, 25, visitAndDisconnect);
+    await mapConcurrently(VISITORS, 25, visitAndDisconnect);
 
     const providerRequests = () =>
       system.provider.requests.filter((request) => disconnectedAt.has(lastMessage(request.body)));
@@ -49,7 +49,7 @@ export function disconnectsSuite(shared: () => EdgeFixture): void {
     await expect
       .poll(() => readBalance(system.database, tenant.workspaceId), { timeout: 10_000 })
       .toMatchObject({ held: 0, outbox: 0, unbalanced: 0 });
-    const { statuses } = await query<{ statuses: string[] }>(
+    const { statuses } = await queryFirstRow<{ statuses: string[] }>(
       system.database,
       "SELECT array_agg(DISTINCT status) AS statuses FROM conversation.turns WHERE workspace_id = $1",
       [tenant.workspaceId],
@@ -60,9 +60,9 @@ export function disconnectsSuite(shared: () => EdgeFixture): void {
   test("visitors who disconnect before their stream opens leave no hold, no open turn and no provider request", async () => {
     const { system } = fixture;
     const tenant = await createTenant(system.admin, { plan: "scale", model: "openai:tokens-1000-every-20" });
-    await pool(quickOrFull(60, 1_000), 20, async (index) => {
+    await mapConcurrently(quickOrFull(60, 1_000), 20, async (index) => {
       const disconnect = new AbortController();
-      const init = { headers: { "x-forwarded-for": newAddress() }, signal: disconnect.signal };
+      const init = { headers: { "x-forwarded-for": newClientAddress() }, signal: disconnect.signal };
       const pending = postChat(system.url(index % 3), tenant, { message: `early ${index}` }, init).catch(
         () => undefined,
       );
@@ -72,8 +72,8 @@ export function disconnectsSuite(shared: () => EdgeFixture): void {
     });
     const providerRequests = () =>
       system.provider.requests.filter(({ body }) => lastMessage(body).startsWith("early "));
-    const open = () => providerRequests().filter((request) => !request.closedByClientAt && !request.endedAt);
-    await expect.poll(() => open().length, { timeout: 5_000 }).toBe(0);
+    const openRequests = () => providerRequests().filter((request) => !request.closedByClientAt && !request.endedAt);
+    await expect.poll(() => openRequests().length, { timeout: 5_000 }).toBe(0);
     await expect
       .poll(() => readBalance(system.database, tenant.workspaceId), { timeout: 20_000 })
       .toMatchObject({ held: 0, outbox: 0, unbalanced: 0, streaming: 0 });

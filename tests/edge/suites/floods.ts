@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { nodeFlags, quickOrFull, startProcess } from "@parley/test-support";
 import { beforeAll, expect, test } from "vitest";
-import { metric } from "../../system/metrics.ts";
+import { readMetric } from "../../system/metrics.ts";
 import type { ServiceProcess } from "../../system/processes.ts";
 import type { EdgeFixture } from "../edge-fixture.ts";
 
@@ -39,7 +39,7 @@ export function floodsSuite(shared: () => EdgeFixture): void {
   ])(
     "16 connections sending costly bodies from %s delay another client by at most 50 ms",
     async (_, addresses, code) => {
-      const refused = () => metric(edge, "parley_requests_refused_total", { code });
+      const refused = () => readMetric(edge, "parley_requests_refused_total", { code });
       const before = await refused();
       const args = [...nodeFlags, FLOOD, String(edge.port), addresses];
       const flood = await startProcess({ name: "flood", command: process.execPath, args, ready: /flooding/ });

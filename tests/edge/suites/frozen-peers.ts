@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { postChat } from "../../system/chat.ts";
 import type { ServiceWithDatabase } from "../../system/processes.ts";
 import { createTenant, type System, type Tenant } from "../../system/system.ts";
-import { newAddress } from "../../system/visitors.ts";
+import { newClientAddress } from "../../system/visitors.ts";
 
 /** The responses that visitors received while a peer was frozen. */
 export type Frozen = {
@@ -34,22 +34,22 @@ export async function startFrozenPeer(system: System, name: ServiceWithDatabase)
   ]);
   // The edge calls quota only when a stream opens, so quota is frozen before that.
   const freeze = () => peer.process().signal("SIGSTOP");
-  const openStream = await observe(url, slow, freeze, name !== "quota");
-  const newRequest = await observe(url, quick, freeze);
+  const openStream = await readChatAndFreeze(url, slow, freeze, name !== "quota");
+  const newRequest = await readChatAndFreeze(url, quick, freeze);
   peer.process().signal("SIGCONT");
   let hasRecovered = false;
   for (let attempt = 0; attempt < 20 && !hasRecovered; attempt++) {
-    const { events } = await observe(url, quick, () => undefined);
+    const { events } = await readChatAndFreeze(url, quick, () => undefined);
     hasRecovered = events.at(-1) === "done" && !events.includes("error");
   }
   return { openStream, newRequest, hasRecovered };
 }
 
 /** Reads a chat. Calls `freeze` at the first token if `isFrozenAtFirstToken`, else before sending the request. */
-async function observe(url: string, tenant: Tenant, freeze: () => void, isFrozenAtFirstToken = false) {
+async function readChatAndFreeze(url: string, tenant: Tenant, freeze: () => void, isFrozenAtFirstToken = false) {
   if (!isFrozenAtFirstToken) freeze();
   let frozenAt = performance.now();
-  const response = await postChat(url, tenant, {}, { headers: { "x-forwarded-for": newAddress() } });
+  const response = await postChat(url, tenant, {}, { headers: { "x-forwarded-for": newClientAddress() } });
   const events: string[] = [];
   let lastTokenAt = frozenAt;
   if (response.status === 200) {

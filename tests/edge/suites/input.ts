@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { quickOrFull } from "@parley/test-support";
 import fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
-import { metric } from "../../system/metrics.ts";
-import { pool } from "../../system/pool.ts";
-import { newAddress } from "../../system/visitors.ts";
+import { mapConcurrently } from "../../system/map-concurrently.ts";
+import { readMetric } from "../../system/metrics.ts";
+import { newClientAddress } from "../../system/visitors.ts";
 import type { EdgeFixture } from "../edge-fixture.ts";
 
 const BODIES = quickOrFull(2_000, 100_000);
@@ -27,13 +27,13 @@ export function inputSuite(shared: () => EdgeFixture): void {
     // Generating the bodies blocked the event loop. The pause lets fetch detect the connections that the edge closed meanwhile.
     await sleep(100);
     // The service resets this metric when it is read.
-    const lag = () => metric(edge, "nodejs_eventloop_lag_p99_seconds");
+    const readEventLoopLag = () => readMetric(edge, "nodejs_eventloop_lag_p99_seconds");
     const lags: number[] = [];
     const send = async (index: number): Promise<number> => {
       const bytes = bodies[index] ?? new Uint8Array();
       const response = await fetch(`${system.url()}${PATHS[index % PATHS.length]}`, {
         method: "POST",
-        headers: { origin: tenant.origin, "x-forwarded-for": newAddress() },
+        headers: { origin: tenant.origin, "x-forwarded-for": newClientAddress() },
         body: bytes as unknown as string,
       });
       const text = await response.text();
@@ -46,9 +46,9 @@ export function inputSuite(shared: () => EdgeFixture): void {
     const statuses: number[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       const size = BODIES / ROUNDS;
-      await lag();
-      statuses.push(...(await pool(size, 16, (index) => send(round * size + index))));
-      lags.push(await lag());
+      await readEventLoopLag();
+      statuses.push(...(await mapConcurrently(size, 16, (index) => send(round * size + index))));
+      lags.push(await readEventLoopLag());
     }
     // At least 1 % of the bodies must be valid, or the test would prove little.
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(BODIES / 100);
@@ -62,17 +62,17 @@ const PATHS = ["/api/chat/", "/api/chat/", "/api/chat/", "/api/chat/rating/"];
 function body(publicKey: string): fc.Arbitrary<Uint8Array> {
   const anyText = fc.oneof(fc.string({ unit: "binary" }), fc.string({ unit: "grapheme" }), surrogates, longText);
   const anyJson = fc.jsonValue({ depthSize: "medium", stringUnit: "binary" });
-  const field = (good: fc.Arbitrary<unknown>) =>
+  const fieldOrAnything = (good: fc.Arbitrary<unknown>) =>
     fc.oneof({ weight: 12, arbitrary: good }, { weight: 1, arbitrary: fc.oneof(anyText, anyJson) });
   const request = fc.record(
     {
-      public_key: field(fc.constant(publicKey)),
-      session_id: field(fc.uuid()),
-      message: field(fc.oneof(fc.string({ minLength: 1 }), anyText)),
-      visitor_id: field(anyText),
-      visitor_metadata: field(fc.dictionary(fc.oneof(anyText, fc.constantFrom(...BAD_KEYS)), anyJson)),
-      message_id: field(fc.oneof(fc.integer(), fc.bigInt().map(String))),
-      rating: field(fc.constantFrom("up", "down", "")),
+      public_key: fieldOrAnything(fc.constant(publicKey)),
+      session_id: fieldOrAnything(fc.uuid()),
+      message: fieldOrAnything(fc.oneof(fc.string({ minLength: 1 }), anyText)),
+      visitor_id: fieldOrAnything(anyText),
+      visitor_metadata: fieldOrAnything(fc.dictionary(fc.oneof(anyText, fc.constantFrom(...BAD_KEYS)), anyJson)),
+      message_id: fieldOrAnything(fc.oneof(fc.integer(), fc.bigInt().map(String))),
+      rating: fieldOrAnything(fc.constantFrom("up", "down", "")),
     },
     { requiredKeys: ["public_key", "session_id", "message"] },
   );

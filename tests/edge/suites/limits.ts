@@ -2,8 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { quickOrFull } from "@parley/test-support";
 import { beforeAll, expect, test } from "vitest";
 import { postChat } from "../../system/chat.ts";
-import { metric } from "../../system/metrics.ts";
-import { newAddress } from "../../system/visitors.ts";
+import { readMetric } from "../../system/metrics.ts";
+import { newClientAddress } from "../../system/visitors.ts";
 import type { EdgeFixture } from "../edge-fixture.ts";
 
 const WINDOW_MS = 60_000;
@@ -23,7 +23,7 @@ export function limitsSuite(shared: () => EdgeFixture): void {
     return response.status;
   }
 
-  async function countPasses(count: number, address = newAddress()): Promise<number> {
+  async function countPasses(count: number, address = newClientAddress()): Promise<number> {
     const statuses = await Promise.all(Array.from({ length: count }, (_, index) => sendChat(address, index)));
     expect(statuses.filter((status) => status !== 403 && status !== 429)).toEqual([]);
     return statuses.filter((status) => status === 403).length;
@@ -35,7 +35,7 @@ export function limitsSuite(shared: () => EdgeFixture): void {
     const times: number[] = [];
     for (let index = 0; index < count; index++) {
       const startedAt = performance.now();
-      await sendChat(newAddress(), index);
+      await sendChat(newClientAddress(), index);
       times.push(performance.now() - startedAt);
     }
     times.sort((a, b) => a - b);
@@ -43,12 +43,12 @@ export function limitsSuite(shared: () => EdgeFixture): void {
   }
 
   const onFallback = () =>
-    Promise.all(fixture.system.edges.slice(0, 3).map((edge) => metric(edge, "parley_rate_limiter_on_fallback")));
+    Promise.all(fixture.system.edges.slice(0, 3).map((edge) => readMetric(edge, "parley_rate_limiter_on_fallback")));
 
   const localDecisions = async () => {
     const counts = fixture.system.edges
       .slice(0, 3)
-      .map((edge) => metric(edge, "parley_rate_limiter_local_decisions_total"));
+      .map((edge) => readMetric(edge, "parley_rate_limiter_local_decisions_total"));
     return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
   };
 
@@ -70,7 +70,7 @@ export function limitsSuite(shared: () => EdgeFixture): void {
   });
 
   test("allows at most 60 requests in any window of 60 seconds", async () => {
-    const address = newAddress();
+    const address = newClientAddress();
     const until = performance.now() + quickOrFull(3_000, 150_000);
     const passes: { from: number; to: number }[] = [];
     for (let attempt = 0; performance.now() < until; attempt++) {

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from "vitest";
 import { chat, postChat, readChat } from "../../system/chat.ts";
 import { ADMIN_TOKEN, INTERNAL_TOKEN } from "../../system/processes.ts";
 import { createTenant, PROVIDER_KEY } from "../../system/system.ts";
-import { newAddress } from "../../system/visitors.ts";
+import { newClientAddress } from "../../system/visitors.ts";
 import type { EdgeFixture } from "../edge-fixture.ts";
 
 /** Checks everything that the services have logged since they started, so it must run last. */
@@ -43,7 +43,7 @@ export function logsSuite(shared: () => EdgeFixture): void {
       visitor_metadata: { note: marks.metadata },
     };
     for (const [index, tenant] of tenants.entries()) {
-      const address = newAddress();
+      const address = newClientAddress();
       addresses.push(address);
       const headers = {
         "x-forwarded-for": address,

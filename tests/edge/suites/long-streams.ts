@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { postChat, readChat } from "../../system/chat.ts";
 import { createTenant, type System } from "../../system/system.ts";
-import { newAddress } from "../../system/visitors.ts";
+import { newClientAddress } from "../../system/visitors.ts";
 
 /** Lasts longer than the maximum age of a connection between services (30 s ± 10 %). */
 const LONG_TOKENS = 400;
@@ -21,7 +21,7 @@ export type LongStreams = {
 export async function startLongStreams(system: System): Promise<LongStreams> {
   const streamReply = async (url: string, tokens: number): Promise<Outcome> => {
     const tenant = await createTenant(system.admin, { model: `openai:tokens-${tokens}-every-100` });
-    const response = await postChat(url, tenant, {}, { headers: { "x-forwarded-for": newAddress() } });
+    const response = await postChat(url, tenant, {}, { headers: { "x-forwarded-for": newClientAddress() } });
     const { text, done } = await readChat(response);
     // Counts words, because the edge may coalesce tokens into one event.
     return { finish: done?.finish_reason, tokens: text.trimEnd().split(" ").length };

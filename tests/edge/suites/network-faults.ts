@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { startTcpProxy, type TcpProxy } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { pool } from "../../system/pool.ts";
+import { mapConcurrently } from "../../system/map-concurrently.ts";
 import type { ServiceProcess } from "../../system/processes.ts";
 import { createTenant, type System, type Tenant } from "../../system/system.ts";
 import { type VisitResult, visit } from "../../system/visitors.ts";
@@ -26,12 +26,12 @@ export function networkFaultsSuite(shared: () => EdgeFixture): void {
       quota: await proxy(system.quota),
       llm: await proxy(system.llm),
     };
-    const target = (name: (typeof NAMES)[number]) => `127.0.0.1:${proxies[name].port}`;
+    const targetThroughProxy = (name: (typeof NAMES)[number]) => `127.0.0.1:${proxies[name].port}`;
     [edge, tenant] = await Promise.all([
       system.startEdge({
-        CONVERSATION_TARGET: target("conversation"),
-        QUOTA_TARGET: target("quota"),
-        LLM_TARGET: target("llm"),
+        CONVERSATION_TARGET: targetThroughProxy("conversation"),
+        QUOTA_TARGET: targetThroughProxy("quota"),
+        LLM_TARGET: targetThroughProxy("llm"),
       }),
       createTenant(system.admin, { plan: "scale", model: "openai:tokens-30-every-5" }),
     ]);
@@ -44,7 +44,7 @@ export function networkFaultsSuite(shared: () => EdgeFixture): void {
   const visitHere = () => visit(`http://127.0.0.1:${edge.port}`, tenant);
 
   /** Expects a well-formed stream or a plain 503, and no broken connection. */
-  function expectOrderly(result: VisitResult, label: string, isTextIntact = true): void {
+  function expectStreamOr503(result: VisitResult, label: string, isTextIntact = true): void {
     if (result.kind === "plain") expect(result.status, label).toBe(503);
     else if (result.kind === "broken") expect.fail(`${label}: the connection broke`);
     else {
@@ -71,11 +71,11 @@ export function networkFaultsSuite(shared: () => EdgeFixture): void {
       for (const fault of ["cutAfterBytes", "corruptAfterBytes"] as const) {
         for (let bytes = 0; bytes < 1_400; bytes += 140) {
           proxies[name][fault](bytes);
-          const results = await pool(3, 3, visitHere);
+          const results = await mapConcurrently(3, 3, visitHere);
           await proxies[name].resume();
           proxies[name].resetAll();
           // A corrupted byte may change the text, because without TLS between the services only TCP's checksum protects it.
-          for (const each of results) expectOrderly(each, `${name} ${fault} ${bytes}`, fault === "cutAfterBytes");
+          for (const each of results) expectStreamOr503(each, `${name} ${fault} ${bytes}`, fault === "cutAfterBytes");
         }
       }
       await waitUntilHealthy();
@@ -84,12 +84,12 @@ export function networkFaultsSuite(shared: () => EdgeFixture): void {
 
   test("no visit hangs when connections are reset during streams and then refused", async () => {
     for (const name of NAMES) {
-      const visits = pool(8, 8, visitHere);
+      const visits = mapConcurrently(8, 8, visitHere);
       await sleep(80);
       proxies[name].resetAll();
-      for (const each of await visits) expectOrderly(each, `${name} reset`);
+      for (const each of await visits) expectStreamOr503(each, `${name} reset`);
       await proxies[name].drop();
-      for (const each of await pool(3, 3, visitHere)) expectOrderly(each, `${name} refused`);
+      for (const each of await mapConcurrently(3, 3, visitHere)) expectStreamOr503(each, `${name} refused`);
       await proxies[name].resume();
     }
     await waitUntilHealthy();

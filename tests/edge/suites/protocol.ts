@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, expect, test } from "vitest";
 import { postChat } from "../../system/chat.ts";
-import { metric } from "../../system/metrics.ts";
-import { dial } from "../../system/raw-http.ts";
+import { readMetric } from "../../system/metrics.ts";
+import { openConnection } from "../../system/raw-http.ts";
 import type { EdgeFixture } from "../edge-fixture.ts";
 
 const MIB = 1024 * 1024;
@@ -17,7 +17,7 @@ export function protocolSuite(shared: () => EdgeFixture): void {
   });
 
   async function refusalOf(bytes: string): Promise<string> {
-    const client = dial(port);
+    const client = openConnection(port);
     client.socket.write(bytes);
     const answer = await client.closed;
     const [head = "", body = ""] = answer.split("\r\n\r\n");
@@ -48,11 +48,46 @@ export function protocolSuite(shared: () => EdgeFixture): void {
       `GET /healthz/live HTTP/1.1\r\nhost: a\r\n${"x: y\r\n".repeat(100)}\r\n`,
       '431 {"error":"headers_too_large"}',
     ],
+    [
+      "a request without Host",
+      "GET /healthz/live HTTP/1.1\r\nconnection: close\r\n\r\n",
+      '400 {"error":"bad_request"}',
+    ],
+    [
+      "a request with two Hosts",
+      "GET /healthz/live HTTP/1.1\r\nhost: a\r\nHOST: b\r\n\r\n",
+      '400 {"error":"bad_request"}',
+    ],
+    [
+      "a request with the same Host twice",
+      "POST /api/chat/ HTTP/1.1\r\nhost: a\r\nhost: a\r\ncontent-length: 2\r\n\r\n{}",
+      '400 {"error":"bad_request"}',
+    ],
+    [
+      "an HTTP/1.0 request with two Hosts",
+      "GET /healthz/live HTTP/1.0\r\nhost: a\r\nhost: b\r\n\r\n",
+      '400 {"error":"bad_request"}',
+    ],
+    [
+      "a request with an unknown expectation",
+      "POST /api/chat/ HTTP/1.1\r\nhost: a\r\nexpect: 200-ok\r\ncontent-length: 2\r\n\r\n{}",
+      '417 {"error":"expectation_failed"}',
+    ],
+    [
+      "a request with two unknown expectations",
+      "GET /healthz/live HTTP/1.1\r\nhost: a\r\nexpect: x, y\r\n\r\n",
+      '417 {"error":"expectation_failed"}',
+    ],
+    ...["gzip", "GZIP", "br", "deflate", "identity, gzip", "x"].map((encoding): [string, string, string] => [
+      `a JSON body that is labelled ${encoding}`,
+      `POST /api/chat/ HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-encoding: ${encoding}\r\ncontent-length: 2\r\n\r\n{}`,
+      '400 {"error":"invalid_json"}',
+    ]),
   ])("%s gets a JSON error and is counted as refused", async (_, bytes, refusal) => {
     const [edge] = fixture.system.edges;
     if (edge === undefined) throw new Error("no edge");
     const { error: code } = JSON.parse(refusal.slice(4)) as { error: string };
-    const refused = () => metric(edge, "parley_requests_refused_total", { code });
+    const refused = () => readMetric(edge, "parley_requests_refused_total", { code });
     const before = await refused();
     expect(await refusalOf(bytes)).toBe(refusal);
     expect(await refused()).toBe(before + 1);
@@ -60,7 +95,7 @@ export function protocolSuite(shared: () => EdgeFixture): void {
 
   test("a client can read the 413 while it is still sending an oversized body", async () => {
     for (const framing of [`content-length: ${40 * MIB}`, "transfer-encoding: chunked"]) {
-      const client = dial(port);
+      const client = openConnection(port);
       const isChunked = framing.startsWith("transfer");
       const piece = isChunked ? `10000\r\n${"x".repeat(0x10000)}\r\n` : "x".repeat(0x10000);
       client.socket.write(`POST /api/chat/ HTTP/1.1\r\nhost: a\r\norigin: https://shop.example\r\n${framing}\r\n\r\n`);
@@ -82,7 +117,7 @@ export function protocolSuite(shared: () => EdgeFixture): void {
       ["POST /nothing", 404],
       ["OPTIONS /api/chat/", 405],
     ] as const) {
-      const client = dial(port);
+      const client = openConnection(port);
       client.socket.write(`${target} HTTP/1.1\r\nhost: a\r\ncontent-length: ${MIB}\r\n\r\n`);
       client.socket.write("x".repeat(MIB));
       client.socket.write("GET /healthz/live HTTP/1.1\r\nhost: a\r\n\r\n");

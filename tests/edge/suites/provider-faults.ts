@@ -1,9 +1,9 @@
 import { quickOrFull } from "@parley/test-support";
 import { beforeAll, expect, test } from "vitest";
 import { postChat, readChat } from "../../system/chat.ts";
-import { pool } from "../../system/pool.ts";
+import { mapConcurrently } from "../../system/map-concurrently.ts";
 import { createTenant, type Tenant } from "../../system/system.ts";
-import { newAddress } from "../../system/visitors.ts";
+import { newClientAddress } from "../../system/visitors.ts";
 import type { EdgeFixture } from "../edge-fixture.ts";
 import { BOUNDARIES, type Damage, EVENT_ENDS, FULL_TEXT, GARBAGE_KINDS, isInString } from "../scripted-faults.ts";
 import { expectNoForeignText, expectWellFormed } from "../stream-assertions.ts";
@@ -33,7 +33,7 @@ export function providerFaultsSuite(shared: () => EdgeFixture): void {
   }
 
   async function chatWith(bot: Tenant, index: number, message = "Hello?") {
-    const headers = { "x-forwarded-for": newAddress() };
+    const headers = { "x-forwarded-for": newClientAddress() };
     const response = await postChat(fixture.system.url(index % 3), bot, { message }, { headers });
     expect(response.status, message).toBe(200);
     return readChat(response);
@@ -43,7 +43,7 @@ export function providerFaultsSuite(shared: () => EdgeFixture): void {
     const models = ["cut-after", "end-after", "error-chunk-after", "stall-after"].flatMap((fault) =>
       Array.from({ length: DEFAULT_TOKENS }, (_, tokens) => `${fault}-${tokens}`),
     );
-    await pool(models.length, 16, async (index) => {
+    await mapConcurrently(models.length, 16, async (index) => {
       const model = models[index] ?? "";
       const result = await chatWith(await createBot(model), index);
       expectWellFormed(result, model);
@@ -53,7 +53,7 @@ export function providerFaultsSuite(shared: () => EdgeFixture): void {
   });
 
   test("a stream is well formed and has no foreign text when the provider sends garbage instead of any event", async () => {
-    await pool(BOUNDARIES * GARBAGE_KINDS, 16, async (index) => {
+    await mapConcurrently(BOUNDARIES * GARBAGE_KINDS, 16, async (index) => {
       const model = `corrupt-${index % BOUNDARIES}-${Math.floor(index / BOUNDARIES)}`;
       const result = await chatWith(await createBot(model), index);
       // A reply that lost a token must end with an error. A reply that lost only its finish reason or [DONE] may be complete.
@@ -79,7 +79,7 @@ export function providerFaultsSuite(shared: () => EdgeFixture): void {
       ...anywhere,
     ].filter(({ at, characters }) => at < last && ![...characters].some((_, index) => isInString(at + index)));
     let errors = 0;
-    await pool(damages.length, 16, async (index) => {
+    await mapConcurrently(damages.length, 16, async (index) => {
       const message = JSON.stringify(damages[index]);
       const result = await chatWith(bot, index, message);
       expectWellFormed(result, message);

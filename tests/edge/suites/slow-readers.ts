@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { quickOrFull } from "@parley/test-support";
 import { expect, test } from "vitest";
-import { metric, residentBytes } from "../../system/metrics.ts";
-import { chatBytes, dial } from "../../system/raw-http.ts";
+import { readMetric, readResidentBytes } from "../../system/metrics.ts";
+import { formatChatRequest, openConnection } from "../../system/raw-http.ts";
 import { createTenant, type System, type Tenant } from "../../system/system.ts";
-import { newAddress } from "../../system/visitors.ts";
+import { newClientAddress } from "../../system/visitors.ts";
 import { FLOOD_TOKENS } from "../scripted-faults.ts";
 
 const READERS = quickOrFull(20, 500);
@@ -59,18 +59,18 @@ export async function startSlowReaders(system: System): Promise<SlowReaders> {
   const sentTokens = () =>
     system.provider.requests.filter(({ model }) => model === "flood").map((each) => each.tokensSent);
   await waitForFullBuffers(sentTokens);
-  const before = await residentBytes(edge);
+  const before = await readResidentBytes(edge);
   let bufferedBytes = 0;
   let grownBytes = 0;
-  const stalled = () => metric(edge, "parley_streams_stalled_total");
+  const stalled = () => readMetric(edge, "parley_streams_stalled_total");
   // Stops measuring at the first cut, because ending a stream allocates memory.
   for (let look = 0; look < 8 && (await stalled()) === 0; look++) {
-    grownBytes = Math.max(grownBytes, (await residentBytes(edge)) - before);
-    bufferedBytes = Math.max(bufferedBytes, await metric(edge, "parley_streams_buffered_bytes"));
+    grownBytes = Math.max(grownBytes, (await readResidentBytes(edge)) - before);
+    bufferedBytes = Math.max(bufferedBytes, await readMetric(edge, "parley_streams_buffered_bytes"));
     await sleep(1_000);
   }
   const mostTokens = Math.max(...sentTokens());
-  const openStreams = () => metric(edge, "parley_streams_open");
+  const openStreams = () => readMetric(edge, "parley_streams_open");
   const until = startedAt + GIVE_UP_MS;
   while ((await openStreams()) > 0 && performance.now() < until) await sleep(500);
   // Waits until the readers' next writes detect the cut.
@@ -97,10 +97,10 @@ async function chatWithoutReading(
   message: string,
   over: Promise<void>,
 ): Promise<boolean> {
-  const { socket, closed } = dial(port, { reads: false });
+  const { socket, closed } = openConnection(port, { reads: false });
   socket.pause();
   const fields = { public_key: tenant.publicKey, session_id: randomUUID(), message };
-  socket.write(chatBytes(fields, { origin: tenant.origin, "x-forwarded-for": newAddress() }));
+  socket.write(formatChatRequest(fields, { origin: tenant.origin, "x-forwarded-for": newClientAddress() }));
   // A paused socket detects that the edge closed it only when it writes.
   const poke = setInterval(() => socket.write("\r\n"), 500);
   const isCut = await Promise.race([closed.then(() => true), over.then(() => false)]);

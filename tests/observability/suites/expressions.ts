@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { startConsole, startDevelopmentSso } from "../../system/console.ts";
 import { root } from "../../system/processes.ts";
 import { type Fixture, startVisitors } from "../fixture.ts";
 import { fillVariables, panelsOf, readAlerts, readDashboards, readsPlatform, withoutThreshold } from "../sources.ts";
@@ -55,7 +56,8 @@ export function expressionsSuite(shared: () => Fixture): void {
   }, 120_000);
 
   test("docs/metrics.md documents exactly the metrics that the services export", async () => {
-    const services = [...fixture.system.edges, fixture.system.conversation, fixture.system.quota, fixture.system.llm];
+    const { edges, conversation, quota, llm } = fixture.system;
+    const services = [...edges, conversation, quota, llm, { name: "console", opsPort: await startIdleConsole() }];
     const exported = new Set<string>();
     for (const { name, opsPort } of services) {
       const text = await (await fetch(`http://127.0.0.1:${opsPort}/metrics`)).text();
@@ -71,4 +73,16 @@ export function expressionsSuite(shared: () => Fixture): void {
     );
     expect(exported).toEqual(new Set(documented));
   });
+}
+
+/** Starts a console that nobody uses, until the end of the test. Returns its ops port. */
+async function startIdleConsole(): Promise<number> {
+  const sso = await startDevelopmentSso();
+  const unused = "http://127.0.0.1:1";
+  const idle = await startConsole({ sso, conversationUrl: unused, quotaUrl: unused, edgeUrl: unused });
+  onTestFinished(async () => {
+    await idle.stop();
+    await sso.stop();
+  });
+  return idle.opsPort;
 }

@@ -1,16 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { chat, postChat } from "../../system/chat.ts";
-import { query } from "../../system/database.ts";
-import { newAddress } from "../../system/visitors.ts";
+import { queryFirstRow } from "../../system/database.ts";
+import { newClientAddress } from "../../system/visitors.ts";
 import type { Fixture } from "../fixture.ts";
 
 /** Every label that a Parley series may have. The values of labels are fixed words or names from the configuration. */
 const LABELS = new Set([
   "service",
   "le",
-  ...["route", "method", "status", "code", "finish", "outcome", "reason", "next", "result"],
-  ...["provider", "direction", "plan", "pool", "state"],
+  ...["route", "method", "status", "code", "finish", "outcome", "reason", "next", "result", "where"],
+  ...["provider", "direction", "plan", "pool", "state", "kind", "table"],
 ]);
 /** The only metric with a workspace label. It has series only for workspaces near their cap. */
 const WORKSPACE_METRIC = "parley_quota_workspace_used_ratio";
@@ -29,13 +29,13 @@ export function labelsSuite(shared: () => Fixture): void {
   test("labels contain no session, visitor, message, key or address, and visitors add no series", async () => {
     const { system, tenants } = shared();
     // Makes message ids large, so that the search below cannot mistake a count or a status for an id.
-    await query(system.database, "SELECT setval('conversation.message_ids', 8000000001)");
+    await queryFirstRow(system.database, "SELECT setval('conversation.message_ids', 8000000001)");
     const tenant = tenants.main;
     const secrets: string[] = [tenant.publicKey];
     const round = async () => {
       const sessionId = randomUUID();
       const visitorId = `visitor-${randomUUID()}`;
-      const address = newAddress();
+      const address = newClientAddress();
       const message = `A message ${randomUUID()}`;
       const fields = { session_id: sessionId, visitor_id: visitorId, message };
       const headers = { "x-forwarded-for": address };

@@ -102,10 +102,12 @@ const FILLS = [
       INSERT INTO conversation.bots (workspace_id, bot_id, slug, model, system_prompt, fallback, display)
         SELECT DISTINCT workspace_id, md5('bot' || workspace_id)::uuid, 'assistant', '', '', '', '{}'::jsonb FROM history.sessions;
       INSERT INTO conversation.sessions (
-          workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, referrer, user_agent, started_at, last_activity_at
+          workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, referrer, user_agent, started_at, last_activity_at,
+          message_count, ratings_up, ratings_down, counted_at
         )
-        SELECT workspace_id, session_id, min(bot_id::text)::uuid, 'widget', left(session_id::text, 8), '{"plan": "trial"}', '',
-               'Mozilla/5.0', min(at), max(at)
+        SELECT workspace_id, session_id, min(bot_id::text)::uuid, CASE WHEN min(n) % 50 = 0 THEN 'playground' ELSE 'widget' END,
+               left(session_id::text, 8), '{"plan": "trial"}', '', 'Mozilla/5.0', min(at), max(at), 2 * count(*),
+               (min(n) % 20 = 0)::integer, (min(n) % 40 = 0)::integer, max(at)
         FROM history.turns GROUP BY workspace_id, session_id;
       INSERT INTO conversation.turns (
           workspace_id, turn_id, session_id, message_id, bot_id, edge_id, status, month, asked_model, model, tokens_in, tokens_out,
@@ -138,8 +140,7 @@ const FILLS = [
           (t.message_id, 'assistant', CASE t.status WHEN 'streaming' THEN '' ELSE
              left(repeat('Orders leave our warehouse within two working days. ', 12), (80 + t.n * 13 % 500)::integer) END,
            'openai:default', 200, 80, 1500, t.status, CASE WHEN t.status <> 'streaming' THEN t.at + interval '2 seconds' END)
-        ) AS m (message_id, role, content, model, tokens_in, tokens_out, latency_ms, status, closed_at);
-      SELECT setval('conversation.message_ids', (SELECT max(message_id) - 1 FROM history.turns));`,
+        ) AS m (message_id, role, content, model, tokens_in, tokens_out, latency_ms, status, closed_at);`,
   },
   {
     schema: "quota",

@@ -1,4 +1,5 @@
 export { type TestClock, testClock } from "./clock.ts";
+export { type ConnectProxy, startConnectProxy } from "./connect-proxy.ts";
 export { type CreateDatabaseOptions, createDatabase, type TestDatabase } from "./database.ts";
 export { type DebianPostgres, startDebianPostgres } from "./debian-postgres.ts";
 export { describeWith } from "./describe-with.ts";
@@ -8,22 +9,23 @@ export { fixedUsage, type Reply, type Usage } from "./fake-provider/reply.ts";
 export { type FakeProvider, type ReceivedRequest, type Script, startFakeProvider } from "./fake-provider/server.ts";
 export { fillHistory, type History, type HistoryOptions } from "./history.ts";
 export { type McpTestServer, type McpTestTool, startMcpServer } from "./mcp-server.ts";
+export { type PgBouncer, type PgBouncerOptions, startPgBouncer } from "./pgbouncer.ts";
 export { type PgvectorServer, startPgvectorServer } from "./pgvector/server.ts";
 export { freePort, freePorts } from "./ports.ts";
 export { startTestPostgres, type TestPostgres } from "./postgres.ts";
 export { nodeFlags, type ProcessExit, type ProcessOptions, type RunningProcess, startProcess } from "./process.ts";
 export { isFull, quickOrFull } from "./quick-or-full.ts";
-export { startRedis, type TestRedis } from "./redis.ts";
+export { type RedisOptions, startRedis, type TestRedis } from "./redis.ts";
 export {
   chromiumCommand,
   findCommand,
   headlessChromiumCommand,
   isMet,
+  isRedisAvailable,
   nginxCommand,
   phpCommand,
   prometheusCommands,
   type Requirement,
-  redisAvailable,
   reportMissing,
   wordpressPath,
 } from "./requirements.ts";

@@ -21,7 +21,7 @@ export function killLeftovers(): void {
 }
 
 /** Handles SIGTERM: kills all registered groups and exits. */
-export function exitWithoutLeftovers(): void {
+export function killLeftoversAndExit(): void {
   killLeftovers();
   process.exit(143);
 }

@@ -6,12 +6,12 @@ import { createServer, type Server } from "node:net";
 const FIRST_PORT = 10_000;
 const LAST_PORT = 32_000;
 /** At least the number of Vitest workers plus one for other processes. */
-const SHARES = 8;
+const RANGE_COUNT = 8;
 
 /** Returns this worker's part of the range. The parts are separate, so no worker takes a port that another reserved or just released. */
-function workerShare(): { from: number; to: number } {
-  const size = Math.floor((LAST_PORT - FIRST_PORT) / SHARES);
-  const from = FIRST_PORT + (Number(process.env.VITEST_POOL_ID ?? 0) % SHARES) * size;
+function portRangeOfWorker(): { from: number; to: number } {
+  const size = Math.floor((LAST_PORT - FIRST_PORT) / RANGE_COUNT);
+  const from = FIRST_PORT + (Number(process.env.VITEST_POOL_ID ?? 0) % RANGE_COUNT) * size;
   return { from, to: from + size };
 }
 
@@ -23,7 +23,7 @@ const reserved = new Set<number>();
  * Another process may still take them: bind them soon, and retry on EADDRINUSE if possible.
  */
 export async function freePorts(count: number): Promise<number[]> {
-  const { from, to } = workerShare();
+  const { from, to } = portRangeOfWorker();
   for (let attempt = 0; attempt < 200; attempt++) {
     if (attempt === 100) reserved.clear();
     const first = randomInt(from, to - count);

@@ -56,6 +56,17 @@ describe("createDatabase", () => {
 });
 
 describe("startTestPostgres", () => {
+  it("restarts the server on its port with its data", async () => {
+    const server = await startTestPostgres();
+    await query(server.url, "CREATE TABLE kept AS SELECT 42 AS n");
+    const startedAt = "SELECT pg_postmaster_start_time()::text AS at";
+    const before = await query(server.url, startedAt);
+    await server.restart();
+    expect(await query(server.url, "SELECT n FROM kept")).toEqual([{ n: 42 }]);
+    expect(await query(server.url, startedAt)).not.toEqual(before);
+    await server.stop();
+  });
+
   it("removes the server's data on stop", async () => {
     const server = await startTestPostgres();
     const [row] = await query(server.url, "SHOW data_directory");

@@ -3,12 +3,21 @@ import { rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { LocalPostgresError, startLocalPostgres } from "@parley/local-postgres";
+import {
+  type LocalPostgres,
+  LocalPostgresError,
+  type LocalPostgresOptions,
+  startLocalPostgres,
+} from "@parley/local-postgres";
 import { freePort } from "./ports.ts";
 
 export interface TestPostgres {
   /** URL of the database `postgres` for a superuser. */
   url: string;
+  /** Kills the server like a power failure. Its clients' connections are reset. Rejects for the server of PARLEY_TEST_DATABASE_URL. */
+  kill9(): Promise<void>;
+  /** Stops the server if it runs, and starts it again on the same port with its data. Rejects for the server of PARLEY_TEST_DATABASE_URL. */
+  restart(): Promise<void>;
   /** Stops the server and removes its data. */
   stop(): Promise<void>;
 }
@@ -19,9 +28,10 @@ export interface TestPostgres {
  */
 export async function startTestPostgres(): Promise<TestPostgres> {
   const existingUrl = process.env.PARLEY_TEST_DATABASE_URL;
-  if (existingUrl) return { url: existingUrl, stop: async () => undefined };
+  if (existingUrl) return foreignPostgres(existingUrl);
   const dir = await mkdtemp(join(tmpdir(), "parley-test-postgres-"));
-  const server = await startOnFreePort(join(dir, "data"));
+  const options = { dataDir: join(dir, "data"), password: randomBytes(16).toString("hex"), fast: true };
+  let server = await startOnFreePort(options);
   const killAndRemove = () => {
     // Runs if the process exits before a call of stop(). Exit handlers must be synchronous.
     kill(server.pid);
@@ -31,6 +41,11 @@ export async function startTestPostgres(): Promise<TestPostgres> {
   process.once("exit", killAndRemove);
   return {
     url: server.url,
+    kill9: async () => kill(server.pid, "SIGKILL"),
+    restart: async () => {
+      await server.stop();
+      server = await startLocalPostgres({ ...options, port: server.port });
+    },
     stop: async () => {
       process.off("exit", killAndRemove);
       await server.stop();
@@ -39,11 +54,16 @@ export async function startTestPostgres(): Promise<TestPostgres> {
   };
 }
 
-async function startOnFreePort(dataDir: string) {
-  const password = randomBytes(16).toString("hex");
+function foreignPostgres(url: string): TestPostgres {
+  const refuse = () =>
+    Promise.reject(new Error("the server of PARLEY_TEST_DATABASE_URL cannot be killed or restarted"));
+  return { url, kill9: refuse, restart: refuse, stop: async () => undefined };
+}
+
+async function startOnFreePort(options: Omit<LocalPostgresOptions, "port">): Promise<LocalPostgres> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await startLocalPostgres({ dataDir, password, port: await freePort(), fast: true });
+      return await startLocalPostgres({ ...options, port: await freePort() });
     } catch (error) {
       const isTaken = error instanceof LocalPostgresError && error.code === "port_taken";
       if (!isTaken || attempt === 3) throw error;
@@ -51,9 +71,9 @@ async function startOnFreePort(dataDir: string) {
   }
 }
 
-function kill(pid: number): void {
+function kill(pid: number, signal: NodeJS.Signals = "SIGQUIT"): void {
   try {
-    process.kill(pid, "SIGQUIT");
+    process.kill(pid, signal);
   } catch {
     // The server has already exited.
   }

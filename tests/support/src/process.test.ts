@@ -29,7 +29,7 @@ describe("startProcess", () => {
 
   it("reports the output of a process that exits before it is ready", async () => {
     const child = await runScript(`console.error("no such port"); process.exit(3)`, { ready: /never/ });
-    await expect(child.waitReady()).rejects.toThrow(/script exited before it was ready.*no such port/s);
+    await expect(child.waitReady()).rejects.toThrow(/script exited with 3 before it was ready.*no such port/s);
     expect(await child.exited).toEqual({ code: 3, signal: null });
   });
 

@@ -82,17 +82,20 @@ export async function startProcess(options: ProcessOptions): Promise<RunningProc
       }
       await sleep(20);
     }
-    const reason = isRunning() ? `is not ready after ${readyTimeoutMs} ms` : "exited before it was ready";
+    if (isRunning()) throw new Error(`${name} is not ready after ${readyTimeoutMs} ms; output:\n${output.both}`);
+    // After the exit, the last output may still be in the pipe.
+    const { code, signal } = await exited;
+    const reason = `exited with ${signal ?? code} before it was ready`;
     throw new Error(`${name} ${reason}; output:\n${output.both}`);
   }
 
   async function stop(signal: NodeJS.Signals = "SIGTERM", timeoutMs = 10_000): Promise<ProcessExit> {
     if (!isRunning()) return await exited;
     child.kill(signal);
-    const exitInTime = new AbortController();
-    const timeout = sleep(timeoutMs, undefined, { signal: exitInTime.signal }).catch(() => undefined);
+    const waitEnd = new AbortController();
+    const timeout = sleep(timeoutMs, undefined, { signal: waitEnd.signal }).catch(() => undefined);
     const exit = await Promise.race([exited, timeout]);
-    exitInTime.abort();
+    waitEnd.abort();
     if (exit !== undefined) return exit;
     child.kill("SIGKILL");
     await exited;

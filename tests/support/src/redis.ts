@@ -12,13 +12,20 @@ export interface TestRedis {
   kill(): Promise<void>;
 }
 
+export interface RedisOptions {
+  /** The port; by default a free one. */
+  port?: number;
+  /** Further settings, as command-line arguments. */
+  args?: string[];
+}
+
 /**
- * Starts an empty Redis or Valkey server without persistence on 127.0.0.1. If PARLEY_TEST_REDIS_URL is set and `port` is not, returns the
- * server at that URL instead, which tests cannot pause or kill.
+ * Starts an empty Redis or Valkey server without persistence on 127.0.0.1. If PARLEY_TEST_REDIS_URL is set and there are no options, returns
+ * the server at that URL instead, which tests cannot pause or kill.
  */
-export async function startRedis({ port }: { port?: number } = {}): Promise<TestRedis> {
+export async function startRedis({ port, args }: RedisOptions = {}): Promise<TestRedis> {
   const existingUrl = process.env.PARLEY_TEST_REDIS_URL;
-  if (existingUrl && port === undefined) return existingRedis(existingUrl);
+  if (existingUrl && port === undefined && args === undefined) return useExistingRedis(existingUrl);
   const command = findCommand("redis-server", "valkey-server");
   if (!command) throw new Error('no redis-server or valkey-server on the PATH; use describeWith("redis")');
   const listenOn = port ?? (await freePort());
@@ -26,7 +33,7 @@ export async function startRedis({ port }: { port?: number } = {}): Promise<Test
   const server = await startProcess({
     name: "redis",
     command,
-    args: ["--port", String(listenOn), ...settings],
+    args: ["--port", String(listenOn), ...settings, ...(args ?? [])],
     ready: /Ready to accept connections/,
   });
   await server.waitReady();
@@ -43,7 +50,7 @@ export async function startRedis({ port }: { port?: number } = {}): Promise<Test
   };
 }
 
-function existingRedis(url: string): TestRedis {
+function useExistingRedis(url: string): TestRedis {
   const refuse = () => {
     throw new Error('cannot pause or kill the server in PARLEY_TEST_REDIS_URL; use describeWith("redis-server")');
   };

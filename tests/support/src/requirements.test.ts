@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { findCommand, isMet, redisAvailable, reportMissing } from "./requirements.ts";
+import { findCommand, isMet, isRedisAvailable, reportMissing } from "./requirements.ts";
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -12,7 +12,7 @@ describe("on a machine without Redis", () => {
     for (let project = 0; project < 3; project++) reportMissing((text) => warnings.push(text));
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toMatch(/SUITES ARE SKIPPED.*redis: install redis-server/s);
-    expect(redisAvailable()).toBe(false);
+    expect(isRedisAvailable()).toBe(false);
   });
 
   it("throws with PARLEY_REQUIRE_ALL", () => {

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { accessSync, constants, existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { findDebianPostgres } from "./debian-postgres.ts";
@@ -7,7 +8,7 @@ export type Requirement = keyof typeof requirements;
 
 const requirements = {
   /** A Redis server, started by the test or existing. */
-  redis: { isMet: redisAvailable, remedy: "install redis-server or valkey-server, or set PARLEY_TEST_REDIS_URL" },
+  redis: { isMet: isRedisAvailable, remedy: "install redis-server or valkey-server, or set PARLEY_TEST_REDIS_URL" },
   /** A Redis process that the test can pause and kill. */
   "redis-server": { isMet: hasRedisServer, remedy: "install redis-server or valkey-server" },
   /** The proc file system, for the memory and children of a process. */
@@ -18,6 +19,8 @@ const requirements = {
   prometheus: { isMet: () => prometheusCommands() !== undefined, remedy: "install Debian's prometheus" },
   /** A PostgreSQL server near the oldest supported version, with pg_dump and psql. */
   "debian-postgres": { isMet: () => findDebianPostgres() !== undefined, remedy: "install Debian's postgresql" },
+  /** A pooler in front of PostgreSQL that can track prepared statements. */
+  pgbouncer: { isMet: hasPgBouncer, remedy: "install PgBouncer 1.21 or newer; Debian has it from version 13 on" },
   /** A browser. */
   chromium: { isMet: () => chromiumCommand() !== undefined, remedy: "install Debian's chromium, or Google Chrome" },
   /** WordPress's files and PHP, without a database. */
@@ -29,7 +32,7 @@ export function isMet(requirement: Requirement): boolean {
 }
 
 /** Returns whether startRedis can return a server. */
-export function redisAvailable(): boolean {
+export function isRedisAvailable(): boolean {
   return Boolean(process.env.PARLEY_TEST_REDIS_URL) || hasRedisServer();
 }
 
@@ -46,6 +49,19 @@ export function headlessChromiumCommand(): string | undefined {
 /** Returns the absolute path of the installed nginx. Debian installs it in /usr/sbin, which may not be on the PATH. */
 export function nginxCommand(): string | undefined {
   return findCommand("nginx") ?? ["/usr/sbin/nginx"].find(isExecutable);
+}
+
+/** Returns the absolute path of the installed PgBouncer. Debian installs it in /usr/sbin, which may not be on the PATH. */
+export function pgbouncerCommand(): string | undefined {
+  return findCommand("pgbouncer") ?? ["/usr/sbin/pgbouncer"].find(isExecutable);
+}
+
+function hasPgBouncer(): boolean {
+  const command = pgbouncerCommand();
+  if (command === undefined) return false;
+  const [, major, minor] =
+    /^PgBouncer (\d+)\.(\d+)/.exec(execFileSync(command, ["--version"], { encoding: "utf8" })) ?? [];
+  return Number(major) > 1 || Number(minor) >= 21;
 }
 
 /** Returns the absolute path of the installed PHP. */

@@ -1,4 +1,6 @@
 export interface SseEvent {
+  /** Absent if the event has no `id:` line. */
+  id?: string;
   event: string;
   /** Parsed JSON. */
   data: unknown;
@@ -20,7 +22,7 @@ export interface ReadSseOptions {
  * Yields the events and comments of a response as they arrive. Leaving the loop closes the connection.
  *
  * Stricter than browsers. Throws in these cases:
- * - an event is not exactly an `event:` line, a `data:` line with JSON and an empty line;
+ * - an event is not exactly an optional `id:` line, an `event:` line, a `data:` line with JSON and an empty line;
  * - a line does not end with LF;
  * - the stream ends inside an event.
  */
@@ -61,11 +63,13 @@ export async function collectSse(response: Response, options?: ReadSseOptions): 
   return events;
 }
 
-function parseBlock(block: string): { event: string; data: unknown } | { comment: string } {
+function parseBlock(block: string): { id?: string; event: string; data: unknown } | { comment: string } {
   if (block.includes("\r")) throw new Error(`a carriage return in ${JSON.stringify(block)}`);
   const lines = block.split("\n");
+  const id = /^id: (\S+)$/.exec(lines[0] ?? "")?.[1];
+  if (id !== undefined) lines.shift();
   if (lines.length === 1 && block.startsWith(":")) return { comment: block.slice(1).trimStart() };
   const [event, data] = [/^event: (\S+)$/.exec(lines[0] ?? ""), /^data: (.+)$/s.exec(lines[1] ?? "")];
   if (lines.length !== 2 || !event?.[1] || !data?.[1]) throw new Error(`not an event: ${JSON.stringify(block)}`);
-  return { event: event[1], data: JSON.parse(data[1]) };
+  return { ...(id !== undefined && { id }), event: event[1], data: JSON.parse(data[1]) };
 }

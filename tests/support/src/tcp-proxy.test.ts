@@ -25,7 +25,7 @@ describe("startTcpProxy", () => {
     return proxy;
   }
 
-  async function dial(port: number) {
+  async function openConnection(port: number) {
     const socket = connect({ port, host: "127.0.0.1" });
     closers.push(() => socket.destroy());
     const received: Buffer[] = [];
@@ -50,7 +50,7 @@ describe("startTcpProxy", () => {
 
   it("forwards and counts bytes in both directions, and forwards the end", async () => {
     const proxy = await startEchoProxy();
-    const { socket, hadError } = await dial(proxy.port);
+    const { socket, hadError } = await openConnection(proxy.port);
     expect(await echo(socket, "hello")).toBe("hello");
     expect(proxy.bytes).toEqual({ up: 5, down: 5 });
     expect(proxy.connections()).toBe(1);
@@ -61,7 +61,7 @@ describe("startTcpProxy", () => {
 
   it("forwards more data than its buffers hold", async () => {
     const proxy = await startEchoProxy();
-    const { socket, text, hadError } = await dial(proxy.port);
+    const { socket, text, hadError } = await openConnection(proxy.port);
     socket.end("x".repeat(5_000_000));
     await hadError;
     expect(text().length).toBe(5_000_000);
@@ -70,7 +70,7 @@ describe("startTcpProxy", () => {
   it("closes a connection after exactly the given number of bytes", async () => {
     const proxy = await startEchoProxy();
     proxy.cutAfterBytes(7);
-    const { socket, text, hadError } = await dial(proxy.port);
+    const { socket, text, hadError } = await openConnection(proxy.port);
     socket.write("0123456789");
     await hadError;
     expect(text()).toBe("0123456");
@@ -78,7 +78,7 @@ describe("startTcpProxy", () => {
 
   it("closes connections that are already open, and stops closing them after resume", async () => {
     const proxy = await startEchoProxy();
-    const [one, two] = [await dial(proxy.port), await dial(proxy.port)];
+    const [one, two] = [await openConnection(proxy.port), await openConnection(proxy.port)];
     proxy.cutAfterBytes(3);
     one.socket.write("12345");
     await one.hadError;
@@ -90,7 +90,7 @@ describe("startTcpProxy", () => {
   it("inverts one byte on each connection after the given number of bytes", async () => {
     const proxy = await startEchoProxy();
     proxy.corruptAfterBytes(3);
-    for (const { socket } of [await dial(proxy.port), await dial(proxy.port)]) {
+    for (const { socket } of [await openConnection(proxy.port), await openConnection(proxy.port)]) {
       expect(await echo(socket, "01")).toBe("01");
       expect(await echo(socket, "2345")).not.toBe("2345");
       expect(await echo(socket, "67")).toBe("67");
@@ -99,7 +99,7 @@ describe("startTcpProxy", () => {
 
   it("stalls without closing, and forwards the held data after resume", async () => {
     const proxy = await startEchoProxy();
-    const { socket, text } = await dial(proxy.port);
+    const { socket, text } = await openConnection(proxy.port);
     proxy.stall();
     socket.write("held");
     await sleep(100);
@@ -110,11 +110,11 @@ describe("startTcpProxy", () => {
 
   it("stalls the open connections and serves new ones", async () => {
     const proxy = await startEchoProxy();
-    const { socket, text } = await dial(proxy.port);
+    const { socket, text } = await openConnection(proxy.port);
     expect(await echo(socket, "a")).toBe("a");
     proxy.stallOpen();
     socket.write("b");
-    const next = await dial(proxy.port);
+    const next = await openConnection(proxy.port);
     expect(await echo(next.socket, "c")).toBe("c");
     expect([text(), socket.destroyed]).toEqual(["a", false]);
     await proxy.resume();
@@ -123,7 +123,7 @@ describe("startTcpProxy", () => {
 
   it("delays each direction", async () => {
     const proxy = await startEchoProxy();
-    const { socket } = await dial(proxy.port);
+    const { socket } = await openConnection(proxy.port);
     proxy.latency(60);
     const sentAt = performance.now();
     await echo(socket, "late");
@@ -132,29 +132,29 @@ describe("startTcpProxy", () => {
 
   it("resets open connections, and accepts new ones", async () => {
     const proxy = await startEchoProxy();
-    const { socket, hadError } = await dial(proxy.port);
+    const { socket, hadError } = await openConnection(proxy.port);
     await echo(socket, "a");
     proxy.resetAll();
     expect(await hadError).toBe(true);
-    const next = await dial(proxy.port);
+    const next = await openConnection(proxy.port);
     expect(await echo(next.socket, "b")).toBe("b");
   });
 
   it("refuses connections while dropped, and accepts them on the same port after resume", async () => {
     const proxy = await startEchoProxy();
-    const { hadError } = await dial(proxy.port);
+    const { hadError } = await openConnection(proxy.port);
     await proxy.drop();
     await hadError;
-    await expect(dial(proxy.port)).rejects.toThrow("ECONNREFUSED");
+    await expect(openConnection(proxy.port)).rejects.toThrow("ECONNREFUSED");
     await proxy.resume();
-    const { socket } = await dial(proxy.port);
+    const { socket } = await openConnection(proxy.port);
     expect(await echo(socket, "back")).toBe("back");
   });
 
   it("resets the client when the target refuses the connection", async () => {
     const proxy = await startTcpProxy({ targetPort: 1 });
     closers.push(proxy.close);
-    const { hadError } = await dial(proxy.port);
+    const { hadError } = await openConnection(proxy.port);
     expect(await hadError).toBe(true);
   });
 });

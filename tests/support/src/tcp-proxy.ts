@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
-import { type Faults, noFaults, pump } from "./tcp-pump.ts";
+import { type Faults, forward, noFaults } from "./tcp-pump.ts";
 
 export interface TcpProxy {
   port: number;
@@ -27,20 +27,24 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
-/** Starts a TCP proxy on 127.0.0.1 that injects network faults. */
+/**
+ * Starts a TCP proxy on 127.0.0.1 that injects network faults.
+ * @param targetPort the port of each connection's target, or a function that returns it
+ */
 export async function startTcpProxy({
   targetPort,
   targetHost = "127.0.0.1",
 }: {
-  targetPort: number;
+  targetPort: number | (() => number);
   targetHost?: string;
 }): Promise<TcpProxy> {
   const pairs = new Set<Pair>();
   const bytes = { up: 0, down: 0 };
   let faults: Faults = noFaults;
+  const portOfTarget = () => (typeof targetPort === "number" ? targetPort : targetPort());
 
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
-    const target = connect({ port: targetPort, host: targetHost, allowHalfOpen: true, noDelay: true });
+    const target = connect({ port: portOfTarget(), host: targetHost, allowHalfOpen: true, noDelay: true });
     const pair: Pair = {
       client,
       target,
@@ -58,17 +62,17 @@ export async function startTcpProxy({
         if (client.destroyed && target.destroyed) pairs.delete(pair);
       });
     }
-    pump(client, target, {
+    forward(client, target, {
       faults: faultsOfPair,
       send: (chunk) => {
         bytes.up += chunk.length;
         return target.write(chunk);
       },
     });
-    pump(target, client, {
+    forward(target, client, {
       faults: faultsOfPair,
       send: (chunk) => {
-        const forwarded = corrupt(pair, chunk).subarray(0, pair.bytesUntilCut);
+        const forwarded = invertByte(pair, chunk).subarray(0, pair.bytesUntilCut);
         pair.bytesUntilCut -= forwarded.length;
         bytes.down += forwarded.length;
         if (pair.bytesUntilCut > 0) return client.write(forwarded);
@@ -134,7 +138,7 @@ interface Pair {
 }
 
 /** Returns the chunk. If the byte to invert is in it, returns a copy with that byte inverted. */
-function corrupt(pair: Pair, chunk: Buffer): Buffer {
+function invertByte(pair: Pair, chunk: Buffer): Buffer {
   const at = pair.bytesUntilCorruption;
   pair.bytesUntilCorruption = at < chunk.length ? Number.POSITIVE_INFINITY : at - chunk.length;
   if (at >= chunk.length) return chunk;

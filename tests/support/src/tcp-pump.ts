@@ -27,7 +27,7 @@ export interface PumpOptions {
 }
 
 /** Forwards data and the end of the stream from one socket to the other, in order. Delays them while `faults` demand it. */
-export function pump(from: Socket, to: Socket, { faults, send }: PumpOptions): void {
+export function forward(from: Socket, to: Socket, { faults, send }: PumpOptions): void {
   let tail = Promise.resolve();
   let queuedBytes = 0;
 

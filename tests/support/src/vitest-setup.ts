@@ -1,9 +1,9 @@
 import { afterAll } from "vitest";
-import { exitWithoutLeftovers, killLeftovers } from "./leftovers.ts";
+import { killLeftovers, killLeftoversAndExit } from "./leftovers.ts";
 
 // Registered first, so it runs after all other afterAll hooks of the test file.
 afterAll(killLeftovers);
 
 // If a hook fails, Vitest skips the remaining hooks and sends SIGTERM to the worker. This handler then kills the leftover processes.
 // This module runs once for each test file, so it first removes the handler that it registered for the previous file.
-process.off("SIGTERM", exitWithoutLeftovers).once("SIGTERM", exitWithoutLeftovers);
+process.off("SIGTERM", killLeftoversAndExit).once("SIGTERM", killLeftoversAndExit);

@@ -5,6 +5,7 @@ export const CALL_GRAPH: ReadonlySet<string> = new Set([
   "edge → conversation:grpc",
   "edge → quota:grpc",
   "edge → llm-proxy:grpc",
+  "edge → edge:rpc",
   "conversation → quota:grpc",
   "conversation → llm-proxy:grpc",
   "cli → edge:ops",
@@ -12,6 +13,19 @@ export const CALL_GRAPH: ReadonlySet<string> = new Set([
   "cli → quota:ops",
   "cli → llm-proxy:ops",
 ]);
+
+/** The additional connections with `console.enabled`. */
+export const CONSOLE_CALLS: readonly string[] = [
+  "console → conversation:ops",
+  "console → quota:ops",
+  "console → edge:http",
+];
+
+/** The additional connections with `trial.enabled`. */
+export const TRIAL_CALLS: readonly string[] = [
+  ...["conversation", "quota", "llm-proxy", "migrations"].map((caller) => `${caller} → trial-postgres:postgres`),
+  ...["edge", "conversation", "quota", "llm-proxy"].map((callee) => `trial-setup → ${callee}:ops`),
+];
 
 /** The only components that may reach the internet, whatever the values are. */
 export const REACHES_INTERNET: ReadonlySet<string> = new Set(["conversation", "llm-proxy"]);

@@ -1,4 +1,4 @@
-import { type Container, type Manifest, nameOf, type PodSpec, workloads } from "../manifest.ts";
+import { type Container, type Manifest, nameOf, ofKind, type PodSpec, workloads } from "../manifest.ts";
 
 const ALLOWED_VOLUMES = [
   "configMap",
@@ -12,13 +12,21 @@ const ALLOWED_VOLUMES = [
 ];
 
 /**
- * Returns violations of the Pod Security Standard "restricted" and of Parley's further rules: a read-only root file system, no service
- * account token, no service links, requests and limits.
+ * Returns violations of the Pod Security Standard "restricted" and of Parley's further rules: a read-only root file system, a service
+ * account token only with a Role, no service links, requests and limits.
  */
 export function podSecurityProblems(manifests: readonly Manifest[]): string[] {
+  const bound = new Set(
+    ofKind(manifests, "RoleBinding").flatMap(({ subjects }) =>
+      (subjects as { name: string }[]).map(({ name }) => name),
+    ),
+  );
   return workloads(manifests).flatMap(({ manifest, pod }) =>
     [
       ...podProblems(pod),
+      ...(pod.automountServiceAccountToken && !bound.has(pod.serviceAccountName ?? "")
+        ? ["mounts a token of the cluster's API without a Role"]
+        : []),
       ...[...(pod.initContainers ?? []), ...pod.containers].flatMap((container) => containerProblems(container, pod)),
     ].map((problem) => `${nameOf(manifest)}: ${problem}`),
   );
@@ -33,7 +41,7 @@ function podProblems(pod: PodSpec): string[] {
   return [
     ...(pod.hostNetwork || pod.hostPID || pod.hostIPC ? ["shares a namespace with its node"] : []),
     ...(pod.securityContext?.seccompProfile?.type === "RuntimeDefault" ? [] : ["has no seccomp profile"]),
-    ...(pod.automountServiceAccountToken === false ? [] : ["mounts a token of the cluster's API"]),
+    ...(pod.automountServiceAccountToken === undefined ? ["may mount a token of the cluster's API"] : []),
     ...(pod.enableServiceLinks === false ? [] : ["gets the addresses of every Service as environment"]),
     ...volumes,
   ];

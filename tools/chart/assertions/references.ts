@@ -7,9 +7,14 @@ export const SECRET_KEYS = [
   "CONVERSATION_DATABASE_PASSWORD",
   "QUOTA_DATABASE_PASSWORD",
   "LLM_DATABASE_PASSWORD",
+  "CONVERSATION_DATABASE_PASSWORD_2",
+  "QUOTA_DATABASE_PASSWORD_2",
+  "LLM_DATABASE_PASSWORD_2",
   "DATABASE_ADMIN_USERNAME",
   "DATABASE_ADMIN_PASSWORD",
   "REDIS_URL",
+  "SESSION_SECRET",
+  "OIDC_CLIENT_SECRET",
   "OTEL_EXPORTER_OTLP_HEADERS",
 ] as const;
 
@@ -22,6 +27,7 @@ export function referenceProblems(manifests: readonly Manifest[], values: unknow
   const secrets = new Set([
     ...valuesOfKey(values, "existingSecret"),
     ...ofKind(manifests, "Certificate").map(({ spec }) => String(spec.secretName)),
+    ...createdByJobs(manifests),
   ]);
   const configMaps = new Set([...created("ConfigMap"), ...valuesOfKey(values, "existingConfigMap")]);
   const accounts = new Set(created("ServiceAccount"));
@@ -43,6 +49,9 @@ export function referenceProblems(manifests: readonly Manifest[], values: unknow
         ...(keys.has(key) ? [] : [problem(`the Secret's key ${key} is not documented`)]),
       ]),
       ...(pod.volumes ?? []).flatMap(({ secret, configMap }) => [
+        ...(secret?.items ?? [])
+          .filter(({ key }) => key !== "ca.crt" && !keys.has(key))
+          .map(({ key }) => problem(`the Secret's key ${key} is not documented`)),
         ...(secret === undefined || secrets.has(secret.secretName)
           ? []
           : [problem(`the Secret ${secret.secretName} does not exist`)]),
@@ -67,4 +76,14 @@ function valuesOfKey(values: unknown, key: string): string[] {
 
 function apiKeys(values: unknown): string[] {
   return (values as { llmProxy?: { apiKeys?: string[] } }).llmProxy?.apiKeys ?? [];
+}
+
+/** The names of the Secrets that a Role permits to patch. The setup of a trial creates its Secret. */
+function createdByJobs(manifests: readonly Manifest[]): string[] {
+  type PolicyRule = { resources: string[]; resourceNames?: string[]; verbs: string[] };
+  return ofKind(manifests, "Role").flatMap(({ rules }) =>
+    (rules as PolicyRule[])
+      .filter(({ resources, verbs }) => resources.includes("secrets") && verbs.includes("patch"))
+      .flatMap(({ resourceNames = [] }) => resourceNames),
+  );
 }

@@ -1,6 +1,7 @@
 {{/*
 A component's NetworkPolicy. It permits only the traffic that the component needs. The component defines the ingress rules in
-"parley.<name>.from" and the egress rules in "parley.<name>.to".
+"parley.<name>.from" and the egress rules in "parley.<name>.to". Ports have a protocol and empty lists are left out, because `kubectl apply` would
+otherwise send the policy at each run.
 */}}
 {{- define "parley.networkPolicy" -}}
 {{- if .root.Values.networkPolicy.enabled -}}
@@ -20,16 +21,14 @@ spec:
     matchLabels:
       {{- include "parley.selectorLabels" . | nindent 6 }}
   policyTypes: [Ingress, Egress]
-  {{- if $from }}
+  {{- with $from }}
   ingress:
-    {{- $from | nindent 4 }}
-  {{- else }}
-  ingress: []
+    {{- . | nindent 4 }}
   {{- end }}
   egress:
     {{- include "parley.toDns" .root | nindent 4 }}
     {{- include (printf "parley.%s.to" .name) . | trim | nindent 4 }}
-    {{- if and .root.Values.tracing.endpoint (has .name (list "edge" "conversation" "quota" "llm-proxy")) }}
+    {{- if and .root.Values.tracing.endpoint (has .name (list "edge" "conversation" "quota" "llm-proxy" "console")) }}
     {{- include "parley.toCollector" .root | nindent 4 }}
     {{- end }}
     {{- with get .root.Values.networkPolicy.extraEgress (camelcase .name | untitle) }}
@@ -49,18 +48,21 @@ spec:
     {{- end }}
   ports:
     - port: {{ .port }}
+      protocol: TCP
 {{- end -}}
 
-{{/* Ingress to the ops port, from the cli pod and Prometheus. */}}
+{{/* Ingress to the ops port, from the cli pod, the setup of a trial and Prometheus. */}}
 {{- define "parley.fromOpsClients" -}}
-{{- if .root.Values.cli.enabled }}
-{{ include "parley.fromCallers" (dict "root" .root "callers" (list "cli") "port" "ops") }}
+{{- $callers := concat (ternary (list "cli") list .root.Values.cli.enabled) (ternary (list "trial-setup") list .root.Values.trial.enabled) }}
+{{- with $callers }}
+{{ include "parley.fromCallers" (dict "root" $.root "callers" . "port" "ops") }}
 {{- end }}
 {{- with .root.Values.networkPolicy.prometheus }}
 - from:
     {{- toYaml . | nindent 4 }}
   ports:
     - port: ops
+      protocol: TCP
 {{- end }}
 {{- end -}}
 
@@ -72,12 +74,14 @@ spec:
           {{- include "parley.selectorLabels" (dict "root" .root "name" .callee) | nindent 10 }}
   ports:
     - port: {{ .port }}
+      protocol: TCP
 {{- end -}}
 
 {{/* Egress to a port of `peers` outside the release: (dict "peers" … "port" …). Without peers, egress to that port of any address. */}}
 {{- define "parley.toPeers" -}}
 - ports:
     - port: {{ .port | int }}
+      protocol: TCP
   {{- with .peers }}
   to:
     {{- toYaml . | nindent 4 }}
@@ -109,18 +113,48 @@ spec:
 {{- end -}}
 
 {{- define "parley.toDatabase" -}}
+{{- if include "parley.usesTrialPostgres" . -}}
+{{ include "parley.toCallee" (dict "root" . "callee" "trial-postgres" "port" "postgres") }}
+{{- else -}}
 {{ include "parley.toPeers" (dict "peers" .Values.networkPolicy.database "port" .Values.database.port) }}
 {{- end -}}
+{{- end -}}
 
+{{/*
+Egress to the internet: (dict "root" … "proxies" …). "proxies" has the URL of the proxy for each kind of connection that the component opens, or ""
+if it opens that kind directly.
+*/}}
 {{- define "parley.toInternet" -}}
+{{- if has "" .proxies -}}
 - to:
     - ipBlock:
         cidr: 0.0.0.0/0
         except:
-          {{- toYaml .Values.networkPolicy.privateRanges | nindent 10 }}
+          {{- toYaml .root.Values.networkPolicy.privateRanges | nindent 10 }}
     - ipBlock:
-        cidr: ::/0
-        except: [fc00::/7, fe80::/10]
+        {{- /* The special ranges within 2000::/3, as in packages/service-kit/src/egress/policy.ts, which also refuses ISATAP addresses. */}}
+        cidr: 2000::/3
+        except: ["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"]
   ports:
     - port: 443
+      protocol: TCP
+{{- end }}
+{{- $ports := list }}
+{{- range without .proxies "" }}
+{{- $ports = append $ports (include "parley.urlPort" .) }}
+{{- end }}
+{{- range uniq $ports }}
+{{ include "parley.toPeers" (dict "peers" $.root.Values.networkPolicy.proxies "port" .) }}
+{{- end }}
+{{- end -}}
+
+{{- define "parley.toSso" -}}
+{{ include "parley.toPeers" (dict "peers" .Values.networkPolicy.sso "port" (include "parley.urlPort" (include "parley.sso" . | fromJson).jwksUrl)) }}
+{{- end -}}
+
+{{/* The egress of a service with admin services to the identity provider's keys. */}}
+{{- define "parley.adminToSso" -}}
+{{- if .Values.sso.roleClaim }}
+{{ include "parley.toSso" . }}
+{{- end }}
 {{- end -}}

@@ -10,7 +10,7 @@ All pods comply with the Pod Security Standard "restricted".
 {{- define "parley.podSpec" -}}
 {{- $pod := include "parley.pod" . | fromJson -}}
 serviceAccountName: {{ include "parley.name" . }}
-automountServiceAccountToken: false
+automountServiceAccountToken: {{ default false .mountsToken }}
 enableServiceLinks: false
 securityContext:
   runAsNonRoot: true

@@ -11,7 +11,7 @@ startupProbe:
     port: ops
     {{- include "parley.opsScheme" . | nindent 4 }}
   {{- toYaml $pod.startupProbe | nindent 2 }}
-{{- if eq .name "edge" }}
+{{- if has .name (list "edge" "console") }}
 readinessProbe:
   httpGet:
     path: /healthz/ready

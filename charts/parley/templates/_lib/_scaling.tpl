@@ -55,8 +55,45 @@ last revision had it. A template cannot see that, so it always sends the live nu
 {{- end -}}
 {{- end -}}
 
+{{/* A terminating pod drains its streams for minutes, so scale down slowly. */}}
+{{- define "parley.scalingBehavior" -}}
+scaleDown:
+  stabilizationWindowSeconds: 600
+  policies:
+    - type: Pods
+      value: 1
+      periodSeconds: 120
+{{- end -}}
+
 {{- define "parley.autoscaler" -}}
-{{- if .values.autoscaling.enabled -}}
+{{- if and .values.autoscaling.enabled .values.autoscaling.kedaTriggers -}}
+apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata:
+  name: {{ include "parley.name" . }}
+  labels:
+    {{- include "parley.labels" . | nindent 4 }}
+  annotations:
+    # KEDA refuses a Deployment with another HorizontalPodAutoscaler, unless it may take it over. Helm deletes the chart's own only later.
+    scaledobject.keda.sh/transfer-hpa-ownership: "true"
+spec:
+  scaleTargetRef:
+    name: {{ include "parley.name" . }}
+  minReplicaCount: {{ .values.autoscaling.minReplicas }}
+  maxReplicaCount: {{ .values.autoscaling.maxReplicas }}
+  advanced:
+    horizontalPodAutoscalerConfig:
+      # The name of the chart's own HorizontalPodAutoscaler, which the alerts and the upgrades read.
+      name: {{ include "parley.name" . }}
+      behavior:
+        {{- include "parley.scalingBehavior" . | nindent 8 }}
+  triggers:
+    - type: cpu
+      metricType: Utilization
+      metadata:
+        value: {{ .values.autoscaling.cpuUtilization | quote }}
+    {{- toYaml .values.autoscaling.kedaTriggers | nindent 4 }}
+{{- else if .values.autoscaling.enabled -}}
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
 metadata:
@@ -87,13 +124,7 @@ spec:
           averageValue: {{ .values.autoscaling.streamsPerPod | quote }}
     {{- end }}
   behavior:
-    # A terminating pod drains its streams for minutes, so scale down slowly.
-    scaleDown:
-      stabilizationWindowSeconds: 600
-      policies:
-        - type: Pods
-          value: 1
-          periodSeconds: 120
+    {{- include "parley.scalingBehavior" . | nindent 4 }}
 {{- end }}
 {{- end -}}
 

@@ -24,6 +24,7 @@ spec:
 
 {{/* A Service with one address that leads to a ready pod. Clients use it beside the headless Service: its address never becomes stale. */}}
 {{- define "parley.clusterIpService" -}}
+{{- $ports := include "parley.ports" .name | fromJson -}}
 apiVersion: v1
 kind: Service
 metadata:
@@ -36,9 +37,12 @@ spec:
     {{- include "parley.selectorLabels" . | nindent 4 }}
   ports:
     - name: grpc
-      port: {{ include "parley.port" (dict "name" .name "port" "grpc") }}
+      port: {{ $ports.grpc }}
       targetPort: grpc
       appProtocol: kubernetes.io/h2c
+    - name: ops
+      port: {{ $ports.ops }}
+      targetPort: ops
 {{- end -}}
 
 {{- define "parley.serviceAccount" -}}

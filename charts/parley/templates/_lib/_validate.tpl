@@ -27,10 +27,17 @@
 {{- end -}}
 {{- end -}}
 {{- range $name := list "issuer" "audience" "jwksUrl" -}}
-{{- if not (get $.Values.sso $name) -}}
+{{- if not (get (include "parley.sso" $ | fromJson) $name) -}}
 {{- fail (printf "sso.%s is empty. The edge needs it to check access tokens; see docs/install/sso.md." $name) -}}
 {{- end -}}
 {{- end -}}
+{{- if and .Values.sso.roleClaim (not .Values.sso.ownerRoles) (not .Values.sso.viewerRoles) -}}
+{{- fail "sso.ownerRoles and sso.viewerRoles are empty. Set the values of sso.roleClaim that give a role." -}}
+{{- end -}}
+{{- if and (not .Values.sso.roleClaim) (or .Values.sso.ownerRoles .Values.sso.viewerRoles) -}}
+{{- fail "sso.roleClaim is empty. Set it to the claim with the roles." -}}
+{{- end -}}
+{{- include "parley.console.validate" . -}}
 {{- include "parley.validate.connections" . -}}
 {{- if .Values.networkPolicy.enabled -}}
 {{- include "parley.validate.networkPolicy" . -}}
@@ -89,7 +96,9 @@ a pod, not of its Service. So for a URL inside the cluster, any additional rule 
 {{- $port := include "parley.urlPort" .url | int -}}
 {{- $host := regexReplaceAll ":[0-9]+$" (urlParse .url).host "" | trimAll "[]" -}}
 {{- $rules := concat $policy.providers (get $policy.extraEgress "llmProxy" | default list) -}}
-{{- if regexMatch "^(localhost|127[.].*|0[.]0[.]0[.]0|::1)$" $host -}}
+{{- if and .root.Values.llmProxy.providerProxy (hasPrefix "https:" .url) -}}
+true
+{{- else if regexMatch "^(localhost|127[.].*|0[.]0[.]0[.]0|::1)$" $host -}}
 true
 {{- else if regexMatch `^[^.:]+$|[.]svc$|[.]svc[.]|[.]cluster[.]local$|^10[.]|^192[.]168[.]|^172[.](1[6-9]|2[0-9]|3[01])[.]|^169[.]254[.]|^100[.](6[4-9]|[7-9][0-9]|1[01][0-9]|12[0-7])[.]|^f[cde][0-9a-f]*:` $host -}}
 {{- if or $rules (and (not $policy.privateRanges) (eq $port 443)) }}true{{ end -}}

@@ -1,6 +1,11 @@
 {{/* A component's volumes: certificates and authorities, the llm-proxy's configuration, and those of the values. */}}
 {{- define "parley.mounts" -}}
 {{- $root := .root -}}
+{{- if include "parley.tokens" . | fromJsonArray }}
+- name: tokens
+  mountPath: /etc/parley/tokens
+  readOnly: true
+{{- end }}
 {{- if and $root.Values.mtls.enabled .mtls }}
 - name: tls
   mountPath: /etc/parley/tls
@@ -33,12 +38,42 @@
 
 {{- define "parley.volumes" -}}
 {{- $root := .root -}}
+{{- with include "parley.tokens" . | fromJsonArray }}
+- name: tokens
+  secret:
+    secretName: {{ include "parley.secretName" $root | required (printf "existingSecret is empty: name the Secret that holds %s" (join " and " .)) }}
+    items:
+      {{- range . }}
+      - key: {{ . }}
+        path: {{ . }}
+      {{- end }}
+{{- end }}
 {{- if and $root.Values.mtls.enabled .mtls }}
 - name: tls
-  secret:
-    secretName: {{ include "parley.name" . }}-tls
-    {{- /* 0440 in decimal: YAML 1.2 parsers read 0440 as 440. */}}
+  {{- /* 288 is 0440 in decimal: YAML 1.2 parsers read 0440 as 440. */}}
+  {{- with $root.Values.mtls.trustedAuthorities }}
+  {{- if .existingConfigMap }}
+  projected:
     defaultMode: 288
+    sources:
+      - secret:
+          name: {{ include "parley.name" $ }}-tls
+          items:
+            - key: tls.crt
+              path: tls.crt
+            - key: tls.key
+              path: tls.key
+      - configMap:
+          name: {{ .existingConfigMap }}
+          items:
+            - key: {{ .key }}
+              path: ca.crt
+  {{- else }}
+  secret:
+    secretName: {{ include "parley.name" $ }}-tls
+    defaultMode: 288
+  {{- end }}
+  {{- end }}
 {{- end }}
 {{- with $root.Values.database.tls.ca }}
 {{- if and $.schema .existingSecret }}

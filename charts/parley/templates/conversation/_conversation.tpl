@@ -6,11 +6,18 @@
 - name: LLM_TARGET
   value: {{ include "parley.target" (dict "root" .root "name" "llm-proxy") }}
 {{ include "parley.databaseEnv" . }}
+{{- include "parley.egressEnv" .root }}
+{{- with .values.planModels }}
+- name: PLAN_MODELS
+  value: {{ toJson . | quote }}
+{{- end }}
+{{- include "parley.adminSsoEnv" .root }}
 {{- end -}}
 
 {{- define "parley.conversation.from" -}}
 {{ include "parley.fromCallers" (dict "root" .root "callers" (list "edge") "port" "grpc") }}
 {{- include "parley.fromOpsClients" . }}
+{{- include "parley.fromConsole" (dict "root" .root "port" "ops") }}
 {{- end -}}
 
 {{- define "parley.conversation.to" -}}
@@ -18,5 +25,6 @@
 {{ include "parley.toCallee" (dict "root" $.root "callee" . "port" "grpc") }}
 {{- end }}
 {{ include "parley.toDatabase" .root }}
-{{ include "parley.toInternet" .root }}
+{{ include "parley.toInternet" (dict "root" .root "proxies" (list .root.Values.egressProxy)) | trim }}
+{{- include "parley.adminToSso" .root }}
 {{- end -}}

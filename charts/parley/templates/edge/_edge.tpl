@@ -6,14 +6,7 @@
   value: {{ include "parley.target" (dict "root" .root "name" "quota") }}
 - name: LLM_TARGET
   value: {{ include "parley.target" (dict "root" .root "name" "llm-proxy") }}
-- name: JWT_ISSUER
-  value: {{ $values.sso.issuer | quote }}
-- name: JWT_AUDIENCE
-  value: {{ $values.sso.audience | quote }}
-- name: JWKS_URL
-  value: {{ $values.sso.jwksUrl | quote }}
-- name: JWT_WORKSPACE_CLAIM
-  value: {{ $values.sso.workspaceClaim | quote }}
+{{ include "parley.ssoEnv" .root }}
 {{- with .values.trustedProxies }}
 - name: TRUSTED_PROXIES
   value: {{ join "," . | quote }}
@@ -22,28 +15,56 @@
   value: {{ .values.maxStreams | int | quote }}
 - name: MAX_STREAMS_PER_CLIENT
   value: {{ .values.maxStreamsPerClient | int | quote }}
+- name: DETACHED_REPLY_MS
+  value: {{ mul .values.detachedReplySeconds 1000 | quote }}
+- name: EDGE_RPC_ADDRESS
+  valueFrom:
+    fieldRef:
+      fieldPath: status.podIP
+{{- if $values.mtls.enabled }}
+- name: EDGE_RPC_TLS_NAME
+  value: {{ include "parley.host" . }}
+{{- end }}
 {{- if $values.redis.enabled }}
 {{ include "parley.secretEnv" (dict "root" .root "env" "REDIS_URL" "secret" $values.redis.existingSecret) }}
+{{- if ne $values.redis.mode "standalone" }}
+- name: REDIS_MODE
+  value: {{ $values.redis.mode }}
+{{- end }}
+{{- if eq $values.redis.mode "sentinel" }}
+- name: REDIS_SENTINEL_MASTER
+  value: {{ $values.redis.sentinelMaster | required "redis.sentinelMaster is empty: name the master that the sentinels monitor" | quote }}
+{{- with $values.redis.sentinelPasswordKey }}
+{{ include "parley.secretEnv" (dict "root" $.root "env" "REDIS_SENTINEL_PASSWORD" "key" . "secret" $values.redis.existingSecret) }}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- end -}}
 
 {{- define "parley.edge.from" -}}
 - ports:
     - port: http
+      protocol: TCP
   {{- with .root.Values.networkPolicy.visitors }}
   from:
     {{- toYaml . | nindent 4 }}
   {{- end }}
+{{ include "parley.fromCallers" (dict "root" .root "callers" (list "edge") "port" "rpc") }}
 {{- include "parley.fromOpsClients" . }}
+{{- include "parley.fromConsole" (dict "root" .root "port" "http") }}
 {{- end -}}
 
 {{- define "parley.edge.to" -}}
 {{- $policy := .root.Values.networkPolicy -}}
+{{ include "parley.toCallee" (dict "root" .root "callee" "edge" "port" "rpc") }}
 {{- range list "conversation" "quota" "llm-proxy" }}
 {{ include "parley.toCallee" (dict "root" $.root "callee" . "port" "grpc") }}
 {{- end }}
 {{- if .root.Values.redis.enabled }}
 {{ include "parley.toPeers" (dict "peers" $policy.redis "port" $policy.redisPort) }}
+{{- if eq .root.Values.redis.mode "sentinel" }}
+{{ include "parley.toPeers" (dict "peers" $policy.redis "port" $policy.redisSentinelPort) }}
 {{- end }}
-{{ include "parley.toPeers" (dict "peers" $policy.sso "port" (include "parley.urlPort" .root.Values.sso.jwksUrl)) }}
+{{- end }}
+{{ include "parley.toSso" .root }}
 {{- end -}}

@@ -4,15 +4,17 @@
 - name: LLM_CONFIG
   value: /etc/parley/llm/llm.yaml
 {{- end }}
-{{- range $env, $value := dict "DEFAULT_MODEL" .values.defaultModel "OPENAI_BASE_URL" .values.openaiBaseUrl "OLLAMA_HOST" .values.ollamaHost }}
+{{- range $env, $value := dict "DEFAULT_MODEL" .values.defaultModel "OPENAI_BASE_URL" .values.openaiBaseUrl "OLLAMA_HOST" .values.ollamaHost "PROVIDER_PROXY" .values.providerProxy }}
 {{- with $value }}
 - name: {{ $env }}
   value: {{ . | quote }}
 {{- end }}
 {{- end }}
+{{- include "parley.egressEnv" .root }}
 {{- range .values.apiKeys }}
 {{ include "parley.secretEnv" (dict "root" $.root "env" . "secret" $.values.existingSecret) }}
 {{- end }}
+{{- include "parley.adminSsoEnv" .root }}
 {{- end -}}
 
 {{- define "parley.llm-proxy.from" -}}
@@ -22,7 +24,8 @@
 
 {{- define "parley.llm-proxy.to" -}}
 {{ include "parley.toDatabase" .root }}
-{{ include "parley.toInternet" .root }}
+{{ include "parley.toInternet" (dict "root" .root "proxies" (list .root.Values.egressProxy .values.providerProxy)) | trim }}
+{{- include "parley.adminToSso" .root }}
 {{- with .root.Values.networkPolicy.providers }}
 {{ toYaml . }}
 {{- end }}

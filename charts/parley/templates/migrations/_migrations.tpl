@@ -1,13 +1,22 @@
+{{/* Returns "true" if the Job is a hook. In a trial it is none, because hooks run before PostgreSQL starts. */}}
+{{- define "parley.migrations.isHook" -}}
+{{- if and .Values.migrations.hook (not .Values.trial.enabled) }}true{{ end -}}
+{{- end -}}
+
 {{/*
 Helm runs hooks by weight before it creates other resources, so all resources that the Job needs are hooks too. `helm uninstall` does not
-delete hooks, so Helm deletes a failed Job as well, after it has printed the Job's log.
+delete hooks, so Helm deletes a failed Job as well, after it has printed the Job's log. Argo CD prints no log, so it keeps a failed Job until the
+next sync. Without its own annotations Argo CD would use Helm's.
 */}}
 {{- define "parley.hook" -}}
-{{- if .root.Values.migrations.hook }}
+{{- if include "parley.migrations.isHook" .root }}
 helm.sh/hook: pre-install,pre-upgrade
 helm.sh/hook-weight: {{ .weight | quote }}
 helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded,hook-failed
 helm.sh/hook-output-log-policy: hook-failed
+argocd.argoproj.io/hook: PreSync
+argocd.argoproj.io/hook-delete-policy: BeforeHookCreation,HookSucceeded
+argocd.argoproj.io/sync-wave: {{ .weight | quote }}
 {{- end }}
 {{- end -}}
 
@@ -15,5 +24,74 @@ helm.sh/hook-output-log-policy: hook-failed
 
 {{- define "parley.migrations.to" -}}
 {{- $values := .root.Values -}}
+{{- if include "parley.usesTrialPostgres" .root -}}
+{{ include "parley.toDatabase" .root }}
+{{- else -}}
 {{ include "parley.toPeers" (dict "peers" $values.networkPolicy.database "port" (default $values.database.port $values.migrations.database.port)) }}
+{{- end -}}
+{{- end -}}
+
+{{/*
+The Job's spec. Each container migrates one schema. There is no ttlSecondsAfterFinished: after Kubernetes has deleted
+the finished Job, a GitOps tool would create it again, and it would run again.
+*/}}
+{{- define "parley.migrations.spec" -}}
+{{- $values := .Values -}}
+{{- $migrations := dict "root" . "name" "migrations" "values" $values.migrations -}}
+{{- $host := default (include "parley.databaseHost" .) $values.migrations.database.host -}}
+{{- $port := default $values.database.port $values.migrations.database.port -}}
+backoffLimit: 4
+activeDeadlineSeconds: {{ $values.migrations.activeDeadlineSeconds }}
+template:
+  metadata:
+    {{- include "parley.podMeta" $migrations | nindent 4 }}
+  spec:
+    {{- include "parley.podSpec" (merge (dict "schema" "all") $migrations) | nindent 4 }}
+    restartPolicy: Never
+    # Each container migrates one schema. An advisory lock serializes them, also with other Jobs.
+    containers:
+      {{- range list (dict "name" "conversation" "key" "conversation" "schema" "conversation" "values" $values.conversation) (dict "name" "quota" "key" "quota" "schema" "quota" "values" $values.quota) (dict "name" "llm-proxy" "key" "llmProxy" "schema" "llm" "values" $values.llmProxy) }}
+      {{- $component := merge (dict "root" $) . }}
+      {{- $database := dict "root" $ "user" "$(DATABASE_ADMIN_USERNAME)" "host" (coalesce (get $values.migrations.database.hosts .key) .values.databaseHost $host) "port" $port }}
+      - name: {{ .name }}
+        image: {{ include "parley.image" $component }}
+        imagePullPolicy: {{ $values.image.pullPolicy }}
+        command: [node, src/migrate.ts]
+        securityContext:
+          {{- include "parley.containerSecurity" $component | nindent 10 }}
+        env:
+          {{- include "parley.secretEnv" (dict "root" $ "env" "DATABASE_ADMIN_USERNAME" "key" $values.migrations.admin.usernameKey "secret" $values.migrations.admin.existingSecret) | nindent 10 }}
+          {{- include "parley.secretEnv" (dict "root" $ "env" "PGPASSWORD" "key" $values.migrations.admin.passwordKey "secret" $values.migrations.admin.existingSecret) | nindent 10 }}
+          - name: DATABASE_URL
+            value: {{ include "parley.databaseUrl" $database | quote }}
+          {{- with include "parley.commonEnv" $migrations | trim }}
+          {{- . | nindent 10 }}
+          {{- end }}
+          {{- $suffix := include "parley.roleSetSuffix" $ }}
+          {{- with $suffix }}
+          - name: DATABASE_ROLE_SUFFIX
+            value: {{ . }}
+          {{- end }}
+          {{- if $values.migrations.createRoles }}
+          {{- include "parley.secretEnv" (dict "root" $ "env" "DATABASE_PASSWORD" "key" (printf "%s_DATABASE_PASSWORD%s" (upper .schema) $suffix) "secret" $values.database.existingSecret) | nindent 10 }}
+          {{- end }}
+        resources:
+          {{- toYaml $values.migrations.resources | nindent 10 }}
+        {{- with include "parley.containerExtras" (merge (dict "schema" .schema) $migrations) | trim }}
+        {{- . | nindent 8 }}
+        {{- end }}
+      {{- end }}
+{{- end -}}
+
+{{/*
+The Job's name. Kubernetes does not permit changes of a Job. So a Job that is not a hook has a hash of its spec in its name: applied again
+without a change, it is the same Job, and with other images or another configuration, it is a new one.
+*/}}
+{{- define "parley.migrations.jobName" -}}
+{{- $name := include "parley.name" (dict "root" . "name" "migrations") -}}
+{{- if include "parley.migrations.isHook" . -}}
+{{ $name }}
+{{- else -}}
+{{ $name }}-{{ include "parley.migrations.spec" . | sha256sum | trunc 8 }}
+{{- end -}}
 {{- end -}}

@@ -1,6 +1,6 @@
 {{/*
-The groups of files/alerts.yaml with the settings of prometheusRule.alerts. Fails for the name of an unknown alert, and for a threshold of
-an alert without one. A threshold is the number before the comment `# threshold` in the expression.
+Renders the groups of files/alerts.yaml with the settings of prometheusRule.alerts. Fails if a setting names an unknown alert, or sets the
+threshold of an alert that has none. A threshold is the number before the comment `# threshold` in the expression.
 */}}
 {{- define "parley.alertGroups" -}}
 {{- $unused := deepCopy .Values.prometheusRule.alerts -}}

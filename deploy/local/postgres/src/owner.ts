@@ -1,14 +1,14 @@
 import { LocalPostgresError } from "./errors.ts";
-import { type Owner, run } from "./run.ts";
+import { run, type SystemUser } from "./run.ts";
 
-const candidates = ["postgres", "parley"];
+const USER_NAMES = ["postgres", "parley"];
 
 /**
  * Returns an unprivileged user for the server, which refuses to run as root: `postgres` or `parley` if one exists, or else a new system
  * user `parley`.
  */
-export async function unprivilegedOwner(): Promise<Owner> {
-  for (const name of candidates) {
+export async function ensureUnprivilegedUser(): Promise<SystemUser> {
+  for (const name of USER_NAMES) {
     const owner = await findUser(name);
     if (owner) return owner;
   }
@@ -28,7 +28,7 @@ export async function unprivilegedOwner(): Promise<Owner> {
   );
 }
 
-async function findUser(name: string): Promise<Owner | undefined> {
+async function findUser(name: string): Promise<SystemUser | undefined> {
   try {
     const [uid, gid] = await Promise.all([run("id", ["-u", name]), run("id", ["-g", name])]);
     return { uid: Number(uid), gid: Number(gid) };

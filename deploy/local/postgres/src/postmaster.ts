@@ -11,42 +11,43 @@ export interface Postmaster {
 
 /** Returns the running server of a data directory. */
 export async function findPostmaster(dataDir: string): Promise<Postmaster | undefined> {
-  const lock = await readLock(dataDir);
+  const lock = await readLockFile(dataDir);
   return lock && (await isPostmaster(lock.pid, dataDir)) ? lock : undefined;
 }
 
 /**
- * Handles the lock file of a killed server. Requires that findPostmaster found no running server. Returns whether there was a lock
+ * Cleans up after a killed server. Call it only if findPostmaster found no running server. Returns whether there was a lock
  * file. The next server uses the file to check that no process still uses the old shared memory, so the file usually stays. If its
  * PID belongs to another program or to a zombie, PostgreSQL would mistake that process for the server, so the file is removed.
  */
 export async function clearStaleLock(dataDir: string): Promise<boolean> {
-  const lock = await readLock(dataDir);
+  const lock = await readLockFile(dataDir);
   if (!lock) return false;
   const deadline = performance.now() + 1_000;
-  while (exists(lock.pid) && (await commandOf(lock.pid)) === "" && performance.now() < deadline) await sleep(20);
-  if (exists(lock.pid)) await rm(join(dataDir, "postmaster.pid"), { force: true });
+  while (processExists(lock.pid) && (await readCommandLine(lock.pid)) === "" && performance.now() < deadline)
+    await sleep(20);
+  if (processExists(lock.pid)) await rm(join(dataDir, "postmaster.pid"), { force: true });
   return true;
 }
 
 /** Stops the server with a fast shutdown. After the deadline, uses an immediate shutdown; the next start then needs crash recovery. */
-export async function stopPostmaster(pid: number, dataDir: string, deadlineMs = 30_000): Promise<void> {
+export async function stopPostmaster(pid: number, dataDir: string, fastShutdownTimeoutMs = 30_000): Promise<void> {
   for (const [signal, waitMs] of [
-    ["SIGINT", deadlineMs],
+    ["SIGINT", fastShutdownTimeoutMs],
     ["SIGQUIT", 5_000],
     ["SIGKILL", 5_000],
   ] as const) {
-    const until = performance.now() + waitMs;
+    const deadline = performance.now() + waitMs;
     if (!(await isPostmaster(pid, dataDir))) return;
     sendSignal(pid, signal);
-    while (performance.now() < until) {
+    while (performance.now() < deadline) {
       if (!(await isPostmaster(pid, dataDir))) return;
       await sleep(20);
     }
   }
 }
 
-async function readLock(dataDir: string): Promise<Postmaster | undefined> {
+async function readLockFile(dataDir: string): Promise<Postmaster | undefined> {
   // Lines: pid, data directory, start time, port, …
   const lines = (await readFile(join(dataDir, "postmaster.pid"), "utf8").catch(() => "")).split("\n");
   const pid = Number(lines[0]);
@@ -55,11 +56,11 @@ async function readLock(dataDir: string): Promise<Postmaster | undefined> {
 
 /** Returns whether the process is a server of this data directory. */
 async function isPostmaster(pid: number, dataDir: string): Promise<boolean> {
-  return exists(pid) && (await commandOf(pid)).includes(` -D ${dataDir} `);
+  return processExists(pid) && (await readCommandLine(pid)).includes(` -D ${dataDir} `);
 }
 
 /** Returns the process's command line; empty for an exiting process or a zombie. */
-async function commandOf(pid: number): Promise<string> {
+async function readCommandLine(pid: number): Promise<string> {
   if (process.platform === "linux") {
     const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
     return command.replaceAll("\0", " ");
@@ -67,13 +68,13 @@ async function commandOf(pid: number): Promise<string> {
   return await run("ps", ["-ww", "-o", "command=", "-p", String(pid)]).catch(() => "");
 }
 
-function exists(pid: number): boolean {
+function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
   } catch (error) {
     // EPERM: the process exists and belongs to another user.
-    return codeOf(error) === "EPERM";
+    return systemCode(error) === "EPERM";
   }
 }
 
@@ -82,10 +83,10 @@ function sendSignal(pid: number, signal: NodeJS.Signals): void {
     process.kill(pid, signal);
   } catch (error) {
     // ESRCH: the process has just exited.
-    if (codeOf(error) !== "ESRCH") throw error;
+    if (systemCode(error) !== "ESRCH") throw error;
   }
 }
 
-function codeOf(error: unknown): unknown {
+function systemCode(error: unknown): unknown {
   return error instanceof Error && "code" in error ? error.code : undefined;
 }

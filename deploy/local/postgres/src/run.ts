@@ -2,14 +2,14 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
 /** The numeric user and group of a process. */
-export interface Owner {
+export interface SystemUser {
   uid: number;
   gid: number;
 }
 
 export interface RunOptions {
   /** Run as this user; needs root. */
-  owner?: Owner | undefined;
+  owner?: SystemUser | undefined;
   timeoutMs?: number;
 }
 
@@ -17,7 +17,7 @@ export interface RunOptions {
 export async function run(command: string, args: string[], options: RunOptions = {}): Promise<string> {
   const { stdout } = await promisify(execFile)(command, args, {
     cwd: "/",
-    env: plainEnv(),
+    env: minimalEnvironment(),
     timeout: options.timeoutMs ?? 60_000,
     killSignal: "SIGKILL",
     ...options.owner,
@@ -26,6 +26,6 @@ export async function run(command: string, args: string[], options: RunOptions =
 }
 
 /** Returns an environment without inherited variables, so that no secret and no PG* variable reaches the server. */
-export function plainEnv(): NodeJS.ProcessEnv {
+export function minimalEnvironment(): NodeJS.ProcessEnv {
   return { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C", TZ: "UTC" };
 }

@@ -5,22 +5,25 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LocalPostgresError } from "./errors.ts";
-import type { Place } from "./place.ts";
-import { plainEnv } from "./run.ts";
+import type { Installation } from "./installation.ts";
+import { minimalEnvironment } from "./run.ts";
 
-const maxLogBytes = 5 * 1024 * 1024;
+const MAX_LOG_BYTES = 5 * 1024 * 1024;
 /** O_NOFOLLOW, because root must not follow a link that the directory's owner created. */
-const logFlags = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | constants.O_NOFOLLOW;
+const LOG_OPEN_FLAGS = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | constants.O_NOFOLLOW;
 
 export interface LaunchedServer {
   pid: number;
   isRunning(): boolean;
   /** Returns why the server exited, and whether a retry may succeed. */
-  failure(): Promise<{ error: LocalPostgresError; isTransient: boolean }>;
+  readFailure(): Promise<{ error: LocalPostgresError; isTransient: boolean }>;
 }
 
 /** Starts the server in its own session, so that it outlives this process and does not receive the terminal's signals. */
-export async function launch(place: Place, { port, fast }: { port: number; fast: boolean }): Promise<LaunchedServer> {
+export async function launchServer(
+  installation: Installation,
+  { port, fast }: { port: number; fast: boolean },
+): Promise<LaunchedServer> {
   const settings = {
     listen_addresses: "127.0.0.1",
     port: String(port),
@@ -33,29 +36,29 @@ export async function launch(place: Place, { port, fast }: { port: number; fast:
   };
   const args = [
     "-D",
-    place.dataDir,
+    installation.dataDir,
     ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
   ];
   // Logs to a file, because a pipe would close when this process exits.
-  const logPath = join(place.dataDir, "postgres.log");
-  const logFile = await open(logPath, logFlags, 0o600);
+  const logPath = join(installation.dataDir, "postgres.log");
+  const logFile = await open(logPath, LOG_OPEN_FLAGS, 0o600);
   try {
-    if (place.owner) await logFile.chown(place.owner.uid, place.owner.gid);
-    if ((await logFile.stat()).size > maxLogBytes) await logFile.truncate();
+    if (installation.owner) await logFile.chown(installation.owner.uid, installation.owner.gid);
+    if ((await logFile.stat()).size > MAX_LOG_BYTES) await logFile.truncate();
     const logStart = (await logFile.stat()).size;
-    const child = spawn(join(place.binaries.dir, "bin", "postgres"), args, {
+    const child = spawn(join(installation.binaries.dir, "bin", "postgres"), args, {
       cwd: "/",
-      env: plainEnv(),
+      env: minimalEnvironment(),
       stdio: ["ignore", logFile.fd, logFile.fd],
       detached: true,
-      ...place.owner,
+      ...installation.owner,
     });
     await once(child, "spawn");
     child.unref();
     return {
       pid: child.pid ?? 0,
       isRunning: () => child.exitCode === null && child.signalCode === null,
-      failure: async () => describeFailure(await readFrom(logPath, logStart), logPath, port),
+      readFailure: async () => describeFailure(await readFrom(logPath, logStart), logPath, port),
     };
   } finally {
     await logFile.close();
@@ -69,7 +72,7 @@ export async function launch(place: Place, { port, fast }: { port: number; fast:
 export async function assertPortFree(port: number, graceMs: number): Promise<void> {
   const deadline = performance.now() + graceMs;
   while (!(await isPortFree(port))) {
-    if (performance.now() >= deadline) throw portInUse(port);
+    if (performance.now() >= deadline) throw portInUseError(port);
     await sleep(50);
   }
 }
@@ -93,7 +96,7 @@ function describeFailure(
   logPath: string,
   port: number,
 ): { error: LocalPostgresError; isTransient: boolean } {
-  if (log.includes("Address already in use")) return { error: portInUse(port), isTransient: false };
+  if (log.includes("Address already in use")) return { error: portInUseError(port), isTransient: false };
   const reason = log.match(/(?<=(?:FATAL|PANIC): +).*/g)?.at(-1) ?? "it exited without an error message";
   return {
     error: new LocalPostgresError("start_failed", `PostgreSQL did not start: ${reason}; see ${logPath}`),
@@ -116,7 +119,7 @@ async function readFrom(path: string, start: number): Promise<string> {
   }
 }
 
-function portInUse(port: number): LocalPostgresError {
+function portInUseError(port: number): LocalPostgresError {
   return new LocalPostgresError(
     "port_taken",
     `Port ${port} on 127.0.0.1 is in use by another program: stop that program, or choose another port.`,

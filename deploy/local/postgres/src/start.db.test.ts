@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { unprivilegedOwner } from "./owner.ts";
-import { findPlace } from "./place.ts";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { resolveInstallation } from "./installation.ts";
+import { ensureUnprivilegedUser } from "./owner.ts";
 import { removeLocalPostgres } from "./remove.ts";
 import { type LocalPostgres, startLocalPostgres } from "./start.ts";
 
@@ -21,8 +21,6 @@ let port: number;
 const running: LocalPostgres[] = [];
 
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), "parley-local-postgres-"));
-  dataDir = join(dir, "data");
   const server = await listenAnywhere();
   ({ port } = server.address() as AddressInfo);
   await once(server.close(), "close");
@@ -30,9 +28,19 @@ beforeEach(async () => {
 
 afterEach(async () => {
   for (const server of running.splice(0)) await server.stop();
-  await removeLocalPostgres(dataDir);
-  await rm(dir, { recursive: true });
 });
+
+/** Gives the tests of a suite one data directory, because its initialisation takes more CPU time than the rest of a test. */
+function shareDataDir(): void {
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), "parley-local-postgres-"));
+    dataDir = join(dir, "data");
+  });
+  afterAll(async () => {
+    await removeLocalPostgres(dataDir);
+    await rm(dir, { recursive: true });
+  });
+}
 
 async function start(options: { port?: number; password?: string; fast?: boolean } = {}): Promise<LocalPostgres> {
   const server = await startLocalPostgres({ dataDir, port, password, fast: true, ...options });
@@ -57,8 +65,8 @@ async function query(url: string, sql: string): Promise<unknown[]> {
   }
 }
 
-/** Another process that starts the server; `group` is its process group. */
-async function startElsewhere(extra: { uid?: number; gid?: number } = {}) {
+/** Starts the server in a child process with its own process group. `kill` signals that group. */
+async function startInChildProcess(extra: { uid?: number; gid?: number } = {}) {
   const script = fileURLToPath(new URL("starter.fixture.ts", import.meta.url));
   const child = spawn(
     process.execPath,
@@ -75,7 +83,9 @@ async function startElsewhere(extra: { uid?: number; gid?: number } = {}) {
 }
 
 describe("a server", () => {
-  it("answers the superuser with its password, on 127.0.0.1 alone, and nobody without", async () => {
+  shareDataDir();
+
+  it("listens on 127.0.0.1 only, and accepts the superuser only with its password", async () => {
     const server = await start();
     expect(await query(server.url, "SELECT rolsuper FROM pg_roles WHERE rolname = current_user")).toEqual([
       { rolsuper: true },
@@ -89,7 +99,7 @@ describe("a server", () => {
     await expect(query(wrong.href, "SELECT 1")).rejects.toThrow("password authentication failed");
   });
 
-  it("is durable unless it is told to be fast", async () => {
+  it("is durable unless the option `fast` is set", async () => {
     const server = await start({ fast: false });
     const settings = "SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'max_connections') ORDER BY name";
     expect(await query(server.url, settings)).toEqual([
@@ -103,12 +113,12 @@ describe("a server", () => {
     ]);
   });
 
-  it("folds the case of every script, for full-text search, whatever the machine's locale", async () => {
+  it("converts letters of every script to lower case, for full-text search, with any locale of the machine", async () => {
     const { url } = await start();
     expect(await query(url, "SELECT lower('GRÜSSE ÉTÉ ПРИВЕТ') AS folded")).toEqual([{ folded: "grüsse été привет" }]);
   });
 
-  it("ends when it is stopped, though somebody is connected, and finds its data at the next start", async () => {
+  it("stops while a client is connected, and has its data at the next start", async () => {
     const first = await start();
     await query(first.url, "CREATE TABLE kept AS SELECT 42 AS n");
     const client = new Client({ connectionString: first.url });
@@ -117,11 +127,11 @@ describe("a server", () => {
     await first.stop();
     await expect(query(first.url, "SELECT 1")).rejects.toThrow("ECONNREFUSED");
     const second = await start();
-    expect(second.reused).toBe(false);
+    expect(second.isReused).toBe(false);
     expect(await query(second.url, "SELECT n FROM kept")).toEqual([{ n: 42 }]);
   });
 
-  it("is owned by an unprivileged user and tells where its data is", async () => {
+  it("runs as an unprivileged user, and returns its data directory", async () => {
     const server = await start();
     const { uid, mode } = await stat(server.dataDir);
     expect(uid).not.toBe(0);
@@ -130,78 +140,85 @@ describe("a server", () => {
   });
 });
 
-describe("a server that outlived its starter", () => {
-  it("survives the signals of the starter's terminal and is reused, on its own port", async () => {
-    const outlived = await startElsewhere();
-    await outlived.kill("SIGINT");
+describe("a server whose starting process has exited", () => {
+  shareDataDir();
+
+  it("keeps running after the signals of that process's terminal, and is reused on its own port", async () => {
+    const previous = await startInChildProcess();
+    await previous.kill("SIGINT");
     const server = await start({ port: port + 1 });
-    expect(server).toMatchObject({ reused: true, pid: outlived.pid, url: outlived.url, port });
+    expect(server).toMatchObject({ isReused: true, pid: previous.pid, url: previous.url, port });
     await server.stop();
     await expect(query(server.url, "SELECT 1")).rejects.toThrow("ECONNREFUSED");
   });
 
-  it("is refused with another password, and left alone", async () => {
+  it("is neither reused nor stopped by a start with another password", async () => {
     const server = await start();
     await expect(start({ password: "other" })).rejects.toThrow(expect.objectContaining({ code: "password_rejected" }));
     expect(await query(server.url, "SELECT 1 AS n")).toEqual([{ n: 1 }]);
   });
 
-  it("is ended when its data is removed", async () => {
-    const outlived = await startElsewhere();
-    await outlived.kill("SIGKILL");
-    const place = await findPlace(dataDir);
+  it("stops when its data is removed", async () => {
+    const previous = await startInChildProcess();
+    await previous.kill("SIGKILL");
+    const installation = await resolveInstallation(dataDir);
     await removeLocalPostgres(dataDir);
-    await expect(query(outlived.url, "SELECT 1")).rejects.toThrow("ECONNREFUSED");
-    await expect(stat(place.dataDir)).rejects.toThrow("ENOENT");
+    await expect(query(previous.url, "SELECT 1")).rejects.toThrow("ECONNREFUSED");
+    await expect(stat(installation.dataDir)).rejects.toThrow("ENOENT");
   });
 });
 
 describe("a server that was killed", () => {
-  it("recovers at the next start, at once", async () => {
+  shareDataDir();
+
+  it("recovers at the next start", async () => {
     const killed = await start({ fast: false });
     await query(killed.url, "CREATE TABLE kept AS SELECT 42 AS n");
     process.kill(killed.pid, "SIGKILL");
     const server = await start();
-    expect(server.reused).toBe(false);
+    expect(server.isReused).toBe(false);
     expect(await query(server.url, "SELECT n FROM kept")).toEqual([{ n: 42 }]);
   });
 
-  it("is not taken for the program that has its number now", async () => {
+  it("is not mistaken for the program that has its PID now, and that program keeps running", async () => {
     const first = await start();
     const lockFile = join(first.dataDir, "postmaster.pid");
     const lock = await readFile(lockFile, "utf8");
     await first.stop();
-    const stranger = spawn("sleep", ["60"], isRoot ? await unprivilegedOwner() : {});
+    const otherProgram = spawn("sleep", ["60"], isRoot ? await ensureUnprivilegedUser() : {});
     try {
-      await writeFile(lockFile, lock.replace(String(first.pid), String(stranger.pid)));
+      await writeFile(lockFile, lock.replace(String(first.pid), String(otherProgram.pid)));
       const { uid, gid } = await stat(first.dataDir);
       await chown(lockFile, uid, gid);
-      expect((await start()).reused).toBe(false);
-      expect(stranger.signalCode).toBeNull();
+      expect((await start()).isReused).toBe(false);
+      expect(otherProgram.signalCode).toBeNull();
     } finally {
-      stranger.kill();
+      otherProgram.kill();
     }
   });
 });
 
-describe("a start that cannot be", () => {
-  it("names a taken port before it writes anything", async () => {
+// The first test needs an empty data directory, and the last one damages it.
+describe("a start that fails", () => {
+  shareDataDir();
+
+  it("names the port in use, and writes no file", async () => {
     const other = await listenAnywhere();
     const taken = (other.address() as AddressInfo).port;
     await expect(start({ port: taken })).rejects.toThrow(
       expect.objectContaining({ code: "port_taken", message: expect.stringContaining(String(taken)) }),
     );
-    await expect(stat((await findPlace(dataDir)).dataDir)).rejects.toThrow("ENOENT");
+    await expect(stat((await resolveInstallation(dataDir)).dataDir)).rejects.toThrow("ENOENT");
     other.close();
   });
 
-  it("names a password that is not the data's, and leaves no server running", async () => {
+  it("reports a password other than that of the data, and leaves no server running", async () => {
     await (await start()).stop();
     await expect(start({ password: "other" })).rejects.toThrow(expect.objectContaining({ code: "password_rejected" }));
-    expect((await start()).reused).toBe(false);
+    expect((await start()).isReused).toBe(false);
   });
 
-  it("gives the server's own reason and where to read more", async () => {
+  it("reports the server's own reason and the path of its log", async () => {
     const server = await start();
     await server.stop();
     await appendFile(join(server.dataDir, "postgresql.conf"), "no_such_setting = 1\n");
@@ -214,13 +231,15 @@ describe("a start that cannot be", () => {
   });
 });
 
-describe.runIf(isRoot)("beside root", () => {
-  it("an ordinary user's server runs on a data directory of that user's, and root's start goes on with it", async () => {
-    const owner = await unprivilegedOwner();
+describe.runIf(isRoot)("a start by root", () => {
+  shareDataDir();
+
+  it("uses the data directory of an ordinary user whose start was killed", async () => {
+    const owner = await ensureUnprivilegedUser();
     await chown(dir, owner.uid, owner.gid);
-    const theirs = await startElsewhere(owner);
+    const theirs = await startInChildProcess(owner);
     await theirs.kill("SIGKILL");
     expect((await stat(join(dataDir, "PG_VERSION"))).uid).toBe(owner.uid);
-    expect(await start()).toMatchObject({ dataDir, reused: false });
+    expect(await start()).toMatchObject({ dataDir, isReused: false });
   });
 });

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { passwordRejected, probeServer, superuserUrl } from "./answers.ts";
 import { ensureDataDir } from "./data-dir.ts";
 import { LocalPostgresError } from "./errors.ts";
-import { findPlace, type Place } from "./place.ts";
+import { type Installation, resolveInstallation } from "./installation.ts";
 import { clearStaleLock, stopPostmaster } from "./postmaster.ts";
-import { findRunning } from "./reuse.ts";
-import { assertPortFree, launch } from "./server.ts";
+import { passwordRejectedError, probeServer, superuserUrl } from "./probe-server.ts";
+import { assertPortFree, launchServer } from "./server.ts";
+import { waitForRunningServer } from "./wait-for-running-server.ts";
 
 /** Long enough for the crash recovery of a busy database. */
-const startTimeoutMs = 120_000;
-const killedGraceMs = 3_000;
+const START_TIMEOUT_MS = 120_000;
+const PORT_RELEASE_GRACE_MS = 3_000;
 
 export interface LocalPostgresOptions {
   /** Kept between starts. Root's data is elsewhere: see the result's `dataDir`. */
@@ -30,7 +30,7 @@ export interface LocalPostgres {
   port: number;
   pid: number;
   /** Whether the server was already running from an earlier start. */
-  reused: boolean;
+  isReused: boolean;
   /** PostgreSQL's data directory, with its log in `postgres.log`. */
   dataDir: string;
   /** Disconnects all clients and stops the server. Data is kept. */
@@ -43,7 +43,7 @@ export interface LocalPostgres {
  */
 export async function startLocalPostgres(options: LocalPostgresOptions): Promise<LocalPostgres> {
   try {
-    return await startServer(await findPlace(options.dataDir), options);
+    return await startServer(await resolveInstallation(options.dataDir), options);
   } catch (cause) {
     if (cause instanceof LocalPostgresError) throw cause;
     const reason = cause instanceof Error ? cause.message.trim().replaceAll(/\s+/g, " ") : "unknown";
@@ -55,49 +55,49 @@ export async function startLocalPostgres(options: LocalPostgresOptions): Promise
   }
 }
 
-/** Same as startLocalPostgres, for a `place` that the caller chose. */
-export async function startServer(place: Place, options: LocalPostgresOptions): Promise<LocalPostgres> {
+/** Same as startLocalPostgres, for a `installation` that the caller chose. */
+export async function startServer(installation: Installation, options: LocalPostgresOptions): Promise<LocalPostgres> {
   const { port, password, fast = false, log = () => undefined } = options;
-  const deadline = performance.now() + startTimeoutMs;
-  const running = await findRunning(place.dataDir, password, deadline);
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  const running = await waitForRunningServer(installation.dataDir, password, deadline);
   if (running) {
     log(`PostgreSQL is already running on 127.0.0.1:${running.port}`);
-    return toLocalPostgres(place, { ...running, password, reused: true });
+    return toLocalPostgres(installation, { ...running, password, isReused: true });
   }
-  const wasKilled = await clearStaleLock(place.dataDir);
-  await assertPortFree(port, wasKilled ? killedGraceMs : 0);
-  await ensureDataDir(place, { password, fast, log });
-  const pid = await launchUntilReady(place, { port, password, fast }, deadline);
+  const wasKilled = await clearStaleLock(installation.dataDir);
+  await assertPortFree(port, wasKilled ? PORT_RELEASE_GRACE_MS : 0);
+  await ensureDataDir(installation, { password, fast, log });
+  const pid = await launchUntilReady(installation, { port, password, fast }, deadline);
   log(`PostgreSQL listens on 127.0.0.1:${port}`);
-  return toLocalPostgres(place, { pid, port, password, reused: false });
+  return toLocalPostgres(installation, { pid, port, password, isReused: false });
 }
 
 async function launchUntilReady(
-  place: Place,
+  installation: Installation,
   { port, password, fast }: { port: number; password: string; fast: boolean },
   deadline: number,
 ): Promise<number> {
   for (;;) {
-    const server = await launch(place, { port, fast });
+    const server = await launchServer(installation, { port, fast });
     while (server.isRunning() && performance.now() < deadline) {
-      const state = await probeServer(superuserUrl(port, password), place.dataDir);
+      const state = await probeServer(superuserUrl(port, password), installation.dataDir);
       if (state === "ready") return server.pid;
       if (state === "rejected") {
-        await stopPostmaster(server.pid, place.dataDir);
-        throw passwordRejected(place.dataDir);
+        await stopPostmaster(server.pid, installation.dataDir);
+        throw passwordRejectedError(installation.dataDir);
       }
       await sleep(25);
     }
-    await stopPostmaster(server.pid, place.dataDir);
-    const { error, isTransient } = await server.failure();
+    await stopPostmaster(server.pid, installation.dataDir);
+    const { error, isTransient } = await server.readFailure();
     if (!isTransient || performance.now() > deadline) throw error;
     await sleep(200);
   }
 }
 
 function toLocalPostgres(
-  { dataDir }: Place,
-  { pid, port, password, reused }: { pid: number; port: number; password: string; reused: boolean },
+  { dataDir }: Installation,
+  { pid, port, password, isReused }: { pid: number; port: number; password: string; isReused: boolean },
 ): LocalPostgres {
-  return { url: superuserUrl(port, password), port, pid, reused, dataDir, stop: () => stopPostmaster(pid, dataDir) };
+  return { url: superuserUrl(port, password), port, pid, isReused, dataDir, stop: () => stopPostmaster(pid, dataDir) };
 }

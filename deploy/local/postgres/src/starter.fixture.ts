@@ -1,4 +1,4 @@
-import { packagedBinaries, sharedBinaries } from "./binaries.ts";
+import { ensureSharedBinaries, findPackagedBinaries } from "./binaries.ts";
 import { startLocalPostgres, startServer } from "./start.ts";
 
 /** The JSON argument of this script, which starts a server in a separate process for the tests. */
@@ -17,7 +17,7 @@ if (uid === undefined || gid === undefined) {
   console.log(JSON.stringify({ url, pid }));
 } else {
   // The user may not be able to enter the repository, so it uses the shared binaries.
-  const binaries = await sharedBinaries(await packagedBinaries(), "/var/lib/parley");
+  const binaries = await ensureSharedBinaries(await findPackagedBinaries(), "/var/lib/parley");
   process.setgroups?.([]);
   process.setgid?.(gid);
   process.setuid?.(uid);

@@ -17,13 +17,13 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 /** Builds HTML from a template. Escapes every value except Html. */
 export function html(parts: TemplateStringsArray, ...values: readonly (string | Html | readonly Html[])[]): Html {
-  const show = (value: string | Html | readonly Html[] | undefined): string => {
+  const render = (value: string | Html | readonly Html[] | undefined): string => {
     if (value instanceof Html) {
       return value.text;
     }
     return typeof value === "string"
       ? value.replace(/[&<>"']/g, (char) => ENTITIES[char] ?? "")
-      : (value ?? []).map(show).join("");
+      : (value ?? []).map(render).join("");
   };
-  return new Html(parts.map((part, at) => part + show(values[at])).join(""));
+  return new Html(parts.map((part, index) => part + render(values[index])).join(""));
 }

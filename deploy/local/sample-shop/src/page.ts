@@ -13,7 +13,7 @@ const TITLES = { "/": "Things for the home", "/delivery": "Delivery and returns"
 
 export type PagePath = keyof typeof TITLES;
 
-export function isPage(path: string): path is PagePath {
+export function isPagePath(path: string): path is PagePath {
   return Object.hasOwn(TITLES, path);
 }
 
@@ -34,14 +34,14 @@ export function renderPage(path: PagePath, settings: Settings, embed: Embed): st
     <script async src="${embed.edgeUrl}/widget.js" data-public-key="${embed.publicKey}"${attributes}></script>
   </head>
   <body>
-    ${settingsForm(path, settings)}
+    ${renderSettingsForm(path, settings)}
     <header>
       <p class="name">Sample shop</p>
       <nav aria-label="Shop">${link("/", "Things")} ${link("/delivery", "Delivery and returns")}</nav>
     </header>
     <main>
       <h1>${TITLES[path]}</h1>
-      ${path === "/" ? goods() : terms()}
+      ${path === "/" ? renderGoods() : renderTerms()}
     </main>
     <footer><p>A sample page that stands for a customer’s site. Nothing is sold here.</p></footer>
   </body>
@@ -49,7 +49,7 @@ export function renderPage(path: PagePath, settings: Settings, embed: Embed): st
 `.text;
 }
 
-function goods(): Html {
+function renderGoods(): Html {
   const items = GOODS.map(
     ({ slug, name, price, about }) => html`<li>
           <img src="/goods/${slug}.svg" alt="" width="320" height="240">
@@ -64,13 +64,13 @@ function goods(): Html {
       </ul>`;
 }
 
-function terms(): Html {
+function renderTerms(): Html {
   const entries = TERMS.map(([question, answer]) => html`<div><dt>${question}</dt><dd>${answer}</dd></div>`);
   return html`<dl>${entries}</dl>
       <p><button type="button" data-parley="open">Ask something else</button></p>`;
 }
 
-function settingsForm(path: PagePath, settings: Settings): Html {
+function renderSettingsForm(path: PagePath, settings: Settings): Html {
   const select = (name: keyof Settings, label: string) => {
     const options = OPTIONS[name].map(
       (value) => html`<option${new Html(value === settings[name] ? " selected" : "")}>${value}</option>`,

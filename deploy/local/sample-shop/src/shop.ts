@@ -3,11 +3,11 @@ import { readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { type Embed, isPage, renderPage } from "./page.ts";
+import { type Embed, isPagePath, renderPage } from "./page.ts";
 import { readSettings } from "./settings.ts";
 
-const PUBLIC = join(import.meta.dirname, "../public");
-const FILES = /^\/(?:shop\.css|goods\/[a-z]+\.svg)$/;
+const PUBLIC_DIR = join(import.meta.dirname, "../public");
+const STATIC_FILE = /^\/(?:shop\.css|goods\/[a-z]+\.svg)$/;
 
 export interface SampleShopOptions extends Embed {
   /** 0 for any free port. */
@@ -21,7 +21,7 @@ export interface SampleShop {
 }
 
 /** Returns the strictest content security policy with which the widget works. Scripts and requests may go to the edge's origin only. */
-function contentSecurityPolicy(edgeUrl: string): string {
+function buildContentSecurityPolicy(edgeUrl: string): string {
   return [
     "default-src 'none'",
     `script-src ${edgeUrl}`,
@@ -39,7 +39,10 @@ function contentSecurityPolicy(edgeUrl: string): string {
 
 /** Starts a small shop that embeds the widget. Rejects when the port is taken. */
 export async function startSampleShop({ port, host, edgeUrl, publicKey }: SampleShopOptions): Promise<SampleShop> {
-  const headers = { "X-Content-Type-Options": "nosniff", "Content-Security-Policy": contentSecurityPolicy(edgeUrl) };
+  const headers = {
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": buildContentSecurityPolicy(edgeUrl),
+  };
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? "/", "http://shop.invalid");
     const send = (status: number, type: string, body: string | Buffer) =>
@@ -47,15 +50,15 @@ export async function startSampleShop({ port, host, edgeUrl, publicKey }: Sample
     if (request.method !== "GET" && request.method !== "HEAD") {
       response.setHeader("Allow", "GET, HEAD");
       send(405, "text/plain", "Method not allowed\n");
-    } else if (isPage(url.pathname)) {
+    } else if (isPagePath(url.pathname)) {
       send(
         200,
         "text/html; charset=utf-8",
         renderPage(url.pathname, readSettings(url.searchParams), { edgeUrl, publicKey }),
       );
-    } else if (FILES.test(url.pathname)) {
+    } else if (STATIC_FILE.test(url.pathname)) {
       const type = url.pathname.endsWith(".css") ? "text/css; charset=utf-8" : "image/svg+xml";
-      readFile(join(PUBLIC, url.pathname)).then(
+      readFile(join(PUBLIC_DIR, url.pathname)).then(
         (bytes) => send(200, type, bytes),
         () => send(404, "text/plain", "Not found\n"),
       );

@@ -1,8 +1,8 @@
-import { compilePattern, type Matcher, PatternRefused } from "./pattern.ts";
+import { compilePattern, type Matcher, PatternRefusedError } from "./pattern.ts";
 import { PatternSet } from "./pattern-set.ts";
 
 /** Limit for the sum of the sizes of a bot's patterns. At the limit, the worst text of 4,000 characters takes a thread about 0.2 s. */
-export const MAX_BOT_SIZE = 2_000;
+export const MAX_TOTAL_PATTERN_SIZE = 2_000;
 /**
  * Limit for the time to compile a bot's patterns. Ordinary patterns take about 10 ms; character classes of thousands of characters take
  * much longer. The limit is high enough for ordinary patterns on a busy machine. It is low enough that a match job can compile the stored
@@ -13,34 +13,34 @@ const MAX_COMPILE_MS = 1_000;
 /** A pattern to save, and the bot's other patterns. */
 export type Candidate = { pattern: string; isForReplies: boolean; others: readonly string[] };
 
-/** Throws PatternRefused unless the pattern may be saved. */
+/** Throws PatternRefusedError unless the pattern may be saved. */
 export function requireAcceptable({ pattern, isForReplies, others }: Candidate): void {
   const matcher = compilePattern(pattern);
   if (isForReplies) requireReplyPattern(matcher);
   const startedAt = performance.now();
   const { size } = new PatternSet([...others, pattern]);
-  if (size > MAX_BOT_SIZE)
-    throw new PatternRefused(
+  if (size > MAX_TOTAL_PATTERN_SIZE)
+    throw new PatternRefusedError(
       "patterns_too_large",
-      `the bot's patterns are too large: with this pattern of size ${matcher.size} their total size is ${size}, the limit is ${MAX_BOT_SIZE}; remove a pattern, or use fewer or smaller repetition counts such as {0,20}`,
+      `the bot's patterns are too large: with this pattern of size ${matcher.size} their total size is ${size}, the limit is ${MAX_TOTAL_PATTERN_SIZE}; remove a pattern, or use fewer or smaller repetition counts such as {0,20}`,
     );
   if (performance.now() - startedAt > MAX_COMPILE_MS) throw slowToCompileError();
 }
 
-export function slowToCompileError(): PatternRefused {
-  return new PatternRefused(
+export function slowToCompileError(): PatternRefusedError {
+  return new PatternRefusedError(
     "patterns_too_large",
     "the bot's patterns take too long to compile; use fewer or smaller character classes",
   );
 }
 
-/** Throws PatternRefused unless the pattern's matches have a bounded, positive length, which ReplyFilter requires. */
+/** Throws PatternRefusedError unless the pattern's matches have a bounded, positive length, which ReplyFilter requires. */
 export function requireReplyPattern({ maxMatchLength, test }: Matcher): void {
   if (maxMatchLength === Number.POSITIVE_INFINITY)
-    throw new PatternRefused(
+    throw new PatternRefusedError(
       "invalid_argument",
       "the length of what a pattern for replies matches must be limited: write {0,20} instead of *, and {1,20} instead of +",
     );
   if (maxMatchLength === 0 || test(""))
-    throw new PatternRefused("invalid_argument", "a pattern for replies must not match the empty string");
+    throw new PatternRefusedError("invalid_argument", "a pattern for replies must not match the empty string");
 }

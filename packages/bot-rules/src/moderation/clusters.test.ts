@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { lastClusterStart, splitIntoPieces, startsCluster } from "./clusters.ts";
+import { findLastClusterStart, isClusterStart, splitIntoPieces } from "./clusters.ts";
 import { normalise } from "./normalise.ts";
 
 const everyCharacter = function* () {
@@ -18,7 +18,7 @@ test("no character that composes with the preceding one starts a cluster", () =>
   expect(composing.size).toBeGreaterThan(50);
   const exceptions = [...everyCharacter()].filter((character) => {
     const [first = ""] = character.normalize("NFKD");
-    return composing.has(first) && startsCluster(character);
+    return composing.has(first) && isClusterStart(character);
   });
   expect(exceptions).toEqual([]);
 });
@@ -60,7 +60,7 @@ test("the pieces of a text have the same normal form as the whole text", () => {
       const text = characters.join("");
       const found = [...splitIntoPieces(text, normalise)];
       expect(found.map(({ raw }) => raw).join("")).toBe(text);
-      expect(found.map(({ normal }) => normal).join("")).toBe(normalise(text));
+      expect(found.map(({ normalised }) => normalised).join("")).toBe(normalise(text));
     }),
     { numRuns: 2_000 },
   );
@@ -70,7 +70,7 @@ test("appending text changes the normal form of the last cluster only", () => {
   fc.assert(
     fc.property(anyText, anyText, (before, after) => {
       const text = before.join("");
-      const stable = text.slice(0, lastClusterStart(text));
+      const stable = text.slice(0, findLastClusterStart(text));
       const rest = text.slice(stable.length) + after.join("");
       expect(normalise(stable) + normalise(rest)).toBe(normalise(stable + rest));
     }),

@@ -2,7 +2,7 @@
 // normalised on its own.
 
 /** A part of a text (`raw`) and its normal form. If the two are equal, the piece may be cut anywhere. */
-export type Piece = { raw: string; normal: string };
+export type Piece = { raw: string; normalised: string };
 
 const ASCII = /^[\0-\x7f]*$/;
 
@@ -14,15 +14,15 @@ const COMPOSES_WITH_PRECEDING =
  * Returns whether a normalization boundary is before this character. At a boundary a text can be split: normalising both parts gives the
  * same result as normalising the text.
  */
-export function startsCluster(character: string): boolean {
+export function isClusterStart(character: string): boolean {
   return character <= "\x7f" || !COMPOSES_WITH_PRECEDING.test(character.normalize("NFKD"));
 }
 
 /** Returns where the last cluster of a text starts. Text that follows can change the normal form of this cluster only. */
-export function lastClusterStart(text: string): number {
-  for (let at = text.length; at > 0; ) {
-    at -= isLowSurrogate(text.charCodeAt(at - 1)) && at > 1 ? 2 : 1;
-    if (startsCluster(String.fromCodePoint(text.codePointAt(at) ?? 0))) return at;
+export function findLastClusterStart(text: string): number {
+  for (let index = text.length; index > 0; ) {
+    index -= isLowSurrogate(text.charCodeAt(index - 1)) && index > 1 ? 2 : 1;
+    if (isClusterStart(String.fromCodePoint(text.codePointAt(index) ?? 0))) return index;
   }
   return 0;
 }
@@ -31,27 +31,27 @@ export function lastClusterStart(text: string): number {
 export function* splitIntoPieces(text: string, normalise: (text: string) => string): Generator<Piece> {
   if (text === "") return;
   if (ASCII.test(text)) {
-    yield { raw: text, normal: text };
+    yield { raw: text, normalised: text };
     return;
   }
   let unchanged = "";
   for (const cluster of splitIntoClusters(text)) {
-    const normal = normalise(cluster);
-    if (normal === cluster) {
+    const normalised = normalise(cluster);
+    if (normalised === cluster) {
       unchanged += cluster;
       continue;
     }
-    if (unchanged !== "") yield { raw: unchanged, normal: unchanged };
+    if (unchanged !== "") yield { raw: unchanged, normalised: unchanged };
     unchanged = "";
-    yield { raw: cluster, normal };
+    yield { raw: cluster, normalised };
   }
-  if (unchanged !== "") yield { raw: unchanged, normal: unchanged };
+  if (unchanged !== "") yield { raw: unchanged, normalised: unchanged };
 }
 
 function* splitIntoClusters(text: string): Generator<string> {
   let cluster = "";
   for (const character of text) {
-    if (cluster !== "" && startsCluster(character)) {
+    if (cluster !== "" && isClusterStart(character)) {
       yield cluster;
       cluster = "";
     }

@@ -1,5 +1,5 @@
 import type { RE2JS } from "re2js";
-import { type Instruction, programOf } from "./program.ts";
+import { type Instruction, readProgram } from "./program.ts";
 
 const OP = { alt: 1, altMatch: 2, capture: 3, emptyWidth: 4, fail: 5, match: 6, nop: 7 } as const;
 const MAX_BMP_CODE_POINT = 0xffff;
@@ -8,20 +8,20 @@ const MAX_BMP_CODE_POINT = 0xffff;
  * Returns the largest number of UTF-16 units in a match of a pattern, or Infinity if there is no bound. It is the length of the longest
  * path through the pattern's program. Throws if re2js's program has an unexpected form.
  */
-export function maxMatchLength(compiled: RE2JS): number {
-  const { inst: instructions, start } = programOf(compiled);
+export function computeMaxMatchLength(compiled: RE2JS): number {
+  const { inst: instructions, start } = readProgram(compiled);
   const lengths = new Map<number, number>();
 
   /** Returns the length of the longest path from an instruction to a match: -Infinity if there is no path, Infinity if it has a loop. */
-  function longestFrom(at: number, path: ReadonlySet<number>): number {
-    const known = lengths.get(at);
+  function longestFrom(index: number, path: ReadonlySet<number>): number {
+    const known = lengths.get(index);
     if (known !== undefined) return known;
-    if (path.has(at)) return Number.POSITIVE_INFINITY;
-    const instruction = instructions[at];
+    if (path.has(index)) return Number.POSITIVE_INFINITY;
+    const instruction = instructions[index];
     if (instruction === undefined) throw new Error("the pattern cannot be measured");
-    const rest = (to: number) => longestFrom(to, new Set(path).add(at));
+    const rest = (to: number) => longestFrom(to, new Set(path).add(index));
     const length = measure(instruction, rest);
-    lengths.set(at, length);
+    lengths.set(index, length);
     return length;
   }
   return Math.max(0, longestFrom(start, new Set()));

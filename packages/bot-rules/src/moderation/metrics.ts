@@ -1,10 +1,10 @@
 import { DURATION_BUCKETS, Histogram, type Registry } from "@parley/service-kit";
 
-const RESULTS = ["ok", "queue_full", "wait_timeout", "match_timeout", "failed"] as const;
+const JOB_OUTCOMES = ["ok", "queue_full", "wait_timeout", "match_timeout", "failed"] as const;
 
-export type JobOutcome = (typeof RESULTS)[number];
+export type JobOutcome = (typeof JOB_OUTCOMES)[number];
 
-export function matchDurations(registry: Registry): Histogram<"result"> {
+export function createMatchDurationHistogram(registry: Registry): Histogram<"result"> {
   const histogram = new Histogram({
     name: "parley_moderation_duration_seconds",
     help: "Time to match a text against a bot's patterns or to check a pattern, including queueing, by result: ok, or refused as queue_full, wait_timeout, match_timeout or failed.",
@@ -13,6 +13,6 @@ export function matchDurations(registry: Registry): Histogram<"result"> {
     registers: [registry],
   });
   // Start every series at 0. rate() would miss the first refusal in a series that starts with it.
-  for (const result of RESULTS) histogram.zero({ result });
+  for (const result of JOB_OUTCOMES) histogram.zero({ result });
   return histogram;
 }

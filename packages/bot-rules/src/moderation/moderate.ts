@@ -5,21 +5,33 @@ import type { PatternThreadPool } from "./pattern-thread-pool.ts";
 /** A bot's patterns for messages in order of precedence, and their JSON for the threads. */
 export type MessagePatterns = { list: readonly Pattern[]; json: string };
 
-/** Prepares a bot's patterns for `moderate`, so that their JSON is not built for every message. */
-export function messagePatterns(list: readonly Pattern[]): MessagePatterns {
-  return { list, json: patternsJson(list) };
+/** Prepares a bot's patterns for `moderateMessage`, so that their JSON is not built for every message. */
+export function prepareMessagePatterns(list: readonly Pattern[]): MessagePatterns {
+  return { list, json: serializePatterns(list) };
 }
 
 /** Returns the JSON of patterns for PatternThreadPool.match. */
-export function patternsJson(patterns: readonly Pick<Pattern, "pattern">[]): string {
+export function serializePatterns(patterns: readonly Pick<Pattern, "pattern">[]): string {
   return JSON.stringify(patterns.map(({ pattern }) => pattern));
+}
+
+/** Returns all patterns that match a complete text, in their order: each of them would block it. Fails as `moderateMessage` does. */
+export async function findMatchingPatterns<P extends Pick<Pattern, "pattern">>(
+  threads: Pick<PatternThreadPool, "matchAll">,
+  workspaceId: string,
+  text: string,
+  patterns: readonly P[],
+): Promise<P[]> {
+  if (patterns.length === 0) return [];
+  const indexes = await threads.matchAll(workspaceId, { patterns: serializePatterns(patterns), text: normalise(text) });
+  return patterns.filter((_, index) => indexes.includes(index));
 }
 
 /**
  * Returns the verdict of the first pattern that matches a visitor's message; undefined if none does. Throws ServiceError
  * `moderation_overloaded` if the message could not be matched in time.
  */
-export async function moderate(
+export async function moderateMessage(
   threads: Pick<PatternThreadPool, "match">,
   workspaceId: string,
   message: string,

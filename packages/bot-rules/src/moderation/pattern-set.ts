@@ -5,7 +5,7 @@ import { compilePattern, type Matcher, toSource } from "./pattern.ts";
  * Largest total size of a group of patterns. One pass over the text matches a group. The automaton of a larger group would have more states
  * than fit into AUTOMATON_BYTES.
  */
-const GROUP_SIZE = 250;
+const MAX_GROUP_SIZE = 250;
 /**
  * Memory limit for the automaton of a group. Ordinary patterns need less. re2js clears a full automaton. If that does not help, it matches
  * without one. Both take time linear in the text.
@@ -26,13 +26,13 @@ export class PatternSet {
   readonly #matchers: readonly Matcher[];
   readonly #groups: readonly Group[];
 
-  /** Throws PatternRefused if one of the patterns cannot be compiled. */
+  /** Throws PatternRefusedError if one of the patterns cannot be compiled. */
   constructor(patterns: readonly string[]) {
     this.#matchers = patterns.map(compilePattern);
     this.size = sum(this.#matchers.map(({ size }) => size));
     this.maxMatchLength = Math.max(0, ...this.#matchers.map(({ maxMatchLength }) => maxMatchLength));
     let first = 0;
-    this.#groups = groupCounts(this.#matchers).map((count) => {
+    this.#groups = splitIntoGroups(this.#matchers).map((count) => {
       const group = { first, set: compileSet(patterns.slice(first, first + count)) };
       first += count;
       return group;
@@ -45,7 +45,7 @@ export class PatternSet {
    * Returns the index of the first pattern that matches, -1 if none does. Ignores matches that start before `searchFrom`. Unless the text
    * is complete, also ignores matches at its end, because text that follows could change them.
    */
-  firstMatch(text: string, searchFrom = 0, isTextComplete = true): number {
+  findFirstMatch(text: string, searchFrom = 0, isTextComplete = true): number {
     for (const { first, set } of this.#groups)
       for (const index of set.match(text))
         if (
@@ -56,6 +56,13 @@ export class PatternSet {
     return -1;
   }
 
+  /** Returns the indexes of all patterns that match a complete text, in their order. */
+  findAllMatches(text: string): number[] {
+    return this.#groups
+      .flatMap(({ first, set }) => set.match(text).map((index) => first + index))
+      .sort((a, b) => a - b);
+  }
+
   #matchesWithin(index: number, text: string, searchFrom: number, isTextComplete: boolean): boolean {
     const span = this.#matchers[index]?.find(text, searchFrom);
     return span !== undefined && (isTextComplete || span.end < text.length);
@@ -63,13 +70,13 @@ export class PatternSet {
 }
 
 /** Divides patterns into groups without changing their order. Returns the number of patterns in each group. */
-function groupCounts(matchers: readonly Matcher[]): number[] {
+function splitIntoGroups(matchers: readonly Matcher[]): number[] {
   const counts: number[] = [];
   let room = 0;
   for (const { size } of matchers) {
     if (size > room) {
       counts.push(0);
-      room = GROUP_SIZE;
+      room = MAX_GROUP_SIZE;
     }
     counts.push((counts.pop() ?? 0) + 1);
     room -= size;

@@ -1,7 +1,7 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import { createLogger, createRegistry, Lifecycle } from "@parley/service-kit";
 import { afterEach, describe, expect, test } from "vitest";
-import { messagePatterns, moderate } from "./moderate.ts";
+import { moderateMessage, prepareMessagePatterns } from "./moderate.ts";
 import { PatternThreadPool, type PatternThreadPoolOptions } from "./pattern-thread-pool.ts";
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -37,12 +37,12 @@ const slowText = () =>
 
 const OVERLOADED = { kind: "resource_exhausted", code: "moderation_overloaded" };
 
-describe("moderate", { timeout: 30_000 }, () => {
+describe("moderateMessage", { timeout: 30_000 }, () => {
   const pattern = (pattern: string, fallback = "") => ({ pattern, reason: `because of ${pattern}`, fallback });
   test("returns the verdict of the first pattern that matches, with its own fallback or else the bot's", async () => {
     const { threads } = startThreads();
     const verdict = (message: string, ...list: ReturnType<typeof pattern>[]) =>
-      moderate(threads, "ws_a", message, messagePatterns(list), "Bot's.");
+      moderateMessage(threads, "ws_a", message, prepareMessagePatterns(list), "Bot's.");
     expect(await verdict("how rude", pattern("rude"), pattern("ru", "Own."))).toEqual({
       reason: "because of rude",
       fallback: "Bot's.",
@@ -186,4 +186,15 @@ describe("a pattern to save", { timeout: 30_000 }, () => {
     });
     expect(await countOf("match_timeout")).toBe(1);
   });
+});
+
+test("matchAll returns every pattern that matches, across groups of patterns, and obeys the time limit of a job", {
+  timeout: 30_000,
+}, async () => {
+  const { threads } = startThreads();
+  const patterns = JSON.stringify([...SLOW, "rude", "kind", "ru"]);
+  expect(await threads.matchAll("ws_a", { patterns, text: "how rude to buy a bitcoin3" })).toEqual([3, 13, 15]);
+  expect(await threads.matchAll("ws_a", { patterns, text: "hello" })).toEqual([]);
+  const { threads: limited } = startThreads({ maxJobMs: 1 });
+  await expect(limited.matchAll("ws_a", { patterns, text: slowText() })).rejects.toMatchObject(OVERLOADED);
 });

@@ -1,9 +1,9 @@
 import { Worker } from "node:worker_threads";
-import { type Lifecycle, type Logger, type Registry, ServiceError, WorkspaceShares } from "@parley/service-kit";
-import { type Candidate, MAX_BOT_SIZE, slowToCompileError } from "./acceptance.ts";
-import { type JobOutcome, matchDurations } from "./metrics.ts";
-import { PatternRefused } from "./pattern.ts";
-import type { Answer, Job, Match, MatchJob, Message } from "./thread.ts";
+import { type Lifecycle, type Logger, type Registry, ServiceError, WorkspaceTimeLimiter } from "@parley/service-kit";
+import { type Candidate, MAX_TOTAL_PATTERN_SIZE, slowToCompileError } from "./acceptance.ts";
+import { createMatchDurationHistogram, type JobOutcome } from "./metrics.ts";
+import { PatternRefusedError } from "./pattern.ts";
+import type { Answer, Job, Match, MatchAllJob, MatchJob, Message } from "./thread.ts";
 
 const THREAD_URL = new URL("./thread.ts", import.meta.url);
 /** Two, so that a workspace, which runs one job at a time, never occupies all threads. */
@@ -17,9 +17,9 @@ const MAX_JOB_MS = 3_000;
 /** Time limit in the queue. The first job also waits for a thread to start. */
 const MAX_WAIT_MS = 5_000;
 /** Limit for a workspace's queued text: 250 of the longest messages. */
-const MAX_WAITING_CHARACTERS = 1_000_000;
+const MAX_QUEUED_CHARACTERS = 1_000_000;
 /** A workspace's share of the time of one thread. */
-const SHARE = 0.1;
+const WORKSPACE_SHARE = 0.1;
 /** Thread time that an idle workspace may use at once. */
 const BURST_MS = 250;
 
@@ -53,9 +53,9 @@ type QueuedJob = {
  */
 export class PatternThreadPool {
   readonly #log: PatternThreadPoolDeps["log"];
-  readonly #durations: ReturnType<typeof matchDurations>;
+  readonly #durations: ReturnType<typeof createMatchDurationHistogram>;
   readonly #options: Required<PatternThreadPoolOptions>;
-  readonly #shares: WorkspaceShares;
+  readonly #timeLimiter: WorkspaceTimeLimiter;
   readonly #threads = new Set<Thread>();
   /** Queued jobs by workspace. Round robin: the workspace that was served last is at the end. */
   readonly #queues = new Map<string, QueuedJob[]>();
@@ -64,31 +64,41 @@ export class PatternThreadPool {
 
   constructor({ registry, log, lifecycle }: PatternThreadPoolDeps, options: PatternThreadPoolOptions = {}) {
     this.#log = log;
-    this.#durations = matchDurations(registry);
-    this.#options = { maxJobMs: MAX_JOB_MS, maxWaitMs: MAX_WAIT_MS, share: SHARE, ...options };
-    this.#shares = new WorkspaceShares({ share: this.#options.share, burstMs: BURST_MS });
+    this.#durations = createMatchDurationHistogram(registry);
+    this.#options = { maxJobMs: MAX_JOB_MS, maxWaitMs: MAX_WAIT_MS, share: WORKSPACE_SHARE, ...options };
+    this.#timeLimiter = new WorkspaceTimeLimiter({ share: this.#options.share, burstMs: BURST_MS });
     lifecycle.onClose("pattern threads", () => this.#close());
   }
 
   /** Matches a text. Throws ServiceError `moderation_overloaded` if the job exceeds a limit. */
   async match(workspaceId: string, job: Omit<MatchJob, "kind">): Promise<Match> {
     const answer = await this.#enqueue(workspaceId, { kind: "match", ...job });
-    if (answer.kind !== "matched") throw new Error(`a stored pattern cannot be used: ${describe(answer)}`);
+    if (answer.kind !== "matched") throw new Error(`a stored pattern cannot be used: ${describeAnswer(answer)}`);
     const { match, compiledSize: size = 0 } = answer;
-    if (size > MAX_BOT_SIZE)
-      this.#log.warn({ workspace_id: workspaceId, size, limit: MAX_BOT_SIZE }, "bot's patterns exceed the size limit");
+    if (size > MAX_TOTAL_PATTERN_SIZE)
+      this.#log.warn(
+        { workspace_id: workspaceId, size, limit: MAX_TOTAL_PATTERN_SIZE },
+        "bot's patterns exceed the size limit",
+      );
     return match;
   }
 
+  /** Returns the indexes of all patterns that match a complete text. Fails as `match` does. */
+  async matchAll(workspaceId: string, job: Omit<MatchAllJob, "kind">): Promise<readonly number[]> {
+    const answer = await this.#enqueue(workspaceId, { kind: "matchAll", ...job });
+    if (answer.kind !== "matchedAll") throw new Error(`a pattern cannot be used: ${describeAnswer(answer)}`);
+    return answer.indexes;
+  }
+
   /**
-   * Throws PatternRefused if the pattern may not be saved. Like `match`, throws ServiceError `moderation_overloaded` if the job exceeds a
+   * Throws PatternRefusedError if the pattern may not be saved. Like `match`, throws ServiceError `moderation_overloaded` if the job exceeds a
    * limit.
    */
   async check(workspaceId: string, candidate: Candidate): Promise<void> {
     const answer = await this.#enqueue(workspaceId, { kind: "check", ...candidate });
-    if (answer.kind !== "checked") throw new Error(`a pattern cannot be checked: ${describe(answer)}`);
+    if (answer.kind !== "checked") throw new Error(`a pattern cannot be checked: ${describeAnswer(answer)}`);
     const { refusal } = answer;
-    if (refusal !== undefined) throw new PatternRefused(refusal.code, refusal.message);
+    if (refusal !== undefined) throw new PatternRefusedError(refusal.code, refusal.message);
   }
 
   #enqueue(workspaceId: string, job: Job): Promise<Answer> {
@@ -102,7 +112,7 @@ export class PatternThreadPool {
         timer: undefined,
       };
       const queue = this.#queues.get(workspaceId) ?? [];
-      if (queue.reduce((sum, each) => sum + charactersOf(each.job), charactersOf(job)) > MAX_WAITING_CHARACTERS) {
+      if (queue.reduce((sum, each) => sum + countCharacters(each.job), countCharacters(job)) > MAX_QUEUED_CHARACTERS) {
         this.#refuse(queuedJob, "queue_full");
         return;
       }
@@ -119,12 +129,12 @@ export class PatternThreadPool {
     let nextMs = Number.POSITIVE_INFINITY;
     for (const [workspaceId, queue] of this.#queues) {
       if (this.#isRunning(workspaceId)) continue;
-      const untilPermittedMs = this.#shares.waitMs(workspaceId, now);
+      const untilPermittedMs = this.#timeLimiter.waitMs(workspaceId, now);
       if (untilPermittedMs > 0) {
         nextMs = Math.min(nextMs, untilPermittedMs);
         continue;
       }
-      const thread = this.#freeThread();
+      const thread = this.#findIdleThread();
       // The next thread that becomes free dispatches again.
       if (thread === undefined) return;
       const [queuedJob, ...others] = queue;
@@ -140,7 +150,7 @@ export class PatternThreadPool {
   }
 
   /** Returns a free thread, undefined if all are busy or starting. Starts missing threads. */
-  #freeThread(): Thread | undefined {
+  #findIdleThread(): Thread | undefined {
     while (this.#threads.size < THREAD_COUNT) this.#startThread();
     return [...this.#threads].find(({ isReady, running }) => isReady && running === undefined);
   }
@@ -173,7 +183,7 @@ export class PatternThreadPool {
     const queuedJob = thread.running;
     if (queuedJob === undefined) return;
     thread.running = undefined;
-    this.#shares.charge(queuedJob.workspaceId, workMs, performance.now());
+    this.#timeLimiter.charge(queuedJob.workspaceId, workMs, performance.now());
     this.#observe(queuedJob, "ok");
     queuedJob.resolve(answer);
   }
@@ -185,7 +195,7 @@ export class PatternThreadPool {
     const { running: queuedJob, startedAtMs } = thread;
     if (queuedJob !== undefined) {
       const now = performance.now();
-      this.#shares.charge(queuedJob.workspaceId, now - startedAtMs, now);
+      this.#timeLimiter.charge(queuedJob.workspaceId, now - startedAtMs, now);
       this.#refuse(queuedJob, result);
     }
     this.#dispatch();
@@ -223,10 +233,10 @@ export class PatternThreadPool {
   }
 }
 
-function charactersOf(job: Job): number {
-  return job.kind === "match" ? job.text.length : job.others.join("").length;
+function countCharacters(job: Job): number {
+  return job.kind === "check" ? job.others.join("").length : job.text.length;
 }
 
-function describe(answer: Answer): string {
+function describeAnswer(answer: Answer): string {
   return "refusal" in answer && answer.refusal !== undefined ? answer.refusal.message : answer.kind;
 }

@@ -1,6 +1,6 @@
 import { RE2JS } from "re2js";
-import { maxMatchLength } from "./max-match-length.ts";
-import { programOf } from "./program.ts";
+import { computeMaxMatchLength } from "./max-match-length.ts";
+import { readProgram } from "./program.ts";
 
 /** A stored moderation pattern. An empty fallback means the bot's fallback. */
 export type Pattern = { pattern: string; reason: string; fallback: string };
@@ -30,24 +30,24 @@ const BYTES_PER_INSTRUCTION = 300;
 const BYTES_PER_RUNE = 4;
 
 /** Error for a pattern that is not accepted. `code` is stable; the message is for the pattern's author. */
-export class PatternRefused extends Error {
+export class PatternRefusedError extends Error {
   readonly code: PatternRefusalCode;
 
   constructor(code: PatternRefusalCode, message: string, options?: ErrorOptions) {
     super(message, options);
-    this.name = "PatternRefused";
+    this.name = "PatternRefusedError";
     this.code = code;
   }
 }
 
 export type PatternRefusalCode = "invalid_argument" | "pattern_too_large" | "patterns_too_large";
 
-/** Compiles a pattern, case-insensitively. Throws PatternRefused if it is not valid or too large. */
+/** Compiles a pattern, case-insensitively. Throws PatternRefusedError if it is not valid or too large. */
 export function compilePattern(pattern: string): Matcher {
   const compiled = parse(toSource(pattern));
   const size = compiled.programSize();
   if (size > MAX_PATTERN_SIZE)
-    throw new PatternRefused(
+    throw new PatternRefusedError(
       "pattern_too_large",
       `the pattern is too large when its repetitions are expanded: its size is ${size}, the limit is ${MAX_PATTERN_SIZE}; use fewer or smaller repetition counts such as {0,20}`,
     );
@@ -57,7 +57,7 @@ export function compilePattern(pattern: string): Matcher {
       const matcher = compiled.matcher(text);
       return matcher.find(from) ? { start: matcher.start(), end: matcher.end() } : undefined;
     },
-    maxMatchLength: maxMatchLength(compiled),
+    maxMatchLength: computeMaxMatchLength(compiled),
     size,
     bytes: size * BYTES_PER_INSTRUCTION + countRunes(compiled) * BYTES_PER_RUNE,
   };
@@ -73,7 +73,7 @@ function parse(source: string): RE2JS {
     return RE2JS.compile(source, RE2JS.CASE_INSENSITIVE);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message.replace(/^error parsing regexp: /, "") : "not understood";
-    throw new PatternRefused(
+    throw new PatternRefusedError(
       "invalid_argument",
       `the pattern is not valid RE2 (look-around and back-references are not supported): ${reason}`,
       { cause },
@@ -83,6 +83,6 @@ function parse(source: string): RE2JS {
 
 /** Counts the runes in a program's lists. A class such as \pL has more than a thousand; expanded repetitions share one list. */
 function countRunes(compiled: RE2JS): number {
-  const lists = new Set(programOf(compiled).inst.map(({ runes }) => runes));
+  const lists = new Set(readProgram(compiled).inst.map(({ runes }) => runes));
   return [...lists].reduce((sum, runes) => sum + (runes?.length ?? 0), 0);
 }

@@ -11,7 +11,7 @@ function filterOf(patterns: readonly string[], lengths: number[] = []): ReplyFil
   const set = new PatternSet(patterns);
   return new ReplyFilter(async (text, searchFrom, isTextComplete) => {
     lengths.push(text.length);
-    return { index: set.firstMatch(text, searchFrom, isTextComplete), maxMatchLength: set.maxMatchLength };
+    return { index: set.findFirstMatch(text, searchFrom, isTextComplete), maxMatchLength: set.maxMatchLength };
   });
 }
 

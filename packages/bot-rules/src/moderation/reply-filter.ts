@@ -1,4 +1,4 @@
-import { isLowSurrogate, lastClusterStart, type Piece, splitIntoPieces } from "./clusters.ts";
+import { findLastClusterStart, isLowSurrogate, type Piece, splitIntoPieces } from "./clusters.ts";
 import { normalise } from "./normalise.ts";
 
 /** Matches a text against the reply's patterns, as `PatternThreadPool.match` does. */
@@ -8,7 +8,7 @@ export type MatchText = (
   isTextComplete: boolean,
 ) => Promise<{ index: number; maxMatchLength: number }>;
 
-/** Limit for a run of marks and invisible characters. A longer run is no readable text, so the filter does not wait for its end. */
+/** Limit for a run of marks and invisible characters. A longer run is not readable text, so the filter does not wait for its end. */
 const MAX_PENDING_CHARACTERS = 1_024;
 /** The most text that the filter adds before each match, because the time of a match is proportional to its text. */
 const MAX_SLICE_CHARACTERS = 4_000;
@@ -23,10 +23,10 @@ export class ReplyFilter {
   #matchedPattern: number | undefined;
   /** The last cluster, whose normal form more text could still change. */
   #pending = "";
-  #held: Piece[] = [];
+  #heldPieces: Piece[] = [];
   /** The last released character, on which an assertion may depend, and the normal form of the held text. */
-  #normal = "";
-  /** Length of the released part of `#normal`. */
+  #normalisedText = "";
+  /** Length of the released part of `#normalisedText`. */
   #contextLength = 0;
 
   /** Every pattern of `matchText` must have passed requireReplyPattern. */
@@ -42,7 +42,7 @@ export class ReplyFilter {
   /** Adds well-formed text of the reply. Returns the text to release. The caller must await it before the next call. */
   async push(text: string): Promise<string> {
     let released = "";
-    for (const slice of slices(text)) released += await this.#pushSlice(slice);
+    for (const slice of splitIntoSlices(text)) released += await this.#pushSlice(slice);
     return released;
   }
 
@@ -56,28 +56,28 @@ export class ReplyFilter {
 
   async #pushSlice(slice: string): Promise<string> {
     const text = this.#pending + slice;
-    const last = lastClusterStart(text);
+    const last = findLastClusterStart(text);
     const end = text.length - last > MAX_PENDING_CHARACTERS ? text.length : last;
     this.#pending = text.slice(end);
     this.#hold(text.slice(0, end));
     const maxMatchLength = await this.#search(false);
     return this.#matchedPattern === undefined
-      ? this.#release(this.#normal.length - this.#contextLength - maxMatchLength)
+      ? this.#release(this.#normalisedText.length - this.#contextLength - maxMatchLength)
       : "";
   }
 
   /** Searches the held text for a match. Returns the length of the longest possible match. */
   async #search(isTextComplete: boolean): Promise<number> {
     if (this.#matchedPattern !== undefined) return 0;
-    const { index, maxMatchLength } = await this.#matchText(this.#normal, this.#contextLength, isTextComplete);
+    const { index, maxMatchLength } = await this.#matchText(this.#normalisedText, this.#contextLength, isTextComplete);
     if (index >= 0) this.#matchedPattern = index;
     return maxMatchLength;
   }
 
   #hold(text: string): void {
     for (const piece of splitIntoPieces(text, normalise)) {
-      this.#held.push(piece);
-      this.#normal += piece.normal;
+      this.#heldPieces.push(piece);
+      this.#normalisedText += piece.normalised;
     }
   }
 
@@ -86,26 +86,26 @@ export class ReplyFilter {
     let released = "";
     let remaining = characters;
     let normalLength = 0;
-    for (let piece = this.#held[0]; piece !== undefined && remaining > 0; piece = this.#held[0]) {
+    for (let piece = this.#heldPieces[0]; piece !== undefined && remaining > 0; piece = this.#heldPieces[0]) {
       const [head, rest] = splitPiece(piece, remaining);
       if (head === "") break;
-      const length = rest === undefined ? piece.normal.length : head.length;
+      const length = rest === undefined ? piece.normalised.length : head.length;
       released += head;
       remaining -= length;
       normalLength += length;
-      if (rest === undefined) this.#held.shift();
-      else this.#held[0] = rest;
+      if (rest === undefined) this.#heldPieces.shift();
+      else this.#heldPieces[0] = rest;
     }
     this.#trimContext(normalLength);
     return released;
   }
 
-  /** Drops released text from `#normal`, except its last character. */
+  /** Drops released text from `#normalisedText`, except its last character. */
   #trimContext(normalLength: number): void {
     if (normalLength === 0) return;
     const end = this.#contextLength + normalLength;
-    const context = end - (isLowSurrogate(this.#normal.charCodeAt(end - 1)) ? 2 : 1);
-    this.#normal = this.#normal.slice(context);
+    const context = end - (isLowSurrogate(this.#normalisedText.charCodeAt(end - 1)) ? 2 : 1);
+    this.#normalisedText = this.#normalisedText.slice(context);
     this.#contextLength = end - context;
   }
 }
@@ -115,16 +115,16 @@ export class ReplyFilter {
  * nothing.
  */
 function splitPiece(piece: Piece, characters: number): [head: string, rest: Piece | undefined] {
-  const { raw, normal } = piece;
-  if (normal.length <= characters) return [raw, undefined];
-  if (raw !== normal) return ["", piece];
+  const { raw, normalised } = piece;
+  if (normalised.length <= characters) return [raw, undefined];
+  if (raw !== normalised) return ["", piece];
   const cut = isLowSurrogate(raw.charCodeAt(characters)) ? characters - 1 : characters;
   const rest = raw.slice(cut);
-  return [raw.slice(0, cut), { raw: rest, normal: rest }];
+  return [raw.slice(0, cut), { raw: rest, normalised: rest }];
 }
 
 /** Splits a text into slices of bounded length, never within a surrogate pair. */
-function* slices(text: string): Generator<string> {
+function* splitIntoSlices(text: string): Generator<string> {
   for (let from = 0; from < text.length; ) {
     const to = from + MAX_SLICE_CHARACTERS;
     const end = isLowSurrogate(text.charCodeAt(to)) ? to + 1 : to;

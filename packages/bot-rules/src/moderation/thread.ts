@@ -2,16 +2,18 @@ import { constants, setPriority } from "node:os";
 import { parentPort } from "node:worker_threads";
 import { LRUCache } from "lru-cache";
 import { type Candidate, requireAcceptable } from "./acceptance.ts";
-import { type PatternRefusalCode, PatternRefused } from "./pattern.ts";
+import { type PatternRefusalCode, PatternRefusedError } from "./pattern.ts";
 import { PatternSet } from "./pattern-set.ts";
 
 /**
- * A text to match against `patterns`, a JSON array. JSON, because a string is cheap to send and is the cache key of the compiled set. For
- * `searchFrom` and `isTextComplete` see PatternSet.firstMatch.
+ * A text to match against `patterns`, a JSON array. It is JSON, because a string is cheap to send and is the cache key of the compiled set.
+ * For `searchFrom` and `isTextComplete` see PatternSet.findFirstMatch.
  */
 export type MatchJob = { kind: "match"; patterns: string; text: string; searchFrom: number; isTextComplete: boolean };
+/** A complete text to match against every one of `patterns`, as for a MatchJob. */
+export type MatchAllJob = { kind: "matchAll"; patterns: string; text: string };
 export type CheckJob = Candidate & { kind: "check" };
-export type Job = MatchJob | CheckJob;
+export type Job = MatchJob | MatchAllJob | CheckJob;
 
 export type Match = {
   /** Index of the first pattern that matches; -1 if none does. */
@@ -25,6 +27,8 @@ export type Answer =
   | { kind: "ready" }
   /** `compiledSize` is the size of the patterns if this job compiled them, undefined if they were cached. */
   | { kind: "matched"; match: Match; compiledSize: number | undefined }
+  /** The indexes of the patterns that match. */
+  | { kind: "matchedAll"; indexes: readonly number[] }
   | { kind: "checked"; refusal: Refusal | undefined }
   /** A stored pattern cannot be compiled. */
   | { kind: "unusable"; refusal: Refusal };
@@ -37,26 +41,36 @@ export type Refusal = { code: PatternRefusalCode; message: string };
 const MAX_SETS_BYTES = 16 * 1024 * 1024;
 
 /** LRU cache of compiled sets, by the JSON of their patterns. */
-const sets = new LRUCache<string, PatternSet>({ maxSize: MAX_SETS_BYTES, sizeCalculation: ({ bytes }) => bytes });
+const compiledSets = new LRUCache<string, PatternSet>({
+  maxSize: MAX_SETS_BYTES,
+  sizeCalculation: ({ bytes }) => bytes,
+});
 
 function match({ patterns, text, searchFrom, isTextComplete }: MatchJob): Answer {
-  const cached = sets.get(patterns);
+  const cached = compiledSets.get(patterns);
   const set = cached ?? new PatternSet(JSON.parse(patterns) as string[]);
-  if (cached === undefined) sets.set(patterns, set);
+  if (cached === undefined) compiledSets.set(patterns, set);
   const { maxMatchLength, size } = set;
-  const index = set.firstMatch(text, searchFrom, isTextComplete);
+  const index = set.findFirstMatch(text, searchFrom, isTextComplete);
   return { kind: "matched", match: { index, maxMatchLength }, compiledSize: cached === undefined ? size : undefined };
 }
 
-function run(job: Job): Answer {
+/** The patterns may not be saved, so they displace no others from the cache. */
+function matchAll({ patterns, text }: MatchAllJob): Answer {
+  const set = compiledSets.get(patterns) ?? new PatternSet(JSON.parse(patterns) as string[]);
+  return { kind: "matchedAll", indexes: set.findAllMatches(text) };
+}
+
+function runJob(job: Job): Answer {
   try {
     if (job.kind === "match") return match(job);
+    if (job.kind === "matchAll") return matchAll(job);
     requireAcceptable(job);
     return { kind: "checked", refusal: undefined };
   } catch (error) {
-    if (!(error instanceof PatternRefused)) throw error;
+    if (!(error instanceof PatternRefusedError)) throw error;
     const { code, message } = error;
-    return { kind: job.kind === "match" ? "unusable" : "checked", refusal: { code, message } };
+    return { kind: job.kind === "check" ? "checked" : "unusable", refusal: { code, message } };
   }
 }
 
@@ -65,13 +79,13 @@ if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_
 
 // An uncaught error ends the thread. PatternThreadPool then fails the job and starts a new thread for the next one.
 parentPort?.on("message", (job: Job) => {
-  const startedAtMs = workClockMs();
-  const answer = run(job);
-  send({ answer, workMs: workClockMs() - startedAtMs });
+  const startedAtMs = readWorkClockMs();
+  const answer = runJob(job);
+  send({ answer, workMs: readWorkClockMs() - startedAtMs });
 });
 send({ answer: { kind: "ready" }, workMs: 0 });
 
-function workClockMs(): number {
+function readWorkClockMs(): number {
   // Node.js 22 cannot measure a thread's CPU time. Parley runs on it only where no Node.js comes with the packages.
   if (process.threadCpuUsage === undefined) return performance.now();
   const { user, system } = process.threadCpuUsage();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { requireHttpTool, requireMcpServer, requireNames } from "./definition.ts";
-import { readParameters } from "./parameters.ts";
+import { parseParameters } from "./parameters.ts";
 import { expandUrl } from "./url-template.ts";
 
 const schema = (properties: object, required: string[] = Object.keys(properties)) =>
@@ -73,8 +73,8 @@ describe("refuses a tool", () => {
   );
 });
 
-describe("problemWith", () => {
-  const { problemWith } = readParameters(
+describe("findProblem", () => {
+  const { findProblem } = parseParameters(
     schema(
       {
         id: { type: "string", pattern: "^[A-Z]+(x+x+)*$" },
@@ -98,16 +98,16 @@ describe("problemWith", () => {
     ],
   ])("%s", (_, values, problem) => {
     const started = performance.now();
-    if (problem === undefined) expect(problemWith(values)).toBeUndefined();
-    else expect(problemWith(values)).toContain(problem);
+    if (problem === undefined) expect(findProblem(values)).toBeUndefined();
+    else expect(findProblem(values)).toContain(problem);
     expect(performance.now() - started).toBeLessThan(500);
   });
 });
 
-describe("a schema that says nothing about other fields", () => {
+describe("a schema without a rule for other fields", () => {
   const text = { type: "string" };
   const problem = (parameters: object, values: unknown) =>
-    readParameters(JSON.stringify({ type: "object", ...parameters })).problemWith(values);
+    parseParameters(JSON.stringify({ type: "object", ...parameters })).findProblem(values);
 
   test.each([
     ["an argument", { properties: { id: text } }, { id: "1", admin: true }, "admin"],

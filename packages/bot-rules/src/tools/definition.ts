@@ -1,5 +1,5 @@
-import { readParameters } from "./parameters.ts";
-import { placeholdersOf, requireUrlTemplate, requireWebUrl } from "./url-template.ts";
+import { parseParameters } from "./parameters.ts";
+import { findPlaceholders, requireUrlTemplate, requireWebUrl } from "./url-template.ts";
 
 export const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
@@ -34,8 +34,8 @@ export function requireHttpTool({ description, method, url, parameters }: HttpTo
   if (!METHODS.some((each) => each === method)) throw new Error(`method must be one of ${METHODS.join(", ")}`);
   requireLength(url);
   requireUrlTemplate(url);
-  const { schema } = readParameters(parameters);
-  const names = placeholdersOf(url);
+  const { schema } = parseParameters(parameters);
+  const names = findPlaceholders(url);
   const missing = names.find((name) => !isRequired(schema, name));
   if (missing !== undefined)
     throw new Error(`parameters must describe and require ${missing}, because the url contains it`);

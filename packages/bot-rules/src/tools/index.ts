@@ -7,5 +7,5 @@ export {
   requireNames,
   SERVER_SEPARATOR,
 } from "./definition.ts";
-export { type Parameters, readParameters } from "./parameters.ts";
+export { type Parameters, parseParameters } from "./parameters.ts";
 export { expandUrl } from "./url-template.ts";

@@ -8,14 +8,14 @@ export type Parameters = {
   /** The schema to send to a model. */
   schema: Record<string, unknown>;
   /** Returns an error message for the model that sent the arguments; undefined if they are valid. */
-  problemWith(values: unknown): string | undefined;
+  findProblem(values: unknown): string | undefined;
 };
 
 /**
  * Parses the JSON Schema of a tool's arguments. An object accepts only the fields that the schema describes, unless the schema permits
  * others, because a visitor can make a model send any field. Throws an Error whose message is shown to the author of the tool.
  */
-export function readParameters(text: string): Parameters {
+export function parseParameters(text: string): Parameters {
   if (text.length > MAX_SCHEMA_CHARACTERS)
     throw new Error(`parameters must have at most ${MAX_SCHEMA_CHARACTERS} characters`);
   // The draft is ignored, because the keywords that tools use are the same in all drafts.
@@ -29,7 +29,7 @@ export function readParameters(text: string): Parameters {
   };
   return {
     schema,
-    problemWith: (values) => (validate(values) ? undefined : (validate.errors ?? []).map(describe).join(", ")),
+    findProblem: (values) => (validate(values) ? undefined : (validate.errors ?? []).map(describe).join(", ")),
   };
 }
 

@@ -3,7 +3,7 @@ const PLACEHOLDER = /\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 type Scalar = string | number | boolean;
 
 /** Returns the distinct names in braces. */
-export function placeholdersOf(template: string): string[] {
+export function findPlaceholders(template: string): string[] {
   return [...new Set([...template.matchAll(PLACEHOLDER)].map(([, name = ""]) => name))];
 }
 
@@ -44,7 +44,8 @@ export function expandUrl(
     isComplete = false;
     return "";
   });
-  if (!isComplete || !keepsPath(pathOf(template.replaceAll(PLACEHOLDER, "x")), pathOf(text))) return undefined;
+  if (!isComplete || !keepsPath(withoutQuery(template.replaceAll(PLACEHOLDER, "x")), withoutQuery(text)))
+    return undefined;
   const url = new URL(text);
   return url.href === text ? { url, rest } : undefined;
 }
@@ -57,15 +58,15 @@ function encode(value: Scalar): string {
   return encodeURIComponent(String(value).toWellFormed()).replaceAll("'", "%27");
 }
 
-function pathOf(url: string): string {
+function withoutQuery(url: string): string {
   return url.slice(0, url.search(/\?|$/));
 }
 
 /** One pass for our own encoding, two for encodings that proxies and a server may decode, and one that finds nothing left to decode. */
 const MAX_DECODINGS = 4;
-const UNSAFE = /[\p{Cc}\uFFFD]/u;
+const UNSAFE_CHARACTERS = /[\p{Cc}\uFFFD]/u;
 /** Segments that some servers treat as empty, "." or "..": Java servers cut a segment at its semicolon, Windows trims dots and spaces. */
-const DOTS = /^[.\s]*(;|$)/;
+const DOT_SEGMENT = /^[.\s]*(;|$)/;
 
 /**
  * Returns whether the arguments leave the path's structure unchanged. `reference` is the template's path with "x" for each argument. The
@@ -74,16 +75,18 @@ const DOTS = /^[.\s]*(;|$)/;
  * decodes a path before routing: it routes /orders/..%2Fadmin like /admin.
  */
 function keepsPath(reference: string, expanded: string): boolean {
-  const [expected, segments] = [segmentsOf(reference), segmentsOf(expanded)];
+  const [expected, segments] = [decodeSegments(reference), decodeSegments(expanded)];
   if (expected === undefined || segments?.length !== expected.length) return false;
-  return segments.every((each, index) => each === expected[index] || !(DOTS.test(each) || UNSAFE.test(each)));
+  return segments.every(
+    (each, index) => each === expected[index] || !(DOT_SEGMENT.test(each) || UNSAFE_CHARACTERS.test(each)),
+  );
 }
 
 /** Returns a path's segments after all decodings; undefined if it needs more than MAX_DECODINGS. */
-function segmentsOf(path: string): string[] | undefined {
+function decodeSegments(path: string): string[] | undefined {
   let text = path;
   for (let count = 0; count < MAX_DECODINGS; count++) {
-    const decoded = decode(text);
+    const decoded = decodeOnce(text);
     if (decoded === text) return text.split(/[/\\]/);
     text = decoded;
   }
@@ -91,7 +94,7 @@ function segmentsOf(path: string): string[] | undefined {
 }
 
 /** Decodes %XX, and %uXXXX like IIS, and folds full-width and other compatibility characters. Invalid UTF-8 becomes U+FFFD. */
-function decode(text: string): string {
+function decodeOnce(text: string): string {
   return text
     .replaceAll(/(?:%[0-9a-f]{2})+/gi, (bytes) => Buffer.from(bytes.replaceAll("%", ""), "hex").toString())
     .replaceAll(/%u([0-9a-f]{4})/gi, (_, unit: string) => String.fromCharCode(Number.parseInt(unit, 16)))

@@ -4,13 +4,13 @@ import { createConnectTransport } from "@connectrpc/connect-node";
 import { CODE_METADATA_KEY } from "@parley/rpc/code";
 import { CliError } from "../errors.ts";
 import { NEXT_STEPS } from "./next-steps.ts";
-import type { AdminService } from "./service.ts";
+import type { ServiceWithAdmin } from "./service.ts";
 import type { AdminTarget } from "./target.ts";
 
-/** Calls an admin service: `admin(KeyAdminService, (keys) => keys.listKeys({ workspaceId }))`. Throws AdminError. */
-export type Admin = <S extends DescService, T>(service: S, call: (client: Client<S>) => Promise<T>) => Promise<T>;
+/** Calls an admin service: `callAdmin(KeyAdminService, (keys) => keys.listKeys({ workspaceId }))`. Throws AdminError. */
+export type CallAdmin = <S extends DescService, T>(service: S, call: (client: Client<S>) => Promise<T>) => Promise<T>;
 
-/** An admin call failed. `code` is the service's stable code, such as `bot_not_found`, or `away` when the service is unreachable. */
+/** An admin call failed. `code` is the service's stable code, such as `bot_not_found`, or `unreachable`. */
 export class AdminError extends CliError {
   readonly code: string;
 
@@ -30,14 +30,14 @@ export class AdminError extends CliError {
 const TIMEOUT_MS = 120_000;
 
 /** Returns a function that calls the admin services of a target with its token. */
-export function connectAdmin(target: AdminTarget): Admin {
+export function createAdminCaller(target: AdminTarget): CallAdmin {
   const authorize: Interceptor = (next) => (request) => {
-    request.header.set("authorization", `Bearer ${target.adminToken}`);
+    request.header.set("authorization", `Bearer ${target.token}`);
     return next(request);
   };
   return async (service, call) => {
-    const name = serviceOf(service);
-    const baseUrl = target.urlOf(name);
+    const name = serviceName(service);
+    const baseUrl = target.findUrl(name);
     const transport = createConnectTransport({
       baseUrl,
       httpVersion: "1.1",
@@ -53,24 +53,20 @@ export function connectAdmin(target: AdminTarget): Admin {
 }
 
 /** Reads the service from the proto package, for example quota from `parley.quota.v1`. */
-function serviceOf(service: DescService): AdminService {
-  return service.typeName.split(".")[1] as AdminService;
+function serviceName(service: DescService): ServiceWithAdmin {
+  return service.typeName.split(".")[1] as ServiceWithAdmin;
 }
 
-function toAdminError(error: unknown, name: AdminService, url: string, target: AdminTarget): unknown {
+function toAdminError(error: unknown, name: ServiceWithAdmin, url: string, target: AdminTarget): unknown {
   if (!(error instanceof ConnectError)) return error;
   const code = error.metadata.get(CODE_METADATA_KEY);
-  if (code !== null) {
+  if (code !== null && code !== "authentication_required") {
     const nextStep = NEXT_STEPS[code];
     return new AdminError(code, nextStep === undefined ? error.rawMessage : `${error.rawMessage}: ${nextStep}`, error);
   }
   switch (error.code) {
     case Code.Unauthenticated:
-      return new AdminError(
-        "unauthenticated",
-        `${name} at ${url} refused the admin token: set ADMIN_TOKEN to the token that the service was started with`,
-        error,
-      );
+      return new AdminError("unauthenticated", `${name} at ${url} refused ${target.refusedToken}`, error);
     case Code.Unimplemented:
     case Code.NotFound:
       return new AdminError(
@@ -80,7 +76,7 @@ function toAdminError(error: unknown, name: AdminService, url: string, target: A
       );
     case Code.DeadlineExceeded:
     case Code.Unavailable:
-      return new AdminError("away", `${name} does not answer at ${url}: ${target.unreachableHint(name)}`, error);
+      return new AdminError("unreachable", `${name} does not answer at ${url}: ${target.suggestNextStep(name)}`, error);
     default:
       return new AdminError("failed", `${name} at ${url} failed: ${error.rawMessage}`, error);
   }

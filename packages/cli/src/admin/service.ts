@@ -1,2 +1,2 @@
 /** The services with admin services, by proto package name. */
-export type AdminService = "conversation" | "quota" | "llm";
+export type ServiceWithAdmin = "conversation" | "quota" | "llm";

@@ -1,22 +1,29 @@
 import type { Config } from "../config.ts";
 import { CliError } from "../errors.ts";
 import { type Instance, isRunning, readInstance } from "../local/instance.ts";
-import type { AdminService } from "./service.ts";
+import { readAccessToken } from "../login/sign-in.ts";
+import type { ServiceWithAdmin } from "./service.ts";
 
 /** The addresses and the token of an installation's admin services. */
 export type AdminTarget = {
-  adminToken: string;
+  /** ADMIN_TOKEN, or a member's access token. */
+  token: string;
+  /** Names the token and the next step, for the error when a service refuses it. */
+  refusedToken: string;
   /** Returns the base URL of a service's ops port. Throws CliError when it is not configured. */
-  urlOf: (service: AdminService) => string;
+  findUrl: (service: ServiceWithAdmin) => string;
   /** The configured ops ports, including the edge's. */
-  opsUrls: Record<AdminService | "edge", readonly string[]>;
+  opsUrls: Record<ServiceWithAdmin | "edge", readonly string[]>;
   /** Returns the next step to suggest when the service is unreachable. */
-  unreachableHint: (service: AdminService) => string;
+  suggestNextStep: (service: ServiceWithAdmin) => string;
 };
 
 export const START_COMMAND = "npx --yes pnpm@12 start";
 
-const VARIABLES: Record<AdminService, string> = {
+const REFUSED_ADMIN_TOKEN = "the admin token: set ADMIN_TOKEN to the token that the service was started with";
+const REFUSED_LOGIN = "your login: sign in again with parley login";
+
+const VARIABLES: Record<ServiceWithAdmin, string> = {
   conversation: "PARLEY_CONVERSATION_URL",
   quota: "PARLEY_QUOTA_URL",
   llm: "PARLEY_LLM_URL",
@@ -38,35 +45,40 @@ export async function requireInstance(dataDir: string): Promise<Instance> {
 /** Returns the admin target of an instance on this machine. */
 export function localTarget(instance: Instance, dataDir: string): AdminTarget {
   return {
-    adminToken: instance.adminToken,
-    urlOf: (service) => instance.adminUrls[service],
+    token: instance.adminToken,
+    refusedToken: REFUSED_ADMIN_TOKEN,
+    findUrl: (service) => instance.adminUrls[service],
     opsUrls: toUrlLists({ ...instance.adminUrls, edge: instance.edgeOpsUrl }),
-    unreachableHint: (service) =>
+    suggestNextStep: (service) =>
       isRunning(instance)
         ? `try again in a few seconds, then check ${dataDir}/logs/${service === "llm" ? "llm-proxy" : service}.log`
         : notRunningMessage(dataDir),
   };
 }
 
-function remoteTarget({ remoteUrls, edgeOpsUrl, adminToken }: Config): AdminTarget {
-  if (adminToken === undefined) {
-    throw new CliError("ADMIN_TOKEN is not set: set it to the token that the services were started with");
+async function remoteTarget({ remoteUrls, replicaUrls, edgeOpsUrl, adminToken, login }: Config): Promise<AdminTarget> {
+  const token = adminToken ?? (await readAccessToken(login.path));
+  if (token === undefined) {
+    throw new CliError(
+      "ADMIN_TOKEN is not set: set it to the token that the services were started with, or sign in with parley login",
+    );
   }
   return {
-    adminToken,
-    urlOf: (service) => {
+    token,
+    refusedToken: adminToken === undefined ? REFUSED_LOGIN : REFUSED_ADMIN_TOKEN,
+    findUrl: (service) => {
       const url = remoteUrls[service];
       if (url === undefined)
         throw new CliError(`${VARIABLES[service]} is not set: set it to the URL of the service's ops port`);
       return url;
     },
-    opsUrls: toUrlLists({ ...remoteUrls, edge: edgeOpsUrl }),
-    unreachableHint: (service) =>
+    opsUrls: toUrlLists({ ...replicaUrls, edge: edgeOpsUrl }),
+    suggestNextStep: (service) =>
       `check that ${VARIABLES[service]} is the URL of its ops port and that the network allows the connection`,
   };
 }
 
-function toUrlLists(urls: Record<AdminService | "edge", string | undefined>): AdminTarget["opsUrls"] {
+function toUrlLists(urls: Record<ServiceWithAdmin | "edge", string | undefined>): AdminTarget["opsUrls"] {
   const list = (url: string | undefined) => (url === undefined ? [] : [url]);
   const { edge, conversation, quota, llm } = urls;
   return { edge: list(edge), conversation: list(conversation), quota: list(quota), llm: list(llm) };

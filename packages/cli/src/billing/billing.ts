@@ -2,8 +2,8 @@ import type { CallSum } from "@parley/rpc/llm";
 import { CallLedgerAdminService } from "@parley/rpc/llm";
 import type { WorkspaceUsage } from "@parley/rpc/quota";
 import { WorkspaceAdminService } from "@parley/rpc/quota";
-import type { Admin } from "../admin/call.ts";
-import { type Decimal, decimalText, parseDecimal } from "./decimal.ts";
+import type { CallAdmin } from "../admin/call.ts";
+import { type Decimal, formatDecimal, parseDecimal } from "./decimal.ts";
 
 /** One workspace's usage in a month. Tokens and cost include the calls of failed and cancelled turns. */
 export type Bill = {
@@ -13,6 +13,8 @@ export type Bill = {
   cap: number;
   used: number;
   held: number;
+  /** The part of `used` that the operator added or, if negative, removed. */
+  adjusted: number;
   calls: number;
   tokens_in: number;
   tokens_out: number;
@@ -24,56 +26,63 @@ export type Bill = {
   estimated_calls: number;
 };
 
-export type Billing = { month: string; workspaces: Bill[]; totals: Omit<Bill, "id" | "name" | "plan" | "cap"> };
+export type BillingRun = { month: string; workspaces: Bill[]; totals: Omit<Bill, "id" | "name" | "plan" | "cap"> };
 
 /** Workspaces per request. */
 const PAGE_SIZE = 500;
 
 /** Bills every workspace for a UTC month, in the order of their IDs. An empty month is the current one by the quota database's clock. */
-export async function bill(admin: Admin, month: string, progress: (count: number) => void): Promise<Billing> {
+export async function runBilling(
+  callAdmin: CallAdmin,
+  month: string,
+  progress: (count: number) => void,
+): Promise<BillingRun> {
   const workspaces: Bill[] = [];
   let billedMonth = month;
   for (let pageToken = ""; ; ) {
-    const page = await admin(WorkspaceAdminService, (quota) =>
+    const page = await callAdmin(WorkspaceAdminService, (quota) =>
       quota.listUsage({ month: billedMonth, pageSize: PAGE_SIZE, pageToken }),
     );
     // Keeps the month of the first page if the month changes during the run.
     billedMonth = page.month;
-    workspaces.push(...(await withCalls(admin, billedMonth, page.workspaces)));
+    workspaces.push(...(await addCallSums(callAdmin, billedMonth, page.workspaces)));
     pageToken = page.nextPageToken;
     if (pageToken === "") break;
     progress(workspaces.length);
   }
-  return { month: billedMonth, workspaces, totals: totalsOf(workspaces) };
+  return { month: billedMonth, workspaces, totals: sumBills(workspaces) };
 }
 
-async function withCalls(admin: Admin, month: string, usages: readonly WorkspaceUsage[]): Promise<Bill[]> {
+async function addCallSums(callAdmin: CallAdmin, month: string, usages: readonly WorkspaceUsage[]): Promise<Bill[]> {
   if (usages.length === 0) return [];
   const workspaceIds = usages.map(({ workspaceId }) => workspaceId);
-  const { sums } = await admin(CallLedgerAdminService, (calls) => calls.sumCalls({ month, workspaceIds }));
+  const { sums } = await callAdmin(CallLedgerAdminService, (calls) => calls.sumCalls({ month, workspaceIds }));
   const sumOf = new Map(sums.map((sum) => [sum.workspaceId, sum]));
-  return usages.map((usage) => billOf(usage, sumOf.get(usage.workspaceId)));
+  return usages.map((usage) => createBill(usage, sumOf.get(usage.workspaceId)));
 }
 
-function billOf({ workspaceId, name, plan, cap, used, held }: WorkspaceUsage, sum: CallSum | undefined): Bill {
+function createBill(
+  { workspaceId, name, plan, cap, used, held, adjusted }: WorkspaceUsage,
+  sum: CallSum | undefined,
+): Bill {
   return {
-    ...{ id: workspaceId, name, plan, cap, used, held },
+    ...{ id: workspaceId, name, plan, cap, used, held, adjusted },
     calls: Number(sum?.calls ?? 0),
     tokens_in: Number(sum?.tokensIn ?? 0),
     tokens_out: Number(sum?.tokensOut ?? 0),
-    cost: decimalText(parseDecimal(sum?.cost ?? "0")),
+    cost: formatDecimal(parseDecimal(sum?.cost ?? "0")),
     unpriced_calls: Number(sum?.unpricedCalls ?? 0),
     estimated_calls: Number(sum?.estimatedCalls ?? 0),
   };
 }
 
-function totalsOf(bills: readonly Bill[]): Billing["totals"] {
-  const sum = (field: Exclude<keyof Billing["totals"], "cost">) =>
+function sumBills(bills: readonly Bill[]): BillingRun["totals"] {
+  const sum = (field: Exclude<keyof BillingRun["totals"], "cost">) =>
     bills.reduce((total, each) => total + each[field], 0);
   return {
-    ...{ used: sum("used"), held: sum("held"), calls: sum("calls") },
+    ...{ used: sum("used"), held: sum("held"), adjusted: sum("adjusted"), calls: sum("calls") },
     ...{ tokens_in: sum("tokens_in"), tokens_out: sum("tokens_out") },
-    cost: decimalText(bills.reduce<Decimal>((total, { cost }) => total + parseDecimal(cost), 0n)),
+    cost: formatDecimal(bills.reduce<Decimal>((total, { cost }) => total + parseDecimal(cost), 0n)),
     ...{ unpriced_calls: sum("unpriced_calls"), estimated_calls: sum("estimated_calls") },
   };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { decimalText, parseDecimal, roundedText } from "./decimal.ts";
+import { formatDecimal, formatRounded, parseDecimal } from "./decimal.ts";
 
 test.each([
   ["0", "0"],
@@ -8,11 +8,11 @@ test.each([
   ["-3.50", "-3.5"],
   ["90071992547409931.0000000001", "90071992547409931.0000000001"],
 ])("formats %s exactly, as %s", (text, expected) => {
-  expect(decimalText(parseDecimal(text))).toBe(expected);
+  expect(formatDecimal(parseDecimal(text))).toBe(expected);
 });
 
 test("adds decimal fractions exactly", () => {
-  expect(decimalText(parseDecimal("0.1") + parseDecimal("0.2"))).toBe("0.3");
+  expect(formatDecimal(parseDecimal("0.1") + parseDecimal("0.2"))).toBe("0.3");
 });
 
 test.each(["", "1,5", "1e3", "NaN", "1.00000000001"])("rejects %j", (text) => {
@@ -25,5 +25,5 @@ test.each([
   ["1234567.00005", "1,234,567.0001"],
   ["2.99995", "3.00"],
 ])("rounds %s for people as %s", (text, expected) => {
-  expect(roundedText(text, 4)).toBe(expected);
+  expect(formatRounded(text, 4)).toBe(expected);
 });

@@ -14,7 +14,7 @@ export function parseDecimal(text: string): Decimal {
 }
 
 /** Formats as "12.5", without trailing zeros. */
-export function decimalText(units: Decimal): string {
+export function formatDecimal(units: Decimal): string {
   const magnitude = units < 0n ? -units : units;
   const fraction = String(magnitude % UNIT)
     .padStart(PLACES, "0")
@@ -23,11 +23,11 @@ export function decimalText(units: Decimal): string {
 }
 
 /** Formats a decimal for people with at least two places, rounded half away from zero to at most `places`. */
-export function roundedText(text: string, places: number): string {
+export function formatRounded(text: string, places: number): string {
   const units = parseDecimal(text);
   const step = 10n ** BigInt(PLACES - places);
   const magnitude = units < 0n ? -units : units;
   const rounded = ((magnitude + step / 2n) / step) * step;
-  const [integer = "", fraction = ""] = decimalText(rounded).split(".");
+  const [integer = "", fraction = ""] = formatDecimal(rounded).split(".");
   return `${units < 0n ? "-" : ""}${BigInt(integer).toLocaleString("en-US")}.${fraction.padEnd(2, "0")}`;
 }

@@ -1,48 +1,60 @@
 import { expect, test } from "vitest";
-import type { Bill, Billing } from "./billing.ts";
-import { report } from "./report.ts";
+import type { Bill, BillingRun } from "./billing.ts";
+import { reportBilling } from "./report.ts";
 
-const NOTHING = { held: 0, calls: 0, tokens_in: 0, tokens_out: 0, cost: "0", unpriced_calls: 0, estimated_calls: 0 };
+const NOTHING = {
+  held: 0,
+  adjusted: 0,
+  calls: 0,
+  tokens_in: 0,
+  tokens_out: 0,
+  cost: "0",
+  unpriced_calls: 0,
+  estimated_calls: 0,
+};
 const workspace = (id: string, name: string): Bill => ({ id, name, plan: "pro", cap: 5_000, used: 0, ...NOTHING });
 
-const billing = (...workspaces: Bill[]): Billing => ({
+const billing = (...workspaces: Bill[]): BillingRun => ({
   month: "2026-10",
   workspaces,
   totals: { used: 0, ...NOTHING },
 });
 
-const HEADER = "month,id,name,plan,cap,used,held,calls,tokens_in,tokens_out,cost,unpriced_calls,estimated_calls\r\n";
+const HEADER =
+  "month,id,name,plan,cap,used,held,calls,tokens_in,tokens_out,cost,unpriced_calls,estimated_calls,adjusted\r\n";
 
 test("writes CSV by RFC 4180 with CRLF and quotes only where needed", () => {
   const names = ['Müller, "Söhne" & Co', "two\nlines", "a\rreturn", "plain"];
-  const { text } = report(billing(...names.map((name, index) => workspace(`w${index}`, name))), "csv");
+  const { text } = reportBilling(billing(...names.map((name, index) => workspace(`w${index}`, name))), "csv");
   expect(text).toBe(
-    `${HEADER}2026-10,w0,"Müller, ""Söhne"" & Co",pro,5000,0,0,0,0,0,0,0,0\r\n` +
-      '2026-10,w1,"two\nlines",pro,5000,0,0,0,0,0,0,0,0\r\n' +
-      '2026-10,w2,"a\rreturn",pro,5000,0,0,0,0,0,0,0,0\r\n' +
-      "2026-10,w3,plain,pro,5000,0,0,0,0,0,0,0,0\r\n",
+    `${HEADER}2026-10,w0,"Müller, ""Söhne"" & Co",pro,5000,0,0,0,0,0,0,0,0,0\r\n` +
+      '2026-10,w1,"two\nlines",pro,5000,0,0,0,0,0,0,0,0,0\r\n' +
+      '2026-10,w2,"a\rreturn",pro,5000,0,0,0,0,0,0,0,0,0\r\n' +
+      "2026-10,w3,plain,pro,5000,0,0,0,0,0,0,0,0,0\r\n",
   );
 });
 
 test.each(["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", '=HYPERLINK("https://x.example","y")'])(
   "escapes a name that a spreadsheet would run as a formula: %j",
   (name) => {
-    const { text } = report(billing(workspace("w", name)), "csv");
+    const { text } = reportBilling(billing(workspace("w", name)), "csv");
     const [, cell = ""] = /^2026-10,w,(.*),pro,/m.exec(text) ?? [];
     expect(cell.replace(/^"/, "")).toMatch(/^'/);
   },
 );
 
 test("writes only the header as CSV and a message as a table when there are no workspaces", () => {
-  expect(report(billing(), "csv").text).toBe(HEADER);
-  expect(report(billing(), "table").text).toMatch(/^No workspaces yet\.\n/);
+  expect(reportBilling(billing(), "csv").text).toBe(HEADER);
+  expect(reportBilling(billing(), "table").text).toMatch(/^No workspaces yet\.\n/);
 });
 
 test("the table shows totals and notes about unsettled turns and unpriced calls", () => {
-  const totals = { used: 3, ...NOTHING, held: 1, unpriced_calls: 2, estimated_calls: 1, cost: "1234.5" };
-  const { text } = report({ ...billing(workspace("w", "Acme")), totals }, "table");
+  const totals = { used: 3, ...NOTHING, held: 1, adjusted: -2, unpriced_calls: 2, estimated_calls: 1, cost: "1234.5" };
+  const { text } = reportBilling({ ...billing(workspace("w", "Acme")), totals }, "table");
   expect(text).toMatch(/^total .* 1,234\.50$/m);
   expect(text).toMatch(/1 turns are not settled/);
+  expect(text).toMatch(/^total +3 +-2 /m);
+  expect(text).toMatch(/include the corrections/);
   expect(text).toMatch(/2 calls have no price/);
   expect(text).toMatch(/1 calls have no token count/);
 });

@@ -1,8 +1,8 @@
 import { stringify } from "csv-stringify/sync";
 import type { Result } from "../output/result.ts";
-import { table } from "../output/table.ts";
-import type { Billing } from "./billing.ts";
-import { roundedText } from "./decimal.ts";
+import { formatTable } from "../output/table.ts";
+import type { BillingRun } from "./billing.ts";
+import { formatRounded } from "./decimal.ts";
 
 const COST_PLACES = 4;
 
@@ -20,13 +20,14 @@ const COLUMNS = [
   "cost",
   "unpriced_calls",
   "estimated_calls",
+  "adjusted",
 ] as const;
 
 /** Reports a billing run as a table with totals or as CSV. */
-export function report(billing: Billing, format: "table" | "csv"): Result {
+export function reportBilling(billing: BillingRun, format: "table" | "csv"): Result {
   return {
     json: billing,
-    text: format === "csv" ? csv(billing) : describe(billing),
+    text: format === "csv" ? formatCsv(billing) : formatText(billing),
   };
 }
 
@@ -34,7 +35,7 @@ export function report(billing: Billing, format: "table" | "csv"): Result {
  * Writes CSV as RFC 4180 defines it. Prefixes a name that a spreadsheet would run as a formula with an apostrophe, which
  * spreadsheets hide.
  */
-function csv({ month, workspaces }: Billing): string {
+function formatCsv({ month, workspaces }: BillingRun): string {
   return stringify(
     workspaces.map((each) => ({ month, ...each })),
     {
@@ -48,20 +49,31 @@ function csv({ month, workspaces }: Billing): string {
   );
 }
 
-function describe({ month, workspaces, totals }: Billing): string {
+function formatText({ month, workspaces, totals }: BillingRun): string {
   const rows = workspaces.map((each) => [
-    ...[each.id, each.name, each.plan, each.used, each.cap],
-    ...[each.calls, each.tokens_in, each.tokens_out, roundedText(each.cost, COST_PLACES)],
+    ...[each.id, each.name, each.plan, each.used, each.adjusted, each.cap],
+    ...[each.calls, each.tokens_in, each.tokens_out, formatRounded(each.cost, COST_PLACES)],
   ]);
-  const totalRow = ["total", "", "", totals.used, "", totals.calls, totals.tokens_in, totals.tokens_out];
-  const rowsText = table(
-    ["workspace", "name", "plan", "used", "cap", "calls", "tokens in", "tokens out", "cost"],
-    rows.length === 0 ? [] : [...rows, [...totalRow, roundedText(totals.cost, COST_PLACES)]],
+  const totalRow = [
+    "total",
+    "",
+    "",
+    totals.used,
+    totals.adjusted,
+    "",
+    totals.calls,
+    totals.tokens_in,
+    totals.tokens_out,
+  ];
+  const rowsText = formatTable(
+    ["workspace", "name", "plan", "used", "adjusted", "cap", "calls", "tokens in", "tokens out", "cost"],
+    rows.length === 0 ? [] : [...rows, [...totalRow, formatRounded(totals.cost, COST_PLACES)]],
     "No workspaces yet.",
   );
   const notes = [
     `The month is ${month}, UTC. The cost is in the currency of your price table.`,
     ...(totals.held > 0 ? [`${totals.held} turns are not settled yet, so these figures are not final.`] : []),
+    ...(totals.adjusted !== 0 ? ["The messages used include the corrections in the column adjusted."] : []),
     ...(totals.unpriced_calls > 0
       ? [
           `${totals.unpriced_calls} calls have no price and are not in the cost. Set prices for their models in LLM_CONFIG.`,

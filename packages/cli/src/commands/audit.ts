@@ -1,23 +1,38 @@
-import type { CommandUnknownOpts } from "@commander-js/extra-typings";
-import { AuditAdminService, type WorkspaceAudit, WorkspaceAuditSchema } from "@parley/rpc/conversation";
+import { type CommandUnknownOpts, InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import type { Client } from "@connectrpc/connect";
+import {
+  AuditAdminService,
+  type Repair,
+  RepairSchema,
+  type WorkspaceAudit,
+  WorkspaceAuditSchema,
+} from "@parley/rpc/conversation";
 import type { Context } from "../context.ts";
-import { messageJson } from "../output/json.ts";
-import { table } from "../output/table.ts";
+import { CliError } from "../errors.ts";
+import { messageToJson } from "../output/json.ts";
+import type { Result } from "../output/result.ts";
+import { formatTable } from "../output/table.ts";
 import { monthOption } from "./options.ts";
 
-export function addAuditCommand(program: CommandUnknownOpts, { admin, report }: Context): void {
+export function addAuditCommand(program: CommandUnknownOpts, { callAdmin, report }: Context): void {
   program
     .command("audit")
     .description("Reconcile completed turns with the month's usage.")
     .option("--workspace <id>", "The workspace; default all.")
     .addOption(monthOption())
     .option("--check", "Exit 1 when usage does not reconcile.")
-    .action(({ workspace: workspaceId = "", month = "", check = false }) =>
+    .addOption(new Option("--repair", "Repair the differences.").conflicts(["month", "check"]))
+    .addOption(
+      new Option("--since <time>", "Repair turns since this time; default RECONCILE_DAYS.").argParser(parseTime),
+    )
+    .action(({ workspace: workspaceId = "", month = "", check = false, repair = false, since = "" }) =>
       report(
-        admin(AuditAdminService, async (service) => {
+        callAdmin(AuditAdminService, async (service) => {
+          if (since !== "" && !repair) throw new CliError("--since needs --repair", { exitCode: 2 });
+          if (repair) return repairUsage(service, workspaceId, since);
           const { balanced, workspaces, month: auditedMonth } = await service.audit({ workspaceId, month });
           return {
-            json: { balanced, workspaces: workspaces.map((each) => messageJson(WorkspaceAuditSchema, each)) },
+            json: { balanced, workspaces: workspaces.map((each) => messageToJson(WorkspaceAuditSchema, each)) },
             text: describe(balanced, workspaces, auditedMonth),
             exitCode: check && !balanced ? 1 : 0,
           };
@@ -26,12 +41,44 @@ export function addAuditCommand(program: CommandUnknownOpts, { admin, report }: 
     );
 }
 
+/** Calls Repair until it has compared all turns and holds. */
+async function repairUsage(
+  service: Client<typeof AuditAdminService>,
+  workspaceId: string,
+  since: string,
+): Promise<Result> {
+  const repairs: Repair[] = [];
+  let checked = 0;
+  for (let token = ""; ; ) {
+    const part = await service.repair({ workspaceId, since, token });
+    repairs.push(...part.repairs);
+    checked += part.checked;
+    token = part.nextToken;
+    if (token === "") break;
+  }
+  const rows = repairs.map(({ workspaceId: id, turnId, kind, action }) => [id, turnId, kind, action]);
+  return {
+    json: { checked, repairs: repairs.map((each) => messageToJson(RepairSchema, each)) },
+    text:
+      (rows.length > 0 ? formatTable(["workspace", "turn", "difference", "repair"], rows, "") : "") +
+      `${repairs.length} differences repaired among ${checked} turns and holds.\n`,
+  };
+}
+
+/** Parses a time or a date, both in UTC unless the time has an offset. */
+function parseTime(text: string): string {
+  const time = /^\d{4}-\d\d-\d\d(T.+)?$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(time)) throw new InvalidArgumentError('Write it like "2026-11-22" or "2026-11-22T18:50:00Z".');
+  return new Date(time).toISOString();
+}
+
 function describe(isBalanced: boolean, workspaces: readonly WorkspaceAudit[], month: string): string {
-  const totals = table(
-    ["workspace", "done", "used", "ledger", "held", "waiting", "verdict"],
+  const totals = formatTable(
+    ["workspace", "done", "adjusted", "used", "ledger", "held", "waiting", "verdict"],
     workspaces.map((each) => [
       each.id,
       each.doneMessages,
+      each.adjusted,
       each.used,
       each.ledger,
       each.held,
@@ -45,5 +92,5 @@ function describe(isBalanced: boolean, workspaces: readonly WorkspaceAudit[], mo
   );
   const verdict = `Turns and usage ${isBalanced ? "agree" : "differ"} for ${month}.\n`;
   if (differences.length === 0) return totals + verdict;
-  return `${totals}\n${table(["workspace", "difference", "turn"], differences, "")}\n${verdict}`;
+  return `${totals}\n${formatTable(["workspace", "difference", "turn"], differences, "")}\n${verdict}`;
 }

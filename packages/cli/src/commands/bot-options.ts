@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type Command, InvalidArgumentError, Option, type OptionValues } from "@commander-js/extra-typings";
 import type { BotChangesSchema } from "@parley/rpc/conversation";
-import { collect, wholeNumber } from "./options.ts";
+import { appendValue, wholeNumberParser } from "./options.ts";
 
 type Changes = {
   model?: string;
@@ -34,8 +34,8 @@ export function withChangeOptions<Args extends unknown[], Opts extends OptionVal
     )
     .addOption(new Option("--theme-mode <mode>", "The theme.").choices(["light", "dark", "system"] as const))
     .option("--font-family <family>", "The CSS font family.")
-    .option("--border-radius <pixels>", "The corner radius, 0 to 64.", wholeNumber(0, 64))
-    .option("--quick-reply <text>", "A suggested message, repeatable; '' clears all.", collect)
+    .option("--border-radius <pixels>", "The corner radius, 0 to 64.", wholeNumberParser(0, 64))
+    .option("--quick-reply <text>", "A suggested message, repeatable; '' clears all.", appendValue)
     .option("--css-var <name=value>", "A CSS variable, repeatable; '' clears all.", collectVariable);
 }
 

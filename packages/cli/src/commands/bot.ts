@@ -2,13 +2,13 @@ import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { type Bot, BotAdminService, BotSchema } from "@parley/rpc/conversation";
 import { requireField } from "../admin/require-field.ts";
 import type { Context } from "../context.ts";
-import { messageJson } from "../output/json.ts";
+import { messageToJson } from "../output/json.ts";
 import type { Result } from "../output/result.ts";
-import { fields, table } from "../output/table.ts";
+import { formatFields, formatTable } from "../output/table.ts";
 import { toChanges, withChangeOptions } from "./bot-options.ts";
 import { workspaceOption } from "./options.ts";
 
-export function addBotCommands(program: CommandUnknownOpts, { admin, report }: Context): void {
+export function addBotCommands(program: CommandUnknownOpts, { callAdmin, report }: Context): void {
   const group = program.command("bot").description("Manage bots.");
 
   withChangeOptions(
@@ -19,7 +19,7 @@ export function addBotCommands(program: CommandUnknownOpts, { admin, report }: C
       .requiredOption("--slug <slug>", "The unique name: a-z 0-9 -"),
   ).action(({ workspace: workspaceId, slug, ...options }) =>
     report(
-      admin(BotAdminService, async (service) =>
+      callAdmin(BotAdminService, async (service) =>
         toResult(requireField((await service.createBot({ workspaceId, slug, changes: toChanges(options) })).bot)),
       ),
     ),
@@ -33,7 +33,7 @@ export function addBotCommands(program: CommandUnknownOpts, { admin, report }: C
       .requiredOption("--slug <slug>", "The bot."),
   ).action(({ workspace: workspaceId, slug, ...options }) =>
     report(
-      admin(BotAdminService, async (service) =>
+      callAdmin(BotAdminService, async (service) =>
         toResult(requireField((await service.updateBot({ workspaceId, slug, changes: toChanges(options) })).bot)),
       ),
     ),
@@ -45,11 +45,11 @@ export function addBotCommands(program: CommandUnknownOpts, { admin, report }: C
     .requiredOption(...workspaceOption)
     .action(({ workspace: workspaceId }) =>
       report(
-        admin(BotAdminService, async (service) => {
+        callAdmin(BotAdminService, async (service) => {
           const { bots } = await service.listBots({ workspaceId });
           return {
-            json: bots.map((each) => messageJson(BotSchema, each)),
-            text: table(
+            json: bots.map((each) => messageToJson(BotSchema, each)),
+            text: formatTable(
               ["slug", "name", "model", "created"],
               bots.map((bot) => [bot.slug, bot.display?.name ?? "", bot.model || "the default", bot.createdAt]),
               "No bots yet. Create one with parley bot create --workspace W --slug S",
@@ -66,7 +66,7 @@ export function addBotCommands(program: CommandUnknownOpts, { admin, report }: C
     .requiredOption("--slug <slug>", "The bot.")
     .action(({ workspace: workspaceId, slug }) =>
       report(
-        admin(BotAdminService, async (service) =>
+        callAdmin(BotAdminService, async (service) =>
           toResult(requireField((await service.getBot({ workspaceId, slug })).bot)),
         ),
       ),
@@ -77,8 +77,8 @@ function toResult(bot: Bot): Result {
   const { slug, model, systemPrompt, fallback, createdAt } = bot;
   const display = requireField(bot.display);
   return {
-    json: messageJson(BotSchema, bot),
-    text: fields([
+    json: messageToJson(BotSchema, bot),
+    text: formatFields([
       ["slug", slug],
       ["id", bot.id],
       ["model", model || "the default"],

@@ -1,27 +1,27 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { SessionAdminService, SessionSummarySchema } from "@parley/rpc/conversation";
 import type { Context } from "../context.ts";
-import { messageJson } from "../output/json.ts";
-import { table } from "../output/table.ts";
-import { wholeNumber, workspaceOption } from "./options.ts";
+import { messageToJson } from "../output/json.ts";
+import { formatTable } from "../output/table.ts";
+import { wholeNumberParser, workspaceOption } from "./options.ts";
 import { copyTranscript, showTranscript } from "./transcript.ts";
 
 export function addConversationCommands(program: CommandUnknownOpts, context: Context): void {
-  const { admin, report } = context;
+  const { callAdmin, report } = context;
   const group = program.command("conversation").description("Manage sessions.");
 
   group
     .command("list")
     .description("List sessions, most recently active first.")
     .requiredOption(...workspaceOption)
-    .option("--limit <count>", "The maximum number, 1 to 1000.", wholeNumber(1, 1_000), 50)
+    .option("--limit <count>", "The maximum number, 1 to 1000.", wholeNumberParser(1, 1_000), 50)
     .action(({ workspace: workspaceId, limit }) =>
       report(
-        admin(SessionAdminService, async (service) => {
+        callAdmin(SessionAdminService, async (service) => {
           const { sessions } = await service.listSessions({ workspaceId, limit });
           return {
-            json: sessions.map((each) => messageJson(SessionSummarySchema, each)),
-            text: table(
+            json: sessions.map((each) => messageToJson(SessionSummarySchema, each)),
+            text: formatTable(
               ["id", "bot", "source", "messages", "started", "last active"],
               sessions.map((each) => [
                 each.id,
@@ -43,7 +43,11 @@ export function addConversationCommands(program: CommandUnknownOpts, context: Co
     .description("Show a session's messages.")
     .argument("<id>", "The session ID.")
     .requiredOption(...workspaceOption)
-    .action((sessionId, { workspace: workspaceId }) => report(showTranscript(admin, { workspaceId, sessionId })));
+    .action((sessionId, { workspace: workspaceId }) => {
+      // Only a terminal breaks lines.
+      const { columns = Number.POSITIVE_INFINITY } = context.stdout as Partial<NodeJS.WriteStream>;
+      return report(showTranscript(callAdmin, { workspaceId, sessionId }, columns));
+    });
 
   group
     .command("export")
@@ -51,7 +55,7 @@ export function addConversationCommands(program: CommandUnknownOpts, context: Co
     .argument("<id>", "The session ID.")
     .requiredOption(...workspaceOption)
     .action((sessionId, { workspace: workspaceId }) =>
-      copyTranscript(admin, { workspaceId, sessionId }, context.stdout),
+      copyTranscript(callAdmin, { workspaceId, sessionId }, context.stdout),
     );
 
   group
@@ -61,7 +65,7 @@ export function addConversationCommands(program: CommandUnknownOpts, context: Co
     .requiredOption(...workspaceOption)
     .action((sessionId, { workspace: workspaceId }) =>
       report(
-        admin(SessionAdminService, async (service) => {
+        callAdmin(SessionAdminService, async (service) => {
           await service.deleteSession({ workspaceId, sessionId });
           return {
             json: { id: sessionId, deleted: true },
@@ -78,7 +82,7 @@ export function addConversationCommands(program: CommandUnknownOpts, context: Co
     .requiredOption(...workspaceOption)
     .action((sessionId, { workspace: workspaceId }) =>
       report(
-        admin(SessionAdminService, async (service) => {
+        callAdmin(SessionAdminService, async (service) => {
           await service.eraseSession({ workspaceId, sessionId });
           return { json: { id: sessionId, erased: true }, text: `Permanently erased ${sessionId}.\n` };
         }),

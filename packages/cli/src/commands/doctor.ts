@@ -2,8 +2,8 @@ import { Argument, type CommandUnknownOpts, InvalidArgumentError, Option } from 
 import type { Context } from "../context.ts";
 import { diagnose } from "../doctor/diagnose.ts";
 import { PROXIES } from "../doctor/proxies.ts";
-import { report } from "../doctor/report.ts";
-import { wholeNumber } from "./options.ts";
+import { reportDiagnosis } from "../doctor/report.ts";
+import { wholeNumberParser } from "./options.ts";
 
 /** The edge sends a heartbeat after 15 s of silence. The default tests a longer silence, as a margin. */
 const SILENCE_SECONDS = 20;
@@ -13,13 +13,13 @@ export function addDoctorCommand(program: CommandUnknownOpts, context: Context):
   program
     .command("doctor")
     .description("Diagnose streaming through the public URL.")
-    .addArgument(new Argument("<url>", "The public URL, such as https://chat.example.com").argParser(publicUrl))
+    .addArgument(new Argument("<url>", "The public URL, such as https://chat.example.com").argParser(parsePublicUrl))
     .requiredOption("--public-key <key>", "A public key of any bot.")
-    .requiredOption("--origin <origin>", "An allowed origin, such as https://www.example.com", originOf)
+    .requiredOption("--origin <origin>", "An allowed origin, such as https://www.example.com", parseOrigin)
     .option("--quick", "Skip the idle timeout check.")
     .addOption(
       new Option("--silence <seconds>", "The silence that a stream must survive.")
-        .argParser(wholeNumber(1, MAX_SILENCE_SECONDS))
+        .argParser(wholeNumberParser(1, MAX_SILENCE_SECONDS))
         .default(SILENCE_SECONDS)
         .conflicts("quick"),
     )
@@ -30,19 +30,19 @@ export function addDoctorCommand(program: CommandUnknownOpts, context: Context):
         diagnose({
           ...{ url, publicKey, origin, proxy, progress: context.progress },
           silenceMs: quick ? undefined : silence * 1_000,
-        }).then((diagnosis) => report(diagnosis, { url, origin })),
+        }).then((diagnosis) => reportDiagnosis(diagnosis, { url, origin })),
       ),
     );
 }
 
-function publicUrl(text: string): URL {
+function parsePublicUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== "https:" && url?.protocol !== "http:")
     throw new InvalidArgumentError('Write it like "https://chat.example.com".');
   return new URL("/", url);
 }
 
-function originOf(text: string): string {
+function parseOrigin(text: string): string {
   if (URL.canParse(text) && new URL(text).origin !== "null" && !text.endsWith("/")) return text;
   throw new InvalidArgumentError('Write the scheme and host without a path, like "https://www.example.com".');
 }

@@ -2,12 +2,12 @@ import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { type ApiKey, ApiKeySchema, KeyAdminService } from "@parley/rpc/conversation";
 import { requireField } from "../admin/require-field.ts";
 import type { Context } from "../context.ts";
-import { messageJson } from "../output/json.ts";
+import { messageToJson } from "../output/json.ts";
 import type { Result } from "../output/result.ts";
-import { fields, table } from "../output/table.ts";
-import { botOption, collect, workspaceOption } from "./options.ts";
+import { formatFields, formatTable } from "../output/table.ts";
+import { appendValue, botOption, workspaceOption } from "./options.ts";
 
-export function addKeyCommands(program: CommandUnknownOpts, { admin, report }: Context): void {
+export function addKeyCommands(program: CommandUnknownOpts, { callAdmin, report }: Context): void {
   const group = program.command("key").description("Manage public keys.");
 
   group
@@ -15,10 +15,10 @@ export function addKeyCommands(program: CommandUnknownOpts, { admin, report }: C
     .description("Create a public key for a bot.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
-    .requiredOption("--domain <domain>", "An allowed domain, such as *.example.com; repeatable.", collect)
+    .requiredOption("--domain <domain>", "An allowed domain, such as *.example.com; repeatable.", appendValue)
     .action(({ workspace: workspaceId, bot: botSlug, domain: domains }) =>
       report(
-        admin(KeyAdminService, async (service) =>
+        callAdmin(KeyAdminService, async (service) =>
           toResult(requireField((await service.createKey({ workspaceId, botSlug, domains })).key)),
         ),
       ),
@@ -30,17 +30,18 @@ export function addKeyCommands(program: CommandUnknownOpts, { admin, report }: C
     .requiredOption(...workspaceOption)
     .action(({ workspace: workspaceId }) =>
       report(
-        admin(KeyAdminService, async (service) => {
+        callAdmin(KeyAdminService, async (service) => {
           const { keys } = await service.listKeys({ workspaceId });
           return {
-            json: keys.map((each) => messageJson(ApiKeySchema, each)),
-            text: table(
-              ["public key", "bot", "domains", "created", "revoked"],
+            json: keys.map((each) => messageToJson(ApiKeySchema, each)),
+            text: formatTable(
+              ["public key", "bot", "domains", "created", "last used", "revoked"],
               keys.map((key) => [
                 key.publicKey,
                 key.botSlug,
                 key.allowedDomains.join(" "),
                 key.createdAt,
+                key.lastUsedOn || "–",
                 key.revokedAt || "–",
               ]),
               "No keys yet. Create one with parley key create --workspace W --bot S --domain D",
@@ -56,15 +57,17 @@ export function addKeyCommands(program: CommandUnknownOpts, { admin, report }: C
     .argument("<key>", "The public key.")
     .action((publicKey) =>
       report(
-        admin(KeyAdminService, async (service) => toResult(requireField((await service.revokeKey({ publicKey })).key))),
+        callAdmin(KeyAdminService, async (service) =>
+          toResult(requireField((await service.revokeKey({ publicKey })).key)),
+        ),
       ),
     );
 }
 
 function toResult(key: ApiKey): Result {
   return {
-    json: messageJson(ApiKeySchema, key),
-    text: fields([
+    json: messageToJson(ApiKeySchema, key),
+    text: formatFields([
       ["public key", key.publicKey],
       ["workspace", key.workspaceId],
       ["bot", key.botSlug],

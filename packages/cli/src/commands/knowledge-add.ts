@@ -4,11 +4,11 @@ import { AdminError } from "../admin/call.ts";
 import { requireField } from "../admin/require-field.ts";
 import type { Context } from "../context.ts";
 import { CliError } from "../errors.ts";
-import { messageJson } from "../output/json.ts";
+import { messageToJson } from "../output/json.ts";
 import { printable } from "../output/printable.ts";
 import type { Result } from "../output/result.ts";
-import { type Cell, table } from "../output/table.ts";
-import { type Document, readDocument } from "./document.ts";
+import { type Cell, formatTable } from "../output/table.ts";
+import { type Document, readDocument } from "./knowledge-document.ts";
 
 export type Documents = {
   workspaceId: string;
@@ -24,7 +24,7 @@ export type Documents = {
  * a document, warns and continues. Throws any other error, because it would affect the next document too.
  */
 export async function addDocuments(context: Context, documents: Documents): Promise<Result> {
-  const { admin, progress, warn } = context;
+  const { callAdmin, progress, warn } = context;
   const { workspaceId, botSlug, files, urls, language } = documents;
   if (files.length + urls.length === 0) throw new CliError("give a FILE or --url", { exitCode: 2 });
   const documentsToAdd = [...(await readDocuments(context, files)), ...urls.map((url) => ({ name: url, url }))];
@@ -36,12 +36,12 @@ export async function addDocuments(context: Context, documents: Documents): Prom
     // The service uses the URL as the document's name.
     const content = "url" in document ? { url: document.url } : document;
     try {
-      const response = await admin(KnowledgeAdminService, (service) =>
+      const response = await callAdmin(KnowledgeAdminService, (service) =>
         service.addSource({ workspaceId, botSlug, language, ...content }),
       );
       const source = requireField(response.source);
       sources.push(source);
-      json.push(messageJson(SourceSchema, source));
+      json.push(messageToJson(SourceSchema, source));
     } catch (error) {
       if (!(error instanceof AdminError && error.isInvalid)) throw error;
       warn(`${name}: ${error.message}`);
@@ -49,7 +49,7 @@ export async function addDocuments(context: Context, documents: Documents): Prom
     }
   }
   const failed = documentsToAdd.length - sources.length;
-  const added = sources.length > 0 ? table(...sourceRows(sources), "") : "";
+  const added = sources.length > 0 ? formatTable(...sourceRows(sources), "") : "";
   const summary =
     failed > 0 ? `Added ${sources.length} of ${documentsToAdd.length} documents. Failed: ${failed}.\n` : "";
   return { json, text: added + summary, exitCode: failed > 0 ? 1 : 0 };

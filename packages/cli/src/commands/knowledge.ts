@@ -1,23 +1,24 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { KnowledgeAdminService, type Source, SourceSchema } from "@parley/rpc/conversation";
 import type { Context } from "../context.ts";
-import { messageJson } from "../output/json.ts";
+import { messageToJson } from "../output/json.ts";
 import { printable } from "../output/printable.ts";
-import { table } from "../output/table.ts";
+import { formatTable } from "../output/table.ts";
 import { addDocuments, sourceRows } from "./knowledge-add.ts";
-import { botOption, collect, workspaceOption } from "./options.ts";
+import { addQuestionCommands } from "./knowledge-questions.ts";
+import { appendValue, botOption, workspaceOption } from "./options.ts";
 
 const NO_DOCUMENTS = "No documents yet. Add one with parley knowledge add --workspace W --bot S FILE";
 
 export function addKnowledgeCommands(program: CommandUnknownOpts, context: Context): void {
-  const { admin, report } = context;
-  const group = program.command("knowledge").description("Manage a bot's documents.");
+  const { callAdmin, report } = context;
+  const group = program.command("knowledge").description("Manage and test a bot's documents.");
 
   group
     .command("add")
     .description("Add documents, replacing those with equal names.")
     .argument("[file...]", "Files: .txt, .md, .html or .pdf.")
-    .option("--url <url>", "A page or document to fetch; repeatable.", collect)
+    .option("--url <url>", "A page or document to fetch; repeatable.", appendValue)
     .option("--language <language>", "A language name or code; default detected.", "")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
@@ -32,12 +33,12 @@ export function addKnowledgeCommands(program: CommandUnknownOpts, context: Conte
     .requiredOption(...botOption)
     .action(({ workspace: workspaceId, bot: botSlug }) =>
       report(
-        admin(KnowledgeAdminService, async (service) => {
+        callAdmin(KnowledgeAdminService, async (service) => {
           const { sources, embeddings } = await service.listSources({ workspaceId, botSlug });
           const { state = "unknown", model = "" } = embeddings ?? {};
           return {
-            json: sources.map((each) => messageJson(SourceSchema, each)),
-            text: `${table(...sourceRows(sources, state === "on"), NO_DOCUMENTS)}${sources.length > 0 ? describeEmbeddings(state, model, sources) : ""}`,
+            json: sources.map((each) => messageToJson(SourceSchema, each)),
+            text: `${formatTable(...sourceRows(sources, state === "on"), NO_DOCUMENTS)}${sources.length > 0 ? describeEmbeddings(state, model, sources) : ""}`,
           };
         }),
       ),
@@ -51,12 +52,14 @@ export function addKnowledgeCommands(program: CommandUnknownOpts, context: Conte
     .requiredOption(...botOption)
     .action((name, { workspace: workspaceId, bot: botSlug }) =>
       report(
-        admin(KnowledgeAdminService, async (service) => {
+        callAdmin(KnowledgeAdminService, async (service) => {
           await service.removeSource({ workspaceId, botSlug, name });
           return { json: { name, removed: true }, text: `Removed ${name}.\n` };
         }),
       ),
     );
+
+  addQuestionCommands(group, context);
 }
 
 /** Describes the state of semantic search; empty when it is not configured. */

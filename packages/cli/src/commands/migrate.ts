@@ -21,20 +21,24 @@ export function addMigrateCommand(program: CommandUnknownOpts, context: Context)
 Running it repeatedly or concurrently is safe. To create the services' roles or change their passwords, use an
 administrator's DATABASE_URL and set CONVERSATION_DATABASE_PASSWORD, QUOTA_DATABASE_PASSWORD and LLM_DATABASE_PASSWORD.`,
     )
-    .action((service) => context.report(migrate(context, service ? [service] : MIGRATED_SERVICES)));
+    .action((service) => context.report(migrateServices(context, service ? [service] : MIGRATED_SERVICES)));
 }
 
-async function migrate({ config, progress }: Context, services: readonly MigratedService[]): Promise<Result> {
-  const { databaseUrl, rolePasswords, machine } = config;
+async function migrateServices({ config, progress }: Context, services: readonly MigratedService[]): Promise<Result> {
+  const { databaseUrl, rolePasswords, machineVariables } = config;
   if (databaseUrl === undefined) {
     throw new CliError(
-      "DATABASE_URL is not set: set it to the database's URL (the one-machine start migrates its own database)",
+      "DATABASE_URL is not set: set it to the database's URL (the local start command migrates its own database)",
     );
   }
   const results = [];
   for (const service of services) {
     progress(`migrating ${service} …`);
-    const migration = await migrateService(service, { databaseUrl, rolePassword: rolePasswords[service], machine });
+    const migration = await migrateService(service, {
+      databaseUrl,
+      rolePassword: rolePasswords[service],
+      machineVariables: machineVariables,
+    });
     results.push({ service, ...migration });
   }
   return {

@@ -1,12 +1,16 @@
 import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
-import { ModerationAdminService, type Pattern, PatternSchema } from "@parley/rpc/conversation";
+import { ModerationAdminService, type Pattern, PatternMatchSchema, PatternSchema } from "@parley/rpc/conversation";
 import { requireField } from "../admin/require-field.ts";
 import type { Context } from "../context.ts";
-import { messageJson } from "../output/json.ts";
-import { fields, table } from "../output/table.ts";
-import { botOption, wholeNumber, workspaceOption } from "./options.ts";
+import { messageToJson } from "../output/json.ts";
+import { formatFields, formatTable } from "../output/table.ts";
+import { botOption, wholeNumberParser, workspaceOption } from "./options.ts";
 
-export function addModerationCommands(program: CommandUnknownOpts, { admin, report }: Context): void {
+function onOption() {
+  return new Option("--on <what>", "What to match; default message.").choices(["message", "reply", "both"] as const);
+}
+
+export function addModerationCommands(program: CommandUnknownOpts, { callAdmin, report }: Context): void {
   const group = program.command("moderation").description("Manage patterns that block messages or replies.");
 
   group
@@ -17,15 +21,13 @@ export function addModerationCommands(program: CommandUnknownOpts, { admin, repo
     .requiredOption("--pattern <re>", "A regular expression in RE2 syntax.")
     .option("--fallback <text>", "The text shown instead; default the bot's fallback.")
     .option("--reason <code>", "The reason in the event; default blocked_pattern.")
-    .addOption(
-      new Option("--on <what>", "What to match; default message.").choices(["message", "reply", "both"] as const),
-    )
+    .addOption(onOption())
     .action(({ workspace: workspaceId, bot: botSlug, pattern, fallback = "", reason = "", on: appliesTo = "" }) =>
       report(
-        admin(ModerationAdminService, async (service) => {
+        callAdmin(ModerationAdminService, async (service) => {
           const response = await service.addPattern({ workspaceId, botSlug, pattern, fallback, reason, appliesTo });
           const added = requireField(response.pattern);
-          return { json: messageJson(PatternSchema, added), text: describe(added) };
+          return { json: messageToJson(PatternSchema, added), text: describe(added) };
         }),
       ),
     );
@@ -37,11 +39,11 @@ export function addModerationCommands(program: CommandUnknownOpts, { admin, repo
     .requiredOption(...botOption)
     .action(({ workspace: workspaceId, bot: botSlug }) =>
       report(
-        admin(ModerationAdminService, async (service) => {
+        callAdmin(ModerationAdminService, async (service) => {
           const { patterns } = await service.listPatterns({ workspaceId, botSlug });
           return {
-            json: patterns.map((each) => messageJson(PatternSchema, each)),
-            text: table(
+            json: patterns.map((each) => messageToJson(PatternSchema, each)),
+            text: formatTable(
               ["id", "pattern", "on", "reason", "fallback"],
               patterns.map(({ id, pattern, appliesTo, reason, fallback }) => [
                 id.toString(),
@@ -58,14 +60,44 @@ export function addModerationCommands(program: CommandUnknownOpts, { admin, repo
     );
 
   group
+    .command("check")
+    .description("List the patterns that match a text.")
+    .argument("<text>", "The text, at most 4,000 characters.")
+    .requiredOption(...workspaceOption)
+    .requiredOption(...botOption)
+    .option("--pattern <re>", "An unsaved pattern to match too.")
+    .addOption(onOption())
+    .action((text, { workspace: workspaceId, bot: botSlug, pattern, on: appliesTo = "" }) =>
+      report(
+        callAdmin(ModerationAdminService, async (service) => {
+          const unsaved = pattern === undefined ? {} : { unsaved: { pattern, appliesTo } };
+          const { matches } = await service.checkText({ workspaceId, botSlug, text, ...unsaved });
+          return {
+            json: matches.map((each) => messageToJson(PatternMatchSchema, each)),
+            text: formatTable(
+              ["id", "pattern", "blocks a message", "blocks a reply"],
+              matches.map(({ pattern: matched, blocksMessage, blocksReply }) => [
+                matched?.id ? matched.id.toString() : "unsaved",
+                matched?.pattern ?? "",
+                blocksMessage ? "yes" : "no",
+                blocksReply ? "yes" : "no",
+              ]),
+              "No pattern matches, so the text is not blocked.",
+            ),
+          };
+        }),
+      ),
+    );
+
+  group
     .command("remove")
     .description("Remove a pattern.")
-    .argument("<id>", "The pattern ID.", wholeNumber(1, Number.MAX_SAFE_INTEGER))
+    .argument("<id>", "The pattern ID.", wholeNumberParser(1, Number.MAX_SAFE_INTEGER))
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .action((id, { workspace: workspaceId, bot: botSlug }) =>
       report(
-        admin(ModerationAdminService, async (service) => {
+        callAdmin(ModerationAdminService, async (service) => {
           await service.removePattern({ workspaceId, botSlug, id: BigInt(id) });
           return { json: { id, removed: true }, text: `Removed pattern ${id}.\n` };
         }),
@@ -74,7 +106,7 @@ export function addModerationCommands(program: CommandUnknownOpts, { admin, repo
 }
 
 function describe({ id, pattern, appliesTo, reason, fallback }: Pattern): string {
-  return fields([
+  return formatFields([
     ["id", id.toString()],
     ["pattern", pattern],
     ["on", appliesTo],

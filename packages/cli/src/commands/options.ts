@@ -14,12 +14,12 @@ export function monthOption() {
 }
 
 /** Collects the values of a repeatable option. */
-export function collect(value: string, previous: string[] | undefined): string[] {
+export function appendValue(value: string, previous: string[] | undefined): string[] {
   return [...(previous ?? []), value];
 }
 
 /** Returns a parser of whole numbers from `min` to `max`. */
-export function wholeNumber(min: number, max: number): (text: string) => number {
+export function wholeNumberParser(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
     if (/^\d+$/.test(text) && value >= min && value <= max) return value;

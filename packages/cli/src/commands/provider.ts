@@ -7,13 +7,13 @@ import {
   ProviderAdminService,
   ProviderSchema,
 } from "@parley/rpc/llm";
-import type { Admin } from "../admin/call.ts";
+import type { CallAdmin } from "../admin/call.ts";
 import type { Context } from "../context.ts";
 import { CliError } from "../errors.ts";
-import { messageJson } from "../output/json.ts";
+import { messageToJson } from "../output/json.ts";
 import type { Result } from "../output/result.ts";
-import { table } from "../output/table.ts";
-import { monthOption, wholeNumber, workspaceOption } from "./options.ts";
+import { formatTable } from "../output/table.ts";
+import { monthOption, wholeNumberParser, workspaceOption } from "./options.ts";
 
 export function addProviderCommands(program: CommandUnknownOpts, context: Context): void {
   const group = program.command("provider").description("Manage the model providers.");
@@ -21,13 +21,13 @@ export function addProviderCommands(program: CommandUnknownOpts, context: Contex
   group
     .command("list")
     .description("List the configured providers without their keys.")
-    .action(() => context.report(list(context.admin)));
+    .action(() => context.report(listProviders(context.callAdmin)));
 
   group
     .command("check")
     .description("Send each provider a timed test request.")
     .argument("[name]", "The provider; default all.")
-    .action((name) => context.report(check(context, name)));
+    .action((name) => context.report(checkProviders(context, name)));
 
   group
     .command("calls")
@@ -35,18 +35,18 @@ export function addProviderCommands(program: CommandUnknownOpts, context: Contex
     .requiredOption(...workspaceOption)
     .addOption(monthOption().conflicts("turn"))
     .option("--turn <id>", "List the calls of this turn only.")
-    .option("--limit <n>", "The maximum number of calls.", wholeNumber(1, 100_000), 100)
+    .option("--limit <n>", "The maximum number of calls.", wholeNumberParser(1, 100_000), 100)
     .action(({ workspace, month = "", turn, limit }) =>
       context.report(
         turn === undefined
-          ? callsOfMonth(context.admin, workspace, month, limit)
-          : callsOfTurn(context.admin, workspace, turn),
+          ? listCallsOfMonth(context.callAdmin, workspace, month, limit)
+          : listCallsOfTurn(context.callAdmin, workspace, turn),
       ),
     );
 }
 
-function list(admin: Admin): Promise<Result> {
-  return admin(ProviderAdminService, async (service) => {
+function listProviders(callAdmin: CallAdmin): Promise<Result> {
+  return callAdmin(ProviderAdminService, async (service) => {
     const { providers, defaultModel } = await service.listProviders({});
     const rows = providers.map((each) => [
       each.name,
@@ -55,25 +55,25 @@ function list(admin: Admin): Promise<Result> {
       each.isDefault ? defaultModel : "–",
     ]);
     return {
-      json: { providers: providers.map((each) => messageJson(ProviderSchema, each)), default_model: defaultModel },
-      text: table(["name", "base URL", "check model", "default"], rows, "No providers."),
+      json: { providers: providers.map((each) => messageToJson(ProviderSchema, each)), default_model: defaultModel },
+      text: formatTable(["name", "base URL", "check model", "default"], rows, "No providers."),
     };
   });
 }
 
-async function check({ admin, progress }: Context, name: string | undefined): Promise<Result> {
-  const { providers } = await admin(ProviderAdminService, (service) => service.listProviders({}));
+async function checkProviders({ callAdmin, progress }: Context, name: string | undefined): Promise<Result> {
+  const { providers } = await callAdmin(ProviderAdminService, (service) => service.listProviders({}));
   const selected = providers.filter((each) => name === undefined || each.name === name);
   if (selected.length === 0)
     throw new CliError(`no provider is named ${name}: list providers with parley provider list`);
   const checks = [];
   for (const provider of selected) {
     progress(`checking ${provider.name} …`);
-    checks.push(await checkOne(admin, provider));
+    checks.push(await checkProvider(callAdmin, provider));
   }
   return {
     json: checks,
-    text: table(
+    text: formatTable(
       ["provider", "model", "result", "first token (ms)", "total (ms)", "tokens"],
       checks.map((each) => [
         each.provider,
@@ -89,11 +89,11 @@ async function check({ admin, progress }: Context, name: string | undefined): Pr
   };
 }
 
-async function checkOne(admin: Admin, { name, checkModel }: Provider) {
+async function checkProvider(callAdmin: CallAdmin, { name, checkModel }: Provider) {
   if (checkModel === "") {
     return { provider: name, model: "", result: "no_model", first_token_ms: 0, total_ms: 0, tokens_out: 0 };
   }
-  const { result, firstTokenMs, totalMs, tokensOut } = await admin(ProviderAdminService, (service) =>
+  const { result, firstTokenMs, totalMs, tokensOut } = await callAdmin(ProviderAdminService, (service) =>
     service.checkProvider({ model: checkModel }),
   );
   return {
@@ -108,12 +108,17 @@ async function checkOne(admin: Admin, { name, checkModel }: Provider) {
 
 const PAGE_SIZE = 1_000;
 
-async function callsOfMonth(admin: Admin, workspaceId: string, month: string, limit: number): Promise<Result> {
+async function listCallsOfMonth(
+  callAdmin: CallAdmin,
+  workspaceId: string,
+  month: string,
+  limit: number,
+): Promise<Result> {
   const calls: Call[] = [];
   let pageToken = "";
   do {
     const pageSize = Math.min(PAGE_SIZE, limit - calls.length);
-    const page = await admin(CallLedgerAdminService, (service) =>
+    const page = await callAdmin(CallLedgerAdminService, (service) =>
       service.listCallsOfMonth({ workspaceId, month, pageSize, pageToken }),
     );
     calls.push(...page.calls);
@@ -122,16 +127,16 @@ async function callsOfMonth(admin: Admin, workspaceId: string, month: string, li
   return describeCalls(calls);
 }
 
-function callsOfTurn(admin: Admin, workspaceId: string, turnId: string): Promise<Result> {
-  return admin(CallLedgerAdminService, async (service) =>
+function listCallsOfTurn(callAdmin: CallAdmin, workspaceId: string, turnId: string): Promise<Result> {
+  return callAdmin(CallLedgerAdminService, async (service) =>
     describeCalls((await service.listCalls({ workspaceId, turnId })).calls),
   );
 }
 
 function describeCalls(calls: readonly Call[]): Result {
   return {
-    json: calls.map((each) => messageJson(CallSchema, each)),
-    text: table(
+    json: calls.map((each) => messageToJson(CallSchema, each)),
+    text: formatTable(
       [
         "started",
         "turn",

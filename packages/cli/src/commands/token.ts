@@ -1,15 +1,15 @@
-import { type CommandUnknownOpts, InvalidArgumentError } from "@commander-js/extra-typings";
+import { type CommandUnknownOpts, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { requireInstance } from "../admin/target.ts";
 import type { Context } from "../context.ts";
 import { CliError } from "../errors.ts";
-import { signToken } from "../local/issuer.ts";
+import { ROLES, signToken, type TokenRequest } from "../local/issuer.ts";
 import type { Result } from "../output/result.ts";
 import { workspaceOption } from "./options.ts";
 
 const SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
 const MAX_TTL_SECONDS = 365 * SECONDS.d;
 const SSO_ISSUES_TOKENS =
-  "single sign-on issues the tokens of this installation: get one there (parley token works only with the development issuer on this machine)";
+  "the identity provider issues the tokens of this installation: get one there (parley token works only with the development issuer on this machine)";
 
 export function addTokenCommand(program: CommandUnknownOpts, context: Context): void {
   program
@@ -17,22 +17,20 @@ export function addTokenCommand(program: CommandUnknownOpts, context: Context): 
     .description("Create a development access token.")
     .requiredOption(...workspaceOption)
     .option("--user <id>", "The user ID in the token.", "developer")
+    .addOption(new Option("--role <role>", "The role in the workspace; default none.").choices(ROLES))
     .option("--ttl <time>", "The lifetime, such as 90s, 30m, 1h or 7d.", parseTtl, SECONDS.h)
-    .action(({ workspace, user, ttl }) => context.report(createToken(context, workspace, user, ttl)));
+    .action(({ workspace, user, role, ttl }) =>
+      context.report(createToken(context, { workspaceId: workspace, userId: user, role, ttlSeconds: ttl })),
+    );
 }
 
-async function createToken(
-  { config }: Context,
-  workspaceId: string,
-  userId: string,
-  ttlSeconds: number,
-): Promise<Result> {
+async function createToken({ config }: Context, request: Omit<TokenRequest, "nowSeconds">): Promise<Result> {
   if (Object.values(config.remoteUrls).some((url) => url !== undefined)) throw new CliError(SSO_ISSUES_TOKENS);
   const { tokens } = await requireInstance(config.dataDir);
   if (!tokens) throw new CliError(SSO_ISSUES_TOKENS);
   const nowSeconds = Math.floor(Date.now() / 1000);
-  const token = await signToken(config.dataDir, tokens, { workspaceId, userId, ttlSeconds, nowSeconds });
-  return { json: { access_token: token, expires_in: ttlSeconds }, text: `${token}\n` };
+  const token = await signToken(config.dataDir, tokens, { ...request, nowSeconds });
+  return { json: { access_token: token, expires_in: request.ttlSeconds }, text: `${token}\n` };
 }
 
 function parseTtl(text: string): number {

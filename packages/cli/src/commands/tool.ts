@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { ToolAdminService } from "@parley/rpc/conversation";
@@ -6,13 +5,14 @@ import { type Tool, ToolSchema } from "@parley/rpc/llm";
 import { requireField } from "../admin/require-field.ts";
 import type { Context } from "../context.ts";
 import { CliError } from "../errors.ts";
-import { messageJson } from "../output/json.ts";
-import { fields, table } from "../output/table.ts";
-import { botOption, collect, workspaceOption } from "./options.ts";
+import { messageToJson } from "../output/json.ts";
+import { formatFields, formatTable } from "../output/table.ts";
+import { appendValue, botOption, workspaceOption } from "./options.ts";
+import { readInputFile } from "./read-input-file.ts";
 
 const NO_ARGUMENTS = JSON.stringify({ type: "object", properties: {}, additionalProperties: false });
 
-export function addToolCommands(program: CommandUnknownOpts, { admin, report, config }: Context): void {
+export function addToolCommands(program: CommandUnknownOpts, { callAdmin, report, config }: Context): void {
   const group = program.command("tool").description("Manage the tools that a bot may call.");
 
   group
@@ -26,15 +26,15 @@ export function addToolCommands(program: CommandUnknownOpts, { admin, report, co
     .option("--description <text>", "The description for the model.")
     .option("--parameters <json>", "The arguments as JSON Schema, or @FILE.")
     .option("--mcp <url>", "The URL of a streamable HTTP MCP server.")
-    .option("--only <tool>", "An allowed MCP tool; repeatable; default all.", collect)
+    .option("--only <tool>", "An allowed MCP tool; repeatable; default all.", appendValue)
     .option("--secret <name>", "The name of a tool secret in LLM_CONFIG.")
     .action((name, options) =>
       report(
-        admin(ToolAdminService, async (service) => {
+        callAdmin(ToolAdminService, async (service) => {
           const { workspace: workspaceId, bot: botSlug, secret = "" } = options;
-          const tool = { name, secret, kind: await kindOf(options, config.filesDir) };
+          const tool = { name, secret, kind: await readToolKind(options, config.filesDir) };
           const added = requireField((await service.putTool({ workspaceId, botSlug, tool })).tool);
-          return { json: messageJson(ToolSchema, added), text: describe(added) };
+          return { json: messageToJson(ToolSchema, added), text: describe(added) };
         }),
       ),
     );
@@ -46,11 +46,11 @@ export function addToolCommands(program: CommandUnknownOpts, { admin, report, co
     .requiredOption(...botOption)
     .action(({ workspace: workspaceId, bot: botSlug }) =>
       report(
-        admin(ToolAdminService, async (service) => {
+        callAdmin(ToolAdminService, async (service) => {
           const { tools } = await service.listTools({ workspaceId, botSlug });
           return {
-            json: tools.map((each) => messageJson(ToolSchema, each)),
-            text: table(
+            json: tools.map((each) => messageToJson(ToolSchema, each)),
+            text: formatTable(
               ["name", "kind", "url", "secret"],
               tools.map((tool) => [tool.name, kindName(tool), tool.kind.value?.url ?? "", tool.secret || "–"]),
               "No tools.",
@@ -68,7 +68,7 @@ export function addToolCommands(program: CommandUnknownOpts, { admin, report, co
     .requiredOption(...botOption)
     .action((name, { workspace: workspaceId, bot: botSlug }) =>
       report(
-        admin(ToolAdminService, async (service) => {
+        callAdmin(ToolAdminService, async (service) => {
           await service.removeTool({ workspaceId, botSlug, name });
           return { json: { name, removed: true }, text: `Removed ${name}.\n` };
         }),
@@ -85,28 +85,20 @@ type ToolOptions = {
   only?: string[];
 };
 
-async function kindOf({ url, mcp, method = "GET", description = "", parameters, only = [] }: ToolOptions, dir: string) {
+async function readToolKind(
+  { url, mcp, method = "GET", description = "", parameters, only = [] }: ToolOptions,
+  dir: string,
+) {
   if (mcp !== undefined) return { case: "mcp" as const, value: { url: mcp, only } };
   if (url === undefined) throw new CliError("give --url or --mcp", { exitCode: 2 });
-  const schema = await textOf(parameters ?? NO_ARGUMENTS, dir);
+  const schema = await readTextOrFile(parameters ?? NO_ARGUMENTS, dir);
   return { case: "http" as const, value: { url, method: method.toUpperCase(), description, parameters: schema } };
 }
 
 /** Returns the text itself, or the content of FILE for "@FILE". */
-async function textOf(text: string, dir: string): Promise<string> {
+async function readTextOrFile(text: string, dir: string): Promise<string> {
   if (!text.startsWith("@")) return text;
-  const path = resolve(dir, text.slice(1));
-  try {
-    return await readFile(path, "utf8");
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    throw new CliError(
-      code === "ENOENT"
-        ? `${path} does not exist: check the path`
-        : `cannot read ${path} (${code}): check its permissions`,
-      { cause },
-    );
-  }
+  return (await readInputFile(resolve(dir, text.slice(1)))).toString("utf8");
 }
 
 function kindName({ kind }: Tool): string {
@@ -115,7 +107,7 @@ function kindName({ kind }: Tool): string {
 
 function describe(tool: Tool): string {
   const { kind } = tool;
-  return fields([
+  return formatFields([
     ["name", tool.name],
     ["kind", kindName(tool)],
     ["url", kind.value?.url ?? ""],

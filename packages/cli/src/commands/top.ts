@@ -2,8 +2,8 @@ import type { ReadStream, WriteStream } from "node:tty";
 import { type CommandUnknownOpts, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import type { Context } from "../context.ts";
 import type { Service } from "../top/scrape.ts";
-import { live, snapshot, type TopDeps } from "../top/top.ts";
-import { wholeNumber } from "./options.ts";
+import { reportSnapshot, showLive, type TopDeps } from "../top/top.ts";
+import { wholeNumberParser } from "./options.ts";
 
 export function addTopCommand(program: CommandUnknownOpts, context: Context): void {
   program
@@ -12,23 +12,24 @@ export function addTopCommand(program: CommandUnknownOpts, context: Context): vo
     .option("--once", "Print one snapshot and exit.")
     .addOption(
       new Option("--workspaces <count>", "The number of workspaces nearest their cap.")
-        .argParser(wholeNumber(1, 100))
+        .argParser(wholeNumberParser(1, 100))
         .default(10),
     )
-    .addOption(replicas("edge", "the edge"))
-    .addOption(replicas("conversation", "the conversation service"))
-    .addOption(replicas("quota", "the quota service"))
-    .addOption(replicas("llm", "llm-proxy"))
+    .addOption(createReplicaOption("edge", "the edge"))
+    .addOption(createReplicaOption("conversation", "the conversation service"))
+    .addOption(createReplicaOption("quota", "the quota service"))
+    .addOption(createReplicaOption("llm", "llm-proxy"))
     .addHelpText(
       "after",
       `
 By default the URLs come from PARLEY_EDGE_URL, PARLEY_CONVERSATION_URL, PARLEY_QUOTA_URL and PARLEY_LLM_URL, or from the installation
-on this machine. If a name has several addresses, each address is one replica. NO_COLOR turns colours off.`,
+on this machine. If a name has several addresses, each address is one replica. PARLEY_CONVERSATION_REPLICAS_URL,
+PARLEY_QUOTA_REPLICAS_URL and PARLEY_LLM_REPLICAS_URL take precedence. NO_COLOR turns colours off.`,
     )
     .action(async ({ once = false, workspaces, ...options }) => {
       const { edge, conversation, quota, llm } = (await context.target()).opsUrls;
       const deps: TopDeps = {
-        admin: context.admin,
+        callAdmin: context.callAdmin,
         workspaces,
         urls: {
           edge: options.edge ?? edge,
@@ -38,12 +39,13 @@ on this machine. If a name has several addresses, each address is one replica. N
         } satisfies Record<Service, readonly string[]>,
       };
       const { stdout, stdin, config } = context;
-      if (once || context.asJson() || !isTerminal(stdout) || !config.terminal) return context.report(snapshot(deps));
-      await live(deps, { stdout, stdin: stdin as ReadStream | undefined, color: config.color });
+      if (once || context.asJson() || !isTerminal(stdout) || !config.isTerminalCapable)
+        return context.report(reportSnapshot(deps));
+      await showLive(deps, { stdout, stdin: stdin as ReadStream | undefined, color: config.isColorEnabled });
     });
 }
 
-function replicas<S extends string>(service: S, serviceName: string) {
+function createReplicaOption<S extends string>(service: S, serviceName: string) {
   return new Option(`--${service} <urls>` as `--${S} <urls>`, `Comma-separated ops URLs of ${serviceName}.`).argParser(
     (text): string[] =>
       text.split(",").map((url) => {

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { SessionAdminService } from "@parley/rpc/conversation";
-import type { Admin } from "../admin/call.ts";
-import { printable, printableLines } from "../output/printable.ts";
+import type { CallAdmin } from "../admin/call.ts";
+import { indentedLines, printable, printableJson } from "../output/printable.ts";
 import type { Result } from "../output/result.ts";
-import { fields } from "../output/table.ts";
+import { formatFields } from "../output/table.ts";
 
 type Request = { workspaceId: string; sessionId: string };
 
@@ -14,35 +14,37 @@ type Transcript = {
   messages: { role: string; content: string; model: string; status: string; rating: string; created_at: string }[];
 };
 
-/** Streams the export document to `to`. */
-export async function copyTranscript(admin: Admin, request: Request, to: NodeJS.WritableStream): Promise<void> {
-  await admin(SessionAdminService, async (service) => {
+/** Streams the export document to `to`, with invisible characters escaped. */
+export async function copyTranscript(callAdmin: CallAdmin, request: Request, to: NodeJS.WritableStream): Promise<void> {
+  await callAdmin(SessionAdminService, async (service) => {
+    const decoder = new TextDecoder();
     for await (const { json } of service.getTranscript(request)) {
-      if (!to.write(json)) await once(to, "drain");
+      if (!to.write(printableJson(decoder.decode(json, { stream: true })))) await once(to, "drain");
     }
   });
   to.write("\n");
 }
 
-/** Returns the session as text, and the export document as JSON. */
-export async function showTranscript(admin: Admin, request: Request): Promise<Result> {
-  const document = await admin(SessionAdminService, async (service) => {
+/** Returns the session as text for a terminal of `columns`, and the export document as JSON. */
+export async function showTranscript(callAdmin: CallAdmin, request: Request, columns: number): Promise<Result> {
+  const document = await callAdmin(SessionAdminService, async (service) => {
     const parts: Uint8Array[] = [];
     for await (const { json } of service.getTranscript(request)) parts.push(json);
     return JSON.parse(Buffer.concat(parts).toString("utf8")) as JsonValue;
   });
   const { session, messages } = document as Transcript;
-  const head = fields([
+  const head = formatFields([
     ["conversation", session.id],
     ["bot", session.bot_slug],
     ["source", session.source],
     ["visitor", session.visitor_id],
     ["started", session.started_at],
   ]);
-  return { json: document, text: [head, ...messages.map(describe)].join("\n") };
+  return { json: document, text: [head, ...messages.map((message) => describe(message, columns))].join("\n") };
 }
 
-function describe({ role, content, model, status, rating, created_at }: Transcript["messages"][number]): string {
+function describe(message: Transcript["messages"][number], columns: number): string {
+  const { role, content, model, status, rating, created_at } = message;
   const notes = [created_at, model, status === "done" ? "" : status, rating && `rated ${rating}`].filter(Boolean);
-  return `${printable(role)}  ${notes.map(printable).join("  ")}\n${printableLines(content)}\n`;
+  return `${printable(role)}  ${notes.map(printable).join("  ")}\n${indentedLines(content, columns)}`;
 }

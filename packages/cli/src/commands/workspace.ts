@@ -1,13 +1,14 @@
 import { Argument, type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
+import { WorkspaceDeletionAdminService } from "@parley/rpc/conversation";
 import { type Workspace, WorkspaceAdminService, WorkspaceSchema } from "@parley/rpc/quota";
 import { requireField } from "../admin/require-field.ts";
 import type { Context } from "../context.ts";
-import { messageJson } from "../output/json.ts";
+import { messageToJson } from "../output/json.ts";
 import type { Result } from "../output/result.ts";
-import { fields, table } from "../output/table.ts";
-import { PLANS, wholeNumber } from "./options.ts";
+import { formatFields, formatTable } from "../output/table.ts";
+import { PLANS, wholeNumberParser } from "./options.ts";
 
-export function addWorkspaceCommands(program: CommandUnknownOpts, { admin, report }: Context): void {
+export function addWorkspaceCommands(program: CommandUnknownOpts, { callAdmin, report }: Context): void {
   const group = program.command("workspace").description("Manage workspaces and plans.");
 
   group
@@ -15,10 +16,10 @@ export function addWorkspaceCommands(program: CommandUnknownOpts, { admin, repor
     .description("Create a workspace.")
     .requiredOption("--name <name>", "The name.")
     .addOption(new Option("--plan <plan>", "The plan.").choices(PLANS).makeOptionMandatory())
-    .option("--id <id>", "The ID in single sign-on; default generated.")
+    .option("--id <id>", "The ID at the identity provider; default generated.")
     .action(({ name, plan, id = "" }) =>
       report(
-        admin(WorkspaceAdminService, async (service) =>
+        callAdmin(WorkspaceAdminService, async (service) =>
           toResult(requireField((await service.createWorkspace({ name, plan, id })).workspace)),
         ),
       ),
@@ -29,13 +30,15 @@ export function addWorkspaceCommands(program: CommandUnknownOpts, { admin, repor
     .description("List all workspaces, oldest first.")
     .action(() =>
       report(
-        admin(WorkspaceAdminService, async (service) => {
+        callAdmin(WorkspaceAdminService, async (service) => {
           const { workspaces } = await service.listWorkspaces({});
           return {
-            json: workspaces.map((each) => messageJson(WorkspaceSchema, each)),
-            text: table(
-              ["id", "name", "plan", "messages a month", "created"],
-              workspaces.map(({ id, name, plan, cap, createdAt }) => [id, name, plan, cap, createdAt]),
+            json: workspaces.map((each) => messageToJson(WorkspaceSchema, each)),
+            text: formatTable(
+              ["id", "name", "plan", "messages a month", "created", "deleted"],
+              workspaces.map(({ id, name, plan, cap, createdAt, deletedAt }) => [
+                ...[id, name, plan, cap, createdAt, deletedAt],
+              ]),
               "No workspaces yet. Create one with parley workspace create --name N --plan free",
             ),
           };
@@ -47,12 +50,43 @@ export function addWorkspaceCommands(program: CommandUnknownOpts, { admin, repor
     .command("set")
     .description("Change a workspace's retention.")
     .argument("<id>", "The workspace.")
-    .requiredOption("--retention-days <days>", "Days to keep idle sessions; 0 keeps them.", wholeNumber(0, 3_650))
+    .requiredOption("--retention-days <days>", "Days to keep idle sessions; 0 keeps them.", wholeNumberParser(0, 3_650))
     .action((workspaceId, { retentionDays }) =>
       report(
-        admin(WorkspaceAdminService, async (service) => {
+        callAdmin(WorkspaceAdminService, async (service) => {
           const workspace = requireField((await service.setRetention({ workspaceId, retentionDays })).workspace);
-          return { ...toResult(workspace), json: messageJson(WorkspaceSchema, workspace) };
+          return { ...toResult(workspace), json: messageToJson(WorkspaceSchema, workspace) };
+        }),
+      ),
+    );
+
+  group
+    .command("delete")
+    .description("Delete a workspace; its data is erased later.")
+    .argument("<id>", "The workspace.")
+    .action((workspaceId) =>
+      report(
+        callAdmin(WorkspaceDeletionAdminService, async (service) => {
+          const { deletedAt, eraseAt } = requireField((await service.deleteWorkspace({ workspaceId })).deletion);
+          return {
+            json: { id: workspaceId, deleted_at: deletedAt, erase_at: eraseAt },
+            text:
+              `Deleted ${workspaceId}. Its data is erased after ${eraseAt}.\n` +
+              `Until then parley workspace restore ${workspaceId} restores it.\n`,
+          };
+        }),
+      ),
+    );
+
+  group
+    .command("restore")
+    .description("Restore a deleted workspace.")
+    .argument("<id>", "The workspace.")
+    .action((workspaceId) =>
+      report(
+        callAdmin(WorkspaceDeletionAdminService, async (service) => {
+          await service.restoreWorkspace({ workspaceId });
+          return { json: { id: workspaceId, restored: true }, text: `Restored ${workspaceId}.\n` };
         }),
       ),
     );
@@ -64,7 +98,7 @@ export function addWorkspaceCommands(program: CommandUnknownOpts, { admin, repor
     .addArgument(new Argument("<plan>", "The new plan.").choices(PLANS))
     .action((workspaceId, plan) =>
       report(
-        admin(WorkspaceAdminService, async (service) =>
+        callAdmin(WorkspaceAdminService, async (service) =>
           toResult(requireField((await service.setPlan({ workspaceId, plan })).workspace)),
         ),
       ),
@@ -74,7 +108,7 @@ export function addWorkspaceCommands(program: CommandUnknownOpts, { admin, repor
 function toResult({ id, name, plan, cap, retentionDays }: Workspace): Result {
   return {
     json: { id, name, plan },
-    text: fields([
+    text: formatFields([
       ["id", id],
       ["name", name],
       ["plan", plan],

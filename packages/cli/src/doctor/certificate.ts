@@ -2,19 +2,19 @@ import { once } from "node:events";
 import { isIP } from "node:net";
 import { checkServerIdentity, connect, type PeerCertificate, type TLSSocket } from "node:tls";
 import { type Finding, fail, pass, warn } from "./finding.ts";
-import { codeOf, hostOf, portOf } from "./reach.ts";
+import { codeOf, hostOf, portOf } from "./reachability.ts";
 
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 const DAY_MS = 86_400_000;
-const SOON_DAYS = 14;
+const EXPIRES_SOON_DAYS = 14;
 
 /** The result of a TLS handshake. */
 export type Handshake = {
   finding: Finding;
   /** Whether the handshake succeeded. */
-  succeeded: boolean;
+  hasSucceeded: boolean;
   /** Whether ALPN selected HTTP/2. */
-  http2: boolean;
+  isHttp2: boolean;
 };
 
 /** Makes a TLS handshake as a browser would and checks the certificate's chain, names and dates at `nowMs`. */
@@ -30,9 +30,9 @@ export async function checkCertificate(url: URL, nowMs: number): Promise<Handsha
   try {
     await once(socket, "secureConnect", { signal: AbortSignal.timeout(HANDSHAKE_TIMEOUT_MS) });
     const finding = checkPeer(socket, host, nowMs);
-    return { finding, succeeded: true, http2: socket.alpnProtocol === "h2" };
+    return { finding, hasSucceeded: true, isHttp2: socket.alpnProtocol === "h2" };
   } catch (error) {
-    return { finding: handshakeFailure(codeOf(error), portOf(url)), succeeded: false, http2: false };
+    return { finding: handshakeFailure(codeOf(error), portOf(url)), hasSucceeded: false, isHttp2: false };
   } finally {
     socket.destroy();
   }
@@ -58,8 +58,8 @@ function checkPeer(socket: TLSSocket, host: string, nowMs: number): Finding {
     return fail("certificate", message, { fix: [...new Set(fixes)].join("; ") });
   }
   const days = Math.floor((until - nowMs) / DAY_MS);
-  const valid = `valid for ${host} until ${day(until)}, ${days} days from now`;
-  if (days >= SOON_DAYS) return pass("certificate", valid);
+  const valid = `valid for ${host} until ${formatDay(until)}, ${days} days from now`;
+  if (days >= EXPIRES_SOON_DAYS) return pass("certificate", valid);
   return warn("certificate", valid, {
     fix: "find out why it is not renewed yet; cert-manager renews after two thirds of the lifetime",
   });
@@ -70,9 +70,13 @@ type Problem = { problem: string; fix: string };
 function dateProblems(certificate: PeerCertificate, nowMs: number): Problem[] {
   const [from, until] = [Date.parse(certificate.valid_from), Date.parse(certificate.valid_to)];
   if (until < nowMs)
-    return [{ problem: `expired on ${day(until)}`, fix: "renew the certificate and find out why renewal failed" }];
+    return [
+      { problem: `expired on ${formatDay(until)}`, fix: "renew the certificate and find out why renewal failed" },
+    ];
   if (from > nowMs)
-    return [{ problem: `not valid before ${day(from)}`, fix: "check the clocks of this machine and of the issuer" }];
+    return [
+      { problem: `not valid before ${formatDay(from)}`, fix: "check the clocks of this machine and of the issuer" },
+    ];
   return [];
 }
 
@@ -117,6 +121,6 @@ function chainProblems(error: Error | string | undefined, certificate: PeerCerti
   }
 }
 
-function day(ms: number): string {
+function formatDay(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }

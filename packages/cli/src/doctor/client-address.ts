@@ -3,10 +3,10 @@ import { type Finding, fail, pass, warn } from "./finding.ts";
 import type { PacedRun } from "./paced-run.ts";
 
 /** Documentation addresses (RFC 5737). If a proxy forwards the header unchanged, the edge uses the address on the right. */
-export const FORGED = { left: "192.0.2.78", right: "192.0.2.77" };
-export const FORGED_HEADERS = { "x-forwarded-for": `${FORGED.left}, ${FORGED.right}` };
+export const FORGED_ADDRESSES = { left: "192.0.2.78", right: "192.0.2.77" };
+export const FORGED_HEADERS = { "x-forwarded-for": `${FORGED_ADDRESSES.left}, ${FORGED_ADDRESSES.right}` };
 
-const PRIVATE = new BlockList();
+const PRIVATE_NETWORKS = new BlockList();
 for (const [network, prefix] of [
   ["10.0.0.0", 8],
   ["100.64.0.0", 10],
@@ -15,20 +15,20 @@ for (const [network, prefix] of [
   ["172.16.0.0", 12],
   ["192.168.0.0", 16],
 ] as const)
-  PRIVATE.addSubnet(network, prefix, "ipv4");
-PRIVATE.addSubnet("fc00::", 7, "ipv6");
-PRIVATE.addSubnet("fe80::", 10, "ipv6");
-PRIVATE.addAddress("::1", "ipv6");
+  PRIVATE_NETWORKS.addSubnet(network, prefix, "ipv4");
+PRIVATE_NETWORKS.addSubnet("fc00::", 7, "ipv6");
+PRIVATE_NETWORKS.addSubnet("fe80::", 10, "ipv6");
+PRIVATE_NETWORKS.addAddress("::1", "ipv6");
 
 export function isPrivate(address: string): boolean {
-  return PRIVATE.check(address, isIPv4(address) ? "ipv4" : "ipv6");
+  return PRIVATE_NETWORKS.check(address, isIPv4(address) ? "ipv4" : "ipv6");
 }
 
-const trustAdvice = (address: string) =>
+const describeTrustFix = (address: string) =>
   `add the network of ${address} to edge.trustedProxies in the chart (TRUSTED_PROXIES of the edge)`;
 
 /** Checks whether the edge sees each visitor's own address. */
-export function checkAddress(run: PacedRun): Finding {
+export function checkClientAddress(run: PacedRun): Finding {
   if (run.meta === undefined) return warn("client_address", "not checked: the stream did not start", {});
   const { client, forwarded_headers: arrived } = run.meta;
   const { address, counted_as: counted, from } = client;
@@ -43,10 +43,10 @@ export function checkAddress(run: PacedRun): Finding {
   if (from === "connection" && arrived.includes("x-forwarded-for"))
     return fail(
       "client_address",
-      `counted as ${counted}, the proxy, although it forwards another address: ${consequence}`,
+      `counted as ${counted}, the address of the proxy, although the proxy forwards another one: ${consequence}`,
       {
         cause: "address",
-        fix: trustAdvice(address),
+        fix: describeTrustFix(address),
       },
     );
   if (from === "connection" && isPrivate(address))
@@ -55,13 +55,13 @@ export function checkAddress(run: PacedRun): Finding {
       `counted as ${counted}, which is not this machine, and the proxy forwards no address: ${consequence}`,
       {
         cause: "address",
-        fix: `configure the proxy to send X-Forwarded-For, and ${trustAdvice(address)}`,
+        fix: `configure the proxy to send X-Forwarded-For, and ${describeTrustFix(address)}`,
       },
     );
   if (from === "x-forwarded-for" && isPrivate(address) && !isPrivate(local))
-    return fail("client_address", `counted as ${counted}, another proxy: ${consequence}`, {
+    return fail("client_address", `counted as ${counted}, the address of another proxy: ${consequence}`, {
       cause: "address",
-      fix: trustAdvice(address),
+      fix: describeTrustFix(address),
     });
   return pass("client_address", `counted as ${counted}; check that this is your public address`);
 }
@@ -71,12 +71,13 @@ export function checkForgedAddress(honest: PacedRun, forged: PacedRun): Finding 
   const countedAddress = forged.meta?.client.address;
   if (countedAddress === undefined || honest.meta === undefined)
     return warn("forged_address", "not checked: the stream did not start", {});
-  if (countedAddress === FORGED.left)
+  if (countedAddress === FORGED_ADDRESSES.left)
     return fail("forged_address", "the edge accepts a forged X-Forwarded-For: it trusts every address as a proxy", {
       cause: "forged",
       fix: "list only the proxies' networks in edge.trustedProxies (TRUSTED_PROXIES)",
     });
-  if (countedAddress !== FORGED.right) return pass("forged_address", "the edge ignores a forged X-Forwarded-For");
+  if (countedAddress !== FORGED_ADDRESSES.right)
+    return pass("forged_address", "the edge ignores a forged X-Forwarded-For");
   const own = honest.meta.client;
   if (own.from === "x-forwarded-for" && isPrivate(own.address))
     return warn(

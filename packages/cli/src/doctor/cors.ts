@@ -1,5 +1,5 @@
-import { type Endpoint, type EndpointResponse, exchange, headerOf, headersOf } from "./exchange.ts";
 import { type Finding, fail, pass } from "./finding.ts";
+import { type Endpoint, type EndpointResponse, readHeader, readHeaderValues, sendRequest } from "./http-request.ts";
 
 /** An origin that cannot exist (RFC 6761). */
 const FOREIGN_ORIGIN = "https://parley-doctor.invalid";
@@ -12,7 +12,7 @@ export async function checkCors(endpoint: Endpoint, publicKey: string, origin: s
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const config = (from: string) =>
     readHead(
-      exchange(endpoint, {
+      sendRequest(endpoint, {
         method: "GET",
         path: `/api/widget/config/?public_key=${encodeURIComponent(publicKey)}`,
         headers: { origin: from },
@@ -20,7 +20,7 @@ export async function checkCors(endpoint: Endpoint, publicKey: string, origin: s
       }),
     );
   const preflight = await readHead(
-    exchange(endpoint, {
+    sendRequest(endpoint, {
       method: "OPTIONS",
       path: "/api/chat/",
       headers: { origin, "access-control-request-method": "POST", "access-control-request-headers": "content-type" },
@@ -32,9 +32,9 @@ export async function checkCors(endpoint: Endpoint, publicKey: string, origin: s
   const foreign = await config(FOREIGN_ORIGIN);
   const [first, ...more] = [
     ...preflightProblems(preflight, origin),
-    ...allowProblems("the configuration", own, origin),
+    ...allowOriginProblems("the configuration", own, origin),
     ...varyProblems(own),
-    ...crossedProblems(foreign, origin),
+    ...sharedCacheProblems(foreign, origin),
   ];
   if (first === undefined) return pass("cors", "the preflight and responses allow this origin");
   const message = [first, ...more].map(({ problem }) => problem).join("; ");
@@ -62,17 +62,17 @@ function preflightProblems(answer: ResponseHead, origin: string): Problem[] {
         cause: "cors",
       },
     ];
-  const methods = headerOf(answer, "access-control-allow-methods").toUpperCase();
-  const headers = headerOf(answer, "access-control-allow-headers").toLowerCase();
+  const methods = readHeader(answer, "access-control-allow-methods").toUpperCase();
+  const headers = readHeader(answer, "access-control-allow-headers").toLowerCase();
   return [
-    ...allowProblems("the preflight", answer, origin),
+    ...allowOriginProblems("the preflight", answer, origin),
     ...(/\bPOST\b/.test(methods) ? [] : [problem("the preflight does not allow POST")]),
     ...(/\bcontent-type\b/.test(headers) ? [] : [problem("the preflight does not allow Content-Type")]),
   ];
 }
 
-function allowProblems(what: string, answer: ResponseHead, origin: string): Problem[] {
-  const allowed = headersOf(answer, "access-control-allow-origin");
+function allowOriginProblems(what: string, answer: ResponseHead, origin: string): Problem[] {
+  const allowed = readHeaderValues(answer, "access-control-allow-origin");
   if (allowed.length > 1)
     return [problem(`${what} has ${allowed.length} Access-Control-Allow-Origin headers, which browsers reject`)];
   if (allowed[0] === origin || (allowed[0] === "*" && what === "the preflight")) return [];
@@ -80,12 +80,12 @@ function allowProblems(what: string, answer: ResponseHead, origin: string): Prob
 }
 
 function varyProblems(answer: ResponseHead): Problem[] {
-  if (/(^|[\s,])(origin|\*)(?=$|[\s,])/i.test(headerOf(answer, "vary"))) return [];
+  if (/(^|[\s,])(origin|\*)(?=$|[\s,])/i.test(readHeader(answer, "vary"))) return [];
   return [{ problem: "a proxy removes Vary: Origin, so a cache may mix up origins", cause: "cache" }];
 }
 
-function crossedProblems(foreign: ResponseHead, origin: string): Problem[] {
-  if (!headersOf(foreign, "access-control-allow-origin").includes(origin)) return [];
+function sharedCacheProblems(foreign: ResponseHead, origin: string): Problem[] {
+  if (!readHeaderValues(foreign, "access-control-allow-origin").includes(origin)) return [];
   return [{ problem: `a cache serves the response for ${origin} to another origin`, cause: "cache" }];
 }
 

@@ -1,14 +1,14 @@
 import { checkCertificate } from "./certificate.ts";
-import { checkAddress, checkForgedAddress, FORGED_HEADERS, isPrivate } from "./client-address.ts";
+import { checkClientAddress, checkForgedAddress, FORGED_HEADERS, isPrivate } from "./client-address.ts";
 import { checkClock } from "./clock.ts";
 import { checkCors } from "./cors.ts";
-import type { Endpoint } from "./exchange.ts";
 import { CHECKS, type Finding, fail, pass, warn } from "./finding.ts";
+import type { Endpoint } from "./http-request.ts";
 import { type PacedRun, runPaced } from "./paced-run.ts";
 import { detectProxies, type ProxyKind } from "./proxies.ts";
-import { checkReachability, codeOf, hostOf } from "./reach.ts";
+import { checkReachability, codeOf, hostOf } from "./reachability.ts";
 import { explainRefusal } from "./refusal.ts";
-import { checkBuffering, checkCompression, checkSilence, type Pace, paceOf } from "./streaming.ts";
+import { checkBuffering, checkCompression, checkSilence, measurePace, type Pace } from "./stream-checks.ts";
 
 export type DiagnoseRequest = {
   url: URL;
@@ -34,7 +34,7 @@ export async function diagnose(request: DiagnoseRequest): Promise<Diagnosis> {
   const { url, progress } = request;
   const findings: Finding[] = [];
   const toDiagnosis = (proxies: ProxyKind[], pace?: Pace): Diagnosis => ({
-    findings: inReportOrder(findings),
+    findings: sortForReport(findings),
     proxies,
     pace,
   });
@@ -47,9 +47,9 @@ export async function diagnose(request: DiagnoseRequest): Promise<Diagnosis> {
   if (url.protocol === "https:") {
     const handshake = await checkCertificate(url, Date.now());
     findings.push(handshake.finding);
-    if (!handshake.succeeded) return toDiagnosis(namedProxies(request));
-    endpoint.http2 = handshake.http2;
-  } else findings.push(withoutTls(url));
+    if (!handshake.hasSucceeded) return toDiagnosis(namedProxies(request));
+    endpoint.http2 = handshake.isHttp2;
+  } else findings.push(checkPlainHttp(url));
 
   const streams = await runStreams(endpoint, request);
   if (!Array.isArray(streams)) {
@@ -70,12 +70,12 @@ export async function diagnose(request: DiagnoseRequest): Promise<Diagnosis> {
     checkHttpVersion(endpoint, paced),
     checkBuffering(paced),
     checkCompression(paced),
-    checkAddress(paced),
+    checkClientAddress(paced),
     checkForgedAddress(paced, forged),
     checkClock(paced),
   );
   if (silent !== undefined) findings.push(checkSilence(silent));
-  return toDiagnosis(proxies, paceOf(paced.ticks));
+  return toDiagnosis(proxies, measurePace(paced.ticks));
 }
 
 /** Runs the three streams concurrently. Returns a finding instead when a request gets no response. */
@@ -98,7 +98,7 @@ async function runStreams(
   }
 }
 
-function withoutTls(url: URL): Finding {
+function checkPlainHttp(url: URL): Finding {
   const host = hostOf(url);
   if (host === "localhost" || (isAddress(host) && isPrivate(host)))
     return pass("certificate", "no TLS, which is acceptable on a local machine or network");
@@ -126,6 +126,6 @@ function namedProxies({ proxy }: DiagnoseRequest): ProxyKind[] {
   return proxy === undefined ? [] : [proxy];
 }
 
-function inReportOrder(findings: readonly Finding[]): Finding[] {
+function sortForReport(findings: readonly Finding[]): Finding[] {
   return findings.toSorted((a, b) => CHECKS.indexOf(a.check) - CHECKS.indexOf(b.check));
 }

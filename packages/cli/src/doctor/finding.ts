@@ -16,12 +16,12 @@ export const CHECKS = [
 
 export type Check = (typeof CHECKS)[number];
 
-export type Result = "pass" | "warn" | "fail";
+export type CheckResult = "pass" | "warn" | "fail";
 
 /** The result of one check. */
 export type Finding = {
   check: Check;
-  result: Result;
+  result: CheckResult;
   message: string;
   /** The kind of problem, for which fixes.ts has a fix per proxy. */
   cause?: Cause;
@@ -44,7 +44,7 @@ export function fail(check: Check, message: string, advice: Pick<Finding, "cause
   return { check, result: "fail", message, ...advice };
 }
 
-export function worst(findings: readonly Finding[]): Result {
-  const has = (result: Result) => findings.some((finding) => finding.result === result);
+export function findWorstResult(findings: readonly Finding[]): CheckResult {
+  const has = (result: CheckResult) => findings.some((finding) => finding.result === result);
   return has("fail") ? "fail" : has("warn") ? "warn" : "pass";
 }

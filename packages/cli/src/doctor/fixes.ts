@@ -102,6 +102,6 @@ const FIXES: Readonly<Record<Cause, Readonly<Record<ProxyKind, string>>>> = {
 };
 
 /** Returns the fix for each detected proxy. */
-export function fixesFor(cause: Cause, proxies: readonly ProxyKind[]): { proxy: ProxyKind; fix: string }[] {
+export function findProxyFixes(cause: Cause, proxies: readonly ProxyKind[]): { proxy: ProxyKind; fix: string }[] {
   return proxies.map((proxy) => ({ proxy, fix: FIXES[cause][proxy] }));
 }

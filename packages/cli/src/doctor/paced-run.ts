@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { createParser } from "eventsource-parser";
-import { type Endpoint, type EndpointResponse, exchange, headerOf } from "./exchange.ts";
+import { type Endpoint, type EndpointResponse, readHeader, sendRequest } from "./http-request.ts";
 
 /** How the request arrived at the edge. */
 export type Meta = {
@@ -51,7 +51,7 @@ export async function runPaced(
   const start = performance.now();
   const sinceStart = () => Math.round(performance.now() - start);
   const signal = AbortSignal.timeout(EVENTS_MS + silenceMs + BUFFERING_GRACE_MS);
-  const answer = await exchange(endpoint, {
+  const answer = await sendRequest(endpoint, {
     method: "POST",
     path: "/api/doctor/",
     // Browsers accept these encodings. So a proxy that compresses their responses compresses this one too.
@@ -64,7 +64,7 @@ export async function runPaced(
     ...{ silenceMs, startedAt, status, headers: answer.headers, localAddress },
     ...{ refusal: "", meta: undefined, ticks: [], done: undefined, endedMs: 0 },
   };
-  const isStream = status === 200 && headerOf(answer, "content-type").startsWith("text/event-stream");
+  const isStream = status === 200 && readHeader(answer, "content-type").startsWith("text/event-stream");
   try {
     if (isStream) await readEvents(decompress(answer), run, sinceStart);
     else run.refusal = await readRefusal(decompress(answer));
@@ -107,7 +107,7 @@ const DECODERS = {
 
 /** Returns the body as a decompressed stream. */
 function decompress(answer: EndpointResponse): Readable {
-  const encoding = headerOf(answer, "content-encoding").toLowerCase();
+  const encoding = readHeader(answer, "content-encoding").toLowerCase();
   if (!Object.hasOwn(DECODERS, encoding)) return answer.body;
   const decoder = DECODERS[encoding as keyof typeof DECODERS]();
   // pipe() does not forward errors.

@@ -1,4 +1,4 @@
-import { type EndpointResponse, headerOf } from "./exchange.ts";
+import { type EndpointResponse, readHeader } from "./http-request.ts";
 
 /** The proxies for which fixes.ts has advice. */
 export const PROXIES = [
@@ -29,10 +29,10 @@ export const PROXY_NAMES: Readonly<Record<ProxyKind, string>> = {
 
 /** Detects proxies from response headers and from the request headers that arrived at the edge. */
 export function detectProxies(answer: Pick<EndpointResponse, "headers">, arrived: readonly string[]): ProxyKind[] {
-  const server = headerOf(answer, "server");
-  const via = headerOf(answer, "via");
-  const cookies = headerOf(answer, "set-cookie");
-  const hasHeader = (name: string) => headerOf(answer, name) !== "";
+  const server = readHeader(answer, "server");
+  const via = readHeader(answer, "via");
+  const cookies = readHeader(answer, "set-cookie");
+  const hasHeader = (name: string) => readHeader(answer, name) !== "";
   const isDetected: Record<ProxyKind, boolean> = {
     "ingress-nginx":
       arrived.includes("x-forwarded-scheme") ||

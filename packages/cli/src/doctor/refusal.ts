@@ -1,5 +1,5 @@
-import { type EndpointResponse, headerOf } from "./exchange.ts";
 import { type Finding, fail } from "./finding.ts";
+import { type EndpointResponse, readHeader } from "./http-request.ts";
 
 type Refused = Pick<EndpointResponse, "status" | "headers"> & { refusal: string };
 
@@ -19,7 +19,7 @@ export function explainRefusal(refused: Refused, origin: string): Finding {
     case "rate_limited":
       return explain(
         "this address has used its 60 requests per minute",
-        `try again in ${headerOf(refused, "retry-after") || "60"} s`,
+        `try again in ${readHeader(refused, "retry-after") || "60"} s`,
       );
     case "not_found":
       return explain("this version of Parley has no doctor endpoint", "upgrade Parley to the version of this CLI");
@@ -39,7 +39,7 @@ export function explainRefusal(refused: Refused, origin: string): Finding {
 function proxyRefusal(refused: Refused): [message: string, advice: { fix: string }] {
   const { status } = refused;
   if (status >= 300 && status < 400) {
-    const to = headerOf(refused, "location");
+    const to = readHeader(refused, "location");
     return [`${status}: redirected to ${to}`, { fix: "use that URL; browsers do not follow a redirected preflight" }];
   }
   if (status === 502 || status === 503 || status === 504)

@@ -1,18 +1,18 @@
 import { printable } from "../output/printable.ts";
 import type { Result as CommandResult } from "../output/result.ts";
 import type { Diagnosis } from "./diagnose.ts";
-import { type Finding, type Result, worst } from "./finding.ts";
-import { fixesFor } from "./fixes.ts";
+import { type CheckResult, type Finding, findWorstResult } from "./finding.ts";
+import { findProxyFixes } from "./fixes.ts";
 import { PROXY_NAMES, type ProxyKind } from "./proxies.ts";
 
-const MARKS: Readonly<Record<Result, string>> = { pass: "ok  ", warn: "WARN", fail: "FAIL" };
+const MARKS: Readonly<Record<CheckResult, string>> = { pass: "ok  ", warn: "WARN", fail: "FAIL" };
 const LABEL_WIDTH = 16;
 
 type Target = { url: URL; origin: string };
 
 /** Reports a diagnosis as text and JSON, with exit code 1 when a check failed. */
-export function report({ findings, proxies, pace }: Diagnosis, { url, origin }: Target): CommandResult {
-  const verdict = worst(findings);
+export function reportDiagnosis({ findings, proxies, pace }: Diagnosis, { url, origin }: Target): CommandResult {
+  const verdict = findWorstResult(findings);
   return {
     json: {
       url: url.href,
@@ -38,7 +38,7 @@ export function report({ findings, proxies, pace }: Diagnosis, { url, origin }: 
 function fixesOf({ fix, cause }: Finding, proxies: readonly ProxyKind[]): [proxy: ProxyKind | null, fix: string][] {
   const generalFixes: [null, string][] = fix === undefined ? [] : [[null, fix]];
   if (cause === undefined) return generalFixes;
-  const proxyFixes = fixesFor(cause, proxies).map(({ proxy, fix }): [ProxyKind, string] => [proxy, fix]);
+  const proxyFixes = findProxyFixes(cause, proxies).map(({ proxy, fix }): [ProxyKind, string] => [proxy, fix]);
   return [...generalFixes, ...(proxyFixes.length > 0 ? proxyFixes : [[null, UNKNOWN_PROXY] as [null, string]])];
 }
 
@@ -57,7 +57,7 @@ function describe(finding: Finding, proxies: readonly ProxyKind[]): string {
 function summary(findings: readonly Finding[], proxies: readonly ProxyKind[]): string {
   const proxyList =
     proxies.length === 0 ? "No proxy detected." : `Proxies: ${proxies.map((each) => PROXY_NAMES[each]).join(", ")}.`;
-  const count = (result: Result) => findings.filter((finding) => finding.result === result).length;
+  const count = (result: CheckResult) => findings.filter((finding) => finding.result === result).length;
   const [failed, warned] = [count("fail"), count("warn")];
   const verdict =
     failed > 0

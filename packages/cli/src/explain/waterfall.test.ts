@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { waterfall } from "./waterfall.ts";
+import { drawWaterfall } from "./waterfall.ts";
 
 test("draws bars to scale at their start time, with a mark for very short phases", () => {
   const phases = [
@@ -7,7 +7,7 @@ test("draws bars to scale at their start time, with a mark for very short phases
     { name: "open", ms: 499.5 },
     { name: "provider", ms: 1_500 },
   ];
-  expect(waterfall(phases, 46)).toBe(
+  expect(drawWaterfall(phases, 46)).toBe(
     [
       "limits      ▏                           0.5 ms",
       "open        █████                     499.5 ms",
@@ -18,5 +18,5 @@ test("draws bars to scale at their start time, with a mark for very short phases
 });
 
 test("draws a phase of 0 ms on a narrow terminal", () => {
-  expect(waterfall([{ name: "unrecorded", ms: 0 }], 1)).toBe(`unrecorded  ▏${" ".repeat(19)}        0.0 ms\n`);
+  expect(drawWaterfall([{ name: "unrecorded", ms: 0 }], 1)).toBe(`unrecorded  ▏${" ".repeat(19)}        0.0 ms\n`);
 });

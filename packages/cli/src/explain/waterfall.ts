@@ -1,4 +1,4 @@
-import type { Phase } from "./times.ts";
+import type { Phase } from "./turn-times.ts";
 
 const NAME_WIDTH = 12;
 const TIME_WIDTH = 14;
@@ -6,7 +6,7 @@ const MIN_BAR_WIDTH = 20;
 const MAX_BAR_WIDTH = 100;
 
 /** Draws one line per phase: its name, a bar to scale and its duration. */
-export function waterfall(phases: readonly Phase[], columns: number): string {
+export function drawWaterfall(phases: readonly Phase[], columns: number): string {
   const width = Math.min(MAX_BAR_WIDTH, Math.max(MIN_BAR_WIDTH, columns - NAME_WIDTH - TIME_WIDTH));
   const totalMs = Math.max(
     phases.reduce((sum, { ms }) => sum + ms, 0),
@@ -18,17 +18,17 @@ export function waterfall(phases: readonly Phase[], columns: number): string {
       const from = Math.min(width - 1, Math.floor((startMs / totalMs) * width));
       startMs += ms;
       const cells = Math.round((startMs / totalMs) * width) - from;
-      return line(name, (" ".repeat(from) + (cells < 1 ? "▏" : "█".repeat(cells))).padEnd(width), ms);
+      return formatPhaseLine(name, (" ".repeat(from) + (cells < 1 ? "▏" : "█".repeat(cells))).padEnd(width), ms);
     })
     .join("");
 }
 
 /** Formats a labelled duration below the waterfall. */
-export function timeLine(name: string, ms: number | undefined, note = ""): string {
+export function formatTimeLine(name: string, ms: number | undefined, note = ""): string {
   return `${name.padEnd(NAME_WIDTH)}${ms === undefined ? "–" : formatMs(ms)}${note && `  ${note}`}\n`;
 }
 
-function line(name: string, bar: string, ms: number): string {
+function formatPhaseLine(name: string, bar: string, ms: number): string {
   return `${name.padEnd(NAME_WIDTH)}${bar}${formatMs(ms).padStart(TIME_WIDTH)}\n`;
 }
 

@@ -1,6 +1,6 @@
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { AdminService } from "../admin/service.ts";
+import type { ServiceWithAdmin } from "../admin/service.ts";
 import { CliError } from "../errors.ts";
 import { processExists } from "./process-exists.ts";
 
@@ -13,9 +13,9 @@ export type Instance = {
   /** The URL of the edge's ops port; missing in files of older versions. */
   edgeOpsUrl?: string;
   /** The URLs of the ops ports with admin services. */
-  adminUrls: Record<AdminService, string>;
+  adminUrls: Record<ServiceWithAdmin, string>;
   adminToken: string;
-  /** The claims of the development issuer; null when single sign-on issues tokens. */
+  /** The claims of the development issuer; null when the identity provider issues them. */
   tokens: TokenTerms | null;
 };
 

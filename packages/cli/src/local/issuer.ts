@@ -6,6 +6,13 @@ import { CliError } from "../errors.ts";
 import type { TokenTerms } from "./instance.ts";
 
 const ALGORITHM = "ES256";
+const ROLE_CLAIM = "roles";
+
+export const ROLES = ["viewer", "owner"] as const;
+
+/** The services' variables for the roles in the development issuer's tokens. */
+export const DEVELOPMENT_ROLES = { JWT_ROLE_CLAIM: ROLE_CLAIM, JWT_OWNER_ROLES: "owner", JWT_VIEWER_ROLES: "viewer" };
+
 const PRIVATE_FILE = "issuer-key.json";
 const PUBLIC_FILE = "issuer-jwks.json";
 
@@ -27,14 +34,23 @@ export async function ensureIssuer(dataDir: string): Promise<string> {
   return pathToFileURL(jwksPath).href;
 }
 
-export type TokenRequest = { workspaceId: string; userId: string; ttlSeconds: number; nowSeconds: number };
+export type TokenRequest = {
+  workspaceId: string;
+  userId: string;
+  role?: (typeof ROLES)[number] | undefined;
+  ttlSeconds: number;
+  nowSeconds: number;
+};
 
 /** Signs an access token with the development issuer's key. */
 export async function signToken(dataDir: string, terms: TokenTerms, request: TokenRequest): Promise<string> {
   const key = await readKey(dataDir);
   if (!key)
     throw new CliError(`${dataDir} has no development issuer key: start Parley once with npx --yes pnpm@12 start`);
-  return new SignJWT({ [terms.workspaceClaim]: request.workspaceId })
+  return new SignJWT({
+    [terms.workspaceClaim]: request.workspaceId,
+    ...(request.role && { [ROLE_CLAIM]: [request.role] }),
+  })
     .setProtectedHeader({ alg: ALGORITHM, typ: "JWT", ...(key.kid && { kid: key.kid }) })
     .setIssuer(terms.issuer)
     .setAudience(terms.audience)

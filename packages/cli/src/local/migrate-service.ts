@@ -13,7 +13,7 @@ export type MigrateRequest = {
   /** The password to set for the service's role. */
   rolePassword?: string | undefined;
   /** Other environment variables of the process. */
-  machine: Readonly<Record<string, string>>;
+  machineVariables: Readonly<Record<string, string>>;
 };
 
 export type ServiceMigration = {
@@ -32,7 +32,7 @@ const TIMEOUT_MS = 600_000;
 export async function migrateService(service: MigratedService, request: MigrateRequest): Promise<ServiceMigration> {
   const script = fileURLToPath(new URL(`../../../../services/${service}/src/migrate.ts`, import.meta.url));
   const env = {
-    ...request.machine,
+    ...request.machineVariables,
     DATABASE_URL: request.databaseUrl,
     ...(request.rolePassword !== undefined && { DATABASE_PASSWORD: request.rolePassword }),
   };
@@ -42,10 +42,10 @@ export async function migrateService(service: MigratedService, request: MigrateR
       timeout: TIMEOUT_MS,
     });
     const newer = /: schema is newer than this version \((.+)\)/.exec(stdout)?.[1];
-    const applied = lines(stdout).flatMap((line) => /: applied (.+)$/.exec(line)?.[1] ?? []);
+    const applied = splitLines(stdout).flatMap((line) => /: applied (.+)$/.exec(line)?.[1] ?? []);
     return { applied, ...(newer !== undefined && { newer }) };
   } catch (cause) {
-    const errorLines = lines((cause as { stderr?: string }).stderr ?? "");
+    const errorLines = splitLines((cause as { stderr?: string }).stderr ?? "");
     throw new CliError(
       errorLines.at(-1) ?? `${service}: the migration failed without output; run parley migrate ${service} again`,
       { cause },
@@ -53,6 +53,6 @@ export async function migrateService(service: MigratedService, request: MigrateR
   }
 }
 
-function lines(text: string): string[] {
+function splitLines(text: string): string[] {
   return text.split("\n").filter((line) => line.trim() !== "");
 }

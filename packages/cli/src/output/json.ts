@@ -1,7 +1,7 @@
 import { type DescMessage, type JsonObject, type MessageShape, ScalarType, toJson } from "@bufbuild/protobuf";
 
 /** Converts a message to JSON with all fields under their proto names. 64-bit IDs become numbers; they stay below 2^53. */
-export function messageJson<S extends DescMessage>(schema: S, message: MessageShape<S>): JsonObject {
+export function messageToJson<S extends DescMessage>(schema: S, message: MessageShape<S>): JsonObject {
   const json = toJson(schema, message, { useProtoFieldName: true, alwaysEmitImplicit: true }) as JsonObject;
   for (const field of schema.fields) {
     if (field.fieldKind === "scalar" && field.scalar === ScalarType.INT64) json[field.name] = Number(json[field.name]);

@@ -1,3 +1,6 @@
+import stringWidth from "string-width";
+
+const INDENT = "  ";
 // Control, reordering and invisible characters. Stored text could use them to control the terminal or to mislead the reader.
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 // Joiners occur inside emoji and in words of several scripts.
@@ -12,6 +15,43 @@ export function printable(text: string): string {
 /** Same as printable, but keeps line breaks. */
 export function printableLines(text: string): string {
   return text.split(/\r?\n/).map(printable).join("\n");
+}
+
+/**
+ * Replaces the invisible characters of a JSON document with \\uXXXX. The document's value stays the same, because JSON allows them only in strings.
+ * Keeps the line breaks between its tokens.
+ */
+export function printableJson(json: string): string {
+  return json.replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
+    character
+      .split("")
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+      .join(""),
+  );
+}
+
+/** Indents every line of a text, so that none can imitate a line of the output, and breaks lines before `width` columns, where a terminal would. */
+export function indentedLines(text: string, width: number): string {
+  return printableLines(text)
+    .split("\n")
+    .flatMap((line) => breakLine(line, width - INDENT.length))
+    .map((line) => `${INDENT}${line}\n`)
+    .join("");
+}
+
+function breakLine(line: string, width: number): string[] {
+  if (stringWidth(line) < width) return [line];
+  const parts = [""];
+  let used = 0;
+  for (const { segment } of new Intl.Segmenter().segment(line)) {
+    used += stringWidth(segment);
+    if (used >= width) {
+      parts.push("");
+      used = stringWidth(segment);
+    }
+    parts[parts.length - 1] += segment;
+  }
+  return parts;
 }
 
 function toEscape(character: string): string {

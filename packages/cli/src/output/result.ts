@@ -1,4 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
+import { printableJson, printableLines } from "./printable.ts";
 
 /** A command's result: a JSON document for scripts and text for people. */
 export type Result = {
@@ -15,7 +16,9 @@ export type Streams = {
   stdin?: NodeJS.ReadableStream;
 };
 
-/** Writes a result to stdout, as JSON or text. */
+/** Writes a result to stdout, as JSON or text. Text for a terminal contains no character that controls it. */
 export function writeResult(result: Result, asJson: boolean, stdout: NodeJS.WritableStream): void {
-  stdout.write(asJson ? `${JSON.stringify(result.json, undefined, 2)}\n` : result.text);
+  const isTerminal = (stdout as Partial<NodeJS.WriteStream>).isTTY === true;
+  const text = isTerminal ? printableLines(result.text) : result.text;
+  stdout.write(asJson ? `${printableJson(JSON.stringify(result.json, undefined, 2))}\n` : text);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fields, table } from "./table.ts";
+import { formatFields, formatTable } from "./table.ts";
 
 describe("table", () => {
   it("aligns columns, right-aligns numbers and counts wide characters as two columns", () => {
@@ -7,27 +7,29 @@ describe("table", () => {
       ["acme", 5_000],
       ["商店", 25],
     ];
-    expect(table(["name", "used"], rows, "none")).toBe(["NAME   USED", "acme  5,000", "商店     25", ""].join("\n"));
+    expect(formatTable(["name", "used"], rows, "none")).toBe(
+      ["NAME   USED", "acme  5,000", "商店     25", ""].join("\n"),
+    );
   });
 
   it("escapes line breaks and control characters in cells", () => {
-    expect(table(["name"], [["a\n\u001b]0;owned\u0007"]], "none")).toBe("NAME\na\\n\\u{1b}]0;owned\\u{7}\n");
+    expect(formatTable(["name"], [["a\n\u001b]0;owned\u0007"]], "none")).toBe("NAME\na\\n\\u{1b}]0;owned\\u{7}\n");
   });
 
   it("truncates a long cell at a grapheme boundary", () => {
-    const [, row = ""] = table(["text"], [["👩‍💻".repeat(50)]], "none").split("\n");
+    const [, row = ""] = formatTable(["text"], [["👩‍💻".repeat(50)]], "none").split("\n");
     expect(row).toBe(`${"👩‍💻".repeat(29)}…`);
   });
 
   it("prints the empty message without rows", () => {
-    expect(table(["name"], [], "No bots yet.")).toBe("No bots yet.\n");
+    expect(formatTable(["name"], [], "No bots yet.")).toBe("No bots yet.\n");
   });
 });
 
 describe("fields", () => {
   it("prints one labelled value per line", () => {
     expect(
-      fields([
+      formatFields([
         ["plan", "free"],
         ["used", 1_234],
         ["fallback", ""],

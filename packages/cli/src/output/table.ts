@@ -7,26 +7,30 @@ const GAP = "  ";
 const MAX_CELL_WIDTH = 60;
 
 /** Formats rows under titles. Right-aligns number columns, escapes control characters and truncates long cells. */
-export function table(titles: readonly string[], rows: readonly (readonly Cell[])[], emptyMessage: string): string {
+export function formatTable(
+  titles: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  emptyMessage: string,
+): string {
   if (rows.length === 0) return `${emptyMessage}\n`;
-  const texts = rows.map((row) => row.map(cellText));
+  const texts = rows.map((row) => row.map(formatCell));
   const widths = titles.map((title, column) =>
     Math.max(stringWidth(title), ...texts.map((row) => stringWidth(row[column] ?? ""))),
   );
   const isNumeric = titles.map((_, column) => rows.every((row) => typeof row[column] === "number"));
   const line = (cells: readonly string[]) =>
     cells
-      .map((cell, column) => pad(cell, widths[column] ?? 0, isNumeric[column] ?? false))
+      .map((cell, column) => padCell(cell, widths[column] ?? 0, isNumeric[column] ?? false))
       .join(GAP)
       .trimEnd();
   return [titles.map((title) => title.toUpperCase()), ...texts].map((cells) => `${line(cells)}\n`).join("");
 }
 
 /** Formats one labelled value per line. */
-export function fields(values: readonly (readonly [label: string, value: Cell])[]): string {
+export function formatFields(values: readonly (readonly [label: string, value: Cell])[]): string {
   const width = Math.max(...values.map(([label]) => stringWidth(label)));
   return values
-    .map(([label, value]) => `${`${pad(label, width, false)}${GAP}${formatValue(value)}`.trimEnd()}\n`)
+    .map(([label, value]) => `${`${padCell(label, width, false)}${GAP}${formatValue(value)}`.trimEnd()}\n`)
     .join("");
 }
 
@@ -34,7 +38,7 @@ function formatValue(value: Cell): string {
   return typeof value === "number" ? value.toLocaleString("en-US") : printable(value);
 }
 
-function cellText(value: Cell): string {
+function formatCell(value: Cell): string {
   const fullText = formatValue(value);
   if (stringWidth(fullText) <= MAX_CELL_WIDTH) return fullText;
   let truncated = "";
@@ -47,7 +51,7 @@ function cellText(value: Cell): string {
   return `${truncated}…`;
 }
 
-function pad(cell: string, width: number, isNumeric: boolean): string {
+function padCell(cell: string, width: number, isNumeric: boolean): string {
   const blanks = " ".repeat(Math.max(0, width - stringWidth(cell)));
   return isNumeric ? blanks + cell : cell + blanks;
 }

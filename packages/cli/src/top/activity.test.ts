@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { activity, recent } from "./activity.ts";
+import { computeActivity, dropOldSamples } from "./activity.ts";
 import { parseExposition } from "./exposition.ts";
 import type { Replica, Sample, Service } from "./scrape.ts";
 
@@ -18,7 +18,7 @@ const histogram = (fast: number, slow: number) =>
 
 describe("activity", () => {
   test("sums gauges over replicas, and takes the maximum of gauges that every replica reads from the database", () => {
-    const result = activity(
+    const result = computeActivity(
       [
         sample(
           0,
@@ -47,7 +47,7 @@ describe("activity", () => {
   test("sums rates over replicas, counts a restarted replica from zero and skips a new one", () => {
     const tokens = (value: number) => `parley_llm_tokens_total{direction="out"} ${value}
 parley_llm_tokens_total{direction="in"} 9999`;
-    const result = activity(
+    const result = computeActivity(
       [
         sample(0, replica("llm-proxy", "a", tokens(1_000)), replica("llm-proxy", "b", tokens(500))),
         sample(
@@ -64,9 +64,9 @@ parley_llm_tokens_total{direction="in"} 9999`;
 
   test("computes quantiles over the last minute, or over all observations when it had none", () => {
     const old = sample(0, replica("edge", "a", histogram(1_000, 0)));
-    const busy = activity([old, sample(30_000, replica("edge", "a", histogram(1_000, 100)))], null);
+    const busy = computeActivity([old, sample(30_000, replica("edge", "a", histogram(1_000, 100)))], null);
     expect(busy.first_token).toEqual({ p50_ms: 550, p99_ms: 991, window_seconds: 30 });
-    const idle = activity([old, sample(30_000, replica("edge", "a", histogram(1_000, 0)))], null);
+    const idle = computeActivity([old, sample(30_000, replica("edge", "a", histogram(1_000, 0)))], null);
     expect(idle.first_token).toEqual({ p50_ms: 50, p99_ms: 99, window_seconds: null });
   });
 
@@ -78,7 +78,7 @@ parley_streams_refused_total{reason="client"} 99
 parley_turns_total{finish="stop",code=""} 50
 parley_turns_total{finish="quota_exceeded",code="quota_exceeded"} ${exceeded}`;
     const samples = [sample(0, replica("edge", "a", page(5, 2))), sample(30_000, replica("edge", "a", page(6, 12)))];
-    expect(activity(samples, null).refusals).toEqual([
+    expect(computeActivity(samples, null).refusals).toEqual([
       { reason: "quota_exceeded", per_minute: 20, total: 12 },
       { reason: "rate_limited", per_minute: 2, total: 7 },
     ]);
@@ -86,9 +86,9 @@ parley_turns_total{finish="quota_exceeded",code="quota_exceeded"} ${exceeded}`;
 
   test("keeps the samples within the window and the one before it", () => {
     const samples = Array.from({ length: 100 }, (_, second) => sample(second * 1_000));
-    const kept = recent(samples);
+    const kept = dropOldSamples(samples);
     expect(kept.at(-1)).toBe(samples.at(-1));
     expect(kept.length).toBe(62);
-    expect(recent([])).toEqual([]);
+    expect(dropOldSamples([])).toEqual([]);
   });
 });

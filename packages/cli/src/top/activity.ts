@@ -1,5 +1,5 @@
 import type { Series } from "./exposition.ts";
-import { type Buckets, quantile } from "./quantile.ts";
+import { type Buckets, estimateQuantile } from "./quantile.ts";
 import type { Sample, Service } from "./scrape.ts";
 
 /** The time windows of rates and quantiles. */
@@ -26,36 +26,36 @@ export type Activity = {
 };
 
 /** Computes the activity from samples (oldest first) and the quota service's response. */
-export function activity(samples: readonly Sample[], quota: WorkspaceShare[] | null): Activity {
+export function computeActivity(samples: readonly Sample[], quota: WorkspaceShare[] | null): Activity {
   const latest = samples.at(-1);
   if (latest === undefined) throw new Error("no sample");
   const rateSince = oldestWithin(samples, RATE_WINDOW_MS);
   const quantileSince = oldestWithin(samples, QUANTILE_WINDOW_MS);
-  const up = (service: Service) => latest.replicas.some((each) => each.service === service && each.series);
+  const isUp = (service: Service) => latest.replicas.some((each) => each.service === service && each.series);
   const perSecond = (service: Service, name: string, labels?: Labels) =>
-    up(service) ? rate(rateSince, latest, name, labels) : null;
+    isUp(service) ? computeRate(rateSince, latest, name, labels) : null;
   return {
     replicas: latest.replicas.map(({ service, url, series }) => ({ service, url, up: series !== undefined })),
-    streams_open: up("edge") ? total(latest, "parley_streams_open") : null,
+    streams_open: isUp("edge") ? sumOfSeries(latest, "parley_streams_open") : null,
     tokens_per_second: perSecond("llm-proxy", "parley_llm_tokens_total", { direction: "out" }),
     turns_per_second: perSecond("edge", "parley_turns_total"),
-    first_token: firstToken(quantileSince, latest),
-    refusals: refusals(quantileSince, latest),
+    first_token: computeFirstToken(quantileSince, latest),
+    refusals: computeRefusals(quantileSince, latest),
     quota,
-    breakers: breakers(latest),
+    breakers: findBreakers(latest),
     outbox: {
-      depth: largest(latest, "parley_outbox_depth"),
-      oldest_seconds: largest(latest, "parley_outbox_oldest_seconds"),
+      depth: maxOfSeries(latest, "parley_outbox_depth"),
+      oldest_seconds: maxOfSeries(latest, "parley_outbox_oldest_seconds"),
     },
-    rate_limiter_alone: (largest(latest, "parley_rate_limiter_on_fallback") ?? 0) > 0,
+    rate_limiter_alone: (maxOfSeries(latest, "parley_rate_limiter_on_fallback") ?? 0) > 0,
     problems: [],
   };
 }
 
 type Labels = Series["labels"];
 
-/** Returns the samples that later calls of `activity` still need. */
-export function recent(samples: readonly Sample[]): Sample[] {
+/** Returns the samples that later calls of `computeActivity` still need. */
+export function dropOldSamples(samples: readonly Sample[]): Sample[] {
   const now = samples.at(-1)?.atMs ?? 0;
   // Keeps one sample before the window, so that the window is complete.
   const first = samples.findIndex(({ atMs }) => now - atMs <= QUANTILE_WINDOW_MS);
@@ -69,7 +69,7 @@ function oldestWithin(samples: readonly Sample[], windowMs: number): Sample | un
 
 type Point = { replica: string; labels: Labels; value: number };
 
-function points({ replicas }: Sample, name: string, labels: Labels = {}): Point[] {
+function findPoints({ replicas }: Sample, name: string, labels: Labels = {}): Point[] {
   return replicas.flatMap(({ service, url, series = [] }) =>
     series
       .filter(
@@ -79,13 +79,13 @@ function points({ replicas }: Sample, name: string, labels: Labels = {}): Point[
   );
 }
 
-function total(sample: Sample, name: string, labels?: Labels): number {
-  return points(sample, name, labels).reduce((sum, { value }) => sum + value, 0);
+function sumOfSeries(sample: Sample, name: string, labels?: Labels): number {
+  return findPoints(sample, name, labels).reduce((sum, { value }) => sum + value, 0);
 }
 
 /** Returns the maximum of a gauge that every replica reads from the same database. */
-function largest(sample: Sample, name: string): number | null {
-  const values = points(sample, name).flatMap(({ value }) => (Number.isNaN(value) ? [] : [value]));
+function maxOfSeries(sample: Sample, name: string): number | null {
+  const values = findPoints(sample, name).flatMap(({ value }) => (Number.isNaN(value) ? [] : [value]));
   return values.length === 0 ? null : Math.max(...values);
 }
 
@@ -93,12 +93,12 @@ function largest(sample: Sample, name: string): number | null {
  * Returns the increase of each series of a counter. The increase is counted from zero if the replica has restarted. It is 0 if the replica
  * has no earlier sample.
  */
-function increase(since: Sample | undefined, latest: Sample, name: string, labels?: Labels): Point[] {
-  const before = new Map(since && points(since, name, labels).map((point) => [keyOf(point), point.value]));
+function computeIncreases(since: Sample | undefined, latest: Sample, name: string, labels?: Labels): Point[] {
+  const before = new Map(since && findPoints(since, name, labels).map((point) => [keyOf(point), point.value]));
   const sampledBefore = new Set(
     since?.replicas.flatMap(({ service, url, series }) => (series ? [`${service} ${url}`] : [])),
   );
-  return points(latest, name, labels).map((point) => {
+  return findPoints(latest, name, labels).map((point) => {
     const earlier = before.get(keyOf(point)) ?? (sampledBefore.has(point.replica) ? 0 : point.value);
     return { ...point, value: point.value >= earlier ? point.value - earlier : point.value };
   });
@@ -108,27 +108,27 @@ function keyOf({ replica, labels }: Point): string {
   return JSON.stringify([replica, labels]);
 }
 
-function rate(since: Sample | undefined, latest: Sample, name: string, labels?: Labels): number | null {
+function computeRate(since: Sample | undefined, latest: Sample, name: string, labels?: Labels): number | null {
   if (since === undefined) return null;
-  const increases = increase(since, latest, name, labels).reduce((sum, { value }) => sum + value, 0);
+  const increases = computeIncreases(since, latest, name, labels).reduce((sum, { value }) => sum + value, 0);
   return round(increases / ((latest.atMs - since.atMs) / 1_000), 1);
 }
 
 /** Computes quantiles over the window. If the window has no observation, computes them since the processes started. */
-function firstToken(since: Sample | undefined, latest: Sample): Activity["first_token"] {
+function computeFirstToken(since: Sample | undefined, latest: Sample): Activity["first_token"] {
   const name = "parley_first_token_seconds_bucket";
-  const recently = buckets(since === undefined ? [] : increase(since, latest, name));
-  const isRecent = quantile(0.5, recently) !== undefined;
-  const chosen = isRecent ? recently : buckets(points(latest, name));
+  const windowBuckets = sumBuckets(since === undefined ? [] : computeIncreases(since, latest, name));
+  const isRecent = estimateQuantile(0.5, windowBuckets) !== undefined;
+  const chosen = isRecent ? windowBuckets : sumBuckets(findPoints(latest, name));
   const ms = (share: number) => {
-    const seconds = quantile(share, chosen);
+    const seconds = estimateQuantile(share, chosen);
     return seconds === undefined ? null : round(seconds * 1_000, 0);
   };
   const windowSeconds = isRecent && since ? Math.round((latest.atMs - since.atMs) / 1_000) : null;
   return { p50_ms: ms(0.5), p99_ms: ms(0.99), window_seconds: windowSeconds };
 }
 
-function buckets(series: readonly Point[]): Buckets {
+function sumBuckets(series: readonly Point[]): Buckets {
   const sums = new Map<number, number>();
   for (const { labels, value } of series) {
     const bound = labels.le === "+Inf" ? Infinity : Number(labels.le);
@@ -138,10 +138,10 @@ function buckets(series: readonly Point[]): Buckets {
 }
 
 /** Counts requests that were refused before their stream began, by code, and streams that the quota or a moderation pattern ended. */
-function refusals(since: Sample | undefined, latest: Sample): Activity["refusals"] {
+function computeRefusals(since: Sample | undefined, latest: Sample): Activity["refusals"] {
   const counters: [name: string, label: string, keep: (labels: Labels) => boolean][] = [
     // Older edges have only the counter of refused streams.
-    points(latest, "parley_requests_refused_total").length > 0
+    findPoints(latest, "parley_requests_refused_total").length > 0
       ? ["parley_requests_refused_total", "code", () => true]
       : ["parley_streams_refused_total", "reason", () => true],
     ["parley_turns_total", "finish", ({ finish = "" }) => finish === "quota_exceeded" || finish === "blocked"],
@@ -149,8 +149,8 @@ function refusals(since: Sample | undefined, latest: Sample): Activity["refusals
   const minutes = since === undefined ? 0 : (latest.atMs - since.atMs) / 60_000;
   const byReason = new Map<string, { perMinute: number; total: number }>();
   for (const [name, label, keep] of counters) {
-    const increases = increase(since, latest, name);
-    points(latest, name).forEach(({ labels, value }, index) => {
+    const increases = computeIncreases(since, latest, name);
+    findPoints(latest, name).forEach(({ labels, value }, index) => {
       if (!keep(labels)) return;
       const reason = labels[label] ?? "";
       const { perMinute = 0, total: sum = 0 } = byReason.get(reason) ?? {};
@@ -167,9 +167,9 @@ function refusals(since: Sample | undefined, latest: Sample): Activity["refusals
 const STATES = ["closed", "half_open", "open"] as const;
 
 /** Returns each provider's circuit breaker, in the worst state of any replica. */
-function breakers(sample: Sample): Activity["breakers"] {
+function findBreakers(sample: Sample): Activity["breakers"] {
   const worst = new Map<string, number>();
-  for (const { labels, value } of points(sample, "parley_llm_breaker_state")) {
+  for (const { labels, value } of findPoints(sample, "parley_llm_breaker_state")) {
     const provider = labels.provider ?? "";
     worst.set(provider, Math.max(worst.get(provider) ?? 0, value));
   }

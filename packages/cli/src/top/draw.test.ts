@@ -1,7 +1,7 @@
 import stringWidth from "string-width";
 import { describe, expect, test } from "vitest";
 import type { Activity } from "./activity.ts";
-import { draw } from "./draw.ts";
+import { drawActivity } from "./draw.ts";
 
 const ACTIVITY: Activity = {
   replicas: [
@@ -30,7 +30,7 @@ const WIDE = { width: 200, height: 100, color: false };
 
 describe("draw", () => {
   test("shows every figure and problem as text without colour", () => {
-    const text = draw(ACTIVITY, WIDE).join("\n");
+    const text = drawActivity(ACTIVITY, WIDE).join("\n");
     expect(text).toContain("streams open  12");
     expect(text).toContain("tokens        310.5 a second");
     expect(text).toContain("first token   p50 230 ms, p99 1,900 ms, last 60 s");
@@ -50,14 +50,14 @@ describe("draw", () => {
     for (const color of [true, false])
       for (const width of [1, 17, 40, 80])
         for (const height of [0, 1, 5, 24]) {
-          const lines = draw(ACTIVITY, { width, height, color });
+          const lines = drawActivity(ACTIVITY, { width, height, color });
           expect(lines.length).toBeLessThanOrEqual(height);
           for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(width);
         }
   });
 
   test("colours problems and resets the colour at each line end", () => {
-    const colored = draw(ACTIVITY, { ...WIDE, color: true }).filter((line) => line.includes("\u001b"));
+    const colored = drawActivity(ACTIVITY, { ...WIDE, color: true }).filter((line) => line.includes("\u001b"));
     expect(colored.some((line) => line.startsWith("\u001b[31macme"))).toBe(true);
     expect(colored.some((line) => line.includes("4,990"))).toBe(true);
     for (const line of colored) expect(line.endsWith("\u001b[0m")).toBe(true);
@@ -65,7 +65,7 @@ describe("draw", () => {
 
   test("shows a dash or a message for missing values", () => {
     const empty = { ...ACTIVITY, streams_open: null, quota: null, refusals: [], breakers: [], problems: ["no token"] };
-    const text = draw(empty, WIDE).join("\n");
+    const text = drawActivity(empty, WIDE).join("\n");
     expect(text).toContain("streams open  –");
     expect(text).toContain("No refusals.");
     expect(text).toContain("Quota usage is unavailable.");

@@ -1,6 +1,6 @@
 import stringWidth from "string-width";
 import { printable } from "../output/printable.ts";
-import { table } from "../output/table.ts";
+import { formatTable } from "../output/table.ts";
 import type { Activity } from "./activity.ts";
 import { SERVICES } from "./scrape.ts";
 
@@ -16,13 +16,13 @@ const MAX_REFUSALS = 6;
 const NEAR_CAP_SHARE = 0.8;
 
 /** Draws the activity as lines that fit the canvas. Problems are text; colour only highlights them. */
-export function draw(activity: Activity, { width, height, color }: Canvas): string[] {
+export function drawActivity(activity: Activity, { width, height, color }: Canvas): string[] {
   const lines = [
     ...figureLines(activity),
     ...stateLines(activity),
-    plain(""),
+    plainLine(""),
     ...refusalLines(activity),
-    plain(""),
+    plainLine(""),
     ...quotaLines(activity),
   ];
   return lines.slice(0, Math.max(0, height)).map(({ text, tone }) => {
@@ -31,22 +31,22 @@ export function draw(activity: Activity, { width, height, color }: Canvas): stri
   });
 }
 
-const plain = (text: string): Line => ({ text, tone: "plain" });
+const plainLine = (text: string): Line => ({ text, tone: "plain" });
 
-function labelled(label: string, text: string, isBad = false): Line {
+function labelledLine(label: string, text: string, isBad = false): Line {
   return { text: `${label.padEnd(LABEL_WIDTH)}${text}`, tone: isBad ? "bad" : "plain" };
 }
 
 function figureLines({ streams_open, tokens_per_second, turns_per_second, first_token, outbox }: Activity): Line[] {
   const { p50_ms, p99_ms, window_seconds } = first_token;
   const span = window_seconds === null ? "since the start" : `last ${window_seconds} s`;
-  const oldest = number(outbox.oldest_seconds);
+  const oldest = formatNumber(outbox.oldest_seconds);
   return [
-    labelled("streams open", number(streams_open)),
-    labelled("tokens", `${number(tokens_per_second)} a second`),
-    labelled("turns", `${number(turns_per_second)} a second`),
-    labelled("first token", `p50 ${number(p50_ms)} ms, p99 ${number(p99_ms)} ms, ${span}`),
-    labelled("outbox", `${number(outbox.depth)} turns to settle, the oldest ${oldest} s`),
+    labelledLine("streams open", formatNumber(streams_open)),
+    labelledLine("tokens", `${formatNumber(tokens_per_second)} a second`),
+    labelledLine("turns", `${formatNumber(turns_per_second)} a second`),
+    labelledLine("first token", `p50 ${formatNumber(p50_ms)} ms, p99 ${formatNumber(p99_ms)} ms, ${span}`),
+    labelledLine("outbox", `${formatNumber(outbox.depth)} turns to settle, the oldest ${oldest} s`),
   ];
 }
 
@@ -64,29 +64,29 @@ function stateLines({ breakers, replicas, rate_limiter_alone, problems }: Activi
   const unreachable = replicas.filter(({ up }) => !up).map(({ service, url }) => `${service} at ${url} is unreachable`);
   const fallback = rate_limiter_alone ? ["an edge limits rates on its own: it cannot reach Redis"] : [];
   return [
-    labelled(
+    labelledLine(
       "breakers",
       providers.join(", ") || "–",
       breakers.some(({ state }) => state !== "closed"),
     ),
-    labelled("replicas", counts.join(", "), unreachable.length > 0),
-    ...[...unreachable, ...fallback, ...problems].map((problem) => labelled("", `! ${printable(problem)}`, true)),
+    labelledLine("replicas", counts.join(", "), unreachable.length > 0),
+    ...[...unreachable, ...fallback, ...problems].map((problem) => labelledLine("", `! ${printable(problem)}`, true)),
   ];
 }
 
 function refusalLines({ refusals }: Activity): Line[] {
   const rows = refusals.slice(0, MAX_REFUSALS).map((each) => [each.reason, each.per_minute, each.total]);
-  return tableLines(table(["refusals", "a minute", "total"], rows, "No refusals."));
+  return tableLines(formatTable(["refusals", "a minute", "total"], rows, "No refusals."));
 }
 
 function quotaLines({ quota }: Activity): Line[] {
-  if (quota === null) return [plain("Quota usage is unavailable.")];
+  if (quota === null) return [plainLine("Quota usage is unavailable.")];
   const rows = quota.map(({ id, name, plan, used, held, cap }) => {
     return [id, name, plan, used, held, cap, `${Math.floor((100 * (used + held)) / cap)} %`];
   });
   const titles = ["nearest to the cap", "name", "plan", "used", "held", "cap", "share"];
   return tableLines(
-    table(titles, rows, "No messages this month."),
+    formatTable(titles, rows, "No messages this month."),
     quota.map(({ used, held, cap }) => used + held >= NEAR_CAP_SHARE * cap),
   );
 }
@@ -94,14 +94,14 @@ function quotaLines({ quota }: Activity): Line[] {
 /** Splits a table into lines and marks problem rows. A single line is the empty message, not a title. */
 function tableLines(text: string, isBad: readonly boolean[] = []): Line[] {
   const [title = "", ...rows] = text.trimEnd().split("\n");
-  if (rows.length === 0) return [plain(title)];
+  if (rows.length === 0) return [plainLine(title)];
   return [
     { text: title, tone: "title" },
     ...rows.map((row, index): Line => ({ text: row, tone: isBad[index] ? "bad" : "plain" })),
   ];
 }
 
-function number(value: number | null): string {
+function formatNumber(value: number | null): string {
   return value === null ? "–" : value.toLocaleString("en-US", { maximumFractionDigits: 1 });
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { quantile } from "./quantile.ts";
+import { estimateQuantile } from "./quantile.ts";
 
 const buckets = new Map([
   [0.1, 50],
@@ -9,16 +9,16 @@ const buckets = new Map([
 ]);
 
 test("interpolates linearly within a bucket", () => {
-  expect(quantile(0.5, buckets)).toBeCloseTo(0.1);
-  expect(quantile(0.7, buckets)).toBeCloseTo(0.3);
-  expect(quantile(0.99, buckets)).toBeCloseTo(0.95);
+  expect(estimateQuantile(0.5, buckets)).toBeCloseTo(0.1);
+  expect(estimateQuantile(0.7, buckets)).toBeCloseTo(0.3);
+  expect(estimateQuantile(0.99, buckets)).toBeCloseTo(0.95);
 });
 
 test("returns undefined without observations and the last finite bound beyond it", () => {
-  expect(quantile(0.5, new Map([[Infinity, 0]]))).toBeUndefined();
-  expect(quantile(0.5, new Map())).toBeUndefined();
+  expect(estimateQuantile(0.5, new Map([[Infinity, 0]]))).toBeUndefined();
+  expect(estimateQuantile(0.5, new Map())).toBeUndefined();
   expect(
-    quantile(
+    estimateQuantile(
       0.9,
       new Map([
         [1, 1],

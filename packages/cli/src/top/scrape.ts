@@ -25,24 +25,24 @@ const MAX_PAGE_BYTES = 8 * 1024 * 1024;
  * Reads `/metrics` of every replica. Each address of a name, such as that of a headless Service, is one replica. An unreachable
  * replica does not fail the call.
  */
-export async function scrape(urls: Readonly<Record<Service, readonly string[]>>): Promise<Sample> {
+export async function scrapeReplicas(urls: Readonly<Record<Service, readonly string[]>>): Promise<Sample> {
   const endpoints = await Promise.all(
     SERVICES.flatMap((service) =>
-      urls[service].map((url) => addressesOf(url).then((addresses) => ({ service, url, addresses }))),
+      urls[service].map((url) => resolveAddresses(url).then((addresses) => ({ service, url, addresses }))),
     ),
   );
   const replicas = await Promise.all(
     endpoints.flatMap(({ service, url, addresses }) =>
       addresses.map(async (address): Promise<Replica> => {
         const label = addresses.length > 1 ? `${url} (${address})` : url;
-        return { service, url: label, series: await read(url, address) };
+        return { service, url: label, series: await readSeries(url, address) };
       }),
     ),
   );
   return { atMs: performance.now(), replicas };
 }
 
-async function addressesOf(url: string): Promise<string[]> {
+async function resolveAddresses(url: string): Promise<string[]> {
   const { hostname } = new URL(url);
   // localhost may resolve to several addresses of the same replica.
   if (hostname === "localhost" || isIP(hostname.replace(/^\[|\]$/g, ""))) return [hostname];
@@ -54,16 +54,16 @@ async function addressesOf(url: string): Promise<string[]> {
   }
 }
 
-async function read(base: string, address: string): Promise<Series[] | undefined> {
+async function readSeries(base: string, address: string): Promise<Series[] | undefined> {
   try {
-    return parseExposition(await get(new URL("/metrics", base), address));
+    return parseExposition(await requestPage(new URL("/metrics", base), address));
   } catch {
     return undefined;
   }
 }
 
 /** Requests a URL at a given address of its host, which fetch cannot do. */
-function get(url: URL, address: string): Promise<string> {
+function requestPage(url: URL, address: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = {
       host: address.replace(/^\[|\]$/g, ""),

@@ -1,25 +1,32 @@
 import type { ReadStream, WriteStream } from "node:tty";
 import { WorkspaceAdminService } from "@parley/rpc/quota";
-import type { Admin } from "../admin/call.ts";
+import type { CallAdmin } from "../admin/call.ts";
 import { CliError } from "../errors.ts";
 import type { Result } from "../output/result.ts";
-import { type Activity, activity, recent, type WorkspaceShare } from "./activity.ts";
-import { draw } from "./draw.ts";
-import { type Sample, type Service, scrape } from "./scrape.ts";
+import { type Activity, computeActivity, dropOldSamples, type WorkspaceShare } from "./activity.ts";
+import { drawActivity } from "./draw.ts";
+import { type Sample, type Service, scrapeReplicas } from "./scrape.ts";
 import { openScreen, pause } from "./screen.ts";
 
-export type TopDeps = { admin: Admin; urls: Readonly<Record<Service, readonly string[]>>; workspaces: number };
+export type TopDeps = { callAdmin: CallAdmin; urls: Readonly<Record<Service, readonly string[]>>; workspaces: number };
 
 const REFRESH_MS = 1_000;
 /** Longer than REFRESH_MS, because each request queries the database. */
 const QUOTA_INTERVAL_MS = 5_000;
 
 /** Reports the activity from two samples taken a second apart. Exit code 1 when every replica is unreachable. */
-export async function snapshot(deps: TopDeps): Promise<Result> {
-  const [first, quota] = await Promise.all([scrape(deps.urls), readQuota(deps)]);
+export async function reportSnapshot(deps: TopDeps): Promise<Result> {
+  const [first, quota] = await Promise.all([scrapeReplicas(deps.urls), readQuota(deps)]);
   await pause(REFRESH_MS);
-  const current = { ...activity([first, await scrape(deps.urls)], quota.shares), problems: quota.problems };
-  const lines = draw(current, { width: Number.POSITIVE_INFINITY, height: Number.POSITIVE_INFINITY, color: false });
+  const current = {
+    ...computeActivity([first, await scrapeReplicas(deps.urls)], quota.shares),
+    problems: quota.problems,
+  };
+  const lines = drawActivity(current, {
+    width: Number.POSITIVE_INFINITY,
+    height: Number.POSITIVE_INFINITY,
+    color: false,
+  });
   return {
     json: current,
     text: `${lines.map((line) => line.trimEnd()).join("\n")}\n`,
@@ -28,7 +35,7 @@ export async function snapshot(deps: TopDeps): Promise<Result> {
 }
 
 /** Shows the activity every second until the user quits. */
-export async function live(
+export async function showLive(
   deps: TopDeps,
   { stdout, stdin, color }: { stdout: WriteStream; stdin: ReadStream | undefined; color: boolean },
 ): Promise<void> {
@@ -39,9 +46,11 @@ export async function live(
   const redraw = () => {
     if (samples.length === 0) return;
     const { width, height } = screen.size();
-    const current: Activity = { ...activity(samples, quota.shares), problems: quota.problems };
+    const current: Activity = { ...computeActivity(samples, quota.shares), problems: quota.problems };
     const title = `parley top   ${new Date().toISOString().slice(0, 19).replace("T", " ")} UTC   q quits`;
-    screen.show([title.slice(0, width), "", ...draw(current, { width, height: height - 2, color })].slice(0, height));
+    screen.show(
+      [title.slice(0, width), "", ...drawActivity(current, { width, height: height - 2, color })].slice(0, height),
+    );
   };
   screen.onResize(redraw);
   try {
@@ -50,13 +59,13 @@ export async function live(
       const isDue = startedAt - lastQuotaReadMs >= QUOTA_INTERVAL_MS;
       if (isDue) lastQuotaReadMs = startedAt;
       const [sample, answer] = await untilEnded(
-        Promise.all([scrape(deps.urls), isDue ? readQuota(deps) : quota]),
+        Promise.all([scrapeReplicas(deps.urls), isDue ? readQuota(deps) : quota]),
         screen.ended,
         [undefined, quota],
       );
       if (sample === undefined) break;
       quota = answer;
-      samples = recent([...samples, sample]);
+      samples = dropOldSamples([...samples, sample]);
       redraw();
       await pause(Math.max(0, REFRESH_MS - (performance.now() - startedAt)), screen.ended);
     }
@@ -77,9 +86,9 @@ async function untilEnded<T, U>(work: Promise<T>, ended: AbortSignal, fallback: 
 type QuotaResult = { shares: WorkspaceShare[] | null; problems: string[] };
 
 /** Reads the workspaces nearest their cap. If the quota service fails, returns the problem instead of throwing. */
-async function readQuota({ admin, workspaces: limit }: TopDeps): Promise<QuotaResult> {
+async function readQuota({ callAdmin, workspaces: limit }: TopDeps): Promise<QuotaResult> {
   try {
-    const { workspaces } = await admin(WorkspaceAdminService, (service) => service.listNearestCap({ limit }));
+    const { workspaces } = await callAdmin(WorkspaceAdminService, (service) => service.listNearestCap({ limit }));
     const shares = workspaces.map(({ workspaceId: id, name, plan, used, held, cap }) => {
       return { id, name, plan, used, held, cap };
     });

@@ -1,7 +1,7 @@
 import { ActiveMap } from "../active-map.ts";
 
 // A script for `node --expose-gc`, with "active-map" or "map" as argument. Adds 5,000 values to a map and removes each after ten more, with
-// minor collections between. Prints how many kilobytes of them are left to a full collection.
+// minor collections between. Prints how many kilobytes of removed values only a full collection frees.
 
 const VALUES = 5_000;
 const VALUES_AT_ONCE = 10;

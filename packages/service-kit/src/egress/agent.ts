@@ -1,7 +1,8 @@
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from "node:dns";
 import { isIP, type LookupFunction, type Socket } from "node:net";
 import { Agent, buildConnector } from "undici";
-import { addressRefused, type EgressPolicy } from "./policy.ts";
+import { addressRefusedError, type Egress, type EgressPolicy } from "./policy.ts";
+import { createTunnel } from "./tunnel.ts";
 
 /** Resolves a name to all its addresses, like `dns.lookup` with the option `all`. */
 export type Resolve = (
@@ -18,41 +19,73 @@ export type GuardedAgentOptions = {
 
 /**
  * Returns an undici dispatcher that connects to permitted addresses only. It checks each connection: it resolves the name once, checks the
- * addresses, and connects to one of them. So neither a redirect nor DNS rebinding can bypass the check. A refused connection fails with
- * EgressError, which fetch reports as the `cause` of its TypeError.
+ * addresses, and connects to one of them, through the proxy if there is one. So neither a redirect nor DNS rebinding can bypass the check. A
+ * refused connection fails with EgressError, which fetch reports as the `cause` of its TypeError.
  */
-export function guardedAgent(policy: EgressPolicy, options: GuardedAgentOptions = {}): Agent {
+export function createGuardedAgent({ policy, proxyUrl }: Egress, options: GuardedAgentOptions = {}): Agent {
   const { connectTimeoutMs = 5_000, resolve = systemLookup as Resolve } = options;
-  const connect = buildConnector({ timeout: connectTimeoutMs, lookup: guardedLookup(policy, resolve) });
+  const lookup = createGuardedLookup(policy, resolve);
+  const connectDirectly = createGuardedConnector(policy, lookup, connectTimeoutMs);
+  if (proxyUrl === undefined) return new Agent({ connect: connectDirectly });
+  const connectThroughProxy = createTunnel(proxyUrl, connectTimeoutMs);
   return new Agent({
     connect(target, callback) {
-      // An address in the URL is not looked up, so the lookup below would not check it.
-      const host = target.hostname.replace(/^\[|\]$/g, "");
-      if (isIP(host) !== 0 && !policy.permits(host)) return callback(addressRefused(host), null);
-      connect(target, (error, socket) => {
-        if (socket === null || error !== null) return callback(error ?? new Error("no connection"), null);
-        const refused = checkPeer(policy, socket, host);
-        if (refused === undefined) return callback(null, socket);
-        socket.destroy();
-        callback(refused, null);
+      const host = hostOf(target);
+      const connectTo = (addresses: readonly string[]) => {
+        // The operator's own networks are not behind the proxy to the internet.
+        if (addresses.some((address) => policy.allows(address))) return connectDirectly(target, callback);
+        connectThroughProxy(target, addresses, callback);
+      };
+      if (isIP(host) !== 0) {
+        if (!policy.permits(host)) return callback(addressRefusedError(host), null);
+        return connectTo([host]);
+      }
+      lookup(host, { all: true }, (error, addresses) => {
+        if (error) return callback(error, null);
+        connectTo((addresses as LookupAddress[]).map(({ address }) => address));
       });
     },
   });
 }
 
+/** Returns the host without the brackets of an IPv6 address. */
+function hostOf({ hostname }: buildConnector.Options): string {
+  return hostname.replace(/^\[|\]$/g, "");
+}
+
+function createGuardedConnector(
+  policy: EgressPolicy,
+  lookup: LookupFunction,
+  timeoutMs: number,
+): buildConnector.connector {
+  const connect = buildConnector({ timeout: timeoutMs, lookup });
+  return (target, callback) => {
+    // An address in the URL is not looked up, so the lookup would not check it.
+    const host = hostOf(target);
+    if (isIP(host) !== 0 && !policy.permits(host)) return callback(addressRefusedError(host), null);
+    connect(target, (error, socket) => {
+      if (socket === null || error !== null) return callback(error ?? new Error("no connection"), null);
+      const refused = checkPeer(policy, socket, host);
+      if (refused === undefined) return callback(null, socket);
+      socket.destroy();
+      callback(refused, null);
+    });
+  };
+}
+
 /** Checks the address of the finished connection. Returns the error if it is not permitted. */
 function checkPeer(policy: EgressPolicy, socket: Socket, host: string): Error | undefined {
   const peer = socket.remoteAddress;
-  return peer !== undefined && policy.permits(peer) ? undefined : addressRefused(host);
+  return peer !== undefined && policy.permits(peer) ? undefined : addressRefusedError(host);
 }
 
-function guardedLookup(policy: EgressPolicy, resolve: Resolve): LookupFunction {
+function createGuardedLookup(policy: EgressPolicy, resolve: Resolve): LookupFunction {
   return (host, options, callback) => {
     resolve(host, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, "");
       const permitted = addresses.filter(({ address }) => policy.permits(address));
       const first = permitted[0];
-      if (first === undefined) return callback(addressRefused(host), "");
+      if (first === undefined) return callback(addressRefusedError(host), "");
       if (options.all) return callback(null, permitted);
       callback(null, first.address, first.family);
     });

@@ -5,9 +5,11 @@ import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Resolve } from "./agent.ts";
 import { type GuardedFetchOptions, guardedFetch } from "./guarded-fetch.ts";
+import { EgressPolicy } from "./policy.ts";
 
 // 127.0.0.2 acts as a public host. 127.0.0.1 and [::1] act as private ones.
 const PUBLIC = "127.0.0.2";
+const POLICY = new EgressPolicy([`${PUBLIC}/32`]);
 const servers: Server[] = [];
 afterEach(async () => {
   for (const server of servers.splice(0)) {
@@ -30,7 +32,7 @@ async function startServer(listener: RequestListener): Promise<{ port: number; r
 }
 
 const get = (url: string, options: Partial<GuardedFetchOptions> = {}) =>
-  guardedFetch(url, { allow: [`${PUBLIC}/32`], timeoutMs: 5_000, maxBytes: 10_000, ...options });
+  guardedFetch(url, { egress: { policy: POLICY }, timeoutMs: 5_000, maxBytes: 10_000, ...options });
 
 /** Returns a resolver. Each entry of a name's list is the answer to one query: addresses separated by spaces. The last answer repeats. */
 const resolverOf = (table: Record<string, string[]>): Resolve => {

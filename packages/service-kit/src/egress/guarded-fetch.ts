@@ -1,11 +1,10 @@
 import { type Dispatcher, fetch, type HeadersInit, type Response } from "undici";
-import { guardedAgent, type Resolve } from "./agent.ts";
+import { createGuardedAgent, type Resolve } from "./agent.ts";
 import { EgressError } from "./error.ts";
-import { EgressPolicy } from "./policy.ts";
+import type { Egress } from "./policy.ts";
 
 export type GuardedFetchOptions = {
-  /** CIDRs that are permitted in addition to the public addresses, or a policy made from them. */
-  allow: readonly string[] | EgressPolicy;
+  egress: Egress;
   /** Limits the whole request, including DNS, redirects and the body. */
   timeoutMs: number;
   /** Limits the body, after decompression. */
@@ -32,30 +31,29 @@ export type ResponseHead = {
 export type GuardedResponse = ResponseHead & { body: Uint8Array<ArrayBuffer> };
 
 /**
- * Fetches an http or https URL that a user entered, from permitted addresses only (see guardedAgent). Checks each redirect like the first
+ * Fetches an http or https URL that a user entered, from permitted addresses only (see createGuardedAgent). Checks each redirect like the first
  * URL. Throws EgressError, or the reason of `signal`. An HTTP error status is not an error here.
  */
 export async function guardedFetch(url: string, options: GuardedFetchOptions): Promise<GuardedResponse> {
-  const { allow, timeoutMs, signal } = options;
-  const policy = allow instanceof EgressPolicy ? allow : new EgressPolicy(allow);
+  const { egress, timeoutMs, signal } = options;
   const deadline = AbortSignal.timeout(timeoutMs);
   // One agent per request, so that no connection is reused under another policy.
-  const agent = guardedAgent(policy, {
+  const agent = createGuardedAgent(egress, {
     connectTimeoutMs: Math.min(timeoutMs, 10_000),
     ...(options.resolve && { resolve: options.resolve }),
   });
   try {
-    return await fetchFollowing(url, options, agent, AbortSignal.any([deadline, ...(signal ? [signal] : [])]));
+    return await fetchWithRedirects(url, options, agent, AbortSignal.any([deadline, ...(signal ? [signal] : [])]));
   } catch (error) {
     signal?.throwIfAborted();
     if (deadline.aborted) throw new EgressError("timeout", `no response within ${timeoutMs} ms`, { cause: error });
-    throw egressErrorOf(error);
+    throw toEgressError(error);
   } finally {
     await agent.destroy();
   }
 }
 
-async function fetchFollowing(
+async function fetchWithRedirects(
   firstUrl: string,
   options: GuardedFetchOptions,
   dispatcher: Dispatcher,
@@ -122,7 +120,7 @@ async function readResponse(response: Response, url: URL, options: GuardedFetchO
 }
 
 /** Returns the EgressError inside an error of fetch. A network error becomes `unreachable`. An error of `onHead` is returned as it is. */
-function egressErrorOf(error: unknown): unknown {
+function toEgressError(error: unknown): unknown {
   if (error instanceof EgressError) return error;
   // fetch reports failures as TypeError, so any other error comes from `onHead`.
   if (!(error instanceof TypeError)) return error;

@@ -20,6 +20,38 @@ describe("refuses by default", () => {
       ["::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:a9fe:a9fe", "::127.0.0.1"],
     ],
     ["addresses of translators and tunnels", ["64:ff9b::a9fe:a9fe", "64:ff9b:1::1", "2002:7f00:1::", "2001::1"]],
+    ["ISATAP addresses", ["2001:470::5efe:a9fe:a9fe", "2600::200:5efe:10.0.0.1", "fe80::5efe:10.0.0.1"]],
+    [
+      "IPv6 addresses outside 2000::/3",
+      [
+        "::a9fe:a9fe",
+        "::2",
+        "1::1",
+        "200::1",
+        "400::1",
+        "1fff::1",
+        "4000::1",
+        "5f00::1",
+        "8000::1",
+        "c000::1",
+        "f000::1",
+        "fb00::1",
+      ],
+    ],
+    [
+      "special ranges within 2000::/3",
+      [
+        "2001:1::1",
+        "2001:2::1",
+        "2001:10::1",
+        "2001:20::1",
+        "2001:1ff::1",
+        "2002::1",
+        "2620:4f:8000::1",
+        "3fff::1",
+        "3fff:fff::1",
+      ],
+    ],
     ["text that is not an address", ["", "localhost", "999.1.1.1", "127.1"]],
   ])("%s", (_, addresses) => {
     const policy = new EgressPolicy();
@@ -29,13 +61,22 @@ describe("refuses by default", () => {
 
 it("permits public addresses", () => {
   const policy = new EgressPolicy();
-  for (const address of ["1.1.1.1", "93.184.216.34", "172.32.0.1", "2606:4700:4700::1111", "::ffff:1.1.1.1"])
+  for (const address of [
+    "1.1.1.1",
+    "93.184.216.34",
+    "172.32.0.1",
+    "2606:4700:4700::1111",
+    "2001:200::1",
+    "2600::1:5efe:1:2",
+    "3ffe::1",
+    "::ffff:1.1.1.1",
+  ])
     expect(policy.permits(address), address).toBe(true);
 });
 
 it("permits the networks of EGRESS_ALLOW and no others", () => {
-  const policy = new EgressPolicy(["10.1.0.0/16", "192.168.7.7", "fd12::/16"]);
-  for (const address of ["10.1.2.3", "::ffff:10.1.2.3", "192.168.7.7", "fd12::5"])
+  const policy = new EgressPolicy(["10.1.0.0/16", "192.168.7.7", "fd12::/16", "64:ff9b::/96"]);
+  for (const address of ["10.1.2.3", "::ffff:10.1.2.3", "192.168.7.7", "fd12::5", "64:ff9b::101:101"])
     expect(policy.permits(address), address).toBe(true);
   for (const address of ["10.2.0.1", "192.168.7.8", "fd13::5", "127.0.0.1"])
     expect(policy.permits(address), address).toBe(false);

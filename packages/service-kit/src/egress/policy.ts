@@ -2,11 +2,14 @@ import ipaddr from "ipaddr.js";
 import { EgressError } from "./error.ts";
 
 // Addresses in public ranges at which a cloud provider serves only its own virtual machines.
-const CLOUD_INTERNAL = new Set(["168.63.129.16"]);
+const CLOUD_INTERNAL_ADDRESSES = new Set(["168.63.129.16"]);
+
+/** The only range from which IANA assigns public IPv6 addresses. Within it, ipaddr.js knows the special ranges, such as 6to4 and Teredo. */
+const GLOBAL_IPV6 = ipaddr.parseCIDR("2000::/3") as [ipaddr.IPv6, number];
 
 /**
  * Decides which addresses a request for a user's URL may reach: public addresses, and those that the operator allows. Loopback, private,
- * link-local (cloud metadata), reserved and tunnelled addresses are not public.
+ * link-local (cloud metadata), reserved, unassigned and tunnelled addresses are not public.
  */
 export class EgressPolicy {
   readonly #allowed: ReturnType<typeof ipaddr.parseCIDR>[];
@@ -17,17 +20,47 @@ export class EgressPolicy {
   }
 
   permits(address: string): boolean {
-    // An address with a zone (fe80::1%eth0) is valid on this machine only.
-    if (!ipaddr.isValid(address) || address.includes("%")) return false;
-    // Converts `::ffff:10.0.0.1` to 10.0.0.1.
-    const parsed = ipaddr.process(address);
-    const isAllowed = this.#allowed.some((range) => parsed.kind() === range[0].kind() && parsed.match(range));
-    return isAllowed || (parsed.range() === "unicast" && !CLOUD_INTERNAL.has(parsed.toString()));
+    const parsed = parseAddress(address);
+    return parsed !== undefined && (this.#isAllowed(parsed) || isPublic(parsed));
+  }
+
+  /** Whether the operator's list contains the address. */
+  allows(address: string): boolean {
+    const parsed = parseAddress(address);
+    return parsed !== undefined && this.#isAllowed(parsed);
+  }
+
+  #isAllowed(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+    return this.#allowed.some((range) => address.kind() === range[0].kind() && address.match(range));
   }
 }
 
+/** How requests for a user's URL leave the service. */
+export type Egress = {
+  policy: EgressPolicy;
+  /** The HTTP proxy to public addresses. Addresses of the operator's list are reached directly. */
+  proxyUrl?: string | undefined;
+};
+
+function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  // An address with a zone (fe80::1%eth0) is valid on this machine only.
+  if (!ipaddr.isValid(text) || text.includes("%")) return undefined;
+  // Converts `::ffff:10.0.0.1` to 10.0.0.1.
+  return ipaddr.process(text);
+}
+
+function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+  if (address.range() !== "unicast" || CLOUD_INTERNAL_ADDRESSES.has(address.toString())) return false;
+  return address instanceof ipaddr.IPv4 || (address.match(GLOBAL_IPV6) && !isIsatap(address));
+}
+
+/** Whether the address holds an IPv4 address to which an ISATAP router tunnels: ::0:5efe:a.b.c.d or ::200:5efe:a.b.c.d (RFC 5214). */
+function isIsatap({ parts }: ipaddr.IPv6): boolean {
+  return parts[5] === 0x5efe && (parts[4] === 0 || parts[4] === 0x200);
+}
+
 /** Returns the error for a host without a permitted address. It does not reveal the address. */
-export function addressRefused(host: string): EgressError {
+export function addressRefusedError(host: string): EgressError {
   const message = `${host} has an address inside a private network; EGRESS_ALLOW can permit it`;
   return new EgressError("address_refused", message);
 }

@@ -1,3 +1,4 @@
+export { createAuthority, createCertificates } from "./certificates.ts";
 export { listen } from "./listen.ts";
 export { createServiceDatabase, type ServiceDatabase } from "./service-database.ts";
-export { type Statement, statementsOf, tablesScanned } from "./statements.ts";
+export { findSequentialScans, recordStatements, type Statement } from "./statements.ts";

@@ -13,12 +13,16 @@ export type ServiceDatabase = {
   drop(): Promise<void>;
 };
 
+type Target = Omit<MigrateOptions, "url"> & { rolePassword: string };
+
+/** The name of each schema's template database. A worker migrates it once and copies it for each of its test files. */
+const templates = new Map<string, Promise<string>>();
+
 /** Creates a new database with one service's migrated schema. */
-export async function createServiceDatabase(
-  target: Omit<MigrateOptions, "url"> & { rolePassword: string },
-): Promise<ServiceDatabase> {
-  const { url: adminUrl, drop } = await createDatabase();
-  await migrate({ ...target, url: adminUrl });
+export async function createServiceDatabase(target: Target): Promise<ServiceDatabase> {
+  const template = templates.get(target.schema) ?? createTemplate(target);
+  templates.set(target.schema, template);
+  const { url: adminUrl, drop } = await createDatabase(undefined, { template: await template });
   const own = new URL(adminUrl);
   own.username = target.role;
   own.password = target.rolePassword;
@@ -36,4 +40,10 @@ export async function createServiceDatabase(
       await drop();
     },
   };
+}
+
+async function createTemplate(target: Target): Promise<string> {
+  const { name, url } = await createDatabase();
+  await migrate({ ...target, url });
+  return name;
 }

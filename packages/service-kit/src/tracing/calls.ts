@@ -1,5 +1,5 @@
 import type { CallObserver } from "@parley/rpc";
-import { failureOf, openSpan, type Span, type SpanOptions, tracer } from "./tracer.ts";
+import { currentTracer, failureLabel, openSpan, type Span, type SpanOptions } from "./tracer.ts";
 
 /** Returns the span attributes of a method such as `parley.quota.v1.QuotaService/Reserve`. */
 function methodAttributes(method: string): Record<string, string> {
@@ -9,13 +9,13 @@ function methodAttributes(method: string): Record<string, string> {
 
 /** Returns an observer that traces a client's calls and sends the trace context to the peer. Undefined if tracing is off. */
 export function createCallTracer(): CallObserver | undefined {
-  const current = tracer();
+  const current = currentTracer();
   if (current === undefined) return undefined;
   return (method, metadata) => {
     const span = openSpan(method, { kind: "client", attributes: methodAttributes(method) });
     if (span === undefined) return undefined;
     current.inject(span, (key, value) => metadata.set(key, value));
-    return (error) => span.end(error && failureOf(error));
+    return (error) => span.end(error && failureLabel(error));
   };
 }
 
@@ -23,14 +23,14 @@ type ServedCall = { method: string; metadata: { get(key: string): unknown[] }; r
 
 /** Opens the span of a served call, as a child of the caller's span. Undefined if the caller sent no trace context or tracing is off. */
 export function openServerSpan({ method, metadata, request }: ServedCall): Span | undefined {
-  const current = tracer();
+  const current = currentTracer();
   if (current === undefined) return undefined;
   const { turnId, workspaceId } = request as { turnId?: string; workspaceId?: string };
   const attributes = { ...methodAttributes(method), "parley.turn_id": turnId, "parley.workspace_id": workspaceId };
   const options: SpanOptions = { kind: "server", attributes };
-  return current.remote((key) => textOf(metadata.get(key)[0]), method, options);
+  return current.openRemoteChild((key) => stringOrUndefined(metadata.get(key)[0]), method, options);
 }
 
-function textOf(value: unknown): string | undefined {
+function stringOrUndefined(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }

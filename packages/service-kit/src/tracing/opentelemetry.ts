@@ -42,13 +42,13 @@ export function createTracer(service: string, { endpoint, ratio }: TracingSettin
   const spans = provider.getTracer("parley");
   const propagator = new W3CTraceContextPropagator();
 
-  function open(parent: api.Context, name: string, { kind, attributes }: SpanOptions): OpenSpan {
+  function openSpan(parent: api.Context, name: string, { kind, attributes }: SpanOptions): OpenSpan {
     const options = { kind: kind ? KINDS[kind] : api.SpanKind.INTERNAL, attributes: withoutUndefined(attributes) };
     const span = spans.startSpan(name, options, parent);
     const context = api.trace.setSpan(parent, span);
     return {
       context,
-      set: (more) => void span.setAttributes(withoutUndefined(more)),
+      setAttributes: (more) => void span.setAttributes(withoutUndefined(more)),
       run: (work) => api.context.with(context, work),
       end(failure) {
         if (failure !== undefined) {
@@ -61,27 +61,27 @@ export function createTracer(service: string, { endpoint, ratio }: TracingSettin
   }
 
   const tracer: Tracer = {
-    root: (name, options) => open(api.ROOT_CONTEXT, name, options),
-    child(name, options) {
+    openRoot: (name, options) => openSpan(api.ROOT_CONTEXT, name, options),
+    openChild(name, options) {
       const parent = api.context.active();
-      return api.trace.getSpan(parent) && open(parent, name, options);
+      return api.trace.getSpan(parent) && openSpan(parent, name, options);
     },
-    remote(read, name, options) {
+    openRemoteChild(read, name, options) {
       const parent = propagator.extract(api.ROOT_CONTEXT, read, {
         get: (carrier, key) => carrier(key),
         keys: () => [],
       });
-      return api.trace.getSpan(parent) && open(parent, name, options);
+      return api.trace.getSpan(parent) && openSpan(parent, name, options);
     },
     inject(span, write) {
       propagator.inject((span as OpenSpan).context, write, { set: (carrier, key, value) => carrier(key, value) });
     },
-    annotate: (attributes) => void api.trace.getActiveSpan()?.setAttributes(withoutUndefined(attributes)),
-    ids() {
+    annotateActiveSpan: (attributes) => void api.trace.getActiveSpan()?.setAttributes(withoutUndefined(attributes)),
+    activeIds() {
       const { traceId, spanId } = api.trace.getActiveSpan()?.spanContext() ?? {};
       return traceId && spanId ? { trace_id: traceId, span_id: spanId } : undefined;
     },
-    outside: (work) => api.context.with(api.ROOT_CONTEXT, work),
+    runOutsideTrace: (work) => api.context.with(api.ROOT_CONTEXT, work),
   };
   return { tracer, flush: () => provider.shutdown() };
 }

@@ -14,12 +14,12 @@ const LOG_SDK_IMPORTS = `data:text/javascript,${encodeURIComponent(`
 
 async function startWith(settings: string): Promise<string> {
   const script = `
-    import { createLogger, Lifecycle, tracer } from "./src/index.ts";
+    import { createLogger, Lifecycle, currentTracer } from "./src/index.ts";
     import { startTracing } from "./src/tracing/start.ts";
     const log = createLogger("test", "silent");
     const lifecycle = new Lifecycle(log);
     await startTracing("test", ${settings}, log, lifecycle);
-    console.log("tracer", typeof tracer());
+    console.log("tracer", typeof currentTracer());
     await lifecycle.close();
   `;
   const args = [...nodeFlags, "--import", LOG_SDK_IMPORTS, "--input-type=module", "--eval", script];

@@ -4,7 +4,7 @@ export type SpanOptions = { kind?: "client" | "server"; attributes?: Attributes 
 
 /** An operation in a trace. */
 export type Span = {
-  set(attributes: Attributes): void;
+  setAttributes(attributes: Attributes): void;
   /** Runs `work`. Spans that it opens become children of this span. */
   run<T>(work: () => T): T;
   /** Ends the span. `failure` is a stable code or an error's name, never a message. */
@@ -14,19 +14,19 @@ export type Span = {
 /** The operations of a tracing library that a service uses. */
 export type Tracer = {
   /** Opens the first span of a new trace. */
-  root(name: string, options: SpanOptions): Span;
+  openRoot(name: string, options: SpanOptions): Span;
   /** Opens a child of the active span. Undefined if no span is active. */
-  child(name: string, options: SpanOptions): Span | undefined;
+  openChild(name: string, options: SpanOptions): Span | undefined;
   /** Opens a child of the caller's span. `read` returns the value of a call's header. Undefined if the headers contain no trace context. */
-  remote(read: (key: string) => string | undefined, name: string, options: SpanOptions): Span | undefined;
+  openRemoteChild(read: (key: string) => string | undefined, name: string, options: SpanOptions): Span | undefined;
   /** Writes the headers from which `remote` opens a child of `span` at the peer. */
   inject(span: Span, write: (key: string, value: string) => void): void;
   /** Adds attributes to the active span. */
-  annotate(attributes: Attributes): void;
+  annotateActiveSpan(attributes: Attributes): void;
   /** Returns the ids of the active span, for log lines. */
-  ids(): { trace_id: string; span_id: string } | undefined;
+  activeIds(): { trace_id: string; span_id: string } | undefined;
   /** Runs `work` outside any trace. */
-  outside<T>(work: () => T): T;
+  runOutsideTrace<T>(work: () => T): T;
 };
 
 // One per process. If tracing is off, it is undefined and no tracing library is loaded.
@@ -37,38 +37,38 @@ export function installTracer(tracer: Tracer | undefined): void {
 }
 
 /** Returns the process's tracer; undefined if tracing is off. */
-export function tracer(): Tracer | undefined {
+export function currentTracer(): Tracer | undefined {
   return installed;
 }
 
 /** Opens a child of the active span, which the caller must end. Undefined if no span is active or tracing is off. */
 export function openSpan(name: string, options: SpanOptions): Span | undefined {
-  return installed?.child(name, options);
+  return installed?.openChild(name, options);
 }
 
 /** Runs `work` in a child of the active span. If no span is active or tracing is off, runs it without a span. */
 export function withSpan<T>(name: string, options: SpanOptions, work: (span?: Span) => Promise<T>): Promise<T> {
   const span = openSpan(name, options);
   if (span === undefined) return work();
-  return endWith(
+  return endSpanAfter(
     span,
     span.run(() => work(span)),
   );
 }
 
-async function endWith<T>(span: Span, work: Promise<T>): Promise<T> {
+async function endSpanAfter<T>(span: Span, work: Promise<T>): Promise<T> {
   try {
     const result = await work;
     span.end();
     return result;
   } catch (error) {
-    span.end(failureOf(error));
+    span.end(failureLabel(error));
     throw error;
   }
 }
 
 /** Returns what a span records of an error: its stable code or its name. */
-export function failureOf(error: unknown): string {
+export function failureLabel(error: unknown): string {
   const { code, name } = error as { code?: unknown; name?: unknown };
   if (typeof code === "string" || typeof code === "number") return String(code);
   return typeof name === "string" ? name : "unknown";

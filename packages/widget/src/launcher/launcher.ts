@@ -1,9 +1,9 @@
-import { inkOn, parseColor } from "../shared/color.ts";
-import { addStyles, el, icon } from "../shared/dom.ts";
+import { parseColor, textColorOn } from "../shared/color.ts";
+import { addStyles, createElement, createIcon } from "../shared/dom.ts";
 import type { BotConfig } from "../shared/types.ts";
 import css from "./launcher.css";
 import type { Options } from "./options.ts";
-import { launcherWords } from "./words.ts";
+import { selectLauncherWords } from "./words.ts";
 
 /** The part of the widget that is on the page before the visitor opens the panel. */
 export interface Launcher {
@@ -18,15 +18,15 @@ export interface Launcher {
 
 /** Creates the launcher in a shadow root. */
 export function createLauncher(bot: BotConfig, options: Options, onClick: () => void): Launcher {
-  const [chat, loadFailed] = launcherWords(options.lang);
+  const [chat, loadFailed] = selectLauncherWords(options.lang);
   const label = bot.name ? `${chat}: ${bot.name}` : chat;
-  const loadError = el("p", { class: "load-error", role: "alert" });
-  const button = el(
+  const loadError = createElement("p", { class: "load-error", role: "alert" });
+  const button = createElement(
     "button",
     { class: "launcher", type: "button", "aria-label": label, "aria-expanded": "false", onclick: onClick },
-    icon("M12 4c-5 0-9 3.2-9 7.3 0 2.1 1 4 2.7 5.3L5 20.5l4.3-2.1c.9.2 1.8.3 2.7.3 5 0 9-3.3 9-7.4S17 4 12 4z"),
+    createIcon("M12 4c-5 0-9 3.2-9 7.3 0 2.1 1 4 2.7 5.3L5 20.5l4.3-2.1c.9.2 1.8.3 2.7.3 5 0 9-3.3 9-7.4S17 4 12 4z"),
   );
-  const root = el(
+  const root = createElement(
     "section",
     { class: "root", "aria-label": label, dir: options.isRightToLeft ? "rtl" : "ltr" },
     loadError,
@@ -51,7 +51,7 @@ export function createLauncher(bot: BotConfig, options: Options, onClick: () => 
 function applyConfig(style: CSSStyleDeclaration, bot: BotConfig): void {
   const primary = parseColor(bot.primary_color);
   style.setProperty("--parley-primary", `rgb(${primary})`);
-  style.setProperty("--parley-on-primary", inkOn(primary));
+  style.setProperty("--parley-on-primary", textColorOn(primary));
   style.setProperty("--parley-radius", `${bot.border_radius}px`);
   style.fontFamily = `${bot.font_family ? `${bot.font_family},` : ""}system-ui,sans-serif`;
   for (const [name, value] of Object.entries(bot.custom_css_vars)) {

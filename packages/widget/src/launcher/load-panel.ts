@@ -7,7 +7,7 @@ let loadCount = 0;
  * Loads a panel file. `import()` has no integrity option, so a modulepreload link with the hash loads and checks the
  * module first; `import()` then uses the loaded module. The page needs no trusted-types policy for either.
  */
-async function load([file, integrity]: HashedFile, { base, nonce }: Options): Promise<PanelModule> {
+async function loadPanelFile([file, integrity]: HashedFile, { base, nonce }: Options): Promise<PanelModule> {
   // The browser caches a failed module by its URL. A new fragment changes the URL, but not the request.
   const url = `${base}widget/${file}${loadCount++ ? `#${loadCount}` : ""}`;
   const link = document.createElement("link");
@@ -35,9 +35,9 @@ async function load([file, integrity]: HashedFile, { base, nonce }: Options): Pr
  */
 export async function loadPanel(options: Options): Promise<PanelModule> {
   try {
-    return await load(PANEL, options);
+    return await loadPanelFile(PANEL, options);
   } catch {
     const response = await fetch(`${options.base}widget/manifest.json`, { credentials: "omit", cache: "no-cache" });
-    return load(((await response.json()) as { panel: HashedFile }).panel, options);
+    return loadPanelFile(((await response.json()) as { panel: HashedFile }).panel, options);
   }
 }

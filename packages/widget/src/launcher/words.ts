@@ -20,6 +20,6 @@ const WORDS: Readonly<Record<string, LauncherWords>> = {
 };
 
 /** Returns the texts in a language, or in English if there is no translation. */
-export function launcherWords(lang: string): LauncherWords {
+export function selectLauncherWords(lang: string): LauncherWords {
   return WORDS[lang.slice(0, 2)] ?? ENGLISH;
 }

@@ -1,16 +1,16 @@
-import { el, icon } from "../shared/dom.ts";
+import { createElement, createIcon } from "../shared/dom.ts";
 
 /** Adds a count of unread replies to the launcher, and the icon that it shows while the panel is open. */
 export function createBadge(button: HTMLButtonElement): { add(): void; clear(): void } {
   const label = button.ariaLabel ?? "";
-  const count = el("span", { class: "badge", "aria-hidden": "true" });
+  const count = createElement("span", { class: "badge", "aria-hidden": "true" });
   const show = (unread: number) => {
     count.textContent = String(unread);
     count.hidden = unread === 0;
     button.ariaLabel = unread > 0 ? `${label}, ${unread}` : label;
   };
   show(0);
-  button.append(icon("M6 9.5l6 6 6-6"), count);
+  button.append(createIcon("M6 9.5l6 6 6-6"), count);
   return {
     add: () => show(Number(count.textContent) + 1),
     clear: () => show(0),

@@ -1,8 +1,10 @@
 import { Failure } from "../shared/failure.ts";
+import { pause } from "../shared/pause.ts";
 import type { PanelContext } from "../shared/types.ts";
 import type { ActiveEntry } from "./message-log.ts";
-import { sendMessage } from "./send-message.ts";
-import type { Entry, SessionStore } from "./session-store.ts";
+import { post } from "./post.ts";
+import { type Reply, sendMessage } from "./send-message.ts";
+import { type Entry, findUnanswered, type SessionStore, UNREAD_MS, UNSENT_MS } from "./session-store.ts";
 
 /** Callbacks of a chat session's changes. */
 export interface ChatView {
@@ -23,13 +25,12 @@ export class ChatSession {
   readonly #newId: () => string;
   /** Messages that wait until the running turn has ended. */
   readonly #queue: string[] = [];
+  readonly #openedAt = Date.now();
   /** Aborts the running turn. */
   #turn: AbortController | undefined;
   #active: ActiveEntry | undefined;
-  /** The session ID of the running turn. */
-  #sessionId = "";
-  /** The message that this tab could not send while offline. Other tabs have their own. */
-  #offlineEntry: Entry | undefined;
+  /** Asks the service to end the running turn. */
+  #cancel: (() => void) | undefined;
   #frame = 0;
 
   constructor(context: PanelContext, store: SessionStore, newId: () => string, view: ChatView) {
@@ -64,20 +65,23 @@ export class ChatSession {
   retry({ id }: Entry): void {
     const question = this.#store.read().entries.find((entry) => entry.id === id.split(":")[0]);
     if (question && !this.#turn) {
-      void this.#runTurn({ id: question.id, role: "user", text: question.text });
+      const { failed: _, ...unsent } = question;
+      void this.#runTurn(unsent);
     }
   }
 
-  /** Sends again the message that failed while offline. */
-  retryOffline(): void {
-    if (this.#offlineEntry) {
-      this.retry(this.#offlineEntry);
+  /** Continues the first reply that is not complete and whose message had not expired when this page was opened. */
+  resume(): void {
+    const question = findUnanswered(this.#store.read().entries, this.#openedAt);
+    if (question) {
+      this.retry(question);
     }
   }
 
   /** Stops the running turn and drops the queued messages. */
   stop(): void {
     this.#queue.length = 0;
+    this.#cancel?.();
     this.#turn?.abort();
   }
 
@@ -89,40 +93,46 @@ export class ChatSession {
     this.show();
   }
 
-  /** Stores the partial reply, for a page that is being unloaded. */
-  saveActive(): void {
-    if (this.#active?.entry.role === "assistant") {
-      this.#store.put(this.#sessionId, { ...this.#active.entry, failed: "stopped" });
-    }
-  }
-
   /** Runs one turn to its end. Never rejects. */
-  async #runTurn(question: Entry, resendsLeft = MAX_RESENDS): Promise<void> {
-    const { session } = this.#store.read();
+  async #runTurn(unsent: Entry, resendsLeft = MAX_RESENDS): Promise<void> {
+    const { session, entries } = this.#store.read();
     const turn = new AbortController();
     const signal = AbortSignal.any([turn.signal, this.#context.signal]);
-    let reply: Entry = { id: `${question.id}:a`, role: "assistant", text: "" };
+    const key = unsent.key ?? this.#newId();
+    const id = `${unsent.id}:a`;
+    let question = { ...unsent, key, expires: Date.now() + UNSENT_MS };
+    // A reply that is received again replaces the part that is shown.
+    const part = entries.find((entry) => unsent.key && entry.id === id);
+    let reply: Entry = { id, role: "assistant", text: part?.text ?? "" };
+    let received: Reply = reply;
     let failure: Failure | undefined;
+    let code: string | undefined;
     this.#turn = turn;
-    this.#sessionId = session;
-    this.#offlineEntry = undefined;
+    this.#cancel = () => void post(this.#context, "stop", session, { idempotency_key: key });
     this.#active = { entry: reply };
     this.#store.put(session, question);
-    // Removes the partial reply of an earlier attempt.
     this.#store.put(session, reply);
     this.show();
     try {
-      await sendMessage(this.#context, session, question.text, signal, (part) => {
-        reply = { id: reply.id, role: "assistant", ...part };
-        this.#active = { entry: reply };
-        cancelAnimationFrame(this.#frame);
-        this.#frame = requestAnimationFrame(() => this.show());
+      code = await sendMessage(this.#context, session, question.text, key, signal, (update) => {
+        if (received === reply) {
+          question = { ...question, expires: Date.now() + UNREAD_MS };
+          this.#store.put(session, question);
+        }
+        received = update;
+        if (received.text.length >= reply.text.length) {
+          reply = { ...reply, ...received };
+          this.#active = { entry: reply };
+          cancelAnimationFrame(this.#frame);
+          this.#frame = requestAnimationFrame(() => this.show());
+        }
       });
+      reply = { id, role: "assistant", ...received };
     } catch (error) {
       failure = error instanceof Failure ? error : new Failure(signal.aborted ? "stopped" : "failed");
     }
     if (failure?.code === "rate_limited" && resendsLeft > 0) {
-      await this.#countDown(question, failure.retryAfterS || 1, signal);
+      await this.#countDown(question, failure.retryAfterSeconds || 1, signal);
       if (!signal.aborted) {
         return this.#runTurn(question, resendsLeft - 1);
       }
@@ -131,21 +141,23 @@ export class ChatSession {
     if (failure?.code === "session_not_found" && !question.failed) {
       // The owner deleted the session. Delete it here too, and send the message in a new session.
       this.#store.reset();
-      return this.#runTurn({ ...question, failed: failure.code }, resendsLeft);
+      return this.#runTurn({ ...question, key: undefined, failed: failure.code }, resendsLeft);
     }
-    this.#endTurn(session, question, reply, failure?.code);
+    // If the widget was removed from the page, the turn stays open: the next widget continues the reply.
+    if (!this.#context.signal.aborted) {
+      // The key of an ended reply would return the same reply again.
+      const isOpen = failure && failure.code !== "stopped";
+      this.#endTurn(session, isOpen ? question : { ...question, key: undefined }, reply, failure?.code ?? code);
+    }
   }
 
   #endTurn(session: string, question: Entry, reply: Entry, code: string | undefined): void {
     const { emit } = this.#context;
     this.#turn = undefined;
+    this.#cancel = undefined;
     this.#active = undefined;
-    this.#offlineEntry = code === "offline" ? question : undefined;
-    if (code && !reply.text) {
-      this.#store.put(session, { ...question, failed: code });
-    } else {
-      this.#store.put(session, code ? { ...reply, failed: code } : reply);
-    }
+    this.#store.put(session, code && !reply.text ? { ...question, failed: code } : question);
+    this.#store.put(session, code ? { ...reply, failed: code } : reply);
     this.show();
     this.#view.onTurnEnd(reply.id, code);
     if (!code) {
@@ -156,18 +168,18 @@ export class ChatSession {
     const next = this.#queue.shift();
     if (next) {
       this.send(next);
+    } else if (!code) {
+      // The connection works again. Each message that waited for it gets its turn.
+      this.resume();
     }
   }
 
   /** Shows a countdown beside the message. Resolves when the countdown is over or the signal is aborted. */
   async #countDown(entry: Entry, seconds: number, signal: AbortSignal): Promise<void> {
-    for (let waitS = seconds; waitS > 0 && !signal.aborted; waitS--) {
-      this.#active = { entry, waitS };
+    for (let remainingSeconds = seconds; remainingSeconds > 0 && !signal.aborted; remainingSeconds--) {
+      this.#active = { entry, waitSeconds: remainingSeconds };
       this.show();
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, 1000);
-        signal.addEventListener("abort", () => resolve(clearTimeout(timer)), { once: true });
-      });
+      await pause(1000, signal);
     }
   }
 }

@@ -1,11 +1,11 @@
-import { el, icon } from "../shared/dom.ts";
+import { createElement, createIcon } from "../shared/dom.ts";
 import { fillPlaceholders, type Words } from "./words.ts";
 
 /** The service's limit on a message, in Unicode code points. */
 const MAX_CHARACTERS = 4000;
 
-const SEND = "M12 19V5M6 11l6-6 6 6";
-const STOP = "M8 8h8v8H8z";
+const SEND_ICON = "M12 19V5M6 11l6-6 6 6";
+const STOP_ICON = "M6 6h12v12H6z";
 
 /** The form in which the visitor writes a message. */
 export interface Composer {
@@ -13,13 +13,14 @@ export interface Composer {
   focus(): void;
   /** While a reply is being received, the button stops it instead of sending a message. */
   setBusy(busy: boolean): void;
+  isBusy(): boolean;
 }
 
 /** Creates the composer. It calls `onSend` with a text of 1 to 4,000 characters. */
 export function createComposer(words: Words, onSend: (text: string) => void, onStop: () => void): Composer {
   let isBusy = false;
-  const excessNotice = el("p", { class: "excess", role: "status" });
-  const input = el("textarea", {
+  const excessNotice = createElement("p", { class: "excess", role: "status" });
+  const input = createElement("textarea", {
     rows: "1",
     "aria-label": words.input,
     placeholder: words.placeholder,
@@ -33,7 +34,12 @@ export function createComposer(words: Words, onSend: (text: string) => void, onS
       }
     },
   });
-  const button = el("button", { type: "submit", class: "send" }, icon(SEND), icon(STOP));
+  const button = createElement(
+    "button",
+    { type: "submit", class: "send" },
+    createIcon(SEND_ICON),
+    createIcon(STOP_ICON),
+  );
   const text = () => input.value.trim();
   const countExcess = () => [...text()].length - MAX_CHARACTERS;
 
@@ -58,7 +64,7 @@ export function createComposer(words: Words, onSend: (text: string) => void, onS
   };
   update();
   return {
-    element: el(
+    element: createElement(
       "form",
       {
         class: "composer",
@@ -72,6 +78,7 @@ export function createComposer(words: Words, onSend: (text: string) => void, onS
       button,
     ),
     focus: () => input.focus({ preventScroll: true }),
+    isBusy: () => isBusy,
     setBusy(busy) {
       isBusy = busy;
       update();

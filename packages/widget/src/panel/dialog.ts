@@ -1,39 +1,43 @@
-import { el, icon } from "../shared/dom.ts";
+import { createElement, createIcon } from "../shared/dom.ts";
 import type { BotConfig, PanelContext } from "../shared/types.ts";
 import type { Words } from "./words.ts";
 
-const NEW = "M12 20h8M16.5 4.5a2 2 0 0 1 3 3L8 19l-4 1 1-4z";
-const CLOSE = "M6 6l12 12M18 6L6 18";
+const NEW_ICON = "M12 20h8M16.5 4.5a2 2 0 0 1 3 3L8 19l-4 1 1-4z";
+const CLOSE_ICON = "M6 6l12 12M18 6L6 18";
 
 /** The media query for screens on which the panel covers the page and is modal. The same as in panel.css. */
-export const FULL_SCREEN = "(max-width: 30em), (max-height: 30em)";
+export const FULL_SCREEN_QUERY = "(max-width: 30em), (max-height: 30em)";
 
-/** Creates the panel's dialog around its content. Escape closes it, and Tab keeps the focus inside. */
+/** Creates the panel's dialog around its content. Tab keeps the focus inside. */
 export function createDialog(
   { bot, signal }: PanelContext,
   words: Words,
   content: readonly HTMLElement[],
-  actions: { onClose(): void; onNew(): void },
+  actions: { onClose(): void; onEscape(): void; onNew(): void },
 ): HTMLElement {
   const button = (label: string, path: string, onclick: () => void) =>
-    el("button", { type: "button", class: "icon", "aria-label": label, title: label, onclick }, icon(path));
-  const dialog = el(
+    createElement(
+      "button",
+      { type: "button", class: "icon", "aria-label": label, title: label, onclick },
+      createIcon(path),
+    );
+  const dialog = createElement(
     "div",
     { class: "panel", role: "dialog", "aria-labelledby": "name", tabindex: "-1", hidden: "" },
-    el(
+    createElement(
       "header",
       {},
       createAvatar(bot),
-      el("h2", { id: "name" }, el("bdi", {}, bot.name)),
-      button(words.new, NEW, actions.onNew),
-      button(words.close, CLOSE, actions.onClose),
+      createElement("h2", { id: "name" }, createElement("bdi", {}, bot.name)),
+      button(words.new, NEW_ICON, actions.onNew),
+      button(words.close, CLOSE_ICON, actions.onClose),
     ),
     ...content,
   );
   dialog.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {
       event.stopPropagation();
-      actions.onClose();
+      actions.onEscape();
     } else if (event.key === "Tab") {
       const stops = [...dialog.querySelectorAll<HTMLElement>("button,a,textarea,[tabindex='0']")].filter((stop) =>
         stop.checkVisibility(),
@@ -61,11 +65,15 @@ export function createDialog(
 
 /** Creates the bot's logo, or the first letter of its name if it has no logo or the logo cannot be loaded. */
 function createAvatar(bot: BotConfig): HTMLElement {
-  const letter = el("span", { class: "avatar", "aria-hidden": "true" }, [...bot.name][0]?.toUpperCase() ?? "");
+  const letter = createElement(
+    "span",
+    { class: "avatar", "aria-hidden": "true" },
+    [...bot.name][0]?.toUpperCase() ?? "",
+  );
   if (!/^https?:/.test(bot.logo_url)) {
     return letter;
   }
-  const logo = el("img", {
+  const logo = createElement("img", {
     class: "avatar",
     alt: "",
     referrerpolicy: "no-referrer",

@@ -1,24 +1,24 @@
-import { addStyles, el } from "../shared/dom.ts";
+import { addStyles, createElement } from "../shared/dom.ts";
 import type { Panel, PanelContext } from "../shared/types.ts";
-import { uuid } from "../shared/uuid.ts";
+import { createUuid } from "../shared/uuid.ts";
 import { createBadge } from "./badge.ts";
 import { ChatSession } from "./chat-session.ts";
 import { createComposer } from "./composer.ts";
-import { createDialog, FULL_SCREEN } from "./dialog.ts";
+import { createDialog, FULL_SCREEN_QUERY } from "./dialog.ts";
 import { createMessageLog } from "./message-log.ts";
-import { rateReply } from "./rate-reply.ts";
+import { post } from "./post.ts";
 import { type Entry, SessionStore } from "./session-store.ts";
 import { PANEL_CSS } from "./styles.ts";
 import { applyTheme } from "./theme.ts";
-import { loadWords, noticeFor } from "./words.ts";
+import { loadWords, selectNotice } from "./words.ts";
 
 /** Creates the panel in the launcher's shadow root. It is hidden until `show` is called. */
 export async function mount(context: PanelContext): Promise<Panel> {
   const { bot, root, signal } = context;
   const words = await loadWords(context.lang, context.base);
-  const store = new SessionStore(context.publicKey, () => localStorage, uuid);
+  const store = new SessionStore(context.publicKey, () => localStorage, createUuid);
   /** Announces each reply or failure to screen readers. */
-  const status = el("p", { class: "sr", role: "status" });
+  const status = createElement("p", { class: "sr", role: "status" });
   const badge = createBadge(context.button);
 
   const rate = async (entry: Entry, rating: "up" | "down" | "") => {
@@ -28,7 +28,7 @@ export async function mount(context: PanelContext): Promise<Panel> {
       chat.show();
     };
     update({ ...entry, rating });
-    if (!(await rateReply(context, session, entry.messageId as number, rating))) {
+    if (!(await post(context, "rating", session, { message_id: entry.messageId, rating }))) {
       update(entry);
       status.textContent = words.ratingFailed;
     }
@@ -55,13 +55,13 @@ export async function mount(context: PanelContext): Promise<Panel> {
     },
   });
   const composer = createComposer(words, send, () => chat.stop());
-  const chat: ChatSession = new ChatSession(context, store, uuid, {
+  const chat: ChatSession = new ChatSession(context, store, createUuid, {
     show(entries, active) {
       log.show(entries, active);
       composer.setBusy(active !== undefined);
     },
     onTurnEnd(replyId, code) {
-      status.textContent = code ? words[noticeFor(code).key] : log.textOf(replyId);
+      status.textContent = code ? words[selectNotice(code).key] : log.textOf(replyId);
       if (dialog.hidden) {
         badge.add();
       }
@@ -69,6 +69,7 @@ export async function mount(context: PanelContext): Promise<Panel> {
   });
   const dialog = createDialog(context, words, [...log.elements, composer.element], {
     onClose: context.close,
+    onEscape: () => (composer.isBusy() ? chat.stop() : context.close()),
     onNew() {
       chat.reset();
       focus();
@@ -79,15 +80,15 @@ export async function mount(context: PanelContext): Promise<Panel> {
   applyTheme(context);
   root.prepend(dialog, status);
   chat.show();
+  chat.resume();
   // Another tab changed the session, or cleared the storage (key null).
   addEventListener("storage", ({ key }) => (key === store.key || key === null) && chat.show(), { signal });
-  addEventListener("online", () => chat.retryOffline(), { signal });
-  addEventListener("pagehide", () => chat.saveActive(), { signal });
+  addEventListener("online", () => chat.resume(), { signal });
 
   return {
     show(withFocus) {
       dialog.hidden = false;
-      dialog.ariaModal = String(matchMedia(FULL_SCREEN).matches);
+      dialog.ariaModal = String(matchMedia(FULL_SCREEN_QUERY).matches);
       badge.clear();
       log.scrollToEnd();
       if (withFocus) {

@@ -1,4 +1,4 @@
-import { el, icon } from "../shared/dom.ts";
+import { createElement, createIcon } from "../shared/dom.ts";
 import type { BotConfig } from "../shared/types.ts";
 import { createMessageView, type MessageActions, type MessageView } from "./message.ts";
 import { renderMarkdown } from "./render-markdown.ts";
@@ -9,7 +9,7 @@ import type { Words } from "./words.ts";
 export interface ActiveEntry {
   readonly entry: Entry;
   /** Seconds until the message is sent again. */
-  readonly waitS?: number;
+  readonly waitSeconds?: number;
 }
 
 /** The scrolling list of messages. */
@@ -34,27 +34,28 @@ export function createMessageLog(
   actions: MessageActions & { send(text: string): void },
 ): MessageLog {
   const views = new Map<string, MessageView>();
-  const welcome = el("div", { dir: "auto" });
+  const welcome = createElement("div", { dir: "auto" });
   renderMarkdown(welcome, bot.welcome_message);
-  const messages = el("div", { class: "messages" });
-  const quickReplies = el(
+  const messages = createElement("div", { class: "messages" });
+  const quickReplies = createElement(
     "div",
     { class: "chips", role: "group", "aria-label": words.suggestions },
     ...bot.quick_replies.map((text) =>
-      el("button", { type: "button", class: "chip", dir: "auto", onclick: () => actions.send(text) }, text),
+      createElement("button", { type: "button", class: "chip", dir: "auto", onclick: () => actions.send(text) }, text),
     ),
   );
   // aria-live is off, because a screen reader would announce every token. The panel's status announces each reply once.
-  const scroller = el(
+  const scroller = createElement(
     "div",
     { class: "log", role: "log", "aria-live": "off", "aria-label": words.log, tabindex: "0" },
-    bot.welcome_message && el("div", { class: "message assistant" }, el("div", { class: "bubble" }, welcome)),
+    bot.welcome_message &&
+      createElement("div", { class: "message assistant" }, createElement("div", { class: "bubble" }, welcome)),
     messages,
     quickReplies,
   );
   let isAtEnd = true;
   let top = 0;
-  const latestButton = el(
+  const latestButton = createElement(
     "button",
     {
       type: "button",
@@ -64,7 +65,7 @@ export function createMessageLog(
       hidden: "",
       onclick: () => scrollToEnd(),
     },
-    icon("M12 5v14M6 13l6 6 6-6"),
+    createIcon("M12 5v14M6 13l6 6 6-6"),
   );
   const scrollToEnd = () => {
     isAtEnd = true;
@@ -87,25 +88,27 @@ export function createMessageLog(
   return {
     elements: [scroller, latestButton],
     show(entries, active) {
-      const all = active ? [...entries.filter(({ id }) => id !== active.entry.id), active.entry] : entries;
+      const allEntries = active ? [...entries.filter(({ id }) => id !== active.entry.id), active.entry] : entries;
       for (const [id, { element }] of views) {
-        if (!all.some((entry) => entry.id === id)) {
+        if (!allEntries.some((entry) => entry.id === id)) {
           element.remove();
           views.delete(id);
         }
       }
-      for (const [at, entry] of all.entries()) {
+      for (const [at, entry] of allEntries.entries()) {
         const view = views.get(entry.id) ?? createMessageView(entry.role, bot.name, words, actions);
         views.set(entry.id, view);
         view.update(
           entry,
-          active?.entry.id === entry.id ? { isReplying: !active.waitS, waitS: active.waitS ?? 0 } : {},
+          active?.entry.id === entry.id
+            ? { isReplying: !active.waitSeconds, waitSeconds: active.waitSeconds ?? 0 }
+            : {},
         );
         if (messages.children[at] !== view.element) {
           messages.insertBefore(view.element, messages.children[at] ?? null);
         }
       }
-      quickReplies.hidden = all.length > 0 || bot.quick_replies.length === 0;
+      quickReplies.hidden = allEntries.length > 0 || bot.quick_replies.length === 0;
       followEnd();
     },
     textOf: (id) => views.get(id)?.element.querySelector(".bubble")?.textContent ?? "",

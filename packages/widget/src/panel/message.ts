@@ -1,9 +1,9 @@
-import { el, icon } from "../shared/dom.ts";
+import { createElement, createIcon } from "../shared/dom.ts";
 import { renderMarkdown } from "./render-markdown.ts";
 import type { Entry } from "./session-store.ts";
-import { fillPlaceholders, noticeFor, type Words } from "./words.ts";
+import { fillPlaceholders, selectNotice, type Words } from "./words.ts";
 
-const THUMB =
+const THUMB_ICON =
   "M7 10v10H4V10zM7 11l4-7c1.6 0 2.5 1.2 2.2 2.7L12.5 10H18c1.4 0 2.3 1.2 2 2.5l-1.3 5.6c-.3 1.1-1.2 1.9-2.4 1.9H7";
 
 /** The visitor's actions on a message. */
@@ -15,8 +15,8 @@ export interface MessageActions {
 /** The element of one message. */
 export interface MessageView {
   readonly element: HTMLElement;
-  /** Shows an entry. `isReplying`: the reply is being received. `waitS`: seconds until the message is sent again. */
-  update(entry: Entry, state: { readonly isReplying?: boolean; readonly waitS?: number }): void;
+  /** Shows an entry. `isReplying`: the reply is being received. `waitSeconds`: seconds until the message is sent again. */
+  update(entry: Entry, state: { readonly isReplying?: boolean; readonly waitSeconds?: number }): void;
 }
 
 /** Creates the view of one message. */
@@ -29,19 +29,23 @@ export function createMessageView(
   const isVisitor = role === "user";
   let entry: Entry;
   // dir="auto" is on the text and not on the bubble, whose alignment and corner depend on the panel's direction.
-  const text = el("div", { dir: "auto" });
-  const bubble = el("div", { class: "bubble" }, text);
-  const notice = el("span");
-  const retry = el("button", { type: "button", class: "link", onclick: () => actions.retry(entry) }, words.retry);
-  const footer = el("p", { class: "notice" }, notice, " ", retry);
-  const typing = el(
+  const text = createElement("div", { dir: "auto" });
+  const bubble = createElement("div", { class: "bubble" }, text);
+  const notice = createElement("span");
+  const retry = createElement(
+    "button",
+    { type: "button", class: "link", onclick: () => actions.retry(entry) },
+    words.retry,
+  );
+  const footer = createElement("p", { class: "notice" }, notice, " ", retry);
+  const typing = createElement(
     "div",
     { class: "typing" },
-    el("span", { class: "sr" }, fillPlaceholders(words.typing, { name: botName })),
-    el("span", { class: "dots" }, el("i"), el("i"), el("i")),
+    createElement("span", { class: "sr" }, fillPlaceholders(words.typing, { name: botName })),
+    createElement("span", { class: "dots" }, createElement("i"), createElement("i"), createElement("i")),
   );
   const thumbs = (["up", "down"] as const).map((value) =>
-    el(
+    createElement(
       "button",
       {
         type: "button",
@@ -50,14 +54,21 @@ export function createMessageView(
         title: words[value],
         onclick: () => actions.rate(entry, entry.rating === value ? "" : value),
       },
-      icon(THUMB),
+      createIcon(THUMB_ICON),
     ),
   );
-  const rating = el("div", { class: "rating" }, ...thumbs);
-  const author = el("span", { class: "sr" }, `${isVisitor ? words.you : botName}: `);
+  const rating = createElement("div", { class: "rating" }, ...thumbs);
+  const author = createElement("span", { class: "sr" }, `${isVisitor ? words.you : botName}: `);
   return {
-    element: el("div", { class: `message ${role}` }, author, bubble, ...(isVisitor ? [] : [typing, rating]), footer),
-    update(newEntry, { isReplying = false, waitS = 0 }) {
+    element: createElement(
+      "div",
+      { class: `message ${role}` },
+      author,
+      bubble,
+      ...(isVisitor ? [] : [typing, rating]),
+      footer,
+    ),
+    update(newEntry, { isReplying = false, waitSeconds = 0 }) {
       entry = newEntry;
       if (isVisitor) {
         text.textContent = entry.text;
@@ -70,10 +81,14 @@ export function createMessageView(
       for (const [at, thumb] of thumbs.entries()) {
         thumb.ariaPressed = String(entry.rating === (at ? "down" : "up"));
       }
-      const failure = entry.failed && !isReplying ? noticeFor(entry.failed) : undefined;
-      notice.textContent = waitS ? fillPlaceholders(words.wait, { n: waitS }) : failure ? words[failure.key] : "";
+      const failure = entry.failed && !isReplying ? selectNotice(entry.failed) : undefined;
+      notice.textContent = waitSeconds
+        ? fillPlaceholders(words.wait, { n: waitSeconds })
+        : failure
+          ? words[failure.key]
+          : "";
       footer.hidden = !notice.textContent;
-      retry.hidden = waitS > 0 || !failure?.canRetry;
+      retry.hidden = waitSeconds > 0 || !failure?.canRetry;
     },
   };
 }

@@ -1,4 +1,4 @@
-import { el } from "../shared/dom.ts";
+import { createElement } from "../shared/dom.ts";
 import { parseBlock, splitBlocks, type Tree } from "../shared/markdown.ts";
 
 const renderedBlocks = new WeakMap<Element, readonly string[]>();
@@ -26,5 +26,9 @@ function toElement([tag, children, value]: Tree): HTMLElement {
     a: { href: value ?? "", target: "_blank", rel: "noopener noreferrer nofollow ugc" },
     ol: { start: value ?? "1" },
   }[tag as "a" | "ol"];
-  return el(tag, attributes, ...children.map((child) => (typeof child === "string" ? child : toElement(child))));
+  return createElement(
+    tag,
+    attributes,
+    ...children.map((child) => (typeof child === "string" ? child : toElement(child))),
+  );
 }

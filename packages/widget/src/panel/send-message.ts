@@ -1,4 +1,3 @@
-import { Failure } from "../shared/failure.ts";
 import { streamTurn } from "../shared/stream-turn.ts";
 import type { PanelContext } from "../shared/types.ts";
 
@@ -10,18 +9,20 @@ export interface Reply {
 }
 
 /**
- * Sends a visitor's message and calls `onReply` with the whole reply so far, each time that it grows.
- * Throws a Failure, or the signal's reason.
+ * Sends a visitor's message and calls `onReply` with the whole reply so far, each time that it grows. With the key of a
+ * message that was sent before, receives the same reply again. If the reply ends incomplete, returns the code of the
+ * reason. Throws a Failure if the reply may still be running, or the signal's reason.
  */
 export async function sendMessage(
   { base, publicKey, visitor }: PanelContext,
   session: string,
   message: string,
+  key: string,
   signal: AbortSignal,
   onReply: (reply: Reply) => void,
-): Promise<void> {
+): Promise<string | undefined> {
   let reply: Reply = { text: "" };
-  let failure: Failure | undefined;
+  let code: string | undefined;
   await streamTurn({
     url: `${base}api/chat/`,
     body: {
@@ -31,21 +32,22 @@ export async function sendMessage(
       visitor_id: visitor.visitorId,
       visitor_metadata: visitor.metadata,
     },
+    key,
     signal,
     onEvent(name, data) {
       if (name === "meta") {
-        reply = { ...reply, messageId: data.message_id as number };
+        reply = { text: "", messageId: data.message_id as number };
       } else if (name === "token") {
         reply = { ...reply, text: reply.text + (data.text as string) };
       } else if (name === "blocked") {
         reply = { text: data.fallback as string };
       } else if (name === "error") {
-        failure = new Failure(data.code as string);
+        code = data.code as string;
+      } else if (data.finish_reason === "cancelled") {
+        code = "stopped";
       }
       onReply(reply);
     },
   });
-  if (failure || !reply.text.trim()) {
-    throw failure ?? new Failure("empty");
-  }
+  return code ?? (reply.text.trim() ? undefined : "empty");
 }

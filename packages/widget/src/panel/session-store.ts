@@ -9,6 +9,28 @@ export interface Entry {
   readonly rating?: "up" | "down" | "";
   /** On a message, the code why it has no reply. On a reply, the code why it is not complete. */
   readonly failed?: string;
+  /** On a message whose reply has not ended, the key under which the service has or will have the reply. */
+  readonly key?: string | undefined;
+  /** On such a message, the time after which it is not sent again automatically, in milliseconds since 1970. */
+  readonly expires?: number;
+}
+
+/** How long a message that the service may not have received is sent again automatically, e.g. by the next page. */
+export const UNSENT_MS = 300_000;
+/** How long the reply to a received message is fetched automatically. */
+export const UNREAD_MS = 86_400_000;
+
+/** Matches the failures after which a message is sent again automatically. */
+export const CONNECTION_FAILURE = /^(network|offline|interrupted)$/;
+
+/**
+ * Returns the first message whose reply an earlier page, another tab or this one did not receive completely, and that
+ * did not expire before `now`, in milliseconds since 1970.
+ */
+export function findUnanswered(entries: readonly Entry[], now: number): Entry | undefined {
+  return entries.find(
+    ({ key, failed, expires = 0 }) => key && expires > now && (!failed || CONNECTION_FAILURE.test(failed)),
+  );
 }
 
 interface StoredSession {

@@ -1,4 +1,4 @@
-import { accentOn, parseColor, toHex } from "../shared/color.ts";
+import { ensureContrast, parseColor } from "../shared/color.ts";
 import type { PanelContext } from "../shared/types.ts";
 
 /** The backgrounds of text in the accent colour: the panel and a reply's bubble. The same as in panel.css. */
@@ -11,8 +11,8 @@ export function applyTheme({ bot, root, signal }: PanelContext): void {
     const isDark = bot.theme_mode === "system" ? system.matches : bot.theme_mode === "dark";
     const theme = isDark ? "dark" : "light";
     root.dataset.theme = theme;
-    const accent = accentOn(parseColor(bot.primary_color), BACKGROUNDS[theme].map(parseColor), isDark ? 255 : 0);
-    root.style.setProperty("--accent", toHex(accent));
+    const accent = ensureContrast(parseColor(bot.primary_color), BACKGROUNDS[theme].map(parseColor), isDark ? 255 : 0);
+    root.style.setProperty("--accent", `rgb(${accent})`);
   };
   system.addEventListener("change", apply, { signal });
   apply();

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { launcherWords } from "../launcher/words.ts";
-import { ENGLISH, fillPlaceholders, noticeFor, pickLanguage } from "./words.ts";
+import { selectLauncherWords } from "../launcher/words.ts";
+import { ENGLISH, fillPlaceholders, pickLanguage, selectNotice } from "./words.ts";
 
 const FOLDER = join(import.meta.dirname, "../lang");
 const LANGUAGES = readdirSync(FOLDER).map((file) => file.replace(".json", ""));
@@ -39,15 +39,15 @@ const CODES = [
   ["unknown_code", "failed", true],
 ] as const;
 
-describe("noticeFor", () => {
+describe("selectNotice", () => {
   it.each(CODES)("returns for %s the text %s, with canRetry %s", (code, key, canRetry) => {
-    expect(noticeFor(code)).toEqual({ key, canRetry });
+    expect(selectNotice(code)).toEqual({ key, canRetry });
     expect(ENGLISH[key]).not.toContain("_");
   });
 });
 
 describe("the language files", () => {
-  it.each(LANGUAGES)("have in %s the keys and placeholders of English", (lang) => {
+  it.each(LANGUAGES)("in %s have the keys and placeholders of English", (lang) => {
     const words = JSON.parse(readFileSync(join(FOLDER, `${lang}.json`), "utf8")) as Record<string, string>;
     expect(Object.keys(words)).toEqual(Object.keys(ENGLISH));
     for (const [key, english] of Object.entries(ENGLISH)) {
@@ -56,8 +56,8 @@ describe("the language files", () => {
     }
   });
 
-  it.each(LANGUAGES)("have in %s the texts of the launcher", (lang) => {
-    expect(launcherWords(lang)).not.toBe(launcherWords("en"));
+  it.each(LANGUAGES)("in %s have the texts of the launcher", (lang) => {
+    expect(selectLauncherWords(lang)).not.toBe(selectLauncherWords("en"));
   });
 });
 

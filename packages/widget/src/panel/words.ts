@@ -19,7 +19,7 @@ export const ENGLISH = {
   latest: "Newest message",
   excess: "{n} characters too many",
   stopped: "Stopped.",
-  offline: "You are offline. Your message is kept and will be sent when you are back.",
+  offline: "You are offline. The chat continues when you are online again.",
   network: "The connection was lost. Please try again.",
   interrupted: "The answer was cut off.",
   wait: "A lot of messages just now. Yours will be sent again in {n} s.",
@@ -37,12 +37,12 @@ export const ENGLISH = {
 export type Words = Readonly<Record<keyof typeof ENGLISH, string>>;
 
 /** The error codes for which a text is shown. Any other code shows `failed`. */
-const CODES: Readonly<Partial<Record<keyof Words, string>>> = {
+const CODES_BY_WORD: Readonly<Partial<Record<keyof Words, string>>> = {
   stopped: "stopped",
   offline: "offline",
   network: "network",
   interrupted: "interrupted",
-  busy: "rate_limited unavailable provider_rate_limited auth_unavailable",
+  busy: "rate_limited unavailable overloaded provider_rate_limited auth_unavailable",
   slow: "provider_timeout",
   refused: "refused invalid_json invalid_message invalid_session_id method_not_allowed",
   long: "message_too_long payload_too_large",
@@ -53,13 +53,14 @@ const CODES: Readonly<Partial<Record<keyof Words, string>>> = {
 };
 
 /** The texts without a button to try again, because the same message would fail again. */
-const FINAL = ["refused", "long", "closed", "quota", "ended"];
+const WORDS_WITHOUT_RETRY = ["refused", "long", "closed", "quota", "ended"];
 
 /** Returns the key of the text for an error code, and whether to offer another try. */
-export function noticeFor(code: string): { readonly key: keyof Words; readonly canRetry: boolean } {
+export function selectNotice(code: string): { readonly key: keyof Words; readonly canRetry: boolean } {
   const key =
-    (Object.keys(CODES) as (keyof Words)[]).find((each) => CODES[each]?.split(" ").includes(code)) ?? "failed";
-  return { key, canRetry: !FINAL.includes(key) };
+    (Object.keys(CODES_BY_WORD) as (keyof Words)[]).find((each) => CODES_BY_WORD[each]?.split(" ").includes(code)) ??
+    "failed";
+  return { key, canRetry: !WORDS_WITHOUT_RETRY.includes(key) };
 }
 
 /** Replaces the placeholders of a text. Placeholders without a value stay. */

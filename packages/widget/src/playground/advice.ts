@@ -2,7 +2,7 @@
 const ADVICE: Readonly<Record<string, string>> = {
   authentication_required: "The token is missing, invalid or expired. Create a new one and paste it.",
   no_workspace: "The token has no workspace claim, or you are not a member of the workspace.",
-  auth_unavailable: "The signing keys of the single sign-on service cannot be fetched.",
+  auth_unavailable: "The signing keys of the identity provider service cannot be fetched.",
   bot_not_found: "The workspace has no bot with this slug.",
   session_not_found: "This session was deleted, or it has no messages yet.",
   message_too_long: "A message can have at most 4,000 characters.",
@@ -20,6 +20,6 @@ const ADVICE: Readonly<Record<string, string>> = {
 };
 
 /** Returns an error code with its advice. */
-export function adviceOn(code: string): string {
+export function describeError(code: string): string {
   return `${code}: ${ADVICE[code] ?? "See the edge’s logs."}`;
 }

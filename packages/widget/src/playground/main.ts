@@ -1,11 +1,19 @@
 import { renderMarkdown } from "../panel/render-markdown.ts";
-import { el } from "../shared/dom.ts";
+import {
+  CONNECTION_FAILURE,
+  type Entry,
+  findUnanswered,
+  SessionStore,
+  UNREAD_MS,
+  UNSENT_MS,
+} from "../panel/session-store.ts";
+import { createElement } from "../shared/dom.ts";
 import { Failure } from "../shared/failure.ts";
 import { streamTurn } from "../shared/stream-turn.ts";
-import { uuid } from "../shared/uuid.ts";
-import { adviceOn } from "./advice.ts";
+import { createUuid } from "../shared/uuid.ts";
+import { describeError } from "./advice.ts";
 import { Timeline } from "./timeline.ts";
-import { fetchExport, transcriptRows } from "./transcript.ts";
+import { createTranscriptRows, fetchExport } from "./transcript.ts";
 
 const byId = <Kind extends HTMLElement>(id: string) => document.getElementById(id) as Kind;
 
@@ -14,42 +22,125 @@ const token = byId<HTMLInputElement>("token");
 const message = byId<HTMLTextAreaElement>("message");
 const sendButton = byId<HTMLButtonElement>("send");
 const stopButton = byId<HTMLButtonElement>("stop");
-const talk = byId("talk");
+const messageList = byId("talk");
 const status = byId("status");
 const download = byId("download");
 const timeline = new Timeline(byId("events"), byId("metering"), () => performance.now());
 
-let sessionId = "";
-let turn: AbortController | undefined;
+const openedAt = Date.now();
+/** Failures of a repeated request after which the service still has the reply. */
+const RETRYABLE = /^(authentication_required|auth_unavailable|unavailable|overloaded|rate_limited)$/;
 
-function startSession(): void {
-  turn?.abort();
-  sessionId = uuid();
-  byId("session").textContent = sessionId;
-  talk.replaceChildren();
-  byId("messages").replaceChildren();
-  download.replaceChildren();
-  status.textContent = "";
+const TOKEN_NEEDED = "A reply is not complete. Enter the access token to continue it.";
+
+/** The last session with each bot, as the browser stores it. The access token is never stored. */
+let store = openStore();
+/** The id of the session that is shown. */
+let shownSession = "";
+/** The elements of the shown session's texts, by entry. */
+const boxes = new Map<string, HTMLElement>();
+let turn: AbortController | undefined;
+/** Asks the service to end the running turn. */
+let cancel: (() => void) | undefined;
+
+function openStore(): SessionStore {
+  return new SessionStore(`playground:${bot.value.trim()}`, () => localStorage, createUuid);
 }
 
-/** Adds a message to the session's messages and returns the element for its text. */
-function addMessage(role: "user" | "assistant", text = ""): HTMLElement {
-  const box = el("div", { dir: "auto" }, text);
-  talk.append(el("div", { class: role }, el("strong", { class: "author" }, role), box));
-  talk.scrollTop = talk.scrollHeight;
-  return box;
+/** Shows the stored session. Leaves the running turn if it belongs to another session. */
+function showSession(): void {
+  const { session, entries } = store.read();
+  if (session !== shownSession) {
+    turn?.abort();
+    endTurn();
+    shownSession = session;
+    boxes.clear();
+    byId("session").textContent = session;
+    messageList.replaceChildren();
+    byId("messages").replaceChildren();
+    download.replaceChildren();
+    status.textContent = "";
+  }
+  for (const entry of entries) {
+    showEntry(entry);
+  }
+  if (status.textContent === TOKEN_NEEDED && !findUnanswered(entries, openedAt)) {
+    status.textContent = "";
+  }
+}
+
+function startSession(): void {
+  stop();
+  store.reset();
+  showSession();
+}
+
+function stop(): void {
+  cancel?.();
+  turn?.abort();
+}
+
+function endTurn(): void {
+  turn = undefined;
+  cancel = undefined;
+  sendButton.disabled = false;
+  stopButton.disabled = true;
+}
+
+/** Shows a message or a reply, in the element that it has already if it was shown before. */
+function showEntry({ id, role, text }: Entry): void {
+  let box = boxes.get(id);
+  if (!box) {
+    box = createElement("div", { dir: "auto" });
+    boxes.set(id, box);
+    messageList.append(createElement("div", { class: role }, createElement("strong", { class: "author" }, role), box));
+  }
+  if (role === "user") {
+    box.textContent = text;
+  } else {
+    renderMarkdown(box, text);
+  }
+  messageList.scrollTop = messageList.scrollHeight;
 }
 
 function showError(error: unknown): void {
-  status.textContent = error instanceof Failure ? adviceOn(error.code) : String(error);
+  status.textContent = error instanceof Failure ? describeError(error.code) : String(error);
 }
 
-async function sendMessage(text: string): Promise<void> {
-  turn = new AbortController();
-  const { signal } = turn;
-  addMessage("user", text);
-  const box = addMessage("assistant");
-  let reply = "";
+/** Continues the reply that an earlier page, another tab or this one did not receive completely. */
+function resume(): void {
+  const question = findUnanswered(store.read().entries, openedAt);
+  if (question && !turn) {
+    if (token.value) {
+      void runTurn(question);
+    } else {
+      status.textContent = TOKEN_NEEDED;
+    }
+  }
+}
+
+/** Sends a message. Receives the same reply again if the message has a key. */
+async function runTurn(unsent: Entry): Promise<void> {
+  const { session } = store.read();
+  const key = unsent.key ?? createUuid();
+  const headers = { Authorization: `Bearer ${token.value.trim()}` };
+  const target = { bot_slug: bot.value.trim(), session_id: session };
+  const ownTurn = new AbortController();
+  const { signal } = ownTurn;
+  turn = ownTurn;
+  cancel = () =>
+    void fetch("/api/chat/playground/stop/", {
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...headers },
+      body: JSON.stringify({ ...target, idempotency_key: key }),
+      keepalive: true,
+    }).catch(() => undefined);
+  let question: Entry = { expires: Date.now() + UNSENT_MS, ...unsent, key };
+  let reply: Entry = { id: `${unsent.id}:a`, role: "assistant", text: "" };
+  let failure: Failure | undefined;
+  store.put(session, question);
+  showSession();
+  showEntry(reply);
   sendButton.disabled = true;
   stopButton.disabled = false;
   status.textContent = "";
@@ -57,49 +148,81 @@ async function sendMessage(text: string): Promise<void> {
   try {
     await streamTurn({
       url: "/api/chat/playground/",
-      headers: { Authorization: `Bearer ${token.value.trim()}` },
-      body: { bot_slug: bot.value.trim(), session_id: sessionId, message: text },
+      headers,
+      body: { ...target, message: question.text },
+      key,
       signal,
       onEvent(name, data) {
         timeline.add(name, data);
-        if (name === "token" || name === "blocked") {
+        if (name === "meta") {
+          reply = { ...reply, text: "" };
+          question = { ...question, expires: Date.now() + UNREAD_MS };
+          store.put(session, question);
+        } else if (name === "token" || name === "blocked") {
           // The fallback of a blocked reply replaces the tokens before it.
-          reply = name === "blocked" ? String(data.fallback) : reply + String(data.text);
-          renderMarkdown(box, reply);
-          talk.scrollTop = talk.scrollHeight;
+          reply = { ...reply, text: name === "blocked" ? String(data.fallback) : reply.text + String(data.text) };
+          showEntry(reply);
         } else if (name === "error") {
           showError(new Failure(String(data.code)));
-        } else if (name === "done" && data.finish_reason === "stop") {
+        } else if (data.finish_reason === "stop") {
           status.textContent = "The reply is complete.";
+        } else if (data.finish_reason === "cancelled") {
+          showError(new Failure("stopped"));
         }
       },
     });
   } catch (error) {
-    showError(signal.aborted ? new Failure("stopped") : error);
+    failure = signal.aborted ? new Failure("stopped") : error instanceof Failure ? error : new Failure("failed");
   }
-  sendButton.disabled = false;
-  stopButton.disabled = true;
+  if (turn !== ownTurn) {
+    return;
+  }
+  endTurn();
+  // Another token, or the same request later, may still get the reply.
+  const isOpen = failure && (CONNECTION_FAILURE.test(failure.code) || (unsent.key && RETRYABLE.test(failure.code)));
+  store.put(session, isOpen ? question : { ...question, key: undefined });
+  store.put(session, reply);
+  if (failure) {
+    showError(failure);
+  }
 }
 
 async function showTranscript(): Promise<void> {
   try {
-    const transcript = await fetchExport(sessionId, token.value.trim());
-    byId("messages").replaceChildren(...transcriptRows(transcript));
+    const transcript = await fetchExport(shownSession, token.value.trim());
+    byId("messages").replaceChildren(...createTranscriptRows(transcript));
     const href = URL.createObjectURL(new Blob([transcript], { type: "application/json" }));
-    download.replaceChildren(el("a", { href, download: `session-${sessionId}.json` }, "Download the JSON"));
+    download.replaceChildren(
+      createElement("a", { href, download: `session-${shownSession}.json` }, "Download the JSON"),
+    );
   } catch (error) {
     showError(error);
   }
 }
 
-byId("connection").addEventListener("submit", (event) => event.preventDefault());
+byId("connection").addEventListener("submit", (event) => {
+  event.preventDefault();
+  resume();
+});
+bot.addEventListener("change", () => {
+  // A reload shows the same bot.
+  history.replaceState(null, "", `?bot=${encodeURIComponent(bot.value.trim())}`);
+  store = openStore();
+  showSession();
+  resume();
+});
+token.addEventListener("change", resume);
+// Another tab changed the session, or cleared the storage (key null).
+addEventListener("storage", ({ key }) => (key === store.key || key === null) && showSession());
+addEventListener("online", resume);
 byId("new").addEventListener("click", startSession);
 byId("fetch").addEventListener("click", () => void showTranscript());
-stopButton.addEventListener("click", () => turn?.abort());
+stopButton.addEventListener("click", stop);
 byId("composer").addEventListener("submit", (event) => {
   event.preventDefault();
-  if (!sendButton.disabled && byId<HTMLFormElement>("connection").reportValidity()) {
-    void sendMessage(message.value.trim());
+  const text = message.value.trim();
+  if (text && !sendButton.disabled && byId<HTMLFormElement>("connection").reportValidity()) {
+    void runTurn({ id: createUuid(), role: "user", text });
     message.value = "";
   }
 });
@@ -115,4 +238,6 @@ for (const scroller of document.querySelectorAll<HTMLElement>(".scroll, #talk"))
   scroller.tabIndex = 0;
 }
 bot.value = new URLSearchParams(location.search).get("bot") ?? "";
-startSession();
+store = openStore();
+showSession();
+resume();

@@ -1,4 +1,4 @@
-import { el } from "../shared/dom.ts";
+import { createElement } from "../shared/dom.ts";
 
 /** Shows the events of one turn as they arrive, with the milliseconds since the request, and a summary at the end. */
 export class Timeline {
@@ -25,8 +25,8 @@ export class Timeline {
 
   add(name: string, data: Readonly<Record<string, unknown>>): void {
     const ms = this.#now() - this.#startedAt;
-    const row = el("tr", {}, el("td", {}, ms.toFixed(0)), el("td", {}, name));
-    row.append(el("td", { class: "data" }, JSON.stringify(data)));
+    const row = createElement("tr", {}, createElement("td", {}, ms.toFixed(0)), createElement("td", {}, name));
+    row.append(createElement("td", { class: "data" }, JSON.stringify(data)));
     this.#rows.append(row);
     if (name === "token") {
       this.#firstTokenMs ??= ms;
@@ -50,7 +50,9 @@ export class Timeline {
     };
     for (const [name, value] of Object.entries(summary)) {
       if (value !== undefined && value !== "") {
-        this.#metering.append(el("div", {}, el("dt", {}, name), el("dd", {}, String(value))));
+        this.#metering.append(
+          createElement("div", {}, createElement("dt", {}, name), createElement("dd", {}, String(value))),
+        );
       }
     }
   }

@@ -1,4 +1,4 @@
-import { el } from "../shared/dom.ts";
+import { createElement } from "../shared/dom.ts";
 import { Failure } from "../shared/failure.ts";
 
 /** The fields of an exported message that the page shows. */
@@ -24,13 +24,13 @@ export async function fetchExport(sessionId: string, token: string): Promise<str
     throw new Failure(navigator.onLine ? "network" : "offline");
   });
   if (!response.ok) {
-    throw await Failure.of(response);
+    throw await Failure.from(response);
   }
   return response.text();
 }
 
 /** Creates one table row per message of a transcript. */
-export function transcriptRows(transcript: string): HTMLTableRowElement[] {
+export function createTranscriptRows(transcript: string): HTMLTableRowElement[] {
   const { messages } = JSON.parse(transcript) as { messages: readonly ExportedMessage[] };
   return messages.map((message) => {
     const chunks = message.rag_chunks_used;
@@ -44,6 +44,10 @@ export function transcriptRows(transcript: string): HTMLTableRowElement[] {
       String(message.latency_ms),
       message.rating || "none",
     ];
-    return el("tr", {}, ...cells.map((text, at) => el("td", at === 2 ? { class: "content" } : {}, text)));
+    return createElement(
+      "tr",
+      {},
+      ...cells.map((text, at) => createElement("td", at === 2 ? { class: "content" } : {}, text)),
+    );
   });
 }

@@ -11,7 +11,7 @@ export function parseColor(hex: string): Rgb {
 }
 
 /** The relative luminance of WCAG 2.2, 0 to 1. */
-function luminance(color: Rgb): number {
+function relativeLuminance(color: Rgb): number {
   const [red, green, blue] = color.map((channel) => {
     const share = channel / 255;
     return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
@@ -20,32 +20,27 @@ function luminance(color: Rgb): number {
 }
 
 /** Returns the contrast ratio of WCAG 2.2, 1 to 21. */
-export function contrast(first: Rgb, second: Rgb): number {
-  const [one, other] = [luminance(first), luminance(second)];
+export function contrastRatio(first: Rgb, second: Rgb): number {
+  const [one, other] = [relativeLuminance(first), relativeLuminance(second)];
   return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
 }
 
 /** Returns the text colour for a background: white or black, whichever has more contrast, which is at least 4.58:1. */
-export function inkOn(background: Rgb): string {
-  return contrast(background, [255, 255, 255]) >= contrast(background, [0, 0, 0]) ? "#ffffff" : "#000000";
+export function textColorOn(background: Rgb): string {
+  return contrastRatio(background, [255, 255, 255]) >= contrastRatio(background, [0, 0, 0]) ? "#ffffff" : "#000000";
 }
 
 /**
  * Mixes the colour with black (`target` 0) or white (255), just enough for a contrast of 4.5:1 on every background.
  * Returns the target itself if no mixture is enough.
  */
-export function accentOn(color: Rgb, backgrounds: readonly Rgb[], target: 0 | 255): Rgb {
+export function ensureContrast(color: Rgb, backgrounds: readonly Rgb[], target: 0 | 255): Rgb {
   for (let share = 0; ; share += 0.04) {
     const mixed = color.map((channel) =>
       Math.round(channel + (target - channel) * Math.min(share, 1)),
     ) as unknown as Rgb;
-    if (share >= 1 || backgrounds.every((background) => contrast(mixed, background) >= MIN_CONTRAST)) {
+    if (share >= 1 || backgrounds.every((background) => contrastRatio(mixed, background) >= MIN_CONTRAST)) {
       return mixed;
     }
   }
-}
-
-/** Formats a colour as `#rrggbb`. */
-export function toHex([red, green, blue]: Rgb): string {
-  return `#${((1 << 24) | (red << 16) | (green << 8) | blue).toString(16).slice(1)}`;
 }

@@ -2,7 +2,7 @@
 export type Attributes = Readonly<Record<string, string | ((event: never) => void)>>;
 
 /** Creates an element. Strings become text nodes and are never parsed as HTML, so no trusted type is needed. */
-export function el<Tag extends keyof HTMLElementTagNameMap>(
+export function createElement<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Attributes = {},
   ...children: readonly (Node | string)[]
@@ -20,7 +20,7 @@ export function el<Tag extends keyof HTMLElementTagNameMap>(
 }
 
 /** Creates an SVG icon from a path in a 24 by 24 view box. */
-export function icon(path: string): SVGElement {
+export function createIcon(path: string): SVGElement {
   const create = (name: string) => document.createElementNS("http://www.w3.org/2000/svg", name);
   const svg = create("svg");
   const line = create("path");

@@ -3,18 +3,18 @@
  * `interrupted`, `stopped`, `empty`, `failed`, `refused` and `unavailable`.
  */
 export class Failure extends Error {
-  readonly code: string;
+  declare readonly code: string;
   /** The service's Retry-After in seconds; 0 without one. */
-  readonly retryAfterS: number;
+  declare readonly retryAfterSeconds: number;
 
-  constructor(code: string, retryAfterS = 0) {
+  constructor(code: string, retryAfterSeconds = 0) {
     super(code);
     this.code = code;
-    this.retryAfterS = retryAfterS;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 
   /** Reads an error response: `{"error"}` of the chat endpoint, `{"detail"}` of the playground and export. */
-  static async of(response: Response): Promise<Failure> {
+  static async from(response: Response): Promise<Failure> {
     const body = (await response.json().catch(() => ({}))) as { error?: string; detail?: string };
     const fallback = response.status < 500 ? "refused" : "unavailable";
     return new Failure(body.error ?? body.detail ?? fallback, Number(response.headers.get("retry-after")) || 0);

@@ -138,13 +138,100 @@ describe("parseInline", () => {
     expect(parseInline("![a](https://x.example/i.png)")).toEqual(["!", ["a", ["a"], "https://x.example/i.png"]]);
   });
 
-  it.each(["*a ", "- 1. ", "[[", "**a _b ", "_a ", "`a ", "[", "[a](", "**a*", "https://", "- ", "> "])(
-    "parses 4,000 repetitions of %s within 1.5 s",
+  it("parses marks next to each other and brackets inside links", () => {
+    expect(parseInline("**a *b*** ***c** d* _e __f___ [[1]](https://x.example)")).toEqual([
+      ["strong", ["a ", ["em", ["b"]]]],
+      " ",
+      ["em", [["strong", ["c"]], " d"]],
+      " ",
+      ["em", ["e ", ["strong", ["f"]]]],
+      " ",
+      ["a", ["[1]"], "https://x.example"],
+    ]);
+  });
+});
+
+describe("a hostile text", () => {
+  it.each([
+    ...[
+      "### # # ",
+      "# ",
+      "#",
+      "*a ",
+      "a*",
+      "**a *b ",
+      "***",
+      "_a ",
+      "(_(",
+      "_a b_ ",
+      "* b* ",
+      "`a ",
+      "``` ",
+      "`",
+      "~~~\n",
+    ],
+    ...[
+      "[",
+      "[[",
+      "[a](",
+      "[a](b ",
+      "[a](b 'c ",
+      "](",
+      "](a(b)",
+      "[a]( ",
+      "(a",
+      "https://",
+      "https://.",
+      "h",
+      "\\",
+      "\\[",
+    ],
+    ...[
+      "- ",
+      "- 1. ",
+      "1. a\n",
+      "-\n",
+      "- a\n\n",
+      "  - a\n",
+      "> ",
+      "> a\n",
+      ">\n- ",
+      "- - - x",
+      "* * ",
+      "_ _ _a",
+      "a\n\n",
+      "\n",
+      " ",
+      "\t",
+    ],
+  ])("of 256 KB is parsed within 2 s if it repeats %j", (piece) => {
+    const startedAt = performance.now();
+    parse(`${piece.repeat(262_144 / piece.length)}x`);
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+  });
+
+  it.each(["### # # ", "*a ", "[a](b ", "1. a\n"])(
+    "of 16 KB that repeats %j is parsed within 4 s while 50 words follow",
     (piece) => {
-      const source = piece.repeat(4000);
+      const source = piece.repeat(16_384 / piece.length);
       const startedAt = performance.now();
-      parse(source);
-      expect(performance.now() - startedAt).toBeLessThan(1500);
+      // Like renderMarkdown, which splits the whole text but parses only the last block again.
+      for (let words = 1; words <= 50; words++) {
+        parseBlock(splitBlocks(source + "word ".repeat(words)).at(-1) ?? "");
+      }
+      expect(performance.now() - startedAt).toBeLessThan(4000);
     },
   );
+
+  it("of runs of backticks that become shorter is parsed within 2 s", () => {
+    const startedAt = performance.now();
+    parse(Array.from({ length: 720 }, (_, at) => "`".repeat(720 - at)).join("a"));
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+  });
+
+  it("of a megabyte without a block's end does not overflow the stack", () => {
+    for (const piece of ["*a", "[", "[a](https://b.example)", "> ", "`a`", "**a** "]) {
+      expect(parse(piece.repeat(1_000_000 / piece.length))).toHaveLength(1);
+    }
+  });
 });

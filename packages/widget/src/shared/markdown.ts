@@ -1,5 +1,5 @@
 // Parses the subset of Markdown that models use in chats: paragraphs, headings, quotes, lists, code, emphasis and links.
-// Everything else is text, including HTML.
+// Everything else is text, including HTML. Parsing takes time proportional to the text, whatever the text is.
 
 /** The elements that a message can contain. */
 export type Tag = "p" | "h3" | "blockquote" | "ul" | "ol" | "li" | "pre" | "code" | "strong" | "em" | "a" | "hr";
@@ -8,7 +8,7 @@ export type Tag = "p" | "h3" | "blockquote" | "ul" | "ol" | "li" | "pre" | "code
 export type Tree = readonly [tag: Tag, children: readonly (Tree | string)[], value?: string];
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
-const HEADING = /^ {0,3}#{1,6} +(.*?)[ #]*$/;
+const HEADING = /^ {0,3}#{1,6} +((?:[ #]*[^ #]+)*)/;
 const RULE = /^ {0,3}([-*_])( *\1){2,} *$/;
 const QUOTE = /^ {0,3}> ?/;
 const ITEM = /^( *)([-*+]|\d{1,9}[.)])( +|$)/;
@@ -32,8 +32,11 @@ export function splitBlocks(source: string): string[] {
 function findBlockEnd(lines: readonly string[], start: number): number {
   const first = lines[start] as string;
   const findLine = (test: (line: string, at: number) => boolean) => {
-    const offset = lines.slice(start + 1).findIndex((line, at) => test(line, start + 1 + at));
-    return offset < 0 ? lines.length : start + 1 + offset;
+    let at = start + 1;
+    while (at < lines.length && !test(lines[at] as string, at)) {
+      at++;
+    }
+    return at;
   };
   const fence = FENCE.exec(first)?.[1];
   if (fence) {
@@ -63,7 +66,7 @@ function findBlockEnd(lines: readonly string[], start: number): number {
 
 /** Whether the line starts a block that can interrupt a paragraph. */
 function startsBlock(line: string): boolean {
-  return [FENCE, HEADING, RULE, QUOTE].some((kind) => kind.test(line)) || /^ {0,3}([-*+]|1[.)]) +\S/.test(line);
+  return [FENCE, HEADING, RULE, QUOTE, /^ {0,3}([-*+]|1[.)]) +\S/].some((kind) => kind.test(line));
 }
 
 /** Whether two lines are items of the same kind of list, such as `-` or `1.`. */
@@ -72,7 +75,10 @@ function isSameList(one: string, other: string): boolean {
   return kind(one) === kind(other);
 }
 
-/** The nesting limit of quotes and lists, which protects the stack. Deeper levels become text. */
+/**
+ * The nesting limit of quotes and lists, and of the opening marks that wait for their closing mark. It protects the stack and keeps parsing
+ * linear. What is beyond it becomes text.
+ */
 const MAX_DEPTH = 6;
 
 /** Parses one block of `splitBlocks`. */
@@ -120,76 +126,78 @@ function parseList(source: string, [, indent = "", marker = ""]: RegExpExecArray
   return Number.isNaN(start) ? ["ul", children] : ["ol", children, String(start)];
 }
 
-const LINK =
-  /^\[([^[\]]*(?:\[[^[\]]*\][^[\]]*)*)\]\(\s*<?([^\s<>()]*(?:\([^\s()]*\)[^\s<>()]*)*)>?(?:\s+["'][^\n]*?["'])?\s*\)/;
-const BARE_LINK = /^https?:\/\/[^\s<>"`*]*[^\s<>"`*.,;:!?'_~)\]]/;
-const MAIL = /^mailto:[^\s]+$/i;
+/** Matches an escape, a run of backticks, a run of emphasis marks, `]` with the URL of a link, a bare link, or other text. */
+const TOKEN =
+  /\\([!-/:-@[-`{-~])|(`+)|([*_])\3{0,2}|\](?:\( ?<?([^\s<>()]*(?:\([^\s()]*\)[^\s<>()]*)*)>?(?: +["'][^"'\n]*["'])? ?\))?|\b(https?:\/\/[^\s<>"`*]*[^\s<>"`*.,;:!?'_~)\]])|[^\\`*_[\]h]+|./gs;
+const LINKABLE = /^(https?:\/\/|mailto:)/i;
 
 /** Parses the emphasis, code and links in a block's text. */
 export function parseInline(source: string): (Tree | string)[] {
   const nodes: (Tree | string)[] = [];
-  let text = "";
-  const add = (tree: Tree, length: number) => {
-    nodes.push(...(text ? [text] : []), tree);
-    text = "";
-    return length;
+  /** The last opening marks, each with its position in `nodes`. */
+  let opened: (readonly [mark: string, at: number])[] = [];
+  const open = (mark: string) => {
+    opened = [...opened, [mark, nodes.length] as const].slice(-MAX_DEPTH);
+    nodes.push(mark);
+  };
+  /** Forgets the last opening mark of this kind and those after it. With a tag, replaces it and all nodes after it by an element, and returns truthy. */
+  const close = (mark: string, tag: Tag | false, ...value: [] | [string]) => {
+    const at = opened.findLastIndex(([kind]) => kind === mark);
+    const found = opened[at];
+    opened = found ? opened.slice(0, at) : opened;
+    return found && tag && nodes.push([tag, mergeText(nodes.splice(found[1]).slice(1)), ...value]);
   };
   for (let at = 0; at < source.length; ) {
-    const rest = source.slice(at);
-    const char = rest[0] as string;
-    const before = source[at - 1] ?? " ";
-    const escaped = /^\\([!-/:-@[-`{-~])/.exec(rest)?.[1];
-    const length =
-      (char === "`" && parseCode(rest, add)) ||
-      (/[*_]/.test(char) && parseEmphasis(rest, before, add)) ||
-      (char === "[" && parseLink(rest, add)) ||
-      (char === "h" && !/\w/.test(before) && parseBareLink(rest, add));
-    text += length ? "" : (escaped ?? char);
-    at += length || (escaped ? 2 : 1);
-  }
-  return text ? [...nodes, text] : nodes;
-}
-
-/** The maximum length of emphasis. It keeps parsing linear for a text full of unclosed marks. */
-const MAX_EMPHASIS_CHARACTERS = 1000;
-
-/** Adds a node that was parsed from `length` characters, and returns `length`. */
-type Add = (tree: Tree, length: number) => number;
-
-// Each of these parsers returns the number of characters that it consumed: 0 if `rest` does not begin with its syntax.
-
-function parseCode(rest: string, add: Add): number {
-  const ticks = /^`+/.exec(rest)?.[0] as string;
-  const end = rest.indexOf(ticks, ticks.length);
-  return end < 0 ? 0 : add(["code", [rest.slice(ticks.length, end).replace(/^ (.*) $/s, "$1")]], end + ticks.length);
-}
-
-function parseEmphasis(rest: string, before: string, add: Add): number {
-  const mark = /^(\*{1,3}|_{1,2})(?![\s*_])/.exec(rest)?.[1];
-  // An underscore inside a word is part of a name. After the same mark, the longer mark has already been tried.
-  if (!mark || before === mark[0] || (mark[0] === "_" && /\w/.test(before))) {
-    return 0;
-  }
-  const searched = rest.slice(0, MAX_EMPHASIS_CHARACTERS);
-  for (let end = searched.indexOf(mark, mark.length + 1); end > 0; end = searched.indexOf(mark, end + 1)) {
-    const after = rest[end + mark.length] ?? " ";
-    if (/\S/.test(rest[end - 1] as string) && after !== mark[0] && !(mark[0] === "_" && /\w/.test(after))) {
-      const inner = parseInline(rest.slice(mark.length, end));
-      const strong: Tree = ["strong", inner];
-      return add(mark.length === 3 ? ["em", [strong]] : mark.length === 2 ? strong : ["em", inner], end + mark.length);
+    TOKEN.lastIndex = at;
+    const before = source[at - 1] ?? "";
+    const [token, escaped, ticks, mark, url = "", link] = TOKEN.exec(source) as RegExpExecArray;
+    at += token.length;
+    const after = source[at] ?? "";
+    if (ticks) {
+      // Only shorter runs can follow a run whose end is missing, so few searches fail.
+      const end = source.indexOf(ticks, at);
+      nodes.push(end < 0 ? ticks : ["code", [source.slice(at, end).replace(/^ (.*) $/s, "$1")]]);
+      at = end < 0 ? at : end + ticks.length;
+    } else if (mark) {
+      // An underscore inside a word is part of a name.
+      const isMark = mark === "*" || !/\w\w/.test(before + after);
+      let rest = token;
+      for (const [kind] of isMark && /\S/.test(before) ? opened.toReversed() : []) {
+        if (rest.startsWith(kind) && close(kind, kind[1] ? "strong" : "em")) {
+          rest = rest.slice(kind.length);
+        }
+      }
+      if (isMark && rest && /[^\s*_]/.test(after)) {
+        // Three marks open the inner element last.
+        (rest[2] ? [mark, mark + mark] : [rest]).forEach(open);
+      } else {
+        nodes.push(rest);
+      }
+    } else if (token === "[") {
+      open(token);
+    } else if (token[0] === "]") {
+      if (!close("[", before !== "[" && LINKABLE.test(url) && "a", url)) {
+        nodes.push("]");
+        at += 1 - token.length;
+      }
+    } else {
+      nodes.push(link ? ["a", [link], link] : (escaped ?? token));
     }
   }
-  return 0;
+  return mergeText(nodes);
 }
 
-function parseLink(rest: string, add: Add): number {
-  const [match, label, url] = LINK.exec(rest) ?? [];
-  return match && label && url && (BARE_LINK.test(url) || MAIL.test(url))
-    ? add(["a", parseInline(label), url], match.length)
-    : 0;
-}
-
-function parseBareLink(rest: string, add: Add): number {
-  const url = BARE_LINK.exec(rest)?.[0];
-  return url ? add(["a", [url], url], url.length) : 0;
+/** Joins adjacent texts and removes empty ones. */
+function mergeText(nodes: readonly (Tree | string)[]): (Tree | string)[] {
+  const merged: (Tree | string)[] = [];
+  let text = "";
+  for (const node of nodes) {
+    if (typeof node === "string") {
+      text += node;
+    } else {
+      merged.push(text, node);
+      text = "";
+    }
+  }
+  return [...merged, text].filter(Boolean);
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { type ServerEvent, sseParser } from "./sse.ts";
+import { createSseParser, type ServerEvent } from "./sse.ts";
 
 function parse(...chunks: string[]): ServerEvent[] {
   const events: ServerEvent[] = [];
-  const push = sseParser((event) => events.push(event));
+  const push = createSseParser((event) => events.push(event));
   for (const chunk of chunks) {
     push(chunk);
   }
@@ -11,11 +11,11 @@ function parse(...chunks: string[]): ServerEvent[] {
 }
 
 const STREAM =
-  'event: meta\r\ndata: {"a":1}\r\n\r\n: still here\n\nevent:token\ndata:{"text":"one: two"}\n\rdata: x\r\r';
+  'event: meta\r\ndata: {"a":1}\r\n\r\n: still here\n\nevent:token\nid: 7-3\ndata:{"text":"one: two"}\n\rdata: x\r\r';
 const EVENTS = [
-  { name: "meta", data: '{"a":1}' },
-  { name: "token", data: '{"text":"one: two"}' },
-  { name: "message", data: "x" },
+  { name: "meta", data: '{"a":1}', id: "" },
+  { name: "token", data: '{"text":"one: two"}', id: "7-3" },
+  { name: "message", data: "x", id: "7-3" },
 ];
 
 describe("sseParser", () => {
@@ -31,11 +31,13 @@ describe("sseParser", () => {
   });
 
   it("joins data lines with newlines and drops one space after the colon", () => {
-    expect(parse("data: one\ndata:  two\ndata\n\n")).toEqual([{ name: "message", data: "one\n two\n" }]);
+    expect(parse("data: one\ndata:  two\ndata\n\n")).toEqual([{ name: "message", data: "one\n two\n", id: "" }]);
   });
 
-  it("ignores comments, ids, retry hints and events without data", () => {
-    expect(parse(": hello\nid: 7\nretry: 100\nevent: empty\n\ndata: y\n\n")).toEqual([{ name: "message", data: "y" }]);
+  it("ignores comments, retry hints and events without data, and keeps the id of an event without data", () => {
+    expect(parse(": hello\nid: 7\nretry: 100\nevent: empty\n\ndata: y\n\n")).toEqual([
+      { name: "message", data: "y", id: "7" },
+    ]);
   });
 
   it("returns no event before its blank line", () => {

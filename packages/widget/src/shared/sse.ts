@@ -1,21 +1,23 @@
-/** One Server-Sent Event: its name (`message` if the stream gives none) and its data lines, joined by newlines. */
+/** One Server-Sent Event: its name (`message` if the stream gives none), its data lines, joined by newlines, and the last id so far. */
 export interface ServerEvent {
   readonly name: string;
   readonly data: string;
+  readonly id: string;
 }
 
 /**
  * Returns a function that takes the stream's text in chunks of any size and calls `onEvent` for each complete event.
- * Ignores comments, ids, retry hints, and events without data, as the standard requires.
+ * Ignores comments, retry hints, and events without data, as the standard requires.
  */
-export function sseParser(onEvent: (event: ServerEvent) => void): (chunk: string) => void {
+export function createSseParser(onEvent: (event: ServerEvent) => void): (chunk: string) => void {
   let incompleteLine = "";
   let name = "";
+  let id = "";
   let data: string[] = [];
   const readLine = (line: string) => {
     if (line === "") {
       if (data.length > 0) {
-        onEvent({ name: name || "message", data: data.join("\n") });
+        onEvent({ name: name || "message", data: data.join("\n"), id });
       }
       name = "";
       data = [];
@@ -26,6 +28,8 @@ export function sseParser(onEvent: (event: ServerEvent) => void): (chunk: string
       name = value;
     } else if (field === "data") {
       data.push(value);
+    } else if (field === "id") {
+      id = value;
     }
   };
   return (chunk) => {

@@ -1,19 +1,27 @@
 import { once } from "node:events";
-import { createServer, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { streamTurn } from "./stream-turn.ts";
 
 let server: Server;
+let requests: IncomingMessage[];
 let responses: ServerResponse[];
 let events: string[];
+/** The statuses of the next responses; 200 after them. */
+let statuses: number[];
 
 beforeEach(async () => {
+  requests = [];
   responses = [];
   events = [];
-  server = createServer((_, response) => {
-    response.writeHead(200, { "Content-Type": "text/event-stream" }).flushHeaders();
+  statuses = [];
+  server = createServer((request, response) => {
+    requests.push(request);
     responses.push(response);
+    const status = statuses.shift() ?? 200;
+    if (status === 200) response.writeHead(200, { "Content-Type": "text/event-stream" }).flushHeaders();
+    else response.writeHead(status).end(JSON.stringify({ error: "invalid_last_event_id" }));
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -32,33 +40,41 @@ afterEach(async () => {
 /** Starts a turn and waits until the server has received its request. */
 async function start(signal = new AbortController().signal) {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  const turn = streamTurn({ url, body: {}, signal, onEvent: (name) => events.push(name) });
+  const turn = streamTurn({ url, body: {}, key: "key-1", signal, onEvent: (name) => events.push(name) });
   const outcome = turn.then(
     () => "done",
     (error: Error) => error.message,
   );
-  await vi.waitFor(() => expect(responses).toHaveLength(1));
-  return { outcome, response: responses[0] as ServerResponse };
+  return { outcome, response: await nextResponse(1) };
+}
+
+/** Waits for the response to this request, counted from 1. Advances the timers past the waits between requests. */
+async function nextResponse(count: number): Promise<ServerResponse> {
+  await vi.waitFor(async () => {
+    await vi.advanceTimersByTimeAsync(count === 1 ? 0 : 4_000);
+    expect(responses).toHaveLength(count);
+  }, 5_000);
+  return responses[count - 1] as ServerResponse;
 }
 
 /** Writes an event of this name and waits until the turn has received it. */
-async function writeEvent(response: ServerResponse, name: string) {
-  response.write(`: heartbeat\n\nevent: ${name}\ndata: {}\n\n`);
-  await vi.waitFor(() => expect(events.at(-1)).toBe(name));
+async function writeEvent(response: ServerResponse, name: string, id = "") {
+  const count = events.length;
+  response.write(`: heartbeat\n\n${id && `id: ${id}\n`}event: ${name}\ndata: {}\n\n`);
+  await vi.waitFor(() => expect(events).toHaveLength(count + 1));
 }
 
 describe("streamTurn", () => {
-  it("fails with network after 45 s of silence, but not while data arrives", async () => {
-    const { outcome, response } = await start();
+  it("opens the connection again after 45 s of silence, but not while data arrives", async () => {
+    const { response } = await start();
     for (let count = 0; count < 5; count++) {
       await vi.advanceTimersByTimeAsync(30_000);
       await writeEvent(response, `event${count}`);
     }
-    await vi.advanceTimersByTimeAsync(45_000);
     const closed = once(response, "close");
-    await vi.advanceTimersByTimeAsync(1_000);
-    expect(await outcome).toBe("network");
+    await vi.advanceTimersByTimeAsync(45_000);
     await closed;
+    await nextResponse(2);
   });
 
   it("ends at the done event and closes the connection 2 s later", async () => {
@@ -71,10 +87,52 @@ describe("streamTurn", () => {
     await closed;
   });
 
-  it("fails with interrupted when the stream ends without done", async () => {
+  it("continues after a lost connection with the same key, from the last event", async () => {
     const { outcome, response } = await start();
-    response.end("event: token\ndata: {}\n\n");
-    expect(await outcome).toBe("interrupted");
+    await writeEvent(response, "meta", "7-0");
+    await writeEvent(response, "token", "7-5");
+    response.destroy();
+    const second = await nextResponse(2);
+    // The service opens every response with meta. Only the first one starts a reply.
+    second.write("id: 7-5\nevent: meta\ndata: {}\n\n");
+    await writeEvent(second, "token", "7-9");
+    second.end("id: 7-9\nevent: done\ndata: {}\n\n");
+    expect(await outcome).toBe("done");
+    expect(events).toEqual(["meta", "token", "token", "done"]);
+    expect(requests.map(({ headers }) => [headers["idempotency-key"], headers["last-event-id"]])).toEqual([
+      ["key-1", undefined],
+      ["key-1", "7-5"],
+    ]);
+  });
+
+  it("starts the reply anew if the service refuses the last event's id", async () => {
+    const { outcome, response } = await start();
+    await writeEvent(response, "meta", "7-0");
+    statuses = [400];
+    response.destroy();
+    const third = await nextResponse(3);
+    await writeEvent(third, "meta", "7-0");
+    third.end("event: done\ndata: {}\n\n");
+    expect(await outcome).toBe("done");
+    expect(events).toEqual(["meta", "meta", "done"]);
+    expect(requests.map(({ headers }) => headers["last-event-id"])).toEqual([undefined, "7-0", undefined]);
+  });
+
+  it.each([
+    ["interrupted", "when the streams end without done", "event: meta\ndata: {}\n\n"],
+    ["network", "when an event is not JSON", "event: token\ndata: {not json\n\n"],
+  ])("fails with %s after seven requests, %s", async (code, _, body) => {
+    const { outcome } = await start();
+    for (let count = 1; count <= 7; count++) (await nextResponse(count)).end(body);
+    expect(await outcome).toBe(code);
+  });
+
+  it("fails with offline without another request when the browser is offline", async () => {
+    const { outcome, response } = await start();
+    vi.stubGlobal("navigator", { onLine: false });
+    response.destroy();
+    expect(await outcome).toBe("offline");
+    expect(requests).toHaveLength(1);
   });
 
   it("throws the signal's reason and closes the connection when it is aborted", async () => {
@@ -86,14 +144,13 @@ describe("streamTurn", () => {
     await closed;
   });
 
-  it("fails with network and closes the connection when an event is not JSON", async () => {
-    const { outcome, response } = await start();
-    response.write("event: token\ndata: {not json\n\n");
-    const closed = once(response, "close");
-    await vi.waitFor(async () => {
-      await vi.advanceTimersByTimeAsync(300);
-      expect(await Promise.race([outcome, "pending"])).toBe("network");
-    });
-    await closed;
+  it("throws the signal's reason at once when it is aborted between two requests", async () => {
+    const stop = new AbortController();
+    const { outcome, response } = await start(stop.signal);
+    response.destroy();
+    await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1));
+    stop.abort(new Error("enough"));
+    expect(await outcome).toBe("enough");
+    expect(requests).toHaveLength(1);
   });
 });

@@ -1,11 +1,13 @@
 import { Failure } from "./failure.ts";
-import { sseParser } from "./sse.ts";
+import { pause } from "./pause.ts";
+import { createSseParser } from "./sse.ts";
 
 /** The service sends a heartbeat every 15 s. After three missed ones the connection counts as lost. */
 const SILENCE_TIMEOUT_MS = 45_000;
 
-/** Longer than a page keeps running while it is being unloaded. */
-const UNLOAD_GRACE_MS = 250;
+/** The waits before a lost connection is opened again: 0.5 s, 1 s, 2 s, up to 16 s. They restart after each text. */
+const FIRST_WAIT_MS = 500;
+const MAX_RECONNECTIONS = 6;
 
 /** How long the service may take to close the stream after `done`. */
 const CLOSE_TIMEOUT_MS = 2_000;
@@ -15,16 +17,51 @@ export interface TurnRequest {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: unknown;
+  /** The idempotency key. A request with the key of an earlier one receives the same reply again. */
+  readonly key: string;
   readonly signal: AbortSignal;
+  /** Receives each event. A `meta` means that the reply's text starts from the beginning; a resumed reply has none. */
   onEvent(name: string, data: Record<string, unknown>): void;
 }
 
 /**
- * Posts a message and calls `onEvent` for each event of the reply, in order, `done` last. Throws the signal's reason
- * when the signal is aborted. Throws a Failure when the service returns an error, cannot be reached, sends nothing for
- * 45 s, or ends the stream without `done`.
+ * Posts a message and calls `onEvent` for each event of the reply, in order, `done` last. Continues the reply after a
+ * lost connection. Throws the signal's reason when the signal is aborted. Throws a Failure when the service returns an
+ * error, or when the browser is offline or the connection is lost too often.
  */
 export async function streamTurn(request: TurnRequest): Promise<void> {
+  /** The id of the last event. */
+  let position = "";
+  for (let reconnections = 0; ; reconnections++) {
+    try {
+      return await receive(request, position, (id, isText) => {
+        position = id;
+        reconnections = isText ? 0 : reconnections;
+      });
+    } catch (error) {
+      request.signal.throwIfAborted();
+      const { code } = error as Failure;
+      if (code === "invalid_last_event_id") {
+        position = "";
+      } else if (!canReconnect(code, position) || reconnections >= MAX_RECONNECTIONS) {
+        throw error;
+      }
+      await pause(FIRST_WAIT_MS * 2 ** reconnections, request.signal);
+    }
+  }
+}
+
+/** Returns whether to reconnect. An `unavailable` before the first event is thrown instead: then the visitor may try again. */
+function canReconnect(code: string, position: string): boolean {
+  return /^(network|interrupted)$/.test(code) || (position !== "" && code === "unavailable");
+}
+
+/** Sends one request and reads its response until `done`. Calls `onProgress` after each event. */
+async function receive(
+  request: TurnRequest,
+  position: string,
+  onProgress: (id: string, isText: boolean) => void,
+): Promise<void> {
   const connection = new AbortController();
   const signal = AbortSignal.any([request.signal, connection.signal]);
   let silenceTimer: ReturnType<typeof setTimeout> | undefined;
@@ -33,21 +70,30 @@ export async function streamTurn(request: TurnRequest): Promise<void> {
     silenceTimer = setTimeout(() => connection.abort(), SILENCE_TIMEOUT_MS);
   };
   let isDone = false;
-  const parse = sseParser(({ name, data }) => {
+  const parse = createSseParser(({ name, data, id }) => {
     isDone ||= name === "done";
-    request.onEvent(name, JSON.parse(data) as Record<string, unknown>);
+    const fields = JSON.parse(data) as Record<string, unknown>;
+    if (name !== "meta" || !position) {
+      request.onEvent(name, fields);
+    }
+    onProgress(id, name === "token");
   });
   restartSilenceTimer();
   try {
     const response = await fetch(request.url, {
       method: "POST",
-      headers: { "Content-Type": "application/json", ...request.headers },
+      headers: {
+        "Content-Type": "application/json",
+        "Idempotency-Key": request.key,
+        ...(position && { "Last-Event-ID": position }),
+        ...request.headers,
+      },
       body: JSON.stringify(request.body),
       credentials: "omit",
       signal,
     });
     if (!response.ok || !response.body) {
-      throw await Failure.of(response);
+      throw await Failure.from(response);
     }
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     for (let hasEnded = false; !(isDone || hasEnded); ) {
@@ -57,14 +103,7 @@ export async function streamTurn(request: TurnRequest): Promise<void> {
       hasEnded = part.done;
     }
   } catch (error) {
-    request.signal.throwIfAborted();
-    if (error instanceof Failure) {
-      throw error;
-    }
-    // The browser aborts the requests of a page that is being unloaded. The page has saved the partial reply and must
-    // not show an error, so wait until it is gone.
-    await new Promise((resolve) => setTimeout(resolve, UNLOAD_GRACE_MS));
-    throw new Failure(navigator.onLine ? "network" : "offline");
+    throw error instanceof Failure ? error : new Failure(navigator.onLine ? "network" : "offline");
   } finally {
     clearTimeout(silenceTimer);
     // After `done` the service closes the stream, and the connection can be reused. Otherwise close it at once.

@@ -11,6 +11,7 @@ describe("audit", () => {
     const audit = system.ops(AuditAdminService);
     const bot = await createBot(system.database);
     const { workspaceId } = bot;
+    system.quota.isSettleUnavailable = true;
     const turns = Array.from({ length: 3 }, () => newTurn(bot));
     for (const turn of turns) await runTurn(system.database, turn);
     await runTurn(system.database, newTurn(bot), { outcome: "error" });
@@ -20,6 +21,7 @@ describe("audit", () => {
       balanced: true,
       workspaces: [{ id: workspaceId, doneMessages: 3, used: 0, ledger: 0, waiting: 3, differences: [] }],
     });
+    system.quota.isSettleUnavailable = false;
     const settled = { id: workspaceId, doneMessages: 3, used: 3, ledger: 3, waiting: 0, differences: [] };
     await expect.poll(async () => (await audit.audit(month)).workspaces, { timeout: 8_000 }).toMatchObject([settled]);
     const everyWorkspace = await audit.audit({ workspaceId: "", month: "2026-10" });

@@ -1,13 +1,28 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { AuditAdminService } from "@parley/rpc/conversation";
-import { type Database, isWorkspaceId, parseMonth } from "@parley/service-kit";
+import { isWorkspaceId, parseMonth } from "@parley/service-kit";
+import { type ReconcileDeps, repair } from "../reconciliation/index.ts";
 import { type AuditedQuota, audit } from "./audit.service.ts";
 
 const MAX_DIFFERENCES = 100;
 
+const DAY_MS = 86_400_000;
+
+export type AuditAdminDeps = ReconcileDeps & {
+  quota: AuditedQuota;
+  /** How far back a repair goes if the caller sets no start. */
+  days: number;
+  minAgeSeconds: number;
+};
+
 /** Implements the admin service that reconciles turns with the quota service's usage. */
-export function auditAdmin(database: Database, quota: AuditedQuota): ServiceImpl<typeof AuditAdminService> {
+export function createAuditAdmin(deps: AuditAdminDeps): ServiceImpl<typeof AuditAdminService> {
+  const { database, quota, days, minAgeSeconds } = deps;
   return {
+    async repair({ workspaceId, since, token }) {
+      const start = since || new Date(Date.now() - days * DAY_MS).toISOString();
+      return repair(deps, { workspaceId, since: start, token }, minAgeSeconds);
+    },
     async audit(request) {
       const { workspaceId } = request;
       parseMonth(request.month);

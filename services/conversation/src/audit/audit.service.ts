@@ -1,10 +1,10 @@
 import type { RpcClient } from "@parley/rpc";
-import type { QuotaService } from "@parley/rpc/quota";
+import { type QuotaService, ReservationState } from "@parley/rpc/quota";
 import type { Database } from "@parley/service-kit";
-import { countDoneTurns, findOpenedTurns, listDoneTurns } from "./audit.store.ts";
-import { type Difference, findDifferences, isReconciled } from "./reconcile.ts";
+import { countDoneTurns, countDoneTurnsOfPage, findOpenedTurns, listDoneTurns } from "./audit.store.ts";
+import { type Difference, type DoneTurns, findDifferences, isReconciled, type MonthUsage } from "./reconcile.ts";
 
-export type AuditedQuota = Pick<RpcClient<typeof QuotaService>, "getMonth" | "listMonthTurns">;
+export type AuditedQuota = Pick<RpcClient<typeof QuotaService>, "getMonth" | "listMonthTurns" | "getReservations">;
 
 export type WorkspaceAudit = {
   id: string;
@@ -12,6 +12,8 @@ export type WorkspaceAudit = {
   used: number;
   ledger: number;
   held: number;
+  /** The part of `used` and of `ledger` that the operator added or, if negative, removed. */
+  adjusted: number;
   /** The number of done turns in the outbox. */
   waiting: number;
   differences: Difference[];
@@ -32,21 +34,58 @@ export async function audit(
 ): Promise<{ month: string; workspaces: WorkspaceAudit[] }> {
   const { month, workspaces } = await quota.getMonth({ workspaceId, month: requestedMonth }, QUOTA_CALL);
   const doneTurns = await countDoneTurns(database, workspaceId, month);
-  const turnsById = new Map(doneTurns.map((each) => [each.workspaceId, each]));
-  const usageById = new Map(workspaces.map((each) => [each.workspaceId, each]));
+  return {
+    month,
+    workspaces: await compareWorkspaces(database, quota, month, { turns: doneTurns, usage: workspaces }),
+  };
+}
+
+/**
+ * Reconciles the next workspaces of a month, at most `limit` of them, in the order of their ids. Returns the id after which the next page
+ * begins, or an empty one after the last page.
+ */
+export async function auditPage(
+  database: Database,
+  quota: AuditedQuota,
+  month: string,
+  { after, limit }: { after: string; limit: number },
+): Promise<{ workspaces: WorkspaceAudit[]; next: string }> {
+  const request = { month, maxWorkspaces: limit, afterWorkspaceId: after };
+  const { workspaces: usage } = await quota.getMonth(request, QUOTA_CALL);
+  const turns = await countDoneTurnsOfPage(database, month, { after, limit });
+  // A full page ends at its last workspace. The lower of both ends counts: after it, the page that ends there may lack workspaces.
+  const ends = [usage, turns].flatMap((page) => (page.length === limit ? (page.at(-1)?.workspaceId ?? []) : []));
+  const end = ends.reduce((lowest, id) => (lowest === "" || id < lowest ? id : lowest), "");
+  const isInPage = ({ workspaceId }: { workspaceId: string }) => end === "" || workspaceId <= end;
+  const page = { turns: turns.filter(isInPage), usage: usage.filter(isInPage) };
+  return { workspaces: await compareWorkspaces(database, quota, month, page), next: end };
+}
+
+async function compareWorkspaces(
+  database: Database,
+  quota: AuditedQuota,
+  month: string,
+  totals: { turns: readonly DoneTurns[]; usage: readonly MonthUsage[] },
+): Promise<WorkspaceAudit[]> {
+  const turnsById = new Map(totals.turns.map((each) => [each.workspaceId, each]));
+  const usageById = new Map(totals.usage.map((each) => [each.workspaceId, each]));
   const ids = [...new Set([...turnsById.keys(), ...usageById.keys()])].sort((a, b) => (a < b ? -1 : 1));
   const audited: WorkspaceAudit[] = [];
   for (const id of ids) {
-    const turns = turnsById.get(id) ?? { workspaceId: id, done: 0, digest: 0n };
-    const usage = usageById.get(id) ?? { workspaceId: id, used: 0, ledger: 0, held: 0, ledgerDigest: 0n };
-    const { used, ledger, held } = usage;
-    audited.push(
-      isReconciled(turns, usage)
-        ? { id, doneMessages: turns.done, used, ledger, held, waiting: 0, differences: [] }
-        : await compareTurns(database, quota, id, month),
-    );
+    const turns = turnsById.get(id) ?? { workspaceId: id, done: 0, digest: 0n, pruned: 0 };
+    const usage = usageById.get(id) ?? {
+      ...{ workspaceId: id, used: 0, ledger: 0, held: 0, ledgerDigest: 0n },
+      ...{ adjusted: 0, pruned: 0 },
+    };
+    const { used, ledger, held, adjusted } = usage;
+    const totalsOnly = { id, doneMessages: turns.done, used, ledger, held, adjusted, waiting: 0 };
+    if (isReconciled(turns, usage)) audited.push({ ...totalsOnly, differences: [] });
+    // The rows of the month are gone, so only the totals can be compared.
+    else if (turns.pruned > 0 || usage.pruned > 0)
+      audited.push({ ...totalsOnly, differences: [{ kind: "totals_differ", turnId: "" }] });
+    else audited.push(await compareTurns(database, quota, id, month));
   }
-  return { month, workspaces: audited };
+  return audited;
 }
 
 /** Compares a workspace turn by turn. The order of the reads keeps the result exact while turns run; see TurnSets. */
@@ -64,13 +103,27 @@ async function compareTurns(
     for (const id of page.held) held.add(id);
   }
   const { workspaces } = await quota.getMonth({ workspaceId, month }, QUOTA_CALL);
-  const { used = 0, ledger = 0, held: holds = 0 } = workspaces[0] ?? {};
+  const { used = 0, ledger = 0, held: holds = 0, adjusted = 0 } = workspaces[0] ?? {};
   const after = await listDoneTurns(database, workspaceId, month);
-  const opened = await findOpenedTurns(database, workspaceId, [...held]);
+  const { opened, closed } = await findOpenedTurns(database, workspaceId, [...held]);
+  const unsettled = await findHeld(quota, workspaceId, closed);
   const differences = findDifferences(
-    { settled: before.settled, counted, held, done: after.done, opened },
+    { settled: before.settled, counted, held, done: after.done, opened, unsettled },
     { used, ledger },
   );
   const waiting = after.done.size - after.settled.size;
-  return { id: workspaceId, doneMessages: after.done.size, used, ledger, held: holds, waiting, differences };
+  return { id: workspaceId, doneMessages: after.done.size, used, ledger, held: holds, adjusted, waiting, differences };
+}
+
+const TURNS_PER_CALL = 1_000;
+
+/** Returns the turns for which the quota service holds a message. */
+async function findHeld(quota: AuditedQuota, workspaceId: string, turnIds: readonly string[]): Promise<Set<string>> {
+  const held = new Set<string>();
+  for (let offset = 0; offset < turnIds.length; offset += TURNS_PER_CALL) {
+    const turns = turnIds.slice(offset, offset + TURNS_PER_CALL).map((turnId) => ({ workspaceId, turnId }));
+    const { reservations } = await quota.getReservations({ turns }, QUOTA_CALL);
+    for (const { turnId, state } of reservations) if (state === ReservationState.HELD) held.add(turnId);
+  }
+  return held;
 }

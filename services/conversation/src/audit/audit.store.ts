@@ -2,16 +2,66 @@ import type { Database } from "@parley/service-kit";
 import type { DoneTurns } from "./reconcile.ts";
 
 const COUNT_DONE = `
-  SELECT workspace_id AS id, count(*) AS done,
-         bit_xor(('x' || left(md5(turn_id::text), 16))::bit(64)::bigint)::text AS digest
-  FROM conversation.turns
-  WHERE status = 'done' AND month = to_date($1, 'YYYY-MM') AND ($2 = '' OR workspace_id = $2)
+  SELECT workspace_id AS id, sum(turns)::bigint AS done, bit_xor(digest)::text AS digest, sum(pruned)::bigint AS pruned
+  FROM (
+    SELECT workspace_id, count(*) AS turns, bit_xor(('x' || left(md5(turn_id::text), 16))::bit(64)::bigint) AS digest, 0 AS pruned
+    FROM conversation.turns
+    WHERE status = 'done' AND month = to_date($1, 'YYYY-MM') AND ($2 = '' OR workspace_id = $2)
+    GROUP BY workspace_id
+    UNION ALL
+    SELECT workspace_id, turns, digest, turns
+    FROM conversation.turn_totals
+    WHERE month = to_date($1, 'YYYY-MM') AND ($2 = '' OR workspace_id = $2)
+  ) part
   GROUP BY workspace_id`;
 
-/** Counts the done turns of a UTC month ("YYYY-MM") by workspace. An empty workspace id means every workspace. */
+type DoneRow = { id: string; done: number; digest: string; pruned: number };
+
+function toDoneTurns({ id, done, digest, pruned }: DoneRow): DoneTurns {
+  return { workspaceId: id, done, digest: BigInt(digest), pruned };
+}
+
+/** Counts the done turns of a UTC month ("YYYY-MM") by workspace, pruned ones included. An empty workspace id means every workspace. */
 export async function countDoneTurns(database: Database, workspaceId: string, month: string): Promise<DoneTurns[]> {
-  const { rows } = await database.query<{ id: string; done: number; digest: string }>(COUNT_DONE, [month, workspaceId]);
-  return rows.map(({ id, done, digest }) => ({ workspaceId: id, done, digest: BigInt(digest) }));
+  const { rows } = await database.query<DoneRow>(COUNT_DONE, [month, workspaceId]);
+  return rows.map(toDoneTurns);
+}
+
+const nextWorkspace = (after: string) => `
+  least(
+    (SELECT min(t.workspace_id) FROM conversation.turns t
+     WHERE t.status = 'done' AND t.month = to_date($1, 'YYYY-MM') AND t.workspace_id > ${after}),
+    (SELECT min(p.workspace_id) FROM conversation.turn_totals p
+     WHERE p.month = to_date($1, 'YYYY-MM') AND p.workspace_id > ${after})
+  )`;
+
+// A skip scan: steps from one workspace to the next in the index turns_done and in the totals, and reads only the turns of these workspaces.
+const COUNT_DONE_PAGE = `
+  WITH RECURSIVE page (workspace_id, number) AS (
+    SELECT ${nextWorkspace("$2")}, 1
+    UNION ALL
+    SELECT ${nextWorkspace("page.workspace_id")}, page.number + 1
+    FROM page WHERE page.workspace_id IS NOT NULL AND page.number < $3
+  )
+  SELECT p.workspace_id AS id, counted.done + coalesce(total.turns, 0) AS done, coalesce(total.turns, 0)::bigint AS pruned,
+         (coalesce(counted.digest, 0) # coalesce(total.digest, 0))::text AS digest
+  FROM page p CROSS JOIN LATERAL (
+    SELECT count(*) AS done, bit_xor(('x' || left(md5(t.turn_id::text), 16))::bit(64)::bigint) AS digest
+    FROM conversation.turns t
+    WHERE t.status = 'done' AND t.month = to_date($1, 'YYYY-MM') AND t.workspace_id = p.workspace_id
+  ) counted
+  LEFT JOIN conversation.turn_totals total ON total.workspace_id = p.workspace_id AND total.month = to_date($1, 'YYYY-MM')
+  WHERE p.workspace_id IS NOT NULL
+  ORDER BY p.workspace_id`;
+
+/** Counts the done turns of a UTC month for up to `limit` workspaces that have some, ordered by id, with ids after `after`. */
+export async function countDoneTurnsOfPage(
+  database: Database,
+  month: string,
+  { after, limit }: { after: string; limit: number },
+): Promise<DoneTurns[]> {
+  const { rows } = await database.query<DoneRow>(COUNT_DONE_PAGE, [month, after, limit]);
+  return rows.map(toDoneTurns);
 }
 
 const LIST_DONE = `
@@ -20,7 +70,7 @@ const LIST_DONE = `
   LEFT JOIN conversation.outbox o USING (workspace_id, turn_id)
   WHERE t.workspace_id = $1 AND t.month = to_date($2, 'YYYY-MM') AND t.status = 'done'`;
 
-/** Returns a workspace's done turns of a month, and those of them that are no longer in the outbox. */
+/** Returns a workspace's done turns of a month that were not pruned (`done`), and which of them are no longer in the outbox (`settled`). */
 export async function listDoneTurns(
   database: Database,
   workspaceId: string,
@@ -33,15 +83,22 @@ export async function listDoneTurns(
   };
 }
 
-/** Returns those of the turns that were ever opened. */
+const FIND_OPENED = `
+  SELECT t.turn_id AS id,
+         t.status <> 'streaming'
+         AND NOT EXISTS (SELECT FROM conversation.outbox o WHERE o.workspace_id = t.workspace_id AND o.turn_id = t.turn_id) AS "isSettled"
+  FROM conversation.turns t
+  WHERE t.workspace_id = $1 AND t.turn_id = ANY ($2::uuid[])`;
+
+/** Returns which of the turns were ever opened, and which of these are closed and no longer in the outbox. */
 export async function findOpenedTurns(
   database: Database,
   workspaceId: string,
   turnIds: readonly string[],
-): Promise<Set<string>> {
-  const { rows } = await database.query<{ id: string }>(
-    "SELECT turn_id AS id FROM conversation.turns WHERE workspace_id = $1 AND turn_id = ANY ($2::uuid[])",
-    [workspaceId, turnIds],
-  );
-  return new Set(rows.map((row) => row.id));
+): Promise<{ opened: Set<string>; closed: string[] }> {
+  const { rows } = await database.query<{ id: string; isSettled: boolean }>(FIND_OPENED, [workspaceId, turnIds]);
+  return {
+    opened: new Set(rows.map((row) => row.id)),
+    closed: rows.filter((row) => row.isSettled).map((row) => row.id),
+  };
 }

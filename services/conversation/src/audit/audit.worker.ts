@@ -1,28 +1,72 @@
-import { type Database, Gauge, type Logger, type Registry } from "@parley/service-kit";
-import { type AuditedQuota, audit } from "./audit.service.ts";
+import { randomUUID } from "node:crypto";
+import { type Database, type Logger, type Registry, registerMeasuredGauges } from "@parley/service-kit";
+import { claimTask, finishTask, readTask, saveProgress, type TaskLease } from "../reconciliation/index.ts";
+import { type AuditedQuota, auditPage } from "./audit.service.ts";
+import { type AuditProgress, advance, differingOf, startOf } from "./audit-progress.ts";
 
-/** Returns a function that audits the current month, sets the metric, and logs the differences of each workspace. */
+const TASK = "audit";
+const LEASE_SECONDS = 120;
+/** Bounds a statement: 20 workspaces at the cap of the largest plan have 500,000 messages. */
+const WORKSPACES_PER_PAGE = 20;
+/** Bounds a run. With 20 million turns a month, the audit of two months takes about 20 runs. */
+const TURNS_PER_RUN = 2_000_000;
+const PAGES_PER_RUN = 2_000;
+/** After this time without a complete run the metric is NaN. */
+const STALE_SECONDS = 1_800;
+
+export type AuditTaskOptions = {
+  /** The pause between two runs of all replicas. */
+  everySeconds: number;
+  /** How long after its end a month can become final. */
+  finalDays: number;
+};
+
+/**
+ * Returns a function that audits the current month, and the previous one until it is final, workspace by workspace. Replicas call it
+ * periodically, and one at a time does the work. A run audits a bounded number of turns and continues where the last one stopped.
+ */
 export function createAuditTask(
-  database: Database,
-  quota: AuditedQuota,
-  registry: Registry,
-  log: Logger,
-): () => Promise<void> {
-  const unreconciled = new Gauge({
-    name: "parley_usage_unreconciled_workspaces",
-    help: "Workspaces whose turns of this month differ from their usage; NaN if the last comparison failed.",
-    registers: [registry],
-  });
-  return async () => {
-    try {
-      const { month, workspaces } = await audit(database, quota, "", "");
-      const differing = workspaces.filter(({ differences }) => differences.length > 0);
-      for (const { id, differences } of differing)
-        log.error({ workspace_id: id, month, differences: differences.slice(0, 10) }, "turns and usage differ");
-      unreconciled.set(differing.length);
-    } catch (error) {
-      unreconciled.set(Number.NaN);
-      throw error;
+  { database, quota, log }: { database: Database; quota: AuditedQuota; log: Logger },
+  { everySeconds, finalDays }: AuditTaskOptions,
+): (signal: AbortSignal) => Promise<void> {
+  const lease: TaskLease = { task: TASK, holder: randomUUID(), leaseSeconds: Math.max(LEASE_SECONDS, everySeconds) };
+  return async (signal) => {
+    const claimed = await claimTask(database, lease);
+    if (claimed === undefined) return;
+    let progress: AuditProgress = claimed.progress;
+    let turns = 0;
+    for (let page = 0; page < PAGES_PER_RUN && turns < TURNS_PER_RUN; page++) {
+      if (signal.aborted) return;
+      const { month, after } = startOf(progress, claimed.now);
+      const { workspaces, next } = await auditPage(database, quota, month, { after, limit: WORKSPACES_PER_PAGE });
+      turns += workspaces.reduce((sum, { doneMessages }) => sum + doneMessages, 0);
+      for (const { id, differences } of workspaces)
+        if (differences.length > 0)
+          log.error({ workspace_id: id, month, differences: differences.slice(0, 10) }, "turns and usage differ");
+      const advanced = advance(progress, { month, workspaces, next }, { now: claimed.now, finalDays });
+      progress = advanced.progress;
+      if (!(await saveProgress(database, lease, { ...progress }))) return;
+      if (advanced.isComplete) break;
     }
+    await finishTask(database, lease, everySeconds);
   };
+}
+
+/** Registers the gauge of the audit's result. Every replica reports the same value, whichever one audits. */
+export function registerAuditGauge(registry: Registry, database: Database, log: Logger): void {
+  registerMeasuredGauges(
+    registry,
+    {
+      unreconciled: {
+        name: "parley_usage_unreconciled_workspaces",
+        help: "Workspaces whose turns of this month or the previous one differ from their usage; NaN if the audit fails for 30 minutes.",
+      },
+    },
+    async () => {
+      const task = await readTask(database, TASK);
+      const ageSeconds = task?.succeededAt ? (task.now.getTime() - task.succeededAt.getTime()) / 1_000 : Number.NaN;
+      return { unreconciled: ageSeconds <= STALE_SECONDS ? differingOf(task?.progress ?? {}).length : Number.NaN };
+    },
+    log,
+  );
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { findDifferences, isReconciled } from "./reconcile.ts";
 
-const usage = { workspaceId: "a", used: 2, ledger: 2, held: 0, ledgerDigest: 7n };
+const usage = { workspaceId: "a", used: 2, ledger: 2, held: 0, ledgerDigest: 7n, adjusted: 0 };
 
 test("isReconciled is true if the counts and digests are equal and nothing is held", () => {
   expect(isReconciled({ workspaceId: "a", done: 2, digest: 7n }, usage)).toBe(true);
@@ -10,12 +10,25 @@ test("isReconciled is true if the counts and digests are equal and nothing is he
   expect(isReconciled({ workspaceId: "a", done: 2, digest: 7n }, { ...usage, held: 1 })).toBe(false);
 });
 
+test("isReconciled compares usage with the done turns plus the operator's adjustments", () => {
+  const turns = { workspaceId: "a", done: 5, digest: 7n };
+  expect(isReconciled(turns, { ...usage, adjusted: -3 })).toBe(true);
+  expect(isReconciled(turns, { ...usage, adjusted: -2 })).toBe(false);
+});
+
 test("isReconciled is false if the counts are equal but the turns differ", () => {
   expect(isReconciled({ workspaceId: "a", done: 2, digest: 9n }, usage)).toBe(false);
 });
 
 const set = (...ids: string[]) => new Set(ids);
-const fine = { settled: set("1", "2"), counted: set("1", "2"), held: set(), done: set("1", "2"), opened: set() };
+const fine = {
+  settled: set("1", "2"),
+  counted: set("1", "2"),
+  held: set(),
+  done: set("1", "2"),
+  opened: set(),
+  unsettled: set(),
+};
 
 test("findDifferences ignores turns in progress", () => {
   // Turn 3 was settled between the first and the last read, turn 4 is done and in the outbox, turn 5 is open.
@@ -38,6 +51,10 @@ test("findDifferences returns the kind and the turn of each difference", () => {
   ]);
   expect(findDifferences({ ...fine, held: set("9") }, { used: 2, ledger: 2 })).toEqual([
     { kind: "held_without_turn", turnId: "9" },
+  ]);
+  const held = { held: set("9"), opened: set("9"), unsettled: set("9") };
+  expect(findDifferences({ ...fine, ...held }, { used: 2, ledger: 2 })).toEqual([
+    { kind: "hold_not_settled", turnId: "9" },
   ]);
   expect(findDifferences(fine, { used: 3, ledger: 2 })).toEqual([{ kind: "usage_is_not_ledger", turnId: "" }]);
 });

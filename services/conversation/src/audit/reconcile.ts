@@ -1,8 +1,26 @@
-/** A workspace's month in the quota service. The digest covers the turn ids of the usage ledger. */
-export type MonthUsage = { workspaceId: string; used: number; ledger: number; held: number; ledgerDigest: bigint };
+/**
+ * A workspace's month in the quota service. The digest covers the turn ids of the usage ledger, pruned ones included. `adjusted` is the part of
+ * `used` and of `ledger` that the operator added or, if negative, removed.
+ */
+export type MonthUsage = {
+  workspaceId: string;
+  used: number;
+  ledger: number;
+  held: number;
+  ledgerDigest: bigint;
+  adjusted: number;
+  /** The part of `ledger` whose rows were pruned. */
+  pruned: number;
+};
 
-/** A workspace's month in the turns table. The digest covers the ids of the done turns. */
-export type DoneTurns = { workspaceId: string; done: number; digest: bigint };
+/** A workspace's month in the turns table. The digest covers the ids of the done turns, pruned ones included. */
+export type DoneTurns = {
+  workspaceId: string;
+  done: number;
+  digest: bigint;
+  /** The part of `done` whose rows were pruned. */
+  pruned: number;
+};
 
 /**
  * The turn ids of a workspace's month, for the comparison turn by turn. The caller must read them in this order, so that turns in progress
@@ -18,19 +36,24 @@ export type TurnSets = {
   done: ReadonlySet<string>;
   /** Read last: the turns in `held` that were ever opened. */
   opened: ReadonlySet<string>;
+  /** Read after `opened`: the turns in `held` that were closed and no longer in the outbox, and that the quota service still held then. */
+  unsettled: ReadonlySet<string>;
 };
 
 export type DifferenceKind =
   | "reply_not_counted"
   | "counted_without_reply"
   | "held_without_turn"
-  | "usage_is_not_ledger";
+  | "hold_not_settled"
+  | "usage_is_not_ledger"
+  | "totals_differ";
 
 export type Difference = { kind: DifferenceKind; turnId: string };
 
 /** Returns whether counts and digests are equal and nothing is held. Equal counts alone could be of different turns. */
-export function isReconciled(turns: DoneTurns, { used, ledger, held, ledgerDigest }: MonthUsage): boolean {
-  return turns.done === used && used === ledger && turns.digest === ledgerDigest && held === 0;
+export function isReconciled(turns: Omit<DoneTurns, "pruned">, usage: Omit<MonthUsage, "pruned">): boolean {
+  const { used, ledger, held, ledgerDigest, adjusted } = usage;
+  return turns.done + adjusted === used && used === ledger && turns.digest === ledgerDigest && held === 0;
 }
 
 /** Returns the differences turn by turn. Turns in progress are not among them, because of the order in which the sets were read. */
@@ -41,5 +64,6 @@ export function findDifferences(turns: TurnSets, { used, ledger }: Pick<MonthUsa
     ...differences("reply_not_counted", turns.settled.difference(turns.counted)),
     ...differences("counted_without_reply", turns.counted.difference(turns.done)),
     ...differences("held_without_turn", turns.held.difference(turns.opened)),
+    ...differences("hold_not_settled", turns.unsettled),
   ];
 }

@@ -74,3 +74,62 @@ describe("moderation patterns", () => {
     });
   });
 });
+
+describe("checking a text", () => {
+  const moderation = () => system.ops(ModerationAdminService);
+  async function createRules() {
+    const bot = await createBot(system.database);
+    const add = (pattern: string, appliesTo: string) => moderation().addPattern({ ...nameOf(bot), pattern, appliesTo });
+    await add("refund", "message");
+    await add("secret", "reply");
+    await add("rude", "both");
+    const check = async (text: string, unsaved?: { pattern: string; appliesTo?: string }) => {
+      const { matches } = await moderation().checkText({ ...nameOf(bot), text, ...(unsaved && { unsaved }) });
+      return matches.map(({ pattern, blocksMessage, blocksReply }) => [pattern?.pattern, blocksMessage, blocksReply]);
+    };
+    return { bot, check };
+  }
+
+  test("returns every pattern that matches, by the side that it blocks, with an unsaved one last", async () => {
+    const { bot, check } = await createRules();
+    expect(await check("a kind word")).toEqual([]);
+    expect(await check("RUDE secret refund")).toEqual([
+      ["refund", true, false],
+      ["secret", false, true],
+      ["rude", true, true],
+    ]);
+    // Full-width letters and an invisible character, as the service matches them.
+    expect(await check("ｒｕ\u200bde")).toEqual([["rude", true, true]]);
+    expect(await check("rude words", { pattern: "wor.s", appliesTo: "reply" })).toEqual([
+      ["rude", true, true],
+      ["wor.s", false, true],
+    ]);
+    expect((await moderation().listPatterns(nameOf(bot))).patterns).toHaveLength(3);
+  });
+
+  test("refuses the unsaved patterns that saving refuses", async () => {
+    const { bot, check } = await createRules();
+    const refusal = (text: string, unsaved?: { pattern: string; appliesTo?: string }) =>
+      adminFailure(check(text, unsaved));
+    for (const pattern of ["", "(?=a)", "x".repeat(1_001), "["])
+      expect(await refusal("a", { pattern }), pattern).toMatchObject({ stable: "invalid_argument" });
+    expect(await refusal("a", { pattern: ".{0,200}" })).toMatchObject({ stable: "pattern_too_large" });
+    expect(await refusal("a", { pattern: "a.*", appliesTo: "reply" })).toMatchObject({ stable: "invalid_argument" });
+    for (const text of ["", "x".repeat(4_001), "a\0"])
+      expect(await refusal(text), text.slice(0, 9)).toMatchObject({ stable: "invalid_argument" });
+    for (let number = 1; number <= 12; number++)
+      await moderation().addPattern({ ...nameOf(bot), pattern: `(buy|sell|send).{0,60}(bitcoin|crypto)${number}` });
+    expect(await refusal("a", { pattern: "(buy|sell|send).{0,60}(bitcoin|crypto)13" })).toMatchObject({
+      stable: "patterns_too_large",
+    });
+  });
+
+  test("refuses an unsaved pattern beside 100 saved ones", async () => {
+    const bot = await createBot(system.database);
+    for (let number = 0; number < 100; number++)
+      await moderation().addPattern({ ...nameOf(bot), pattern: `p${number}` });
+    const request = { ...nameOf(bot), text: "p1", unsaved: { pattern: "p" } };
+    expect(await adminFailure(moderation().checkText(request))).toMatchObject({ stable: "too_many_patterns" });
+    expect((await moderation().checkText({ ...nameOf(bot), text: "p99" })).matches).toHaveLength(2);
+  });
+});

@@ -3,14 +3,14 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import { requireHttpTool, requireMcpServer, requireNames } from "@parley/bot-rules/tools";
 import type { ToolAdminService } from "@parley/rpc/conversation";
 import { type Tool, ToolSchema } from "@parley/rpc/llm";
-import { type Database, invalid, notFound, ServiceError } from "@parley/service-kit";
+import { type Database, invalidArgument, notFound, ServiceError } from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
 import { deleteTool, listTools, putTool, type ToolDefinition } from "./tools.store.ts";
 
 const MAX_TOOLS = 20;
 
 /** Implements the admin service of bots' tools. */
-export function toolAdmin(database: Database): ServiceImpl<typeof ToolAdminService> {
+export function createToolAdmin(database: Database): ServiceImpl<typeof ToolAdminService> {
   return {
     async putTool(request) {
       const tool = requireTool(request.tool);
@@ -37,7 +37,7 @@ export function toolAdmin(database: Database): ServiceImpl<typeof ToolAdminServi
 }
 
 function requireTool(tool: Tool | undefined): Tool {
-  if (tool === undefined) throw invalid("tool is missing");
+  if (tool === undefined) throw invalidArgument("tool is missing");
   try {
     requireNames(tool);
     switch (tool.kind.case) {
@@ -51,6 +51,6 @@ function requireTool(tool: Tool | undefined): Tool {
         throw new Error("tool must be http or mcp");
     }
   } catch (cause) {
-    throw invalid(cause instanceof Error ? cause.message : "the tool is not valid");
+    throw invalidArgument(cause instanceof Error ? cause.message : "the tool is not valid");
   }
 }

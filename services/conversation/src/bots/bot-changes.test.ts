@@ -29,6 +29,14 @@ test("toBotPatch keeps valid values unchanged", () => {
   expect(patchOf({ customCssVars: { values: { "--parley-gap": "4px" } } }).display.customCssVars).toEqual({
     "--parley-gap": "4px",
   });
+  const values = {
+    "--a": "1px solid rgb(0 0 0 / 50%), #fff",
+    "--b": "calc((100% - 2 * var(--gap, 4px)) / 3)",
+    "--c": "linear-gradient(45deg, Color-Mix(in oklab, red 20%, blue), transparent)",
+    "--d": "'Noto Sans', \"Gill (Sans)\", 游ゴシック, sans-serif",
+    "--e": "-0.5em +2e3px",
+  };
+  expect(patchOf({ customCssVars: { values } }).display.customCssVars).toEqual(values);
   expect(patchOf({ name: "😀".repeat(200) }).display.name).toHaveLength(400);
 });
 
@@ -55,6 +63,35 @@ test.each<[string, MessageInitShape<typeof BotChangesSchema>]>([
   ["custom_css_vars", { customCssVars: { values: { color: "red" } } }],
   ["custom_css_vars", { customCssVars: { values: { "--a": "</style>" } } }],
   ["custom_css_vars", { customCssVars: { values: { "--a": "URL(https://tracker.example)" } } }],
+  ...[
+    "url(https://tracker.example)",
+    "u\\72l(https://tracker.example)",
+    "\\75 rl('https://tracker.example')",
+    "image-set('https://tracker.example' 1x)",
+    "-webkit-image-set('https://tracker.example' 1x)",
+    "src('https://tracker.example')",
+    "cross-fade('https://tracker.example', red)",
+    "image('https://tracker.example')",
+    "element(#id)",
+    "paint(x)",
+    "format('x')",
+    "linear-gradient(red, image-set('https://tracker.example' 1x))",
+    "calc(1px + (src('https://tracker.example')))",
+    "'a' src('https://tracker.example')",
+    "\"a' src('https://tracker.example') \"b\"",
+    "@import 'https://tracker.example'",
+    "red; background: blue",
+    "red } a { color: red",
+    "red !important",
+    "/**/red",
+    "'open",
+    "a\nb",
+    "a\fb",
+    "</style>",
+  ].flatMap((value): [string, MessageInitShape<typeof BotChangesSchema>][] => [
+    ["custom_css_vars", { customCssVars: { values: { "--a": value } } }],
+    ["font_family", { fontFamily: value }],
+  ]),
 ])("toBotPatch names %s when it refuses %o", (field, changes) => {
   expect(() => patchOf(changes)).toThrow(field);
 });

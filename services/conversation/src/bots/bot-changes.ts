@@ -1,5 +1,5 @@
 import type { BotChanges } from "@parley/rpc/conversation";
-import { invalid } from "@parley/service-kit";
+import { invalidArgument } from "@parley/service-kit";
 import { isLongerThan } from "../text.ts";
 import type { Display } from "./bot-display.ts";
 
@@ -16,59 +16,103 @@ type Predicate = (value: string) => boolean;
 const MODEL = /^[a-z0-9][a-z0-9_-]*:\S+$/;
 const COLOR = /^#[0-9a-fA-F]{6}$/;
 const CSS_VARIABLE = /^--[A-Za-z0-9_-]{1,100}$/;
-/** Matches characters that could end a CSS declaration or a style element, or load a URL. */
-const CSS_UNSAFE = /[;{}<>\\]|\/\*|url\(/i;
+/**
+ * Matches a CSS value that cannot load anything and cannot end its declaration: quoted strings, words, numbers, colours, operators and calls of
+ * CSS_FUNCTIONS. It permits no backslash escapes, which could disguise a function's name.
+ */
+const CSS_VALUE = /^(?:"[^"\\\p{Cc}<>{};]*"|'[^'\\\p{Cc}<>{};]*'|[\p{L}\p{M}\p{N} #%.,+*/()=_-])*$/u;
+const CSS_COMMENT = /\/\*|\*\//;
+const CSS_STRING = /"[^"]*"|'[^']*'/g;
+const CSS_CALL = /([\p{L}\p{M}\p{N}_-]*)\(/gu;
+const CSS_FUNCTIONS = new Set(
+  (
+    "rgb rgba hsl hsla hwb lab lch oklab oklch color color-mix light-dark var env calc min max clamp abs sign round mod rem " +
+    "linear-gradient radial-gradient conic-gradient repeating-linear-gradient repeating-radial-gradient repeating-conic-gradient " +
+    "cubic-bezier steps linear blur brightness contrast drop-shadow grayscale hue-rotate invert opacity saturate sepia"
+  ).split(" "),
+);
 
-const atMost =
+const hasAtMost =
   (limit: number): Predicate =>
   (value) =>
     !isLongerThan(value, limit);
-const between1And =
+const hasOneTo =
   (limit: number): Predicate =>
   (value) =>
     value.trim() !== "" && !isLongerThan(value, limit);
-const oneOf =
+const isOneOf =
   (...values: string[]): Predicate =>
   (value) =>
     values.includes(value);
-const safeCss =
+const isSafeCss =
   (limit: number): Predicate =>
   (value) =>
-    between1And(limit)(value) && !CSS_UNSAFE.test(value);
+    hasOneTo(limit)(value) && CSS_VALUE.test(value) && !CSS_COMMENT.test(value) && callsAllowedFunctions(value);
+
+/** A parenthesis without a name, as in calc(1px * (2 + 3)), is allowed. */
+function callsAllowedFunctions(value: string): boolean {
+  const calls = [...value.replace(CSS_STRING, " ").matchAll(CSS_CALL)];
+  return calls.every(([, name = ""]) => name === "" || CSS_FUNCTIONS.has(name.toLowerCase()));
+}
 
 /** Checks changes and returns them as a patch. Throws invalid_argument for the first field that is not valid. */
 export function toBotPatch(changes: BotChanges | undefined): BotPatch {
   if (changes === undefined) return { display: {} };
   const { borderRadius, quickReplies, customCssVars } = changes;
   if (borderRadius !== undefined && (borderRadius < 0 || borderRadius > 64))
-    throw invalid("border_radius must be from 0 to 64");
+    throw invalidArgument("border_radius must be from 0 to 64");
   return {
     ...withoutUndefined({
-      model: check("model", changes.model, isModel, "look like <provider>:<model_name>, or be empty for the default"),
-      systemPrompt: check("system_prompt", changes.systemPrompt, atMost(16_000), "have at most 16,000 characters"),
-      fallback: check("fallback", changes.fallback, between1And(2_000), "have 1 to 2,000 characters"),
+      model: requireValid(
+        "model",
+        changes.model,
+        isModel,
+        "look like <provider>:<model_name>, or be empty for the default",
+      ),
+      systemPrompt: requireValid(
+        "system_prompt",
+        changes.systemPrompt,
+        hasAtMost(16_000),
+        "have at most 16,000 characters",
+      ),
+      fallback: requireValid("fallback", changes.fallback, hasOneTo(2_000), "have 1 to 2,000 characters"),
     }),
     display: withoutUndefined({
-      name: check("name", changes.name, between1And(200), "have 1 to 200 characters"),
-      welcomeMessage: check("welcome_message", changes.welcomeMessage, atMost(2_000), "have at most 2,000 characters"),
-      logoUrl: check(
+      name: requireValid("name", changes.name, hasOneTo(200), "have 1 to 200 characters"),
+      welcomeMessage: requireValid(
+        "welcome_message",
+        changes.welcomeMessage,
+        hasAtMost(2_000),
+        "have at most 2,000 characters",
+      ),
+      logoUrl: requireValid(
         "logo_url",
         changes.logoUrl,
         isWebUrl,
         "be an http or https URL of at most 2,000 characters, or empty",
       ),
-      primaryColor: check("primary_color", changes.primaryColor, (value) => COLOR.test(value), "look like #RRGGBB"),
-      position: check(
+      primaryColor: requireValid(
+        "primary_color",
+        changes.primaryColor,
+        (value) => COLOR.test(value),
+        "look like #RRGGBB",
+      ),
+      position: requireValid(
         "position",
         changes.position,
-        oneOf("bottom-right", "bottom-left"),
+        isOneOf("bottom-right", "bottom-left"),
         "be bottom-right or bottom-left",
       ),
-      themeMode: check("theme_mode", changes.themeMode, oneOf("light", "dark", "system"), "be light, dark or system"),
-      fontFamily: check(
+      themeMode: requireValid(
+        "theme_mode",
+        changes.themeMode,
+        isOneOf("light", "dark", "system"),
+        "be light, dark or system",
+      ),
+      fontFamily: requireValid(
         "font_family",
         changes.fontFamily,
-        safeCss(200),
+        isSafeCss(200),
         "be a CSS font family of at most 200 characters",
       ),
       borderRadius,
@@ -78,28 +122,28 @@ export function toBotPatch(changes: BotChanges | undefined): BotPatch {
   };
 }
 
-function check(name: string, value: string | undefined, isValid: Predicate, rule: string): string | undefined {
+function requireValid(name: string, value: string | undefined, isValid: Predicate, rule: string): string | undefined {
   if (value === undefined || (isValid(value) && !value.includes("\0"))) return value;
-  throw invalid(`${name} must ${rule}`);
+  throw invalidArgument(`${name} must ${rule}`);
 }
 
 function toQuickReplies(values: readonly string[]): string[] {
-  const isValid = between1And(200);
+  const isValid = hasOneTo(200);
   if (values.length > 10 || values.some((value) => !isValid(value) || value.includes("\0")))
-    throw invalid("quick_replies must have at most 10 entries of 1 to 200 characters");
+    throw invalidArgument("quick_replies must have at most 10 entries of 1 to 200 characters");
   return [...values];
 }
 
 function toCssVars(values: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(values);
-  const isValid = safeCss(200);
-  if (entries.length > 50) throw invalid("custom_css_vars must have at most 50 entries");
+  const isValid = isSafeCss(200);
+  if (entries.length > 50) throw invalidArgument("custom_css_vars must have at most 50 entries");
   for (const [name, value] of entries) {
     if (!CSS_VARIABLE.test(name))
-      throw invalid("custom_css_vars must have names that start with -- and contain only A-Z a-z 0-9 _ -");
+      throw invalidArgument("custom_css_vars must have names that start with -- and contain only A-Z a-z 0-9 _ -");
     if (!isValid(value) || value.includes("\0"))
-      throw invalid(
-        `custom_css_vars: the value of ${name} must be plain CSS of 1 to 200 characters, without ; { } < > or url()`,
+      throw invalidArgument(
+        `custom_css_vars: the value of ${name} must be 1 to 200 characters of plain CSS: words, numbers, colours, quoted text, and functions that calculate or draw, none that loads`,
       );
   }
   return Object.fromEntries(entries);

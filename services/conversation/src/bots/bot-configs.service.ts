@@ -1,5 +1,5 @@
 import { fromJson, type JsonValue } from "@bufbuild/protobuf";
-import { type MessagePatterns, messagePatterns, type Pattern } from "@parley/bot-rules/moderation";
+import { type MessagePatterns, type Pattern, prepareMessagePatterns } from "@parley/bot-rules/moderation";
 import { type Tool, ToolSchema } from "@parley/rpc/llm";
 import { type Database, isUuid, isWorkspaceId } from "@parley/service-kit";
 import { LRUCache } from "lru-cache";
@@ -14,14 +14,14 @@ export type BotConfig = Omit<StoredBotConfig, "patterns" | "tools"> & {
 };
 
 /** Returns a bot's configuration; undefined if the workspace has no bot with this id. */
-export type BotConfigs = (workspaceId: string, botId: string) => Promise<BotConfig | undefined>;
+export type GetBotConfig = (workspaceId: string, botId: string) => Promise<BotConfig | undefined>;
 
 /** Changes must apply within 5 s everywhere. The age counts from the start of the read. */
 const MAX_AGE_MS = 4_000;
 const MAX_BOTS = 5_000;
 
 /** Caches each bot's configuration for 4 s. Concurrent calls for a bot share one read. */
-export function cachedBotConfigs(database: Database): BotConfigs {
+export function createBotConfigCache(database: Database): GetBotConfig {
   const configs = new LRUCache<string, BotConfig>({
     max: MAX_BOTS,
     ttl: MAX_AGE_MS,
@@ -33,7 +33,7 @@ export function cachedBotConfigs(database: Database): BotConfigs {
       if (stored === undefined) return undefined;
       return {
         ...stored,
-        messagePatterns: messagePatterns(stored.patterns.filter(({ appliesTo }) => appliesTo !== "reply")),
+        messagePatterns: prepareMessagePatterns(stored.patterns.filter(({ appliesTo }) => appliesTo !== "reply")),
         replyPatterns: stored.patterns
           .filter(({ appliesTo }) => appliesTo !== "message")
           .map((pattern) => ({ ...pattern, fallback: pattern.fallback || stored.fallback })),

@@ -3,7 +3,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import type { RpcClient } from "@parley/rpc";
 import type { BotAdminService, BotSchema } from "@parley/rpc/conversation";
 import type { QuotaService } from "@parley/rpc/quota";
-import { type Database, invalid, isWorkspaceId, ServiceError } from "@parley/service-kit";
+import { adminCallerOf, type Database, invalidArgument, isWorkspaceId, ServiceError } from "@parley/service-kit";
 import { toBotPatch } from "./bot-changes.ts";
 import { DEFAULT_DISPLAY } from "./bot-display.ts";
 import { type Bot, findBot, insertBot, listBots, updateBot } from "./bots.store.ts";
@@ -14,21 +14,42 @@ const DEFAULT_FALLBACK = "I'm sorry, I can't help with that.";
 const GET_WORKSPACE_TIMEOUT_MS = 5_000;
 
 /** Returns whether the ids are well-formed. Malformed ids are reported as not found. */
-const couldExist = ({ workspaceId, slug }: { workspaceId: string; slug: string }) =>
+const areIdsWellFormed = ({ workspaceId, slug }: { workspaceId: string; slug: string }) =>
   isWorkspaceId(workspaceId) && isSlug(slug);
 
+export type BotAdminDeps = {
+  database: Database;
+  quota: Pick<RpcClient<typeof QuotaService>, "getWorkspace">;
+  /** The models that owners may choose, by plan. */
+  planModels: ReadonlyMap<string, readonly string[]>;
+  newId: () => string;
+};
+
 /** Implements the admin service of bots. */
-export function botAdmin(
-  database: Database,
-  quota: Pick<RpcClient<typeof QuotaService>, "getWorkspace">,
-  newId: () => string,
-): ServiceImpl<typeof BotAdminService> {
+export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminService> {
+  const { database, quota, planModels, newId } = deps;
+
+  // The quota service owns workspaces. Its workspace_not_found is returned to the caller.
+  const listModels = async (workspaceId: string) => {
+    const options = { timeoutMs: GET_WORKSPACE_TIMEOUT_MS, waitForReady: true };
+    const { workspace } = await quota.getWorkspace({ workspaceId }, options);
+    return planModels.get(workspace?.plan ?? "") ?? [];
+  };
+  const requirePermittedModel = (model: string | undefined, models: readonly string[]) => {
+    if (model && !isPermitted(model, models))
+      throw new ServiceError(
+        "permission_denied",
+        "model_not_permitted",
+        "the workspace's plan does not include this model",
+      );
+  };
+
   return {
-    async createBot({ workspaceId, slug, changes }) {
-      if (!isSlug(slug)) throw invalid("slug must have 1 to 64 characters of a-z 0-9 -");
+    async createBot({ workspaceId, slug, changes }, context) {
+      if (!isSlug(slug)) throw invalidArgument("slug must have 1 to 64 characters of a-z 0-9 -");
       const { display, ...patch } = toBotPatch(changes);
-      // The quota service owns workspaces. Its workspace_not_found is returned to the caller.
-      await quota.getWorkspace({ workspaceId }, { timeoutMs: GET_WORKSPACE_TIMEOUT_MS, waitForReady: true });
+      const models = await listModels(workspaceId);
+      if (adminCallerOf(context) !== "operator") requirePermittedModel(patch.model, models);
       const bot = await insertBot(database, {
         id: newId(),
         workspaceId,
@@ -43,12 +64,23 @@ export function botAdmin(
         throw new ServiceError("already_exists", "slug_taken", "the workspace has a bot with this slug");
       return { bot: toMessage(bot) };
     },
-    async updateBot({ workspaceId, slug, changes }) {
+    async updateBot({ workspaceId, slug, changes }, context) {
       const patch = toBotPatch(changes);
-      return { bot: found(couldExist({ workspaceId, slug }) && (await updateBot(database, workspaceId, slug, patch))) };
+      if (patch.model && adminCallerOf(context) !== "operator")
+        requirePermittedModel(patch.model, await listModels(workspaceId));
+      return {
+        bot: requireFound(
+          areIdsWellFormed({ workspaceId, slug }) && (await updateBot(database, workspaceId, slug, patch)),
+        ),
+      };
     },
     async getBot({ workspaceId, slug }) {
-      return { bot: found(couldExist({ workspaceId, slug }) && (await findBot(database, workspaceId, slug))) };
+      return {
+        bot: requireFound(areIdsWellFormed({ workspaceId, slug }) && (await findBot(database, workspaceId, slug))),
+      };
+    },
+    async listModels({ workspaceId }) {
+      return { models: [...(await listModels(workspaceId))] };
     },
     async listBots({ workspaceId }) {
       return { bots: isWorkspaceId(workspaceId) ? (await listBots(database, workspaceId)).map(toMessage) : [] };
@@ -56,7 +88,13 @@ export function botAdmin(
   };
 }
 
-function found(bot: Bot | undefined | false): MessageInitShape<typeof BotSchema> {
+/** Returns whether a list of models has this model, or `<provider>:*` for its provider. */
+function isPermitted(model: string, models: readonly string[]): boolean {
+  const [provider] = model.split(":");
+  return models.includes(model) || models.includes(`${provider}:*`);
+}
+
+function requireFound(bot: Bot | undefined | false): MessageInitShape<typeof BotSchema> {
   if (!bot) throw botNotFound();
   return toMessage(bot);
 }

@@ -1,3 +1,4 @@
-export type { BotConfig, BotConfigs } from "./bot-configs.service.ts";
+export { readBotConfig } from "./bot-config.store.ts";
+export type { BotConfig, GetBotConfig } from "./bot-configs.service.ts";
 export type { Display } from "./bot-display.ts";
 export { botNotFound, requireBotId } from "./require-bot.service.ts";

@@ -1,7 +1,7 @@
 import type { IndexedChunk, IndexedPiece } from "./index-document.ts";
 
 /** Exit code of the reading process for a document that cannot be read. */
-export const CANNOT_READ = 3;
+export const EXIT_CODE_UNREADABLE = 3;
 
 /** Messages of the reading process, one line of JSON each: the pieces of the document, and at the end its first words. */
 export type DocumentPiece = IndexedPiece | { beginning: string[] };

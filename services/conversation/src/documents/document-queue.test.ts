@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { invalid } from "@parley/service-kit";
+import { invalidArgument } from "@parley/service-kit";
 import { expect, test } from "vitest";
 import { DocumentQueue } from "./document-queue.ts";
 
@@ -83,7 +83,7 @@ test("refuses a document after the maximum wait", async () => {
 });
 
 test("delays a workspace's next document after an unreadable one that took long, and runs other workspaces' documents", async () => {
-  const queue = new DocumentQueue({ unreadableShares: { share: 0.1, burstMs: 0 } });
+  const queue = new DocumentQueue({ unreadableTimeLimit: { share: 0.1, burstMs: 0 } });
   const log: string[] = [];
   const bomb = enqueue(queue, "bomb", log);
   const next = enqueue(queue, "next", log);
@@ -92,7 +92,7 @@ test("delays a workspace's next document after an unreadable one that took long,
   other.end();
   await setTimeout(20);
   const failedAt = performance.now();
-  bomb.fail(invalid("content cannot be read", "unreadable_document"));
+  bomb.fail(invalidArgument("content cannot be read", "unreadable_document"));
   await expect(bomb.done).rejects.toThrow("cannot be read");
   await other.done;
   expect(log).toEqual(["bomb begins", "other begins", "other ends"]);
@@ -100,8 +100,34 @@ test("delays a workspace's next document after an unreadable one that took long,
   expect(performance.now() - failedAt).toBeGreaterThan(9 * 20 - 20);
 });
 
+test("lets workspaces take turns, so that the documents of one do not keep another waiting", async () => {
+  const queue = new DocumentQueue();
+  const log: string[] = [];
+  const many = Array.from({ length: 20 }, (_, index) => enqueue(queue, `a${index}`, log));
+  const [b1, b2] = ["b1", "b2"].map((name) => enqueue(queue, name, log, { workspaceId: "ws_b" }));
+  const c = enqueue(queue, "c", log, { workspaceId: "ws_c" });
+  for (const each of [...many, b1, b2, c]) each?.end();
+  await Promise.all([...many, b1, b2, c].map((each) => each?.done));
+  const begun = log.filter((line) => line.endsWith("begins")).map((line) => line.split(" ")[0]);
+  expect(begun.slice(0, 7)).toEqual(["a0", "b1", "c", "a1", "b2", "a2", "a3"]);
+});
+
+test("delays a workspace's next document after a URL that did not answer in time", async () => {
+  const queue = new DocumentQueue({ unreadableTimeLimit: { share: 0.1, burstMs: 0 } });
+  const log: string[] = [];
+  const stalled = enqueue(queue, "stalled", log);
+  const next = enqueue(queue, "next", log);
+  next.end();
+  await setTimeout(20);
+  const failedAt = performance.now();
+  stalled.fail(invalidArgument("the URL cannot be fetched", "timeout"));
+  await expect(stalled.done).rejects.toThrow("cannot be fetched");
+  await next.done;
+  expect(performance.now() - failedAt).toBeGreaterThan(9 * 20 - 20);
+});
+
 test("a document that is read, however long it takes, does not delay the workspace's next one", async () => {
-  const queue = new DocumentQueue({ maxWaitMs: 200, unreadableShares: { share: 0.01, burstMs: 0 } });
+  const queue = new DocumentQueue({ maxWaitMs: 200, unreadableTimeLimit: { share: 0.01, burstMs: 0 } });
   const log: string[] = [];
   const long = enqueue(queue, "long", log);
   const next = enqueue(queue, "next", log);
@@ -113,14 +139,14 @@ test("a document that is read, however long it takes, does not delay the workspa
 });
 
 test("says why a document is refused after unreadable ones that took long", async () => {
-  const queue = new DocumentQueue({ maxWaitMs: 50, unreadableShares: { share: 0.01, burstMs: 0 } });
+  const queue = new DocumentQueue({ maxWaitMs: 50, unreadableTimeLimit: { share: 0.01, burstMs: 0 } });
   const log: string[] = [];
   const bomb = enqueue(queue, "bomb", log);
   await setTimeout(20);
-  bomb.fail(invalid("content cannot be read", "unreadable_document"));
+  bomb.fail(invalidArgument("content cannot be read", "unreadable_document"));
   await expect(bomb.done).rejects.toThrow("cannot be read");
   await expect(enqueue(queue, "next", log).done).rejects.toMatchObject({
     code: "too_many_documents",
-    message: expect.stringContaining("could not be read and took too long: try again in"),
+    message: expect.stringContaining("could not be fetched or read and took too long: try again in"),
   });
 });

@@ -1,34 +1,34 @@
 import { marked } from "marked";
 import type { Block } from "./block.ts";
-import { htmlBlocks } from "./html-blocks.ts";
-import { markdownSections } from "./markdown-sections.ts";
+import { splitHtml } from "./html-blocks.ts";
+import { splitMarkdown } from "./markdown-sections.ts";
 
-/** Formats that documentBlocks reads. */
+/** Formats that splitDocument reads. */
 export type TextFormat = "txt" | "md" | "html";
 export type Format = TextFormat | "pdf";
 
 export const FORMATS: readonly Format[] = ["txt", "md", "html", "pdf"];
 
 /** Splits a document into blocks of readable text without markup. */
-export function documentBlocks(format: TextFormat, text: string): Block[] {
+export function splitDocument(format: TextFormat, text: string): Block[] {
   switch (format) {
     case "txt":
-      return textBlocks(text);
+      return splitText(text);
     case "md":
       // Markdown may contain HTML, so it is rendered first.
-      return htmlBlocks(markdownHtml(text));
+      return splitHtml(renderMarkdown(text));
     case "html":
-      return htmlBlocks([text]);
+      return splitHtml([text]);
   }
 }
 
-function* markdownHtml(markdown: string): Generator<string> {
-  for (const section of markdownSections(withoutFrontMatter(markdown)))
+function* renderMarkdown(markdown: string): Generator<string> {
+  for (const section of splitMarkdown(removeFrontMatter(markdown)))
     yield marked.parse(section, { async: false, gfm: true });
 }
 
 /** Splits text at blank lines into paragraphs. Joins the lines of a paragraph, except before a list item. */
-function textBlocks(text: string): Block[] {
+function splitText(text: string): Block[] {
   return text
     .replaceAll("\r\n", "\n")
     .split(/\n[ \t]*\n/)
@@ -37,7 +37,7 @@ function textBlocks(text: string): Block[] {
     .map((paragraph) => ({ headings: [], text: paragraph }));
 }
 
-function withoutFrontMatter(text: string): string {
+function removeFrontMatter(text: string): string {
   return text.replace(/^---\r?\n[\s\S]*?\r?\n---\r?\n/, "");
 }
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { toChunks } from "./chunking.ts";
-import { documentBlocks } from "./document.ts";
+import { splitDocument } from "./document.ts";
 
 describe("the blocks of a Markdown document", () => {
-  const blocks = documentBlocks(
+  const blocks = splitDocument(
     "md",
     `---
 title: Plans
@@ -67,7 +67,7 @@ test("reads HTML without head, navigation, styles and scripts", () => {
     <nav><a href="/">Home</a></nav><h3>Opening   hours</h3>
     <p>We open at <b>9</b>.<br>Come in!</p><div>Call <a href="tel:1">us</a><p>Or write.</p>to us</div>
     <table><tr><td>Monday</td><td>9–17</td></tr></table><template>no</template><script>no()</script>`;
-  expect(documentBlocks("html", html)).toEqual(
+  expect(splitDocument("html", html)).toEqual(
     ["We open at 9.", "Come in!", "Call us", "Or write.", "to us", "Monday; 9–17."].map((text) => ({
       headings: ["Opening hours"],
       text,
@@ -77,7 +77,7 @@ test("reads HTML without head, navigation, styles and scripts", () => {
 
 test("keeps a table's caption and the text outside its cells", () => {
   const html = "<table><caption>Hours</caption><tr><th>Day<th>Time<tr><td>Monday<td>9–17</table>Closed on holidays.";
-  expect(documentBlocks("html", html).map((block) => block.text)).toEqual([
+  expect(splitDocument("html", html).map((block) => block.text)).toEqual([
     "Hours",
     "Day: Monday; Time: 9–17.",
     "Closed on holidays.",
@@ -98,7 +98,7 @@ test("reads Markdown of several sections like a single section", { timeout: 20_0
     "# Links",
     "[plans]: https://example.com/plans",
   ].join("\r\n\r\n");
-  const blocks = documentBlocks("md", markdown);
+  const blocks = splitDocument("md", markdown);
   const under = (heading: string) => blocks.filter(({ headings }) => headings[0] === heading).map(({ text }) => text);
   expect(under("Lists")).toEqual(Array.from({ length: count }, (_, at) => `item ${at}, see the plans`));
   expect(under("Tables")).toEqual(Array.from({ length: count }, (_, at) => `A: a${at}; B: b${at}.`));
@@ -107,16 +107,16 @@ test("reads Markdown of several sections like a single section", { timeout: 20_0
 
 test("reads an HTML table of 100,000 rows", { timeout: 20_000 }, () => {
   const html = `<table>${"<tr><td>a</td><td>b</td></tr>".repeat(100_000)}</table>`;
-  expect(documentBlocks("html", html)).toHaveLength(100_000);
+  expect(splitDocument("html", html)).toHaveLength(100_000);
 });
 
 test("reads HTML with 100,000 nested elements", { timeout: 20_000 }, () => {
-  expect(documentBlocks("html", `${"<b>".repeat(100_000)}deep`)).toEqual([{ headings: [], text: "deep" }]);
+  expect(splitDocument("html", `${"<b>".repeat(100_000)}deep`)).toEqual([{ headings: [], text: "deep" }]);
 });
 
 test("splits plain text into paragraphs, joins wrapped lines and keeps lists", () => {
   const text = "A sentence that\r\nwas wrapped.\r\n\r\n\r\nTo bring:\n- a pen\n- paper\n  of any size\n";
-  expect(documentBlocks("txt", text).map((block) => block.text)).toEqual([
+  expect(splitDocument("txt", text).map((block) => block.text)).toEqual([
     "A sentence that was wrapped.",
     "To bring:\n- a pen\n- paper of any size",
   ]);

@@ -1,13 +1,7 @@
-import {
-  EgressError,
-  type EgressPolicy,
-  guardedFetch,
-  invalid,
-  type ResponseHead,
-  ServiceError,
-} from "@parley/service-kit";
+import { type Egress, EgressError, invalidArgument, ServiceError } from "@parley/service-kit";
+import { guardedFetch, type ResponseHead } from "@parley/service-kit/egress";
 import type { Format } from "./document.ts";
-import { charsetOf, formatOf } from "./media-type.ts";
+import { detectCharset, detectFormat } from "./media-type.ts";
 
 const TIMEOUT_MS = 20_000;
 const MAX_REDIRECTS = 5;
@@ -15,47 +9,47 @@ const MAX_REDIRECTS = 5;
 export type FetchedDocument = { format: Format; content: Uint8Array };
 
 /**
- * Fetches a document from a URL, within 20 s, five redirects and `maxBytes`, and only from addresses that `allow` permits. Converts text
+ * Fetches a document from a URL, within 20 s, five redirects and `maxBytes`, and only from addresses that `egress` permits. Converts text
  * to UTF-8. Throws invalid_argument; its code names the reason.
  */
-export async function fetchDocument(url: string, allow: EgressPolicy, maxBytes: number): Promise<FetchedDocument> {
+export async function fetchDocument(url: string, egress: Egress, maxBytes: number): Promise<FetchedDocument> {
   let format: Format | undefined;
   try {
     const { headers, body } = await guardedFetch(url, {
-      allow,
+      egress,
       timeoutMs: TIMEOUT_MS,
       maxBytes,
       maxRedirects: MAX_REDIRECTS,
       headers: { accept: "text/html, text/markdown, text/plain, application/pdf", "user-agent": "Parley" },
       onHead: (head) => {
-        format = requireDocument(head);
+        format = requireDocumentFormat(head);
       },
     });
     if (format === undefined) throw new Error("guardedFetch returned a response without calling onHead");
     if (format === "pdf") return { format, content: body };
-    return { format, content: toUtf8(body, charsetOf(headers.get("content-type") ?? "", format, body)) };
+    return { format, content: toUtf8(body, detectCharset(headers.get("content-type") ?? "", format, body)) };
   } catch (error) {
-    if (error instanceof EgressError) throw invalid(`the URL cannot be fetched: ${error.message}`, error.code);
+    if (error instanceof EgressError) throw invalidArgument(`the URL cannot be fetched: ${error.message}`, error.code);
     throw error;
   }
 }
 
-function requireDocument({ status, headers, url }: ResponseHead): Format {
-  if (status !== 200) throw invalid(`the URL cannot be fetched: it returned status ${status}`, "url_status");
+function requireDocumentFormat({ status, headers, url }: ResponseHead): Format {
+  if (status !== 200) throw invalidArgument(`the URL cannot be fetched: it returned status ${status}`, "url_status");
   const type = headers.get("content-type") ?? "";
-  const format = formatOf(type, new URL(url).pathname);
+  const format = detectFormat(type, new URL(url).pathname);
   if (format === undefined) {
     const shown = type.split(";")[0]?.slice(0, 80) || "no Content-Type";
-    throw invalid(`the URL returned ${shown}; use text, Markdown, HTML or PDF`, "unsupported_document");
+    throw invalidArgument(`the URL returned ${shown}; use text, Markdown, HTML or PDF`, "unsupported_document");
   }
   return format;
 }
 
 function toUtf8(content: Uint8Array, charset: string): Uint8Array {
-  return new TextEncoder().encode(decoderOf(charset).decode(content));
+  return new TextEncoder().encode(createDecoder(charset).decode(content));
 }
 
-function decoderOf(charset: string) {
+function createDecoder(charset: string) {
   try {
     return new TextDecoder(charset);
   } catch (cause) {

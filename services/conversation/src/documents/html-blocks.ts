@@ -2,7 +2,7 @@ import { Parser } from "htmlparser2";
 import type { Block } from "./block.ts";
 
 /** Elements whose content is skipped. `head` is absent because all of its text is in elements that are listed here. */
-const SKIPPED = new Set([
+const SKIPPED_ELEMENTS = new Set([
   "title",
   "script",
   "style",
@@ -14,7 +14,7 @@ const SKIPPED = new Set([
   "select",
   "button",
 ]);
-const INLINE = new Set([
+const INLINE_ELEMENTS = new Set([
   ..."a abbr b bdi bdo cite code data del dfn em font i img input ins kbd label mark q s samp small span strong sub".split(
     " ",
   ),
@@ -27,8 +27,8 @@ type TextElement = { name: string; depth: number; text: string };
 type Cell = { text: string; isHeading: boolean };
 
 /** Splits an HTML document, given in parts, into blocks of readable text. Skips scripts, styles and navigation. */
-export function htmlBlocks(html: Iterable<string>): Block[] {
-  const reader = new Reader();
+export function splitHtml(html: Iterable<string>): Block[] {
+  const reader = new BlockBuilder();
   const parser = new Parser({
     onopentagname: (name) => reader.open(name),
     ontext: (text) => reader.text(text),
@@ -41,7 +41,7 @@ export function htmlBlocks(html: Iterable<string>): Block[] {
 }
 
 /** Builds blocks from a stream of tags and text. It keeps no tree, which would need 30 times the memory of the document. */
-class Reader {
+class BlockBuilder {
   readonly blocks: Block[] = [];
   /** Number of open elements. */
   #depth = 0;
@@ -61,11 +61,11 @@ class Reader {
   open(name: string): void {
     this.#depth++;
     if (this.#skippedDepth > 0) return;
-    if (SKIPPED.has(name)) {
+    if (SKIPPED_ELEMENTS.has(name)) {
       this.#skippedDepth = this.#depth;
       return;
     }
-    if (this.#textElement !== undefined || INLINE.has(name)) return;
+    if (this.#textElement !== undefined || INLINE_ELEMENTS.has(name)) return;
     this.endBlock();
     if (TEXT_ELEMENTS.has(name)) this.#textElement = { name, depth: this.#depth, text: "" };
     else if (name === "table") this.#columns = undefined;
@@ -84,7 +84,7 @@ class Reader {
       return;
     }
     if (this.#textElement === undefined) {
-      if (INLINE.has(name)) return;
+      if (INLINE_ELEMENTS.has(name)) return;
       this.endBlock();
       if (name === "tr") this.#endRow();
     } else if (this.#textElement.depth === depth) {
@@ -94,7 +94,7 @@ class Reader {
   }
 
   endBlock(): void {
-    this.#add(onOneLine(this.#line));
+    this.#add(toOneLine(this.#line));
     this.#line = "";
   }
 
@@ -104,11 +104,11 @@ class Reader {
       // Fenced, so that a model can distinguish code from prose.
       if (code !== "") this.#add(`\`\`\`\n${code}\n\`\`\``);
     } else if (name === "td" || name === "th") {
-      this.#row.push({ text: onOneLine(text), isHeading: name === "th" });
+      this.#row.push({ text: toOneLine(text), isHeading: name === "th" });
     } else {
       const level = Number(name[1]);
       const above = Array.from({ length: level - 1 }, (_, index) => this.#levels[index] ?? "");
-      this.#levels = [...above, onOneLine(text)];
+      this.#levels = [...above, toOneLine(text)];
       this.#headings = this.#levels.filter((heading) => heading !== "");
     }
   }
@@ -119,7 +119,7 @@ class Reader {
     const isFirst = this.#columns === undefined;
     const isHeadings = isFirst && cells.length > 0 && cells.every((cell) => cell.isHeading);
     this.#columns ??= isHeadings ? cells.map((cell) => cell.text) : [];
-    if (!isHeadings) this.#add(rowSentence(cells, this.#columns));
+    if (!isHeadings) this.#add(formatRow(cells, this.#columns));
   }
 
   #add(text: string): void {
@@ -127,12 +127,12 @@ class Reader {
   }
 }
 
-function onOneLine(text: string): string {
+function toOneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }
 
 /** Formats a table row as a sentence. Each cell follows its column's heading, so that the row is understandable without the table. */
-function rowSentence(cells: readonly Cell[], columns: readonly string[]): string {
+function formatRow(cells: readonly Cell[], columns: readonly string[]): string {
   const parts = cells.flatMap(({ text }, index) => {
     if (text === "") return [];
     const column = columns[index];

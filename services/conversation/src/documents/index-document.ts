@@ -32,31 +32,31 @@ const PIECE_CHARACTERS = 100_000;
 export function* indexChunks(chunks: readonly Chunk[]): Generator<IndexedPiece, string[]> {
   const words = new Set<string>();
   const beginning: string[] = [];
-  const wordsOf = (text: string) => {
+  const tokenizeAndCollect = (text: string) => {
     const found = tokenize(text);
     for (const word of found) words.add(word);
     return found;
   };
-  const indexed = (chunk: Chunk): IndexedChunk => {
+  const indexChunk = (chunk: Chunk): IndexedChunk => {
     const headings = chunk.heading.split(" > ");
-    const text = wordsOf(chunk.text.replace(CODE, " "));
+    const text = tokenizeAndCollect(chunk.text.replace(CODE, " "));
     beginning.push(...text.slice(0, BEGINNING_WORDS - beginning.length));
     const search = {
-      nearest: wordsOf(headings.at(-1) ?? "").join(" "),
-      above: wordsOf(headings.slice(0, -1).join(" ")).join(" "),
+      nearest: tokenizeAndCollect(headings.at(-1) ?? "").join(" "),
+      above: tokenizeAndCollect(headings.slice(0, -1).join(" ")).join(" "),
       text: text.join(" "),
-      code: wordsOf((chunk.text.match(CODE) ?? []).join(" ")).join(" "),
+      code: tokenizeAndCollect((chunk.text.match(CODE) ?? []).join(" ")).join(" "),
     };
     return { ...chunk, search };
   };
-  for (const batch of batches(chunks, ({ heading, text }) => heading.length + text.length))
-    yield { chunks: batch.map(indexed) };
-  for (const batch of batches(words, (word) => word.length)) yield { words: batch };
+  for (const batch of batchByCharacters(chunks, ({ heading, text }) => heading.length + text.length))
+    yield { chunks: batch.map(indexChunk) };
+  for (const batch of batchByCharacters(words, (word) => word.length)) yield { words: batch };
   return beginning;
 }
 
 /** Divides items into batches of about 100,000 characters. */
-function* batches<T>(items: Iterable<T>, charactersOf: (item: T) => number): Generator<T[]> {
+function* batchByCharacters<T>(items: Iterable<T>, charactersOf: (item: T) => number): Generator<T[]> {
   let batch: T[] = [];
   let characters = 0;
   for (const item of items) {

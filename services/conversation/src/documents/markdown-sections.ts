@@ -11,9 +11,9 @@ const DEFINITION = /^ {0,3}\[[^\]\n]+\]:[ \t]*\S.*$/gm;
  * memory of their text. Splits where a block, list item or table row starts. Repeats the table's head and all link definitions, so that
  * each section renders as it would in the whole document.
  */
-export function* markdownSections(markdown: string): Generator<string> {
+export function* splitMarkdown(markdown: string): Generator<string> {
   const definitions = (markdown.match(DEFINITION) ?? []).join("\n");
-  const tail = definitions.length <= SECTION_CHARACTERS ? `\n\n${definitions}` : "";
+  const linkDefinitions = definitions.length <= SECTION_CHARACTERS ? `\n\n${definitions}` : "";
   let section = "";
   let fence = "";
   let tableHead = "";
@@ -24,7 +24,7 @@ export function* markdownSections(markdown: string): Generator<string> {
     if (isHeadingOrItem || line.trim() === "") tableHead = "";
     const isStart = isHeadingOrItem || tableHead !== "" || (previous.trim() === "" && /^\S/.test(line));
     if (section.length >= SECTION_CHARACTERS && fence === "" && isStart) {
-      yield section + tail;
+      yield section + linkDefinitions;
       section = tableHead;
     }
     section += line;
@@ -33,5 +33,5 @@ export function* markdownSections(markdown: string): Generator<string> {
     if (fence === "" && line.includes("|") && DELIMITER_ROW.test(line.trimEnd())) tableHead = previous + line;
     previous = line;
   }
-  if (section !== "") yield section + tail;
+  if (section !== "") yield section + linkDefinitions;
 }

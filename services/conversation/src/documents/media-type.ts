@@ -23,14 +23,14 @@ const FORMAT_BY_EXTENSION: Readonly<Record<string, Format>> = {
 const GENERIC_TYPES = new Set(["", "application/octet-stream", "binary/octet-stream", "text/plain"]);
 
 /** Returns a response's format by its Content-Type, or by the path's extension if the type is generic. Undefined if unsupported. */
-export function formatOf(contentType: string, path: string): Format | undefined {
+export function detectFormat(contentType: string, path: string): Format | undefined {
   const type = contentType.split(";")[0]?.trim().toLowerCase() ?? "";
   const byExtension = FORMAT_BY_EXTENSION[/\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ""];
   return (GENERIC_TYPES.has(type) ? byExtension : undefined) ?? FORMAT_BY_TYPE[type];
 }
 
 /** Returns the charset named by the Content-Type, or else by an HTML document's meta element; otherwise UTF-8. */
-export function charsetOf(contentType: string, format: Format, content: Uint8Array): string {
+export function detectCharset(contentType: string, format: Format, content: Uint8Array): string {
   const named = /charset\s*=\s*["']?([\w.:-]+)/i;
   const head = format === "html" ? new TextDecoder("latin1").decode(content.subarray(0, 1_024)) : "";
   const inHead = /<meta[^>]{0,200}charset\s*=\s*["']?([\w.:-]+)/i.exec(head);

@@ -3,8 +3,9 @@ import type { Block } from "./block.ts";
 /** A run of text at one position of a page. */
 export type PdfRun = {
   text: string;
-  /** Font size and, in `y`, the baseline's height above the bottom of the page, in the page's units. */
+  /** The font size, in the page's units. */
   size: number;
+  /** The baseline's height above the bottom of the page, in the page's units. */
   y: number;
   endsLine: boolean;
 };
@@ -18,12 +19,12 @@ const MAX_HEADING_CHARACTERS = 150;
 const PARAGRAPH_GAP = 1.7;
 
 /** Splits a PDF's pages into paragraphs. A paragraph before the first heading gets its page number as heading (`p. 3`). */
-export function pdfBlocks(pages: readonly (readonly PdfLine[])[]): Block[] {
-  const bodySize = bodyFontSize(pages);
+export function splitPdf(pages: readonly (readonly PdfLine[])[]): Block[] {
+  const bodySize = findBodyFontSize(pages);
   const blocks: Block[] = [];
   let heading = "";
   for (const [index, page] of pages.entries()) {
-    for (const paragraph of paragraphsOf(page)) {
+    for (const paragraph of groupParagraphs(page)) {
       const text = joinLines(paragraph);
       const isHeading = (paragraph[0]?.size ?? 0) >= bodySize * HEADING_RATIO && text.length <= MAX_HEADING_CHARACTERS;
       if (isHeading) heading = text;
@@ -34,7 +35,7 @@ export function pdfBlocks(pages: readonly (readonly PdfLine[])[]): Block[] {
 }
 
 /** Combines the runs of a page into lines. */
-export function pdfLines(runs: readonly PdfRun[]): PdfLine[] {
+export function combineRuns(runs: readonly PdfRun[]): PdfLine[] {
   const lines: PdfLine[] = [];
   let line: PdfLine | undefined;
   for (const { text, size, y, endsLine } of runs) {
@@ -52,7 +53,7 @@ export function pdfLines(runs: readonly PdfRun[]): PdfLine[] {
 }
 
 /** Returns the font size with the most characters. */
-function bodyFontSize(pages: readonly (readonly PdfLine[])[]): number {
+function findBodyFontSize(pages: readonly (readonly PdfLine[])[]): number {
   const letters = new Map<number, number>();
   for (const page of pages)
     for (const { size, text } of page) {
@@ -62,7 +63,7 @@ function bodyFontSize(pages: readonly (readonly PdfLine[])[]): number {
   return [...letters].reduce((one, other) => (other[1] > one[1] ? other : one), [0, 0] as const)[0];
 }
 
-function paragraphsOf(lines: readonly PdfLine[]): PdfLine[][] {
+function groupParagraphs(lines: readonly PdfLine[]): PdfLine[][] {
   const paragraphs: PdfLine[][] = [];
   let last: PdfLine | undefined;
   for (const line of lines) {

@@ -5,7 +5,7 @@ import { Worker } from "node:worker_threads";
 import type { Block } from "./block.ts";
 import { toChunks } from "./chunking.ts";
 import type { Format } from "./document.ts";
-import { CANNOT_READ, type DocumentPiece } from "./document-piece.ts";
+import { type DocumentPiece, EXIT_CODE_UNREADABLE } from "./document-piece.ts";
 import { indexChunks } from "./index-document.ts";
 
 // The reading process, started by read-document.client.ts for one document:
@@ -25,7 +25,7 @@ try {
   await pipeline(Readable.from(lines(blocks)), process.stdout);
 } catch {
   // The error is dropped, because it may quote the document.
-  process.exitCode = CANNOT_READ;
+  process.exitCode = EXIT_CODE_UNREADABLE;
 }
 
 async function readInput(length: number): Promise<Uint8Array> {
@@ -45,8 +45,8 @@ async function readBlocks(format: Format, content: Uint8Array): Promise<Block[]>
     const { readPdf } = await import("./read-pdf.ts");
     return await readPdf(content);
   }
-  const { documentBlocks } = await import("./document.ts");
-  return documentBlocks(format, new TextDecoder().decode(content));
+  const { splitDocument } = await import("./document.ts");
+  return splitDocument(format, new TextDecoder().decode(content));
 }
 
 function* lines(blocks: readonly Block[]): Generator<string> {

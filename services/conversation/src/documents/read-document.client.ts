@@ -2,9 +2,9 @@ import { spawn } from "node:child_process";
 import { constants, setPriority } from "node:os";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { invalid } from "@parley/service-kit";
+import { invalidArgument } from "@parley/service-kit";
 import { type Format, UNREADABLE_DOCUMENT } from "./document.ts";
-import { CANNOT_READ, parsePiece } from "./document-piece.ts";
+import { EXIT_CODE_UNREADABLE, parsePiece } from "./document-piece.ts";
 import type { IndexedDocument, IndexedPiece } from "./index-document.ts";
 
 const MiB = 1024 * 1024;
@@ -38,7 +38,7 @@ export const READER_FLAGS = [
   `--allow-fs-read=${path("../..")}`,
   `--allow-fs-read=${path("../../../../node_modules")}`,
 ];
-const CHILD = path("./read-document.child.ts");
+const READER_SCRIPT = path("./read-document.child.ts");
 
 /** A document as sent or fetched. Text is UTF-8. */
 export type RawDocument = { format: Format; content: Uint8Array };
@@ -62,11 +62,11 @@ type ProcessExit = { code: number | null; killedBy: NodeJS.Signals | null };
 export async function readDocument(raw: RawDocument, options: ReadOptions): Promise<ReadDocument> {
   const { signal, maxCpuMs = MAX_CPU_MS } = options;
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
-  const child = start(raw, maxCpuMs, AbortSignal.any([signal, timeout]));
+  const child = startReader(raw, maxCpuMs, AbortSignal.any([signal, timeout]));
   const closed = new Promise<ProcessExit>((resolve) => {
     child.once("close", (code, killedBy) => resolve({ code, killedBy }));
   });
-  const document = await collect(child.stdout).catch(async (error: unknown) => {
+  const document = await collectPieces(child.stdout).catch(async (error: unknown) => {
     child.kill("SIGKILL");
     await closed;
     throw error;
@@ -75,15 +75,15 @@ export async function readDocument(raw: RawDocument, options: ReadOptions): Prom
   const exit = await closed;
   signal.throwIfAborted();
   if (document !== undefined) return document;
-  if (timeout.aborted) throw unreadable(`it takes more than ${TIMEOUT_MS / 1_000} s; ${SPLIT_ADVICE}`);
+  if (timeout.aborted) throw unreadableError(`it takes more than ${TIMEOUT_MS / 1_000} s; ${SPLIT_ADVICE}`);
   if (exit.killedBy === CPU_LIMIT_SIGNAL)
-    throw unreadable(`it takes more than ${maxCpuMs / 1_000} s of CPU time; ${SPLIT_ADVICE}`);
-  throw failureOf(raw.format, exit);
+    throw unreadableError(`it takes more than ${maxCpuMs / 1_000} s of CPU time; ${SPLIT_ADVICE}`);
+  throw describeExit(raw.format, exit);
 }
 
-function start({ format, content }: RawDocument, maxCpuMs: number, signal: AbortSignal) {
+function startReader({ format, content }: RawDocument, maxCpuMs: number, signal: AbortSignal) {
   const args = [format, content.length, process.pid, MAX_MEMORY_BYTES, maxCpuMs].map(String);
-  const child = spawn(process.execPath, [...READER_FLAGS, CHILD, ...args], {
+  const child = spawn(process.execPath, [...READER_FLAGS, READER_SCRIPT, ...args], {
     // An empty environment, because the service's contains passwords.
     env: {},
     stdio: ["pipe", "pipe", "ignore"],
@@ -100,14 +100,14 @@ function start({ format, content }: RawDocument, maxCpuMs: number, signal: Abort
 }
 
 /** Collects the messages of the reading process. Returns undefined if its output ends before the last message. */
-async function collect(output: Readable): Promise<ReadDocument | undefined> {
+async function collectPieces(output: Readable): Promise<ReadDocument | undefined> {
   const lines: Buffer[] = [];
   let [bytes, chunks, characters] = [0, 0, 0];
-  for await (const line of linesOf(output)) {
+  for await (const line of readLines(output)) {
     bytes += line.length;
-    if (bytes > MAX_RESULT_BYTES) throw tooMuchText();
+    if (bytes > MAX_RESULT_BYTES) throw tooMuchTextError();
     const piece = parsePiece(line);
-    if ("beginning" in piece) return { ...piece, chunks, characters, pieces: parsed(lines) };
+    if ("beginning" in piece) return { ...piece, chunks, characters, pieces: parsePieces(lines) };
     lines.push(line);
     if ("words" in piece) continue;
     chunks += piece.chunks.length;
@@ -117,14 +117,14 @@ async function collect(output: Readable): Promise<ReadDocument | undefined> {
 }
 
 // Parses the lines again when they are stored. Keeping all pieces as objects would take several times the memory.
-function* parsed(lines: readonly Buffer[]): Generator<IndexedPiece> {
+function* parsePieces(lines: readonly Buffer[]): Generator<IndexedPiece> {
   for (const line of lines) {
     const piece = parsePiece(line);
     if (!("beginning" in piece)) yield piece;
   }
 }
 
-async function* linesOf(output: Readable): AsyncGenerator<Buffer> {
+async function* readLines(output: Readable): AsyncGenerator<Buffer> {
   let parts: Buffer[] = [];
   let length = 0;
   for await (const data of output as AsyncIterable<Buffer>) {
@@ -136,23 +136,23 @@ async function* linesOf(output: Readable): AsyncGenerator<Buffer> {
     }
     parts.push(rest);
     length += rest.length;
-    if (length > MAX_LINE_BYTES) throw tooMuchText();
+    if (length > MAX_LINE_BYTES) throw tooMuchTextError();
   }
 }
 
-function failureOf(format: Format, { code, killedBy }: ProcessExit): Error {
-  if (code === CANNOT_READ) return unreadable(BROKEN_REASONS[format === "pdf" ? "pdf" : "text"]);
+function describeExit(format: Format, { code, killedBy }: ProcessExit): Error {
+  if (code === EXIT_CODE_UNREADABLE) return unreadableError(BROKEN_REASONS[format === "pdf" ? "pdf" : "text"]);
   // Another exit code is a bug of the reading process, not a fault of the document.
   if (killedBy === null) return new Error(`the reading process ended with code ${code}`);
   if (MEMORY_LIMIT_SIGNALS.includes(killedBy))
-    return unreadable(`it needs more than ${MAX_MEMORY_BYTES / MiB} MiB of memory; ${SPLIT_ADVICE}`);
-  return unreadable(`its reader crashed (${killedBy}); ${SPLIT_ADVICE}`);
+    return unreadableError(`it needs more than ${MAX_MEMORY_BYTES / MiB} MiB of memory; ${SPLIT_ADVICE}`);
+  return unreadableError(`its reader crashed (${killedBy}); ${SPLIT_ADVICE}`);
 }
 
-function tooMuchText(): Error {
-  return unreadable(`it contains too much text; ${SPLIT_ADVICE}`);
+function tooMuchTextError(): Error {
+  return unreadableError(`it contains too much text; ${SPLIT_ADVICE}`);
 }
 
-function unreadable(reason: string): Error {
-  return invalid(`content cannot be read: ${reason}`, UNREADABLE_DOCUMENT);
+function unreadableError(reason: string): Error {
+  return invalidArgument(`content cannot be read: ${reason}`, UNREADABLE_DOCUMENT);
 }

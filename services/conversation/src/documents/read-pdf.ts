@@ -1,11 +1,11 @@
 import { getDocumentProxy } from "unpdf";
 import { withoutNul } from "../text.ts";
 import type { Block } from "./block.ts";
-import { type PdfLine, pdfBlocks, pdfLines } from "./pdf-blocks.ts";
+import { combineRuns, type PdfLine, splitPdf } from "./pdf-blocks.ts";
 
 const MAX_PAGES = 2_000;
 
-/** Splits a PDF into blocks of text. Throws if the content is no PDF, is locked with a password, or has more than 2,000 pages. */
+/** Splits a PDF into blocks of text. Throws if the content is not a PDF, is locked with a password, or has more than 2,000 pages. */
 export async function readPdf(content: Uint8Array): Promise<Block[]> {
   const pdf = await getDocumentProxy(content, { useSystemFonts: false, verbosity: 0 });
   if (pdf.numPages > MAX_PAGES) throw new Error(`more than ${MAX_PAGES} pages`);
@@ -19,10 +19,10 @@ export async function readPdf(content: Uint8Array): Promise<Block[]> {
         : [],
     );
     // Convert runs to lines page by page, because the runs of 2,000 pages take several times the memory.
-    pages.push(pdfLines(runs));
+    pages.push(combineRuns(runs));
     page.cleanup();
   }
   // Free the parser's memory before the blocks are built.
   await pdf.loadingTask.destroy();
-  return pdfBlocks(pages);
+  return splitPdf(pages);
 }

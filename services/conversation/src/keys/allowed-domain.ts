@@ -1,16 +1,19 @@
 import { domainToASCII } from "node:url";
-import { invalid } from "@parley/service-kit";
+import { invalidArgument } from "@parley/service-kit";
+import { coversPublicSuffix } from "./public-suffixes.ts";
 
 const MAX_ENTRY_CHARACTERS = 300;
 const MAX_DOMAINS = 100;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { "http:": "80", "https:": "443" };
 const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
+/** Matches control characters, and characters that domainToASCII drops: `shop.exa\nmple` would become `shop.example`. Joiners are validated by IDNA. */
+const DROPPED = /(?![\u200c\u200d])[\p{Cc}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]/u;
 const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;
 
 /** Normalises 1 to 100 entries and removes duplicates. Throws invalid_argument for the first entry that is not valid. */
 export function normaliseAllowedDomains(entries: readonly string[]): string[] {
   if (entries.length === 0 || entries.length > MAX_DOMAINS)
-    throw invalid(`a key needs 1 to ${MAX_DOMAINS} allowed domains`);
+    throw invalidArgument(`a key needs 1 to ${MAX_DOMAINS} allowed domains`);
   return [...new Set(entries.map(normaliseAllowedDomain))];
 }
 
@@ -20,11 +23,12 @@ export function normaliseAllowedDomains(entries: readonly string[]): string[] {
  */
 export function normaliseAllowedDomain(entry: string): string {
   const refuse = (reason: string) =>
-    invalid(`"${entry.slice(0, MAX_ENTRY_CHARACTERS)}" is not an allowed domain: ${reason}`);
+    invalidArgument(`"${entry.slice(0, MAX_ENTRY_CHARACTERS)}" is not an allowed domain: ${reason}`);
   if (entry.length > MAX_ENTRY_CHARACTERS) throw refuse("it is too long");
+  if (DROPPED.test(entry)) throw refuse("it contains a line break or another invisible character");
   const text = entry.trim();
   if (text === "") throw refuse("it is empty");
-  const { scheme, authority } = split(text, refuse);
+  const { scheme, authority } = splitScheme(text, refuse);
   if (authority.includes("@")) throw refuse("it must not contain credentials");
   if (/[/?#\\]/.test(authority)) throw refuse("only a host is allowed, without a path or query");
   const { host, port } = splitPort(authority, refuse);
@@ -34,7 +38,7 @@ export function normaliseAllowedDomain(entry: string): string {
 
 type Refuse = (reason: string) => Error;
 
-function split(text: string, refuse: Refuse): { scheme: string; authority: string } {
+function splitScheme(text: string, refuse: Refuse): { scheme: string; authority: string } {
   const end = text.indexOf("://");
   if (end === -1) return { scheme: "", authority: text };
   const scheme = `${text.slice(0, end).toLowerCase()}:`;
@@ -69,6 +73,8 @@ function normaliseHost(host: string, refuse: Refuse): string {
   if (ascii.length > 253 || !labels.every((label) => LABEL.test(label))) throw refuse("its host is not a valid name");
   if (isWildcard && (labels.length < 2 || IPV4.test(ascii)))
     throw refuse("a wildcard needs at least two labels after the *, as in *.example.com");
+  if (isWildcard && coversPublicSuffix(ascii))
+    throw refuse("anyone can register a name there; put a domain of your own after the *");
   return isWildcard ? `*.${ascii}` : ascii;
 }
 

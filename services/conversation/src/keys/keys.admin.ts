@@ -8,25 +8,26 @@ import { type ApiKey, insertKey, listKeys, revokeKey } from "./keys.store.ts";
 import { isPublicKey } from "./public-key.ts";
 
 /** Implements the admin service of public keys. */
-export function keyAdmin(
+export function createKeyAdmin(
   database: Database,
   keyPrefix: string,
-  newKey: () => string,
+  createKey: () => string,
 ): ServiceImpl<typeof KeyAdminService> {
   return {
     async createKey(request) {
       const allowedDomains = normaliseAllowedDomains(request.domains);
       await requireBotId(database, request);
       const { workspaceId, botSlug } = request;
-      const key = await insertKey(database, { publicKey: newKey(), workspaceId, botSlug, allowedDomains });
+      const key = await insertKey(database, { publicKey: createKey(), workspaceId, botSlug, allowedDomains });
       if (key === undefined) throw botNotFound();
       return { key: toMessage(key) };
     },
     async listKeys({ workspaceId }) {
       return { keys: isWorkspaceId(workspaceId) ? (await listKeys(database, workspaceId)).map(toMessage) : [] };
     },
-    async revokeKey({ publicKey }) {
-      const key = isPublicKey(keyPrefix, publicKey) ? await revokeKey(database, publicKey) : undefined;
+    async revokeKey({ publicKey, workspaceId }) {
+      const couldExist = isPublicKey(keyPrefix, publicKey) && (workspaceId === "" || isWorkspaceId(workspaceId));
+      const key = couldExist ? await revokeKey(database, publicKey, workspaceId) : undefined;
       if (key === undefined) throw notFound("key_not_found", "no such key");
       return { key: toMessage(key) };
     },

@@ -7,9 +7,10 @@ const RESOLVE_KEY = `
   SELECT k.workspace_id AS "workspaceId", k.bot_id AS "botId", k.allowed_domains AS "allowedDomains", b.display
   FROM conversation.api_keys k
   JOIN conversation.bots b ON b.workspace_id = k.workspace_id AND b.bot_id = k.bot_id
-  WHERE k.public_key = $1 AND k.revoked_at IS NULL`;
+  WHERE k.public_key = $1 AND k.revoked_at IS NULL
+    AND NOT EXISTS (SELECT FROM conversation.workspace_deletions d WHERE d.workspace_id = k.workspace_id)`;
 
-/** Returns a key's bot and allowed domains; undefined if the key is unknown or revoked. */
+/** Returns a key's bot and allowed domains; undefined if the key is unknown or revoked, or its workspace is deleted. */
 export async function resolveKey(database: Database, publicKey: string): Promise<ResolvedKey | undefined> {
   const { rows } = await database.query<ResolvedKey>({ name: "resolve_key", text: RESOLVE_KEY, values: [publicKey] });
   return rows[0];
@@ -22,11 +23,14 @@ export type ApiKey = {
   allowedDomains: string[];
   createdAt: Date;
   revokedAt: Date | null;
+  /** "YYYY-MM-DD"; empty if the key was not used. */
+  lastUsedOn: string;
 };
 
 const API_KEY = `
   SELECT k.public_key AS "publicKey", k.workspace_id AS "workspaceId", b.slug AS "botSlug",
-         k.allowed_domains AS "allowedDomains", k.created_at AS "createdAt", k.revoked_at AS "revokedAt"
+         k.allowed_domains AS "allowedDomains", k.created_at AS "createdAt", k.revoked_at AS "revokedAt",
+         coalesce(to_char(k.last_used_on, 'YYYY-MM-DD'), '') AS "lastUsedOn"
   FROM conversation.bots b`;
 
 /** Stores a key for a bot. Returns undefined if the workspace has no bot with this slug. */
@@ -56,14 +60,22 @@ export async function listKeys(database: Database, workspaceId: string): Promise
   return rows;
 }
 
-/** Revokes a key. Keeps the time of the first revocation. Returns undefined if the key is unknown. */
-export async function revokeKey(database: Database, publicKey: string): Promise<ApiKey | undefined> {
+/**
+ * Revokes a key of a workspace, or of any workspace if `workspaceId` is empty. Keeps the time of the first revocation. Returns undefined if
+ * the key is unknown.
+ */
+export async function revokeKey(
+  database: Database,
+  publicKey: string,
+  workspaceId: string,
+): Promise<ApiKey | undefined> {
   const { rows } = await database.query<ApiKey>(
     `WITH k AS (
-       UPDATE conversation.api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE public_key = $1 RETURNING *
+       UPDATE conversation.api_keys SET revoked_at = coalesce(revoked_at, now())
+       WHERE public_key = $1 AND $2 IN ('', workspace_id) RETURNING *
      )
      ${API_KEY} JOIN k USING (workspace_id, bot_id)`,
-    [publicKey],
+    [publicKey, workspaceId],
   );
   return rows[0];
 }

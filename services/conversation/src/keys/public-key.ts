@@ -8,27 +8,27 @@ const BODY = /^[0-9A-Za-z]{32}$/;
 
 /** Returns a new key: the prefix, 26 random characters (154 bits) and a checksum. `randomInt` must be cryptographically secure. */
 export function createPublicKey(prefix: string, randomInt: (below: number) => number): string {
-  const random = Array.from({ length: RANDOM_LENGTH }, () => digit(randomInt(ALPHABET.length))).join("");
-  return `${prefix}${random}${checksum(random)}`;
+  const random = Array.from({ length: RANDOM_LENGTH }, () => toDigit(randomInt(ALPHABET.length))).join("");
+  return `${prefix}${random}${computeChecksum(random)}`;
 }
 
 /** Returns whether a text has the format and checksum of a key. For other texts, the caller needs no query. */
 export function isPublicKey(prefix: string, text: string): boolean {
   if (!text.startsWith(prefix)) return false;
   const body = text.slice(prefix.length);
-  return BODY.test(body) && checksum(body.slice(0, RANDOM_LENGTH)) === body.slice(RANDOM_LENGTH);
+  return BODY.test(body) && computeChecksum(body.slice(0, RANDOM_LENGTH)) === body.slice(RANDOM_LENGTH);
 }
 
-function checksum(random: string): string {
+function computeChecksum(random: string): string {
   let rest = crc32(random);
   let digits = "";
   for (let place = 0; place < CHECKSUM_LENGTH; place++) {
-    digits = digit(rest % ALPHABET.length) + digits;
+    digits = toDigit(rest % ALPHABET.length) + digits;
     rest = Math.floor(rest / ALPHABET.length);
   }
   return digits;
 }
 
-function digit(value: number): string {
+function toDigit(value: number): string {
   return ALPHABET.charAt(value);
 }

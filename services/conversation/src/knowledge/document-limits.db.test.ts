@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { KnowledgeAdminService } from "@parley/rpc/conversation";
 import { describeWith } from "@parley/test-support";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { hugeImagePdf, pdfBombs } from "../testing/document-bombs.ts";
@@ -32,8 +32,11 @@ function suite() {
   beforeAll(async () => {
     db = await createTestDatabase();
     quota = await startTestQuota();
-    bot = await createBot(db.database);
     service = await startService();
+  });
+  // The service makes a workspace wait after unreadable documents, so each test has its own workspace.
+  beforeEach(async () => {
+    bot = await createBot(db.database);
   });
   afterAll(async () => {
     service.close();
@@ -44,12 +47,12 @@ function suite() {
 
   const startService = () => startServiceProcess(db.url, quota.target, [CONTAINER_HEAP]);
   const add = (name: string, format: string, content: string | Uint8Array, signal?: AbortSignal) =>
-    service
-      .admin(KnowledgeAdminService)
-      .addSource(
-        { workspaceId: bot.workspaceId, botSlug: bot.slug, name, format, content: Buffer.from(content as string) },
-        signal ? { signal } : {},
-      );
+    addTo(bot, { name, format, content: Buffer.from(content as string) }, signal);
+  const addTo = (
+    { workspaceId, slug: botSlug }: Bot,
+    source: { name: string; format: string; content: Buffer },
+    signal?: AbortSignal,
+  ) => service.admin(KnowledgeAdminService).addSource({ workspaceId, botSlug, ...source }, signal ? { signal } : {});
   const waitForReaders = (count: number) =>
     expect.poll(() => childrenOf(service.process.pid), { timeout: 10_000 }).toHaveLength(count);
 
@@ -97,7 +100,7 @@ function suite() {
   });
 
   test("opens turns without delay while it reads PDF bombs", async () => {
-    const [bomb = new Uint8Array()] = Object.values(pdfBombs());
+    const content = Buffer.from(Object.values(pdfBombs())[0] ?? "");
     const measureLatencies = async (turns: number) => {
       const latencies: number[] = [];
       for (let turn = 0; turn < turns; turn++) {
@@ -116,7 +119,8 @@ function suite() {
     const reading = (async () => {
       for (let bombs = 0; ; bombs++) {
         if (isDone) return bombs;
-        await adminFailure(add("bomb", "pdf", bomb));
+        const other = await createBot(db.database);
+        await adminFailure(addTo(other, { name: "bomb", format: "pdf", content }));
       }
     })();
     const busy = await measureLatencies(100).finally(() => {

@@ -2,7 +2,7 @@ import { createLogger, Registry } from "@parley/service-kit";
 import { HANDBOOK } from "@parley/test-support";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
-import { semanticSearches } from "../metrics.ts";
+import { createSemanticSearchCounter } from "../metrics.ts";
 import { addDocument, readKnowledge } from "../testing/knowledge.ts";
 import { startTestLlm, type TestLlm } from "../testing/llm.ts";
 import { createBot } from "../testing/turns.ts";
@@ -45,7 +45,7 @@ function createSemanticSearch(now = () => performance.now()) {
   const semanticSearch = new SemanticSearch({
     database: db.database,
     llm: llm.client,
-    searches: semanticSearches(registry),
+    searches: createSemanticSearchCounter(registry),
     log,
     now,
   });
@@ -168,6 +168,25 @@ describe("with pgvector", () => {
     expect(await countOf("ok")).toBe(3);
   });
 
+  test("hybrid search returns the scores of each search that found a passage, and their sum by reciprocal rank", async () => {
+    await addDocument(db.database, bot, "handbook.md", HANDBOOK);
+    await createWorker().run(never);
+    const knowledge = await readKnowledge(db.database, bot);
+    const { semanticSearch } = createSemanticSearch();
+    const found = await searchHybrid(db.database, semanticSearch, knowledge, "when does the shop open on weekdays");
+    expect(found.semanticSearch).toBe("ok");
+    const [first, ...others] = found.passages;
+    expect(first).toMatchObject({ heading: "Hours", wordRank: expect.any(Number), score: 2 / 61 });
+    for (const [index, { wordRank, similarity = 2, score }] of others.entries()) {
+      expect(wordRank).toBeUndefined();
+      expect(similarity).toBeLessThanOrEqual(first?.similarity ?? -1);
+      expect(score).toBe(1 / (62 + index));
+    }
+    expect(first?.similarity).toBeGreaterThan(0);
+    expect(first?.similarity).toBeLessThanOrEqual(1);
+    expect(others).toHaveLength(2);
+  });
+
   test("semantic search finds no passage of another bot, in its workspace or another", async () => {
     const neighbour = await createBot(db.database, { workspaceId: bot.workspaceId });
     const stranger = await createBot(db.database);
@@ -177,7 +196,7 @@ describe("with pgvector", () => {
     await createWorker().run(never);
     const { semanticSearch } = createSemanticSearch();
     const found = await semanticSearch.search(await readKnowledge(db.database, bot), "puppy");
-    expect(found.map(({ heading }) => heading)).toEqual(["Own"]);
+    expect(found.passages.map(({ heading }) => heading)).toEqual(["Own"]);
   });
 
   test("hybrid search returns the word search's passages when embedding fails or is slow, and pauses after three failures", async () => {
@@ -193,17 +212,17 @@ describe("with pgvector", () => {
     const late = Promise.withResolvers<void>();
     llm.beforeResponse = () => late.promise;
     const startedAt = performance.now();
-    expect((await ask()).passages).toEqual(byWords);
+    expect((await ask()).passages).toMatchObject(byWords);
     expect(performance.now() - startedAt).toBeLessThan(2_000);
     late.resolve();
     llm.beforeResponse = () => {
       throw new Error("the provider fails");
     };
-    expect((await ask()).passages).toEqual(byWords);
-    expect((await ask()).passages).toEqual(byWords);
+    expect((await ask()).passages).toMatchObject(byWords);
+    expect((await ask()).passages).toMatchObject(byWords);
     expect([await countOf("timeout"), await countOf("failed")]).toEqual([1, 2]);
 
-    expect((await ask()).passages).toEqual(byWords);
+    expect((await ask()).passages).toMatchObject(byWords);
     expect(await countOf("paused")).toBe(1);
     expect(llm.calls.length - callsBefore).toBe(3);
 

@@ -124,7 +124,7 @@ export async function countUnembedded(database: Database, model: string): Promis
 // Compares all vectors of the bot. A vector index covers all bots: its approximate result would hold mostly other bots' chunks.
 const NEAREST = `
   WITH near AS (
-    SELECT chunk_id, row_number() OVER (ORDER BY distance, chunk_id) AS rank
+    SELECT chunk_id, distance, row_number() OVER (ORDER BY distance, chunk_id) AS rank
     FROM (
       SELECT chunk_id, embedding::vector <=> $4::text::real[]::vector AS distance
       FROM conversation.knowledge_embeddings
@@ -133,11 +133,14 @@ const NEAREST = `
       LIMIT $5
     ) nearest
   )
-  SELECT c.chunk_id AS id, s.name AS source, c.heading, c.content AS text
+  SELECT c.chunk_id AS id, s.name AS source, c.heading, c.content AS text, 1 - near.distance AS similarity
   FROM near
   JOIN conversation.knowledge_chunks c ON c.workspace_id = $1 AND c.chunk_id = near.chunk_id
   JOIN conversation.knowledge_sources s ON s.workspace_id = c.workspace_id AND s.source_id = c.source_id
   ORDER BY near.rank`;
+
+/** A passage that the semantic search found, with its cosine similarity to the message, from -1 to 1. */
+export type SimilarPassage = Passage & { similarity: number };
 
 /** Returns the bot's passages with the smallest cosine distance to a vector, nearest first. */
 export async function findNearest(
@@ -146,8 +149,8 @@ export async function findNearest(
   model: string,
   vector: readonly number[],
   limit: number,
-): Promise<Passage[]> {
+): Promise<SimilarPassage[]> {
   const values = [workspaceId, botId, model, `{${vector.join(",")}}`, limit];
-  const { rows } = await database.query<Passage>({ name: "find_nearest", text: NEAREST, values });
+  const { rows } = await database.query<SimilarPassage>({ name: "find_nearest", text: NEAREST, values });
   return rows;
 }

@@ -1,9 +1,25 @@
 import type { Database } from "@parley/service-kit";
-import type { KnowledgeMatches } from "../turns/index.ts";
+import type { Passage, PromptTerm } from "../turns/index.ts";
 import { fuseRankings } from "./fusion.ts";
 import type { BotKnowledge } from "./knowledge-search.store.ts";
-import type { SemanticSearch } from "./semantic-search.service.ts";
+import type { SemanticSearch, SemanticSearchResult } from "./semantic-search.service.ts";
 import { searchByWords } from "./word-search.service.ts";
+
+/** A passage with its scores. A search that did not find it leaves its score undefined. */
+export type FoundPassage = Passage & {
+  wordRank?: number;
+  similarity?: number;
+  /** The score of both searches together, by which passages are ordered. */
+  score: number;
+};
+
+/** The result of both searches. Assignable to KnowledgeMatches. */
+export type HybridMatches = {
+  /** Best first. */
+  passages: readonly FoundPassage[];
+  terms: readonly PromptTerm[];
+  semanticSearch: SemanticSearchResult | undefined;
+};
 
 /** Finds the passages of a bot's knowledge for a message by word search and semantic search, and merges both rankings. */
 export async function searchHybrid(
@@ -11,10 +27,11 @@ export async function searchHybrid(
   semanticSearch: SemanticSearch,
   bot: BotKnowledge,
   message: string,
-): Promise<KnowledgeMatches> {
+): Promise<HybridMatches> {
   const [byWords, byMeaning] = await Promise.all([
     searchByWords(database, bot, message),
     semanticSearch.search(bot, message),
   ]);
-  return { ...byWords, passages: fuseRankings([byWords.passages, byMeaning]) };
+  const passages = fuseRankings<Omit<FoundPassage, "score">>([byWords.passages, byMeaning.passages]);
+  return { terms: byWords.terms, passages, semanticSearch: byMeaning.result };
 }

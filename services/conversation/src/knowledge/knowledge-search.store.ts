@@ -1,5 +1,5 @@
 import type { Database } from "@parley/service-kit";
-import type { KnowledgeMatches, Passage, PromptTerm } from "../turns/index.ts";
+import type { Passage, PromptTerm } from "../turns/index.ts";
 
 /** More than the prompt's character budget holds. */
 const MAX_PASSAGES = 12;
@@ -19,7 +19,7 @@ const WEIGHTS = "{0.4, 0.15, 0.3, 0.8}";
 
 const PASSAGE = `c.chunk_id AS id, s.name AS source, c.heading, c.content AS text`;
 
-/** A word of a message with the factor for its weight (see boostOf). */
+/** A word of a message with the factor for its weight (see findWordBoost). */
 export type QueryWord = { word: string; boost: number };
 
 export type BotKnowledge = {
@@ -39,6 +39,12 @@ export type TermFrequency = {
   /** Number of the bot's chunks that contain the lexeme. */
   chunks: number;
 };
+
+/** A passage that the word search found, with its rank there: the higher the better, comparable within one search only. */
+export type RankedPassage = Passage & { wordRank: number };
+
+/** The result of a word search, best passage first. */
+export type WordMatches = { passages: readonly RankedPassage[]; terms: readonly PromptTerm[] };
 
 // Steps:
 // - `frequency`: stems each query word in each of the bot's languages and reads how many chunks contain the lexeme. Stop words have no
@@ -125,7 +131,7 @@ const SEARCH = `
            FROM (SELECT word, max(weight) AS weight, min(place) AS place FROM term GROUP BY word) once
          ), '[]') AS terms,
          coalesce((
-           SELECT json_agg(json_build_object('id', c.chunk_id, 'source', s.name, 'heading', c.heading, 'text', c.content) ORDER BY best.rank DESC, c.chunk_id)
+           SELECT json_agg(json_build_object('id', c.chunk_id, 'source', s.name, 'heading', c.heading, 'text', c.content, 'wordRank', best.rank) ORDER BY best.rank DESC, c.chunk_id)
            FROM best
            JOIN conversation.knowledge_chunks c ON c.workspace_id = $1 AND c.chunk_id = best.chunk_id
            JOIN conversation.knowledge_sources s ON s.workspace_id = c.workspace_id AND s.source_id = c.source_id
@@ -136,8 +142,8 @@ export async function findPassages(
   database: Database,
   bot: BotKnowledge,
   words: readonly QueryWord[],
-): Promise<KnowledgeMatches & { frequencies: TermFrequency[] }> {
-  const { rows } = await database.query<{ frequencies: TermFrequency[]; terms: PromptTerm[]; passages: Passage[] }>({
+): Promise<WordMatches & { frequencies: TermFrequency[] }> {
+  const { rows } = await database.query<WordMatches & { frequencies: TermFrequency[] }>({
     name: "search_knowledge",
     text: SEARCH,
     values: [

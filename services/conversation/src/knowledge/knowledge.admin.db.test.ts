@@ -3,7 +3,8 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Code } from "@connectrpc/connect";
 import { KnowledgeAdminService } from "@parley/rpc/conversation";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startConnectProxy } from "@parley/test-support";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { startTestService, type TestService } from "../testing/service.ts";
 import { smallPdf } from "../testing/small-pdf.ts";
@@ -80,6 +81,26 @@ describe("a knowledge source with a URL", () => {
   });
   const add = (bot: Bot, url: string, fields: object = {}) =>
     service.admin(KnowledgeAdminService).addSource({ ...keyOf(bot), url, ...fields });
+  test("is fetched through EGRESS_PROXY if its address is public, and directly if EGRESS_ALLOW permits it", async () => {
+    const proxy = await startConnectProxy();
+    const environment = { EGRESS_ALLOW: "127.0.0.2/32", EGRESS_PROXY: proxy.url };
+    const proxied = await startTestService(system.databaseUrl, system.quota.target, environment);
+    onTestFinished(async () => {
+      await proxied.stop();
+      await proxy.close();
+    });
+    const bot = await createBot(system.database);
+    pages.set("/proxied.md", { headers: { "content-type": "text/markdown" }, body: "We are open on Sundays." });
+    // The proxy's tunnels end on this machine.
+    const publicOrigin = origin.replace("127.0.0.2", "93.184.215.14");
+    const addThrough = (url: string) => proxied.admin(KnowledgeAdminService).addSource({ ...keyOf(bot), url });
+    for (const each of [publicOrigin, origin])
+      expect((await addThrough(`${each}/proxied.md`)).source).toMatchObject({ characters: 23 });
+    expect(proxy.authorities).toEqual([new URL(publicOrigin).host]);
+    await expect(addThrough(`${privateOrigin()}/proxied.md`)).rejects.toThrow("inside a private network");
+    expect(requested).toEqual(["127.0.0.1/proxied.md", "127.0.0.2/proxied.md"]);
+  });
+
   const privateOrigin = () => origin.replace("127.0.0.2", "127.0.0.1");
 
   test("is fetched in every format, is named by its URL, and is replaced when it is added again", async () => {
@@ -142,7 +163,7 @@ describe("a knowledge source with a URL", () => {
     expect((await service.admin(KnowledgeAdminService).listSources(keyOf(bot))).sources).toEqual([]);
   });
 
-  test("is refused with a reason if the response is no document", async () => {
+  test("is refused with a reason if the response is not a document", async () => {
     const bot = await createBot(system.database);
     pages.set("/png", { headers: { "content-type": "image/png" }, body: "x" });
     pages.set("/none", { headers: {}, body: "x" });

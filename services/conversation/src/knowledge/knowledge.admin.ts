@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { AddSourceRequest, KnowledgeAdminService, SourceSchema } from "@parley/rpc/conversation";
-import { type Database, type EgressPolicy, invalid, notFound } from "@parley/service-kit";
+import { type Database, type Egress, invalidArgument, notFound } from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
 import {
   DocumentQueue,
@@ -27,12 +27,12 @@ const MAX_PDF_BYTES = 16 * 1024 * 1024;
 
 export type KnowledgeDeps = {
   database: Database;
-  egress: EgressPolicy;
+  egress: Egress;
   embeddings: { status: EmbeddingStatus };
 };
 
 /** Returns the admin service for bots' knowledge sources. */
-export function knowledgeAdmin({
+export function createKnowledgeAdmin({
   database,
   egress,
   embeddings,
@@ -48,7 +48,7 @@ export function knowledgeAdmin({
       return queue.run({ workspaceId, bytes: request.content.length, signal }, async () => {
         const raw = sent ?? (await fetchContent(request, egress));
         const document = await readDocument(raw, { signal });
-        if (document.chunks === 0) throw invalid("content holds no text");
+        if (document.chunks === 0) throw invalidArgument("content holds no text");
         const language = requestedLanguage ?? (await detectLanguage(database, document.beginning));
         const { format } = raw;
         const stored = await putSource(database, { workspaceId, botId, name, format, language, url, document });
@@ -71,23 +71,24 @@ export function knowledgeAdmin({
 }
 
 function readContent({ format, content }: AddSourceRequest): RawDocument {
-  return validated({ format: requireFormat(format), content });
+  return requireValidContent({ format: requireFormat(format), content });
 }
 
-async function fetchContent({ url, format, content }: AddSourceRequest, egress: EgressPolicy): Promise<RawDocument> {
-  if (content.length > 0) throw invalid("give either content or a url");
-  if (isLongerThan(url, MAX_URL_CHARACTERS) || url.includes("\0")) throw invalid("url is too long", "url_refused");
+async function fetchContent({ url, format, content }: AddSourceRequest, egress: Egress): Promise<RawDocument> {
+  if (content.length > 0) throw invalidArgument("give either content or a url");
+  if (isLongerThan(url, MAX_URL_CHARACTERS) || url.includes("\0"))
+    throw invalidArgument("url is too long", "url_refused");
   const fetched = await fetchDocument(url, egress, MAX_PDF_BYTES);
-  return validated(format === "" ? fetched : { ...fetched, format: requireFormat(format) });
+  return requireValidContent(format === "" ? fetched : { ...fetched, format: requireFormat(format) });
 }
 
-function validated({ format, content }: RawDocument): RawDocument {
+function requireValidContent({ format, content }: RawDocument): RawDocument {
   if (format === "pdf") {
-    if (content.length > MAX_PDF_BYTES) throw invalid("a PDF must have at most 16 MiB");
+    if (content.length > MAX_PDF_BYTES) throw invalidArgument("a PDF must have at most 16 MiB");
   } else {
-    if (content.length > MAX_TEXT_BYTES) throw invalid("content must have at most 4 MiB");
-    if (!isUtf8(content)) throw invalid("content must be UTF-8");
-    if (content.includes(0)) throw invalid("content must be text, without NUL");
+    if (content.length > MAX_TEXT_BYTES) throw invalidArgument("content must have at most 4 MiB");
+    if (!isUtf8(content)) throw invalidArgument("content must be UTF-8");
+    if (content.includes(0)) throw invalidArgument("content must be text, without NUL");
   }
   return { format, content };
 }
@@ -95,13 +96,13 @@ function validated({ format, content }: RawDocument): RawDocument {
 function requireName(text: string): string {
   const name = text.trim();
   if (name === "" || isLongerThan(name, MAX_NAME_CHARACTERS) || name.includes("\0"))
-    throw invalid(`name must have 1 to ${MAX_NAME_CHARACTERS} characters`);
+    throw invalidArgument(`name must have 1 to ${MAX_NAME_CHARACTERS} characters`);
   return name;
 }
 
 function requireFormat(text: string): Format {
   const format = FORMATS.find((each) => each === text);
-  if (format === undefined) throw invalid(`format must be one of ${FORMATS.join(", ")}`);
+  if (format === undefined) throw invalidArgument(`format must be one of ${FORMATS.join(", ")}`);
   return format;
 }
 
@@ -109,7 +110,7 @@ function requireLanguage(text: string): LanguageName | undefined {
   if (text === "") return undefined;
   const language = parseLanguage(text);
   if (language === undefined)
-    throw invalid(`language must be simple or one of ${Object.entries(LANGUAGES).flat().join(", ")}`);
+    throw invalidArgument(`language must be simple or one of ${Object.entries(LANGUAGES).flat().join(", ")}`);
   return language;
 }
 

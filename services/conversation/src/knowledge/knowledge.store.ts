@@ -89,7 +89,7 @@ export async function putSource(database: Database, source: NewSource): Promise<
     for (const piece of document.pieces) {
       if ("words" in piece) await connection.query(INSERT_WORDS, [...values, piece.words]);
       else {
-        await connection.query(INSERT_CHUNKS, [...values, ...chunkColumns(piece.chunks), position]);
+        await connection.query(INSERT_CHUNKS, [...values, ...toChunkColumns(piece.chunks), position]);
         position += piece.chunks.length;
       }
     }
@@ -97,7 +97,7 @@ export async function putSource(database: Database, source: NewSource): Promise<
   });
 }
 
-function chunkColumns(chunks: readonly IndexedChunk[]): string[][] {
+function toChunkColumns(chunks: readonly IndexedChunk[]): string[][] {
   return [
     chunks.map((chunk) => chunk.heading),
     chunks.map((chunk) => chunk.text),

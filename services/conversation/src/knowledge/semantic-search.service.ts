@@ -1,13 +1,19 @@
 import { RpcError, status } from "@parley/rpc";
 import type { Counter, Database, Logger } from "@parley/service-kit";
-import type { Passage } from "../turns/index.ts";
-import { findNearest } from "./embeddings.store.ts";
+import { findNearest, type SimilarPassage } from "./embeddings.store.ts";
 import type { EmbeddingClient } from "./embeddings.worker.ts";
 import type { BotKnowledge } from "./knowledge-search.store.ts";
 
 /** Results of a semantic search. With any result but `ok`, the turn uses word search alone. */
 export const SEMANTIC_SEARCH_RESULTS = ["ok", "timeout", "failed", "off", "paused"] as const;
 export type SemanticSearchResult = (typeof SEMANTIC_SEARCH_RESULTS)[number];
+
+export type SemanticMatches = {
+  /** Nearest first. */
+  passages: readonly SimilarPassage[];
+  /** Undefined if there was nothing to search: the bot has no embeddings or too many chunks, or the message is empty. */
+  result: SemanticSearchResult | undefined;
+};
 
 /** The visitor waits for the embedding call, so its deadline is short. */
 const TIMEOUT_MS = 300;
@@ -17,7 +23,7 @@ const MAX_PASSAGES = 12;
 /** The search compares all vectors of the bot. With more chunks it would take too long and is skipped. */
 const MAX_CHUNKS = 10_000;
 /** Circuit breaker: after this many failures in a row, semantic search pauses for PAUSE_MS. */
-const MAX_FAILURES = 3;
+const MAX_CONSECUTIVE_FAILURES = 3;
 const PAUSE_MS = 10_000;
 
 export type SemanticSearchDeps = {
@@ -39,35 +45,35 @@ export class SemanticSearch {
     this.#deps = deps;
   }
 
-  /** Returns the passages nearest to a message, best first. Returns none if the search fails or times out; never throws. */
-  async search(bot: BotKnowledge, message: string): Promise<Passage[]> {
+  /** Returns the passages nearest to a message. Returns none if the search fails or times out; never throws. */
+  async search(bot: BotKnowledge, message: string): Promise<SemanticMatches> {
     const text = message.slice(0, MAX_QUERY_CHARACTERS).toWellFormed().trim();
-    if (!bot.isEmbedded || bot.chunks > MAX_CHUNKS || text === "") return [];
+    if (!bot.isEmbedded || bot.chunks > MAX_CHUNKS || text === "") return { passages: [], result: undefined };
     const { searches, log, now } = this.#deps;
     if (now() < this.#pausedUntilMs) {
       searches.inc({ result: "paused" satisfies SemanticSearchResult });
-      return [];
+      return { passages: [], result: "paused" };
     }
     try {
       const passages = await this.#find(bot, text);
       this.#failures = 0;
       searches.inc({ result: "ok" satisfies SemanticSearchResult });
-      return passages;
+      return { passages, result: "ok" };
     } catch (error) {
-      const result = resultOf(error);
+      const result = toSearchResult(error);
       searches.inc({ result });
       // Without an embedding model, llm-proxy refuses every call. That is the operator's choice and no failure to log.
       if (result !== "off") log.warn({ error, result }, "semantic search failed");
       this.#failures++;
-      if (this.#failures >= MAX_FAILURES) {
+      if (this.#failures >= MAX_CONSECUTIVE_FAILURES) {
         this.#failures = 0;
         this.#pausedUntilMs = now() + PAUSE_MS;
       }
-      return [];
+      return { passages: [], result };
     }
   }
 
-  async #find(bot: BotKnowledge, text: string): Promise<Passage[]> {
+  async #find(bot: BotKnowledge, text: string): Promise<SimilarPassage[]> {
     const { database, llm } = this.#deps;
     const { model, embeddings } = await llm.embed(
       { workspaceId: bot.workspaceId, texts: [text] },
@@ -77,7 +83,7 @@ export class SemanticSearch {
   }
 }
 
-function resultOf(error: unknown): SemanticSearchResult {
+function toSearchResult(error: unknown): SemanticSearchResult {
   if (!(error instanceof RpcError)) return "failed";
   if (error.status === status.FAILED_PRECONDITION) return "off";
   return error.status === status.DEADLINE_EXCEEDED ? "timeout" : "failed";

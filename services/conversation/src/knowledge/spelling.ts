@@ -15,7 +15,7 @@ export function canBeMisspelt(word: string): boolean {
  * suffix, unless the two middle letters of a four-letter word are swapped. A correction two edits away can differ in both and is then
  * missed.
  */
-export function prefixAndSuffix(word: string): { prefix: string; suffix: string } {
+export function splitPrefixAndSuffix(word: string): { prefix: string; suffix: string } {
   const letters = Array.from(word);
   const length = Math.max(2, Math.floor((letters.length - 1) / 2));
   return { prefix: letters.slice(0, length).join(""), suffix: letters.slice(-length).join("") };

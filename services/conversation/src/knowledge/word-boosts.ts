@@ -1,5 +1,5 @@
 /** Words that are frequent in questions but do not name their subject. PostgreSQL's stop word lists do not contain them. */
-const QUESTION_WORDS = toWords(`
+export const QUESTION_WORDS = toWords(`
   want wants need needs happen happens get gets got give gives given make makes made find say says know tell anything
   something everything someone somebody anyone please hello help way ways thing things possible use uses using used like let show explain mean means
   describe put set long much many often far fast soon work works working can't cannot could would should may might shall also still able try take
@@ -33,7 +33,7 @@ const QUESTION_WORD_BOOST = 0.15;
 const ATTRIBUTE_WORD_BOOST = 0.3;
 
 /** Returns the factor for a query word's weight: 1 for a word that may name the subject, less for a question or attribute word. */
-export function boostOf(word: string): number {
+export function findWordBoost(word: string): number {
   if (QUESTION_WORDS.has(word)) return QUESTION_WORD_BOOST;
   return ATTRIBUTE_WORDS.has(word) ? ATTRIBUTE_WORD_BOOST : 1;
 }

@@ -1,25 +1,30 @@
 import type { Database } from "@parley/service-kit";
 import { tokenize } from "../documents/index.ts";
-import type { KnowledgeMatches } from "../turns/index.ts";
-import { type BotKnowledge, findPassages, type QueryWord, type TermFrequency } from "./knowledge-search.store.ts";
+import {
+  type BotKnowledge,
+  findPassages,
+  type QueryWord,
+  type TermFrequency,
+  type WordMatches,
+} from "./knowledge-search.store.ts";
 import { readCandidates } from "./knowledge-words.store.ts";
 import { canBeMisspelt, findCorrections } from "./spelling.ts";
-import { boostOf } from "./word-boosts.ts";
+import { findWordBoost } from "./word-boosts.ts";
 
 /** Only the beginning of a long message is the query, because a question usually comes first. */
 const MAX_QUERY_CHARACTERS = 1_000;
 const MAX_QUERY_WORDS = 48;
 
-const NOTHING: KnowledgeMatches = { passages: [], terms: [] };
+const NO_MATCHES: WordMatches = { passages: [], terms: [] };
 
 /**
  * Finds the passages of a bot's knowledge that share words with a message. If the knowledge lacks a word but has a likely correction of
  * it, searches a second time with the correction.
  */
-export async function searchByWords(database: Database, bot: BotKnowledge, message: string): Promise<KnowledgeMatches> {
-  if (bot.chunks === 0) return NOTHING;
+export async function searchByWords(database: Database, bot: BotKnowledge, message: string): Promise<WordMatches> {
+  if (bot.chunks === 0) return NO_MATCHES;
   const words = [...new Set(tokenize(message.slice(0, MAX_QUERY_CHARACTERS)))].slice(0, MAX_QUERY_WORDS);
-  if (words.length === 0) return NOTHING;
+  if (words.length === 0) return NO_MATCHES;
   const found = await findPassages(database, bot, words.map(toQueryWord));
   const corrections = await readCorrections(database, bot, found.frequencies);
   if (corrections.size === 0) return found;
@@ -28,7 +33,7 @@ export async function searchByWords(database: Database, bot: BotKnowledge, messa
 }
 
 function toQueryWord(word: string): QueryWord {
-  return { word, boost: boostOf(word) };
+  return { word, boost: findWordBoost(word) };
 }
 
 /** Returns the corrections of the query words that occur in no chunk. Words without a correction are absent. */
@@ -39,7 +44,7 @@ async function readCorrections(
 ): Promise<Map<string, string[]>> {
   const known = new Set(frequencies.filter(({ chunks }) => chunks > 0).map(({ word }) => word));
   const unknown = [...new Set(frequencies.map(({ word }) => word))].filter(
-    (word) => !known.has(word) && canBeMisspelt(word) && boostOf(word) === 1,
+    (word) => !known.has(word) && canBeMisspelt(word) && findWordBoost(word) === 1,
   );
   if (unknown.length === 0) return new Map();
   const candidates = await readCandidates(database, bot, unknown);

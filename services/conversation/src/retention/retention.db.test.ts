@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { GetWorkspaceResponseSchema } from "@parley/rpc/quota";
 import { createLogger } from "@parley/service-kit";
-import { statementsOf } from "@parley/service-kit/testing";
+import { recordStatements } from "@parley/service-kit/testing";
 import { beforeEach, expect, test, vi } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { useTestSystem } from "../testing/system.ts";
@@ -63,7 +63,7 @@ test("erases several batches in one run, with one transaction per session and a 
   system.quota.retentionDays.set(bot.workspaceId, 1);
   for (let i = 0; i < 60; i++) await inactiveSession(2, bot);
   const startedAt = performance.now();
-  const statements = await statementsOf(system.database, async (database) => {
+  const statements = await recordStatements(system.database, async (database) => {
     expect(await eraseAll(undefined, database)).toBe(60);
   });
   expect(performance.now() - startedAt).toBeGreaterThan(99);

@@ -13,7 +13,7 @@ const LIST_EXPIRED = `
   ORDER BY last_activity_at, session_id
   LIMIT $3`;
 
-/** A session in the order of expiry. `lastActivityAt` is PostgreSQL's text, because a Date would lose the microseconds. */
+/** An expired session. `lastActivityAt` is PostgreSQL's text, because a Date would lose the microseconds. */
 export type ExpiredSession = { id: string; lastActivityAt: string };
 
 const BEFORE_ALL: ExpiredSession = { id: "00000000-0000-0000-0000-000000000000", lastActivityAt: "-infinity" };

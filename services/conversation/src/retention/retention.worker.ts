@@ -6,7 +6,7 @@ import type { Settlement } from "../turns/index.ts";
 import { type ExpiredSession, listExpired, listWorkspaceIds } from "./retention.store.ts";
 
 /** Sessions erased between two pauses, each in its own transaction. */
-const BATCH = 50;
+const BATCH_SESSIONS = 50;
 const PAUSE_MS = 100;
 const QUOTA_TIMEOUT_MS = 5_000;
 
@@ -26,14 +26,14 @@ export async function eraseExpired(deps: RetentionDeps, signal: AbortSignal): Pr
   let erased = 0;
   for (const workspaceId of await listWorkspaceIds(deps.database)) {
     if (signal.aborted) break;
-    erased += await eraseExpiredOf(deps, workspaceId, signal);
+    erased += await eraseExpiredOfWorkspace(deps, workspaceId, signal);
   }
   if (erased > 0) deps.log.info({ sessions: erased }, "expired sessions erased");
   return erased;
 }
 
 /** Erases one workspace's expired sessions. Logs a failure instead of throwing, so that the other workspaces are processed. */
-async function eraseExpiredOf(deps: RetentionDeps, workspaceId: string, signal: AbortSignal): Promise<number> {
+async function eraseExpiredOfWorkspace(deps: RetentionDeps, workspaceId: string, signal: AbortSignal): Promise<number> {
   const options = { timeoutMs: QUOTA_TIMEOUT_MS, waitForReady: true };
   let erased = 0;
   try {
@@ -41,10 +41,10 @@ async function eraseExpiredOf(deps: RetentionDeps, workspaceId: string, signal: 
     const days = workspace?.retentionDays ?? 0;
     let last: ExpiredSession | undefined;
     for (let isMore = days > 0; isMore && !signal.aborted; ) {
-      const expired = await listExpired(deps.database, workspaceId, { days, limit: BATCH, after: last });
+      const expired = await listExpired(deps.database, workspaceId, { days, limit: BATCH_SESSIONS, after: last });
       for (const { id } of expired) if (await eraseOne(deps, workspaceId, id, days)) erased++;
       last = expired.at(-1);
-      isMore = expired.length === BATCH && (await pause(PAUSE_MS, signal));
+      isMore = expired.length === BATCH_SESSIONS && (await pause(PAUSE_MS, signal));
     }
   } catch (error) {
     deps.failures.inc();

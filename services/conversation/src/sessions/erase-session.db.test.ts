@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
+import { renewEdge } from "../sweeping/edge-leases.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
-import { closing, createBot, newTurn, runTurn } from "../testing/turns.ts";
+import { closing, createBot, edgeProcess, newTurn, runTurn } from "../testing/turns.ts";
 import { closeTurn, findTurnResult } from "../turns/close-turn.store.ts";
 import { findTurn, openTurn } from "../turns/open-turn.store.ts";
 import { eraseSession } from "./erase-session.store.ts";
@@ -121,4 +122,14 @@ test("keeps no content and settles every turn once when turns open and close con
     expect(rows[0]).toMatchObject({ open: 0, differences: 0 });
     expect(rows[0].settlements).toBe(rows[0].turns);
   }
+});
+
+test("tells the edge of a running turn that the turn was closed", async () => {
+  const running = newTurn(bot);
+  await openTurn(db.database, running);
+  const edge = edgeProcess(running.edgeId);
+  expect(await renewEdge(db.database, edge, 30)).toEqual([]);
+  await eraseSession(db.database, bot.workspaceId, running.sessionId);
+  const { workspaceId, turnId } = running;
+  expect(await renewEdge(db.database, edge, 30)).toEqual([{ workspaceId, turnId }]);
 });

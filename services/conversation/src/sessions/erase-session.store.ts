@@ -1,5 +1,5 @@
 import { type Database, slowQuery, transaction } from "@parley/service-kit";
-import { type ClosedTurn, RECORD_CLOSED, SELECT_CLOSED } from "../turns/index.ts";
+import { type ClosedTurn, RECORD_CLOSED, RECORD_CLOSED_FOR_EDGE, SELECT_CLOSED } from "../turns/index.ts";
 
 /** Enough for a session of a million messages. */
 const TIMEOUT_MS = 120_000;
@@ -8,7 +8,8 @@ const QUERY_TIMEOUT_MS = TIMEOUT_MS + 2_000;
 
 const ERASE_SESSION = `
   UPDATE conversation.sessions
-  SET erased_at = now(), visitor_id = NULL, visitor_metadata = NULL, referrer = NULL, user_agent = NULL
+  SET erased_at = now(), visitor_id = NULL, visitor_metadata = NULL, referrer = NULL, user_agent = NULL,
+      message_count = NULL, ratings_up = NULL, ratings_down = NULL, reviews_good = 0, reviews_bad = 0
   WHERE workspace_id = $1 AND session_id = $2 AND erased_at IS NULL
     AND ($3::int IS NULL OR last_activity_at < now() - make_interval(days => $3))`;
 
@@ -17,14 +18,14 @@ const CANCEL_TURNS = `
     UPDATE conversation.turns t SET status = 'cancelled', closed_at = now()
     WHERE t.workspace_id = $1 AND t.session_id = $2 AND t.status = 'streaming'
     RETURNING t.*, '' AS content, '[]'::jsonb AS tools_called
-  ), ${RECORD_CLOSED}
+  ), ${RECORD_CLOSED}, ${RECORD_CLOSED_FOR_EDGE}
   ${SELECT_CLOSED}`;
 
 const DELETE_CONTENT = `
   WITH erased AS (
     DELETE FROM conversation.messages WHERE workspace_id = $1 AND session_id = $2 RETURNING turn_id
   )
-  UPDATE conversation.turns t SET phases = NULL, error_code = '', blocked_reason = NULL
+  UPDATE conversation.turns t SET phases = NULL, error_code = '', blocked_reason = NULL, key_hash = NULL, request_hash = NULL, ending = NULL
   WHERE t.workspace_id = $1 AND t.turn_id IN (SELECT turn_id FROM erased)`;
 
 /**

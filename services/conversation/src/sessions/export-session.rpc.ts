@@ -1,19 +1,26 @@
-import { type Database, isUuid, isWorkspaceId } from "@parley/service-kit";
+import { type Database, isUuid, isWorkspaceId, type WorkspaceConcurrencyLimiter } from "@parley/service-kit";
 import { exportSession } from "./export-session.store.ts";
 import { sessionNotFound } from "./session-not-found.ts";
 
 /** Far below the 16 MiB limit of a gRPC message, to keep buffers small. */
 const MAX_PIECE_BYTES = 256 * 1024;
 
+export type ExportDeps = {
+  database: Database;
+  /** A workspace reads one page at a time, so that many exports of one workspace do not delay those of others. */
+  limiter: WorkspaceConcurrencyLimiter;
+};
+
 /** Streams a session's transcript until the signal is aborted. Throws the same error for every session that cannot be exported. */
 export async function* handleExportSession(
-  database: Database,
+  { database, limiter }: ExportDeps,
   { workspaceId, sessionId }: { workspaceId: string; sessionId: string },
   signal: AbortSignal,
 ): AsyncGenerator<{ json: Uint8Array }> {
   if (!isWorkspaceId(workspaceId) || !isUuid(sessionId)) throw sessionNotFound();
   let isMissing = true;
-  for await (const piece of exportSession(database, workspaceId, sessionId)) {
+  const run = <T>(statement: () => Promise<T>) => limiter.run(workspaceId, signal, statement);
+  for await (const piece of exportSession(database, workspaceId, sessionId, { run })) {
     if (signal.aborted) return;
     isMissing = false;
     const bytes = Buffer.from(piece);

@@ -1,84 +1,126 @@
-import { type Connection, type Database, rollBack } from "@parley/service-kit";
-
-const time = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"+00:00"')`;
+import { type Database, notFound, readWithRetry } from "@parley/service-kit";
+import { IS_LISTED, MESSAGE_FIELDS, SESSION_FIELDS } from "./session-fields.store.ts";
 
 const SESSION = `
-  SELECT row_to_json(document)::text AS json
+  SELECT row_to_json(document)::text AS json,
+         (SELECT coalesce(max(m.message_id), 0) FROM conversation.messages m WHERE m.workspace_id = $1 AND m.session_id = $2) AS "lastId"
   FROM (
-    SELECT s.session_id AS id, b.slug AS bot_slug, s.source, s.visitor_id, s.visitor_metadata, s.referrer, s.user_agent,
-           ${time("s.started_at")} AS started_at, ${time("s.last_activity_at")} AS last_activity_at
+    SELECT ${SESSION_FIELDS}
     FROM conversation.sessions s
     JOIN conversation.bots b ON b.workspace_id = s.workspace_id AND b.bot_id = s.bot_id
-    WHERE s.workspace_id = $1 AND s.session_id = $2 AND s.deleted_at IS NULL AND s.erased_at IS NULL
+    WHERE s.workspace_id = $1 AND s.session_id = $2 AND ${IS_LISTED}
   ) document`;
 
-// An SQL cursor rather than a protocol-level one, so that each FETCH is a statement with its own timeout.
-const MESSAGES = `
-  DECLARE transcript NO SCROLL CURSOR FOR
-  SELECT row_to_json(document)::text AS json
-  FROM (
-    SELECT m.message_id::text AS id, m.role, m.content, m.rating, m.model, m.tokens_in, m.tokens_out, m.latency_ms, m.status,
-           m.error_message, m.rag_chunks_used, m.tools_called, ${time("m.created_at")} AS created_at
-    FROM conversation.messages m
-    WHERE m.workspace_id = $1 AND m.session_id = $2
-      AND m.turn_id <> ALL (ARRAY(
-        SELECT t.turn_id FROM conversation.turns t
-        WHERE t.workspace_id = $1 AND t.session_id = $2 AND t.status = 'streaming'
-      ))
-    ORDER BY m.message_id
-  ) document`;
+// Short statements instead of a transaction with a cursor: a client that reads slowly holds neither a connection nor a snapshot. Returns no row
+// if the session was deleted or erased, and one row without a message after the last message.
+const PAGE = `
+  SELECT page.id, page.json
+  FROM conversation.sessions s
+  LEFT JOIN LATERAL (
+    SELECT document.id::bigint AS id, row_to_json(document)::text AS json
+    FROM (
+      SELECT ${MESSAGE_FIELDS}
+      FROM conversation.messages m
+      WHERE m.workspace_id = $1 AND m.session_id = $2 AND m.message_id > $3 AND m.message_id <= $4
+        AND m.turn_id <> ALL (ARRAY(
+          SELECT t.turn_id FROM conversation.turns t
+          WHERE t.workspace_id = $1 AND t.session_id = $2 AND t.status = 'streaming'
+        ))
+      ORDER BY m.message_id
+      LIMIT $5
+    ) document
+  ) page ON true
+  WHERE s.workspace_id = $1 AND s.session_id = $2 AND ${IS_LISTED}
+  ORDER BY page.id`;
 
-/** Rows per FETCH, about 64 KiB of ordinary messages. Up to two batches are in memory. Large messages make the batches smaller. */
-const MAX_ROWS = 128;
-const PIECE_CHARACTERS = 128 * 1024;
+/** Turns per page, about 64 KiB of ordinary messages. Up to two pages are in memory. Large messages make the pages smaller. */
+const MAX_TURNS = 64;
+const PAGE_CHARACTERS = 128 * 1024;
+
+/** A message of a transcript as JSON. */
+export type ExportedMessage = { id: number; json: string };
+
+export type ExportOptions = {
+  /** Runs each statement. The default runs it at once; the service passes the limiter of the workspace. */
+  run?: <T>(statement: () => Promise<T>) => Promise<T>;
+  /** Leaves out the messages up to this one. */
+  afterMessageId?: number;
+};
+
+/** A session as JSON, and its messages in pages. */
+export type Transcript = { session: string; pages: AsyncGenerator<ExportedMessage[], void, void> };
 
 /**
- * Yields a session's transcript, a JSON document, in pieces. Reads one snapshot through a cursor, at most one piece ahead of the consumer.
- * Leaves out turns that are still streaming. Yields nothing if there is no such session or if it was deleted or erased.
+ * Yields a session's transcript, a JSON document, in pieces. Yields nothing if there is no such session or if it was deleted or erased.
+ * See openTranscript for its errors and limits.
  */
 export async function* exportSession(
   database: Database,
   workspaceId: string,
   sessionId: string,
+  options: ExportOptions = {},
 ): AsyncGenerator<string, void, void> {
-  const connection = await database.connect();
-  let failure: unknown;
-  try {
-    await connection.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-    yield* documentPieces(connection, [workspaceId, sessionId]);
-  } catch (error) {
-    failure = error;
-    throw error;
-  } finally {
-    await rollBack(connection, failure);
-  }
-}
-
-async function* documentPieces(connection: Connection, session: [string, string]): AsyncGenerator<string, void, void> {
-  const { rows } = await connection.query<{ json: string }>(SESSION, session);
-  if (rows[0] === undefined) return;
-  yield `{"session":${rows[0].json},"messages":[`;
-  await connection.query(MESSAGES, session);
+  const transcript = await openTranscript(database, workspaceId, sessionId, options);
+  if (transcript === undefined) return;
+  yield `{"session":${transcript.session},"messages":[`;
   let separator = "";
-  let count = MAX_ROWS;
-  let next: Promise<string[]> | undefined = fetchRows(connection, count);
-  while (next !== undefined) {
-    const rows: string[] = await next;
-    if (rows.length === 0) break;
-    const piece = separator + rows.join(",");
-    const isMore = rows.length === count;
+  for await (const page of transcript.pages) {
+    yield separator + joinMessages(page);
     separator = ",";
-    count = Math.max(1, Math.min(MAX_ROWS, Math.round((rows.length * PIECE_CHARACTERS) / piece.length)));
-    // Read one piece ahead while the consumer sends this one.
-    next = isMore ? fetchRows(connection, count) : undefined;
-    // The next iteration handles a failure. If the consumer stops first, this avoids an unhandled rejection.
-    next?.catch(() => undefined);
-    yield piece;
   }
   yield "]}";
 }
 
-async function fetchRows(connection: Connection, count: number): Promise<string[]> {
-  const { rows } = await connection.query<{ json: string }>(`FETCH ${count} FROM transcript`);
-  return rows.map(({ json }) => json);
+/** Returns the messages as the elements of a JSON array. */
+export function joinMessages(messages: readonly ExportedMessage[]): string {
+  return messages.map(({ json }) => json).join(",");
+}
+
+/**
+ * Reads a session, and its messages page by page, at most one page ahead of the consumer. Leaves out messages that were added since, and
+ * turns that are still streaming when their page is read. Returns undefined if there is no such session or if it was deleted or erased. The
+ * pages throw not_found if that happens later. Retries a page if the server closed its connection.
+ */
+export async function openTranscript(
+  database: Database,
+  workspaceId: string,
+  sessionId: string,
+  { run = (statement) => statement(), afterMessageId = 0 }: ExportOptions = {},
+): Promise<Transcript | undefined> {
+  const read = <T>(statement: () => Promise<T>) => run(() => readWithRetry(statement));
+  const readSession = () => database.query<{ json: string; lastId: number }>(SESSION, [workspaceId, sessionId]);
+  const [session] = (await read(readSession)).rows;
+  if (session === undefined) return undefined;
+
+  const readPage = async (afterId: number, turns: number): Promise<ExportedMessage[]> => {
+    // A turn has two messages with consecutive ids, so an even number of messages never splits a turn.
+    const values = [workspaceId, sessionId, afterId, session.lastId, turns * 2];
+    const { rows } = await read(() =>
+      database.query<ExportedMessage | { id: null }>({ name: "export_page", text: PAGE, values }),
+    );
+    if (rows.length === 0) throw notFound("session_not_found", "the session was deleted during the export");
+    return rows.filter((row): row is ExportedMessage => row.id !== null);
+  };
+  return { session: session.json, pages: readPages(readPage, session.lastId, afterMessageId) };
+}
+
+async function* readPages(
+  readPage: (afterId: number, turns: number) => Promise<ExportedMessage[]>,
+  lastId: number,
+  afterMessageId: number,
+): AsyncGenerator<ExportedMessage[], void, void> {
+  let turns = MAX_TURNS;
+  let next: Promise<ExportedMessage[]> | undefined = readPage(afterMessageId, turns);
+  while (next !== undefined) {
+    const page: ExportedMessage[] = await next;
+    const last = page.at(-1);
+    if (last === undefined) return;
+    const characters = page.reduce((sum, { json }) => sum + json.length, 0);
+    turns = Math.max(1, Math.min(MAX_TURNS, Math.round(((page.length / 2) * PAGE_CHARACTERS) / characters)));
+    // Read one page ahead while the consumer sends this one.
+    next = last.id < lastId ? readPage(last.id, turns) : undefined;
+    // The next iteration handles a failure. If the consumer stops first, this avoids an unhandled rejection.
+    next?.catch(() => undefined);
+    yield page;
+  }
 }

@@ -1,2 +1,7 @@
 export { eraseSession } from "./erase-session.store.ts";
+export type { ExportDeps } from "./export-session.rpc.ts";
+export { type ExportedMessage, joinMessages, openTranscript } from "./export-session.store.ts";
+export { formatTimeSql, IS_LISTED, MESSAGE_FIELDS, microsecondsSql, SESSION_FIELDS } from "./session-fields.store.ts";
 export { sessionNotFound } from "./session-not-found.ts";
+export { formatPosition, parsePosition, type SessionPosition, toTimestamp } from "./session-position.ts";
+export { findSession } from "./sessions.store.ts";

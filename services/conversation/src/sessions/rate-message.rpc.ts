@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { RateMessageRequest, RateMessageResponseSchema } from "@parley/rpc/conversation";
-import { type Database, invalid, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
+import { type Database, invalidArgument, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
 import { rateMessage } from "./messages.store.ts";
 
 const RATINGS = ["", "up", "down"];
@@ -10,7 +10,7 @@ export async function handleRateMessage(
   request: RateMessageRequest,
 ): Promise<MessageInitShape<typeof RateMessageResponseSchema>> {
   const { workspaceId, botId, sessionId, messageId, rating } = request;
-  if (!RATINGS.includes(rating)) throw invalid("rating must be up, down or empty");
+  if (!RATINGS.includes(rating)) throw invalidArgument("rating must be up, down or empty");
   const couldExist = isWorkspaceId(workspaceId) && isUuid(botId) && isUuid(sessionId);
   const isRated =
     couldExist &&

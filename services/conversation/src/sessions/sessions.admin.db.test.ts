@@ -3,7 +3,7 @@ import { Code } from "@connectrpc/connect";
 import { SessionAdminService } from "@parley/rpc/conversation";
 import { SettleOutcome } from "@parley/rpc/quota";
 import { describe, expect, test } from "vitest";
-import { adminFailure, useTestSystem } from "../testing/system.ts";
+import { adminFailure, rpcFailure, useTestSystem } from "../testing/system.ts";
 import { createBot, newTurn, runTurn } from "../testing/turns.ts";
 import { openTurn } from "../turns/open-turn.store.ts";
 
@@ -41,6 +41,30 @@ describe("sessions", () => {
       });
   });
 
+  test("stay visible if the edge's deletion cannot be recorded", async () => {
+    const bot = await createBot(system.database);
+    const turn = newTurn(bot);
+    await runTurn(system.database, turn);
+    const { workspaceId, sessionId } = turn;
+    const remove = () =>
+      system.conversation.softDeleteSession({ workspaceId, sessionId, member: "anna" }, { timeoutMs: 3_000 });
+    const rename = (from: string, to: string) => system.admin.query(`ALTER TABLE conversation.${from} RENAME TO ${to}`);
+    await rename("changes", "changes_away");
+    try {
+      await rpcFailure(remove());
+    } finally {
+      await rename("changes_away", "changes");
+    }
+    expect((await system.ops(SessionAdminService).listSessions({ workspaceId })).sessions).toHaveLength(1);
+    await remove();
+    expect((await system.ops(SessionAdminService).listSessions({ workspaceId })).sessions).toHaveLength(0);
+    const { rows } = await system.admin.query(
+      "SELECT member, target FROM conversation.changes WHERE workspace_id = $1",
+      [workspaceId],
+    );
+    expect(rows).toEqual([{ member: "anna", target: { session_id: sessionId } }]);
+  });
+
   test("settle their open turns when they are erased", async () => {
     const bot = await createBot(system.database);
     const turn = newTurn(bot);
@@ -50,6 +74,26 @@ describe("sessions", () => {
     await expect.poll(() => system.quota.outcomeOf(turn.turnId), { timeout: 1_000 }).toBe(SettleOutcome.VOID);
     expect(await adminFailure(system.ops(SessionAdminService).eraseSession({ workspaceId, sessionId }))).toMatchObject({
       stable: "session_not_found",
+    });
+  });
+
+  test("of a visitor are erased, and no other", async () => {
+    const bot = await createBot(system.database);
+    const { workspaceId } = bot;
+    const visitors = [newTurn(bot, { visitorId: "v1" }), newTurn(bot, { visitorId: "v1" }), newTurn(bot)];
+    for (const turn of visitors) await runTurn(system.database, turn);
+    const sessions = system.ops(SessionAdminService);
+    expect(await sessions.eraseVisitorSessions({ workspaceId, visitorId: "v1" })).toMatchObject({ sessions: 2n });
+    const erased = async () => {
+      const { rows } = await system.admin.query(
+        "SELECT count(*) AS sessions FROM conversation.sessions WHERE workspace_id = $1 AND erased_at IS NOT NULL",
+        [workspaceId],
+      );
+      return Number(rows[0]?.sessions);
+    };
+    await expect.poll(erased, { timeout: 5_000 }).toBe(2);
+    expect(await adminFailure(sessions.eraseVisitorSessions({ workspaceId, visitorId: "" }))).toMatchObject({
+      code: Code.InvalidArgument,
     });
   });
 });

@@ -1,28 +1,33 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { SessionAdminService } from "@parley/rpc/conversation";
-import { type Database, invalid, isUuid, isWorkspaceId } from "@parley/service-kit";
+import { type Database, invalidArgument, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
 import type { Settlement } from "../turns/index.ts";
 import { eraseSession } from "./erase-session.store.ts";
-import { handleExportSession } from "./export-session.rpc.ts";
+import { type ExportDeps, handleExportSession } from "./export-session.rpc.ts";
+import { reviewMessage } from "./messages.store.ts";
 import { sessionNotFound } from "./session-not-found.ts";
-import { deleteSession, listSessions } from "./sessions.store.ts";
+import { listSessions } from "./sessions.store.ts";
+import { softDeleteSession } from "./soft-delete-session.rpc.ts";
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 1_000;
+const REVIEWS = ["", "good", "bad"];
 
 export type SessionAdminDeps = {
   database: Database;
-  exportDatabase: Database;
+  exports: ExportDeps;
   /** Called with the turns that an erasure closed. */
   onClosed: (closed: readonly Settlement[]) => void;
+  /** Stores a request to erase a visitor. Returns how many sessions the visitor has. */
+  eraseVisitor: (workspaceId: string, visitorId: string) => Promise<bigint>;
 };
 
 /** Implements the admin service of sessions. */
-export function sessionAdmin(deps: SessionAdminDeps): ServiceImpl<typeof SessionAdminService> {
-  const { database, exportDatabase, onClosed } = deps;
+export function createSessionAdmin(deps: SessionAdminDeps): ServiceImpl<typeof SessionAdminService> {
+  const { database, exports, onClosed, eraseVisitor } = deps;
   return {
     async listSessions({ workspaceId, limit }) {
-      if (limit < 0 || limit > MAX_LIMIT) throw invalid(`limit must be from 0 to ${MAX_LIMIT}`);
+      if (limit < 0 || limit > MAX_LIMIT) throw invalidArgument(`limit must be from 0 to ${MAX_LIMIT}`);
       if (!isWorkspaceId(workspaceId)) return { sessions: [] };
       const sessions = await listSessions(database, workspaceId, limit || DEFAULT_LIMIT);
       return {
@@ -33,12 +38,8 @@ export function sessionAdmin(deps: SessionAdminDeps): ServiceImpl<typeof Session
         })),
       };
     },
-    getTranscript: (request, { signal }) => handleExportSession(exportDatabase, request, signal),
-    async deleteSession({ workspaceId, sessionId }) {
-      const couldExist = isWorkspaceId(workspaceId) && isUuid(sessionId);
-      if (!couldExist || !(await deleteSession(database, workspaceId, sessionId))) throw sessionNotFound();
-      return {};
-    },
+    getTranscript: (request, { signal }) => handleExportSession(exports, request, signal),
+    deleteSession: (request) => softDeleteSession(database, request),
     async eraseSession({ workspaceId, sessionId }) {
       const couldExist = isWorkspaceId(workspaceId) && isUuid(sessionId);
       const closed = couldExist ? await eraseSession(database, workspaceId, sessionId) : undefined;
@@ -46,5 +47,16 @@ export function sessionAdmin(deps: SessionAdminDeps): ServiceImpl<typeof Session
       onClosed(closed);
       return {};
     },
+    async reviewMessage({ workspaceId, sessionId, messageId, review }) {
+      if (!REVIEWS.includes(review)) throw invalidArgument("review must be good, bad or empty");
+      const couldExist = isWorkspaceId(workspaceId) && isUuid(sessionId);
+      const target = { workspaceId, sessionId, messageId: String(messageId), review };
+      if (!couldExist || !(await reviewMessage(database, target)))
+        throw notFound("message_not_found", "no such message");
+      return {};
+    },
+    eraseVisitorSessions: async ({ workspaceId, visitorId }) => ({
+      sessions: await eraseVisitor(workspaceId, visitorId),
+    }),
   };
 }

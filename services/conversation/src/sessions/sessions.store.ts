@@ -1,4 +1,5 @@
-import type { Database } from "@parley/service-kit";
+import type { Database, Queryable } from "@parley/service-kit";
+import { IS_LISTED } from "./session-fields.store.ts";
 
 export type SessionSummary = {
   id: string;
@@ -28,8 +29,35 @@ export async function listSessions(database: Database, workspaceId: string, limi
   return rows;
 }
 
+/** A session and its visitor, without its messages. */
+export type SessionDetails = Omit<SessionSummary, "messages"> & {
+  visitorId: string;
+  /** A JSON object. */
+  visitorMetadata: string;
+  referrer: string;
+  userAgent: string;
+};
+
+/** Returns a session; undefined if there is no such session or if it was deleted or erased. */
+export async function findSession(
+  database: Database,
+  workspaceId: string,
+  sessionId: string,
+): Promise<SessionDetails | undefined> {
+  const { rows } = await database.query<SessionDetails>(
+    `SELECT s.session_id AS id, b.slug AS "botSlug", s.source, s.started_at AS "startedAt", s.last_activity_at AS "lastActivityAt",
+            coalesce(s.visitor_id, '') AS "visitorId", coalesce(s.visitor_metadata, '{}')::text AS "visitorMetadata",
+            coalesce(s.referrer, '') AS referrer, coalesce(s.user_agent, '') AS "userAgent"
+     FROM conversation.sessions s
+     JOIN conversation.bots b ON b.workspace_id = s.workspace_id AND b.bot_id = s.bot_id
+     WHERE s.workspace_id = $1 AND s.session_id = $2 AND ${IS_LISTED}`,
+    [workspaceId, sessionId],
+  );
+  return rows[0];
+}
+
 /** Hides a session but keeps its content. Returns false if there is no such session or if it was deleted or erased before. */
-export async function deleteSession(database: Database, workspaceId: string, sessionId: string): Promise<boolean> {
+export async function deleteSession(database: Queryable, workspaceId: string, sessionId: string): Promise<boolean> {
   const { rowCount } = await database.query(
     `UPDATE conversation.sessions SET deleted_at = now()
      WHERE workspace_id = $1 AND session_id = $2 AND deleted_at IS NULL AND erased_at IS NULL`,

@@ -12,20 +12,38 @@ const READ_OUTBOX = `
   ORDER BY created_at, workspace_id, turn_id
   LIMIT $5`;
 
-const START = ["-infinity", "", "00000000-0000-0000-0000-000000000000"];
+export type OutboxPosition = Pick<OutboxEntry, "createdAt" | "workspaceId" | "turnId">;
+
+/** Returns the position before all settlements of turns that closed at a time or later. */
+export function startOfOutbox(createdAt = "-infinity"): OutboxPosition {
+  return { createdAt, workspaceId: "", turnId: "00000000-0000-0000-0000-000000000000" };
+}
 
 /** Returns the oldest settlements after `after` that are at least `minAgeSeconds` old. */
 export async function readOutbox(
   database: Database,
-  { after, minAgeSeconds, limit }: { after: OutboxEntry | undefined; minAgeSeconds: number; limit: number },
+  { after, minAgeSeconds, limit }: { after: OutboxPosition; minAgeSeconds: number; limit: number },
 ): Promise<OutboxEntry[]> {
-  const position = after ? [after.createdAt, after.workspaceId, after.turnId] : START;
+  const position = [after.createdAt, after.workspaceId, after.turnId];
   const { rows } = await database.query<OutboxEntry>({
     name: "read_outbox",
     text: READ_OUTBOX,
     values: [minAgeSeconds, ...position, limit],
   });
   return rows;
+}
+
+/** Longer than a statement may run (10 s), so that a row with an earlier time has been committed, or will not be. */
+const LONGEST_TRANSACTION_SECONDS = 15;
+
+/** Returns the time before which no more rows are added to the outbox. */
+export async function readOutboxMark(database: Database): Promise<string> {
+  const { rows } = await database.query<{ mark: string }>({
+    name: "read_outbox_mark",
+    text: "SELECT (now() - make_interval(secs => $1))::text AS mark",
+    values: [LONGEST_TRANSACTION_SECONDS],
+  });
+  return rows[0]?.mark ?? "-infinity";
 }
 
 // A row that is locked is being deleted by another replica that settled it too. Skipping it avoids deadlocks.

@@ -1,6 +1,6 @@
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { QuotaService } from "@parley/rpc/quota";
-import { connectPeer, createLogger, Lifecycle, pause, Registry } from "@parley/service-kit";
+import { connectPeer, createLogger, fixedTokens, Lifecycle, pause, Registry } from "@parley/service-kit";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
@@ -30,7 +30,7 @@ afterEach(() => lifecycle.close());
 type Options = { registry?: Registry; waitForMore?: (signal: AbortSignal) => Promise<unknown> };
 
 function newSettler({ registry = new Registry(), waitForMore }: Options = {}) {
-  const client = connectPeer(QuotaService, { target: quota.target, internalToken: "t" }, lifecycle);
+  const client = connectPeer(QuotaService, { target: quota.target, internalTokens: fixedTokens("t") }, lifecycle);
   const settler = new Settler(db.database, client, registry, log, waitForMore);
   lifecycle.onClose("settler", () => settler.stop());
   return settler;

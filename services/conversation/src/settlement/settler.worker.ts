@@ -2,6 +2,7 @@ import type { RpcClient } from "@parley/rpc";
 import { SETTLEMENTS } from "@parley/rpc/outcomes";
 import type { QuotaService, SettledTurn } from "@parley/rpc/quota";
 import {
+  currentTracer,
   type Database,
   failpoint,
   type Logger,
@@ -9,11 +10,11 @@ import {
   pause,
   type Registry,
   type Span,
-  tracer,
 } from "@parley/service-kit";
-import { outboxGauges, settleLag } from "../metrics.ts";
+import { createSettleLagHistogram, registerOutboxGauges } from "../metrics.ts";
+import { QueueMark, ReaderLease } from "../reconciliation/index.ts";
 import type { Settlement } from "../turns/index.ts";
-import { deleteSettled, type OutboxEntry, readOutbox } from "./outbox.store.ts";
+import { deleteSettled, readOutbox, readOutboxMark, startOfOutbox } from "./outbox.store.ts";
 
 export type Quota = Pick<RpcClient<typeof QuotaService>, "settle">;
 
@@ -30,21 +31,25 @@ const POLL_MS = 1_000;
 /** Younger rows are probably still in the queue of the process that wrote them. */
 const MIN_AGE_SECONDS = 2;
 const MAX_BACKOFF_MS = 5_000;
+/** If the replica that polls the outbox dies, another one takes over within about 7 s. */
+const POLL_LEASE_SECONDS = 5;
 
 /**
  * Settles closed turns with the quota service, at least once each:
  * - turns that this process closed go at once, or in a batch every 50 ms under load;
- * - a poll of the outbox settles all other turns and retries failed ones.
+ * - one replica at a time polls the outbox, settles all other turns and retries failed ones.
  *
- * Settle is idempotent, so replicas need no coordination.
+ * Settle is idempotent, so two replicas may settle the same turn.
  */
 export class Settler {
   readonly #database: Database;
   readonly #quota: Quota;
   readonly #log: Logger;
-  readonly #lag: ReturnType<typeof settleLag>;
+  readonly #lag: ReturnType<typeof createSettleLagHistogram>;
   readonly #waitForMore: (signal: AbortSignal) => Promise<unknown>;
   readonly #stop = new AbortController();
+  readonly #lease: ReaderLease;
+  readonly #mark = new QueueMark();
   #queue: Settlement[] = [];
   /** The spans of the traced turns in the queue, by turn id. */
   readonly #spans = new Map<string, Span>();
@@ -62,10 +67,11 @@ export class Settler {
   ) {
     this.#database = database;
     this.#quota = quota;
+    this.#lease = new ReaderLease(database, "outbox", POLL_LEASE_SECONDS);
     this.#log = log;
     this.#waitForMore = waitForMore;
-    this.#lag = settleLag(registry);
-    outboxGauges(registry, database, log);
+    this.#lag = createSettleLagHistogram(registry);
+    registerOutboxGauges(registry, database, log);
   }
 
   /** Starts to poll the outbox. */
@@ -83,7 +89,7 @@ export class Settler {
       if (span) this.#spans.set(turnId, span);
     }
     // A batch settles many turns, so its call is not part of one turn's trace.
-    this.#pushing ??= tracer()?.outside(() => this.#pushAll()) ?? this.#pushAll();
+    this.#pushing ??= currentTracer()?.runOutsideTrace(() => this.#pushAll()) ?? this.#pushAll();
   }
 
   /** Settles the queue without a pause and stops the poll. Another process settles the rest of the outbox. */
@@ -91,6 +97,7 @@ export class Settler {
     this.#stop.abort();
     await this.#pushing;
     await this.#polling;
+    await this.#lease.release().catch((error: unknown) => this.#log.warn({ error }, "outbox lease not released"));
   }
 
   async #pushAll(): Promise<void> {
@@ -98,7 +105,7 @@ export class Settler {
     await new Promise(setImmediate);
     while (this.#queue.length > 0) {
       const batch = this.#queue.splice(0, BATCH);
-      const isSettled = await this.#settle(batch);
+      const isSettled = (await this.#settle(batch)) !== undefined;
       this.#endSpans(isSettled ? batch : [...batch, ...this.#queue], isSettled);
       if (!isSettled) this.#queue = [];
       // After a full batch, send the next one without a pause.
@@ -115,19 +122,38 @@ export class Settler {
   }
 
   async #poll(): Promise<void> {
-    let after: OutboxEntry | undefined;
-    // Reads a backlog to its end before it starts over, so that a turn that cannot be settled does not delay the others.
-    while ((after !== undefined && this.#failures === 0 && !this.#stop.signal.aborted) || (await this.#pause())) {
+    while (await this.#pause()) {
       try {
-        const entries = await readOutbox(this.#database, { after, minAgeSeconds: MIN_AGE_SECONDS, limit: BATCH });
-        if (entries.length > 0) await this.#settle(entries);
-        else this.#failures = 0;
-        after = entries.length === BATCH ? entries.at(-1) : undefined;
+        if (await this.#lease.hold()) await this.#settleOutbox();
+        // Another replica settled turns meanwhile, or lost some.
+        else this.#mark.reset();
       } catch (error) {
         this.#failures += 1;
         this.#log.warn({ error }, "outbox read failed, retrying");
       }
     }
+  }
+
+  /** Reads the outbox to its end, so that a turn that cannot be settled does not delay the others. Stops if a call fails. */
+  async #settleOutbox(): Promise<void> {
+    const mark = await readOutboxMark(this.#database);
+    let after = startOfOutbox(this.#mark.next());
+    /** The close of the oldest turn that quota did not acknowledge. */
+    let oldestLeft: string | undefined;
+    for (;;) {
+      const entries = await readOutbox(this.#database, { after, minAgeSeconds: MIN_AGE_SECONDS, limit: BATCH });
+      const last = entries.at(-1);
+      if (last !== undefined) {
+        const settled = await this.#settle(entries);
+        if (settled === undefined) return;
+        const isSettled = new Set(settled.map(({ turnId }) => turnId));
+        oldestLeft ??= entries.find(({ turnId }) => !isSettled.has(turnId))?.createdAt;
+        after = last;
+      } else this.#failures = 0;
+      if (entries.length < BATCH) break;
+      if (this.#stop.signal.aborted || !(await this.#lease.hold())) return;
+    }
+    this.#mark.advance(oldestLeft !== undefined && Date.parse(oldestLeft) <= Date.parse(mark) ? oldestLeft : mark);
   }
 
   /** Waits until the next poll is due. Returns false if the settler was stopped. */
@@ -137,8 +163,8 @@ export class Settler {
     return pause(backoffMs * jitter, this.#stop.signal);
   }
 
-  /** Returns whether the call succeeded. Turns that the response omits stay in the outbox and are sent again. */
-  async #settle(turns: readonly Settlement[]): Promise<boolean> {
+  /** Returns the settled turns; undefined if the call failed. The others stay in the outbox and are sent again. */
+  async #settle(turns: readonly Settlement[]): Promise<readonly SettledTurn[] | undefined> {
     try {
       const settlements = turns.map(({ workspaceId, turnId, outcome, month }) => ({
         workspaceId,
@@ -152,11 +178,11 @@ export class Settler {
       const lags = await deleteSettled(this.#database, settled);
       for (const seconds of lags) this.#lag.observe(seconds);
       this.#failures = 0;
-      return true;
+      return settled;
     } catch (error) {
       this.#failures += 1;
       this.#log.warn({ error, turns: turns.length, failures: this.#failures }, "settle failed, retrying");
-      return false;
+      return undefined;
     }
   }
 

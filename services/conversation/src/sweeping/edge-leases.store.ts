@@ -1,15 +1,47 @@
 import type { Database } from "@parley/service-kit";
 
-const RENEW_EDGE = `
-  INSERT INTO conversation.edges (edge_id, expires_at) VALUES ($1, now() + make_interval(secs => $2))
-  ON CONFLICT (edge_id) DO UPDATE SET expires_at = excluded.expires_at`;
+/** An edge process, and how other edges call it. */
+export type Edge = {
+  edgeId: string;
+  /** Empty if other edges cannot reach this one. */
+  address: string;
+  token: string;
+};
 
-/** Renews the lease of one edge process for `leaseSeconds` from now. */
-export async function renewEdge(database: Database, edgeId: string, leaseSeconds: number): Promise<void> {
-  await database.query({ name: "renew_edge", text: RENEW_EDGE, values: [edgeId, leaseSeconds] });
+/** Longer than several renewals of the longest lease, so that an edge sees each closed turn although responses are lost. */
+const CLOSED_TURNS_SECONDS = 5 * 60;
+
+const RENEW_EDGE = `
+  WITH renewed AS (
+    INSERT INTO conversation.edges (edge_id, expires_at, address, token)
+    VALUES ($1, now() + make_interval(secs => $2), nullif($3, ''), nullif($4, ''))
+    ON CONFLICT (edge_id) DO UPDATE
+    SET expires_at = excluded.expires_at, address = excluded.address, token = excluded.token
+  )
+  SELECT workspace_id AS "workspaceId", turn_id AS "turnId"
+  FROM conversation.closed_turns
+  WHERE edge_id = $1 AND closed_at > now() - make_interval(secs => $5)`;
+
+/** Renews the lease of one edge process for `leaseSeconds` from now. Returns its turns that other processes closed recently. */
+export async function renewEdge(
+  database: Database,
+  { edgeId, address, token }: Edge,
+  leaseSeconds: number,
+): Promise<{ workspaceId: string; turnId: string }[]> {
+  const values = [edgeId, leaseSeconds, address, token, CLOSED_TURNS_SECONDS];
+  const { rows } = await database.query<{ workspaceId: string; turnId: string }>({
+    name: "renew_edge",
+    text: RENEW_EDGE,
+    values,
+  });
+  return rows;
 }
 
-/** Deletes leases that lapsed more than an hour ago: their edges are gone and the edges' turns are closed. */
+/**
+ * Deletes leases that lapsed more than an hour ago, because their edges are gone and the edges' turns are closed. Deletes the records of
+ * closed turns that no edge reads any more.
+ */
 export async function deleteLapsedLeases(database: Database): Promise<void> {
   await database.query("DELETE FROM conversation.edges WHERE expires_at < now() - interval '1 hour'");
+  await database.query("DELETE FROM conversation.closed_turns WHERE closed_at < now() - interval '1 hour'");
 }

@@ -1,7 +1,7 @@
 import type { Database } from "@parley/service-kit";
-import { type ClosedTurn, RECORD_CLOSED, SELECT_CLOSED } from "../turns/index.ts";
+import { type ClosedTurn, RECORD_CLOSED, RECORD_CLOSED_FOR_EDGE, SELECT_CLOSED } from "../turns/index.ts";
 
-/** Longer than any turn can run: a reply's stream ends after at most 5 minutes. */
+/** Longer than any turn can run: the llm-proxy ends a generation after at most 6 minutes. */
 const MAX_TURN_SECONDS = 7 * 60;
 
 const SWEEP = `
@@ -13,6 +13,7 @@ const SWEEP = `
       AND (t.opened_at < now() - make_interval(secs => $2)
            OR NOT EXISTS (SELECT FROM conversation.edges e WHERE e.edge_id = t.edge_id AND e.expires_at > now()))
       AND $3::timestamptz > now() - make_interval(secs => $4)
+      AND t.opened_at >= $6::timestamptz
     LIMIT $5
     FOR UPDATE OF t SKIP LOCKED
   ), closed AS (
@@ -20,13 +21,13 @@ const SWEEP = `
     FROM lapsed
     WHERE t.workspace_id = lapsed.workspace_id AND t.turn_id = lapsed.turn_id AND t.status = 'streaming'
     RETURNING t.*, '' AS content, '[]'::jsonb AS tools_called
-  ), ${RECORD_CLOSED}
+  ), ${RECORD_CLOSED}, ${RECORD_CLOSED_FOR_EDGE}
   ${SELECT_CLOSED}`;
 
 /**
  * Closes up to `limit` turns as interrupted: turns that are older than one lease and whose edge's lease has lapsed, and turns that are
  * older than 7 minutes. `seenAt` is the time of the database's last response, by its own clock. If that is more than `graceSeconds` ago,
- * the sweep does nothing, because edges may have been unable to renew their leases.
+ * the sweep does nothing, because edges may have been unable to renew their leases. Turns that were opened before `openedSince` are not read.
  */
 export async function sweep(
   database: Database,
@@ -35,14 +36,32 @@ export async function sweep(
     seenAt,
     graceSeconds,
     limit,
-  }: { leaseSeconds: number; seenAt: string; graceSeconds: number; limit: number },
+    openedSince = "-infinity",
+  }: { leaseSeconds: number; seenAt: string; graceSeconds: number; limit: number; openedSince?: string | undefined },
 ): Promise<ClosedTurn[]> {
   const { rows } = await database.query<ClosedTurn>({
     name: "sweep",
     text: SWEEP,
-    values: [leaseSeconds, MAX_TURN_SECONDS, seenAt, graceSeconds, limit],
+    values: [leaseSeconds, MAX_TURN_SECONDS, seenAt, graceSeconds, limit, openedSince],
   });
   return rows;
+}
+
+/** Longer than a statement may run (10 s), so that a turn with an earlier time has been committed, or will not be. */
+const LONGEST_TRANSACTION_SECONDS = 15;
+
+const READ_SWEEP_MARK = `
+  SELECT least(min(opened_at), now() - make_interval(secs => $2))::text AS mark
+  FROM conversation.turns WHERE status = 'streaming' AND opened_at >= $1::timestamptz`;
+
+/** Returns the time before which no turn is streaming and no turn will be opened. Turns opened before `openedSince` are not read. */
+export async function readSweepMark(database: Database, openedSince = "-infinity"): Promise<string> {
+  const { rows } = await database.query<{ mark: string }>({
+    name: "read_sweep_mark",
+    text: READ_SWEEP_MARK,
+    values: [openedSince, LONGEST_TRANSACTION_SECONDS],
+  });
+  return rows[0]?.mark ?? "-infinity";
 }
 
 /** Returns the database's time and the seconds since `since`, an earlier result of this function; infinity if `since` is undefined. */

@@ -1,14 +1,14 @@
 import type { Database, Logger } from "@parley/service-kit";
+import { QueueMark, ReaderLease } from "../reconciliation/index.ts";
 import type { Settlement } from "../turns/index.ts";
 import { deleteLapsedLeases } from "./edge-leases.store.ts";
-import { readClock, sweep } from "./sweep.store.ts";
+import { readClock, readSweepMark, sweep } from "./sweep.store.ts";
 
-const BATCH = 200;
+const BATCH_TURNS = 200;
 
 /**
- * Closes the turns of edges whose lease has lapsed. The caller runs tick() six times per lease. After its start and after a database
- * outage, the sweeper first waits for the length of one lease, so that every running edge can renew its lease. Replicas may sweep
- * concurrently.
+ * Closes the turns of edges whose lease has lapsed. The caller runs sweepIfSafe() six times per lease. After its start and after a database
+ * outage, the sweeper first waits for the length of one lease, so that every running edge can renew its lease. One replica at a time sweeps.
  */
 export class Sweeper {
   readonly #database: Database;
@@ -18,10 +18,12 @@ export class Sweeper {
   readonly #onClosed: (closed: readonly Settlement[]) => void;
   readonly #log: Logger;
   readonly #readClock: typeof readClock;
-  /** The database's time at the last tick; undefined if that tick failed. */
+  readonly #lease: ReaderLease;
+  readonly #mark = new QueueMark();
+  /** The database's time at the last run; undefined if that run failed. */
   #seenAt: string | undefined;
-  /** Seconds since the last gap of more than #graceSeconds between two ticks, by the database's clock. */
-  #steadySeconds = 0;
+  /** Seconds since the last gap of more than #graceSeconds between two runs, by the database's clock. */
+  #availableSeconds = 0;
 
   constructor(
     database: Database,
@@ -34,34 +36,46 @@ export class Sweeper {
     this.#leaseSeconds = leaseSeconds;
     this.#graceSeconds = leaseSeconds / 2;
     this.#readClock = clock;
+    this.#lease = new ReaderLease(database, "sweep", leaseSeconds / 2);
     this.#onClosed = onClosed;
     this.#log = log;
   }
 
   /** Reads the database's clock, and sweeps if the database was available for a full lease. Returns the number of turns closed. */
-  async tick(): Promise<number> {
+  async sweepIfSafe(): Promise<number> {
     const previous = this.#seenAt;
     this.#seenAt = undefined;
     const { now, seconds } = await this.#readClock(this.#database, previous);
     this.#seenAt = now;
-    this.#steadySeconds = seconds >= 0 && seconds <= this.#graceSeconds ? this.#steadySeconds + seconds : 0;
-    if (this.#steadySeconds < this.#leaseSeconds) return 0;
-    return this.#sweepAll(now);
+    this.#availableSeconds = seconds >= 0 && seconds <= this.#graceSeconds ? this.#availableSeconds + seconds : 0;
+    if (this.#availableSeconds < this.#leaseSeconds) return 0;
+    if (await this.#lease.hold()) return this.#sweepAll(now);
+    this.#mark.reset();
+    return 0;
+  }
+
+  /** Lets another replica sweep at once. */
+  stop(): Promise<void> {
+    return this.#lease.release();
   }
 
   async #sweepAll(seenAt: string): Promise<number> {
     let total = 0;
+    const openedSince = this.#mark.next();
+    const mark = await readSweepMark(this.#database, openedSince);
     for (;;) {
       const closed = await sweep(this.#database, {
         leaseSeconds: this.#leaseSeconds,
         seenAt,
         graceSeconds: this.#graceSeconds,
-        limit: BATCH,
+        limit: BATCH_TURNS,
+        openedSince,
       });
       this.#onClosed(closed);
       total += closed.length;
-      if (closed.length < BATCH) break;
+      if (closed.length < BATCH_TURNS) break;
     }
+    this.#mark.advance(mark);
     if (total > 0) this.#log.info({ turns: total }, "turns of lapsed edges closed");
     await deleteLapsedLeases(this.#database);
     return total;

@@ -1,5 +1,6 @@
 import { createServiceDatabase, type ServiceDatabase } from "@parley/service-kit/testing";
 import { migrations } from "../../migrations/index.ts";
+import { APPEND_ONLY_TABLES } from "../role.ts";
 
 export const ROLE = "parley_conversation";
 export const ROLE_PASSWORD = "conversation-test";
@@ -8,5 +9,11 @@ export type TestDatabase = ServiceDatabase;
 
 /** Creates a database with the migrated conversation schema. */
 export function createTestDatabase(): Promise<TestDatabase> {
-  return createServiceDatabase({ schema: "conversation", role: ROLE, rolePassword: ROLE_PASSWORD, migrations });
+  return createServiceDatabase({
+    schema: "conversation",
+    role: ROLE,
+    rolePassword: ROLE_PASSWORD,
+    appendOnlyTables: APPEND_ONLY_TABLES,
+    migrations,
+  });
 }

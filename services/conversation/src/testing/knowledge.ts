@@ -2,7 +2,7 @@ import type { Database } from "@parley/service-kit";
 import { readBotConfig } from "../bots/bot-config.store.ts";
 import type { Bot } from "../bots/bots.store.ts";
 import { toChunks } from "../documents/chunking.ts";
-import { documentBlocks } from "../documents/document.ts";
+import { splitDocument } from "../documents/document.ts";
 import { indexChunks } from "../documents/index-document.ts";
 import type { LanguageName } from "../documents/language.ts";
 import { putSource, type Source } from "../knowledge/knowledge.store.ts";
@@ -17,7 +17,7 @@ export function addDocument(
   language: LanguageName = "english",
 ): Promise<Source> {
   const { workspaceId, id: botId } = bot;
-  const chunks = toChunks(documentBlocks("md", text));
+  const chunks = toChunks(splitDocument("md", text));
   const characters = chunks.reduce((sum, chunk) => sum + chunk.text.length, 0);
   const document = { chunks: chunks.length, characters, pieces: indexChunks(chunks) };
   return putSource(database, { workspaceId, botId, name, format: "md", language, url: "", document });

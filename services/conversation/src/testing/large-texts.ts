@@ -1,4 +1,4 @@
-const LIMIT = 4 * 1024 * 1024;
+const MAX_CHARACTERS = 4 * 1024 * 1024;
 const LETTERS = "etaoinshrdlucmfw";
 
 /** Returns ordinary documents of almost 4 MiB, the same in every run. */
@@ -38,10 +38,10 @@ export function largeTexts(): { name: string; format: string; content: string }[
   ];
 }
 
-/** Concatenates parts up to the limit, less 1,000 characters for the markup around them. */
+/** Concatenates parts up to MAX_CHARACTERS, less 1,000 for the markup around them. */
 function fill(part: () => string): string {
   const parts: string[] = [];
-  for (let length = 0; length < LIMIT - 1_000; length += parts.at(-1)?.length ?? 0) parts.push(part());
+  for (let length = 0; length < MAX_CHARACTERS - 1_000; length += parts.at(-1)?.length ?? 0) parts.push(part());
   return parts.join("");
 }
 

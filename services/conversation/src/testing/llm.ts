@@ -46,6 +46,7 @@ export async function startTestLlm(): Promise<TestLlm> {
       generate: () => {
         throw new RpcError(status.UNIMPLEMENTED, "unimplemented", "not implemented by the test double");
       },
+      fillCallLog: async () => ({ filled: 0 }),
       async embed({ texts }) {
         const { model } = llm;
         if (texts.length === 0) return { model: model ?? "" };

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { Server } from "@grpc/grpc-js";
 import { implementService, RpcError, status } from "@parley/rpc";
-import { QuotaService, type Settlement, SettleOutcome } from "@parley/rpc/quota";
+import { type Month, QuotaService, ReservationState, type Settlement, SettleOutcome } from "@parley/rpc/quota";
 import { listen } from "@parley/service-kit/testing";
 
 export type TestQuota = {
@@ -14,8 +14,12 @@ export type TestQuota = {
   done(workspaceId: string): number;
   /** Loses a turn, like a database that was restored from an older backup. */
   forget(turnId: string): void;
+  /** What ListMonths returns. CloseMonth sets closedAt. */
+  months: (Pick<Month, "month" | "closedAt" | "endedSeconds"> & { used: bigint })[];
   /** Whether all calls fail with UNAVAILABLE. */
   isUnavailable: boolean;
+  /** Whether Settle fails with UNAVAILABLE. */
+  isSettleUnavailable: boolean;
   /** Turns that Settle records but omits from its response. */
   unacknowledged: Set<string>;
   workspaces: Set<string>;
@@ -23,6 +27,8 @@ export type TestQuota = {
   retentionDays: Map<string, number>;
   close(): void;
 };
+
+const { DONE, VOID } = ReservationState;
 
 /** Starts a fake quota service on a real gRPC server. It keeps its usage ledger in memory. */
 export async function startTestQuota(port = 0): Promise<TestQuota> {
@@ -40,7 +46,9 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
   const quota: TestQuota = {
     target: "",
     calls: [],
+    months: [],
     isUnavailable: false,
+    isSettleUnavailable: false,
     unacknowledged: new Set(),
     workspaces: new Set(),
     retentionDays: new Map(),
@@ -57,6 +65,13 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
     createdAt: "2026-01-01T00:00:00Z",
     retentionDays: quota.retentionDays.get(id) ?? 0,
   });
+  const reservationsOf = (turns: readonly { workspaceId: string; turnId: string }[]) =>
+    turns.flatMap(({ workspaceId, turnId }) => {
+      const outcome = ledger.get(turnId)?.outcome;
+      return outcome === undefined
+        ? []
+        : [{ workspaceId, turnId, state: outcome === SettleOutcome.DONE ? DONE : VOID }];
+    });
   const unused = () =>
     Promise.reject(new RpcError(status.UNIMPLEMENTED, "unimplemented", "not implemented by the test double"));
   implementService(
@@ -66,6 +81,7 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
       reserve: unused,
       getUsage: unused,
       async settle({ settlements }) {
+        if (quota.isSettleUnavailable) throw new RpcError(status.UNAVAILABLE, "unavailable", "unavailable");
         quota.calls.push(settlements);
         for (const each of settlements) if (!ledger.has(each.turnId)) ledger.set(each.turnId, each);
         const acknowledged = settlements.filter((each) => !quota.unacknowledged.has(each.turnId));
@@ -76,14 +92,40 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
           throw new RpcError(status.NOT_FOUND, "workspace_not_found", "no such workspace");
         return { workspace: workspace(workspaceId) };
       },
-      async getMonth({ workspaceId, month }) {
+      async setWorkspaceDeleted({ workspaceId, deleted }) {
+        if (deleted) quota.workspaces.delete(workspaceId);
+        else quota.workspaces.add(workspaceId);
+        return {};
+      },
+      async getMonth({ workspaceId, month, maxWorkspaces, afterWorkspaceId }) {
         const all = new Set([...ledger.values()].map((each) => each.workspaceId));
-        const selected = workspaceId === "" ? [...all] : [workspaceId];
+        const sorted = [...all].filter((id) => id > afterWorkspaceId).sort((a, b) => (a < b ? -1 : 1));
+        const page = maxWorkspaces > 0 ? sorted.slice(0, maxWorkspaces) : sorted;
+        const selected = workspaceId === "" ? page : [workspaceId];
         const workspaces = selected.map((id) => {
           const turns = turnsIn(id, month);
-          return { workspaceId: id, used: turns.length, ledger: turns.length, held: 0, ledgerDigest: digestOf(turns) };
+          return { workspaceId: id, used: turns.length, ledger: turns.length, ledgerDigest: digestOf(turns) };
         });
         return { month: month || "2026-11", workspaces };
+      },
+      // Every turn of a test is younger than the windows that are reconciled.
+      listReservations: async () => ({ listedUntil: new Date().toISOString() }),
+      getReservations: async ({ turns }) => ({ reservations: reservationsOf(turns) }),
+      async adjustTurns({ turns, outcome }) {
+        const adjusted = turns.filter(({ turnId }) => ![undefined, outcome].includes(ledger.get(turnId)?.outcome));
+        for (const { turnId } of adjusted) {
+          const entry = ledger.get(turnId);
+          if (entry) ledger.set(turnId, { ...entry, outcome });
+        }
+        return { adjusted };
+      },
+      listMonths: async () => ({ months: quota.months }),
+      async closeMonth({ month, used }) {
+        const found = quota.months.find((each) => each.month === month);
+        if (found === undefined || found.used !== used)
+          throw new RpcError(status.FAILED_PRECONDITION, "month_changed", "the month's usage is not what was compared");
+        found.closedAt ||= new Date().toISOString();
+        return {};
       },
       async *listMonthTurns({ workspaceId, month }) {
         yield { counted: turnsIn(workspaceId, month) };

@@ -43,6 +43,8 @@ export function newTurn(bot: Bot, fields: Partial<NewTurn> = {}): NewTurn {
     model: bot.model,
     chunkIds: [],
     blocked: undefined,
+    keyHash: undefined,
+    requestHash: undefined,
     ...fields,
   };
 }
@@ -57,6 +59,8 @@ export type OpenRequest = {
   message: string;
   visitorId: string;
   visitorMetadata: string;
+  keyHash?: Uint8Array;
+  requestHash?: Uint8Array;
 };
 
 /** Returns an OpenTurn request for a new session. */
@@ -84,6 +88,8 @@ export function closing(turn: Pick<NewTurn, "workspaceId" | "turnId">, fields: P
     toolsCalled: [],
     blockedReason: undefined,
     deadlineMicroseconds: undefined,
+    quota: undefined,
+    reconnects: 0,
     ...fields,
   };
 }
@@ -107,3 +113,6 @@ export function closeRequest(
 
 /** Returns how requests to the admin services name a bot. */
 export const nameOf = (bot: Bot) => ({ workspaceId: bot.workspaceId, botSlug: bot.slug });
+
+/** Returns an edge process as RenewEdge names it. */
+export const edgeProcess = (edgeId: string) => ({ edgeId, address: "10.0.0.1:8088", token: `token of ${edgeId}` });

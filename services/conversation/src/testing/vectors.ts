@@ -1,4 +1,5 @@
-import { createLogger, type Database, migrate, openDatabase } from "@parley/service-kit";
+import { createLogger, type Database, openDatabase } from "@parley/service-kit";
+import { migrate } from "@parley/service-kit/migrations";
 import { startPgvectorServer } from "@parley/test-support";
 import { migrations } from "../../migrations/index.ts";
 import { ROLE, ROLE_PASSWORD } from "./database.ts";

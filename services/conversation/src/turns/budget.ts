@@ -1,3 +1,5 @@
+import type { Passage } from "./prompt.ts";
+
 /** An estimate that is close for English text. */
 const CHARACTERS_PER_TOKEN = 4;
 
@@ -5,7 +7,12 @@ const CHARACTERS_PER_TOKEN = 4;
 export const HISTORY_CHARACTERS = 2_000 * CHARACTERS_PER_TOKEN;
 
 /** Passages in a prompt: at most 3,000 tokens, enough for eight of the largest chunks. */
-export const KNOWLEDGE_CHARACTERS = 3_000 * CHARACTERS_PER_TOKEN;
+const KNOWLEDGE_CHARACTERS = 3_000 * CHARACTERS_PER_TOKEN;
+
+/** Returns those of the best passages that a prompt has room for. */
+export function passagesForPrompt<T extends Passage>(passages: readonly T[]): T[] {
+  return withinBudget(passages, ({ heading, text }) => heading.length + text.length, KNOWLEDGE_CHARACTERS);
+}
 
 /** Returns the longest prefix of `items` whose total length is at most `characters`. */
 export function withinBudget<T>(items: readonly T[], lengthOf: (item: T) => number, characters: number): T[] {

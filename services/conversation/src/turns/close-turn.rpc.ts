@@ -1,10 +1,25 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CloseTurnRequest, CloseTurnResponseSchema } from "@parley/rpc/conversation";
 import { OUTCOMES, outcomeFromProto } from "@parley/rpc/outcomes";
-import { type Database, invalid, isUuid, isWorkspaceId, notFound, parseMonth, ServiceError } from "@parley/service-kit";
+import {
+  type Database,
+  invalidArgument,
+  isUuid,
+  isWorkspaceId,
+  notFound,
+  parseMonth,
+  ServiceError,
+} from "@parley/service-kit";
 import type { TurnCounter } from "../metrics.ts";
 import { withoutNul } from "../text.ts";
-import { type Closing, closeTurn, findTurnResult, recordTimings, type Settlement } from "./close-turn.store.ts";
+import {
+  type Closing,
+  closeTurn,
+  findTurnResult,
+  type QuotaUsage,
+  recordTimings,
+  type Settlement,
+} from "./close-turn.store.ts";
 import { toToolUse } from "./tool-use.ts";
 
 type Response = MessageInitShape<typeof CloseTurnResponseSchema>;
@@ -29,8 +44,8 @@ export async function handleCloseTurn(deps: CloseTurnDeps, request: CloseTurnReq
   }
   deps.onClosed([closed]);
   deps.counter.inc({ outcome: closing.outcome });
-  const { outcome, tokensIn, tokensOut, latencyMs } = closing;
-  return { outcome: OUTCOMES[outcome].proto, model: closed.model, tokensIn, tokensOut, latencyMs };
+  const { outcome, tokensIn, tokensOut, latencyMs, errorCode } = closing;
+  return { outcome: OUTCOMES[outcome].proto, model: closed.model, tokensIn, tokensOut, latencyMs, errorCode };
 }
 
 async function readStoredResult(
@@ -51,9 +66,9 @@ function toClosing(request: CloseTurnRequest): Closing {
   const { workspaceId, turnId } = request;
   if (!isWorkspaceId(workspaceId) || !isUuid(turnId)) throw turnNotFound();
   const outcome = outcomeFromProto(request.outcome);
-  if (outcome === undefined) throw invalid("outcome must be set");
+  if (outcome === undefined) throw invalidArgument("outcome must be set");
   const month = parseMonth(request.month);
-  if (outcome === "done" && month === undefined) throw invalid("month must be set when outcome is done");
+  if (outcome === "done" && month === undefined) throw invalidArgument("month must be set when outcome is done");
   const { tokensIn, tokensOut, latencyMs, firstTokenMs } = request;
   return {
     workspaceId,
@@ -74,7 +89,13 @@ function toClosing(request: CloseTurnRequest): Closing {
     toolsCalled: request.toolsCalled.map(toToolUse),
     blockedReason: outcome === "blocked" ? withoutNul(request.blockedReason) : undefined,
     deadlineMicroseconds: outcome === "done" ? toNumber(request.deadlineMicroseconds) : undefined,
+    quota: outcome === "quota_exceeded" ? toQuotaUsage(request) : undefined,
+    reconnects: request.reconnects,
   };
+}
+
+function toQuotaUsage({ quota }: CloseTurnRequest): QuotaUsage | undefined {
+  return quota && { plan: withoutNul(quota.plan), used: quota.used, cap: quota.cap };
 }
 
 function toNumber(microseconds: bigint | undefined): number | undefined {

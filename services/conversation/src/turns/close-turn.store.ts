@@ -11,11 +11,14 @@ export type Settlement = {
   month: string | null;
 };
 
-/** A turn that a statement with RECORD_CLOSED closed. If CloseTurn's request named no model, `model` is the bot's. */
+/** A row of SELECT_CLOSED. If CloseTurn's request named no model, `model` is the bot's. */
 export type ClosedTurn = Settlement & { model: string };
 
 /** A closed turn's outcome, model and figures. */
 export type TurnResult = { outcome: Outcome; model: string; tokensIn: number; tokensOut: number; latencyMs: number };
+
+/** A closed turn's result with the code of its failure, which is empty unless the outcome is `error`. */
+export type ClosedTurnResult = TurnResult & { errorCode: string };
 
 export type Closing = TurnResult & {
   workspaceId: string;
@@ -31,7 +34,13 @@ export type Closing = TurnResult & {
   blockedReason: string | undefined;
   /** After this time the turn is not closed. By the database's clock, in microseconds since 1970; undefined for no limit. */
   deadlineMicroseconds: number | undefined;
+  /** Set only if the workspace had reached its cap. */
+  quota: QuotaUsage | undefined;
+  reconnects: number;
 };
+
+/** The usage of a workspace at its cap, as the column `ending` stores it. */
+export type QuotaUsage = { plan: string; used: number; cap: number };
 
 /**
  * CTEs that store the reply and the settlement of closed turns, for every statement that closes turns. The statement must define the CTE
@@ -51,6 +60,16 @@ export const RECORD_CLOSED = `
     RETURNING workspace_id, turn_id, outcome, month
   )`;
 
+/**
+ * A CTE for statements that close turns which their edge may still be running. RenewEdge tells the edge to end them. Needs the CTE `closed`
+ * of RECORD_CLOSED.
+ */
+export const RECORD_CLOSED_FOR_EDGE = `
+  closed_for_edge AS (
+    INSERT INTO conversation.closed_turns (workspace_id, turn_id, edge_id, closed_at)
+    SELECT workspace_id, turn_id, edge_id, closed_at FROM closed
+  )`;
+
 /** Returns a ClosedTurn for each turn that RECORD_CLOSED stored. */
 export const SELECT_CLOSED = `
   SELECT s.workspace_id AS "workspaceId", s.turn_id AS "turnId", s.outcome, to_char(s.month, 'YYYY-MM') AS month, c.model
@@ -61,7 +80,7 @@ const CLOSE_TURN = `
     UPDATE conversation.turns t
     SET status = $3, model = coalesce(nullif($5, ''), t.model), tokens_in = $6, tokens_out = $7, latency_ms = $8,
         first_token_ms = $9, error_code = $10, month = to_date($11, 'YYYY-MM'), phases = $12, blocked_reason = $14,
-        closed_at = now()
+        ending = $16::jsonb, reconnects = nullif($17::integer, 0), closed_at = now()
     WHERE t.workspace_id = $1 AND t.turn_id = $2 AND t.status = 'streaming'
       AND ($15::bigint IS NULL OR clock_timestamp() <= to_timestamp($15 / 1e6))
     RETURNING t.*, $4::text AS content, $13::jsonb AS tools_called
@@ -89,6 +108,8 @@ export async function closeTurn(database: Database, closing: Closing): Promise<C
       JSON.stringify(closing.toolsCalled),
       closing.blockedReason,
       closing.deadlineMicroseconds,
+      closing.quota === undefined ? undefined : JSON.stringify({ quota: closing.quota }),
+      closing.reconnects,
     ],
   });
   return rows[0];
@@ -109,7 +130,7 @@ export async function recordTimings(
 
 const FIND_TURN_RESULT = `
   SELECT status, model, tokens_in AS "tokensIn", tokens_out AS "tokensOut", latency_ms AS "latencyMs",
-         coalesce(clock_timestamp() > to_timestamp($3::bigint / 1e6), false) AS "isLate"
+         error_code AS "errorCode", coalesce(clock_timestamp() > to_timestamp($3::bigint / 1e6), false) AS "isLate"
   FROM conversation.turns
   WHERE workspace_id = $1 AND turn_id = $2`;
 
@@ -119,7 +140,7 @@ export async function findTurnResult(
   workspaceId: string,
   turnId: string,
   deadlineMicroseconds?: number,
-): Promise<(Omit<TurnResult, "outcome"> & { status: TurnStatus; isLate: boolean }) | undefined> {
+): Promise<(Omit<ClosedTurnResult, "outcome"> & { status: TurnStatus; isLate: boolean }) | undefined> {
   const { rows } = await database.query(FIND_TURN_RESULT, [workspaceId, turnId, deadlineMicroseconds]);
   return rows[0];
 }

@@ -1,2 +1,9 @@
-export { type ClosedTurn, RECORD_CLOSED, SELECT_CLOSED, type Settlement } from "./close-turn.store.ts";
+export { passagesForPrompt } from "./budget.ts";
+export {
+  type ClosedTurn,
+  RECORD_CLOSED,
+  RECORD_CLOSED_FOR_EDGE,
+  SELECT_CLOSED,
+  type Settlement,
+} from "./close-turn.store.ts";
 export type { KnowledgeMatches, Passage, PromptTerm } from "./prompt.ts";

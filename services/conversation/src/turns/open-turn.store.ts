@@ -1,7 +1,8 @@
 import type { Verdict } from "@parley/bot-rules/moderation";
-import { type Database, invalid, sqlState } from "@parley/service-kit";
+import { type Database, invalidArgument, sqlState } from "@parley/service-kit";
 import { HISTORY_CHARACTERS } from "./budget.ts";
 import { historySql } from "./history.store.ts";
+import { chooseMessageId, MAX_STEP, MIN_COMPUTED_ID, MIN_SEQUENCE_ID } from "./message-ids.ts";
 import type { Exchange } from "./prompt.ts";
 
 export type NewTurn = {
@@ -22,6 +23,9 @@ export type NewTurn = {
   chunkIds: readonly number[];
   /** Set if a moderation pattern matched the message. The turn is then stored as closed. */
   blocked: Verdict | undefined;
+  /** Both undefined for a turn without an idempotency key. */
+  keyHash: Uint8Array | undefined;
+  requestHash: Uint8Array | undefined;
 };
 
 export type OpenedTurn = {
@@ -35,30 +39,47 @@ const DATABASE_TIME = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint
 
 type OpenedRow = Omit<OpenedTurn, "history"> & { exchanges: [string, string][] | null };
 
-// The upsert locks the session's row. The statement takes the message ids and the time after that, so that within a session a higher id
-// has a later time.
-// If the turn exists already, the statement writes nothing. If a concurrent statement inserts the same turn, this one fails on the
-// primary key of conversation.turns and is rolled back.
+// The upsert locks the session's row, which holds its last message id. The statement takes the time after that, so that within a session a
+// higher id has a later time. See message-ids.ts for the ranges of ids. If the row has no last id, the session is older than that column:
+// it takes the random start, unless it has an id above.
+// The session's counts stay valid only if they were valid before: see migration 0015.
+// If the turn exists already, the statement writes nothing. If a concurrent statement inserts the same turn, or a turn with the same
+// idempotency key, this one fails on a unique index of conversation.turns and is rolled back.
 const OPEN_TURN = `
   WITH session AS (
     INSERT INTO conversation.sessions AS s (
-      workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, referrer, user_agent, started_at, last_activity_at
+      workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, referrer, user_agent, started_at, last_activity_at,
+      last_message_id, message_count, ratings_up, ratings_down, counted_at
     )
-    SELECT $1, $3::uuid, $4::uuid, $6, $7, coalesce(nullif($8, ''), '{}')::jsonb, $9, $10, clock_timestamp(), clock_timestamp()
+    SELECT $1, $3::uuid, $4::uuid, $6, $7, coalesce(nullif($8, ''), '{}')::jsonb, $9, $10, started.at, started.at, $18::bigint, 2, 0, 0, started.at
+    FROM (SELECT clock_timestamp() AS at) started
     WHERE NOT EXISTS (SELECT FROM conversation.turns t WHERE t.workspace_id = $1 AND t.turn_id = $2)
     ON CONFLICT (workspace_id, session_id) DO UPDATE
       SET visitor_id = coalesce(nullif(excluded.visitor_id, ''), s.visitor_id),
           visitor_metadata = CASE WHEN $8 = '' THEN s.visitor_metadata ELSE excluded.visitor_metadata END,
-          last_activity_at = greatest(s.last_activity_at, clock_timestamp())
+          message_count = s.message_count + 2,
+          (last_activity_at, counted_at) = (
+            SELECT activity.at, CASE WHEN s.counted_at = s.last_activity_at THEN activity.at END
+            FROM (SELECT greatest(s.last_activity_at, clock_timestamp()) AS at) activity
+          ),
+          last_message_id = CASE
+            WHEN s.last_message_id < ${MIN_SEQUENCE_ID - MAX_STEP} THEN s.last_message_id + $19::integer
+            WHEN s.last_message_id IS NULL AND NOT EXISTS (
+              SELECT FROM conversation.messages m WHERE m.workspace_id = $1 AND m.session_id = $3 AND m.message_id >= ${MIN_COMPUTED_ID}
+            ) THEN excluded.last_message_id
+            ELSE nextval('conversation.message_ids') + 1
+          END
       WHERE s.bot_id = excluded.bot_id AND s.source = excluded.source AND s.deleted_at IS NULL AND s.erased_at IS NULL
-    RETURNING s.xmax = 0 AS is_new
+    RETURNING s.last_message_id
   ), opened AS (
-    SELECT nextval('conversation.message_ids') AS user_message_id, clock_timestamp() AS at, is_new FROM session
+    SELECT last_message_id - 1 AS user_message_id, clock_timestamp() AS at FROM session
   ), turn AS (
     INSERT INTO conversation.turns (
-      workspace_id, turn_id, session_id, message_id, bot_id, edge_id, status, asked_model, model, blocked_reason, opened_at, closed_at
+      workspace_id, turn_id, session_id, message_id, bot_id, edge_id, status, asked_model, model, blocked_reason, opened_at, closed_at,
+      key_hash, request_hash, grounded
     )
-    SELECT $1, $2, $3, user_message_id + 1, $4, $5, $13, $12, $12, $14, at, CASE WHEN $13 = 'streaming' THEN NULL ELSE at END
+    SELECT $1, $2, $3, user_message_id + 1, $4, $5, $13, $12, $12, $14, at, CASE WHEN $13 = 'streaming' THEN NULL ELSE at END,
+           $20::bytea, $21::bytea, cardinality($16::bigint[]) > 0
     FROM opened
   ), message AS (
     INSERT INTO conversation.messages (
@@ -73,18 +94,26 @@ const OPEN_TURN = `
   LEFT JOIN LATERAL (
     ${historySql({ workspace: "$1", session: "$3", messageId: "opened.user_message_id", closedBefore: "opened.at", maxCharacters: "$17" })}
   ) history
-    ON $13 = 'streaming' AND NOT opened.is_new`;
+    ON $13 = 'streaming'`;
 
 const UNIQUE_VIOLATION = "23505";
+/** Unique index: a workspace's turns have different message ids. */
+const MESSAGE_ID_INDEX = "turns_message_id";
 /** Class 22 (data exceptions), and statement_too_complex for JSON that is nested too deeply. */
 const UNSTORABLE = /^(22...|54001)$/;
 
 /**
- * Stores a turn, the visitor's message and an empty reply. Returns undefined and stores nothing if the turn exists already, or if the
- * session has another bot or source or was deleted or erased. Throws invalid_argument if the database refuses the visitor's metadata.
+ * Stores a turn, the visitor's message and an empty reply. Returns undefined and stores nothing if the turn or another turn with its key
+ * exists, or if the session has another bot or source or was deleted or erased. Throws invalid_argument if the database refuses the
+ * visitor's metadata.
  */
-export async function openTurn(database: Database, turn: NewTurn): Promise<OpenedTurn | undefined> {
+export async function openTurn(
+  database: Database,
+  turn: NewTurn,
+  choose = chooseMessageId,
+): Promise<OpenedTurn | undefined> {
   const { blocked } = turn;
+  const { start, step } = choose();
   try {
     const { rows } = await database.query<OpenedRow>({
       name: "open_turn",
@@ -107,6 +136,10 @@ export async function openTurn(database: Database, turn: NewTurn): Promise<Opene
         blocked?.fallback ?? "",
         turn.chunkIds,
         HISTORY_CHARACTERS,
+        start,
+        step,
+        turn.keyHash,
+        turn.requestHash,
       ],
     });
     const row = rows[0];
@@ -115,10 +148,14 @@ export async function openTurn(database: Database, turn: NewTurn): Promise<Opene
     return { messageId, databaseTimeMicroseconds, history: toExchanges(row.exchanges) };
   } catch (error) {
     const state = sqlState(error);
-    if (state === UNIQUE_VIOLATION) return undefined;
+    if (state === UNIQUE_VIOLATION) {
+      // Another session of the workspace has the id, by chance.
+      const isIdTaken = (error as { constraint?: string }).constraint === MESSAGE_ID_INDEX;
+      return isIdTaken ? openTurn(database, turn, choose) : undefined;
+    }
     // jsonb refuses some escapes and numbers of valid JSON. The caller has checked all other values.
     if (state !== undefined && UNSTORABLE.test(state))
-      throw invalid("visitor_metadata has an escape, a number or a depth that PostgreSQL cannot store");
+      throw invalidArgument("visitor_metadata has an escape, a number or a depth that PostgreSQL cannot store");
     throw error;
   }
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { PatternThreadPool } from "@parley/bot-rules/moderation";
 import {
@@ -7,13 +8,13 @@ import {
   TurnOutcome,
 } from "@parley/rpc/conversation";
 import { createLogger, type Database, Lifecycle, Registry } from "@parley/service-kit";
-import { statementsOf } from "@parley/service-kit/testing";
+import { recordStatements } from "@parley/service-kit/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { insertPattern } from "../bot-rules/moderation.store.ts";
-import { type BotConfigs, cachedBotConfigs } from "../bots/bot-configs.service.ts";
+import { createBotConfigCache, type GetBotConfig } from "../bots/bot-configs.service.ts";
 import type { Bot } from "../bots/bots.store.ts";
 import { SemanticSearch } from "../knowledge/semantic-search.service.ts";
-import { closedTurns, semanticSearches } from "../metrics.ts";
+import { createClosedTurnCounter, createSemanticSearchCounter } from "../metrics.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { addDocument } from "../testing/knowledge.ts";
 import { startTestLlm, type TestLlm } from "../testing/llm.ts";
@@ -36,8 +37,8 @@ afterAll(async () => {
   await db.drop();
 });
 
-function openTurn(database: Database, botConfigs: BotConfigs, open: OpenTurnRequest) {
-  const searches = semanticSearches(new Registry());
+function openTurn(database: Database, botConfigs: GetBotConfig, open: OpenTurnRequest) {
+  const searches = createSemanticSearchCounter(new Registry());
   const semanticSearch = new SemanticSearch({ database, llm: llm.client, searches, log, now: () => performance.now() });
   return handleOpenTurn({ database, botConfigs, patternThreads, semanticSearch }, open);
 }
@@ -47,9 +48,9 @@ const request = (bot: Bot, message = "How long do refunds take?") =>
 
 /** The statements of OpenTurn when the bot's configuration is cached. */
 async function statementsToOpen(bot: Bot, message?: string) {
-  const configs = cachedBotConfigs(db.database);
+  const configs = createBotConfigCache(db.database);
   await configs(bot.workspaceId, bot.id);
-  return statementsOf(db.database, (database) => openTurn(database, configs, request(bot, message)));
+  return recordStatements(db.database, (database) => openTurn(database, configs, request(bot, message)));
 }
 
 test("OpenTurn runs one statement, and a second one to search the bot's knowledge", async () => {
@@ -71,8 +72,8 @@ test("OpenTurn runs one statement, and a second one to search the bot's knowledg
 
 test("concurrent calls read a bot's configuration once, and later calls use the cache", async () => {
   const bot = await createBot(db.database);
-  const statements = await statementsOf(db.database, async (database) => {
-    const configs = cachedBotConfigs(database);
+  const statements = await recordStatements(db.database, async (database) => {
+    const configs = createBotConfigCache(database);
     await Promise.all(Array.from({ length: 50 }, () => configs(bot.workspaceId, bot.id)));
     await configs(bot.workspaceId, bot.id.toUpperCase());
   });
@@ -82,11 +83,24 @@ test("concurrent calls read a bot's configuration once, and later calls use the 
 test("CloseTurn runs one statement, and a second one if the turn is closed already", async () => {
   const bot = await createBot(db.database);
   const open = request(bot);
-  await openTurn(db.database, cachedBotConfigs(db.database), open);
+  await openTurn(db.database, createBotConfigCache(db.database), open);
   const { workspaceId, turnId } = open;
   const close = create(CloseTurnRequestSchema, { workspaceId, turnId, outcome: TurnOutcome.DONE, month: "2026-11" });
-  const counter = closedTurns(new Registry());
+  const counter = createClosedTurnCounter(new Registry());
   const closing = (database: Database) => handleCloseTurn({ database, counter, onClosed: () => undefined }, close);
-  expect(await statementsOf(db.database, closing)).toHaveLength(1);
-  expect(await statementsOf(db.database, closing)).toHaveLength(2);
+  expect(await recordStatements(db.database, closing)).toHaveLength(1);
+  expect(await recordStatements(db.database, closing)).toHaveLength(2);
+});
+
+test("OpenTurn with a key runs one more statement, and only that one if the key is known", async () => {
+  const bot = await createBot(db.database);
+  await addDocument(db.database, bot, "n", "Refunds take a week.");
+  const configs = createBotConfigCache(db.database);
+  await configs(bot.workspaceId, bot.id);
+  const hashes = { keyHash: new Uint8Array(32).fill(1), requestHash: new Uint8Array(32).fill(2) };
+  const turn = { ...request(bot), ...hashes };
+  const statementsOf = (open: OpenTurnRequest) =>
+    recordStatements(db.database, (database) => openTurn(database, configs, open));
+  expect(await statementsOf(turn)).toHaveLength(3);
+  expect(await statementsOf({ ...turn, turnId: randomUUID() })).toHaveLength(1);
 });

@@ -26,38 +26,46 @@ export type TurnRecord = {
   openMicroseconds: number;
   /** Whether the turn's settlement is still in the outbox. */
   isSettling: boolean;
+  /** How often readers came back to the reply while it was running. */
+  reconnects: number;
   /** Best first. `source` and `heading` are empty if the chunk was deleted since. */
   knowledge: { chunkId: number; source: string; heading: string }[];
   /** The stored tool calls without their arguments. */
   tools: { name?: string; status?: string; latency_ms?: number }[];
 };
 
-// Reply ids are even, and the visitor's message has the id before its reply's. Erasing a session deletes its messages, so the join on
+// Reply ids are even, and the visitor's message has the id before its reply's (message-ids.ts). Erasing a session deletes its messages, so the join on
 // `reply` leaves out the turns of erased sessions.
+const FIELDS = `
+  t.turn_id AS "turnId", t.message_id AS "messageId", t.session_id AS "sessionId", b.slug AS "botSlug", s.source, t.status,
+  t.error_code AS "errorCode", coalesce(t.blocked_reason, '') AS "blockedReason", t.asked_model AS "askedModel", t.model,
+  t.tokens_in AS "tokensIn", t.tokens_out AS "tokensOut", t.latency_ms AS "latencyMs", t.first_token_ms AS "firstTokenMs",
+  coalesce(t.phases, '[]') AS phases, coalesce(to_char(t.month, 'YYYY-MM'), '') AS month,
+  t.opened_at AS "openedAt", t.closed_at AS "closedAt", coalesce(t.reconnects, 0) AS reconnects,
+  (extract(epoch FROM coalesce(t.closed_at, clock_timestamp()) - t.opened_at) * 1000000)::bigint AS "openMicroseconds",
+  EXISTS (SELECT FROM conversation.outbox o WHERE o.workspace_id = t.workspace_id AND o.turn_id = t.turn_id) AS "isSettling",
+  coalesce((
+    SELECT jsonb_agg(jsonb_build_object('chunkId', used.id, 'source', coalesce(k.name, ''), 'heading', coalesce(c.heading, ''))
+                     ORDER BY used.position)
+    FROM unnest(reply.rag_chunks_used) WITH ORDINALITY AS used (id, position)
+    LEFT JOIN conversation.knowledge_chunks c ON c.workspace_id = t.workspace_id AND c.chunk_id = used.id
+    LEFT JOIN conversation.knowledge_sources k ON k.workspace_id = c.workspace_id AND k.source_id = c.source_id
+  ), '[]') AS knowledge,
+  coalesce((
+    SELECT jsonb_agg(called.tool - 'arguments' ORDER BY called.position)
+    FROM jsonb_array_elements(reply.tools_called) WITH ORDINALITY AS called (tool, position)
+  ), '[]') AS tools`;
+
+const JOINS = `
+  JOIN conversation.sessions s ON s.workspace_id = t.workspace_id AND s.session_id = t.session_id
+  JOIN conversation.bots b ON b.workspace_id = t.workspace_id AND b.bot_id = t.bot_id`;
+
 const FIND_TURN_RECORD = `
-  SELECT t.turn_id AS "turnId", t.message_id AS "messageId", t.session_id AS "sessionId", b.slug AS "botSlug", s.source, t.status,
-         t.error_code AS "errorCode", coalesce(t.blocked_reason, '') AS "blockedReason", t.asked_model AS "askedModel", t.model,
-         t.tokens_in AS "tokensIn", t.tokens_out AS "tokensOut", t.latency_ms AS "latencyMs", t.first_token_ms AS "firstTokenMs",
-         coalesce(t.phases, '[]') AS phases, coalesce(to_char(t.month, 'YYYY-MM'), '') AS month,
-         t.opened_at AS "openedAt", t.closed_at AS "closedAt",
-         (extract(epoch FROM coalesce(t.closed_at, clock_timestamp()) - t.opened_at) * 1000000)::bigint AS "openMicroseconds",
-         EXISTS (SELECT FROM conversation.outbox o WHERE o.workspace_id = t.workspace_id AND o.turn_id = t.turn_id) AS "isSettling",
-         coalesce((
-           SELECT jsonb_agg(jsonb_build_object('chunkId', used.id, 'source', coalesce(k.name, ''), 'heading', coalesce(c.heading, ''))
-                            ORDER BY used.position)
-           FROM unnest(reply.rag_chunks_used) WITH ORDINALITY AS used (id, position)
-           LEFT JOIN conversation.knowledge_chunks c ON c.workspace_id = t.workspace_id AND c.chunk_id = used.id
-           LEFT JOIN conversation.knowledge_sources k ON k.workspace_id = c.workspace_id AND k.source_id = c.source_id
-         ), '[]') AS knowledge,
-         coalesce((
-           SELECT jsonb_agg(called.tool - 'arguments' ORDER BY called.position)
-           FROM jsonb_array_elements(reply.tools_called) WITH ORDINALITY AS called (tool, position)
-         ), '[]') AS tools
+  SELECT ${FIELDS}
   FROM conversation.turns t
   JOIN conversation.messages reply
     ON reply.workspace_id = t.workspace_id AND reply.session_id = t.session_id AND reply.message_id = t.message_id
-  JOIN conversation.sessions s ON s.workspace_id = t.workspace_id AND s.session_id = t.session_id
-  JOIN conversation.bots b ON b.workspace_id = t.workspace_id AND b.bot_id = t.bot_id
+  ${JOINS}
   WHERE t.workspace_id = $1 AND t.message_id = $2::bigint + $2::bigint % 2`;
 
 /** Returns the turn of a message, which can be the visitor's or the reply; undefined if the workspace has no such message. */
@@ -68,4 +76,33 @@ export async function findTurnRecord(
 ): Promise<TurnRecord | undefined> {
   const { rows } = await database.query<TurnRecord>(FIND_TURN_RECORD, [workspaceId, messageId]);
   return rows[0];
+}
+
+/** A turn with its messages. */
+export type SessionTurn = TurnRecord & { message: string; reply: string; rating: string; review: string };
+
+// The replies are limited before the joins, so that the plan reads no more of a long session than the page.
+const LIST_TURN_RECORDS = `
+  SELECT ${FIELDS}, question.content AS message, reply.content AS reply, reply.rating, reply.review
+  FROM (
+    SELECT * FROM conversation.messages
+    WHERE workspace_id = $1 AND session_id = $2 AND message_id > $3 AND role = 'assistant'
+    ORDER BY message_id
+    LIMIT $4
+  ) reply
+  JOIN conversation.turns t ON t.workspace_id = reply.workspace_id AND t.turn_id = reply.turn_id
+  JOIN conversation.messages question
+    ON question.workspace_id = reply.workspace_id AND question.session_id = reply.session_id AND question.message_id = reply.message_id - 1
+  ${JOINS}
+  ORDER BY reply.message_id`;
+
+/** Returns turns of a session, oldest first, those that are streaming included. */
+export async function listTurnRecords(
+  database: Database,
+  { workspaceId, sessionId }: { workspaceId: string; sessionId: string },
+  { afterMessageId, limit }: { afterMessageId: number; limit: number },
+): Promise<SessionTurn[]> {
+  const values = [workspaceId, sessionId, afterMessageId, limit];
+  const { rows } = await database.query<SessionTurn>(LIST_TURN_RECORDS, values);
+  return rows;
 }

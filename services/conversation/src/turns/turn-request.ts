@@ -1,23 +1,29 @@
 import type { OpenTurnRequest } from "@parley/rpc/conversation";
-import { invalid, isUuid } from "@parley/service-kit";
+import { invalidArgument, isUuid } from "@parley/service-kit";
 import { isLongerThan } from "../text.ts";
 
 const MAX_MESSAGE_CHARACTERS = 4_000;
+/** The length of a SHA-256 hash. */
+const HASH_BYTES = 32;
 const SOURCES = ["widget", "playground"];
 
 /** Throws invalid_argument if a field cannot be stored. Does not check that the bot exists. */
 export function requireTurn(request: OpenTurnRequest): void {
   const { turnId, edgeId, sessionId, source, message, visitorId, referrer, userAgent, visitorMetadata } = request;
   for (const [name, id] of Object.entries({ turn_id: turnId, edge_id: edgeId, session_id: sessionId })) {
-    if (!isUuid(id)) throw invalid(`${name} must be a UUID`);
+    if (!isUuid(id)) throw invalidArgument(`${name} must be a UUID`);
   }
-  if (!SOURCES.includes(source)) throw invalid(`source must be one of ${SOURCES.join(", ")}`);
+  if (!SOURCES.includes(source)) throw invalidArgument(`source must be one of ${SOURCES.join(", ")}`);
   if (message === "" || isLongerThan(message, MAX_MESSAGE_CHARACTERS))
-    throw invalid(`message must have 1 to ${MAX_MESSAGE_CHARACTERS} characters`);
+    throw invalidArgument(`message must have 1 to ${MAX_MESSAGE_CHARACTERS} characters`);
   for (const [name, text] of Object.entries({ message, visitor_id: visitorId, referrer, user_agent: userAgent })) {
-    if (text.includes("\0")) throw invalid(`${name} must not contain NUL`);
+    if (text.includes("\0")) throw invalidArgument(`${name} must not contain NUL`);
   }
-  if (visitorMetadata !== "" && !isJsonObject(visitorMetadata)) throw invalid("visitor_metadata must be a JSON object");
+  const hasHashes = request.keyHash.length === HASH_BYTES && request.requestHash.length === HASH_BYTES;
+  if (!hasHashes && request.keyHash.length + request.requestHash.length > 0)
+    throw invalidArgument(`key_hash and request_hash must both have ${HASH_BYTES} bytes or both be empty`);
+  if (visitorMetadata !== "" && !isJsonObject(visitorMetadata))
+    throw invalidArgument("visitor_metadata must be a JSON object");
 }
 
 function isJsonObject(text: string): boolean {

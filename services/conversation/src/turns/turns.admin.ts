@@ -1,31 +1,75 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { TurnAdminService } from "@parley/rpc/conversation";
-import { type Database, isWorkspaceId, notFound } from "@parley/service-kit";
-import { findTurnRecord } from "./turn-record.store.ts";
+import type { TurnAdminService, TurnRecordSchema } from "@parley/rpc/conversation";
+import { type Database, invalidArgument, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
+import { readPassages } from "../knowledge/index.ts";
+import { findSession, sessionNotFound } from "../sessions/index.ts";
+import { listUsageByBot, readStatistics } from "../statistics/index.ts";
+import { findTurnRecord, listTurnRecords, type TurnRecord } from "./turn-record.store.ts";
 
-/** Implements the admin service that reads the records of single turns. */
-export function turnAdmin(database: Database): ServiceImpl<typeof TurnAdminService> {
+const DEFAULT_PAGE_SIZE = 30;
+const MAX_PAGE_SIZE = 100;
+
+/** Implements the admin service that reads turns. */
+export function createTurnAdmin(database: Database): ServiceImpl<typeof TurnAdminService> {
   return {
+    getStatistics: (request) => readStatistics(database, request),
+    listUsageByBot: (request) => listUsageByBot(database, request),
     async getTurn({ workspaceId, messageId }) {
       const couldExist = isWorkspaceId(workspaceId) && messageId > 0n && messageId <= BigInt(Number.MAX_SAFE_INTEGER);
       const found = couldExist ? await findTurnRecord(database, workspaceId, Number(messageId)) : undefined;
       if (found === undefined) throw notFound("message_not_found", "no such message");
+      return { turn: toProto(found) };
+    },
+    async listTurns({ workspaceId, sessionId, pageSize, pageToken }) {
+      if (pageSize < 0 || pageSize > MAX_PAGE_SIZE)
+        throw invalidArgument(`page_size must be from 0 to ${MAX_PAGE_SIZE}`);
+      const limit = pageSize || DEFAULT_PAGE_SIZE;
+      const afterMessageId = parsePageToken(pageToken);
+      const couldExist = isWorkspaceId(workspaceId) && isUuid(sessionId);
+      const session = couldExist ? await findSession(database, workspaceId, sessionId) : undefined;
+      if (session === undefined) throw sessionNotFound();
+      const found = await listTurnRecords(database, { workspaceId, sessionId }, { afterMessageId, limit: limit + 1 });
+      const page = found.slice(0, limit);
+      const chunkIds = new Set(page.flatMap(({ knowledge }) => knowledge.map(({ chunkId }) => chunkId)));
+      const passages = await readPassages(database, workspaceId, [...chunkIds]);
       return {
-        turn: {
-          ...found,
-          messageId: BigInt(found.messageId),
-          phases: found.phases.map(({ name, microseconds }) => ({ name, microseconds: BigInt(microseconds) })),
-          openedAt: found.openedAt.toISOString(),
-          closedAt: found.closedAt?.toISOString() ?? "",
-          openMicroseconds: BigInt(found.openMicroseconds),
-          knowledge: found.knowledge.map((passage) => ({ ...passage, chunkId: BigInt(passage.chunkId) })),
-          tools: found.tools.map(({ name = "", status = "", latency_ms: latencyMs = 0 }) => ({
-            name,
-            status,
-            latencyMs: Math.round(latencyMs),
-          })),
+        session: {
+          ...session,
+          startedAt: session.startedAt.toISOString(),
+          lastActivityAt: session.lastActivityAt.toISOString(),
         },
+        turns: page.map(({ message, reply, rating, review, ...turn }) => ({
+          ...{ message, reply, rating, review },
+          turn: toProto(turn),
+        })),
+        passages: passages.map(({ id, text }) => ({ chunkId: BigInt(id), text })),
+        nextPageToken: found.length > limit ? String(page.at(-1)?.messageId) : "",
       };
     },
+  };
+}
+
+/** Returns the id of the last reply of the previous page. */
+function parsePageToken(token: string): number {
+  const messageId = /^\d{0,16}$/.test(token) ? Number(token) : Number.NaN;
+  if (!Number.isSafeInteger(messageId)) throw invalidArgument("page_token is invalid");
+  return messageId;
+}
+
+function toProto(turn: TurnRecord): MessageInitShape<typeof TurnRecordSchema> {
+  return {
+    ...turn,
+    messageId: BigInt(turn.messageId),
+    phases: turn.phases.map(({ name, microseconds }) => ({ name, microseconds: BigInt(microseconds) })),
+    openedAt: turn.openedAt.toISOString(),
+    closedAt: turn.closedAt?.toISOString() ?? "",
+    openMicroseconds: BigInt(turn.openMicroseconds),
+    knowledge: turn.knowledge.map((passage) => ({ ...passage, chunkId: BigInt(passage.chunkId) })),
+    tools: turn.tools.map(({ name = "", status = "", latency_ms: latencyMs = 0 }) => ({
+      name,
+      status,
+      latencyMs: Math.round(latencyMs),
+    })),
   };
 }

@@ -1,16 +1,31 @@
+import { type Caller, ServiceError, type TokenVerifier } from "@parley/service-kit";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { HttpError } from "../http/index.ts";
 import type { MalformedRequests } from "../rate-limits/index.ts";
-import type { Caller, TokenVerifier } from "./access-token.ts";
 
 export type AuthDeps = { verifyToken: TokenVerifier; malformed: MalformedRequests };
 
-/** Verifies a request's access token. Counts a missing or invalid token as a malformed request, because verifying costs CPU. */
+/**
+ * Verifies a request's access token. Throws 401 authentication_required, 401 no_workspace or 503 auth_unavailable. Counts a missing or
+ * invalid token as a malformed request, because verifying costs CPU.
+ */
 export async function authenticate(deps: AuthDeps, request: FastifyRequest, reply: FastifyReply): Promise<Caller> {
   try {
     return await deps.verifyToken(request.headers.authorization);
   } catch (error) {
-    const isBadToken = error instanceof HttpError && error.code === "authentication_required";
-    throw (isBadToken && (await deps.malformed.count(request, reply))) || error;
+    if (!(error instanceof ServiceError)) throw error;
+    const isBadToken = error.code === "authentication_required";
+    throw (isBadToken && (await deps.malformed.count(request, reply))) || toHttpError(error);
   }
+}
+
+/** Returns the rate-limit bucket of a user, the same in all workspaces. The prefix keeps it apart from the buckets of IP addresses. */
+export function userBucket({ userId }: Caller): string {
+  return `user ${userId}`;
+}
+
+function toHttpError(error: ServiceError): HttpError {
+  return error.kind === "unavailable"
+    ? new HttpError(503, error.code, { "retry-after": "5" }, { cause: error })
+    : new HttpError(401, error.code, {}, { cause: error });
 }

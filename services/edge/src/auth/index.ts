@@ -1,3 +1,3 @@
-export { type Caller, userBucket } from "./access-token.ts";
-export { type AuthDeps, authenticate } from "./authenticate.ts";
+export { type AuthDeps, authenticate, userBucket } from "./authenticate.ts";
+export { authenticateOrCount, requireOwner } from "./authorize.ts";
 export type { KeyResolver } from "./public-keys.client.ts";

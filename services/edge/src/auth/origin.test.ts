@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { originMatcher } from "./origin.ts";
+import { createOriginMatcher } from "./origin.ts";
 
 describe("a plain domain", () => {
-  const allows = originMatcher(["ok.com"]);
+  const allows = createOriginMatcher(["ok.com"]);
 
   test("allows exactly its https origin", () => {
     expect(allows("https://ok.com")).toBe(true);
@@ -32,7 +32,7 @@ describe("a plain domain", () => {
 });
 
 test("a wildcard allows subdomains at any depth but not the host itself", () => {
-  const allows = originMatcher(["*.example.com"]);
+  const allows = createOriginMatcher(["*.example.com"]);
   expect(allows("https://a.example.com")).toBe(true);
   expect(allows("https://a.b.example.com")).toBe(true);
   expect(allows("https://example.com")).toBe(false);
@@ -42,7 +42,7 @@ test("a wildcard allows subdomains at any depth but not the host itself", () => 
 });
 
 test("an entry with a scheme and a port allows only that scheme and port", () => {
-  const allows = originMatcher(["http://shop.example:8080", "capacitor://localhost"]);
+  const allows = createOriginMatcher(["http://shop.example:8080", "capacitor://localhost"]);
   expect(allows("http://shop.example:8080")).toBe(true);
   expect(allows("https://shop.example:8080")).toBe(false);
   expect(allows("http://shop.example")).toBe(false);
@@ -50,12 +50,12 @@ test("an entry with a scheme and a port allows only that scheme and port", () =>
 });
 
 test("localhost is allowed over http and on any port unless the entry names a port", () => {
-  const any = originMatcher(["localhost", "127.0.0.1"]);
+  const any = createOriginMatcher(["localhost", "127.0.0.1"]);
   expect(any("http://localhost:3000")).toBe(true);
   expect(any("https://localhost")).toBe(true);
   expect(any("http://127.0.0.1:8089")).toBe(true);
   expect(any("http://localhost.evil.com")).toBe(false);
-  const one = originMatcher(["localhost:3000"]);
+  const one = createOriginMatcher(["localhost:3000"]);
   expect(one("http://localhost:3000")).toBe(true);
   expect(one("http://localhost:3001")).toBe(false);
 });

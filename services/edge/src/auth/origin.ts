@@ -3,7 +3,7 @@
 const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/([a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::([1-9]\d{0,4}))?$/;
 const ENTRY = /^(?:([a-z][a-z0-9+.-]*):\/\/)?(\*\.)?([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::([1-9]\d{0,4}))?$/;
 
-type Entry = { scheme: string | undefined; wildcard: boolean; host: string; port: string | undefined };
+type DomainEntry = { scheme: string | undefined; isWildcard: boolean; host: string; port: string | undefined };
 
 export type OriginMatcher = (origin: string | undefined) => boolean;
 
@@ -13,23 +13,23 @@ export type OriginMatcher = (origin: string | undefined) => boolean;
  * - Without a scheme, only https matches; for localhost and 127.0.0.1 also http.
  * - Without a port, only the default port matches; for localhost and 127.0.0.1 any port.
  */
-export function originMatcher(allowedDomains: readonly string[]): OriginMatcher {
+export function createOriginMatcher(allowedDomains: readonly string[]): OriginMatcher {
   const entries = allowedDomains.map(parseEntry).filter((entry) => entry !== undefined);
   return (origin) => {
     const [, scheme, host, port] = ORIGIN.exec(origin ?? "") ?? [];
     if (scheme === undefined || host === undefined) return false;
-    return entries.some((entry) => matches(entry, scheme, host, port));
+    return entries.some((entry) => matchesEntry(entry, scheme, host, port));
   };
 }
 
-function parseEntry(text: string): Entry | undefined {
+function parseEntry(text: string): DomainEntry | undefined {
   const [, scheme, wildcard, host, port] = ENTRY.exec(text) ?? [];
-  return host === undefined ? undefined : { scheme, wildcard: wildcard !== undefined, host, port };
+  return host === undefined ? undefined : { scheme, isWildcard: wildcard !== undefined, host, port };
 }
 
-function matches(entry: Entry, scheme: string, host: string, port: string | undefined): boolean {
-  const isLocal = !entry.wildcard && (entry.host === "localhost" || entry.host === "127.0.0.1");
-  const hostMatches = entry.wildcard ? host.endsWith(`.${entry.host}`) : host === entry.host;
+function matchesEntry(entry: DomainEntry, scheme: string, host: string, port: string | undefined): boolean {
+  const isLocal = !entry.isWildcard && (entry.host === "localhost" || entry.host === "127.0.0.1");
+  const hostMatches = entry.isWildcard ? host.endsWith(`.${entry.host}`) : host === entry.host;
   const schemeMatches =
     entry.scheme === undefined ? scheme === "https" || (isLocal && scheme === "http") : scheme === entry.scheme;
   const portMatches = port === entry.port || (isLocal && entry.port === undefined);

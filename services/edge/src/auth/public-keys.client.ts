@@ -2,13 +2,13 @@ import { type RpcClient, RpcError, status } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
 import { LRUCache } from "lru-cache";
 import { HttpError, unavailable } from "../http/index.ts";
-import { configBody } from "../widget/index.ts";
-import { type OriginMatcher, originMatcher } from "./origin.ts";
+import { serializeConfigBody } from "../widget/index.ts";
+import { createOriginMatcher, type OriginMatcher } from "./origin.ts";
 
 /** A resolved public key: its bot, its allowed origins and the body of the config endpoint, which is serialized once per lookup. */
-export type Key = { workspaceId: string; botId: string; allowsOrigin: OriginMatcher; configBody: string };
+export type ResolvedKey = { workspaceId: string; botId: string; allowsOrigin: OriginMatcher; configBody: string };
 
-export type KeyResolver = (publicKey: string, clientBucket: string) => Promise<Key>;
+export type KeyResolver = (publicKey: string, clientBucket: string) => Promise<ResolvedKey>;
 
 const CACHE_TTL_MS = 4_000;
 const MAX_KEYS = 10_000;
@@ -27,9 +27,9 @@ const KEY_PATTERN = /^\w{8,128}$/;
  * - 503 unavailable if the conversation service does not answer.
  */
 export function createKeyResolver(conversation: RpcClient<typeof ConversationService>): KeyResolver {
-  const validKeys = new LRUCache<string, Key>({ max: MAX_KEYS, ttl: CACHE_TTL_MS });
+  const validKeys = new LRUCache<string, ResolvedKey>({ max: MAX_KEYS, ttl: CACHE_TTL_MS });
   const unknownKeys = new LRUCache<string, true>({ max: MAX_KEYS, ttl: CACHE_TTL_MS });
-  const pending = new Map<string, Promise<Key>>();
+  const pendingLookups = new Map<string, Promise<ResolvedKey>>();
   // Every lookup counts as failed from its start, so that concurrent lookups are limited too. uncountLookup() reverts that, unless the
   // key does not exist.
   const failedLookups = new LRUCache<string, number>({
@@ -42,7 +42,7 @@ export function createKeyResolver(conversation: RpcClient<typeof ConversationSer
     failedLookups.set(clientBucket, Math.max(0, (failedLookups.get(clientBucket) ?? 0) - 1));
   }
 
-  async function lookUp(publicKey: string, clientBucket: string): Promise<Key> {
+  async function lookUp(publicKey: string, clientBucket: string): Promise<ResolvedKey> {
     // The TTL counts from the start of the lookup, because the response may be as old as that.
     const startedAtMs = performance.now();
     const failedCount = failedLookups.get(clientBucket) ?? 0;
@@ -53,7 +53,12 @@ export function createKeyResolver(conversation: RpcClient<typeof ConversationSer
         { publicKey },
         { timeoutMs: RESOLVE_TIMEOUT_MS },
       );
-      const key = { workspaceId, botId, allowsOrigin: originMatcher(allowedDomains), configBody: configBody(display) };
+      const key = {
+        workspaceId,
+        botId,
+        allowsOrigin: createOriginMatcher(allowedDomains),
+        configBody: serializeConfigBody(display),
+      };
       uncountLookup(clientBucket);
       validKeys.set(publicKey, key, { ttl: Math.max(1, CACHE_TTL_MS - (performance.now() - startedAtMs)) });
       return key;
@@ -71,10 +76,10 @@ export function createKeyResolver(conversation: RpcClient<typeof ConversationSer
     const cached = validKeys.get(publicKey);
     if (cached !== undefined) return cached;
     if (!KEY_PATTERN.test(publicKey) || unknownKeys.has(publicKey)) throw new HttpError(401, "invalid_api_key");
-    let lookup = pending.get(publicKey);
+    let lookup = pendingLookups.get(publicKey);
     if (lookup === undefined) {
-      lookup = lookUp(publicKey, clientBucket).finally(() => pending.delete(publicKey));
-      pending.set(publicKey, lookup);
+      lookup = lookUp(publicKey, clientBucket).finally(() => pendingLookups.delete(publicKey));
+      pendingLookups.set(publicKey, lookup);
     }
     return lookup;
   };

@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { MAX_TURN_BODY_BYTES, parseChatRequest } from "./chat-request.ts";
+import { MAX_TURN_BODY_BYTES, parseChatRequest, parsePlaygroundRequest } from "./chat-request.ts";
 
 const valid = { public_key: "svc_pk_x", session_id: "5F0C2D66-7f57-4b8e-8a51-0d6d3a3d9e01", message: "hello" };
+
+const blankCases = (blank: string): [string, object][] => [
+  [`a message of ${JSON.stringify(blank)}`, { ...valid, message: ` ${blank}${blank}` }],
+  [`a key of ${JSON.stringify(blank)}`, { ...valid, public_key: blank }],
+];
 
 /** An object with `levels` levels. */
 const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) });
@@ -42,6 +47,27 @@ describe("a body of the wrong shape is refused as invalid_message", () => {
     ["no session", { ...valid, session_id: undefined }],
     ["an empty message", { ...valid, message: "" }],
     ["a blank message", { ...valid, message: " \n\t" }],
+    ...[
+      "\u0085",
+      "\u00a0",
+      "\u00ad",
+      "\u034f",
+      "\u115f",
+      "\u1680",
+      "\u180e",
+      "\u200b",
+      "\u200d",
+      "\u200e",
+      "\u2028",
+      "\u202f",
+    ].flatMap(blankCases),
+    ...["\u2060", "\u2800", "\u3000", "\u3164", "\ufe0f", "\ufeff", "\uffa0", "\u{e0041}", "\u0001", "\u007f"].flatMap(
+      blankCases,
+    ),
+    ...["9007199254740992", "-9007199254740993", "1e16", "1e999", "-1e999", "1e308"].map((number): [string, string] => [
+      `the number ${number} in the metadata`,
+      JSON.stringify(valid).replace("}", `,"visitor_metadata":{"a":[{"b":${number}}]}}`),
+    ]),
     ["a number as message", { ...valid, message: 123 }],
     ["null as message", { ...valid, message: null }],
     ["an array as message", { ...valid, message: [] }],
@@ -107,6 +133,34 @@ test("checks fields before length, and length before the session id", () => {
   expect(() => parse({ ...valid, public_key: 1, message: "a".repeat(5_000) })).toThrow("invalid_message");
   expect(() => parse({ ...valid, session_id: "x", message: "a".repeat(5_000) })).toThrow("message_too_long");
   expect(() => parse({ ...valid, session_id: "x" })).toThrow("invalid_session_id");
+});
+
+test("checks optional fields before the message's length and the session id", () => {
+  const late = { ...valid, session_id: "x", message: "a".repeat(5_000) };
+  for (const optional of [
+    { visitor_id: 1 },
+    { visitor_id: "v".repeat(1_025) },
+    { visitor_metadata: [] },
+    { visitor_metadata: 1 },
+  ]) {
+    expect(() => parse({ ...late, ...optional })).toThrow("invalid_message");
+    expect(() => parse({ ...valid, session_id: "x", ...optional })).toThrow("invalid_message");
+  }
+  const playground = (body: object) => parsePlaygroundRequest(Buffer.from(JSON.stringify(body)));
+  expect(() => playground({ ...late, bot_slug: "b", visitor_metadata: 1 })).toThrow("invalid_message");
+  expect(() => playground({ ...late, bot_slug: "\u200b" })).toThrow("invalid_message");
+  expect(() => playground({ ...late, bot_slug: "b" })).toThrow("message_too_long");
+});
+
+test("keeps numbers in metadata that a double holds exactly", () => {
+  const metadata = '{"a":[9007199254740991,-9007199254740991,1.5,0,1e3]}';
+  expect(parse(JSON.stringify(valid).replace("}", `,"visitor_metadata":${metadata}}`)).visitorMetadata).toBe(
+    metadata.replace("1e3", "1000"),
+  );
+});
+
+test.each(["👩‍💻", "a\u200b", "é", "\u0301", "."])("a message of %j is not blank", (message) => {
+  expect(parse({ ...valid, message }).message).toBe(message);
 });
 
 test("treats keys such as __proto__ as data", () => {

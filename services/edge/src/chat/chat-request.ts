@@ -1,5 +1,5 @@
 import { isUuid } from "@parley/service-kit";
-import { HttpError, invalidMessage, isObject, type JsonObject, parseJsonObject } from "../http/index.ts";
+import { HttpError, invalidMessage, isBlank, isObject, type JsonObject, parseJsonObject } from "../http/index.ts";
 
 /**
  * Maximum body size of chat and playground. It has room for
@@ -34,8 +34,8 @@ export type PlaygroundRequest = {
 export function parseChatRequest(bytes: Uint8Array | undefined): ChatRequest {
   const body = parseJsonObject(bytes);
   const publicKey = requiredText(body, "public_key");
-  const turn = parseTurnFields(body);
-  return { publicKey, ...turn, visitorId: optionalText(body, "visitor_id", MAX_VISITOR_ID_CHARACTERS) };
+  const visitorId = optionalText(body, "visitor_id", MAX_VISITOR_ID_CHARACTERS);
+  return { publicKey, visitorId, ...parseTurnFields(body) };
 }
 
 /** Parses the body of POST /api/chat/playground/. */
@@ -45,6 +45,7 @@ export function parsePlaygroundRequest(bytes: Uint8Array | undefined): Playgroun
   return { botSlug, ...parseTurnFields(body) };
 }
 
+/** Checks the types and sizes of all its fields before the message's length and the session's format, so call it last. */
 function parseTurnFields(body: JsonObject) {
   const sessionId = textField(body, "session_id");
   const message = requiredText(body, "message");
@@ -62,7 +63,7 @@ function textField(body: JsonObject, name: string): string {
 
 export function requiredText(body: JsonObject, name: string): string {
   const text = textField(body, name);
-  if (text.trim() === "") throw invalidMessage();
+  if (isBlank(text)) throw invalidMessage();
   return text;
 }
 
@@ -75,10 +76,16 @@ function optionalText(body: JsonObject, name: string, maxCharacters: number): st
 
 function metadataText(value: unknown): string {
   if (value === undefined) return "";
-  if (!isObject(value)) throw invalidMessage();
+  if (!isObject(value) || !isExact(value)) throw invalidMessage();
   const text = JSON.stringify(value);
   if (Buffer.byteLength(text) > MAX_METADATA_BYTES) throw invalidMessage();
   return text;
+}
+
+/** Whether JSON.parse has changed no number: larger integers are rounded, and numbers beyond a double's range become infinite. */
+function isExact(value: unknown): boolean {
+  if (typeof value === "number") return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+  return typeof value !== "object" || value === null || Object.values(value).every(isExact);
 }
 
 /** Counts Unicode code points, as the contract's limits do. */

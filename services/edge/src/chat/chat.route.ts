@@ -4,9 +4,11 @@ import { addressBucket, endpoint, HttpError } from "../http/index.ts";
 import { enforce, type MalformedRequests, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { Stopwatch } from "../turns/index.ts";
 import { MAX_TURN_BODY_BYTES, parseChatRequest } from "./chat-request.ts";
-import { type StreamDeps, streamTurn } from "./stream-turn.ts";
+import type { KeyedStreamDeps } from "./stream-keyed-turn.ts";
+import { streamReply } from "./stream-reply.ts";
+import { readResumeHeaders } from "./turn-key.ts";
 
-export type ChatDeps = StreamDeps & {
+export type ChatDeps = KeyedStreamDeps & {
   limiter: RateLimiter;
   malformed: MalformedRequests;
   resolveKey: KeyResolver;
@@ -22,29 +24,25 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
     bodyLimit: MAX_TURN_BODY_BYTES,
     onRequest: deps.malformed.refuse,
     handler: async (request, reply) => {
-      const watch = new Stopwatch(deps.monotonicMs, "limits");
+      const stopwatch = new Stopwatch(deps.monotonicMs, "limits");
       const { publicKey, ...turn } = parseChatRequest(request.body as Buffer | undefined);
+      const resume = readResumeHeaders(request.headers);
       const bucket = addressBucket(request.ip);
-      await enforce(deps.limiter, POLICIES.chat, bucket, reply);
-      watch.enter("key");
+      await enforce(deps.limiter, resume.lastEventId === undefined ? POLICIES.chat : POLICIES.resume, bucket, reply);
+      stopwatch.enter("key");
       const key = await deps.resolveKey(publicKey, bucket);
       if (!key.allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
       const { workspaceId, botId } = key;
       const { referer = "", "user-agent": userAgent = "" } = request.headers;
-      await streamTurn(
-        deps,
-        {
-          ...turn,
-          workspaceId,
-          botId,
-          source: "widget",
-          referrer: truncateHeader(referer),
-          userAgent: truncateHeader(userAgent),
-        },
-        request,
-        reply,
-        watch,
-      );
+      const identified = {
+        ...turn,
+        workspaceId,
+        botId,
+        source: "widget" as const,
+        referrer: truncateHeader(referer),
+        userAgent: truncateHeader(userAgent),
+      };
+      await streamReply(deps, identified, { ...resume, caller: "" }, { request, reply, stopwatch });
       return reply;
     },
   });

@@ -1,1 +1,2 @@
 export { requiredText } from "./chat-request.ts";
+export { parseMessageId } from "./stop-request.ts";

@@ -7,9 +7,11 @@ import { enforce, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { Stopwatch } from "../turns/index.ts";
 import { truncateHeader } from "./chat.route.ts";
 import { MAX_TURN_BODY_BYTES, parsePlaygroundRequest } from "./chat-request.ts";
-import { type StreamDeps, streamTurn } from "./stream-turn.ts";
+import type { KeyedStreamDeps } from "./stream-keyed-turn.ts";
+import { streamReply } from "./stream-reply.ts";
+import { readResumeHeaders } from "./turn-key.ts";
 
-export type PlaygroundDeps = StreamDeps &
+export type PlaygroundDeps = KeyedStreamDeps &
   AuthDeps & {
     limiter: RateLimiter;
     conversation: RpcClient<typeof ConversationService>;
@@ -27,36 +29,37 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
     bodyLimit: MAX_TURN_BODY_BYTES,
     onRequest: deps.malformed.refuse,
     handler: async (request, reply) => {
-      const watch = new Stopwatch(deps.monotonicMs, "token");
+      const stopwatch = new Stopwatch(deps.monotonicMs, "token");
       const caller = await authenticate(deps, request, reply);
-      watch.enter("limits");
+      stopwatch.enter("limits");
       const { userId, workspaceId } = caller;
       const { botSlug, ...turn } = parsePlaygroundRequest(request.body as Buffer | undefined);
-      await enforce(deps.limiter, POLICIES.playground, userBucket(caller), reply);
-      watch.enter("key");
+      const resume = readResumeHeaders(request.headers);
+      const policy = resume.lastEventId === undefined ? POLICIES.playground : POLICIES.resume;
+      await enforce(deps.limiter, policy, userBucket(caller), reply);
+      stopwatch.enter("key");
       const botId = await resolveBot(deps, workspaceId, botSlug);
       const { referer = "", "user-agent": userAgent = "" } = request.headers;
-      await streamTurn(
-        deps,
-        {
-          ...turn,
-          workspaceId,
-          botId,
-          source: "playground",
-          visitorId: userId,
-          referrer: truncateHeader(referer),
-          userAgent: truncateHeader(userAgent),
-        },
-        request,
-        reply,
-        watch,
-      );
+      const identified = {
+        ...turn,
+        workspaceId,
+        botId,
+        source: "playground" as const,
+        visitorId: userId,
+        referrer: truncateHeader(referer),
+        userAgent: truncateHeader(userAgent),
+      };
+      await streamReply(deps, identified, { ...resume, caller: userId }, { request, reply, stopwatch });
       return reply;
     },
   });
 }
 
-async function resolveBot(deps: PlaygroundDeps, workspaceId: string, botSlug: string): Promise<string> {
+export async function resolveBot(
+  deps: Pick<PlaygroundDeps, "conversation">,
+  workspaceId: string,
+  botSlug: string,
+): Promise<string> {
   try {
     const { botId } = await deps.conversation.resolveBot({ workspaceId, botSlug }, { timeoutMs: RESOLVE_TIMEOUT_MS });
     return botId;

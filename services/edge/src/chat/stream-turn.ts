@@ -1,12 +1,12 @@
 import { RpcError, status } from "@parley/rpc";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { addressBucket, HttpError, unavailable } from "../http/index.ts";
-import { createSseSink, type Streams } from "../streams/index.ts";
+import { addressBucket, HttpError, overloaded, unavailable } from "../http/index.ts";
+import { createSseSink, type StreamRegistry } from "../streams/index.ts";
 import { runTurn, type Stopwatch, type TurnDeps, type TurnRequest } from "../turns/index.ts";
 
-const HEARTBEAT_MS = 15_000;
+export const HEARTBEAT_MS = 15_000;
 
-export type StreamDeps = { turn: TurnDeps; streams: Streams };
+export type StreamDeps = { turn: TurnDeps; streams: StreamRegistry };
 
 /** Runs a turn and streams it as the response. Throws an HttpError if it fails before the stream is open. */
 export async function streamTurn(
@@ -14,7 +14,7 @@ export async function streamTurn(
   turn: TurnRequest,
   request: FastifyRequest,
   reply: FastifyReply,
-  watch: Stopwatch,
+  stopwatch: Stopwatch,
 ): Promise<void> {
   const stream = deps.streams.open(reply.raw, addressBucket(request.ip));
   const sink = createSseSink(reply.raw, {
@@ -24,25 +24,24 @@ export async function streamTurn(
       return reply.getHeaders();
     },
     heartbeatMs: HEARTBEAT_MS,
-    mustEnd: stream.mustEnd,
+    endSignal: stream.endSignal,
   });
   try {
-    const report = await runTurn(deps.turn, turn, {
-      sink,
-      visitorGone: stream.clientGone,
-      mustEnd: stream.mustEnd,
-      watch,
-    });
-    deps.streams.report(report, watch, request.log);
+    const context = { sink, cancelSignal: stream.clientGoneSignal, endSignal: stream.endSignal, stopwatch };
+    const report = await runTurn(deps.turn, turn, context, stream.cancel);
+    deps.streams.reportTurn(report, stopwatch, request.log);
   } catch (error) {
     throw toHttpError(error);
   } finally {
-    stream.close();
+    stream.release();
   }
 }
 
-function toHttpError(error: unknown): Error {
+/** Translates an error of OpenTurn or FindTurn. */
+export function toHttpError(error: unknown): Error {
   if (!(error instanceof RpcError)) return error as Error;
   if (error.status === status.NOT_FOUND) return new HttpError(404, error.code, {}, { cause: error });
+  if (error.status === status.FAILED_PRECONDITION) return new HttpError(409, error.code, {}, { cause: error });
+  if (error.status === status.RESOURCE_EXHAUSTED) return overloaded(error);
   return unavailable(error);
 }

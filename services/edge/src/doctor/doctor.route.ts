@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import type { KeyResolver } from "../auth/index.ts";
 import { addressBucket, endpoint, HttpError } from "../http/index.ts";
 import { enforce, type MalformedRequests, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
-import type { Streams } from "../streams/index.ts";
+import type { StreamRegistry } from "../streams/index.ts";
 import { MAX_DOCTOR_BODY_BYTES, parseDoctorRequest } from "./doctor-request.ts";
 import { observeRequest } from "./observed-request.ts";
 import { streamPacedEvents } from "./paced-events.ts";
@@ -11,7 +11,7 @@ export type DoctorDeps = {
   limiter: RateLimiter;
   malformed: MalformedRequests;
   resolveKey: KeyResolver;
-  streams: Streams;
+  streams: StreamRegistry;
   monotonicMs: () => number;
 };
 
@@ -36,11 +36,11 @@ export function doctorRoute(app: FastifyInstance, deps: DoctorDeps): void {
           observed: observeRequest(request),
           silenceMs,
           headers: reply.getHeaders(),
-          signal: stream.mustEnd,
+          signal: stream.endSignal,
           monotonicMs: deps.monotonicMs,
         });
       } finally {
-        stream.close();
+        stream.release();
       }
       return reply;
     },

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { STREAM_HEADERS } from "../streams/index.ts";
 import type { ObservedRequest } from "./observed-request.ts";
 
-const EVENTS = 20;
+const EVENT_COUNT = 20;
 const INTERVAL_MS = 100;
 
-export type PacedEvents = {
+export type PacedEventsOptions = {
   observed: ObservedRequest;
   silenceMs: number;
   headers: OutgoingHttpHeaders | Record<string, string | number | string[] | undefined>;
@@ -19,22 +19,22 @@ export type PacedEvents = {
  * Streams small events at a fixed pace, like a model's tokens, then sends nothing (not even heartbeats) for `silenceMs`, then `done`. If
  * aborted, sends `done` at once with finish_reason `error`.
  */
-export async function streamPacedEvents(raw: ServerResponse, options: PacedEvents): Promise<void> {
+export async function streamPacedEvents(raw: ServerResponse, options: PacedEventsOptions): Promise<void> {
   const { observed, silenceMs, signal, monotonicMs } = options;
   const write = (event: string, data: object) => raw.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
   const startedAt = monotonicMs();
-  const sentMs = () => Math.round(monotonicMs() - startedAt);
+  const elapsedMs = () => Math.round(monotonicMs() - startedAt);
 
   raw.writeHead(200, { ...options.headers, ...STREAM_HEADERS });
   raw.flushHeaders();
   raw.socket?.setNoDelay(true);
   const server_time = new Date().toISOString();
-  write("meta", { ...observed, server_time, events: EVENTS, interval_ms: INTERVAL_MS, silence_ms: silenceMs });
+  write("meta", { ...observed, server_time, events: EVENT_COUNT, interval_ms: INTERVAL_MS, silence_ms: silenceMs });
   let finishReason = "stop";
   try {
-    for (let number = 1; number <= EVENTS; number++) {
+    for (let number = 1; number <= EVENT_COUNT; number++) {
       await sleep(INTERVAL_MS, undefined, { signal });
-      write("tick", { number, sent_ms: sentMs() });
+      write("tick", { number, sent_ms: elapsedMs() });
     }
     if (silenceMs > 0) await sleep(silenceMs, undefined, { signal });
   } catch (error) {
@@ -42,6 +42,6 @@ export async function streamPacedEvents(raw: ServerResponse, options: PacedEvent
     finishReason = "error";
   }
   if (raw.destroyed) return;
-  write("done", { finish_reason: finishReason, sent_ms: sentMs() });
+  write("done", { finish_reason: finishReason, sent_ms: elapsedMs() });
   raw.end();
 }

@@ -9,6 +9,7 @@ declare module "fastify" {
 }
 
 const EXPOSED_HEADERS = "Retry-After, RateLimit, RateLimit-Policy";
+const ALLOWED_HEADERS = "Content-Type, Idempotency-Key, Last-Event-ID";
 const PREFLIGHT_MAX_AGE_SECONDS = "600";
 
 export const cors = plugin(
@@ -41,7 +42,7 @@ export function preflight(allow: string) {
     return reply
       .code(204)
       .header("access-control-allow-methods", allow)
-      .header("access-control-allow-headers", "Content-Type")
+      .header("access-control-allow-headers", ALLOWED_HEADERS)
       .header("access-control-max-age", PREFLIGHT_MAX_AGE_SECONDS)
       .send();
   };

@@ -1,16 +1,32 @@
+import type { IncomingMessage } from "node:http";
 import plugin from "fastify-plugin";
 import { HttpError } from "./http-error.ts";
 
 const MAX_HEADERS = 100;
 
-/** Refuses requests with more header lines than browsers and proxies send. The parser limits the size of the headers. */
+/**
+ * Refuses requests with more header lines than browsers and proxies send, without exactly one Host, or with an expectation that the edge does
+ * not meet. The parser limits the size of the headers.
+ */
 export const headerLimits = plugin(
   async (app) => {
-    app.addHook("onRequest", ({ raw }, _, done) => {
-      // rawHeaders alternates names and values.
-      if (raw.rawHeaders.length / 2 <= MAX_HEADERS) done();
-      else done(new HttpError(431, "headers_too_large", { connection: "close" }));
-    });
+    // Without a listener, Node answers an unknown expectation without a body. The hook below answers it.
+    app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
+    app.addHook("onRequest", ({ raw }, _, done) => done(refusalFor(raw)));
   },
   { name: "header-limits" },
 );
+
+function refusalFor({ rawHeaders, httpVersion, headers }: IncomingMessage): HttpError | undefined {
+  const close = { connection: "close" };
+  // rawHeaders alternates names and values.
+  const names = rawHeaders.filter((_, at) => at % 2 === 0);
+  if (names.length > MAX_HEADERS) return new HttpError(431, "headers_too_large", close);
+  const hosts = names.filter((name) => name.toLowerCase() === "host").length;
+  // Proxies and servers that read different ones of two hosts can be made to disagree about the request.
+  if (hosts > 1 || (hosts === 0 && httpVersion === "1.1")) return new HttpError(400, "bad_request", close);
+  const { expect } = headers;
+  if (expect !== undefined && httpVersion === "1.1" && expect.toLowerCase() !== "100-continue")
+    return new HttpError(417, "expectation_failed", close);
+  return undefined;
+}

@@ -1,3 +1,5 @@
+import { RpcError } from "@parley/rpc";
+
 /** An error response sent before a stream is open: an HTTP status, a documented code and headers such as Retry-After. */
 export class HttpError extends Error {
   readonly status: number;
@@ -13,7 +15,17 @@ export class HttpError extends Error {
   }
 }
 
-/** Returns a 503: another Parley service is unavailable, and the client may retry after a second. */
+/**
+ * Returns a 503: another Parley service is unavailable, and the client may retry after a second; or that service refuses new work early, so
+ * that it can finish what it has accepted.
+ */
 export function unavailable(cause: unknown): HttpError {
+  if (cause instanceof RpcError && cause.code === "overloaded")
+    return new HttpError(503, "overloaded", { "retry-after": "2" }, { cause });
   return new HttpError(503, "unavailable", { "retry-after": "1" }, { cause });
+}
+
+/** Returns a 503: a limit on what runs at the same time is reached, and the client may retry after some seconds. */
+export function overloaded(cause?: unknown): HttpError {
+  return new HttpError(503, "overloaded", { "retry-after": "5" }, { cause });
 }

@@ -30,7 +30,7 @@ export function createHttpMetrics(registry: Registry) {
 
 const CLIENT_GONE = 499;
 /** Methods with a label value of their own. All others share one, so that clients cannot create series. */
-const METHODS = new Set(["GET", "HEAD", "OPTIONS", "POST"]);
+const METHODS = new Set(["DELETE", "GET", "HEAD", "OPTIONS", "POST"]);
 
 /** The route label of requests without a route and of bytes that are not a request. */
 export const NO_ROUTE = "none";

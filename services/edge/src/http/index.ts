@@ -1,4 +1,4 @@
 export { addressBucket } from "./client-address.ts";
-export { HttpError, unavailable } from "./http-error.ts";
-export { invalidMessage, isObject, type JsonObject, parseJsonObject } from "./json-body.ts";
+export { HttpError, overloaded, unavailable } from "./http-error.ts";
+export { invalidMessage, isBlank, isObject, type JsonObject, parseJsonObject } from "./json-body.ts";
 export { endpoint } from "./methods.plugin.ts";

@@ -34,6 +34,13 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Matches a text in which a reader sees nothing. U+2800, the Braille blank, is a symbol to Unicode. */
+const BLANK = /^[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
+
+export function isBlank(text: string): boolean {
+  return BLANK.test(text);
+}
+
 /** Returns a 400: a field is missing, malformed or too large. */
 export function invalidMessage(): HttpError {
   return new HttpError(400, "invalid_message");

@@ -21,12 +21,12 @@ export function shapeOf(text: Uint8Array, maxStructureBytes: number): JsonShape 
   let depth = 0;
   let levels = 0;
   let structureBytes = 0;
-  for (let at = 0; at < text.length && structureBytes <= maxStructureBytes; at++) {
-    const byte = text[at] as number;
+  for (let index = 0; index < text.length && structureBytes <= maxStructureBytes; index++) {
+    const byte = text[index] as number;
     if (byte <= SPACE) continue;
     structureBytes++;
     if (byte === QUOTE) {
-      at = endOfString(text, at);
+      index = endOfString(text, index);
       structureBytes++;
     } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) levels = Math.max(levels, ++depth);
     else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) depth--;
@@ -36,7 +36,7 @@ export function shapeOf(text: Uint8Array, maxStructureBytes: number): JsonShape 
 
 /** Returns the index of the quote that closes the string starting at `start`, or the text's length if it is not closed. */
 function endOfString(text: Uint8Array, start: number): number {
-  let at = start + 1;
-  while (at < text.length && text[at] !== QUOTE) at += text[at] === BACKSLASH ? 2 : 1;
-  return at;
+  let index = start + 1;
+  while (index < text.length && text[index] !== QUOTE) index += text[index] === BACKSLASH ? 2 : 1;
+  return index;
 }

@@ -11,7 +11,7 @@ import { preflight } from "./cors.plugin.ts";
 import { HttpError } from "./http-error.ts";
 
 type Endpoint = Pick<RouteOptions, "handler" | "onRequest" | "bodyLimit"> & {
-  method: "GET" | "POST";
+  method: "GET" | "POST" | "DELETE";
   url: string;
   config: FastifyContextConfig;
   /** Whether HEAD answers like GET, without the body. */
@@ -23,11 +23,11 @@ type Endpoint = Pick<RouteOptions, "handler" | "onRequest" | "bodyLimit"> & {
  * methods with 405 and Allow.
  */
 export function endpoint(app: FastifyInstance, { method, url, config, head = false, ...route }: Endpoint): void {
-  const handled: string[] = [method, ...(head ? ["HEAD"] : []), ...(config.cors ? ["OPTIONS"] : [])];
-  const allow = handled.join(", ");
+  const allowedMethods: string[] = [method, ...(head ? ["HEAD"] : []), ...(config.cors ? ["OPTIONS"] : [])];
+  const allow = allowedMethods.join(", ");
   app.route({ method, url, config, exposeHeadRoute: head, ...route });
   if (config.cors) routeWithoutBody(app, { method: "OPTIONS", url, config }, preflight(allow));
-  const otherMethods = METHODS.filter((each) => !handled.includes(each) && app.supportedMethods.includes(each));
+  const otherMethods = METHODS.filter((each) => !allowedMethods.includes(each) && app.supportedMethods.includes(each));
   routeWithoutBody(app, { method: otherMethods as HTTPMethods[], url, config }, async () => {
     throw new HttpError(405, "method_not_allowed", { allow });
   });

@@ -1,4 +1,5 @@
 import plugin from "fastify-plugin";
+import { HttpError } from "./http-error.ts";
 
 /** In the worst case, a body up to this size takes 0.5 ms to parse and check, and a larger one a few milliseconds. */
 const LARGE_BODY_BYTES = 8 * 1024;
@@ -9,18 +10,21 @@ const LARGE_BODY_BYTES = 8 * 1024;
  */
 export const rawBody = plugin(
   async (app) => {
-    const waiting: (() => void)[] = [];
+    const waitingBodies: (() => void)[] = [];
 
-    function handOver(): void {
-      const next = waiting.shift();
-      if (waiting.length > 0) setImmediate(handOver);
+    function passNextBody(): void {
+      const next = waitingBodies.shift();
+      if (waitingBodies.length > 0) setImmediate(passNextBody);
       next?.();
     }
 
     app.removeAllContentTypeParsers();
-    app.addContentTypeParser<Buffer>("*", { parseAs: "buffer" }, (_request, body, done) => {
+    app.addContentTypeParser<Buffer>("*", { parseAs: "buffer" }, ({ headers }, body, done) => {
+      const encoding = headers["content-encoding"] ?? "identity";
+      // Parley decompresses no request. A body with another label than its bytes would mean different things to a proxy and to Parley.
+      if (encoding.trim().toLowerCase() !== "identity") return done(new HttpError(400, "invalid_json"), undefined);
       if (body.length <= LARGE_BODY_BYTES) return done(null, body);
-      if (waiting.push(() => done(null, body)) === 1) setImmediate(handOver);
+      if (waitingBodies.push(() => done(null, body)) === 1) setImmediate(passNextBody);
     });
     app.addHook("onRequest", (request, _, done) => {
       // Fastify would refuse a malformed Content-Type before it reads the body.

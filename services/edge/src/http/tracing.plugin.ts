@@ -1,4 +1,4 @@
-import { type Span, tracer } from "@parley/service-kit";
+import { currentTracer, type Span } from "@parley/service-kit";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import plugin from "fastify-plugin";
 
@@ -8,7 +8,7 @@ import plugin from "fastify-plugin";
  */
 export const tracing = plugin(
   async (app: FastifyInstance) => {
-    const current = tracer();
+    const current = currentTracer();
     if (current === undefined) return;
     const spans = new WeakMap<FastifyRequest, Span>();
 
@@ -16,10 +16,10 @@ export const tracing = plugin(
       const { url: route } = request.routeOptions;
       if (route?.startsWith("/api/")) {
         const attributes = { "http.request.method": request.method, "http.route": route };
-        const span = current.root(`${request.method} ${route}`, { kind: "server", attributes });
+        const span = current.openRoot(`${request.method} ${route}`, { kind: "server", attributes });
         spans.set(request, span);
         reply.raw.once("close", () => {
-          span.set({ "http.response.status_code": reply.raw.statusCode });
+          span.setAttributes({ "http.response.status_code": reply.raw.statusCode });
           span.end(reply.raw.writableFinished ? undefined : "client_gone");
         });
       }

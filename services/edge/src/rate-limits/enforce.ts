@@ -11,7 +11,7 @@ export async function enforce(
 ): Promise<void> {
   const decision = await limiter.take(policy, subject);
   setRateLimitHeaders(reply, policy, decision);
-  if (!decision.allowed) throw rateLimited(decision);
+  if (!decision.isAllowed) throw rateLimited(decision);
 }
 
 export function setRateLimitHeaders(reply: FastifyReply, policy: Policy, decision: Decision): void {

@@ -8,7 +8,7 @@ test("allows at most the limit in any window, and does not count refused request
   const limiter = createLocalLimiter(() => now);
   const passed: number[] = [];
   for (now = 0; now <= 300_000; now += 1_000) {
-    if ((await limiter.take(policy, "a")).allowed) passed.push(now);
+    if ((await limiter.take(policy, "a")).isAllowed) passed.push(now);
   }
   for (const start of passed) {
     expect(passed.filter((time) => time >= start && time < start + policy.windowMs).length).toBeLessThanOrEqual(3);
@@ -21,16 +21,16 @@ test("returns the exact wait when it refuses", async () => {
   const limiter = createLocalLimiter(() => now);
   for (let i = 0; i < 3; i++) await limiter.take(policy, "a");
   now = 21_000;
-  expect(await limiter.take(policy, "a")).toEqual({ allowed: false, remaining: 0, resetMs: 40_000 });
+  expect(await limiter.take(policy, "a")).toEqual({ isAllowed: false, remaining: 0, resetMs: 40_000 });
   now = 61_000;
-  expect((await limiter.take(policy, "a")).allowed).toBe(true);
+  expect((await limiter.take(policy, "a")).isAllowed).toBe(true);
 });
 
 test("counts each subject and each policy separately", async () => {
   const limiter = createLocalLimiter(() => 0);
   for (let i = 0; i < 3; i++) await limiter.take(policy, "a");
-  expect((await limiter.take(policy, "b")).allowed).toBe(true);
-  expect((await limiter.take({ ...policy, name: "rating" }, "a")).allowed).toBe(true);
+  expect((await limiter.take(policy, "b")).isAllowed).toBe(true);
+  expect((await limiter.take({ ...policy, name: "rating" }, "a")).isAllowed).toBe(true);
 });
 
 test.each([
@@ -40,7 +40,7 @@ test.each([
   const limiter = createLocalLimiter(() => 0, caps);
   const subjects = ["a", "b", "c"];
   for (const subject of subjects) for (let i = 0; i < 3; i++) await limiter.take(policy, subject);
-  const isLimited = async (subject: string) => !(await limiter.take(policy, subject)).allowed;
+  const isLimited = async (subject: string) => !(await limiter.take(policy, subject)).isAllowed;
   // Latest first, because each check marks its subject as recently used.
   const limited = [await isLimited("c"), await isLimited("b"), await isLimited("a")];
   expect(limited.filter(Boolean)).toHaveLength(remaining);

@@ -9,30 +9,30 @@ const CAPS = { subjects: 100_000, requests: 6_000_000 };
  */
 export function createLocalLimiter(now: () => number, caps = CAPS): RateLimiter {
   // In order of last use, so that the least recently used subject is evicted first.
-  const logs = new Map<string, number[]>();
-  let requests = 0;
+  const timestampsByKey = new Map<string, number[]>();
+  let requestCount = 0;
 
   function evict(): void {
-    for (const [key, log] of logs) {
-      if (logs.size <= caps.subjects && requests <= caps.requests) return;
-      logs.delete(key);
-      requests -= log.length;
+    for (const [key, timestamps] of timestampsByKey) {
+      if (timestampsByKey.size <= caps.subjects && requestCount <= caps.requests) return;
+      timestampsByKey.delete(key);
+      requestCount -= timestamps.length;
     }
   }
 
   function take(policy: Policy, subject: string): Decision {
     const key = `${policy.name} ${subject}`;
-    const at = now();
-    const previous = logs.get(key) ?? [];
-    const log = previous.filter((time) => time > at - policy.windowMs);
-    const allowed = log.length < policy.limit;
-    if (allowed) log.push(at);
-    logs.delete(key);
-    logs.set(key, log);
-    requests += log.length - previous.length;
+    const nowMs = now();
+    const previous = timestampsByKey.get(key) ?? [];
+    const timestamps = previous.filter((time) => time > nowMs - policy.windowMs);
+    const isAllowed = timestamps.length < policy.limit;
+    if (isAllowed) timestamps.push(nowMs);
+    timestampsByKey.delete(key);
+    timestampsByKey.set(key, timestamps);
+    requestCount += timestamps.length - previous.length;
     evict();
-    const windowStart = (allowed ? log.at(-1) : log[0]) ?? at;
-    return { allowed, remaining: policy.limit - log.length, resetMs: windowStart + policy.windowMs - at };
+    const windowStart = (isAllowed ? timestamps.at(-1) : timestamps[0]) ?? nowMs;
+    return { isAllowed, remaining: policy.limit - timestamps.length, resetMs: windowStart + policy.windowMs - nowMs };
   }
 
   return { take: async (policy, subject) => take(policy, subject) };

@@ -29,7 +29,7 @@ export function createMalformedRequests(limiter: RateLimiter, now: () => number)
   const refusedUntil = new LRUCache<string, number>({ max: MAX_REFUSED });
 
   function refusal(reply: FastifyReply, resetMs: number): HttpError {
-    const decision = { allowed: false, remaining: 0, resetMs };
+    const decision = { isAllowed: false, remaining: 0, resetMs };
     setRateLimitHeaders(reply, policy, decision);
     return rateLimited(decision);
   }
@@ -37,8 +37,8 @@ export function createMalformedRequests(limiter: RateLimiter, now: () => number)
   return {
     async count(request, reply) {
       const bucket = addressBucket(request.ip);
-      const { allowed, resetMs } = await limiter.take(policy, bucket);
-      if (allowed) return undefined;
+      const { isAllowed, resetMs } = await limiter.take(policy, bucket);
+      if (isAllowed) return undefined;
       refusedUntil.set(bucket, now() + resetMs);
       return refusal(reply, resetMs);
     },

@@ -1,19 +1,22 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type Logger, withSpan } from "@parley/service-kit";
-import { Redis } from "ioredis";
+import type { Cluster, Redis } from "ioredis";
 import type { Decision, Policy, RateLimiter } from "./rate-limiter.ts";
+import { connectRedis } from "./redis.client.ts";
+import type { RedisSettings } from "./redis-settings.ts";
 
-const SCRIPT = readFileSync(new URL("./sliding-window.lua", import.meta.url), "utf8");
+const LUA_SCRIPT = readFileSync(new URL("./sliding-window.lua", import.meta.url), "utf8");
 const REPLY_TIMEOUT_MS = 50;
 /** After this long without any reply, requests fail at once until Redis replies again. */
 const UNRESPONSIVE_AFTER_MS = 200;
-/** After this long without any reply, the connection is replaced: a network that drops packets reports no error. */
-const SOCKET_TIMEOUT_MS = 2_000;
-const SPAN = { kind: "client", attributes: { "db.system.name": "redis", "db.operation.name": "EVALSHA" } } as const;
+const SPAN_OPTIONS = {
+  kind: "client",
+  attributes: { "db.system.name": "redis", "db.operation.name": "EVALSHA" },
+} as const;
 
 type Reply = [allowed: 0 | 1, remaining: number, resetMs: number];
-type RedisWithScript = Redis & {
+type RedisWithScript = (Redis | Cluster) & {
   slidingWindow(key: string, limit: number, windowMs: number, member: string): Promise<Reply>;
 };
 
@@ -21,48 +24,39 @@ type RedisWithScript = Redis & {
 export type RedisLimiter = RateLimiter & { close(): void };
 
 /** Creates a limiter that is exact across all processes that share the Redis. */
-export function createRedisLimiter(url: string, log: Logger): RedisLimiter {
-  const redis = new Redis(url, {
-    connectionName: "parley-edge",
-    // A command that is resent after a reconnect would count twice. A queued command would delay a visitor.
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    connectTimeout: 1_000,
-    socketTimeout: SOCKET_TIMEOUT_MS,
-    retryStrategy: (attempt) => Math.min(100 * attempt, 1_000),
-  }) as RedisWithScript;
-  redis.defineCommand("slidingWindow", { numberOfKeys: 1, lua: SCRIPT });
-  let isAway = false;
+export function createRedisLimiter(settings: RedisSettings, log: Logger): RedisLimiter {
+  const redis = connectRedis(settings) as RedisWithScript;
+  redis.defineCommand("slidingWindow", { numberOfKeys: 1, lua: LUA_SCRIPT });
+  let isDisconnected = false;
   /** The oldest late reply. Redis replies in order, so it is enough to watch this one. */
-  let oldestLate: Promise<Reply> | undefined;
+  let oldestLateReply: Promise<Reply> | undefined;
   let isUnresponsive = false;
 
-  function watchLate(reply: Promise<Reply>): void {
-    if (oldestLate !== undefined) return;
-    oldestLate = reply;
+  function watchLateReply(reply: Promise<Reply>): void {
+    if (oldestLateReply !== undefined) return;
+    oldestLateReply = reply;
     const timer = setTimeoutAfterIo(UNRESPONSIVE_AFTER_MS - REPLY_TIMEOUT_MS, () => {
-      isUnresponsive = oldestLate === reply;
+      isUnresponsive = oldestLateReply === reply;
     });
     const onSettled = () => {
       clearTimeout(timer);
-      oldestLate = undefined;
+      oldestLateReply = undefined;
       isUnresponsive = false;
     };
     reply.then(onSettled, onSettled);
   }
 
   redis.on("error", (error) => {
-    if (!isAway) log.warn({ error }, "redis connection lost, limiting locally");
-    isAway = true;
+    if (!isDisconnected) log.warn({ error }, "redis connection lost, limiting locally");
+    isDisconnected = true;
   });
   redis.on("ready", () => {
-    if (isAway) log.info("redis connection restored");
-    isAway = false;
+    if (isDisconnected) log.info("redis connection restored");
+    isDisconnected = false;
   });
 
   return {
-    take: (policy, subject) => withSpan("sliding_window", SPAN, () => take(policy, subject)),
+    take: (policy, subject) => withSpan("sliding_window", SPAN_OPTIONS, () => take(policy, subject)),
     close: () => redis.disconnect(),
   };
 
@@ -70,8 +64,8 @@ export function createRedisLimiter(url: string, log: Logger): RedisLimiter {
     if (isUnresponsive) throw new Error("redis is unresponsive");
     const key = `parley:rate:${policy.name}:${subject}`;
     const reply = redis.slidingWindow(key, policy.limit, policy.windowMs, randomUUID());
-    const [allowed, remaining, resetMs] = await withTimeout(reply, REPLY_TIMEOUT_MS, () => watchLate(reply));
-    return { allowed: allowed === 1, remaining, resetMs };
+    const [allowed, remaining, resetMs] = await withTimeout(reply, REPLY_TIMEOUT_MS, () => watchLateReply(reply));
+    return { isAllowed: allowed === 1, remaining, resetMs };
   }
 }
 

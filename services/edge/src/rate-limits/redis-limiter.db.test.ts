@@ -19,7 +19,7 @@ describeWith("redis", "the limiter on Redis", () => {
   });
   afterAll(() => server.stop());
   beforeEach(async () => {
-    replicas = [1, 2, 3].map(() => createRedisLimiter(server.url, log));
+    replicas = [1, 2, 3].map(() => createRedisLimiter({ mode: "standalone", urls: [server.url] }, log));
     await expect
       .poll(() =>
         Promise.all(replicas.map((each) => each.take(policy, "warm up"))).then(
@@ -39,7 +39,7 @@ describeWith("redis", "the limiter on Redis", () => {
       const requests = Array.from({ length: 600 }, (_, i) => replicas[i % 3]?.take(policy, `198.51.100.${attempt}`));
       const decisions = await Promise.allSettled(requests);
       if (decisions.some(({ status }) => status === "rejected")) return undefined;
-      return decisions.filter((decision) => decision.status === "fulfilled" && decision.value?.allowed).length;
+      return decisions.filter((decision) => decision.status === "fulfilled" && decision.value?.isAllowed).length;
     };
     let allowed: number | undefined;
     for (let attempt = 0; attempt < 20 && allowed === undefined; attempt++) allowed = await countAllowed(attempt);
@@ -56,7 +56,7 @@ describeWith("redis", "the limiter on Redis", () => {
       const decision = await replicas[0]?.take(quick, "a").catch((error: Error) => {
         expect(error.message).toBe("redis did not reply in time");
       });
-      if (decision?.allowed) passed.push(before);
+      if (decision?.isAllowed) passed.push(before);
     }
     expect(passed.length).toBeGreaterThanOrEqual(15);
     for (const [i, time] of passed.entries()) {
@@ -90,7 +90,7 @@ describeWith("redis", "the limiter on Redis", () => {
       const delaysMs: number[] = [];
       for (let i = 0; i < 100; i++) {
         const started = performance.now();
-        if ((await limiter.take(policy, "203.0.113.9")).allowed) passed++;
+        if ((await limiter.take(policy, "203.0.113.9")).isAllowed) passed++;
         delaysMs.push(performance.now() - started);
       }
       // p99: one of 100.
@@ -122,7 +122,8 @@ describeWith("redis", "the limiter on Redis", () => {
     });
     let isDropping = false;
     await once(proxy.listen(0, "127.0.0.1"), "listening");
-    const limiter = createRedisLimiter(`redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`, log);
+    const { port: proxyPort } = proxy.address() as AddressInfo;
+    const limiter = createRedisLimiter({ mode: "standalone", urls: [`redis://127.0.0.1:${proxyPort}`] }, log);
     try {
       const hasReplied = () =>
         limiter.take(policy, "203.0.113.11").then(

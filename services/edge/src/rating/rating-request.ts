@@ -1,13 +1,12 @@
 import { isUuid } from "@parley/service-kit";
-import { requiredText } from "../chat/index.ts";
-import { HttpError, invalidMessage, type JsonObject, parseJsonObject } from "../http/index.ts";
+import { parseMessageId, requiredText } from "../chat/index.ts";
+import { HttpError, invalidMessage, parseJsonObject } from "../http/index.ts";
 
 export type RatingRequest = { publicKey: string; sessionId: string; messageId: bigint; rating: "up" | "down" | "" };
 
 /** Has room for a key of thousands of characters, so that an impossible key gets invalid_api_key and not payload_too_large. */
 export const MAX_RATING_BODY_BYTES = 8 * 1024;
 const RATINGS = ["up", "down", ""] as const;
-const DECIMAL = /^[1-9]\d{0,15}$/;
 
 /** Parses the body of POST /api/chat/rating/. Accepts the message id as a number (`meta` event) or as a string (export). */
 export function parseRatingRequest(bytes: Uint8Array | undefined): RatingRequest {
@@ -15,15 +14,8 @@ export function parseRatingRequest(bytes: Uint8Array | undefined): RatingRequest
   const publicKey = requiredText(body, "public_key");
   const sessionId = requiredText(body, "session_id");
   const rating = RATINGS.find((each) => each === body.rating);
-  const messageId = parseMessageId(body);
+  const messageId = parseMessageId(body.message_id);
   if (rating === undefined) throw invalidMessage();
   if (!isUuid(sessionId)) throw new HttpError(400, "invalid_session_id");
   return { publicKey, sessionId: sessionId.toLowerCase(), messageId, rating };
-}
-
-function parseMessageId(body: JsonObject): bigint {
-  const { message_id: id } = body;
-  const text = typeof id === "number" && Number.isSafeInteger(id) ? String(id) : id;
-  if (typeof text !== "string" || !DECIMAL.test(text)) throw invalidMessage();
-  return BigInt(text);
 }

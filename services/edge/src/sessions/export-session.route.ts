@@ -2,21 +2,22 @@ import { Readable } from "node:stream";
 import { type RpcClient, RpcError, status } from "@parley/rpc";
 import type { ConversationService, ExportSessionResponse } from "@parley/rpc/conversation";
 import { isUuid } from "@parley/service-kit";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { type AuthDeps, authenticate, type Caller, userBucket } from "../auth/index.ts";
-import { addressBucket, endpoint, HttpError, unavailable } from "../http/index.ts";
+import type { FastifyInstance } from "fastify";
+import { type AuthDeps, authenticateOrCount, userBucket } from "../auth/index.ts";
+import { addressBucket, endpoint, unavailable } from "../http/index.ts";
 import { enforce, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
-import type { Streams } from "../streams/index.ts";
+import type { StreamRegistry } from "../streams/index.ts";
+import { sessionNotFound } from "./delete-session.route.ts";
 
 export type ExportDeps = AuthDeps & {
   limiter: RateLimiter;
   conversation: RpcClient<typeof ConversationService>;
-  streams: Streams;
+  streams: StreamRegistry;
 };
 
 const EXPORT_TIMEOUT_MS = 10 * 60_000;
 
-/** GET /api/conversations/{session_id}/export.json: streams the transcript of one session from a database cursor. */
+/** GET /api/conversations/{session_id}/export.json: streams the transcript of one session. */
 export function exportRoute(app: FastifyInstance, deps: ExportDeps): void {
   endpoint(app, {
     method: "GET",
@@ -24,18 +25,18 @@ export function exportRoute(app: FastifyInstance, deps: ExportDeps): void {
     config: { errorKey: "detail" },
     onRequest: deps.malformed.refuse,
     handler: async (request, reply) => {
-      const caller = await authenticateOrCount(deps, request, reply);
+      const caller = await authenticateOrCount(deps, request, reply, POLICIES.export);
       await enforce(deps.limiter, POLICIES.export, userBucket(caller), reply);
 
       const sessionId = (request.params as { sessionId: string }).sessionId.toLowerCase();
       if (!isUuid(sessionId)) throw sessionNotFound();
       const { workspaceId } = caller;
       const stream = deps.streams.open(reply.raw, addressBucket(request.ip));
-      // No turn uses this stream, so only the response holds the slot.
-      stream.close();
+      // No turn writes to this stream, so the slot is freed when the response closes.
+      stream.release();
       const chunks = deps.conversation.exportSession(
         { workspaceId, sessionId },
-        { timeoutMs: EXPORT_TIMEOUT_MS, signal: stream.mustEnd },
+        { timeoutMs: EXPORT_TIMEOUT_MS, signal: stream.endSignal },
       );
       const document = await firstChunkOrNotFound(chunks[Symbol.asyncIterator]());
       return reply
@@ -45,21 +46,6 @@ export function exportRoute(app: FastifyInstance, deps: ExportDeps): void {
         .send(Readable.from(document, { objectMode: false, highWaterMark: 1 }));
     },
   });
-}
-
-/** Counts a request without a valid token by address before refusing it. */
-async function authenticateOrCount(deps: ExportDeps, request: FastifyRequest, reply: FastifyReply): Promise<Caller> {
-  try {
-    return await authenticate(deps, request, reply);
-  } catch (error) {
-    if (error instanceof HttpError && error.status === 401)
-      await enforce(deps.limiter, POLICIES.export, addressBucket(request.ip), reply);
-    throw error;
-  }
-}
-
-function sessionNotFound(cause?: unknown): HttpError {
-  return new HttpError(404, "session_not_found", {}, { cause });
 }
 
 /** Waits for the first chunk, so that an error can still change the status. The generator cancels the call if the client stops reading. */

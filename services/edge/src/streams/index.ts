@@ -1,2 +1,2 @@
-export type { Streams } from "./open-streams.ts";
-export { createSseSink, STREAM_HEADERS } from "./sse-sink.ts";
+export { createSseSink, openReplyReader, STREAM_HEADERS } from "./sse-sink.ts";
+export type { StreamHandle, StreamRegistry } from "./stream-registry.ts";

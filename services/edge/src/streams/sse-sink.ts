@@ -1,5 +1,11 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
-import type { TurnSink } from "../turns/index.ts";
+import {
+  createTerminalEvents,
+  type MetaEvent,
+  type ReplyReader,
+  type TerminalEvents,
+  type TurnSink,
+} from "../turns/index.ts";
 
 export type SseOptions = {
   /** Takes the response over from Fastify and returns the headers to send with the status line. */
@@ -7,7 +13,7 @@ export type SseOptions = {
   /** Interval of comments during silence. They keep proxies from closing the stream as idle. */
   heartbeatMs: number;
   /** Once aborted, writes no longer wait for a slow client. */
-  mustEnd: AbortSignal;
+  endSignal: AbortSignal;
 };
 
 /** Headers of every SSE response. */
@@ -18,51 +24,110 @@ export const STREAM_HEADERS = {
   "x-accel-buffering": "no",
 };
 
+/** Writes Server-Sent Events to a response that Fastify has handed over. */
+class SseWriter {
+  readonly #raw: ServerResponse;
+  readonly #options: SseOptions;
+  #heartbeat: NodeJS.Timeout | undefined;
+
+  constructor(raw: ServerResponse, options: SseOptions) {
+    this.#raw = raw;
+    this.#options = options;
+  }
+
+  /** Starts the response. Node sends the headers and the first event in one packet. */
+  open(): void {
+    const raw = this.#raw;
+    raw.writeHead(200, { ...this.#options.open(), ...STREAM_HEADERS });
+    raw.socket?.setNoDelay(true);
+    this.#heartbeat = setInterval(
+      () => raw.writableNeedDrain || raw.write(": still here\n\n"),
+      this.#options.heartbeatMs,
+    );
+    raw.once("close", () => clearInterval(this.#heartbeat));
+  }
+
+  /** Returns false while the client is slow. @param id a line with the event's id, or nothing. */
+  write(event: string, data: object, id = ""): boolean {
+    const raw = this.#raw;
+    if (raw.destroyed || raw.writableEnded) return true;
+    this.#heartbeat?.refresh();
+    return raw.write(`${id}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  }
+
+  drained(): Promise<void> {
+    return waitForDrain(this.#raw, this.#options.endSignal);
+  }
+
+  end(): void {
+    clearInterval(this.#heartbeat);
+    this.#raw.end();
+  }
+}
+
+/** Writes the events of a turn's end. */
+function writeEnd(writer: SseWriter, { blocked, error, done }: TerminalEvents, id?: string): void {
+  if (blocked !== undefined) writer.write("blocked", blocked, id);
+  if (error !== undefined) writer.write("error", error, id);
+  writer.write("done", done, id);
+  writer.end();
+}
+
 /**
  * Writes a turn's events as Server-Sent Events. Sends nothing before `meta`. Backpressure: `token` waits while the client is slow, so the
  * buffer holds at most the socket's high-water mark and one token.
  */
 export function createSseSink(raw: ServerResponse, options: SseOptions): TurnSink {
-  let heartbeat: NodeJS.Timeout | undefined;
-
-  function write(event: string, data: object): boolean {
-    if (raw.destroyed || raw.writableEnded) return true;
-    heartbeat?.refresh();
-    return raw.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
-  }
-
+  const writer = new SseWriter(raw, options);
   return {
     meta(meta) {
-      // Node sends the headers and the first event in one packet.
-      raw.writeHead(200, { ...options.open(), ...STREAM_HEADERS });
-      raw.socket?.setNoDelay(true);
-      heartbeat = setInterval(() => raw.writableNeedDrain || raw.write(": still here\n\n"), options.heartbeatMs);
-      raw.once("close", () => clearInterval(heartbeat));
-      write("meta", meta);
+      writer.open();
+      writer.write("meta", meta);
     },
-    token: (text) => (write("token", { text }) ? undefined : waitForDrain(raw, options.mustEnd)),
-    blocked: (blocked) => void write("blocked", blocked),
-    error: (failure) => void write("error", failure),
-    done(done) {
-      write("done", done);
-      clearInterval(heartbeat);
-      raw.end();
+    token: (text) => (writer.write("token", { text }) ? undefined : writer.drained()),
+    end: (ending) => writeEnd(writer, createTerminalEvents(ending)),
+  };
+}
+
+/**
+ * Opens a response for one reader of a reply whose events have ids, and writes `meta`. An id names the message and the offset in its text,
+ * in UTF-16 code units, that the client has reached after the event.
+ * @param offset where the reader continues; 0 for the start.
+ */
+export function openReplyReader(
+  raw: ServerResponse,
+  meta: MetaEvent,
+  offset: number,
+  options: SseOptions,
+): ReplyReader {
+  const writer = new SseWriter(raw, options);
+  const idAt = (end: number) => `id: ${meta.message_id}-${end}\n`;
+  let id = idAt(offset);
+  writer.open();
+  writer.write("meta", meta, id);
+  return {
+    token(text, endOffset) {
+      id = idAt(endOffset);
+      return writer.write("token", { text }, id) ? undefined : writer.drained();
     },
+    end: (ending) => writeEnd(writer, createTerminalEvents(ending), id),
+    // A reset also drops what is buffered. The client cannot mistake it for the end of the stream.
+    disconnect: () => raw.socket?.resetAndDestroy(),
   };
 }
 
 /** Resolves when the buffer has drained, the connection has closed or the stream must end. */
-function waitForDrain(raw: ServerResponse, mustEnd: AbortSignal): Promise<void> {
+function waitForDrain(raw: ServerResponse, endSignal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const finish = () => {
       raw.off("drain", finish);
       raw.off("close", finish);
-      mustEnd.removeEventListener("abort", finish);
+      endSignal.removeEventListener("abort", finish);
       resolve();
     };
-    if (mustEnd.aborted) return resolve();
+    if (endSignal.aborted) return resolve();
     raw.once("drain", finish);
     raw.once("close", finish);
-    mustEnd.addEventListener("abort", finish);
+    endSignal.addEventListener("abort", finish);
   });
 }

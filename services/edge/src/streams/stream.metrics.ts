@@ -5,40 +5,45 @@ export type StreamMetrics = ReturnType<typeof createStreamMetrics>;
 
 export function createStreamMetrics(registry: Registry) {
   const registers = [registry];
-  const turns = new Counter({
-    name: "parley_turns_total",
-    help: "Turns by outcome and error code.",
-    labelNames: ["finish", "code"],
-    registers,
-  });
-  // rate() misses the first increment of a series that does not exist yet, so each series starts at 0.
-  for (const finish of ["stop", "blocked", "cancelled"]) turns.inc({ finish, code: "" }, 0);
-  for (const code of FAILURE_CODES) turns.inc({ finish: "error", code }, 0);
-  turns.inc({ finish: "quota_exceeded", code: "quota_exceeded" }, 0);
-  const refused = new Counter({
-    name: "parley_streams_refused_total",
-    help: "Streams refused with 503, by reason: the process is at its cap, the client is at its cap, or the process is draining.",
-    labelNames: ["reason"],
-    registers,
-  });
-  for (const reason of ["process", "client", "draining"]) refused.inc({ reason }, 0);
-  return {
+  const metrics = {
     open: new Gauge({ name: "parley_streams_open", help: "Streams open in this process.", registers }),
     buffered: new Gauge({
       name: "parley_streams_buffered_bytes",
       help: "Bytes buffered for slow clients.",
       registers,
     }),
-    refused,
+    refused: new Counter({
+      name: "parley_streams_refused_total",
+      help: "Streams refused with 503, by reason: the process is at its cap, the client is at its cap, or the process is ending its streams.",
+      labelNames: ["reason"],
+      registers,
+    }),
     stalled: new Counter({
       name: "parley_streams_stalled_total",
       help: "Streams cut because the client stopped reading.",
       registers,
     }),
-    turns,
+    turns: new Counter({
+      name: "parley_turns_total",
+      help: "Turns by outcome and error code.",
+      labelNames: ["finish", "code"],
+      registers,
+    }),
     doneAfterError: new Counter({
       name: "parley_turns_done_after_error_total",
       help: "Turns stored as done, and counted, although the edge ended their streams with an error.",
+      registers,
+    }),
+    attaches: new Counter({
+      name: "parley_turn_attaches_total",
+      help: "Readers that attached to a turn with an idempotency key after its first request, by where its reply was: in this process, in another edge, or in the database.",
+      labelNames: ["where"],
+      registers,
+    }),
+    detached: new Counter({
+      name: "parley_turns_detached_total",
+      help: "Replies whose last reader left while they were running, by what followed: a reader came back, the reply completed, or it was cancelled.",
+      labelNames: ["result"],
       registers,
     }),
     firstToken: new Histogram({
@@ -60,4 +65,12 @@ export function createStreamMetrics(registry: Registry) {
       registers,
     }),
   };
+  // rate() misses the first increment of a series that does not exist yet, so each series starts at 0.
+  for (const finish of ["stop", "blocked", "cancelled"]) metrics.turns.inc({ finish, code: "" }, 0);
+  for (const code of FAILURE_CODES) metrics.turns.inc({ finish: "error", code }, 0);
+  metrics.turns.inc({ finish: "quota_exceeded", code: "quota_exceeded" }, 0);
+  for (const where of ["local", "remote", "stored"]) metrics.attaches.inc({ where }, 0);
+  for (const result of ["resumed", "completed", "cancelled"]) metrics.detached.inc({ result }, 0);
+  for (const reason of ["process", "client", "draining"]) metrics.refused.inc({ reason }, 0);
+  return metrics;
 }

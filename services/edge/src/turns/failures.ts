@@ -1,7 +1,7 @@
 import type { FailureCode } from "@parley/rpc/outcomes";
-import type { Failure } from "./events.ts";
+import type { FailureEvent } from "./events.ts";
 
-const MESSAGES: Readonly<Record<FailureCode, string>> = {
+const VISITOR_MESSAGES: Readonly<Record<FailureCode, string>> = {
   provider_auth: "The assistant is not available at the moment. Please try again later.",
   provider_rate_limited: "The assistant is very busy right now. Please try again in a moment.",
   provider_timeout: "The assistant took too long to answer. Please try again.",
@@ -9,11 +9,11 @@ const MESSAGES: Readonly<Record<FailureCode, string>> = {
   internal_error: "Something went wrong on our side. Please try again.",
 };
 
-export const FAILURE_CODES = Object.keys(MESSAGES) as FailureCode[];
+export const FAILURE_CODES = Object.keys(VISITOR_MESSAGES) as FailureCode[];
 
 /** Returns the `error` event for a visitor. It never contains the provider's own message. */
-export function failure(code: FailureCode): Failure {
-  return { code, message: MESSAGES[code] };
+export function createFailureEvent(code: FailureCode): FailureEvent {
+  return { code, message: VISITOR_MESSAGES[code] };
 }
 
 export function quotaExceededMessage(): string {

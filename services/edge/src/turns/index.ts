@@ -1,4 +1,17 @@
-export type { TurnSink } from "./events.ts";
+export { closeAbandoned } from "./close-abandoned.ts";
+export {
+  createTerminalEvents,
+  readEnding,
+  readStoredReply,
+  type StoredReply,
+  type TerminalEvents,
+  type TurnEnding,
+  type TurnSink,
+} from "./ending.ts";
+export type { MetaEvent } from "./events.ts";
 export { FAILURE_CODES } from "./failures.ts";
+export { KeyedReply, pieceAt, type ReplyReader, splitsPair } from "./keyed-reply.ts";
+export { runKeyedTurn, type TurnKey } from "./run-keyed-turn.ts";
 export { runTurn, type TurnContext, type TurnDeps, type TurnReport, type TurnRequest } from "./run-turn.ts";
+export { type RunningTurn, RunningTurns, STOP_TIMEOUT_MS } from "./running-turns.ts";
 export { Stopwatch } from "./stopwatch.ts";

@@ -1,44 +1,75 @@
-import type { RpcClient } from "@parley/rpc";
+import { type RpcClient, RpcError } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
 import type { Lifecycle, Logger } from "@parley/service-kit";
+import type { RunningTurns } from "./running-turns.ts";
 
 /** The lease survives two failed renewals. */
 const RENEWALS_PER_LEASE = 3;
 const FIRST_RETRY_DELAY_MS = 250;
-const TIMEOUT_MS = 5_000;
+const MAX_RETRY_DELAY_MS = 2_000;
+const RENEW_TIMEOUT_MS = 5_000;
+/** RenewEdge's code if the conversation service responds but cannot store the lease. Every edge shares that outage. */
+const NOT_STORED = "lease_not_stored";
 
 export type Lease = {
-  /** Whether the lease was ever granted. From then on the sweeper knows which turns belong to this edge. */
-  wasGranted(): boolean;
+  /**
+   * Whether the lease was granted, and the conversation service has responded within the time of one lease. If not, the sweeper
+   * has closed or will close this edge's turns, so the edge must not get new ones.
+   */
+  isValid(): boolean;
 };
 
-/** Renews this process's edge lease three times per lease (30 s by default). Until the first grant, retries every 250 ms. */
+/**
+ * Renews this process's edge lease three times per lease (30 s by default). Retries after 0.25 s to 2 s if a renewal fails. Cancels the turns
+ * that an erasure or the sweeper has closed.
+ */
 export function keepLease(
   conversation: RpcClient<typeof ConversationService>,
-  edgeId: string,
+  edge: { edgeId: string; address: string; token: string },
+  runningTurns: RunningTurns,
   log: Logger,
   lifecycle: Lifecycle,
 ): Lease {
-  let wasGranted = false;
-  let delayMs = FIRST_RETRY_DELAY_MS;
+  let leaseMs: number | undefined;
+  let validUntilMs = Number.NEGATIVE_INFINITY;
+  let retryDelayMs = FIRST_RETRY_DELAY_MS;
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
 
-  async function renew(): Promise<void> {
+  /** Returns the delay until the next renewal. */
+  async function renew(): Promise<number> {
+    const startedAtMs = performance.now();
     try {
-      const { leaseSeconds } = await conversation.renewEdge({ edgeId }, { timeoutMs: TIMEOUT_MS });
-      wasGranted = true;
-      delayMs = (leaseSeconds * 1_000) / RENEWALS_PER_LEASE;
+      const { leaseSeconds, closedTurns } = await conversation.renewEdge(edge, { timeoutMs: RENEW_TIMEOUT_MS });
+      for (const { turnId } of closedTurns) runningTurns.get(turnId)?.cancel();
+      leaseMs = leaseSeconds * 1_000;
+      validUntilMs = startedAtMs + leaseMs;
+      retryDelayMs = FIRST_RETRY_DELAY_MS;
+      return leaseMs / RENEWALS_PER_LEASE;
     } catch (error) {
-      if (wasGranted) log.warn({ error }, "lease renewal failed");
+      if (leaseMs !== undefined) {
+        log.warn({ error }, "lease renewal failed, retrying");
+        if (error instanceof RpcError && error.code === NOT_STORED) validUntilMs = performance.now() + leaseMs;
+      }
+      const delayMs = retryDelayMs * (0.75 + Math.random() / 2);
+      retryDelayMs = Math.min(
+        retryDelayMs * 2,
+        MAX_RETRY_DELAY_MS,
+        (leaseMs ?? MAX_RETRY_DELAY_MS) / RENEWALS_PER_LEASE,
+      );
+      return delayMs;
     }
-    if (!isStopped) timer = setTimeout(() => void renew(), delayMs);
   }
 
-  void renew();
+  async function renewAndSchedule(): Promise<void> {
+    const delayMs = await renew();
+    if (!isStopped) timer = setTimeout(() => void renewAndSchedule(), delayMs);
+  }
+
+  void renewAndSchedule();
   lifecycle.onClose("lease", () => {
     isStopped = true;
     clearTimeout(timer);
   });
-  return { wasGranted: () => wasGranted };
+  return { isValid: () => performance.now() < validUntilMs };
 }

@@ -1,37 +1,27 @@
 import { type RpcClient, RpcError, status } from "@parley/rpc";
-import type { CloseTurnResponse, ConversationService } from "@parley/rpc/conversation";
-import type { GenerateEnd, LlmService, ToolCall } from "@parley/rpc/llm";
-import {
-  type FailureCode,
-  type FinishReason,
-  OUTCOMES,
-  type Outcome,
-  outcomeFromProto,
-  turnAfterGeneration,
-} from "@parley/rpc/outcomes";
+import type { CloseTurnResponse, ConversationService, OpenTurnResponse } from "@parley/rpc/conversation";
+import type { LlmService } from "@parley/rpc/llm";
+import { type FinishReason, OUTCOMES, outcomeFromProto } from "@parley/rpc/outcomes";
 import { type QuotaService, ReserveStatus } from "@parley/rpc/quota";
-import { failpoint, tracer } from "@parley/service-kit";
-import type { Blocked, Done, QuotaExceeded, TurnSink } from "./events.ts";
-import { failure, quotaExceededMessage } from "./failures.ts";
+import { currentTracer, failpoint } from "@parley/service-kit";
+import { createTerminalEvents, type TurnEnding } from "./ending.ts";
+import type { DoneEvent } from "./events.ts";
+import { type GenerationContext, type GenerationInput, generateReply } from "./generate-reply.ts";
+import { createReplyResult, type ReplyResult } from "./reply-result.ts";
+import type { RunningTurns } from "./running-turns.ts";
 import type { Stopwatch } from "./stopwatch.ts";
 import type { TurnCloser } from "./turn-closer.ts";
-import { measureTime, splitOpen, splitWait } from "./turn-time.ts";
+import { readTimings, splitRetrievalTime } from "./turn-time.ts";
 
 const OPEN_TIMEOUT_MS = 10_000;
 const RESERVE_TIMEOUT_MS = 10_000;
-/** Longer than the llm-proxy's own limit of five minutes, which ends a generation with a proper status. */
-const GENERATE_TIMEOUT_MS = 310_000;
-/**
- * If a reply with text is interrupted (the visitor disconnects or the process stops), how long the edge waits for the reply to finish.
- * Providers send the finish reason right after the last text.
- */
-const FINISH_WAIT_MS = 250;
 
 export type TurnDeps = {
   conversation: RpcClient<typeof ConversationService>;
   quota: RpcClient<typeof QuotaService>;
   llm: RpcClient<typeof LlmService>;
-  closer: TurnCloser;
+  turnCloser: TurnCloser;
+  runningTurns: RunningTurns;
   edgeId: string;
   newTurnId: () => string;
 };
@@ -48,262 +38,213 @@ export type TurnRequest = {
   userAgent: string;
 };
 
-export type TurnContext = {
-  sink: TurnSink;
-  /** Aborted when the visitor's connection closes. */
-  visitorGone: AbortSignal;
-  /** Aborted when the visitor's connection closes or this process must end its streams. */
-  mustEnd: AbortSignal;
-  watch: Stopwatch;
+export type TurnContext = GenerationContext & {
+  /** Aborted when the visitor disconnects or stops the reply. */
+  cancelSignal: AbortSignal;
+  /** Set for a turn with an idempotency key: its sink gets only a stored ending. */
+  keyed?: {
+    /** Called when CloseTurn is about to be sent. */
+    onClosing(): void;
+    countReconnects(): number;
+  };
 };
 
 /** The result of a turn for the log and the metrics. Contains no content. */
 export type TurnReport = {
   turnId: string;
   workspaceId: string;
-  finish: FinishReason | "cancelled";
+  finish: FinishReason;
   errorCode: string;
   firstTokenMs: number;
-  done: Done;
+  done: DoneEvent;
   /** The error that failed the turn, if there was one. */
   cause?: unknown;
 };
 
-/** How a reply ended, before it is stored. */
-type Ending = Readonly<{
-  outcome: Outcome;
-  content: string;
-  model: string;
-  tokensIn: number;
-  tokensOut: number;
-  firstTokenMs: number;
-  errorCode: FailureCode | "";
-  month: string;
-  toolsCalled: Pick<ToolCall, "name" | "arguments" | "status" | "latencyMs">[];
-  quota?: QuotaExceeded;
-  blocked?: Blocked;
-  /** The error that failed the turn, for the log. */
-  cause?: unknown;
-}>;
-
-const INTERNAL_ERROR: Ending = {
-  outcome: "error",
-  content: "",
-  model: "",
-  tokensIn: 0,
-  tokensOut: 0,
-  firstTokenMs: 0,
-  errorCode: "internal_error",
-  month: "",
-  toolsCalled: [],
+/** A turn with its id. */
+export type IdentifiedTurn = TurnRequest & {
+  turnId: string;
+  edgeId: string;
+  keyHash?: Uint8Array;
+  requestHash?: Uint8Array;
 };
 
-/** The ending of a reply with complete text, even if its token counts are lost. */
-const COMPLETE = { outcome: "done", errorCode: "" } as const;
+export function identifyTurn(deps: TurnDeps, request: TurnRequest): IdentifiedTurn {
+  const turnId = deps.newTurnId();
+  currentTracer()?.annotateActiveSpan({ "parley.turn_id": turnId, "parley.workspace_id": request.workspaceId });
+  return { ...request, turnId, edgeId: deps.edgeId };
+}
 
 /**
- * Runs a turn: opens it, reserves a message of the quota, streams the reply, stores the outcome, then sends `done`.
- * Writes exactly one `meta` first and one `done` last. Throws only before `meta`: RpcError when the turn could not be opened.
+ * Runs a turn without an idempotency key: opens it, reserves a message of the quota, streams the reply, stores the outcome, then ends the
+ * stream. The sink gets exactly one `meta` first and one `end` last. Throws only before `meta`: RpcError when the turn could not be opened.
+ * @param cancel cancels the reply; called when another request stops it.
  */
-export async function runTurn(deps: TurnDeps, request: TurnRequest, context: TurnContext): Promise<TurnReport> {
-  const { sink, watch } = context;
-  const turn = { workspaceId: request.workspaceId, turnId: deps.newTurnId() };
-  tracer()?.annotate({ "parley.turn_id": turn.turnId, "parley.workspace_id": turn.workspaceId });
+export async function runTurn(
+  deps: TurnDeps,
+  request: TurnRequest,
+  context: TurnContext,
+  cancel: () => void,
+): Promise<TurnReport> {
+  const turn = identifyTurn(deps, request);
+  const running = deps.runningTurns.add(turn, cancel);
+  try {
+    const opened = await openTurn(deps, turn, context.stopwatch).catch((error: unknown) => {
+      abandonTurn(deps, turn, error, context.stopwatch);
+      throw error;
+    });
+    const completed = await completeTurn(deps, turn, opened, context);
+    running.ending = completed.ending;
+    return completed.report;
+  } finally {
+    deps.runningTurns.remove(turn.turnId);
+  }
+}
 
-  const opened = await openTurn(deps, { ...request, ...turn, edgeId: deps.edgeId }, watch);
-  const openedAtMs = watch.elapsedMs();
+/**
+ * Runs an opened turn to its end. `ending` is undefined if the stored outcome is unknown: the sink has then received an error, or nothing if the
+ * turn has a key.
+ */
+export async function completeTurn(
+  deps: TurnDeps,
+  request: IdentifiedTurn,
+  opened: OpenTurnResponse,
+  context: TurnContext,
+): Promise<{ report: TurnReport; ending: TurnEnding | undefined }> {
+  const { sink, stopwatch, keyed } = context;
+  const turn = { workspaceId: request.workspaceId, turnId: request.turnId };
+  const openedAtMs = stopwatch.elapsedMs();
   failpoint("edge.opened");
   sink.meta({ session_id: request.sessionId, message_id: Number(opened.messageId) });
 
   // OpenTurn has already stored a blocked turn. It needs no hold and counts against no quota.
   if (opened.blocked !== undefined) {
     const { reason, fallback } = opened.blocked;
-    const time = measureTime(watch);
-    sink.blocked({ reason, fallback });
-    const done = doneOf("blocked", time);
-    sink.done(done);
-    deps.closer.recordTimings({ ...turn, outcome: OUTCOMES.blocked.proto, ...time });
-    return { ...turn, finish: "blocked", errorCode: "", firstTokenMs: 0, done };
+    const time = readTimings(stopwatch);
+    const closing = { ...turn, outcome: OUTCOMES.blocked.proto, ...time };
+    const ending = {
+      ...NOTHING_USED,
+      outcome: "blocked" as const,
+      blocked: { reason, fallback },
+      latencyMs: time.latencyMs,
+    };
+    if (keyed === undefined) {
+      sink.end(ending);
+      deps.turnCloser.recordTimings(closing);
+      return { report: { ...turn, firstTokenMs: 0, ...createReportEnd(ending) }, ending };
+    }
+    keyed.onClosing();
+    const stored = await deps.turnCloser.close(closing, undefined, { isKeyed: true });
+    const storedEnding =
+      stored && mergeStored(createReplyResult({ outcome: "blocked", blocked: { reason, fallback } }), stored);
+    if (storedEnding !== undefined) sink.end(storedEnding);
+    return { report: { ...turn, firstTokenMs: 0, ...createReportEnd(ending) }, ending: storedEnding };
   }
 
-  const ending = await reserveAndGenerate(deps, { ...turn, model: opened.model, prompt: opened.prompt }, context);
-  const time = measureTime(watch);
-  watch.enter("close");
+  const result = await reserveAndGenerate(deps, { ...turn, model: opened.model, prompt: opened.prompt }, context);
+  const time = readTimings(stopwatch);
+  stopwatch.enter("close");
   failpoint("edge.answered");
-  const { quota: _, blocked, cause, outcome, ...content } = ending;
+  keyed?.onClosing();
+  const { blocked, cause, outcome, ...content } = result;
   const { databaseTimeMicroseconds: openedAt } = opened;
-  const elapsedMs = watch.elapsedMs() - openedAtMs;
-  const stored = await deps.closer.close(
-    { ...turn, outcome: OUTCOMES[outcome].proto, ...content, blockedReason: blocked?.reason ?? "", ...time },
+  const elapsedMs = stopwatch.elapsedMs() - openedAtMs;
+  const stored = await deps.turnCloser.close(
+    {
+      ...turn,
+      outcome: OUTCOMES[outcome].proto,
+      ...content,
+      blockedReason: blocked?.reason ?? "",
+      reconnects: keyed?.countReconnects() ?? 0,
+      ...time,
+    },
     openedAt === undefined ? undefined : openedAt + BigInt(elapsedMs * 1_000),
+    { isKeyed: keyed !== undefined },
   );
 
   failpoint("edge.closed");
-  const end = sendEnd(sink, ending, stored, time.latencyMs);
-  return { ...turn, firstTokenMs: ending.firstTokenMs, cause, ...end };
+  const storedEnding = stored && mergeStored(result, stored);
+  const ending = storedEnding ?? { ...result, outcome: "error" as const, latencyMs: time.latencyMs };
+  if (storedEnding !== undefined || keyed === undefined) sink.end(ending);
+  return {
+    report: { ...turn, firstTokenMs: result.firstTokenMs, cause, ...createReportEnd(ending) },
+    ending: storedEnding,
+  };
 }
 
-/** Throws when OpenTurn fails. If the turn may have been opened nevertheless, the closer closes it later. */
-async function openTurn(deps: TurnDeps, request: TurnRequest & { turnId: string; edgeId: string }, watch: Stopwatch) {
-  watch.enter("open");
-  try {
-    const opened = await deps.conversation.openTurn(request, { timeoutMs: OPEN_TIMEOUT_MS });
-    splitOpen(watch, opened);
-    return opened;
-  } catch (error) {
-    const isRefusal = error instanceof RpcError && error.status === status.NOT_FOUND;
-    const { workspaceId, turnId } = request;
-    if (!isRefusal) deps.closer.closeIfOpened({ workspaceId, turnId, ...measureTime(watch) });
-    throw error;
-  }
+const NOTHING_USED = { errorCode: "", model: "", tokensIn: 0, tokensOut: 0 };
+
+/**
+ * Returns the ending that is stored. It differs from `result` if another process closed the turn first. An older conversation service
+ * returns no error code.
+ */
+function mergeStored(result: ReplyResult, stored: CloseTurnResponse): TurnEnding {
+  const { model, tokensIn, tokensOut, latencyMs, errorCode } = stored;
+  const outcome = outcomeFromProto(stored.outcome) ?? "error";
+  const isOwn = outcome === result.outcome;
+  return {
+    outcome,
+    errorCode: errorCode === "" && isOwn ? result.errorCode : errorCode,
+    ...(isOwn && { blocked: result.blocked, quota: result.quota }),
+    model,
+    tokensIn,
+    tokensOut,
+    latencyMs,
+  };
 }
 
-type GenerationInput = { workspaceId: string; turnId: string; model: string; prompt: Uint8Array };
+function createReportEnd(ending: TurnEnding): Pick<TurnReport, "finish" | "errorCode" | "done"> {
+  const { metric, errorCode, done } = createTerminalEvents(ending);
+  return { finish: metric, errorCode, done };
+}
 
-/** Reserves a message of the quota and streams the reply. Returns failures as an ending and never throws. */
-async function reserveAndGenerate(deps: TurnDeps, input: GenerationInput, context: TurnContext): Promise<Ending> {
+/** Throws RpcError when OpenTurn fails. The turn may have been opened nevertheless. */
+export async function openTurn(
+  deps: TurnDeps,
+  request: IdentifiedTurn,
+  stopwatch: Stopwatch,
+): Promise<OpenTurnResponse> {
+  stopwatch.enter("open");
+  const opened = await deps.conversation.openTurn(request, { timeoutMs: OPEN_TIMEOUT_MS });
+  splitRetrievalTime(stopwatch, opened);
+  return opened;
+}
+
+const REFUSALS: readonly number[] = [status.NOT_FOUND, status.FAILED_PRECONDITION, status.RESOURCE_EXHAUSTED];
+
+/** Handles the final failure of OpenTurn: unless the turn was refused, it may be open, and the closer closes it later. */
+export function abandonTurn(deps: TurnDeps, turn: IdentifiedTurn, error: unknown, stopwatch: Stopwatch): void {
+  const isRefusal = error instanceof RpcError && (REFUSALS.includes(error.status) || error.code === "overloaded");
+  const { workspaceId, turnId } = turn;
+  if (!isRefusal) deps.turnCloser.closeIfOpened({ workspaceId, turnId, ...readTimings(stopwatch) });
+}
+
+/** Reserves a message of the quota and streams the reply. Returns failures as a result and never throws. */
+async function reserveAndGenerate(
+  deps: TurnDeps,
+  input: Omit<GenerationInput, "month">,
+  context: TurnContext,
+): Promise<ReplyResult> {
   const { workspaceId, turnId } = input;
-  context.watch.enter("reserve");
+  context.stopwatch.enter("reserve");
   let month: string;
   try {
     const hold = await deps.quota.reserve({ workspaceId, turnId }, { timeoutMs: RESERVE_TIMEOUT_MS });
     failpoint("edge.reserved");
     if (hold.status === ReserveStatus.EXCEEDED) {
       const { plan, used, cap } = hold;
-      const quota: QuotaExceeded = { code: "quota_exceeded", plan, used, cap, message: quotaExceededMessage() };
-      return { ...INTERNAL_ERROR, outcome: "quota_exceeded", errorCode: "", quota };
+      return createReplyResult({ outcome: "quota_exceeded", errorCode: "", quota: { plan, used, cap } });
     }
-    if (hold.status !== ReserveStatus.HELD) return INTERNAL_ERROR;
+    if (hold.status !== ReserveStatus.HELD) return createReplyResult({});
     month = hold.month;
   } catch (cause) {
-    return cancelledIfGone({ ...INTERNAL_ERROR, cause }, context);
+    return markIfCancelled(createReplyResult({ cause }), context);
   }
-  return cancelledIfGone(await generate(deps, { ...input, month }, context), context);
+  return markIfCancelled(await generateReply(deps.llm, { ...input, month }, context), context);
 }
 
-/**
- * Streams the reply into the sink. If the call fails, returns an internal error with the text and tool calls received so far. Once the
- * text is complete, the reply is `done`: if the visitor disconnects then, the call continues until the token counts arrive.
- */
-async function generate(
-  deps: TurnDeps,
-  input: GenerationInput & { month: string },
-  { sink, mustEnd, watch }: TurnContext,
-): Promise<Ending> {
-  let content = "";
-  let firstTokenMs = 0;
-  let end: GenerateEnd | undefined;
-  let isTextComplete = false;
-  let longestCallMs = 0;
-  let cause: unknown;
-  const toolsCalled: Ending["toolsCalled"] = [];
-  const cancellation = cancelWith(mustEnd, () => content !== "");
-  watch.enter("first_token");
-  try {
-    const options = { timeoutMs: GENERATE_TIMEOUT_MS, signal: cancellation.signal };
-    for await (const { event, waits } of deps.llm.generate(input, options)) {
-      if (waits !== undefined) splitWait(watch, waits);
-      if (event.case === "delta") {
-        const { text } = event.value;
-        if (content === "") firstTokenMs = watch.elapsedMs();
-        content += text;
-        longestCallMs = 0;
-        failpoint("edge.token");
-        watch.enter("tokens");
-        const drained = sink.token(text);
-        if (drained !== undefined) {
-          watch.enter("reader");
-          await drained;
-          watch.enter("tokens");
-        }
-      } else if (event.case === "toolCall") {
-        const { name, arguments: args, status, latencyMs } = event.value;
-        toolsCalled.push({ name, arguments: args, status, latencyMs });
-        // Before the first text, both the calls and the provider requests between them are waits outside Parley.
-        if (content === "") watch.enter("provider");
-        // The calls of a round run in parallel, so a round takes as long as its longest call. The edge cannot distinguish rounds
-        // without text between them and counts them as one.
-        watch.split([["tools", latencyMs - longestCallMs]]);
-        longestCallMs = Math.max(longestCallMs, latencyMs);
-      } else if (event.case === "finish") {
-        isTextComplete = true;
-        cancellation.dispose();
-      } else if (event.case === "end") end = event.value;
-    }
-  } catch (error) {
-    cause = error;
-  }
-  cancellation.dispose();
-  const received = { ...INTERNAL_ERROR, month: input.month, content, firstTokenMs, toolsCalled, cause };
-  return { ...received, ...(end && resultOf(end)), ...(isTextComplete && COMPLETE) };
-}
-
-type Cancellation = {
-  signal: AbortSignal;
-  /** Prevents a later cancellation. */
-  dispose: () => void;
-};
-
-/** Returns a signal that cancels a Generate call when its stream must end: at once, or after FINISH_WAIT_MS if the reply has text. */
-function cancelWith(mustEnd: AbortSignal, hasText: () => boolean): Cancellation {
-  const call = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const cancel = () => {
-    if (hasText()) timer = setTimeout(() => call.abort(), FINISH_WAIT_MS);
-    else call.abort();
-  };
-  if (mustEnd.aborted) cancel();
-  else mustEnd.addEventListener("abort", cancel, { once: true });
-  return {
-    signal: call.signal,
-    dispose() {
-      mustEnd.removeEventListener("abort", cancel);
-      clearTimeout(timer);
-    },
-  };
-}
-
-/** Returns the fields that the `end` message of a generation sets. In a blocked reply, the fallback replaces the text. */
-function resultOf({ status, model, tokensIn, tokensOut, blocked }: GenerateEnd): Partial<Ending> {
-  const result = { model, tokensIn, tokensOut, ...turnAfterGeneration(status) };
-  if (result.outcome !== "blocked" || blocked === undefined) return result;
-  const { reason, fallback } = blocked;
-  return { ...result, content: fallback, blocked: { reason, fallback } };
-}
-
-/** An incomplete reply counts as cancelled when its visitor is gone, even if it failed too. */
-function cancelledIfGone(ending: Ending, { visitorGone }: TurnContext): Ending {
-  if (!visitorGone.aborted || ending.outcome === "done") return ending;
-  return { ...ending, outcome: "cancelled", errorCode: "" };
-}
-
-/** Sends the stored outcome to the visitor. It differs from `ending` if another process closed the turn first. */
-function sendEnd(
-  sink: TurnSink,
-  ending: Ending,
-  stored: CloseTurnResponse | undefined,
-  latencyMs: number,
-): Pick<TurnReport, "finish" | "errorCode" | "done"> {
-  const outcome = (stored && outcomeFromProto(stored.outcome)) ?? "error";
-  const { finishReason, metric } = OUTCOMES[outcome];
-  let errorCode = "";
-  if (outcome === "quota_exceeded") {
-    errorCode = "quota_exceeded";
-    if (ending.quota !== undefined) sink.error(ending.quota);
-  } else if (outcome === "blocked") {
-    if (ending.blocked !== undefined) sink.blocked(ending.blocked);
-  } else if (metric === "error") {
-    const code = ending.errorCode === "" ? "internal_error" : ending.errorCode;
-    errorCode = code;
-    sink.error(failure(code));
-  }
-  const done = doneOf(finishReason, stored ?? { ...ending, latencyMs });
-  sink.done(done);
-  return { finish: metric, errorCode, done };
-}
-
-type Metering = { tokensIn?: number; tokensOut?: number; latencyMs: number; model?: string };
-
-function doneOf(finishReason: FinishReason, { tokensIn = 0, tokensOut = 0, latencyMs, model = "" }: Metering): Done {
-  return { finish_reason: finishReason, tokens_in: tokensIn, tokens_out: tokensOut, latency_ms: latencyMs, model };
+/** An incomplete reply counts as cancelled when its visitor has left or stopped it, even if it failed too. */
+function markIfCancelled(result: ReplyResult, { cancelSignal }: TurnContext): ReplyResult {
+  if (!cancelSignal.aborted || result.outcome === "done") return result;
+  return { ...result, outcome: "cancelled", errorCode: "" };
 }

@@ -24,7 +24,7 @@ export class Stopwatch {
   /** Ends the current phase and starts another. */
   enter(phase: string): void {
     if (phase === this.#current) return;
-    this.#lap();
+    this.#recordLap();
     this.#current = phase;
     if (!this.#durations.has(phase)) this.#durations.set(phase, 0);
   }
@@ -34,7 +34,7 @@ export class Stopwatch {
    * left, so the phases still add up to the wall time. Renames the current phase to `remainder`.
    */
   split(parts: readonly (readonly [phase: string, ms: number])[], remainder: string = this.#current): void {
-    this.#lap();
+    this.#recordLap();
     let leftMs = this.#durations.get(this.#current) ?? 0;
     const shares = parts.map(([phase, ms]): [string, number] => {
       const share = Math.min(Math.max(ms, 0), leftMs);
@@ -52,7 +52,7 @@ export class Stopwatch {
 
   /** The phases until now, without those that took no time. */
   get phases(): Phase[] {
-    this.#lap();
+    this.#recordLap();
     return [...this.#durations]
       .map(([name, ms]) => ({ name, microseconds: Math.round(ms * 1_000) }))
       .filter(({ microseconds }) => microseconds > 0);
@@ -63,7 +63,7 @@ export class Stopwatch {
     return Math.round(this.#now() - this.#startedAt);
   }
 
-  #lap(): void {
+  #recordLap(): void {
     const now = this.#now();
     this.#add(this.#current, now - this.#lapStartedAt);
     this.#lapStartedAt = now;

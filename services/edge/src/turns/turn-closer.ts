@@ -4,6 +4,7 @@ import { type RpcClient, RpcError, status } from "@parley/rpc";
 import type { CloseTurnRequestSchema, CloseTurnResponse, ConversationService } from "@parley/rpc/conversation";
 import { OUTCOMES } from "@parley/rpc/outcomes";
 import type { Logger } from "@parley/service-kit";
+import pLimit from "p-limit";
 
 type CloseTurnInit = MessageInitShape<typeof CloseTurnRequestSchema>;
 
@@ -16,8 +17,22 @@ const DONE_TIMEOUT_MS = 4_000;
 const STATEMENT_TIMEOUT_MS = 10_000;
 const FIRST_RETRY_DELAY_MS = 50;
 const MAX_RETRY_DELAY_MS = 2_000;
-/** Longer than OpenTurn's deadline: after this delay an OpenTurn that failed here has either committed or never will. */
-const CLOSE_IF_OPENED_DELAY_MS = 12_000;
+/**
+ * A longer reply occupies its text several times while a CloseTurn is encoded and sent. Above this length, few are sent at once: otherwise
+ * many streams that end together, such as those of stalled clients, occupy a multiple of the memory of their replies.
+ */
+const LONG_REPLY_CHARACTERS = 64 * 1024;
+const MAX_LONG_DONE_CLOSES = 2;
+const MAX_LONG_OTHER_CLOSES = 1;
+/**
+ * OpenTurn's deadline, the longest wait for a connection and the statement timeout, 10 s each, and 2 s: after this delay an OpenTurn that
+ * failed here has either committed or never will, if the database was reachable. If it was not, the network can still deliver the statement.
+ */
+const CLOSE_IF_OPENED_DELAY_MS = 32_000;
+/** After these attempts, 7 minutes, the sweeper closes the turn. */
+const MAX_CLOSE_IF_OPENED_ATTEMPTS = 13;
+/** How many errors other than an outage a request gets before the closer sends less of it. */
+const MAX_PERMANENT_FAILURES = 2;
 /** While the conversation service is down, OpenTurn fails for every visitor. The sweeper closes the turns above this limit. */
 const MAX_DELAYED_CLOSES = 1_000;
 
@@ -25,16 +40,26 @@ export type TurnCloser = {
   /**
    * Stores an outcome and returns the outcome that is stored, which may differ. Returns undefined if no call succeeds within 10 s. A
    * `done` with a deadline has 14 s: the deadline of 4 s plus the statement timeout of 10 s, because it may commit until then.
-   * @param databaseTime the database's clock now, in microseconds since 1970; undefined if the conversation service did not send it.
+   * With `isKeyed`, instead waits until an outcome is stored, and returns undefined only if the turn does not exist.
+   * @param databaseTimeMicroseconds the database's clock now, in microseconds since 1970; undefined if the conversation service did not send it.
    */
-  close(request: CloseTurnInit, databaseTime: bigint | undefined): Promise<CloseTurnResponse | undefined>;
-  /** For a turn whose OpenTurn result is unknown: if it was opened, closes it 12 s later as an error. */
+  close(
+    request: CloseTurnInit,
+    databaseTimeMicroseconds: bigint | undefined,
+    options?: { isKeyed: boolean },
+  ): Promise<CloseTurnResponse | undefined>;
+  /** For a turn whose OpenTurn result is unknown: if it was opened, closes it 32 s later as an error. After an outage, tries again until 32 s after its end. */
   closeIfOpened(turn: CloseTurnInit): void;
   /** Adds the phases to a turn that is already closed. Best effort, in the background. */
   recordTimings(request: CloseTurnInit): void;
   /** Waits until every pending CloseTurn is acknowledged, at most `timeoutMs`. */
   drain(timeoutMs: number): Promise<void>;
 };
+
+/** Waits. Only with `keepsRunning` does the process stay running because of the wait. */
+type Pause = (ms: number, keepsRunning?: boolean) => Promise<undefined>;
+
+const pauseByTimer: Pause = (ms, keepsRunning = false) => sleep(ms, undefined, { ref: keepsRunning });
 
 /**
  * Closes turns, with retries that continue when the visitor leaves. If an outcome cannot be stored in time, the closer retries in the
@@ -46,37 +71,68 @@ export function createTurnCloser(
   conversation: RpcClient<typeof ConversationService>,
   log: Logger,
   onLateDone: () => void,
+  pause: Pause = pauseByTimer,
 ): TurnCloser {
   const pending = new Set<Promise<unknown>>();
+  // Two limits, so that a visitor who waits for `done` does not wait for the replies of visitors who left.
+  const limitDone = pLimit(MAX_LONG_DONE_CLOSES);
+  const limitOthers = pLimit(MAX_LONG_OTHER_CLOSES);
 
-  /** Returns undefined when the deadline has passed or the request was rejected. */
+  function send(request: CloseTurnInit): Promise<CloseTurnResponse> {
+    const call = () => conversation.closeTurn(request, { timeoutMs: ATTEMPT_TIMEOUT_MS });
+    if ((request.content?.length ?? 0) <= LONG_REPLY_CHARACTERS) return call();
+    return request.outcome === OUTCOMES.done.proto ? limitDone(call) : limitOthers(call);
+  }
+
+  /** Returns undefined when the deadline has passed, or the request was rejected or given up. */
   async function sendWithRetry(request: CloseTurnInit, deadlineMs: number): Promise<CloseTurnResponse | undefined> {
     let delayMs = FIRST_RETRY_DELAY_MS;
+    let accepted = request;
+    let permanentFailures = 0;
     while (performance.now() < deadlineMs) {
       try {
-        return await conversation.closeTurn(request, { timeoutMs: ATTEMPT_TIMEOUT_MS });
+        return await send(accepted);
       } catch (error) {
         if (isRejection(error)) {
           log.info({ turn_id: request.turnId, error }, "turn close rejected");
           return undefined;
         }
+        if (!isOutage(error) && ++permanentFailures === MAX_PERMANENT_FAILURES) {
+          permanentFailures = 0;
+          const reduced = reduceRequest(accepted);
+          if (reduced === undefined) {
+            log.error({ turn_id: request.turnId, error }, "turn close given up");
+            return undefined;
+          }
+          accepted = reduced;
+        }
         log.warn({ turn_id: request.turnId, error }, "turn close failed, retrying");
-        await sleep(delayMs);
+        await pause(delayMs, true);
         delayMs = Math.min(delayMs * 2, MAX_RETRY_DELAY_MS);
       }
     }
     return undefined;
   }
 
-  function track(response: Promise<CloseTurnResponse | undefined>): Promise<CloseTurnResponse | undefined> {
+  function trackPending(response: Promise<CloseTurnResponse | undefined>): Promise<CloseTurnResponse | undefined> {
     pending.add(response);
     return response.finally(() => pending.delete(response));
   }
 
   let delayedCloses = 0;
   async function closeAfterDelay(turn: CloseTurnInit): Promise<void> {
-    await sleep(CLOSE_IF_OPENED_DELAY_MS, undefined, { ref: false });
-    await sendWithRetry(asInternalError(turn), performance.now() + CLOSE_TIMEOUT_MS);
+    let isAfterOutage: boolean = false;
+    for (let attempt = 0; attempt < MAX_CLOSE_IF_OPENED_ATTEMPTS; attempt++) {
+      await pause(CLOSE_IF_OPENED_DELAY_MS);
+      try {
+        await send(toInternalError(turn));
+        break;
+      } catch (error) {
+        if (isRejection(error) && !isAfterOutage) break;
+        isAfterOutage = !isRejection(error);
+        log.warn({ turn_id: turn.turnId, error }, "turn close failed, retrying");
+      }
+    }
     delayedCloses--;
   }
 
@@ -87,17 +143,20 @@ export function createTurnCloser(
       void closeAfterDelay(turn);
     },
     recordTimings(request) {
-      void track(sendWithRetry(request, performance.now() + ATTEMPT_TIMEOUT_MS));
+      void trackPending(sendWithRetry(request, performance.now() + ATTEMPT_TIMEOUT_MS));
     },
-    async close(request, databaseTime) {
-      const hasDeadline = request.outcome === OUTCOMES.done.proto && databaseTime !== undefined;
+    async close(request, databaseTimeMicroseconds, { isKeyed } = { isKeyed: false }) {
+      const hasDeadline = request.outcome === OUTCOMES.done.proto && databaseTimeMicroseconds !== undefined;
       const deadlineMs = performance.now() + (hasDeadline ? DONE_TIMEOUT_MS : CLOSE_TIMEOUT_MS);
-      const deadline = hasDeadline && { deadlineMicroseconds: databaseTime + BigInt(DONE_TIMEOUT_MS * 1_000) };
-      const stored = await track(sendWithRetry({ ...request, ...deadline }, deadlineMs));
+      const deadline = hasDeadline && {
+        deadlineMicroseconds: databaseTimeMicroseconds + BigInt(DONE_TIMEOUT_MS * 1_000),
+      };
+      const stored = await trackPending(sendWithRetry({ ...request, ...deadline }, deadlineMs));
       if (stored !== undefined) return stored;
-      const closedAsError = track(sendWithRetry(asInternalError(request), Number.POSITIVE_INFINITY));
+      const closedAsError = trackPending(sendWithRetry(toInternalError(request), Number.POSITIVE_INFINITY));
+      if (isKeyed) return closedAsError;
       const waitMs = hasDeadline ? deadlineMs + STATEMENT_TIMEOUT_MS - performance.now() : 0;
-      const storedInTime = await Promise.race([closedAsError, sleep(waitMs, undefined, { ref: false })]);
+      const storedInTime = await Promise.race([closedAsError, pause(waitMs)]);
       if (storedInTime === undefined)
         void closedAsError.then((late) => {
           if (late?.outcome === OUTCOMES.done.proto) onLateDone();
@@ -105,13 +164,30 @@ export function createTurnCloser(
       return storedInTime;
     },
     async drain(timeoutMs) {
-      await Promise.race([Promise.allSettled([...pending]), sleep(timeoutMs, undefined, { ref: false })]);
+      await Promise.race([Promise.allSettled([...pending]), pause(timeoutMs)]);
     },
   };
 }
 
-function asInternalError(request: CloseTurnInit): CloseTurnInit {
+function toInternalError(request: CloseTurnInit): CloseTurnInit {
   return { ...request, outcome: OUTCOMES.error.proto, errorCode: "internal_error" };
+}
+
+/**
+ * Returns what to send instead of a request that the conversation service cannot store: first the same outcome without the text and tool
+ * calls, then an error. Returns undefined if the request is that error already. The sweeper then closes the turn.
+ */
+function reduceRequest(request: CloseTurnInit): CloseTurnInit | undefined {
+  const hasContent = (request.content ?? "") !== "" || (request.toolsCalled ?? []).length > 0;
+  if (hasContent) return { ...request, content: "", toolsCalled: [] };
+  return request.outcome === OUTCOMES.error.proto ? undefined : toInternalError(request);
+}
+
+const OUTAGES: readonly number[] = [status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.CANCELLED, status.ABORTED];
+
+/** A retry of the same request may succeed. */
+function isOutage(error: unknown): boolean {
+  return error instanceof RpcError && OUTAGES.includes(error.status);
 }
 
 const REJECTIONS: readonly number[] = [status.NOT_FOUND, status.INVALID_ARGUMENT, status.FAILED_PRECONDITION];

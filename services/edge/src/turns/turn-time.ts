@@ -6,8 +6,8 @@ import type { Stopwatch } from "./stopwatch.ts";
  * Returns the phases until now, as CloseTurn stores them, and their sum as the latency. Reading the clock a second time for the latency
  * could give a different sum.
  */
-export function measureTime(watch: Stopwatch) {
-  const { phases } = watch;
+export function readTimings(stopwatch: Stopwatch) {
+  const { phases } = stopwatch;
   const total = phases.reduce((sum, { microseconds }) => sum + microseconds, 0);
   return {
     latencyMs: Math.round(total / 1_000),
@@ -16,13 +16,13 @@ export function measureTime(watch: Stopwatch) {
 }
 
 /** Moves the knowledge search that OpenTurn measured from the current phase to `retrieval`. */
-export function splitOpen(watch: Stopwatch, { retrievalMicroseconds }: OpenTurnResponse): void {
-  watch.split([["retrieval", toMs(retrievalMicroseconds)]]);
+export function splitRetrievalTime(stopwatch: Stopwatch, { retrievalMicroseconds }: OpenTurnResponse): void {
+  stopwatch.split([["retrieval", toMs(retrievalMicroseconds)]]);
 }
 
 /** Splits the wait for the first event into the llm-proxy's `queue`, the `provider`, and the rest, which is Parley's `own`. */
-export function splitWait(watch: Stopwatch, { queueMicroseconds, providerMicroseconds }: Waits): void {
-  watch.split(
+export function splitProviderWait(stopwatch: Stopwatch, { queueMicroseconds, providerMicroseconds }: Waits): void {
+  stopwatch.split(
     [
       ["queue", toMs(queueMicroseconds)],
       ["provider", toMs(providerMicroseconds)],

@@ -1,1 +1,1 @@
-export { configBody } from "./config-body.ts";
+export { serializeConfigBody } from "./config-body.ts";

@@ -1,4 +1,4 @@
-import { type Asset, loadAssets, pickEncoding } from "@parley/widget";
+import { type Asset, loadAssets, matchesEtag, pickEncoding } from "@parley/widget";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 /** Serves the widget, its second stage and the playground from a build directory. The files are precompressed. */
@@ -9,9 +9,10 @@ export async function widgetAssetRoutes(app: FastifyInstance, directory: string)
 }
 
 function send(asset: Asset, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  reply.headers(asset.headers);
-  if (request.headers["if-none-match"] === asset.headers.etag) return reply.code(304).send();
   const encoding = pickEncoding(request.headers["accept-encoding"]);
+  const etag = asset.etags[encoding];
+  reply.headers(asset.headers).header("etag", etag);
+  if (matchesEtag(request.headers["if-none-match"], etag)) return reply.code(304).send();
   if (encoding !== "identity") reply.header("content-encoding", encoding);
   return reply.send(asset.bodies[encoding]);
 }

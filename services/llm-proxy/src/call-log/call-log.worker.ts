@@ -4,55 +4,55 @@ import { type CallRow, insertCalls } from "./calls.store.ts";
 
 type CallLogMetrics = Pick<Metrics, "callLogRows" | "callLogFailures">;
 
-const FLUSH_MS = 200;
+const FLUSH_INTERVAL_MS = 200;
 const MAX_BATCH_ROWS = 1_000;
-const MAX_WAITING_ROWS = 20_000;
+const MAX_PENDING_ROWS = 20_000;
 
 /** Stores rows in batches in the background, so that no generation waits for the database. While the database is down, rows wait. */
 export class CallLog {
   readonly #database: Database;
   readonly #metrics: CallLogMetrics;
   readonly #log: Logger;
-  #waiting: CallRow[] = [];
-  #isLate: boolean = false;
+  #pendingRows: CallRow[] = [];
+  #hasFailed: boolean = false;
   #flushing: Promise<void> | undefined;
 
   constructor(database: Database, metrics: CallLogMetrics, log: Logger, lifecycle: Lifecycle) {
     this.#database = database;
     this.#metrics = metrics;
     this.#log = log;
-    const timer = setInterval(() => void this.#flush(), FLUSH_MS);
+    const timer = setInterval(() => void this.#flush(), FLUSH_INTERVAL_MS);
     lifecycle.onClose("call log", async () => {
       clearInterval(timer);
       await this.#flush();
       // A flush that was already running may have missed the last rows.
       await this.#flush();
-      this.#dropOldest(this.#waiting.length);
+      this.#dropOldest(this.#pendingRows.length);
     });
   }
 
   add(row: CallRow): void {
-    this.#waiting.push(row);
-    this.#dropOldest(this.#waiting.length - MAX_WAITING_ROWS);
+    this.#pendingRows.push(row);
+    this.#dropOldest(this.#pendingRows.length - MAX_PENDING_ROWS);
   }
 
   #flush(): Promise<void> {
-    this.#flushing ??= this.#storeWaiting().finally(() => {
+    this.#flushing ??= this.#storePending().finally(() => {
       this.#flushing = undefined;
     });
     return this.#flushing;
   }
 
-  async #storeWaiting(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, MAX_BATCH_ROWS);
+  async #storePending(): Promise<void> {
+    while (this.#pendingRows.length > 0) {
+      const batch = this.#pendingRows.splice(0, MAX_BATCH_ROWS);
       try {
         await insertCalls(this.#database, batch);
-        this.#metrics.callLogRows.inc({ result: this.#isLate ? "late" : "stored" }, batch.length);
-        this.#isLate = false;
+        this.#metrics.callLogRows.inc({ result: this.#hasFailed ? "late" : "stored" }, batch.length);
+        this.#hasFailed = false;
       } catch (error) {
-        if (!this.#isLate) this.#log.warn({ error }, "call log write failed, retrying");
-        this.#isLate = true;
+        if (!this.#hasFailed) this.#log.warn({ error }, "call log write failed, retrying");
+        this.#hasFailed = true;
         this.#metrics.callLogFailures.inc();
         this.#requeue(batch, error);
         return;
@@ -63,13 +63,13 @@ export class CallLog {
   /** Drops rows that the database rejects (SQLSTATE class 22 or 23): it would reject them again, and they would block all others. */
   #requeue(batch: CallRow[], error: unknown): void {
     if (/^2[23]/.test(sqlState(error) ?? "")) this.#reportDropped(batch.length);
-    else this.#waiting.unshift(...batch);
-    this.#dropOldest(this.#waiting.length - MAX_WAITING_ROWS);
+    else this.#pendingRows.unshift(...batch);
+    this.#dropOldest(this.#pendingRows.length - MAX_PENDING_ROWS);
   }
 
   #dropOldest(count: number): void {
     if (count <= 0) return;
-    this.#waiting.splice(0, count);
+    this.#pendingRows.splice(0, count);
     this.#reportDropped(count);
   }
 

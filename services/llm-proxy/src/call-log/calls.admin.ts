@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { CallLedgerAdminService, CallSchema } from "@parley/rpc/llm";
-import { type Database, invalid, isUuid, isWorkspaceId, parseMonth } from "@parley/service-kit";
+import { type Database, invalidArgument, isUuid, isWorkspaceId, parseMonth } from "@parley/service-kit";
 import { type CallCursor, type CallRow, listCalls, listCallsOfMonth } from "./calls.store.ts";
 import { sumCalls } from "./sum-calls.store.ts";
 
@@ -10,18 +10,22 @@ const MAX_PAGE_SIZE = 1_000;
 const MAX_SUMMED_WORKSPACES = 1_000;
 
 /** Lists and sums the rows of the call log. `wallClock`, in ms since 1970, must be the clock that dates the rows. */
-export function callLogAdmin(database: Database, wallClock: () => number): ServiceImpl<typeof CallLedgerAdminService> {
+export function createCallLogAdmin(
+  database: Database,
+  wallClock: () => number,
+): ServiceImpl<typeof CallLedgerAdminService> {
   const currentMonth = () => new Date(wallClock()).toISOString().slice(0, 7);
   return {
     async listCalls({ workspaceId, turnId }) {
       requireWorkspaceId(workspaceId);
-      if (!isUuid(turnId)) throw invalid("turn_id is not a UUID");
+      if (!isUuid(turnId)) throw invalidArgument("turn_id is not a UUID");
       if (!isWorkspaceId(workspaceId)) return { calls: [] };
       return { calls: (await listCalls(database, workspaceId, turnId)).map(toMessage) };
     },
     async listCallsOfMonth({ workspaceId, month, pageSize, pageToken }) {
       requireWorkspaceId(workspaceId);
-      if (pageSize < 0 || pageSize > MAX_PAGE_SIZE) throw invalid(`page_size must be from 0 to ${MAX_PAGE_SIZE}`);
+      if (pageSize < 0 || pageSize > MAX_PAGE_SIZE)
+        throw invalidArgument(`page_size must be from 0 to ${MAX_PAGE_SIZE}`);
       const limit = pageSize || DEFAULT_PAGE_SIZE;
       const before = parsePageToken(pageToken);
       if (!isWorkspaceId(workspaceId)) return { calls: [] };
@@ -35,7 +39,7 @@ export function callLogAdmin(database: Database, wallClock: () => number): Servi
     async sumCalls({ month, workspaceId, workspaceIds }) {
       const requestedIds = workspaceId === "" ? [...new Set(workspaceIds)] : [workspaceId];
       if (requestedIds.length > MAX_SUMMED_WORKSPACES)
-        throw invalid(`workspace_ids must be at most ${MAX_SUMMED_WORKSPACES}`);
+        throw invalidArgument(`workspace_ids must be at most ${MAX_SUMMED_WORKSPACES}`);
       requestedIds.forEach(requireWorkspaceId);
       const summedMonth = parseMonth(month) ?? currentMonth();
       const validIds = requestedIds.length === 0 ? undefined : requestedIds.filter(isWorkspaceId);
@@ -52,9 +56,9 @@ export function callLogAdmin(database: Database, wallClock: () => number): Servi
   };
 }
 
-/** Throws if the id is missing. A malformed id is no error: no workspace has it, so it has no calls. */
+/** Throws if the id is missing. A malformed id is not an error: no workspace has it, so it has no calls. */
 function requireWorkspaceId(workspaceId: string): void {
-  if (workspaceId === "") throw invalid("workspace_id is missing");
+  if (workspaceId === "") throw invalidArgument("workspace_id is missing");
 }
 
 function toPageToken({ createdAt, callId }: CallCursor): string {
@@ -64,7 +68,7 @@ function toPageToken({ createdAt, callId }: CallCursor): string {
 function parsePageToken(token: string): CallCursor | undefined {
   if (token === "") return undefined;
   const [, time, callId = ""] = /^(\d{1,15})\.(.*)$/.exec(token) ?? [];
-  if (!isUuid(callId)) throw invalid("page_token is invalid");
+  if (!isUuid(callId)) throw invalidArgument("page_token is invalid");
   return { createdAt: new Date(Number(time)), callId };
 }
 

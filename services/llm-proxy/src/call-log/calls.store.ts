@@ -74,8 +74,12 @@ const COLUMNS = [
   ["createdAt", "created_at", "timestamptz"],
 ] as const satisfies readonly (readonly [keyof CallRow, string, string])[];
 
-// A batch whose result was lost is sent again, so existing rows are skipped.
+// A batch whose result was lost is sent again, so existing rows are skipped. If the turn's row was filled meanwhile, this one replaces it.
 const INSERT = `
+  WITH filled AS (
+    DELETE FROM llm.calls c USING unnest($1::text[], $3::uuid[]) AS r (workspace_id, turn_id)
+    WHERE c.workspace_id = r.workspace_id AND c.call_id = r.turn_id
+  )
   INSERT INTO llm.calls (${COLUMNS.map(([, column]) => column).join(", ")})
   SELECT * FROM unnest(${COLUMNS.map(([, , type], index) => `$${index + 1}::${type}[]`).join(", ")})
   ON CONFLICT DO NOTHING`;
@@ -86,6 +90,64 @@ export async function insertCalls(database: Database, rows: readonly CallRow[]):
     rows.map((row) => (field === "tries" ? JSON.stringify(row.tries) : row[field])),
   );
   await database.query({ name: "insert-calls", text: INSERT, values });
+}
+
+/** A complete generation whose row is missing, as the conversation service knows it. */
+export type CompletedCall = Pick<
+  CallRow,
+  | "workspaceId"
+  | "turnId"
+  | "provider"
+  | "model"
+  | "tokensIn"
+  | "tokensOut"
+  | "firstTokenMs"
+  | "latencyMs"
+  | "cost"
+  | "month"
+> & { closedAt: string };
+
+// The turn's id is the row's call_id, so that a turn gets one such row, and insertCalls can replace it.
+const FILL = `
+  INSERT INTO llm.calls (
+    workspace_id, call_id, turn_id, provider, model, asked, tokens_in, tokens_out, estimated, queue_ms, first_token_ms, latency_ms,
+    attempts, failovers, outcome, reason, cost, month, created_at
+  )
+  SELECT t.workspace_id, t.turn_id, t.turn_id, t.provider, t.model, '', t.tokens_in, t.tokens_out, true, 0, t.first_token_ms, t.latency_ms,
+         1, 0, 'complete', 'filled', t.cost, t.month, t.closed_at - make_interval(secs => t.latency_ms / 1000.0)
+  FROM unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::integer[], $6::integer[], $7::integer[], $8::integer[], $9::numeric[],
+              $10::text[], $11::timestamptz[])
+    AS t (workspace_id, turn_id, provider, model, tokens_in, tokens_out, first_token_ms, latency_ms, cost, month, closed_at)
+  WHERE ($12 = 0 OR t.closed_at > now() - make_interval(days => $12))
+    AND NOT EXISTS (SELECT FROM llm.calls c WHERE c.workspace_id = t.workspace_id AND c.turn_id = t.turn_id)
+  ON CONFLICT DO NOTHING`;
+
+/** Inserts a row for each of the turns that has none and is younger than `retentionDays` (0 for any age). Returns the number of rows. */
+export async function insertMissingCalls(
+  database: Database,
+  calls: readonly CompletedCall[],
+  retentionDays: number,
+): Promise<number> {
+  const column = <K extends keyof CompletedCall>(key: K) => calls.map((call) => call[key]);
+  const { rowCount } = await database.query({
+    name: "fill-calls",
+    text: FILL,
+    values: [
+      column("workspaceId"),
+      column("turnId"),
+      column("provider"),
+      column("model"),
+      column("tokensIn"),
+      column("tokensOut"),
+      column("firstTokenMs"),
+      column("latencyMs"),
+      column("cost"),
+      column("month"),
+      column("closedAt"),
+      retentionDays,
+    ],
+  });
+  return rowCount ?? 0;
 }
 
 const SELECT = `SELECT ${COLUMNS.map(([field, column]) => `${column} AS "${field}"`).join(", ")} FROM llm.calls`;
@@ -106,17 +168,17 @@ export type CallCursor = { createdAt: Date; callId: string };
  * Returns SQL for the start of a UTC month, given as an SQL expression for "YYYY-MM". The result does not depend on the database's time
  * zone.
  */
-export function monthStart(month: string): string {
+export function monthStartSql(month: string): string {
   return `(to_date(${month}, 'YYYY-MM')::timestamp AT TIME ZONE 'UTC')`;
 }
 /** Returns SQL for the start of the month after. */
-export function monthEnd(month: string): string {
+export function monthEndSql(month: string): string {
   return `((to_date(${month}, 'YYYY-MM') + interval '1 month') AT TIME ZONE 'UTC')`;
 }
 
 const LIST_MONTH = `
   ${SELECT}
-  WHERE workspace_id = $1 AND created_at >= ${monthStart("$2")} AND created_at < ${monthEnd("$2")}
+  WHERE workspace_id = $1 AND created_at >= ${monthStartSql("$2")} AND created_at < ${monthEndSql("$2")}
     AND (created_at, call_id) < ($3::timestamptz, $4::uuid)
   ORDER BY created_at DESC, call_id DESC
   LIMIT $5`;

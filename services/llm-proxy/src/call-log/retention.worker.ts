@@ -4,7 +4,7 @@ import { deleteExpiredCalls, listExpiredWorkspaces } from "./retention.store.ts"
 /** So few that a statement takes milliseconds. */
 const BATCH_ROWS = 1_000;
 /** The pause between two statements, so that most of the database's time is left to others. */
-const PAUSE_MS = 50;
+const BATCH_PAUSE_MS = 50;
 
 export type RetentionOptions = {
   database: Database;
@@ -22,7 +22,7 @@ export async function deleteOldCalls(options: RetentionOptions, signal: AbortSig
     for (let count = batchRows; count === batchRows && !signal.aborted; ) {
       count = await deleteExpiredCalls(database, workspaceId, days, batchRows);
       deleted += count;
-      await pause(PAUSE_MS, signal);
+      await pause(BATCH_PAUSE_MS, signal);
     }
   }
   if (deleted > 0) log.info({ rows: deleted }, "expired call log rows deleted");

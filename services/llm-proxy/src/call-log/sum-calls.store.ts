@@ -1,5 +1,5 @@
 import type { Queryable } from "@parley/service-kit";
-import { monthEnd, monthStart } from "./calls.store.ts";
+import { monthEndSql, monthStartSql } from "./calls.store.ts";
 import { WITH_WORKSPACES_CTE } from "./workspaces.store.ts";
 
 /** The sums of one workspace's calls of a month. A call is a row of the call log: one generation. */
@@ -31,7 +31,7 @@ const SUM = `
            count(*) FILTER (WHERE cost IS NULL AND tokens_in + tokens_out > 0) AS "unpricedCalls"
     FROM llm.calls
     WHERE workspace_id = workspace.id
-      AND (month = $1 OR (month IS NULL AND created_at >= ${monthStart("$1")} AND created_at < ${monthEnd("$1")}))
+      AND (month = $1 OR (month IS NULL AND created_at >= ${monthStartSql("$1")} AND created_at < ${monthEndSql("$1")}))
   ) sums
   WHERE sums.calls > 0
   ORDER BY sums."workspaceId"`;

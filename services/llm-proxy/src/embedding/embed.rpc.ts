@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type CallContext, RpcError, status } from "@parley/rpc";
 import type { EmbedRequest, EmbedResponseSchema } from "@parley/rpc/llm";
-import { invalid, isWorkspaceId, ServiceError } from "@parley/service-kit";
+import { invalidArgument, isWorkspaceId, ServiceError } from "@parley/service-kit";
 import { ProviderFailure } from "../providers/index.ts";
 import type { Embedder } from "./embedder.ts";
 
@@ -14,10 +14,10 @@ export async function handleEmbed(
   { workspaceId, texts }: EmbedRequest,
   { signal }: Pick<CallContext, "signal">,
 ): Promise<MessageInitShape<typeof EmbedResponseSchema>> {
-  if (texts.length > 0 && !isWorkspaceId(workspaceId)) throw invalid("workspace_id is not a workspace id");
-  if (texts.length > MAX_TEXTS) throw invalid(`texts must be at most ${MAX_TEXTS}`);
+  if (texts.length > 0 && !isWorkspaceId(workspaceId)) throw invalidArgument("workspace_id is not a workspace id");
+  if (texts.length > MAX_TEXTS) throw invalidArgument(`texts must be at most ${MAX_TEXTS}`);
   if (texts.some((text) => text.trim() === "" || text.length > MAX_TEXT_CHARACTERS))
-    throw invalid(`each text must have 1 to ${MAX_TEXT_CHARACTERS} characters`);
+    throw invalidArgument(`each text must have 1 to ${MAX_TEXT_CHARACTERS} characters`);
   const { model } = embedder;
   if (texts.length === 0) return { model: model?.id ?? "" };
   if (model === undefined)

@@ -2,17 +2,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Logger, openSpan } from "@parley/service-kit";
 import type { Metrics } from "../metrics.ts";
 import {
+  AttemptTimer,
   type BreakerVerdict,
-  type Catalog,
+  computeRetryDelayMs,
   type EmbeddingModel,
   type Embeddings,
+  type ProviderCatalog,
   ProviderFailure,
-  retryDelayMs,
-  Watchdog,
 } from "../providers/index.ts";
 
 export type EmbedderDeps = {
-  catalog: Pick<Catalog, "embeddingModel">;
+  catalog: Pick<ProviderCatalog, "embeddingModel">;
   metrics: Pick<Metrics, "embeddings" | "embeddingDuration" | "embeddingTokens">;
   log: Logger;
   /** A monotonic clock, in milliseconds. */
@@ -59,7 +59,7 @@ export class Embedder {
           if (!(error instanceof ProviderFailure)) throw error;
           outcome = error.code;
           const { code, reason, detail } = error;
-          const delayMs = retryDelayMs(error, attempts, retries, random());
+          const delayMs = computeRetryDelayMs(error, attempts, retries, random());
           const next = delayMs === undefined ? "end" : "retry";
           log.warn({ model: model.model, code, reason, next }, "embedding attempt failed");
           if (detail !== "") log.debug({ model: model.model, detail }, "embedding attempt failed, provider's code");
@@ -85,12 +85,12 @@ export class Embedder {
     const { breaker, concurrency } = guarded.embeddings;
     if (provider.embed === undefined) throw new ProviderFailure("model_unknown", "no_embeddings");
     const release = await concurrency.acquire(workspaceId, signal);
-    const settle = breaker.admit();
-    if (settle === undefined) {
+    const reportVerdict = breaker.admit();
+    if (reportVerdict === undefined) {
       release();
       throw new ProviderFailure("provider_error", "breaker_open");
     }
-    const watchdog = new Watchdog(settings.timeouts, signal);
+    const attemptTimer = new AttemptTimer(settings.timeouts, signal);
     const span = openSpan(`embeddings ${name}`, {
       kind: "client",
       attributes: {
@@ -102,21 +102,21 @@ export class Embedder {
     let verdict: BreakerVerdict = "neutral";
     let failure: string | undefined = "cancelled";
     try {
-      const embeddings = await provider.embed({ model: name, dimensions, texts, signal: watchdog.signal });
+      const embeddings = await provider.embed({ model: name, dimensions, texts, signal: attemptTimer.signal });
       verdict = "ok";
       failure = undefined;
       return embeddings;
     } catch (error) {
       signal.throwIfAborted();
-      const cause: unknown = watchdog.signal.aborted ? watchdog.signal.reason : error;
+      const cause: unknown = attemptTimer.signal.aborted ? attemptTimer.signal.reason : error;
       if (cause instanceof ProviderFailure) {
-        verdict = cause.fault ? "fault" : "ok";
+        verdict = cause.isFault ? "fault" : "ok";
         failure = cause.reason;
       }
       throw cause;
     } finally {
-      watchdog.stop();
-      settle(verdict);
+      attemptTimer.stop();
+      reportVerdict(verdict);
       release();
       span?.end(failure);
     }

@@ -1,19 +1,19 @@
 import { create } from "@bufbuild/protobuf";
 import { PromptSchema } from "@parley/rpc/llm";
 import { expect, test, vi } from "vitest";
-import { Breaker } from "../providers/breaker.ts";
-import { Concurrency } from "../providers/concurrency.ts";
+import { CircuitBreaker } from "../providers/circuit-breaker.ts";
+import { ConcurrencyLimiter } from "../providers/concurrency-limiter.ts";
 import { CallCancelled, ProviderFailure } from "../providers/failure.ts";
 import type { CompletionRequest } from "../providers/provider.ts";
-import { builtinSettings, DEFAULTS } from "../settings/settings.ts";
+import { createBuiltinSettings, PROVIDER_DEFAULTS } from "../settings/settings.ts";
 import { runAttempt } from "./attempt.ts";
 import type { AttemptRequest } from "./attempt-result.ts";
 
 function requestOf(stream: (request: CompletionRequest) => Promise<void>): AttemptRequest {
-  const breaker = new Breaker({ failures: 1, cooldownMs: 1_000 }, () => 0);
-  const concurrency = new Concurrency(DEFAULTS.concurrency);
+  const breaker = new CircuitBreaker({ failures: 1, cooldownMs: 1_000 }, () => 0);
+  const concurrency = new ConcurrencyLimiter(PROVIDER_DEFAULTS.concurrency);
   const guarded = {
-    settings: builtinSettings(),
+    settings: createBuiltinSettings(),
     provider: { hasModel: () => true, stream, close: () => Promise.resolve() },
     breaker,
     concurrency,
@@ -27,7 +27,7 @@ function requestOf(stream: (request: CompletionRequest) => Promise<void>): Attem
     tools: [],
     mustAnswer: false,
     toolRounds: [],
-    timeouts: DEFAULTS.timeouts,
+    timeouts: PROVIDER_DEFAULTS.timeouts,
   };
 }
 
@@ -44,7 +44,7 @@ function run(request: AttemptRequest, signal = new AbortController().signal) {
 const usage = { tokensIn: 3, tokensOut: 1 };
 
 test("a failed attempt returns the text and the usage that came before the failure", async () => {
-  const failure = new ProviderFailure("provider_error", "truncated", { fault: true });
+  const failure = new ProviderFailure("provider_error", "truncated", { isFault: true });
   const request = requestOf(async ({ onText, onUsage }) => {
     await onText("some ");
     onUsage(usage);
@@ -106,19 +106,19 @@ test.each([
 ])("a fault %s", async (_, text, state) => {
   const request = requestOf(async ({ onText }) => {
     if (text !== "") await onText(text);
-    throw new ProviderFailure("provider_error", "http_500", { fault: true });
+    throw new ProviderFailure("provider_error", "http_500", { isFault: true });
   });
   await run(request);
   expect(request.candidate.guarded.breaker.state).toBe(state);
 });
 
 test("an open breaker or a full queue sends no request", async () => {
-  const stream = vi.fn(() => Promise.reject(new ProviderFailure("provider_error", "http_500", { fault: true })));
+  const stream = vi.fn(() => Promise.reject(new ProviderFailure("provider_error", "http_500", { isFault: true })));
   const request = requestOf(stream);
   await run(request);
   expect(await run(request)).toMatchObject({ isSent: false, failure: { reason: "breaker_open" } });
   const { guarded } = request.candidate;
-  guarded.concurrency = new Concurrency({ maxActive: 0, maxQueued: 0, maxWaitMs: 1 });
+  guarded.concurrency = new ConcurrencyLimiter({ maxActive: 0, maxQueued: 0, maxWaitMs: 1 });
   expect(await run(request)).toMatchObject({ isSent: false, failure: { reason: "queue_full" } });
   expect(stream).toHaveBeenCalledOnce();
 });

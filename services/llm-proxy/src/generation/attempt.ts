@@ -1,4 +1,10 @@
-import { type BreakerVerdict, CallCancelled, ProviderFailure, type TextSink, Watchdog } from "../providers/index.ts";
+import {
+  AttemptTimer,
+  type BreakerVerdict,
+  CallCancelled,
+  ProviderFailure,
+  type TextSink,
+} from "../providers/index.ts";
 import type { AttemptRequest, AttemptResult, AttemptTimes, Completion } from "./attempt-result.ts";
 import { endProviderSpan, openProviderSpan } from "./provider-span.ts";
 
@@ -16,7 +22,13 @@ export type AttemptOptions = {
   onFirstText: (times: AttemptTimes) => void;
 };
 
-const EMPTY: Completion = { text: "", usage: undefined, isFinished: false, finishReason: "", toolRequests: [] };
+const EMPTY_COMPLETION: Completion = {
+  text: "",
+  usage: undefined,
+  isFinished: false,
+  finishReason: "",
+  toolRequests: [],
+};
 
 /**
  * Sends one request to a provider, through its concurrency limit, its breaker and its timers, and passes the text on as it arrives.
@@ -26,37 +38,41 @@ export async function runAttempt(request: AttemptRequest, options: AttemptOption
   const { signal, now } = options;
   const { breaker, concurrency } = request.candidate.guarded;
   const startedAtMs = now();
-  const notSent = (error: unknown): AttemptResult => {
+  const createNotSentResult = (error: unknown): AttemptResult => {
     const endedAtMs = now();
     const times = { startedAtMs, queueMs: endedAtMs - startedAtMs, firstTextAtMs: undefined, endedAtMs };
-    return { request, isSent: false, ...times, completion: EMPTY, failure: failureOf(error) };
+    return { request, isSent: false, ...times, completion: EMPTY_COMPLETION, failure: toFailure(error) };
   };
   let release: () => void;
   try {
     release = await concurrency.acquire(request.workspaceId, signal);
   } catch (error) {
-    return notSent(error);
+    return createNotSentResult(error);
   }
-  const settle = breaker.admit();
-  if (settle === undefined) {
+  const reportVerdict = breaker.admit();
+  if (reportVerdict === undefined) {
     release();
-    return notSent(new ProviderFailure("provider_error", "breaker_open"));
+    return createNotSentResult(new ProviderFailure("provider_error", "breaker_open"));
   }
   const times = { startedAtMs, queueMs: now() - startedAtMs };
-  const { firstTextAtMs, completion, failure } = await complete(request, times, options);
-  settle(verdictOf(failure, firstTextAtMs !== undefined, signal));
+  const { firstTextAtMs, completion, failure } = await streamCompletion(request, times, options);
+  reportVerdict(breakerVerdict(failure, firstTextAtMs !== undefined, signal));
   release();
   return { request, isSent: true, ...times, firstTextAtMs, endedAtMs: now(), completion, failure };
 }
 
-type Completed = Pick<AttemptResult, "firstTextAtMs" | "completion" | "failure">;
+type CompletionResult = Pick<AttemptResult, "firstTextAtMs" | "completion" | "failure">;
 
-async function complete(request: AttemptRequest, times: AttemptTimes, options: AttemptOptions): Promise<Completed> {
+async function streamCompletion(
+  request: AttemptRequest,
+  times: AttemptTimes,
+  options: AttemptOptions,
+): Promise<CompletionResult> {
   const { candidate, prompt, tools, mustAnswer, toolRounds, timeouts } = request;
   const { signal, now, onText, onFirstText, onTextComplete } = options;
   const span = openProviderSpan(request);
-  const watchdog = new Watchdog(timeouts, signal);
-  let completion = EMPTY;
+  const attemptTimer = new AttemptTimer(timeouts, signal);
+  let completion = EMPTY_COMPLETION;
   let text = "";
   let firstTextAtMs: number | undefined;
   let isTextComplete = false;
@@ -68,27 +84,27 @@ async function complete(request: AttemptRequest, times: AttemptTimes, options: A
       tools,
       mustAnswer,
       toolRounds,
-      signal: watchdog.signal,
+      signal: attemptTimer.signal,
       onText: (delta) => {
-        if (watchdog.signal.aborted) return undefined;
+        if (attemptTimer.signal.aborted) return undefined;
         if (firstTextAtMs === undefined) {
           firstTextAtMs = now();
           onFirstText(times);
         }
         text += delta;
         if (text.length > MAX_COMPLETION_CHARACTERS) throw new ProviderFailure("provider_error", "too_large");
-        const room = onText(delta);
-        if (room === undefined) watchdog.resume();
-        else watchdog.pause();
-        return room?.then(() => watchdog.resume());
+        const roomAvailable = onText(delta);
+        if (roomAvailable === undefined) attemptTimer.resume();
+        else attemptTimer.pause();
+        return roomAvailable?.then(() => attemptTimer.resume());
       },
-      onProgress: () => watchdog.resume(),
+      onProgress: () => attemptTimer.resume(),
       onFinished: (toolRequests, finishReason) => {
-        if (!completion.isFinished) watchdog.finish();
+        if (!completion.isFinished) attemptTimer.finish();
         completion = { ...completion, isFinished: true, toolRequests, finishReason };
       },
       onTextComplete: () => {
-        if (isTextComplete || watchdog.signal.aborted) return;
+        if (isTextComplete || attemptTimer.signal.aborted) return;
         isTextComplete = true;
         onTextComplete();
       },
@@ -96,27 +112,28 @@ async function complete(request: AttemptRequest, times: AttemptTimes, options: A
         completion = { ...completion, usage };
       },
     });
-    if (!completion.isFinished) throw new ProviderFailure("provider_error", "truncated", { fault: true });
+    if (!completion.isFinished) throw new ProviderFailure("provider_error", "truncated", { isFault: true });
   } catch (error) {
     // Once its text is complete, a completion stays complete even if the caller cancels.
-    if (signal.aborted && !isTextComplete) failure = failureOf(signal.reason);
+    if (signal.aborted && !isTextComplete) failure = toFailure(signal.reason);
     // A finished completion is whole, even if its token counts or the end of its connection fail.
-    else if (!completion.isFinished) failure = failureOf(watchdog.signal.aborted ? watchdog.signal.reason : error);
+    else if (!completion.isFinished)
+      failure = toFailure(attemptTimer.signal.aborted ? attemptTimer.signal.reason : error);
   }
-  watchdog.stop();
+  attemptTimer.stop();
   endProviderSpan(span, completion, failure);
   return { firstTextAtMs, completion: { ...completion, text }, failure };
 }
 
 /** An unexpected error becomes a failure with the reason `internal` and the error as its cause. */
-function failureOf(error: unknown): ProviderFailure | CallCancelled {
+function toFailure(error: unknown): ProviderFailure | CallCancelled {
   if (error instanceof ProviderFailure || error instanceof CallCancelled) return error;
   return new ProviderFailure("provider_error", "internal", { cause: error });
 }
 
 /** A provider that has sent text is up, even if the rest of the completion fails. */
-function verdictOf(failure: AttemptResult["failure"], hasText: boolean, signal: AbortSignal): BreakerVerdict {
+function breakerVerdict(failure: AttemptResult["failure"], hasText: boolean, signal: AbortSignal): BreakerVerdict {
   if (failure === undefined) return "ok";
   if (signal.aborted) return "neutral";
-  return failure instanceof ProviderFailure && failure.fault && !hasText ? "fault" : "ok";
+  return failure instanceof ProviderFailure && failure.isFault && !hasText ? "fault" : "ok";
 }

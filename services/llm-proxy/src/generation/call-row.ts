@@ -1,10 +1,10 @@
 import type { AttemptRow, CallRow } from "../call-log/index.ts";
-import { parseModelName, toDecimal } from "../settings/index.ts";
+import { formatCost, parseModelName } from "../settings/index.ts";
 import {
-  endingOf,
   type GenerationAttempt,
   type GenerationRequest,
   type GenerationResult,
+  toEnding,
 } from "./generation-result.ts";
 
 /** Returns the call log's row of a generation, without the columns that the request does not know. */
@@ -30,7 +30,7 @@ export function toCallRow(
     failovers: result.failovers,
     outcome: result.outcome,
     reason: result.reason,
-    cost: toDecimal(usage.cost),
+    cost: formatCost(usage.cost),
     rounds: result.rounds,
     toolCalls: result.toolCalls,
     toolsMs: Math.round(result.toolsMs),
@@ -40,7 +40,7 @@ export function toCallRow(
 
 function toAttemptRow(attempt: GenerationAttempt, generationStartedAtMs: number): AttemptRow {
   const { request, startedAtMs, queueMs, isSent, firstTextAtMs, endedAtMs, failure, next } = attempt;
-  const { outcome, reason } = endingOf(failure);
+  const { outcome, reason } = toEnding(failure);
   return {
     model: request.candidate.model,
     startedMs: Math.round(startedAtMs - generationStartedAtMs),

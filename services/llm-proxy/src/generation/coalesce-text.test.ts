@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Sink } from "../providers/text-sink.ts";
-import { coalesceText, type Source } from "./coalesce-text.ts";
+import { coalesceText, type TextSource } from "./coalesce-text.ts";
 import { FlushClock } from "./flush-clock.ts";
 
 /** Yields texts, each after a number of iterations of the event loop. */
@@ -19,7 +19,7 @@ async function* paced(texts: readonly string[], turns: (index: number) => number
 
 /** Starts a source that passes the parts to a sink, respects its backpressure and can be cancelled. */
 function sourceOf<Part>(parts: AsyncIterable<Part>) {
-  return (sink: Sink<Part>): Source => {
+  return (sink: Sink<Part>): TextSource => {
     let isCancelled = false;
     const send = async () => {
       for await (const part of parts) {
@@ -38,8 +38,8 @@ const clock = new FlushClock();
 
 /** Reads the coalesced parts of a source. */
 function coalesce<Part extends string | object>(
-  start: (sink: Sink<Part>) => Source,
-  flush: () => Promise<void> = () => clock.wait(),
+  start: (sink: Sink<Part>) => TextSource,
+  flush: () => Promise<void> = () => clock.waitForFlush(),
 ) {
   const { sink, read } = coalesceText<Part>(flush);
   return read(start(sink));
@@ -168,7 +168,7 @@ test("ends a source that waits for backpressure when the reader stops", async ()
 });
 
 test("reads everything that the source sent before its end", async () => {
-  const source = (sink: Sink<string>): Source => {
+  const source = (sink: Sink<string>): TextSource => {
     for (const text of ["a", "b", "c"]) void sink(text);
     return { done: Promise.resolve(), cancel: () => undefined };
   };
@@ -177,9 +177,9 @@ test("reads everything that the source sent before its end", async () => {
 
 test("the window grows with the number of generations to at most 20 ms, and all end theirs together", async () => {
   const busyClock = new FlushClock();
-  for (let generation = 0; generation < 5_000; generation++) busyClock.enter();
+  for (let generation = 0; generation < 5_000; generation++) busyClock.addGeneration();
   const started = performance.now();
-  const [first, second] = [busyClock.wait(), busyClock.wait()];
+  const [first, second] = [busyClock.waitForFlush(), busyClock.waitForFlush()];
   expect(second).toBe(first);
   await first;
   expect(performance.now() - started).toBeGreaterThan(15);

@@ -1,5 +1,5 @@
 /** Too short for a reader to notice. */
-const MAX_WINDOW_MS = 20;
+const MAX_FLUSH_WINDOW_MS = 20;
 /** The window grows by one millisecond for each of these. */
 const GENERATIONS_PER_MILLISECOND = 10;
 
@@ -12,7 +12,7 @@ export class FlushClock {
   #next: Promise<void> | undefined;
 
   /** Counts a generation until the returned function is called. */
-  enter(): () => void {
+  addGeneration(): () => void {
     this.#generations++;
     return () => {
       this.#generations--;
@@ -20,13 +20,13 @@ export class FlushClock {
   }
 
   /** Resolves at the end of the current window. */
-  wait(): Promise<void> {
+  waitForFlush(): Promise<void> {
     this.#next ??= new Promise((resolve) => {
       const flush = () => {
         this.#next = undefined;
         resolve();
       };
-      const windowMs = Math.min(MAX_WINDOW_MS, Math.floor(this.#generations / GENERATIONS_PER_MILLISECOND));
+      const windowMs = Math.min(MAX_FLUSH_WINDOW_MS, Math.floor(this.#generations / GENERATIONS_PER_MILLISECOND));
       if (windowMs === 0) setImmediate(flush);
       else setTimeout(flush, windowMs);
     });

@@ -2,12 +2,12 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CallContext } from "@parley/rpc";
 import type { GenerateEndSchema, GenerateRequest, GenerateResponseSchema, WaitsSchema } from "@parley/rpc/llm";
 import { GENERATION_STATUSES } from "@parley/rpc/outcomes";
-import { failpoint, invalid, isUuid, isWorkspaceId, parseMonth } from "@parley/service-kit";
+import { failpoint, invalidArgument, isUuid, isWorkspaceId, parseMonth } from "@parley/service-kit";
 import type { CallLog } from "../call-log/index.ts";
 import { toCallRow } from "./call-row.ts";
 import { coalesceText } from "./coalesce-text.ts";
 import type { FlushClock } from "./flush-clock.ts";
-import type { Waits } from "./generation.ts";
+import type { FirstTextWaits } from "./generation.ts";
 import type { GenerationEvent, GenerationRequest, GenerationResult } from "./generation-result.ts";
 import type { Generator } from "./generator.ts";
 import { readPrompt } from "./read-prompt.ts";
@@ -19,7 +19,7 @@ export type GenerateDeps = {
   flushClock: FlushClock;
   /** Milliseconds since 1970. */
   wallClock: () => number;
-  newId: () => string;
+  createId: () => string;
 };
 
 type ResponseInit = MessageInitShape<typeof GenerateResponseSchema>;
@@ -36,15 +36,15 @@ export async function* handleGenerate(
   const request = readRequest(message);
   const month = parseMonth(message.month) ?? null;
   const createdAt = new Date(deps.wallClock());
-  const { sink, read } = coalesceText<GenerationEvent>(() => deps.flushClock.wait());
-  const { result, cancel, waits } = deps.generator.start(request, context.signal, sink);
+  const { sink, read } = coalesceText<GenerationEvent>(() => deps.flushClock.waitForFlush());
+  const { result, cancel, getWaits } = deps.generator.start(request, context.signal, sink);
   let isFirst = true;
   const withWaits = (event: ResponseInit["event"]): ResponseInit => {
-    const response = { ...(event && { event }), ...(isFirst && { waits: toWaits(waits()) }) };
+    const response = { ...(event && { event }), ...(isFirst && { waits: toWaits(getWaits()) }) };
     isFirst = false;
     return response;
   };
-  const leaveClock = deps.flushClock.enter();
+  const removeFromClock = deps.flushClock.addGeneration();
   try {
     for await (const event of read({ done: result, cancel })) {
       if (typeof event === "string") {
@@ -55,14 +55,14 @@ export async function* handleGenerate(
     }
     yield withWaits({ case: "end", value: toEnd(await result) });
   } finally {
-    leaveClock();
-    deps.callLog.add({ ...toCallRow(request, await result), callId: deps.newId(), month, createdAt });
+    removeFromClock();
+    deps.callLog.add({ ...toCallRow(request, await result), callId: deps.createId(), month, createdAt });
   }
 }
 
 function readRequest({ workspaceId, turnId, model, prompt }: GenerateRequest): GenerationRequest {
-  if (!isWorkspaceId(workspaceId)) throw invalid("workspace_id is not a workspace id");
-  if (!isUuid(turnId)) throw invalid("turn_id is not a UUID");
+  if (!isWorkspaceId(workspaceId)) throw invalidArgument("workspace_id is not a workspace id");
+  if (!isUuid(turnId)) throw invalidArgument("turn_id is not a UUID");
   return { workspaceId, turnId, model, prompt: readPrompt(prompt) };
 }
 
@@ -79,7 +79,7 @@ function toEnd(result: GenerationResult): MessageInitShape<typeof GenerateEndSch
   };
 }
 
-function toWaits({ queueMs, providerMs }: Waits): MessageInitShape<typeof WaitsSchema> {
+function toWaits({ queueMs, providerMs }: FirstTextWaits): MessageInitShape<typeof WaitsSchema> {
   return { queueMicroseconds: toMicroseconds(queueMs), providerMicroseconds: toMicroseconds(providerMs) };
 }
 

@@ -15,12 +15,12 @@ export type GenerationRequest = {
 };
 
 /** Follows the last text. The reply is complete, although token counts may follow. */
-export type ReplyFinished = { isFinished: true };
+export type TextFinished = { isFinished: true };
 
 /** Part of a generation's output: text, a tool call, or the mark that all text was sent. */
-export type GenerationEvent = string | ToolUse | ReplyFinished;
+export type GenerationEvent = string | ToolUse | TextFinished;
 
-export type Ending = {
+export type GenerationEnding = {
   outcome: GenerationOutcome;
   /** Why the generation failed, as one of Parley's own codes such as `http_503`; otherwise empty. */
   reason: string;
@@ -35,7 +35,7 @@ export type NextStep = "retry" | "failover" | "end";
 export type GenerationAttempt = AttemptResult & { next: NextStep | "" };
 
 /** A generation that has ended, whether or not it is complete. Times are in milliseconds. */
-export type GenerationResult = Ending & {
+export type GenerationResult = GenerationEnding & {
   /** When the generation started, on the monotonic clock that also times the attempts. */
   startedAtMs: number;
   /** In order, including attempts without a sent request. */
@@ -64,7 +64,7 @@ export type GenerationResult = Ending & {
  * Maps an attempt's failure (undefined if it completed) or the reason of the generation's signal to an ending. Rethrows unexpected
  * errors.
  */
-export function endingOf(error: unknown): Ending {
+export function toEnding(error: unknown): GenerationEnding {
   if (error === undefined) return { outcome: "complete", reason: "" };
   if (error instanceof CallCancelled) return { outcome: "cancelled", reason: "" };
   if (error instanceof ProviderFailure) return { outcome: error.code, reason: error.reason };

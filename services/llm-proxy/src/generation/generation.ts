@@ -1,20 +1,26 @@
 import { pause } from "@parley/service-kit";
-import { type Candidate, ProviderFailure, retryDelayMs, type Sink } from "../providers/index.ts";
+import { type Candidate, computeRetryDelayMs, ProviderFailure, type Sink } from "../providers/index.ts";
 import type { Timeouts } from "../settings/index.ts";
 import type { Toolbox, ToolRound } from "../tools/index.ts";
 import { runAttempt } from "./attempt.ts";
 import type { AttemptRequest, AttemptResult, AttemptTimes, Completion } from "./attempt-result.ts";
 import {
-  type Ending,
-  endingOf,
   type GenerationAttempt,
+  type GenerationEnding,
   type GenerationEvent,
   type GenerationRequest,
   type GenerationResult,
   type NextStep,
+  toEnding,
 } from "./generation-result.ts";
 import type { GenerationUsage } from "./meter.ts";
 import type { ReplyModeration } from "./reply-moderation.ts";
+
+/**
+ * Bounds a generation with all its attempts, whatever the providers' total timeouts are. The edge's deadline for Generate is 10 s longer, and
+ * the sweeper closes a turn that has been open for 7 minutes.
+ */
+const MAX_GENERATION_MS = 360_000;
 
 export type GenerationDeps = {
   /** A monotonic clock, in milliseconds. */
@@ -26,7 +32,7 @@ export type GenerationDeps = {
 };
 
 /** How the time from the first attempt to the first text (or until now, if there is none yet) was spent. */
-export type Waits = { queueMs: number; providerMs: number };
+export type FirstTextWaits = { queueMs: number; providerMs: number };
 
 /** One Generate call: rounds of attempts, with the model's tool calls between the rounds. */
 export class Generation {
@@ -41,7 +47,7 @@ export class Generation {
   #toolCalls = 0;
   #toolsMs = 0;
   /** Set with the first text. */
-  #waits: Waits | undefined;
+  #waits: FirstTextWaits | undefined;
 
   constructor(request: GenerationRequest, signal: AbortSignal, deps: GenerationDeps) {
     this.#request = request;
@@ -61,31 +67,31 @@ export class Generation {
   async run(
     candidates: readonly Candidate[],
     toolbox: Toolbox | undefined,
-    output: Pick<ReplyModeration, "sink" | "settle" | "release">,
-  ): Promise<Ending> {
+    output: Pick<ReplyModeration, "sink" | "waitForMatches" | "sendHeldBackText">,
+  ): Promise<GenerationEnding> {
     this.#candidates = candidates;
     for (;;) {
       const { ending, completion } = await this.#runRound(toolbox, output);
       // Without a toolbox the model was offered no tools, so its tool calls are ignored.
       if (ending.outcome !== "complete" || completion.toolRequests.length === 0 || toolbox === undefined) return ending;
       // A blocked reply must not call tools.
-      await output.settle();
-      if (this.#signal.aborted) return endingOf(this.#signal.reason);
-      if (!toolbox.canCall(this.#toolRounds.length)) return { outcome: "provider_error", reason: "tool_calls" };
+      await output.waitForMatches();
+      if (this.#signal.aborted) return toEnding(this.#signal.reason);
+      if (!toolbox.canCallAgain(this.#toolRounds.length)) return { outcome: "provider_error", reason: "tool_calls" };
       try {
         await this.#callTools(toolbox, completion, output.sink);
       } catch (error) {
-        return endingOf(error);
+        return toEnding(error);
       }
     }
   }
 
-  waits(): Waits {
-    return this.#waits ?? this.#waitsOf(this.#attempts);
+  getWaits(): FirstTextWaits {
+    return this.#waits ?? this.#measureWaits(this.#attempts);
   }
 
   /** Returns the result at the end of the generation. */
-  result(ending: Ending, endedAtMs: number, usage: GenerationUsage): GenerationResult {
+  buildResult(ending: GenerationEnding, endedAtMs: number, usage: GenerationUsage): GenerationResult {
     const attempts = this.#attempts;
     const last = attempts.at(-1);
     const firstTextAtMs = attempts.find((each) => each.firstTextAtMs !== undefined)?.firstTextAtMs;
@@ -110,8 +116,8 @@ export class Generation {
   /** Makes attempts until one completes or no further one may be made. */
   async #runRound(
     toolbox: Toolbox | undefined,
-    { sink, release }: Pick<ReplyModeration, "sink" | "release">,
-  ): Promise<{ ending: Ending; completion: Completion }> {
+    { sink, sendHeldBackText }: Pick<ReplyModeration, "sink" | "sendHeldBackText">,
+  ): Promise<{ ending: GenerationEnding; completion: Completion }> {
     let attemptsOfModel = 0;
     for (;;) {
       attemptsOfModel++;
@@ -121,24 +127,24 @@ export class Generation {
         signal: this.#signal,
         now: this.#deps.now,
         onText: sink,
-        onTextComplete: release,
+        onTextComplete: sendHeldBackText,
         onFirstText: (times) => {
-          this.#waits ??= this.#waitsOf([...this.#attempts, times]);
+          this.#waits ??= this.#measureWaits([...this.#attempts, times]);
         },
       });
       const { failure, completion } = result;
       if (!(failure instanceof ProviderFailure)) {
         this.#attempts = [...this.#attempts, { ...result, next: "" }];
-        return { ending: endingOf(failure), completion };
+        return { ending: toEnding(failure), completion };
       }
       const { next, delayMs } = this.#nextStep(result, failure, attemptsOfModel);
       this.#attempts = [...this.#attempts, { ...result, next }];
       this.#deps.onFailure(candidate, failure, next);
-      if (next === "end") return { ending: endingOf(failure), completion };
+      if (next === "end") return { ending: toEnding(failure), completion };
       if (next === "failover") {
         this.#candidates = others;
         attemptsOfModel = 0;
-      } else if (!(await pause(delayMs, this.#signal))) return { ending: endingOf(this.#signal.reason), completion };
+      } else if (!(await pause(delayMs, this.#signal))) return { ending: toEnding(this.#signal.reason), completion };
     }
   }
 
@@ -151,7 +157,7 @@ export class Generation {
       turnId,
       prompt,
       tools: toolbox?.functions ?? [],
-      mustAnswer: toolbox?.canCall(toolRounds.length) !== true,
+      mustAnswer: toolbox?.canCallAgain(toolRounds.length) !== true,
       toolRounds,
       timeouts: this.#timeoutsLeft(candidate.guarded.settings.timeouts),
     };
@@ -159,9 +165,9 @@ export class Generation {
 
   /** Once a tool was called, the total timeout bounds the whole generation instead of one attempt. */
   #timeoutsLeft(timeouts: Timeouts): Timeouts {
-    if (this.#toolRounds.length === 0) return timeouts;
     const elapsedMs = this.#deps.now() - this.#startedAtMs;
-    return { ...timeouts, totalMs: Math.max(1, timeouts.totalMs - elapsedMs) };
+    const leftMs = this.#toolRounds.length === 0 ? timeouts.totalMs : timeouts.totalMs - elapsedMs;
+    return { ...timeouts, totalMs: Math.max(1, Math.min(leftMs, MAX_GENERATION_MS - elapsedMs)) };
   }
 
   #nextStep(
@@ -173,7 +179,7 @@ export class Generation {
     if (this.#waits !== undefined || this.#signal.aborted || failure.reason === "internal")
       return { next: "end", delayMs: 0 };
     const { retries } = request.candidate.guarded.settings;
-    const delayMs = retryDelayMs(failure, attemptsOfModel, retries, this.#deps.random());
+    const delayMs = computeRetryDelayMs(failure, attemptsOfModel, retries, this.#deps.random());
     if (delayMs !== undefined) return { next: "retry", delayMs };
     return { next: this.#candidates.length > 1 ? "failover" : "end", delayMs: 0 };
   }
@@ -191,7 +197,7 @@ export class Generation {
     for (const { use } of calls) await sink(use);
   }
 
-  #waitsOf(attempts: readonly AttemptTimes[]): Waits {
+  #measureWaits(attempts: readonly AttemptTimes[]): FirstTextWaits {
     const [first] = attempts;
     if (first === undefined) return { queueMs: 0, providerMs: 0 };
     const queueMs = sumQueueMs(attempts);

@@ -1,18 +1,24 @@
 import type { PatternThreadPool } from "@parley/bot-rules/moderation";
 import type { Logger } from "@parley/service-kit";
 import type { Metrics } from "../metrics.ts";
-import type { Candidate, Catalog, ProviderFailure, Sink } from "../providers/index.ts";
-import type { Tools } from "../tools/index.ts";
+import type { Candidate, ProviderCatalog, ProviderFailure, Sink } from "../providers/index.ts";
+import type { ToolboxFactory } from "../tools/index.ts";
 import type { ActiveGeneration, ActiveGenerations } from "./active-generations.ts";
-import { Generation, type GenerationDeps, type Waits } from "./generation.ts";
-import type { Ending, GenerationEvent, GenerationRequest, GenerationResult, NextStep } from "./generation-result.ts";
-import { type CountTokens, meter } from "./meter.ts";
+import { type FirstTextWaits, Generation, type GenerationDeps } from "./generation.ts";
+import type {
+  GenerationEnding,
+  GenerationEvent,
+  GenerationRequest,
+  GenerationResult,
+  NextStep,
+} from "./generation-result.ts";
+import { type CountTokens, meterGeneration } from "./meter.ts";
 import { moderateReply } from "./reply-moderation.ts";
 
 export type GeneratorDeps = Pick<GenerationDeps, "now" | "random"> & {
-  catalog: Catalog;
+  catalog: ProviderCatalog;
   activeGenerations: ActiveGenerations;
-  tools: Pick<Tools, "open">;
+  tools: Pick<ToolboxFactory, "openToolbox">;
   patternThreads: Pick<PatternThreadPool, "match">;
   countTokens: CountTokens;
   metrics: Metrics;
@@ -23,7 +29,7 @@ export type RunningGeneration = {
   /** Never rejects. */
   result: Promise<GenerationResult>;
   cancel: () => void;
-  waits: () => Waits;
+  getWaits: () => FirstTextWaits;
 };
 
 /** Runs generations and records their metrics. */
@@ -41,7 +47,7 @@ export class Generator {
     const onFailure: GenerationDeps["onFailure"] = (...failure) => this.#reportFailure(request, ...failure);
     const generation = new Generation(request, active.signal, { now, random, onFailure });
     const result = this.#run(generation, request, active, sink);
-    return { result, cancel: active.cancel, waits: () => generation.waits() };
+    return { result, cancel: active.cancel, getWaits: () => generation.getWaits() };
   }
 
   async #run(
@@ -51,15 +57,15 @@ export class Generator {
     sink: Sink<GenerationEvent>,
   ): Promise<GenerationResult> {
     const { countTokens, metrics, log, now } = this.#deps;
-    const ending = await this.#generate(generation, request, active, sink).catch((error: unknown): Ending => {
+    const ending = await this.#generate(generation, request, active, sink).catch((error: unknown): GenerationEnding => {
       log.error({ error, turn_id: request.turnId }, "generation failed unexpectedly");
       return { outcome: "provider_error", reason: "internal" };
     });
     const endedAtMs = now();
     active.remove();
     // The tokens of a cancelled generation are estimated, because its caller does not wait for an exact count.
-    const usage = await meter(generation.attempts, ending.outcome === "cancelled" ? undefined : countTokens);
-    const result = generation.result(ending, endedAtMs, usage);
+    const usage = await meterGeneration(generation.attempts, ending.outcome === "cancelled" ? undefined : countTokens);
+    const result = generation.buildResult(ending, endedAtMs, usage);
     recordMetrics(metrics, result);
     return result;
   }
@@ -69,14 +75,14 @@ export class Generator {
     request: GenerationRequest,
     { signal, cancel }: ActiveGeneration,
     sink: Sink<GenerationEvent>,
-  ): Promise<Ending> {
+  ): Promise<GenerationEnding> {
     const { catalog, patternThreads } = this.#deps;
-    const candidates = catalog.candidates(request.model);
+    const candidates = catalog.findCandidates(request.model);
     if (candidates === undefined) return { outcome: "model_unknown", reason: "" };
     const toolbox = await this.#openToolbox(candidates, request, signal);
     try {
       const moderation = moderateReply({ threads: patternThreads, request, sink, stop: cancel });
-      return await moderation.end(await generation.run(candidates, toolbox, moderation));
+      return await moderation.finish(await generation.run(candidates, toolbox, moderation));
     } finally {
       void toolbox?.close();
     }
@@ -86,7 +92,7 @@ export class Generator {
   async #openToolbox(candidates: readonly Candidate[], request: GenerationRequest, signal: AbortSignal) {
     const { tools } = request.prompt;
     const canCall = candidates.some(({ guarded }) => guarded.settings.kind !== "builtin");
-    return tools.length > 0 && canCall ? this.#deps.tools.open(tools, request, signal) : undefined;
+    return tools.length > 0 && canCall ? this.#deps.tools.openToolbox(tools, request, signal) : undefined;
   }
 
   #reportFailure({ turnId }: GenerationRequest, candidate: Candidate, failure: ProviderFailure, next: NextStep): void {

@@ -1,5 +1,5 @@
 import { renderPrompt } from "../providers/index.ts";
-import { costOf, parseModelName, priceOf } from "../settings/index.ts";
+import { computeCost, findPrice, parseModelName } from "../settings/index.ts";
 import { estimateTokens } from "../tokens/index.ts";
 import type { AttemptResult } from "./attempt-result.ts";
 
@@ -16,11 +16,13 @@ const TOKENS_PER_MESSAGE = 4;
  * Adds up the usage of a generation: for each round, the usage of the attempt that was sent last. Uses the provider's own counts if it
  * sent any. Otherwise counts tokens with the vocabulary of the model's family. Without a vocabulary or `countTokens`, estimates them.
  */
-export async function meter(
+export async function meterGeneration(
   attempts: readonly AttemptResult[],
   countTokens: CountTokens | undefined,
 ): Promise<GenerationUsage> {
-  const usages = await Promise.all(lastOfRounds(attempts).map((attempt) => meterAttempt(attempt, countTokens)));
+  const usages = await Promise.all(
+    findLastAttemptOfRounds(attempts).map((attempt) => meterAttempt(attempt, countTokens)),
+  );
   const [first = { tokensIn: 0, tokensOut: 0, isEstimated: false, cost: null }, ...others] = usages;
   return others.reduce(
     (sum, each) => ({
@@ -34,7 +36,7 @@ export async function meter(
 }
 
 /** Returns the last sent attempt of each round; if none of its attempts was sent, its last attempt. */
-function lastOfRounds(attempts: readonly AttemptResult[]): AttemptResult[] {
+function findLastAttemptOfRounds(attempts: readonly AttemptResult[]): AttemptResult[] {
   const byRound = new Map<number, AttemptResult>();
   for (const attempt of attempts) {
     const round = attempt.request.toolRounds.length;
@@ -52,7 +54,7 @@ async function meterAttempt(attempt: AttemptResult, countTokens: CountTokens | u
   return {
     ...counts,
     isEstimated: usage === undefined && hasOutput,
-    cost: costOf(priceOf(guarded.settings.prices, name), counts.tokensIn, counts.tokensOut),
+    cost: computeCost(findPrice(guarded.settings.prices, name), counts.tokensIn, counts.tokensOut),
   };
 }
 

@@ -29,7 +29,7 @@ export function endProviderSpan(
   failure: AttemptResult["failure"],
 ): void {
   if (span === undefined) return;
-  span.set({
+  span.setAttributes({
     "gen_ai.usage.input_tokens": usage?.tokensIn,
     "gen_ai.usage.output_tokens": usage?.tokensOut,
     "gen_ai.response.finish_reasons": finishReason === "" ? undefined : [finishReason],

@@ -1,12 +1,12 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { type Prompt, PromptSchema, Role } from "@parley/rpc/llm";
-import { invalid } from "@parley/service-kit";
+import { invalidArgument } from "@parley/service-kit";
 
 /** Decodes a prompt. Throws invalid_prompt when it is malformed or its last message is not the visitor's. */
 export function readPrompt(bytes: Uint8Array): Prompt {
   const prompt = decode(bytes);
   if (prompt.messages.at(-1)?.role !== Role.USER) {
-    throw invalid("the prompt's last message is not the visitor's", "invalid_prompt");
+    throw invalidArgument("the prompt's last message is not the visitor's", "invalid_prompt");
   }
   return prompt;
 }
@@ -15,6 +15,6 @@ function decode(bytes: Uint8Array): Prompt {
   try {
     return fromBinary(PromptSchema, bytes);
   } catch {
-    throw invalid("the prompt cannot be decoded", "invalid_prompt");
+    throw invalidArgument("the prompt cannot be decoded", "invalid_prompt");
   }
 }

@@ -1,7 +1,7 @@
-import { type PatternThreadPool, patternsJson, ReplyFilter } from "@parley/bot-rules/moderation";
+import { type PatternThreadPool, ReplyFilter, serializePatterns } from "@parley/bot-rules/moderation";
 import { ServiceError } from "@parley/service-kit";
 import type { Sink } from "../providers/index.ts";
-import type { Ending, GenerationEvent, GenerationRequest } from "./generation-result.ts";
+import type { GenerationEnding, GenerationEvent, GenerationRequest } from "./generation-result.ts";
 
 /** If more text than this waits to be matched, the provider must wait (backpressure). */
 const MAX_WAITING_CHARACTERS = 16 * 1024;
@@ -18,14 +18,14 @@ export type ReplyModerationOptions = {
 export type ReplyModeration = {
   sink: Sink<GenerationEvent>;
   /** Waits until the text so far has been matched. If a pattern matches, the generation is stopped before this resolves. */
-  settle: () => Promise<void>;
+  waitForMatches: () => Promise<void>;
   /**
    * Must be called when the text is complete and the generation still waits for token counts. Sends the text that was held back, then
-   * ReplyFinished. If a pattern matches, the generation is stopped.
+   * TextFinished. If a pattern matches, the generation is stopped.
    */
-  release: () => void;
-  /** Must be called when the generation has ended. Releases the text of a complete one and returns how the moderated generation ends. */
-  end: (ending: Ending) => Promise<Ending>;
+  sendHeldBackText: () => void;
+  /** Must be called when the generation has ended. If it is complete, sends the text that was held back. Returns how the moderated generation ends. */
+  finish: (ending: GenerationEnding) => Promise<GenerationEnding>;
 };
 
 /**
@@ -35,22 +35,22 @@ export type ReplyModeration = {
 export function moderateReply({ threads, request, sink, stop }: ReplyModerationOptions): ReplyModeration {
   const { workspaceId, prompt } = request;
   const { replyPatterns } = prompt;
-  if (replyPatterns.length === 0) return passOn(sink);
-  const patterns = patternsJson(replyPatterns);
+  if (replyPatterns.length === 0) return createPassThrough(sink);
+  const patterns = serializePatterns(replyPatterns);
   const filter = new ReplyFilter((text, searchFrom, isTextComplete) =>
     threads.match(workspaceId, { patterns, text, searchFrom, isTextComplete }),
   );
-  let waiting = "";
+  let waitingText = "";
   let matching: Promise<void> | undefined;
   let failure: unknown;
-  const isOver = () => filter.matchedPattern !== undefined || failure !== undefined;
+  const hasStopped = () => filter.matchedPattern !== undefined || failure !== undefined;
 
   /** Matches the waiting text; text that arrives meanwhile waits for the next match. */
   const matchWaiting = async () => {
     try {
-      while (waiting !== "") {
-        const text = waiting;
-        waiting = "";
+      while (waitingText !== "") {
+        const text = waitingText;
+        waitingText = "";
         const cleared = await filter.push(text);
         if (filter.matchedPattern === undefined && cleared !== "") await sink(cleared);
       }
@@ -58,42 +58,42 @@ export function moderateReply({ threads, request, sink, stop }: ReplyModerationO
       failure = error;
     } finally {
       matching = undefined;
-      if (isOver()) stop();
+      if (hasStopped()) stop();
     }
   };
 
-  let released: Promise<void> | undefined;
-  const sendHeldBack = async () => {
+  let heldBackSent: Promise<void> | undefined;
+  const matchRest = async () => {
     await matching;
-    if (isOver()) return;
+    if (hasStopped()) return;
     const rest = await filter.end().catch((error: unknown) => {
       failure = error;
       return "";
     });
-    if (isOver()) return stop();
+    if (hasStopped()) return stop();
     if (rest !== "") void sink(rest);
     void sink({ isFinished: true });
   };
-  const release = () => {
-    released ??= sendHeldBack();
-    return released;
+  const sendHeldBackText = () => {
+    heldBackSent ??= matchRest();
+    return heldBackSent;
   };
 
   return {
     sink(event) {
-      if (event === "" || isOver()) return undefined;
+      if (event === "" || hasStopped()) return undefined;
       if (typeof event !== "string") return matching === undefined ? sink(event) : matching.then(() => sink(event));
-      waiting += event;
+      waitingText += event;
       matching ??= matchWaiting();
-      return waiting.length < MAX_WAITING_CHARACTERS ? undefined : matching;
+      return waitingText.length < MAX_WAITING_CHARACTERS ? undefined : matching;
     },
-    async settle() {
+    async waitForMatches() {
       await matching;
     },
-    release: () => void release(),
-    async end(ending) {
+    sendHeldBackText: () => void sendHeldBackText(),
+    async finish(ending) {
       // Text held back from a failed generation is not sent: a pattern could have matched it together with the missing text.
-      await (ending.outcome === "complete" ? release() : matching);
+      await (ending.outcome === "complete" ? sendHeldBackText() : matching);
       if (filter.matchedPattern !== undefined) {
         const { reason = "", fallback = "" } = replyPatterns[filter.matchedPattern]?.verdict ?? {};
         return { outcome: "blocked", reason: "", verdict: { reason, fallback } };
@@ -106,18 +106,18 @@ export function moderateReply({ threads, request, sink, stop }: ReplyModerationO
 }
 
 /** Passes everything on as it arrives. */
-function passOn(sink: Sink<GenerationEvent>): ReplyModeration {
-  let isReleased = false;
-  const release = () => {
-    if (!isReleased) void sink({ isFinished: true });
-    isReleased = true;
+function createPassThrough(sink: Sink<GenerationEvent>): ReplyModeration {
+  let isSent = false;
+  const sendHeldBackText = () => {
+    if (!isSent) void sink({ isFinished: true });
+    isSent = true;
   };
   return {
     sink,
-    settle: () => Promise.resolve(),
-    release,
-    async end(ending) {
-      if (ending.outcome === "complete") release();
+    waitForMatches: () => Promise.resolve(),
+    sendHeldBackText,
+    async finish(ending) {
+      if (ending.outcome === "complete") sendHeldBackText();
       return ending;
     },
   };

@@ -1,4 +1,4 @@
-const MAX_CHARACTERS = 1_024;
+const MAX_PART_CHARACTERS = 1_024;
 
 /**
  * Splits a text into parts of at most 1,024 UTF-16 code units, never within a surrogate pair. Each hop bounds its buffer by a number of
@@ -6,10 +6,10 @@ const MAX_CHARACTERS = 1_024;
  */
 export function* splitText(text: string): Generator<string> {
   let start = 0;
-  while (text.length - start > MAX_CHARACTERS) {
-    const end = start + MAX_CHARACTERS;
-    const splitsPair = (text.codePointAt(end - 1) ?? 0) > 0xffff;
-    const cut = splitsPair ? end - 1 : end;
+  while (text.length - start > MAX_PART_CHARACTERS) {
+    const end = start + MAX_PART_CHARACTERS;
+    const isPairSplit = (text.codePointAt(end - 1) ?? 0) > 0xffff;
+    const cut = isPairSplit ? end - 1 : end;
     yield text.slice(start, cut);
     start = cut;
   }

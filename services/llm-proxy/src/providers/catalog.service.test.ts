@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parseSettings } from "../settings/parse.ts";
-import { Catalog } from "./catalog.service.ts";
+import { ProviderCatalog } from "./catalog.service.ts";
 
 const settings = (text: string) => parseSettings(text, { defaultModel: undefined, readKey: () => "k" });
 const FILE = `
@@ -8,9 +8,9 @@ const FILE = `
   providers: { one: { base_url: http://127.0.0.1:1/v1 }, two: { base_url: http://127.0.0.1:2/v1 } }
   routes: { main: ["one:a", "two:b:c", "builtin:extractive"] }
 `;
-const catalogOf = (text: string) => new Catalog(settings(text), () => 0);
-const models = (catalog: Catalog, requested: string) =>
-  catalog.candidates(requested)?.map(({ model, name }) => [model, name]);
+const catalogOf = (text: string) => new ProviderCatalog(settings(text), () => 0);
+const models = (catalog: ProviderCatalog, requested: string) =>
+  catalog.findCandidates(requested)?.map(({ model, name }) => [model, name]);
 
 test("the candidates are the model, the route's models in order, or the default model for an empty name", () => {
   const catalog = catalogOf(FILE);
@@ -27,19 +27,19 @@ test("the candidates are the model, the route's models in order, or the default 
 test("an unknown name has no candidates", () => {
   const catalog = catalogOf(FILE);
   for (const requested of ["three:x", "route:other", "route:constructor", "builtin:x", "one", "one:", "__proto__:x"]) {
-    expect(catalog.candidates(requested)).toBeUndefined();
+    expect(catalog.findCandidates(requested)).toBeUndefined();
   }
 });
 
 test("new settings keep the state of an unchanged provider, and replace a changed one", async () => {
   const catalog = catalogOf(FILE);
   const [one, two] = catalog.providers;
-  catalog.apply(settings(FILE.replace("127.0.0.1:2", "127.0.0.1:3")));
+  catalog.applySettings(settings(FILE.replace("127.0.0.1:2", "127.0.0.1:3")));
   expect(catalog.providers[0]).toBe(one);
   expect(catalog.providers[1]).not.toBe(two);
   expect(catalog.providers[1]?.settings).toMatchObject({ name: "two", baseUrl: "http://127.0.0.1:3/v1" });
-  catalog.apply(settings("providers: {}"));
-  expect(catalog.candidates("one:a")).toBeUndefined();
+  catalog.applySettings(settings("providers: {}"));
+  expect(catalog.findCandidates("one:a")).toBeUndefined();
   expect(catalog.providers.map(({ settings: { name } }) => name)).toEqual(["builtin"]);
   await catalog.close();
 });

@@ -1,19 +1,19 @@
 import { isDeepStrictEqual } from "node:util";
 import { type ProviderSettings, parseModelName, ROUTE_PREFIX, type Settings } from "../settings/index.ts";
-import { Breaker } from "./breaker.ts";
-import { builtinProvider } from "./builtin/builtin.ts";
-import { Concurrency } from "./concurrency.ts";
-import { openAiProvider } from "./openai/openai.client.ts";
+import { createBuiltinProvider } from "./builtin/builtin.ts";
+import { CircuitBreaker } from "./circuit-breaker.ts";
+import { ConcurrencyLimiter } from "./concurrency-limiter.ts";
+import { createOpenAiProvider } from "./openai/openai.client.ts";
 import type { Provider } from "./provider.ts";
 
 /** A configured provider with its breaker and its concurrency limit. */
 export type GuardedProvider = {
   settings: ProviderSettings;
   provider: Provider;
-  breaker: Breaker;
-  concurrency: Concurrency;
+  breaker: CircuitBreaker;
+  concurrency: ConcurrencyLimiter;
   /** Embeddings have their own, so that embedding documents neither delays generations nor opens their breaker. */
-  embeddings: { breaker: Breaker; concurrency: Concurrency };
+  embeddings: { breaker: CircuitBreaker; concurrency: ConcurrencyLimiter };
 };
 
 export type Candidate = {
@@ -33,14 +33,16 @@ export type EmbeddingModel = Candidate & {
 const EMBEDDING_CONCURRENCY = { maxActive: 16, maxQueued: 64, maxWaitMs: 5_000 };
 
 /** The configured providers and routes. */
-export class Catalog {
+export class ProviderCatalog {
   readonly #now: () => number;
+  readonly #proxyUrl: string | undefined;
   #settings: Settings;
   #providers = new Map<string, GuardedProvider>();
 
-  /** `now` is a monotonic clock in milliseconds. */
-  constructor(settings: Settings, now: () => number) {
+  /** `now` is a monotonic clock in milliseconds. Providers with an https URL are reached through `proxyUrl`. */
+  constructor(settings: Settings, now: () => number, proxyUrl?: string) {
     this.#now = now;
+    this.#proxyUrl = proxyUrl;
     this.#settings = settings;
     this.#providers = this.#build(settings);
   }
@@ -54,7 +56,7 @@ export class Catalog {
   }
 
   /** Replaces the settings for later requests. A provider whose settings did not change keeps its connections and its state. */
-  apply(settings: Settings): void {
+  applySettings(settings: Settings): void {
     const previous = this.#providers;
     this.#settings = settings;
     this.#providers = this.#build(settings);
@@ -62,7 +64,7 @@ export class Catalog {
   }
 
   /** Returns the models to try, in order, for a model, `route:<name>`, or "" for the default; undefined when the name is unknown. */
-  candidates(modelOrRoute: string): Candidate[] | undefined {
+  findCandidates(modelOrRoute: string): Candidate[] | undefined {
     const model = modelOrRoute === "" ? this.#settings.defaultModel : modelOrRoute;
     const parsed = parseModelName(model);
     if (parsed === undefined) return undefined;
@@ -105,12 +107,12 @@ export class Catalog {
     if (existing && isDeepStrictEqual(existing.settings, settings)) return existing;
     return {
       settings,
-      provider: settings.kind === "openai" ? openAiProvider(settings) : builtinProvider(),
-      breaker: new Breaker(settings.breaker, this.#now),
-      concurrency: new Concurrency(settings.concurrency),
+      provider: settings.kind === "openai" ? createOpenAiProvider(settings, this.#proxyUrl) : createBuiltinProvider(),
+      breaker: new CircuitBreaker(settings.breaker, this.#now),
+      concurrency: new ConcurrencyLimiter(settings.concurrency),
       embeddings: {
-        breaker: new Breaker(settings.breaker, this.#now),
-        concurrency: new Concurrency(EMBEDDING_CONCURRENCY),
+        breaker: new CircuitBreaker(settings.breaker, this.#now),
+        concurrency: new ConcurrencyLimiter(EMBEDDING_CONCURRENCY),
       },
     };
   }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { codeOf, failureOfStatus } from "./failure.ts";
+import { failureFromStatus, toProviderCode } from "./failure.ts";
 
-describe("failureOfStatus", () => {
+describe("failureFromStatus", () => {
   test.each([
     [400, "provider_error", false, false],
     [401, "provider_auth", false, false],
@@ -15,24 +15,29 @@ describe("failureOfStatus", () => {
     [502, "provider_error", true, true],
     [504, "provider_timeout", true, true],
   ])("%i is %s, retryable %s, a fault %s", (status, code, retryable, fault) => {
-    expect(failureOfStatus(status)).toMatchObject({ code, retryable, fault, reason: `http_${status}` });
+    expect(failureFromStatus(status)).toMatchObject({
+      code,
+      isRetryable: retryable,
+      isFault: fault,
+      reason: `http_${status}`,
+    });
   });
 
   test("an account without credit is not retried, although its status is 429", () => {
-    expect(failureOfStatus(429, { providerCode: "insufficient_quota" })).toMatchObject({
+    expect(failureFromStatus(429, { providerCode: "insufficient_quota" })).toMatchObject({
       code: "provider_rate_limited",
-      retryable: false,
+      isRetryable: false,
     });
   });
 
   test("keeps the wait of Retry-After", () => {
-    expect(failureOfStatus(503, { retryAfterMs: 1_500 }).retryAfterMs).toBe(1_500);
+    expect(failureFromStatus(503, { retryAfterMs: 1_500 }).retryAfterMs).toBe(1_500);
   });
 });
 
 test("keeps a machine-readable code, but no message or key", () => {
-  expect(codeOf("model_not_found")).toBe("model_not_found");
+  expect(toProviderCode("model_not_found")).toBe("model_not_found");
   for (const text of ["Incorrect API key provided: sk-abc", "sk-AbC123", "", 42, null, undefined, {}, "x".repeat(65)]) {
-    expect(codeOf(text)).toBeUndefined();
+    expect(toProviderCode(text)).toBeUndefined();
   }
 });

@@ -8,11 +8,11 @@ export type FailureCode =
 
 type FailureOptions = {
   /** Whether the same provider may be tried again, as long as no text has been sent on. */
-  retryable?: boolean;
+  isRetryable?: boolean;
   /** The wait that the provider asked for. */
   retryAfterMs?: number | undefined;
   /** Whether the failure counts for the breaker: the provider itself has a problem, instead of refusing only this request. */
-  fault?: boolean;
+  isFault?: boolean;
   /** A machine-readable code of the provider or of Node.js, for the debug log only. */
   detail?: string | undefined;
   cause?: unknown;
@@ -22,9 +22,9 @@ type FailureOptions = {
 export class ProviderFailure extends Error {
   readonly code: FailureCode;
   readonly reason: string;
-  readonly retryable: boolean;
+  readonly isRetryable: boolean;
   readonly retryAfterMs: number | undefined;
-  readonly fault: boolean;
+  readonly isFault: boolean;
   readonly detail: string;
 
   constructor(code: FailureCode, reason: string, options: FailureOptions = {}) {
@@ -32,9 +32,9 @@ export class ProviderFailure extends Error {
     this.name = "ProviderFailure";
     this.code = code;
     this.reason = reason;
-    this.retryable = options.retryable ?? false;
+    this.isRetryable = options.isRetryable ?? false;
     this.retryAfterMs = options.retryAfterMs;
-    this.fault = options.fault ?? false;
+    this.isFault = options.isFault ?? false;
     this.detail = options.detail ?? "";
   }
 }
@@ -57,24 +57,24 @@ type StatusOptions = {
 };
 
 /** Maps an HTTP status of 300 or more to a failure. The status is that of a response, or one that an error inside a stream names. */
-export function failureOfStatus(status: number, { providerCode, retryAfterMs }: StatusOptions = {}): ProviderFailure {
+export function failureFromStatus(status: number, { providerCode, retryAfterMs }: StatusOptions = {}): ProviderFailure {
   const reason = `http_${status}`;
-  const rest = { retryAfterMs, detail: codeOf(providerCode) };
+  const rest = { retryAfterMs, detail: toProviderCode(providerCode) };
   if (status === 401 || status === 403) return new ProviderFailure("provider_auth", reason, rest);
   if (status === 429) {
     // An account without credit gets 429 too, and waiting does not help.
-    const retryable = rest.detail !== "insufficient_quota";
-    return new ProviderFailure("provider_rate_limited", reason, { ...rest, retryable });
+    const isRetryable = rest.detail !== "insufficient_quota";
+    return new ProviderFailure("provider_rate_limited", reason, { ...rest, isRetryable });
   }
   if (status === 408 || status === 504) {
-    return new ProviderFailure("provider_timeout", reason, { ...rest, retryable: true, fault: true });
+    return new ProviderFailure("provider_timeout", reason, { ...rest, isRetryable: true, isFault: true });
   }
   const isServerError = status >= 500;
-  const retryable = isServerError || status === 409;
-  return new ProviderFailure("provider_error", reason, { ...rest, retryable, fault: isServerError });
+  const isRetryable = isServerError || status === 409;
+  return new ProviderFailure("provider_error", reason, { ...rest, isRetryable, isFault: isServerError });
 }
 
 /** Returns a provider's machine-readable code; undefined when the value is anything else. */
-export function codeOf(value: unknown): string | undefined {
+export function toProviderCode(value: unknown): string | undefined {
   return typeof value === "string" && CODE.test(value) ? value : undefined;
 }

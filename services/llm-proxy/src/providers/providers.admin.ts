@@ -1,12 +1,12 @@
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { type Prompt, PromptSchema, type ProviderAdminService, Role } from "@parley/rpc/llm";
-import { invalid } from "@parley/service-kit";
+import { invalidArgument } from "@parley/service-kit";
 import type { Generator } from "../generation/index.ts";
-import type { Catalog } from "./catalog.service.ts";
+import type { ProviderCatalog } from "./catalog.service.ts";
 
 export type ProviderAdminDeps = {
-  catalog: Catalog;
+  catalog: ProviderCatalog;
   generator: Pick<Generator, "start">;
 };
 
@@ -17,7 +17,10 @@ const CHECK_PROMPT: Prompt = create(PromptSchema, {
 });
 
 /** Lists the configured providers and checks whether they answer. Checks are not added to the call log. */
-export function providerAdmin({ catalog, generator }: ProviderAdminDeps): ServiceImpl<typeof ProviderAdminService> {
+export function createProviderAdmin({
+  catalog,
+  generator,
+}: ProviderAdminDeps): ServiceImpl<typeof ProviderAdminService> {
   return {
     listProviders() {
       const { defaultModel } = catalog.settings;
@@ -30,7 +33,7 @@ export function providerAdmin({ catalog, generator }: ProviderAdminDeps): Servic
       return { providers: providers.sort((one, other) => (one.name < other.name ? -1 : 1)), defaultModel };
     },
     async checkProvider({ model }, { signal }) {
-      if (model === "") throw invalid("model is missing");
+      if (model === "") throw invalidArgument("model is missing");
       const request = { workspaceId: "", turnId: "", model, prompt: CHECK_PROMPT };
       const result = await generator.start(request, signal, () => undefined).result;
       return {

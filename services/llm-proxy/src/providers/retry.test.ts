@@ -1,35 +1,36 @@
 import { describe, expect, test } from "vitest";
 import { ProviderFailure } from "./failure.ts";
-import { retryAfterMs, retryDelayMs } from "./retry.ts";
+import { computeRetryDelayMs, readRetryAfterMs } from "./retry.ts";
 
 const policy = { maxAttempts: 4, baseDelayMs: 100, maxDelayMs: 300, maxRetryAfterMs: 5_000 };
-const failure = (options: { retryable?: boolean; retryAfterMs?: number } = {}) =>
-  new ProviderFailure("provider_error", "http_503", { retryable: true, ...options });
+const failure = (options: { isRetryable?: boolean; retryAfterMs?: number } = {}) =>
+  new ProviderFailure("provider_error", "http_503", { isRetryable: true, ...options });
 
-describe("retryDelayMs", () => {
+describe("computeRetryDelayMs", () => {
   test("doubles the wait up to maxDelayMs and spreads it over the upper half", () => {
-    const range = (attempts: number) => [0, 0.999].map((random) => retryDelayMs(failure(), attempts, policy, random));
+    const range = (attempts: number) =>
+      [0, 0.999].map((random) => computeRetryDelayMs(failure(), attempts, policy, random));
     expect(range(1)).toEqual([50, expect.closeTo(100, 0)]);
     expect(range(2)).toEqual([100, expect.closeTo(200, 0)]);
     expect(range(3)).toEqual([150, expect.closeTo(300, 0)]);
   });
 
   test("returns no delay after the last attempt and for a failure that is not retryable", () => {
-    expect(retryDelayMs(failure(), 4, policy, 0)).toBeUndefined();
-    expect(retryDelayMs(failure({ retryable: false }), 1, policy, 0)).toBeUndefined();
+    expect(computeRetryDelayMs(failure(), 4, policy, 0)).toBeUndefined();
+    expect(computeRetryDelayMs(failure({ isRetryable: false }), 1, policy, 0)).toBeUndefined();
   });
 
   test("waits at least for Retry-After, and gives up if that is too long", () => {
     for (const random of [0, 0.5, 0.999]) {
-      const delayMs = retryDelayMs(failure({ retryAfterMs: 2_000 }), 1, policy, random);
+      const delayMs = computeRetryDelayMs(failure({ retryAfterMs: 2_000 }), 1, policy, random);
       expect(delayMs).toBeGreaterThanOrEqual(2_000);
       expect(delayMs).toBeLessThanOrEqual(2_300);
     }
-    expect(retryDelayMs(failure({ retryAfterMs: 5_001 }), 1, policy, 0)).toBeUndefined();
+    expect(computeRetryDelayMs(failure({ retryAfterMs: 5_001 }), 1, policy, 0)).toBeUndefined();
   });
 });
 
-describe("retryAfterMs", () => {
+describe("readRetryAfterMs", () => {
   const now = Date.UTC(2026, 10, 21, 12, 0, 0);
   test.each<[Record<string, string>, number | undefined]>([
     [{ "retry-after": "2" }, 2_000],
@@ -42,6 +43,6 @@ describe("retryAfterMs", () => {
     [{ "retry-after": "99999999999999999999" }, undefined],
     [{}, undefined],
   ])("reads %j as %s", (headers, expected) => {
-    expect(retryAfterMs(new Headers(headers), now)).toBe(expected);
+    expect(readRetryAfterMs(new Headers(headers), now)).toBe(expected);
   });
 });

@@ -5,13 +5,13 @@ import type { ProviderFailure } from "./failure.ts";
  * Returns the wait before the next attempt with the same model after its `attempts`-th failure, in ms; undefined for no retry.
  * `random` is in [0, 1): it spreads the wait over the upper half of the backoff, so that callers refused together do not return together.
  */
-export function retryDelayMs(
+export function computeRetryDelayMs(
   failure: ProviderFailure,
   attempts: number,
   policy: RetryPolicy,
   random: number,
 ): number | undefined {
-  if (!failure.retryable || attempts >= policy.maxAttempts) return undefined;
+  if (!failure.isRetryable || attempts >= policy.maxAttempts) return undefined;
   const backoffMs = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** (attempts - 1));
   const jitteredMs = backoffMs * (0.5 + random / 2);
   const { retryAfterMs } = failure;
@@ -21,7 +21,7 @@ export function retryDelayMs(
 }
 
 /** Reads retry-after-ms or Retry-After (seconds or an HTTP date); undefined when there is none or it is invalid. */
-export function retryAfterMs(headers: Pick<Headers, "get">, nowMs: number): number | undefined {
+export function readRetryAfterMs(headers: Pick<Headers, "get">, nowMs: number): number | undefined {
   const milliseconds = parseDecimal(headers.get("retry-after-ms"));
   if (milliseconds !== undefined) return milliseconds;
   const text = headers.get("retry-after");

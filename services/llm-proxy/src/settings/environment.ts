@@ -2,16 +2,16 @@ import { SettingsError } from "./error.ts";
 import { PRESETS } from "./presets.ts";
 import {
   BUILTIN_MODEL,
-  builtinSettings,
-  DEFAULTS,
+  createBuiltinSettings,
+  DEFAULT_TOOL_LIMITS,
   type OpenAiSettings,
+  PROVIDER_DEFAULTS,
   type Settings,
-  TOOL_LIMITS,
 } from "./settings.ts";
 
 /** The part of the environment that configures providers when there is no file. */
 export type ModelEnvironment = {
-  openaiConfigured: boolean;
+  isOpenaiConfigured: boolean;
   openaiBaseUrl: string | undefined;
   ollamaHost: string | undefined;
   defaultModel: string | undefined;
@@ -25,25 +25,31 @@ const OPENAI_MODEL = "openai:gpt-4o-mini";
  * The default model is DEFAULT_MODEL; without it, a model of `openai` if that is configured, else the built-in model.
  */
 export function settingsFromEnvironment(environment: ModelEnvironment): Settings {
-  const { openaiConfigured, openaiBaseUrl, ollamaHost, defaultModel } = environment;
-  const model = defaultModel ?? (openaiConfigured ? OPENAI_MODEL : BUILTIN_MODEL);
+  const { isOpenaiConfigured, openaiBaseUrl, ollamaHost, defaultModel } = environment;
+  const model = defaultModel ?? (isOpenaiConfigured ? OPENAI_MODEL : BUILTIN_MODEL);
   const providers = [];
-  if (openaiConfigured) {
+  if (isOpenaiConfigured) {
     const apiKey = environment.readKey(PRESETS.openai.apiKeyEnv);
-    providers.push(provider("openai", openaiBaseUrl ?? PRESETS.openai.baseUrl, apiKey, model));
+    providers.push(createProviderSettings("openai", openaiBaseUrl ?? PRESETS.openai.baseUrl, apiKey, model));
   }
-  if (ollamaHost !== undefined) providers.push(provider("ollama", ollamaUrl(ollamaHost), undefined, model));
+  if (ollamaHost !== undefined)
+    providers.push(createProviderSettings("ollama", ollamaUrl(ollamaHost), undefined, model));
   return {
-    providers: [...providers, builtinSettings()],
+    providers: [...providers, createBuiltinSettings()],
     routes: {},
     defaultModel: model,
     embeddings: undefined,
-    tools: TOOL_LIMITS,
+    tools: DEFAULT_TOOL_LIMITS,
     toolSecrets: {},
   };
 }
 
-function provider(name: string, baseUrl: string, apiKey: string | undefined, defaultModel: string): OpenAiSettings {
+function createProviderSettings(
+  name: string,
+  baseUrl: string,
+  apiKey: string | undefined,
+  defaultModel: string,
+): OpenAiSettings {
   const checkModel = defaultModel.startsWith(`${name}:`) ? defaultModel : "";
   return {
     kind: "openai",
@@ -52,7 +58,8 @@ function provider(name: string, baseUrl: string, apiKey: string | undefined, def
     apiKey,
     headers: {},
     includeUsage: true,
-    ...DEFAULTS,
+    outputLimit: undefined,
+    ...PROVIDER_DEFAULTS,
     prices: {},
     checkModel,
   };

@@ -1,4 +1,4 @@
-export { costOf, type Price, priceOf, toDecimal } from "./cost.ts";
+export { computeCost, findPrice, formatCost, type Price } from "./cost.ts";
 export { parseModelName, ROUTE_PREFIX } from "./model-name.ts";
 export type {
   BreakerPolicy,

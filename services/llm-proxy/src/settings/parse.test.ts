@@ -3,7 +3,7 @@ import schema from "../../llm-config.schema.json" with { type: "json" };
 import { SettingsError } from "./error.ts";
 import { parseSettings } from "./parse.ts";
 import { PRESETS } from "./presets.ts";
-import { DEFAULTS } from "./settings.ts";
+import { type OpenAiSettings, PROVIDER_DEFAULTS } from "./settings.ts";
 
 const keys: Record<string, string> = { OPENAI_API_KEY: "sk-1", GROQ_API_KEY: "gsk-2", MY_KEY: "k-3" };
 const options = { defaultModel: undefined, readKey: (name: string) => keys[name] };
@@ -52,7 +52,12 @@ describe("parseSettings", () => {
         fast: { preset: groq, check_model: llama-3.3-70b-versatile }
         local: { preset: ollama, base_url: "http://10.0.0.7:11434/v1" }
     `).providers;
-    expect(openai).toMatchObject({ name: "openai", baseUrl: "https://api.openai.com/v1", apiKey: "sk-1", ...DEFAULTS });
+    expect(openai).toMatchObject({
+      name: "openai",
+      baseUrl: "https://api.openai.com/v1",
+      apiKey: "sk-1",
+      ...PROVIDER_DEFAULTS,
+    });
     expect(describeProvider(groq)).toEqual(["https://api.groq.com/openai/v1", "gsk-2", "fast:llama-3.3-70b-versatile"]);
     expect(local).toMatchObject({ baseUrl: "http://10.0.0.7:11434/v1", apiKey: undefined });
   });
@@ -77,12 +82,33 @@ describe("parseSettings", () => {
       apiKey: "k-3",
       headers: { "X-Team": "support" },
       includeUsage: false,
-      timeouts: { ...DEFAULTS.timeouts, firstTokenMs: 1_000 },
-      retries: { ...DEFAULTS.retries, maxAttempts: 1 },
-      concurrency: { ...DEFAULTS.concurrency, maxActive: 2, maxQueued: 0 },
-      breaker: { ...DEFAULTS.breaker, cooldownMs: 50 },
+      timeouts: { ...PROVIDER_DEFAULTS.timeouts, firstTokenMs: 1_000 },
+      retries: { ...PROVIDER_DEFAULTS.retries, maxAttempts: 1 },
+      concurrency: { ...PROVIDER_DEFAULTS.concurrency, maxActive: 2, maxQueued: 0 },
+      breaker: { ...PROVIDER_DEFAULTS.breaker, cooldownMs: 50 },
       prices: { small: { input: 0.1, output: 0.4 } },
     });
+  });
+
+  test("max_output_tokens is sent in the preset's parameter, or in the file's", () => {
+    const limitsOf = (provider: string) => {
+      const [parsed] = parse(`providers: { mine: { ${provider} } }`).providers;
+      return (parsed as OpenAiSettings).outputLimit;
+    };
+    expect(limitsOf("preset: openai")).toBeUndefined();
+    for (const preset of ["openai", "groq"])
+      expect(limitsOf(`preset: ${preset}, max_output_tokens: 500`)).toEqual({
+        tokens: 500,
+        parameter: "max_completion_tokens",
+      });
+    for (const provider of ["preset: ollama", "preset: vllm", "base_url: https://llm.internal/v1"])
+      expect(limitsOf(`${provider}, max_output_tokens: 1`)).toEqual({ tokens: 1, parameter: "max_tokens" });
+    expect(limitsOf("preset: openai, max_output_tokens: 9, max_tokens_parameter: max_tokens")).toEqual({
+      tokens: 9,
+      parameter: "max_tokens",
+    });
+    for (const tokens of ["0", "-1", "1.5", "x"])
+      expect(() => limitsOf(`preset: openai, max_output_tokens: ${tokens}`)).toThrow(/max_output_tokens/);
   });
 
   test("a provider is checked with its first model that is the default or part of a route", () => {
@@ -151,10 +177,10 @@ describe("the schema", () => {
     const { timeouts, retries, concurrency, breaker } = schema.$defs.provider.properties;
     const defaultsOf = (part: { properties: Record<string, { default?: number }> }) =>
       Object.values(part.properties).map((property) => property.default);
-    expect(defaultsOf(timeouts)).toEqual(Object.values(DEFAULTS.timeouts));
-    expect(defaultsOf(retries)).toEqual(Object.values(DEFAULTS.retries));
-    expect(defaultsOf(concurrency)).toEqual(Object.values(DEFAULTS.concurrency));
-    expect(defaultsOf(breaker)).toEqual(Object.values(DEFAULTS.breaker));
+    expect(defaultsOf(timeouts)).toEqual(Object.values(PROVIDER_DEFAULTS.timeouts));
+    expect(defaultsOf(retries)).toEqual(Object.values(PROVIDER_DEFAULTS.retries));
+    expect(defaultsOf(concurrency)).toEqual(Object.values(PROVIDER_DEFAULTS.concurrency));
+    expect(defaultsOf(breaker)).toEqual(Object.values(PROVIDER_DEFAULTS.breaker));
   });
 
   test("lists the presets", () => {

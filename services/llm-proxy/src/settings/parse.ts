@@ -7,12 +7,13 @@ import { PRESETS, type Preset, type PresetName } from "./presets.ts";
 import {
   BUILTIN_MODEL,
   BUILTIN_PROVIDER,
-  builtinSettings,
   type CommonSettings,
-  DEFAULTS,
+  createBuiltinSettings,
+  DEFAULT_TOOL_LIMITS,
+  type MaxTokensParameter,
   type OpenAiSettings,
+  PROVIDER_DEFAULTS,
   type Settings,
-  TOOL_LIMITS,
   type ToolSecret,
 } from "./settings.ts";
 
@@ -24,6 +25,8 @@ type FileProvider = {
   api_key_env?: string;
   headers?: Record<string, string>;
   include_usage?: boolean;
+  max_output_tokens?: number;
+  max_tokens_parameter?: MaxTokensParameter;
   check_model?: string;
   prices?: CommonSettings["prices"];
 } & Partial<Record<"timeouts" | "retries" | "concurrency" | "breaker", Record<string, number>>>;
@@ -55,12 +58,12 @@ export function parseSettings(text: string, options: ParseOptions): Settings {
   const settings: Settings = {
     providers: [
       ...Object.entries(file.providers ?? {}).map(([name, each]) => readProvider(name, each, options, problems)),
-      builtinSettings(),
+      createBuiltinSettings(),
     ],
     routes: file.routes ?? {},
     defaultModel: file.default_model ?? options.defaultModel ?? BUILTIN_MODEL,
     embeddings: file.embeddings && { dimensions: undefined, ...file.embeddings },
-    tools: override(TOOL_LIMITS, file.tools),
+    tools: override(DEFAULT_TOOL_LIMITS, file.tools),
     toolSecrets: Object.fromEntries(
       Object.entries(file.tool_secrets ?? {}).map(([name, each]) => [name, readSecret(name, each, options, problems)]),
     ),
@@ -89,6 +92,8 @@ function readProvider(name: string, file: FileProvider, options: ParseOptions, p
   const baseUrl = file.base_url ?? preset.baseUrl;
   if (baseUrl === undefined) problems.push(`providers.${name}: base_url is missing`);
   const keyName = file.api_key_env ?? preset.apiKeyEnv;
+  const tokens = file.max_output_tokens;
+  const parameter = file.max_tokens_parameter ?? preset.maxTokensParameter ?? "max_tokens";
   const apiKey = keyName === undefined ? undefined : options.readKey(keyName);
   if (keyName !== undefined && apiKey === undefined) {
     problems.push(`providers.${name}: the environment variable ${keyName} is not set`);
@@ -100,10 +105,11 @@ function readProvider(name: string, file: FileProvider, options: ParseOptions, p
     apiKey,
     headers: file.headers ?? {},
     includeUsage: file.include_usage ?? preset.includeUsage ?? true,
-    timeouts: override(DEFAULTS.timeouts, file.timeouts),
-    retries: override(DEFAULTS.retries, file.retries),
-    concurrency: override(DEFAULTS.concurrency, file.concurrency),
-    breaker: override(DEFAULTS.breaker, file.breaker),
+    outputLimit: tokens === undefined ? undefined : { tokens, parameter },
+    timeouts: override(PROVIDER_DEFAULTS.timeouts, file.timeouts),
+    retries: override(PROVIDER_DEFAULTS.retries, file.retries),
+    concurrency: override(PROVIDER_DEFAULTS.concurrency, file.concurrency),
+    breaker: override(PROVIDER_DEFAULTS.breaker, file.breaker),
     prices: file.prices ?? {},
     checkModel: file.check_model === undefined ? "" : `${name}:${file.check_model}`,
   };

@@ -1,3 +1,5 @@
+import type { MaxTokensParameter } from "./settings.ts";
+
 /** The settings of a known provider's OpenAI-compatible endpoint. */
 export type Preset = {
   /** Missing if each customer has a base URL of their own. */
@@ -5,13 +7,20 @@ export type Preset = {
   /** The environment variable with the API key, unless the file names another one; missing if the provider usually needs no key. */
   apiKeyEnv?: string;
   includeUsage: boolean;
+  /** Default: max_tokens. */
+  maxTokensParameter?: MaxTokensParameter;
 };
 
 /** The values of `preset` in the file. */
 export const PRESETS = {
-  openai: { baseUrl: "https://api.openai.com/v1", apiKeyEnv: "OPENAI_API_KEY", includeUsage: true },
+  openai: {
+    baseUrl: "https://api.openai.com/v1",
+    apiKeyEnv: "OPENAI_API_KEY",
+    includeUsage: true,
+    maxTokensParameter: "max_completion_tokens",
+  },
   // base_url is https://RESOURCE.openai.azure.com/openai/v1; a model's name is that of its deployment.
-  azure: { apiKeyEnv: "AZURE_OPENAI_API_KEY", includeUsage: true },
+  azure: { apiKeyEnv: "AZURE_OPENAI_API_KEY", includeUsage: true, maxTokensParameter: "max_completion_tokens" },
   anthropic: { baseUrl: "https://api.anthropic.com/v1", apiKeyEnv: "ANTHROPIC_API_KEY", includeUsage: true },
   google: {
     baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai",
@@ -20,7 +29,12 @@ export const PRESETS = {
   },
   // Mistral sends token counts in every stream, and refuses requests that ask for them.
   mistral: { baseUrl: "https://api.mistral.ai/v1", apiKeyEnv: "MISTRAL_API_KEY", includeUsage: false },
-  groq: { baseUrl: "https://api.groq.com/openai/v1", apiKeyEnv: "GROQ_API_KEY", includeUsage: true },
+  groq: {
+    baseUrl: "https://api.groq.com/openai/v1",
+    apiKeyEnv: "GROQ_API_KEY",
+    includeUsage: true,
+    maxTokensParameter: "max_completion_tokens",
+  },
   together: { baseUrl: "https://api.together.xyz/v1", apiKeyEnv: "TOGETHER_API_KEY", includeUsage: true },
   openrouter: { baseUrl: "https://openrouter.ai/api/v1", apiKeyEnv: "OPENROUTER_API_KEY", includeUsage: true },
   ollama: { baseUrl: "http://127.0.0.1:11434/v1", includeUsage: true },

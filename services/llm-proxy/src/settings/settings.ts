@@ -63,7 +63,14 @@ export type OpenAiSettings = CommonSettings & {
   headers: Readonly<Record<string, string>>;
   /** Whether to ask for token counts; some servers refuse requests that do. */
   includeUsage: boolean;
+  /** The maximum number of tokens of a completion, and the request's parameter for it. Undefined for the provider's own limit. */
+  outputLimit: OutputLimit | undefined;
 };
+
+export type OutputLimit = { tokens: number; parameter: MaxTokensParameter };
+
+/** OpenAI refuses the older max_tokens for its reasoning models. Other servers know only that. */
+export type MaxTokensParameter = "max_tokens" | "max_completion_tokens";
 
 export type BuiltinSettings = CommonSettings & { kind: "builtin" };
 
@@ -105,7 +112,7 @@ export const BUILTIN_PROVIDER = "builtin";
 export const BUILTIN_MODEL = "builtin:extractive";
 
 /** The defaults of a provider. */
-export const DEFAULTS = {
+export const PROVIDER_DEFAULTS = {
   timeouts: { connectMs: 5_000, firstTokenMs: 30_000, silenceMs: 20_000, totalMs: 300_000 },
   retries: { maxAttempts: 3, baseDelayMs: 250, maxDelayMs: 4_000, maxRetryAfterMs: 10_000 },
   concurrency: { maxActive: 256, maxQueued: 256, maxWaitMs: 5_000 },
@@ -113,9 +120,14 @@ export const DEFAULTS = {
 } as const;
 
 /** The defaults for tools. */
-export const TOOL_LIMITS: ToolLimits = { timeoutMs: 10_000, maxRounds: 5, maxCalls: 10, maxResultBytes: 32 * 1024 };
+export const DEFAULT_TOOL_LIMITS: ToolLimits = {
+  timeoutMs: 10_000,
+  maxRounds: 5,
+  maxCalls: 10,
+  maxResultBytes: 32 * 1024,
+};
 
 /** Returns the settings of the built-in provider, which is always configured. */
-export function builtinSettings(): BuiltinSettings {
-  return { kind: "builtin", name: BUILTIN_PROVIDER, ...DEFAULTS, prices: {}, checkModel: BUILTIN_MODEL };
+export function createBuiltinSettings(): BuiltinSettings {
+  return { kind: "builtin", name: BUILTIN_PROVIDER, ...PROVIDER_DEFAULTS, prices: {}, checkModel: BUILTIN_MODEL };
 }

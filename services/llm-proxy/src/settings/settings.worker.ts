@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Lifecycle, Logger } from "@parley/service-kit";
 import type { Metrics } from "../metrics.ts";
-import type { Catalog } from "../providers/index.ts";
+import type { ProviderCatalog } from "../providers/index.ts";
 import { type ModelEnvironment, settingsFromEnvironment } from "./environment.ts";
 import { SettingsError } from "./error.ts";
 import { parseSettings, unknownModels } from "./parse.ts";
@@ -11,14 +11,14 @@ export type LoadOptions = ModelEnvironment & { llmConfigPath: string | undefined
 
 /** Loads the settings from the file, or from the environment when there is no file. Throws SettingsError with every problem. */
 export function loadSettings(options: LoadOptions): Settings {
-  if (options.llmConfigPath !== undefined) return parseSettings(readText(options.llmConfigPath), options);
+  if (options.llmConfigPath !== undefined) return parseSettings(readConfigText(options.llmConfigPath), options);
   const settings = settingsFromEnvironment(options);
   const problems = unknownModels(settings);
   if (problems.length > 0) throw new SettingsError(problems);
   return settings;
 }
 
-function readText(path: string): string {
+function readConfigText(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
@@ -26,7 +26,7 @@ function readText(path: string): string {
   }
 }
 
-const POLL_MS = 1_000;
+const POLL_INTERVAL_MS = 1_000;
 
 /**
  * Applies the file's settings whenever its text changes. An invalid file is refused, and the previous settings stay. The file is polled:
@@ -34,7 +34,7 @@ const POLL_MS = 1_000;
  */
 export function watchSettings(
   options: LoadOptions,
-  catalog: Pick<Catalog, "apply">,
+  catalog: Pick<ProviderCatalog, "applySettings">,
   reloads: Metrics["configReloads"],
   log: Logger,
   lifecycle: Lifecycle,
@@ -43,13 +43,13 @@ export function watchSettings(
   if (path === undefined) return;
   let lastText: string | undefined;
   const poll = () => {
-    const text = textOrErrorCode(path);
+    const text = readTextOrErrorCode(path);
     if (text === lastText) return;
     const isFirst = lastText === undefined;
     lastText = text;
     try {
-      catalog.apply(loadSettings(options));
-      // The first load is no reload.
+      catalog.applySettings(loadSettings(options));
+      // The first load does not count as a reload.
       if (isFirst) return;
       reloads.inc({ result: "applied" });
       log.info("LLM_CONFIG reloaded");
@@ -60,13 +60,13 @@ export function watchSettings(
     }
   };
   poll();
-  const timer = setInterval(poll, POLL_MS);
+  const timer = setInterval(poll, POLL_INTERVAL_MS);
   timer.unref();
   lifecycle.onClose("LLM_CONFIG watch", () => clearInterval(timer));
 }
 
 /** Returns the file's text. For a file that cannot be read, returns the error code after a NUL, which no YAML file contains. */
-function textOrErrorCode(path: string): string {
+function readTextOrErrorCode(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {

@@ -18,7 +18,8 @@ import {
   Role,
   type ToolCall,
 } from "@parley/rpc/llm";
-import { createLogger, type Database, Lifecycle, migrate, openDatabase } from "@parley/service-kit";
+import { createLogger, type Database, Lifecycle, openDatabase } from "@parley/service-kit";
+import { migrate } from "@parley/service-kit/migrations";
 import { createDatabase, freePorts } from "@parley/test-support";
 import { migrations } from "../../migrations/index.ts";
 import { type CallRow, listCalls } from "../call-log/calls.store.ts";

@@ -1,11 +1,11 @@
 import { Worker } from "node:worker_threads";
 import type { Lifecycle } from "@parley/service-kit";
 import type { CountRequest, CountResponse } from "./tokenizer.thread.ts";
-import { vocabularyOf } from "./vocabulary.ts";
+import { findVocabulary } from "./vocabulary.ts";
 
 const THREAD = new URL("./tokenizer.thread.ts", import.meta.url);
 /** How long a count may delay the end of a generation. Loading a vocabulary takes longer, so the first generation is estimated. */
-const WAIT_MS = 250;
+const MAX_WAIT_MS = 250;
 /** If a count takes longer, its thread is ended: a run of one letter can occupy the tokenizer for minutes. */
 const MAX_COUNT_MS = 5_000;
 /** An unused thread is ended after this time, which frees about 100 MB. */
@@ -24,13 +24,13 @@ export class Tokenizer {
   #lastId = 0;
 
   constructor(lifecycle: Pick<Lifecycle, "onClose">, options: TokenizerOptions = {}) {
-    this.#options = { waitMs: WAIT_MS, maxCountMs: MAX_COUNT_MS, idleMs: IDLE_MS, ...options };
+    this.#options = { waitMs: MAX_WAIT_MS, maxCountMs: MAX_COUNT_MS, idleMs: IDLE_MS, ...options };
     lifecycle.onClose("tokenizer", () => this.#stop());
   }
 
   /** Returns the tokens of each text; undefined when the family's vocabulary is not published or the count takes too long. */
   async count(model: string, texts: readonly string[]): Promise<number[] | undefined> {
-    const vocabulary = vocabularyOf(model);
+    const vocabulary = findVocabulary(model);
     const characters = texts.reduce((sum, text) => sum + text.length, 0);
     if (vocabulary === undefined || characters > MAX_CHARACTERS) return undefined;
     const worker = this.#start();

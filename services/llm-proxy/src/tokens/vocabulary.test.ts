@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { vocabularyOf } from "./vocabulary.ts";
+import { findVocabulary } from "./vocabulary.ts";
 
 test.each([
   ["gpt-4o-mini", "o200k_base"],
@@ -18,5 +18,5 @@ test.each([
   ["claude-sonnet-4-5", undefined],
   ["default", undefined],
 ])("the vocabulary of %s is %s", (model, vocabulary) => {
-  expect(vocabularyOf(model)).toBe(vocabulary);
+  expect(findVocabulary(model)).toBe(vocabulary);
 });

@@ -6,7 +6,7 @@ const FAMILIES: readonly [name: RegExp, vocabulary: Vocabulary][] = [
 ];
 
 /** Returns the vocabulary of a model's family by its name (`openai/gpt-4o`, `gpt-4o-2024-11-20`); undefined when it is not published. */
-export function vocabularyOf(model: string): Vocabulary | undefined {
+export function findVocabulary(model: string): Vocabulary | undefined {
   const name = model.slice(model.lastIndexOf("/") + 1).toLowerCase();
   return FAMILIES.find(([family]) => family.test(name))?.[1];
 }

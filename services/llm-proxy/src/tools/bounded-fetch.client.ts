@@ -1,12 +1,12 @@
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { type Dispatcher, fetch } from "undici";
-import { failureOf } from "./failures.ts";
+import { createToolFailure } from "./failures.ts";
 
 /**
  * Returns a fetch that connects through `dispatcher`. It follows no redirect, because the redirected request would contain the secret. It
  * fails if a response has more than `maxBytes`.
  */
-export function boundedFetch(dispatcher: Dispatcher, maxBytes: number): FetchLike {
+export function createBoundedFetch(dispatcher: Dispatcher, maxBytes: number): FetchLike {
   return async (url, init = {}) => {
     const { method = "GET", headers, body, signal } = init;
     const response = await fetch(url, {
@@ -28,7 +28,7 @@ async function* limitSize(body: AsyncIterable<Uint8Array>, maxBytes: number): As
   // An error in the loop closes the connection.
   for await (const chunk of body) {
     size += chunk.byteLength;
-    if (size > maxBytes) throw failureOf("too_large");
+    if (size > maxBytes) throw createToolFailure("too_large");
     yield chunk;
   }
 }

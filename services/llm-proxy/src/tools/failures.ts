@@ -1,7 +1,7 @@
 import { EgressError } from "@parley/service-kit";
 import { ToolFailure, type ToolStatus } from "./tool-call.ts";
 
-const STATUS: Record<EgressError["code"], ToolStatus> = {
+const STATUS_BY_EGRESS_ERROR: Record<EgressError["code"], ToolStatus> = {
   timeout: "timeout",
   too_large: "too_large",
   url_refused: "not_allowed",
@@ -17,20 +17,20 @@ const MESSAGES: Partial<Record<ToolStatus, string>> = {
 };
 
 /** Returns a failure with a fixed message, which the model may repeat to the visitor. `detail` is for the log only. */
-export function failureOf(status: ToolStatus, detail = ""): ToolFailure {
+export function createToolFailure(status: ToolStatus, detail = ""): ToolFailure {
   return new ToolFailure(status, MESSAGES[status] ?? "the tool cannot be reached", detail);
 }
 
 /** Maps the error of a tool call to a ToolFailure. Does not pass on the message of an unexpected error. */
 export function toToolFailure(error: unknown): ToolFailure {
-  for (const each of chainOf(error)) {
+  for (const each of listCauses(error)) {
     if (each instanceof ToolFailure) return each;
-    if (each instanceof EgressError) return failureOf(STATUS[each.code], each.code);
+    if (each instanceof EgressError) return createToolFailure(STATUS_BY_EGRESS_ERROR[each.code], each.code);
   }
-  return failureOf("failed", chainOf(error).map(describe).join(" < "));
+  return createToolFailure("failed", listCauses(error).map(describe).join(" < "));
 }
 
-function chainOf(error: unknown): Error[] {
+function listCauses(error: unknown): Error[] {
   const chain: Error[] = [];
   for (let each = error; each instanceof Error && chain.length < 5; each = each.cause) chain.push(each);
   return chain;

@@ -1,12 +1,13 @@
-import { expandUrl, readParameters } from "@parley/bot-rules/tools";
+import { expandUrl, parseParameters } from "@parley/bot-rules/tools";
 import type { HttpTool } from "@parley/rpc/llm";
-import { type EgressPolicy, guardedFetch, type ResponseHead } from "@parley/service-kit";
+import type { Egress } from "@parley/service-kit";
+import { guardedFetch, type ResponseHead } from "@parley/service-kit/egress";
 import type { CallableTool } from "./callable.ts";
 import type { Credentials } from "./secrets.ts";
 import { ToolFailure } from "./tool-call.ts";
 
 export type HttpToolDeps = {
-  egress: EgressPolicy;
+  egress: Egress;
   maxResultBytes: number;
   timeoutMs: number;
   /** Called for each request. Throws ToolFailure when the tool's secret must not be used. */
@@ -14,20 +15,20 @@ export type HttpToolDeps = {
 };
 
 /** Creates a tool that sends an HTTP request. Throws when its parameters are not a JSON Schema. */
-export function httpTool(name: string, tool: HttpTool, deps: HttpToolDeps): CallableTool {
-  const { schema, problemWith } = readParameters(tool.parameters);
+export function createHttpTool(name: string, tool: HttpTool, deps: HttpToolDeps): CallableTool {
+  const { schema, findProblem } = parseParameters(tool.parameters);
   return {
     kind: "http",
     function: { name, description: tool.description, parameters: schema },
-    problemWith,
-    call: (args, signal) => request(tool, args, signal, deps),
+    findProblem,
+    call: (args, signal) => sendRequest(tool, args, signal, deps),
   };
 }
 
 const URL_PROBLEM =
   "an argument in the tool's URL must not be empty; one in its path must not contain a slash, a backslash or a control character, also percent-encoded, and must not be only dots";
 
-async function request(
+async function sendRequest(
   { method, url: template }: HttpTool,
   args: Record<string, unknown>,
   signal: AbortSignal,
@@ -40,7 +41,7 @@ async function request(
   const hasBody = method !== "GET" && method !== "DELETE";
   if (!hasBody) addQuery(url, rest);
   const response = await guardedFetch(url.href, {
-    allow: egress,
+    egress,
     method,
     timeoutMs,
     maxBytes: maxResultBytes,
@@ -65,25 +66,25 @@ async function request(
  * two values they use, and a visitor can make a model send any argument.
  */
 function addQuery(url: URL, args: Record<string, unknown>): void {
-  const ownNames = new Set([...url.searchParams.keys()].map(parameterName));
+  const ownNames = new Set([...url.searchParams.keys()].map(normaliseParameterName));
   for (const [name, value] of Object.entries(args)) {
-    if (value === null || ownNames.has(parameterName(name))) continue;
+    if (value === null || ownNames.has(normaliseParameterName(name))) continue;
     for (const each of Array.isArray(value) ? value : [value])
       url.searchParams.append(name, typeof each === "string" ? each : JSON.stringify(each));
   }
 }
 
 /** Returns the name under which a lenient server stores a parameter: PHP stores `scope[]` as scope and `a.b` as a_b, others ignore case. */
-function parameterName(name: string): string {
+function normaliseParameterName(name: string): string {
   const [stem = ""] = name.normalize("NFKC").trim().split("[");
   return stem.toLowerCase().replaceAll(/[\s.]/g, "_");
 }
 
-const TEXT = /^(text\/|application\/([\w.+-]+\+)?(json|xml|yaml|x-ndjson)\b)/i;
+const TEXT_CONTENT_TYPE = /^(text\/|application\/([\w.+-]+\+)?(json|xml|yaml|x-ndjson)\b)/i;
 
 /** Refuses a response that is not text before its body is read. */
 function requireText({ headers }: ResponseHead): void {
   const type = headers.get("content-type");
-  if (type !== null && !TEXT.test(type))
+  if (type !== null && !TEXT_CONTENT_TYPE.test(type))
     throw new ToolFailure("failed", "the tool's result is not text", "content_type");
 }

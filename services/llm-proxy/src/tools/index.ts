@@ -1,3 +1,3 @@
 export type { ToolFunction, ToolRequest, ToolRound, ToolUse } from "./tool-call.ts";
 export type { Toolbox, ToolResult } from "./toolbox.ts";
-export type { Tools } from "./tools.service.ts";
+export type { ToolboxFactory } from "./tools.service.ts";

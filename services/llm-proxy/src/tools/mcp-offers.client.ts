@@ -1,22 +1,22 @@
 import { LRUCache } from "lru-cache";
-import { type McpDeps, McpSession, type McpTarget, type OfferedTool } from "./mcp-session.client.ts";
+import { type McpDeps, McpSession, type McpTarget, type McpToolDescription } from "./mcp-session.client.ts";
 
 /** The age from which a server's list of tools is refreshed. */
-const FRESH_MS = 60_000;
+const LIST_TTL_MS = 60_000;
 /** After a failure, the server's tools are not listed again for this time, so that only one visitor waits for it. */
-const FAILED_MS = 10_000;
+const FAILED_LIST_TTL_MS = 10_000;
 const MAX_SERVERS = 1_000;
 
 type ListRequest = { target: McpTarget; onFailure: (error: unknown) => void };
 
 /** Caches the lists of MCP servers' tools, because listing takes several round trips while a visitor waits. */
-export class McpOffers {
-  readonly #offers: LRUCache<string, OfferedTool[], ListRequest>;
+export class McpToolListCache {
+  readonly #lists: LRUCache<string, McpToolDescription[], ListRequest>;
 
   constructor(deps: McpDeps) {
-    this.#offers = new LRUCache<string, OfferedTool[], ListRequest>({
+    this.#lists = new LRUCache<string, McpToolDescription[], ListRequest>({
       max: MAX_SERVERS,
-      ttl: FRESH_MS,
+      ttl: LIST_TTL_MS,
       // A stale list is used while it is refreshed.
       allowStale: true,
       fetchMethod: async (_key, stale, { options, context: { target, onFailure } }) => {
@@ -25,7 +25,7 @@ export class McpOffers {
           return await session.list(AbortSignal.timeout(deps.limits().timeoutMs));
         } catch (error) {
           onFailure(error);
-          options.ttl = FAILED_MS;
+          options.ttl = FAILED_LIST_TTL_MS;
           return stale ?? [];
         } finally {
           void session.close();
@@ -38,14 +38,14 @@ export class McpOffers {
    * Returns the tools of a server; an empty list when listing fails or the signal is aborted. An aborted signal does not stop the
    * listing, which others may be waiting for.
    */
-  async list(key: string, request: ListRequest, signal: AbortSignal): Promise<readonly OfferedTool[]> {
+  async list(key: string, request: ListRequest, signal: AbortSignal): Promise<readonly McpToolDescription[]> {
     const listed = new AbortController();
     const aborted = new Promise<undefined>((resolve) => {
       if (signal.aborted) resolve(undefined);
       else signal.addEventListener("abort", () => resolve(undefined), { once: true, signal: listed.signal });
     });
     try {
-      return (await Promise.race([this.#offers.fetch(key, { context: request }), aborted])) ?? [];
+      return (await Promise.race([this.#lists.fetch(key, { context: request }), aborted])) ?? [];
     } finally {
       listed.abort();
     }

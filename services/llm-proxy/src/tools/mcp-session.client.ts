@@ -4,8 +4,8 @@ import type { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/cl
 import type { JsonSchemaValidator, jsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/types.js";
 import type { Dispatcher } from "undici";
 import type { ToolLimits } from "../settings/index.ts";
-import { boundedFetch } from "./bounded-fetch.client.ts";
-import { failureOf } from "./failures.ts";
+import { createBoundedFetch } from "./bounded-fetch.client.ts";
+import { createToolFailure } from "./failures.ts";
 import type { Credentials } from "./secrets.ts";
 import { ToolFailure } from "./tool-call.ts";
 
@@ -14,10 +14,10 @@ export type McpTarget = { url: string; credentials: Credentials };
 export type McpDeps = { dispatcher: Dispatcher; limits: () => ToolLimits };
 
 /** A tool as its server describes it. */
-export type OfferedTool = { name: string; description: string; schema: Record<string, unknown> };
+export type McpToolDescription = { name: string; description: string; schema: Record<string, unknown> };
 
 const MAX_PAGES = 10;
-const CLOSE_MS = 2_000;
+const CLOSE_TIMEOUT_MS = 2_000;
 
 /** An MCP session over streamable HTTP, for one generation. Connects when it is first used. */
 export class McpSession {
@@ -31,9 +31,9 @@ export class McpSession {
   }
 
   /** Lists the server's tools. Throws the SDK's errors, or the signal's reason. */
-  async list(signal: AbortSignal): Promise<OfferedTool[]> {
+  async list(signal: AbortSignal): Promise<McpToolDescription[]> {
     const { client } = await this.#connect(signal);
-    const offered: OfferedTool[] = [];
+    const offered: McpToolDescription[] = [];
     let cursor: string | undefined;
     for (let page = 0; page < MAX_PAGES; page++) {
       const { tools, nextCursor } = await client.listTools(
@@ -52,8 +52,8 @@ export class McpSession {
   async call(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<string> {
     const { client } = await this.#connect(signal);
     const result = await client.callTool({ name, arguments: args }, undefined, this.#options(signal));
-    const text = this.#target.credentials.redact(textOf(result));
-    if (Buffer.byteLength(text) > this.#deps.limits().maxResultBytes) throw failureOf("too_large");
+    const text = this.#target.credentials.redact(resultText(result));
+    if (Buffer.byteLength(text) > this.#deps.limits().maxResultBytes) throw createToolFailure("too_large");
     if (result.isError === true) throw new ToolFailure("failed", text, "isError");
     return text;
   }
@@ -65,7 +65,7 @@ export class McpSession {
     const { client, transport } = connected;
     await Promise.race([
       transport.terminateSession().catch(() => undefined),
-      sleep(CLOSE_MS, undefined, { ref: false }),
+      sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false }),
     ]);
     await client.close().catch(() => undefined);
   }
@@ -89,7 +89,7 @@ export class McpSession {
     const transport = new StreamableHTTPClientTransport(new URL(url), {
       requestInit: { headers: credentials.headers },
       // The protocol's envelope makes a response larger than its result.
-      fetch: boundedFetch(this.#deps.dispatcher, this.#deps.limits().maxResultBytes * 8),
+      fetch: createBoundedFetch(this.#deps.dispatcher, this.#deps.limits().maxResultBytes * 8),
       reconnectionOptions: {
         maxRetries: 0,
         initialReconnectionDelay: 1,
@@ -110,7 +110,7 @@ const ACCEPT_ANYTHING: jsonSchemaValidator = {
   },
 };
 
-function textOf({ content, structuredContent }: Record<string, unknown>): string {
+function resultText({ content, structuredContent }: Record<string, unknown>): string {
   const parts = (Array.isArray(content) ? content : []) as { type?: unknown; text?: unknown }[];
   const texts = parts.map((part) => (part.type === "text" ? String(part.text) : `[${String(part.type)} omitted]`));
   if (texts.length === 0 && structuredContent !== undefined) return JSON.stringify(structuredContent);

@@ -1,5 +1,5 @@
 import type { ToolSecret } from "../settings/index.ts";
-import { failureOf } from "./failures.ts";
+import { createToolFailure } from "./failures.ts";
 
 /** The headers that authenticate a tool's requests, and a function that removes the secret from its results. */
 export type Credentials = { headers: Record<string, string>; redact: (text: string) => string };
@@ -14,17 +14,17 @@ export type SecretUse = {
 const NO_CREDENTIALS: Credentials = { headers: {}, redact: (text) => text };
 
 /** Returns the credentials of a tool. Throws ToolFailure when the secret is not declared for the tool's host and workspace. */
-export function credentialsFor(
+export function findCredentials(
   secrets: Readonly<Record<string, ToolSecret>>,
   { name, url, workspaceId }: SecretUse,
 ): Credentials {
   if (name === "") return NO_CREDENTIALS;
   const secret = Object.hasOwn(secrets, name) ? secrets[name] : undefined;
-  if (secret === undefined) throw failureOf("not_allowed", `the secret ${name} is not declared`);
+  if (secret === undefined) throw createToolFailure("not_allowed", `the secret ${name} is not declared`);
   if (!secret.origins.includes(new URL(url).origin))
-    throw failureOf("not_allowed", `the secret ${name} is not declared for this host`);
+    throw createToolFailure("not_allowed", `the secret ${name} is not declared for this host`);
   if (!secret.workspaces.includes("*") && !secret.workspaces.includes(workspaceId))
-    throw failureOf("not_allowed", `the secret ${name} is not declared for this workspace`);
+    throw createToolFailure("not_allowed", `the secret ${name} is not declared for this workspace`);
   return {
     headers: { [secret.header]: secret.scheme === "" ? secret.value : `${secret.scheme} ${secret.value}` },
     redact: (text) => text.replaceAll(secret.value, "[secret]"),

@@ -1,7 +1,7 @@
 import { openSpan } from "@parley/service-kit";
 import type { ToolLimits } from "../settings/index.ts";
 import type { CallableTool } from "./callable.ts";
-import { failureOf, toToolFailure } from "./failures.ts";
+import { createToolFailure, toToolFailure } from "./failures.ts";
 import { ToolFailure, type ToolFunction, type ToolRequest, type ToolUse } from "./tool-call.ts";
 
 /** `none` when the model called a tool that does not exist. */
@@ -37,7 +37,7 @@ export class Toolbox {
   }
 
   /** Whether the model may call tools again after `rounds` rounds of calls. */
-  canCall(rounds: number): boolean {
+  canCallAgain(rounds: number): boolean {
     const { maxRounds, maxCalls } = this.#deps.limits;
     return this.#tools.size > 0 && rounds < maxRounds && this.#calls < maxCalls;
   }
@@ -80,13 +80,13 @@ export class Toolbox {
     if (++this.#calls > maxCalls) throw new ToolFailure("over_limit", "no more tools may be called for this reply");
     if (tool === undefined) throw new ToolFailure("unknown_tool", "there is no tool of this name");
     if (args === undefined) throw new ToolFailure("invalid_arguments", "the arguments are not a JSON object");
-    const problem = tool.problemWith(args);
+    const problem = tool.findProblem(args);
     if (problem !== undefined) throw new ToolFailure("invalid_arguments", problem);
     const deadline = AbortSignal.timeout(timeoutMs);
     try {
       return await tool.call(args, AbortSignal.any([signal, deadline]));
     } catch (error) {
-      if (deadline.aborted && !(error instanceof ToolFailure)) throw failureOf("timeout");
+      if (deadline.aborted && !(error instanceof ToolFailure)) throw createToolFailure("timeout");
       throw error;
     }
   }

@@ -1,19 +1,20 @@
 import { SERVER_SEPARATOR } from "@parley/bot-rules/tools";
 import type { McpServer, Tool } from "@parley/rpc/llm";
-import { type EgressPolicy, guardedAgent, type Lifecycle, type Logger } from "@parley/service-kit";
+import type { Egress, Lifecycle, Logger } from "@parley/service-kit";
+import { createGuardedAgent } from "@parley/service-kit/egress";
 import type { Metrics } from "../metrics.ts";
 import type { Settings } from "../settings/index.ts";
 import type { CallableTool } from "./callable.ts";
 import { toToolFailure } from "./failures.ts";
-import { httpTool } from "./http-tool.client.ts";
-import { McpOffers } from "./mcp-offers.client.ts";
-import { type McpDeps, McpSession, type OfferedTool } from "./mcp-session.client.ts";
-import { credentialsFor } from "./secrets.ts";
+import { createHttpTool } from "./http-tool.client.ts";
+import { McpToolListCache } from "./mcp-offers.client.ts";
+import { type McpDeps, McpSession, type McpToolDescription } from "./mcp-session.client.ts";
+import { findCredentials } from "./secrets.ts";
 import type { ToolStatus, ToolUse } from "./tool-call.ts";
 import { Toolbox, type ToolKind } from "./toolbox.ts";
 
 export type ToolsDeps = {
-  egress: EgressPolicy;
+  egress: Egress;
   settings: () => Settings;
   metrics: Pick<Metrics, "toolCalls" | "toolDuration">;
   log: Logger;
@@ -21,7 +22,7 @@ export type ToolsDeps = {
 };
 
 /** The turn that the tools are for. */
-export type ToolsOwner = { workspaceId: string; turnId: string };
+export type ToolTurn = { workspaceId: string; turnId: string };
 
 const MAX_FUNCTIONS = 64;
 const MAX_NAME_CHARACTERS = 64;
@@ -29,21 +30,21 @@ const MAX_DESCRIPTION_CHARACTERS = 2_000;
 const MAX_SCHEMA_CHARACTERS = 16 * 1024;
 
 /** Opens the tools of bots: HTTP requests, and the tools that MCP servers offer. */
-export class Tools {
+export class ToolboxFactory {
   readonly #deps: ToolsDeps;
   readonly #mcp: McpDeps;
-  readonly #offers: McpOffers;
+  readonly #offers: McpToolListCache;
 
   constructor(deps: ToolsDeps, lifecycle: Lifecycle) {
     this.#deps = deps;
-    const dispatcher = guardedAgent(deps.egress);
+    const dispatcher = createGuardedAgent(deps.egress);
     lifecycle.onClose("tools", () => dispatcher.destroy());
     this.#mcp = { dispatcher, limits: () => deps.settings().tools };
-    this.#offers = new McpOffers(this.#mcp);
+    this.#offers = new McpToolListCache(this.#mcp);
   }
 
   /** Opens the tools of a generation. The caller must close the toolbox. Logs and leaves out a tool that cannot be opened. */
-  async open(tools: readonly Tool[], owner: ToolsOwner, signal: AbortSignal): Promise<Toolbox> {
+  async openToolbox(tools: readonly Tool[], owner: ToolTurn, signal: AbortSignal): Promise<Toolbox> {
     const { now, settings } = this.#deps;
     const sessions: McpSession[] = [];
     const opened = await Promise.all(tools.map((tool) => this.#open(tool, owner, sessions, signal)));
@@ -58,7 +59,7 @@ export class Tools {
     });
   }
 
-  async #open(tool: Tool, owner: ToolsOwner, sessions: McpSession[], signal: AbortSignal): Promise<CallableTool[]> {
+  async #open(tool: Tool, owner: ToolTurn, sessions: McpSession[], signal: AbortSignal): Promise<CallableTool[]> {
     const { settings, egress } = this.#deps;
     const { name, secret, kind } = tool;
     const { workspaceId } = owner;
@@ -67,11 +68,11 @@ export class Tools {
       this.#warn(name, status, detail, owner);
     };
     const credentials = () =>
-      credentialsFor(settings().toolSecrets, { name: secret, url: kind.value?.url ?? "", workspaceId });
+      findCredentials(settings().toolSecrets, { name: secret, url: kind.value?.url ?? "", workspaceId });
     try {
       if (kind.case === "http") {
         const { timeoutMs, maxResultBytes } = settings().tools;
-        return [httpTool(name, kind.value, { egress, timeoutMs, maxResultBytes, credentials })];
+        return [createHttpTool(name, kind.value, { egress, timeoutMs, maxResultBytes, credentials })];
       }
       if (kind.case !== "mcp") return [];
       const target = { url: kind.value.url, credentials: credentials() };
@@ -79,14 +80,14 @@ export class Tools {
       const offered = await this.#offers.list(key, { target, onFailure }, signal);
       const session = new McpSession(target, this.#mcp);
       sessions.push(session);
-      return offered.flatMap((each) => mcpTool(name, kind.value, each, session));
+      return offered.flatMap((each) => createMcpTools(name, kind.value, each, session));
     } catch (error) {
       onFailure(error);
       return [];
     }
   }
 
-  #report(kind: ToolKind, use: ToolUse, detail: string, owner: ToolsOwner): void {
+  #report(kind: ToolKind, use: ToolUse, detail: string, owner: ToolTurn): void {
     const { metrics } = this.#deps;
     metrics.toolCalls.inc({ kind, status: use.status });
     metrics.toolDuration.observe({ kind }, use.latencyMs / 1_000);
@@ -94,13 +95,18 @@ export class Tools {
     if (use.status !== "ok") this.#warn(kind === "none" ? "" : use.name, use.status, detail, owner);
   }
 
-  #warn(tool: string, status: ToolStatus, detail: string, { turnId, workspaceId }: ToolsOwner): void {
+  #warn(tool: string, status: ToolStatus, detail: string, { turnId, workspaceId }: ToolTurn): void {
     this.#deps.log.warn({ turn_id: turnId, workspace_id: workspaceId, tool, status, detail }, "tool failed");
   }
 }
 
 /** Returns a server's tool under a name that is unique among the bot's tools; empty when it is not selected or its schema is too large. */
-function mcpTool(server: string, { only }: McpServer, offered: OfferedTool, session: McpSession): CallableTool[] {
+function createMcpTools(
+  server: string,
+  { only }: McpServer,
+  offered: McpToolDescription,
+  session: McpSession,
+): CallableTool[] {
   const { name, description, schema } = offered;
   const isSelected = only.length === 0 || only.includes(name);
   if (!isSelected || JSON.stringify(schema).length > MAX_SCHEMA_CHARACTERS) return [];
@@ -114,7 +120,7 @@ function mcpTool(server: string, { only }: McpServer, offered: OfferedTool, sess
         parameters: schema,
       },
       // The server checks its arguments itself. Its schemas are untrusted, so they are not compiled here.
-      problemWith: () => undefined,
+      findProblem: () => undefined,
       call: (args, signal) => session.call(name, args, signal),
     },
   ];

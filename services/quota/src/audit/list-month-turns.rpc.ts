@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ListMonthTurnsRequest, ListMonthTurnsResponseSchema } from "@parley/rpc/quota";
-import { type Database, invalid, isWorkspaceId, parseMonth } from "@parley/service-kit";
+import { type Database, invalidArgument, isWorkspaceId, parseMonth } from "@parley/service-kit";
 import { listTurns } from "../usage/index.ts";
 
 /** Turn IDs of each kind in one response message, about 400 KiB each. */
@@ -11,7 +11,7 @@ export async function* handleListMonthTurns(
   request: ListMonthTurnsRequest,
 ): AsyncGenerator<MessageInitShape<typeof ListMonthTurnsResponseSchema>> {
   const month = parseMonth(request.month);
-  if (month === undefined) throw invalid("month is missing");
+  if (month === undefined) throw invalidArgument("month is missing");
   if (!isWorkspaceId(request.workspaceId)) return;
   const { counted, held } = await listTurns(database, request.workspaceId, month);
   for (let offset = 0; offset < Math.max(counted.length, held.length); offset += IDS_PER_MESSAGE) {

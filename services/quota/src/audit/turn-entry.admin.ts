@@ -5,7 +5,7 @@ import { requireTurnId } from "../usage/index.ts";
 import { readTurnEntry } from "./turn-entry.store.ts";
 
 /** Implements the admin service that reads single turns of the usage accounting. */
-export function turnEntryAdmin(database: Database): ServiceImpl<typeof BooksAdminService> {
+export function createTurnEntryAdmin(database: Database): ServiceImpl<typeof BooksAdminService> {
   return {
     async getTurnEntry(request) {
       const turnId = requireTurnId(request.turnId);

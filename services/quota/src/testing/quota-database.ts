@@ -1,5 +1,6 @@
 import { createServiceDatabase, type ServiceDatabase } from "@parley/service-kit/testing";
 import { migrations } from "../../migrations/index.ts";
+import { APPEND_ONLY_TABLES, ROLE_TIMEOUTS } from "../role.ts";
 import { insertWorkspace } from "../workspaces/workspaces.store.ts";
 
 export const ROLE = "parley_quota";
@@ -9,7 +10,14 @@ export type QuotaDatabase = ServiceDatabase;
 
 /** Creates a database with the migrated quota schema for one test file. */
 export function createQuotaDatabase(): Promise<QuotaDatabase> {
-  return createServiceDatabase({ schema: "quota", role: ROLE, rolePassword: ROLE_PASSWORD, migrations });
+  return createServiceDatabase({
+    schema: "quota",
+    role: ROLE,
+    rolePassword: ROLE_PASSWORD,
+    roleTimeouts: ROLE_TIMEOUTS,
+    appendOnlyTables: APPEND_ONLY_TABLES,
+    migrations,
+  });
 }
 
 let workspaceCount = 0;

@@ -20,7 +20,7 @@ const CURRENT_USAGE = `
   WITH current_usage AS (
     SELECT w.workspace_id, p.plan, p.monthly_cap AS cap, coalesce(u.used, 0) AS used, coalesce(u.held, 0) AS held
     FROM quota.plans p
-    LEFT JOIN quota.workspaces w USING (plan)
+    LEFT JOIN quota.workspaces w ON w.plan = p.plan AND w.deleted_at IS NULL
     LEFT JOIN quota.usage u ON u.workspace_id = w.workspace_id AND u.month = date_trunc('month', now() AT TIME ZONE 'UTC')::date
   )`;
 

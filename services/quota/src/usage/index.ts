@@ -1,4 +1,6 @@
+export { adjustmentAdmin } from "./adjustments.admin.ts";
+export { LOCK_CLOSED_MONTHS } from "./closed-months.store.ts";
 export { handleGetUsage } from "./get-usage.rpc.ts";
 export { requireTurnId } from "./turn-id.ts";
 export { usageAdmin } from "./usage.admin.ts";
-export { currentMonth, listTurns, readMonth } from "./usage.store.ts";
+export { currentMonth, listTurns, readMonth, readMonthPage } from "./usage.store.ts";

@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createQuotaDatabase, createWorkspace, type QuotaDatabase } from "../testing/quota-database.ts";
+import { updatePlan } from "../workspaces/workspaces.store.ts";
 import { listNearestCap, listUsage } from "./list-usage.store.ts";
 import { reserve, settle } from "./reservations.store.ts";
-import { currentMonth } from "./usage.store.ts";
+import { currentMonth, readUsage } from "./usage.store.ts";
 
 let quota: QuotaDatabase;
 beforeAll(async () => {
@@ -35,10 +36,65 @@ test("lists every workspace once across the pages, including those without usage
   expect(listed).toHaveLength(ids.length);
   expect(new Set(listed.map(({ workspaceId }) => workspaceId))).toEqual(new Set(ids));
   expect(listed.find(({ workspaceId }) => workspaceId === first)).toEqual({
-    ...{ workspaceId: first, name: first, plan: "cap-10", cap: 10, used: 2, held: 1 },
+    ...{ workspaceId: first, name: first, plan: "cap-10", cap: 10, used: 2, held: 1, adjusted: 0 },
   });
   const before = await listUsage(quota.database, "2020-01", { after: "", limit: 100 });
   expect(before.map(({ used, held }) => used + held)).toEqual(ids.map(() => 0));
+});
+
+test("a month keeps the plan that was current at its end, even if the plan changes later", async () => {
+  const workspace = await createWorkspace(quota, 10);
+  await Promise.all([createWorkspace(quota, 20), createWorkspace(quota, 30)]);
+  for (const [plan, changedAt] of [
+    ["cap-20", "2026-03-15T12:00:00Z"],
+    ["cap-30", "2026-05-01T00:00:00Z"],
+  ]) {
+    expect(await updatePlan(quota.database, workspace, plan ?? "")).toBe(true);
+    await quota.admin.query("UPDATE quota.plan_changes SET changed_at = $2 WHERE workspace_id = $1 AND plan = $3", [
+      workspace,
+      changedAt,
+      plan,
+    ]);
+  }
+  // The same plan again is not a change.
+  expect(await updatePlan(quota.database, workspace, "cap-30")).toBe(true);
+  expect(await updatePlan(quota.database, "unknown", "cap-30")).toBe(false);
+  const planOf = async (month: string) => {
+    const listed = await listUsage(quota.database, month, { after: "", limit: 100 });
+    const { plan, cap } = listed.find(({ workspaceId }) => workspaceId === workspace) ?? {};
+    expect(await readUsage(quota.database, workspace, month)).toMatchObject({ plan, cap });
+    return `${plan} ${cap}`;
+  };
+  const months = ["2026-02", "2026-03", "2026-04", "2026-05", await currentMonth(quota.database)];
+  expect(await Promise.all(months.map(planOf))).toEqual([
+    "cap-10 10",
+    "cap-20 20",
+    "cap-20 20",
+    "cap-30 30",
+    "cap-30 30",
+  ]);
+  const { rows } = await quota.admin.query(
+    "SELECT previous_plan, plan FROM quota.plan_changes WHERE workspace_id = $1 ORDER BY changed_at",
+    [workspace],
+  );
+  expect(rows).toEqual([
+    { previous_plan: "cap-10", plan: "cap-20" },
+    { previous_plan: "cap-20", plan: "cap-30" },
+  ]);
+});
+
+test("each of several concurrent plan changes stores the plan before it", async () => {
+  const workspace = await createWorkspace(quota, 40);
+  const plans = await Promise.all([41, 42, 43, 44].map((cap) => createWorkspace(quota, cap).then(() => `cap-${cap}`)));
+  await Promise.all(plans.map((plan) => updatePlan(quota.database, workspace, plan)));
+  const { rows } = await quota.admin.query<{ previous_plan: string; plan: string }>(
+    "SELECT previous_plan, plan FROM quota.plan_changes WHERE workspace_id = $1",
+    [workspace],
+  );
+  const next = new Map(rows.map((row) => [row.previous_plan, row.plan]));
+  const chain: string[] = [];
+  for (let plan = next.get("cap-40"); plan !== undefined; plan = next.get(plan)) chain.push(plan);
+  expect(new Set(chain)).toEqual(new Set(plans));
 });
 
 test("lists the largest share of a cap first, counts holds, and leaves out idle workspaces and caps of 0", async () => {

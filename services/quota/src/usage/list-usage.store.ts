@@ -1,5 +1,5 @@
 import type { Database } from "@parley/service-kit";
-import { CURRENT_MONTH } from "./usage.store.ts";
+import { adjustedInMonth, CURRENT_MONTH, planOfMonth } from "./usage.store.ts";
 
 /** A workspace with its usage of one month. */
 export type WorkspaceUsage = {
@@ -9,21 +9,27 @@ export type WorkspaceUsage = {
   cap: number;
   used: number;
   held: number;
+  /** The part of `used` that the operator added or, if negative, removed. */
+  adjusted: number;
 };
 
-const COLUMNS = `w.workspace_id AS "workspaceId", w.name, w.plan, p.monthly_cap AS cap,
-         coalesce(u.used, 0) AS used, coalesce(u.held, 0) AS held`;
+const columns = (month: string) => `w.workspace_id AS "workspaceId", w.name, p.plan, p.monthly_cap AS cap,
+         coalesce(u.used, 0) AS used, coalesce(u.held, 0) AS held, ${adjustedInMonth(month)} AS adjusted`;
 
 const PAGE = `
-  SELECT ${COLUMNS}
+  SELECT ${columns("to_date($1, 'YYYY-MM')")}
   FROM quota.workspaces w
-  JOIN quota.plans p USING (plan)
+  JOIN quota.plans p ON p.plan = ${planOfMonth("to_date($1, 'YYYY-MM')")}
   LEFT JOIN quota.usage u ON u.workspace_id = w.workspace_id AND u.month = to_date($1, 'YYYY-MM')
   WHERE w.workspace_id > $2
+    AND (w.deleted_at >= (to_date($1, 'YYYY-MM')::timestamp AT TIME ZONE 'UTC') OR w.deleted_at IS NULL OR u.used + u.held > 0)
   ORDER BY w.workspace_id
   LIMIT $3`;
 
-/** Lists workspaces with their usage of a month ("YYYY-MM"): at most `limit`, ordered by ID, with IDs after `after`. */
+/**
+ * Lists workspaces with their usage of a month ("YYYY-MM"): at most `limit`, ordered by ID, with IDs after `after`. Leaves out workspaces
+ * that were deleted before the month and have no usage in it.
+ */
 export async function listUsage(
   database: Database,
   month: string,
@@ -34,11 +40,11 @@ export async function listUsage(
 }
 
 const NEAREST = `
-  SELECT ${COLUMNS}
+  SELECT ${columns(CURRENT_MONTH)}
   FROM quota.usage u
   JOIN quota.workspaces w USING (workspace_id)
-  JOIN quota.plans p USING (plan)
-  WHERE u.month = ${CURRENT_MONTH} AND p.monthly_cap > 0 AND u.used + u.held > 0
+  JOIN quota.plans p ON p.plan = w.plan
+  WHERE u.month = ${CURRENT_MONTH} AND w.deleted_at IS NULL AND p.monthly_cap > 0 AND u.used + u.held > 0
   ORDER BY (u.used + u.held)::float8 / p.monthly_cap DESC, w.workspace_id
   LIMIT $1`;
 

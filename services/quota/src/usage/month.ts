@@ -1,5 +1,5 @@
 /** Returns when a month's usage resets: midnight UTC on the first of the next month, RFC 3339. */
-export function resetsAt(month: string): string {
+export function computeResetTime(month: string): string {
   const [year = 0, monthNumber = 0] = month.split("-").map(Number);
   return new Date(Date.UTC(year, monthNumber, 1)).toISOString().replace(".000Z", "Z");
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { sqlState } from "@parley/service-kit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createQuotaDatabase, createWorkspace, type QuotaDatabase, usageOf } from "../testing/quota-database.ts";
@@ -217,6 +218,75 @@ test("does not deadlock when a turn is reserved and settled concurrently", async
   }
   expect(await usageOf(quota, workspace)).toMatchObject({ used: 0, held: 1, holds: 1 });
   expect(failures).not.toContain("40P01");
+});
+
+describe("with a locked usage row", () => {
+  /** Locks the usage row of a workspace that has a hold. Returns the workspace and a function that releases the lock. */
+  async function lockedWorkspace() {
+    const workspaceId = await createWorkspace(quota, 1_000);
+    const turnId = randomUUID();
+    await reserve(quota.database, workspaceId, turnId);
+    const locker = await quota.admin.connect();
+    await locker.query("BEGIN");
+    await locker.query("SELECT FROM quota.usage WHERE workspace_id = $1 FOR UPDATE", [workspaceId]);
+    const unlock = async () => {
+      await locker.query("ROLLBACK");
+      locker.release();
+    };
+    return { workspaceId, turnId, unlock };
+  }
+
+  test("Reserve waits longer than the lock timeout until the row is free", async () => {
+    const { workspaceId, unlock } = await lockedWorkspace();
+    const pending = reserve(quota.database, workspaceId, randomUUID());
+    await sleep(2_500);
+    await unlock();
+    expect(await pending).toMatchObject({ status: "held" });
+  });
+
+  test("Reserve stops waiting when its caller cancels", async () => {
+    const { workspaceId, unlock } = await lockedWorkspace();
+    const caller = new AbortController();
+    const pending = reserve(quota.database, workspaceId, randomUUID(), caller.signal);
+    caller.abort(new Error("cancelled"));
+    await expect(pending).rejects.toThrow("cancelled");
+    await unlock();
+    expect(await usageOf(quota, workspaceId)).toMatchObject({ held: 1, holds: 1 });
+  });
+
+  test("Settle settles the other workspaces of the batch, and the locked one when it is sent again", async () => {
+    const { workspaceId, turnId, unlock } = await lockedWorkspace();
+    const others = await Promise.all(Array.from({ length: 30 }, () => createWorkspace(quota, 10)));
+    const batch = [workspaceId, ...others].map((id) =>
+      settlement(id, id === workspaceId ? turnId : randomUUID(), "done"),
+    );
+    const failures: string[] = [];
+    const onFailure = (turns: readonly Settlement[]) => failures.push(...turns.map((turn) => turn.workspaceId));
+    const settled = await settle(quota.database, batch, { onFailure });
+    expect(new Set(settled.map((turn) => turn.workspaceId))).toEqual(new Set(others));
+    expect(failures).toEqual([workspaceId]);
+    await unlock();
+    expect(await settle(quota.database, batch)).toHaveLength(31);
+    expect(await usageOf(quota, workspaceId)).toMatchObject({ used: 1, held: 0, ledger: 1 });
+  });
+});
+
+test("Settle settles the other turns of the batch when PostgreSQL refuses one", async () => {
+  const workspace = await createWorkspace(quota, 100);
+  const broken = await createWorkspace(quota, 100);
+  const brokenTurn = randomUUID();
+  await reserve(quota.database, broken, brokenTurn);
+  // The usage has lost its hold, so releasing it violates the constraint held >= 0.
+  await quota.admin.query("UPDATE quota.usage SET held = 0 WHERE workspace_id = $1", [broken]);
+  const turns = Array.from({ length: 20 }, () => randomUUID());
+  const batch = [...turns.map((turn) => settlement(workspace, turn, "done")), settlement(broken, brokenTurn, "done")];
+  const failures: string[] = [];
+  const settled = await settle(quota.database, batch, {
+    onFailure: (refused) => failures.push(...refused.map((turn) => turn.turnId)),
+  });
+  expect(new Set(settled.map((turn) => turn.turnId))).toEqual(new Set(turns));
+  expect(failures).toEqual([brokenTurn]);
+  expect(await usageOf(quota, workspace)).toMatchObject({ used: 20, ledger: 20 });
 });
 
 test("the service's role cannot read other schemas or change tables", async () => {

@@ -1,4 +1,5 @@
-import { type Database, sqlState } from "@parley/service-kit";
+import { type Database, type Queryable, sqlState, transaction } from "@parley/service-kit";
+import { LOCK_CLOSED_MONTHS } from "./closed-months.store.ts";
 
 export type Reservation =
   | { status: "held"; month: string; plan: string; used: number; cap: number }
@@ -8,7 +9,8 @@ export type Outcome = "done" | "void";
 
 export type Settlement = { workspaceId: string; turnId: string; outcome: Outcome; month: string | undefined };
 
-export type Settled = { workspaceId: string; turnId: string; outcome: Outcome };
+/** `code` is "month_closed" if nothing was stored because the turn's month is closed, otherwise empty. */
+export type Settled = { workspaceId: string; turnId: string; outcome: Outcome; code: "" | "month_closed" };
 
 // One statement. The upsert locks the usage row, so used + held < cap holds under concurrency. If two calls reserve the same turn
 // concurrently, the second statement violates the primary key of quota.reservations, which also rolls back its change of the usage.
@@ -16,7 +18,7 @@ const RESERVE = `
   WITH plan AS (
     SELECT w.plan, p.monthly_cap AS cap, date_trunc('month', now() AT TIME ZONE 'UTC')::date AS month
     FROM quota.workspaces w JOIN quota.plans p USING (plan)
-    WHERE w.workspace_id = $1
+    WHERE w.workspace_id = $1 AND w.deleted_at IS NULL
   ), existing AS (
     SELECT r.state, r.month FROM quota.reservations r WHERE r.workspace_id = $1 AND r.turn_id = $2
   ), added AS (
@@ -45,32 +47,41 @@ const UNIQUE_VIOLATION = "23505";
  * Reserve is still inserting. If both then write the same turn, PostgreSQL cancels one of them with this code.
  */
 const DEADLOCK = "40P01";
+const LOCK_TIMEOUT = "55P03";
 const MAX_ATTEMPTS = 3;
 
-/** Holds one message of the current month for a turn. Returns undefined when the workspace is unknown. */
+/**
+ * Holds one message of the current month for a turn. Waits for the lock of the usage row, at most until the signal aborts. Returns undefined when
+ * the workspace is unknown.
+ */
 export async function reserve(
   database: Database,
   workspaceId: string,
   turnId: string,
+  signal?: AbortSignal,
 ): Promise<Reservation | undefined> {
-  const reservation = await reserveWithRetry(database, workspaceId, turnId);
+  const reservation = await reserveWithRetry(database, workspaceId, turnId, signal);
   // If a concurrent call for the same turn took the last message, this turn has that hold. A second attempt returns it.
   const isHeldByOtherCall = reservation?.status === "exceeded" && (await isReserved(database, workspaceId, turnId));
-  return isHeldByOtherCall ? reserveWithRetry(database, workspaceId, turnId) : reservation;
+  return isHeldByOtherCall ? reserveWithRetry(database, workspaceId, turnId, signal) : reservation;
 }
 
 async function reserveWithRetry(
   database: Database,
   workspaceId: string,
   turnId: string,
+  signal?: AbortSignal,
 ): Promise<Reservation | undefined> {
-  for (let attempt = 1; ; attempt++) {
+  let conflicts = 0;
+  for (;;) {
     try {
       return await reserveOnce(database, workspaceId, turnId);
     } catch (error) {
+      const state = sqlState(error);
       // A concurrent call reserved or settled the same turn. This one wrote nothing, so a retry reads the stored state.
-      const isConflict = sqlState(error) === UNIQUE_VIOLATION || sqlState(error) === DEADLOCK;
-      if (!isConflict || attempt === MAX_ATTEMPTS) throw error;
+      const isConflict = state === UNIQUE_VIOLATION || state === DEADLOCK;
+      if (state === LOCK_TIMEOUT) signal?.throwIfAborted();
+      else if (!isConflict || ++conflicts === MAX_ATTEMPTS) throw error;
     }
   }
 }
@@ -99,26 +110,30 @@ async function reserveOnce(database: Database, workspaceId: string, turnId: stri
 }
 
 // Locks usage rows first and reservations second, as Reserve does, each in a fixed order, to prevent deadlocks. A held turn keeps the
-// month of its hold. A done turn without a hold (after a database restore) is counted in the month of its settlement. xmax is non-zero
-// for rows that existed before this statement.
+// month of its hold. A done turn without a hold (after a database restore) is counted in the month of its settlement. A row that this
+// statement inserts has equal times; a hold is settled after it was reserved. So different times mean that the turn was held.
+// A turn of a closed month is not changed, because its row may have been pruned. See LOCK_CLOSED_MONTHS.
 const SETTLE = `
   WITH input AS MATERIALIZED (
     SELECT i.workspace_id, i.turn_id, i.outcome,
            coalesce(r.month, to_date(i.month, 'YYYY-MM'), date_trunc('month', now() AT TIME ZONE 'UTC')::date) AS month
     FROM unnest($1::text[], $2::uuid[], $3::text[], $4::text[]) AS i (workspace_id, turn_id, outcome, month)
     LEFT JOIN quota.reservations r ON r.workspace_id = i.workspace_id AND r.turn_id = i.turn_id
-  ), locked AS MATERIALIZED (
+  ), ${LOCK_CLOSED_MONTHS}, locked AS MATERIALIZED (
     SELECT FROM (SELECT DISTINCT workspace_id, month FROM input ORDER BY workspace_id, month) i
     CROSS JOIN LATERAL (
       SELECT FROM quota.usage u WHERE u.workspace_id = i.workspace_id AND u.month = i.month FOR NO KEY UPDATE
     ) u
   ), moved AS (
-    INSERT INTO quota.reservations AS r (workspace_id, turn_id, month, state, settled_at)
-    SELECT workspace_id, turn_id, month, outcome, now()
+    INSERT INTO quota.reservations AS r (workspace_id, turn_id, month, state, reserved_at, settled_at)
+    SELECT workspace_id, turn_id, month, outcome, now(), now()
     FROM input CROSS JOIN (SELECT count(*) FROM locked) AS after_locking
+    WHERE month NOT IN (SELECT month FROM closed)
     ORDER BY workspace_id, turn_id
-    ON CONFLICT (workspace_id, turn_id) DO UPDATE SET state = excluded.state, settled_at = now() WHERE r.state = 'held'
-    RETURNING r.workspace_id, r.turn_id, r.month, r.state, r.xmax <> 0 AS was_held
+    ON CONFLICT (workspace_id, turn_id) DO UPDATE
+      SET state = excluded.state, settled_at = greatest(now(), r.reserved_at + interval '1 microsecond')
+      WHERE r.state = 'held'
+    RETURNING r.workspace_id, r.turn_id, r.month, r.state, r.settled_at <> r.reserved_at AS was_held
   ), change AS (
     SELECT workspace_id, month,
            count(*) FILTER (WHERE state = 'done')::integer AS counted,
@@ -135,39 +150,119 @@ const SETTLE = `
     INSERT INTO quota.ledger (workspace_id, month, turn_id)
     SELECT workspace_id, month, turn_id FROM moved WHERE state = 'done'
   )
-  SELECT i.workspace_id AS "workspaceId", i.turn_id AS "turnId", coalesce(m.state, r.state) AS outcome
+  SELECT i.workspace_id AS "workspaceId", i.turn_id AS "turnId", coalesce(m.state, r.state, 'void') AS outcome,
+         CASE WHEN coalesce(m.state, r.state) IS NULL THEN 'month_closed' ELSE '' END AS code
   FROM input i
   LEFT JOIN moved m USING (workspace_id, turn_id)
   LEFT JOIN quota.reservations r USING (workspace_id, turn_id)
-  WHERE coalesce(m.state, r.state) <> 'held'`;
+  WHERE coalesce(m.state, r.state, CASE WHEN i.month IN (SELECT month FROM closed) THEN 'void' END) <> 'held'`;
+
+/** Limits each statement of a batch that was split, so that the other turns do not wait for the locked ones. */
+const SPLIT_LOCK_TIMEOUT = "100ms";
+
+export type SettleOptions = {
+  /** Aborted when the caller no longer waits. The rest of a batch that was split is then not tried. */
+  signal?: AbortSignal;
+  /** Called with turns that cannot be settled at present. */
+  onFailure?: (turns: readonly Settlement[], error: unknown) => void;
+};
 
 /**
- * Settles turns; the first outcome of a turn wins. Returns the stored outcome of each turn. A turn that a concurrent call is settling
- * may be missing, and the caller must send it again.
+ * Settles turns; the first outcome of a turn wins. Returns the stored outcome of each turn, or the code month_closed. These turns are
+ * missing, and the caller must send them again: turns that a concurrent call is settling, turns of a workspace whose usage is locked, and turns that PostgreSQL refuses.
  */
-export async function settle(database: Database, settlements: readonly Settlement[]): Promise<Settled[]> {
-  const unique = dropRepeatedTurns(settlements);
+export async function settle(
+  database: Database,
+  settlements: readonly Settlement[],
+  options: SettleOptions = {},
+): Promise<Settled[]> {
+  const batch = dropRepeatedTurns(settlements);
+  try {
+    return await retryDeadlocks(() => settleBatch(database, batch));
+  } catch (error) {
+    if (!isCausedByTurn(error)) throw error;
+    return settleHalves(database, batch, error, options);
+  }
+}
+
+/** Settles the halves of a batch that failed, down to the turns that cannot be settled. */
+async function settleHalves(
+  database: Database,
+  batch: readonly Settlement[],
+  error: unknown,
+  options: SettleOptions,
+): Promise<Settled[]> {
+  const halves = split(batch, error);
+  if (halves === undefined) {
+    options.onFailure?.(batch, error);
+    return [];
+  }
+  const settled: Settled[] = [];
+  for (const half of halves) {
+    if (options.signal?.aborted) break;
+    try {
+      settled.push(...(await retryDeadlocks(() => settleWithShortLockTimeout(database, half))));
+    } catch (failure) {
+      if (!isCausedByTurn(failure)) throw failure;
+      settled.push(...(await settleHalves(database, half, failure, options)));
+    }
+  }
+  return settled;
+}
+
+/**
+ * Halves a batch, ordered by workspace. Returns undefined for a single turn, and for turns of one workspace that wait for a lock, because
+ * they all need the workspace's usage row.
+ */
+function split(batch: readonly Settlement[], error: unknown): (readonly Settlement[])[] | undefined {
+  const isOneWorkspace = batch[0]?.workspaceId === batch.at(-1)?.workspaceId;
+  if (batch.length === 1 || (isOneWorkspace && sqlState(error) === LOCK_TIMEOUT)) return undefined;
+  const middle = Math.ceil(batch.length / 2);
+  return [batch.slice(0, middle), batch.slice(middle)];
+}
+
+/** Whether some of the turns caused the failure: a lock timeout, or data (22) or constraints (23) that do not fit. */
+function isCausedByTurn(error: unknown): boolean {
+  const state = sqlState(error);
+  return state === LOCK_TIMEOUT || state?.startsWith("22") === true || state?.startsWith("23") === true;
+}
+
+function settleWithShortLockTimeout(database: Database, batch: readonly Settlement[]): Promise<Settled[]> {
+  return transaction(database, async (connection) => {
+    await connection.query(`SET LOCAL lock_timeout = '${SPLIT_LOCK_TIMEOUT}'`);
+    return settleBatch(connection, batch);
+  });
+}
+
+async function settleBatch(database: Queryable, batch: readonly Settlement[]): Promise<Settled[]> {
   const values = [
-    unique.map((each) => each.workspaceId),
-    unique.map((each) => each.turnId),
-    unique.map((each) => each.outcome),
-    unique.map((each) => each.month ?? null),
+    batch.map((each) => each.workspaceId),
+    batch.map((each) => each.turnId),
+    batch.map((each) => each.outcome),
+    batch.map((each) => each.month ?? null),
   ];
+  const { rows } = await database.query<Settled>({ name: "settle", text: SETTLE, values });
+  return rows;
+}
+
+async function retryDeadlocks<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      const { rows } = await database.query<Settled>({ name: "settle", text: SETTLE, values });
-      return rows;
+      return await work();
     } catch (error) {
       if (sqlState(error) !== DEADLOCK || attempt === MAX_ATTEMPTS) throw error;
     }
   }
 }
 
+/** Returns the settlements ordered by workspace, without those that repeat a turn. */
 function dropRepeatedTurns(settlements: readonly Settlement[]): Settlement[] {
   const byTurn = new Map<string, Settlement>();
   for (const each of settlements) {
     const key = `${each.workspaceId} ${each.turnId}`;
     if (!byTurn.has(key)) byTurn.set(key, each);
   }
-  return [...byTurn.values()];
+  return [...byTurn.values()].sort((a, b) =>
+    a.workspaceId < b.workspaceId ? -1 : Number(a.workspaceId > b.workspaceId),
+  );
 }

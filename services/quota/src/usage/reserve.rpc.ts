@@ -1,19 +1,22 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { RESERVATION_STATUSES } from "@parley/rpc/outcomes";
 import type { ReserveRequest, ReserveResponseSchema } from "@parley/rpc/quota";
-import { type Database, isWorkspaceId, notFound } from "@parley/service-kit";
+import { type Database, isWorkspaceId, notFound, type WorkspaceConcurrencyLimiter } from "@parley/service-kit";
 import { reserve } from "./reservations.store.ts";
 import { requireTurnId } from "./turn-id.ts";
 import type { ReservationCounter } from "./usage.metrics.ts";
 
+export type ReserveDeps = { database: Database; counter: ReservationCounter; limiter: WorkspaceConcurrencyLimiter };
+
 export async function handleReserve(
-  database: Database,
-  counter: ReservationCounter,
+  { database, counter, limiter }: ReserveDeps,
   request: ReserveRequest,
+  signal: AbortSignal,
 ): Promise<MessageInitShape<typeof ReserveResponseSchema>> {
+  const { workspaceId } = request;
   const turnId = requireTurnId(request.turnId);
-  const reservation = isWorkspaceId(request.workspaceId)
-    ? await reserve(database, request.workspaceId, turnId)
+  const reservation = isWorkspaceId(workspaceId)
+    ? await limiter.run(workspaceId, signal, () => reserve(database, workspaceId, turnId, signal))
     : undefined;
   if (reservation === undefined) throw notFound("workspace_not_found", "no such workspace");
   const { plan, used, cap } = reservation;

@@ -1,25 +1,35 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { SETTLEMENTS, settlementFromProto } from "@parley/rpc/outcomes";
 import type { Settlement, SettleRequest, SettleResponseSchema } from "@parley/rpc/quota";
-import { type Database, invalid, parseMonth } from "@parley/service-kit";
+import { type Database, invalidArgument, type Logger, parseMonth } from "@parley/service-kit";
 import * as store from "./reservations.store.ts";
 import { requireTurnId } from "./turn-id.ts";
 
 const MAX_SETTLEMENTS = 1_000;
 
 export async function handleSettle(
-  database: Database,
+  { database, log }: { database: Database; log: Logger },
   request: SettleRequest,
+  signal: AbortSignal,
 ): Promise<MessageInitShape<typeof SettleResponseSchema>> {
   if (request.settlements.length > MAX_SETTLEMENTS)
-    throw invalid(`a call must have at most ${MAX_SETTLEMENTS} settlements`);
-  const settled = await store.settle(database, request.settlements.map(toStoredSettlement));
+    throw invalidArgument(`a call must have at most ${MAX_SETTLEMENTS} settlements`);
+  const settled = await store.settle(database, request.settlements.map(toStoredSettlement), {
+    signal,
+    onFailure: (turns, error) =>
+      log.error(
+        { workspace_id: turns[0]?.workspaceId, turn_id: turns[0]?.turnId, turns: turns.length, error },
+        "settlement failed",
+      ),
+  });
+  for (const { workspaceId, turnId, code } of settled)
+    if (code !== "") log.warn({ workspace_id: workspaceId, turn_id: turnId, code }, "turn of closed month not settled");
   return { settled: settled.map((each) => ({ ...each, outcome: SETTLEMENTS[each.outcome] })) };
 }
 
 function toStoredSettlement(settlement: Settlement): store.Settlement {
   const outcome = settlementFromProto(settlement.outcome);
-  if (outcome === undefined) throw invalid("outcome must be DONE or VOID");
+  if (outcome === undefined) throw invalidArgument("outcome must be DONE or VOID");
   return {
     workspaceId: settlement.workspaceId,
     turnId: requireTurnId(settlement.turnId),

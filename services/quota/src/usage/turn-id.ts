@@ -1,7 +1,7 @@
-import { invalid, isUuid } from "@parley/service-kit";
+import { invalidArgument, isUuid } from "@parley/service-kit";
 
 /** Returns a turn ID in lower case. Throws invalid_argument unless it is a UUID. */
 export function requireTurnId(text: string): string {
-  if (!isUuid(text)) throw invalid("turn_id must be a UUID");
+  if (!isUuid(text)) throw invalidArgument("turn_id must be a UUID");
   return text.toLowerCase();
 }

@@ -1,6 +1,6 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { WorkspaceAdminService } from "@parley/rpc/quota";
-import { type Database, invalid, isWorkspaceId, parseMonth } from "@parley/service-kit";
+import { type Database, invalidArgument, isWorkspaceId, parseMonth } from "@parley/service-kit";
 import { listNearestCap, listUsage } from "./list-usage.store.ts";
 import { currentMonth } from "./usage.store.ts";
 
@@ -16,9 +16,10 @@ export function usageAdmin(
   return {
     async listUsage(request) {
       const { pageSize, pageToken: after } = request;
-      if (pageSize < 0 || pageSize > MAX_PAGE_SIZE) throw invalid(`page_size must be from 0 to ${MAX_PAGE_SIZE}`);
+      if (pageSize < 0 || pageSize > MAX_PAGE_SIZE)
+        throw invalidArgument(`page_size must be from 0 to ${MAX_PAGE_SIZE}`);
       if (after !== "" && !isWorkspaceId(after))
-        throw invalid("page_token must be the next_page_token of the previous page");
+        throw invalidArgument("page_token must be the next_page_token of the previous page");
       const month = parseMonth(request.month) ?? (await currentMonth(database));
       const limit = pageSize || DEFAULT_PAGE_SIZE;
       const workspaces = await listUsage(database, month, { after, limit });
@@ -26,7 +27,7 @@ export function usageAdmin(
       return { workspaces, month, nextPageToken: last?.workspaceId ?? "" };
     },
     async listNearestCap({ limit }) {
-      if (limit < 0 || limit > MAX_NEAREST) throw invalid(`limit must be from 0 to ${MAX_NEAREST}`);
+      if (limit < 0 || limit > MAX_NEAREST) throw invalidArgument(`limit must be from 0 to ${MAX_NEAREST}`);
       return { workspaces: await listNearestCap(database, limit || DEFAULT_NEAREST) };
     },
   };

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createQuotaDatabase, type QuotaDatabase } from "../testing/quota-database.ts";
 import { insertWorkspace } from "../workspaces/workspaces.store.ts";
 import { reserve, settle } from "./reservations.store.ts";
-import { usageGauges } from "./usage.metrics.ts";
+import { registerUsageGauges } from "./usage.metrics.ts";
 
 let quota: QuotaDatabase;
 beforeAll(async () => {
@@ -33,7 +33,7 @@ const scrape = (registry: Registry) => registry.metrics();
 
 test("sums usage by plan and names workspaces that used 80 % of their cap or more", async () => {
   const registry = new Registry();
-  usageGauges(registry, quota.database, createLogger("test", "silent"));
+  registerUsageGauges(registry, quota.database, createLogger("test", "silent"));
   const metrics = await scrape(registry);
   const value = (name: string, labels: string) =>
     metrics
@@ -64,7 +64,7 @@ test("names at most 200 of the workspaces near their cap", async () => {
     INSERT INTO quota.usage (workspace_id, month, used)
     SELECT 'many-' || n, date_trunc('month', now() AT TIME ZONE 'UTC')::date, 9 FROM generate_series(1, 300) n`);
   const registry = new Registry();
-  usageGauges(registry, quota.database, createLogger("test", "silent"));
+  registerUsageGauges(registry, quota.database, createLogger("test", "silent"));
   const metrics = await scrape(registry);
   expect(metrics.match(/^parley_quota_workspace_used_ratio\{/gm)).toHaveLength(200);
   expect(metrics).toContain('parley_quota_workspaces_near_cap{plan="ten"} 302');
@@ -73,6 +73,6 @@ test("names at most 200 of the workspaces near their cap", async () => {
 test("reports no usage series and does not fail the scrape while the database is unavailable", async () => {
   const registry = new Registry();
   const unavailable = { query: () => Promise.reject(new Error("unavailable")) } as unknown as QuotaDatabase["database"];
-  usageGauges(registry, unavailable, createLogger("test", "silent"));
+  registerUsageGauges(registry, unavailable, createLogger("test", "silent"));
   expect(await scrape(registry)).not.toMatch(/^parley_quota_\w+\{/m);
 });

@@ -1,4 +1,11 @@
-import { Counter, createMeasurement, type Database, Gauge, type Logger, type Registry } from "@parley/service-kit";
+import {
+  Counter,
+  createCachedMeasurement,
+  type Database,
+  Gauge,
+  type Logger,
+  type Registry,
+} from "@parley/service-kit";
 import { type PlanUsage, readCurrentUsage } from "./current-usage.store.ts";
 
 /** A workspace that has used this share of its cap gets a series of its own. */
@@ -17,11 +24,11 @@ const BY_PLAN: readonly [name: string, help: string, field: Exclude<keyof PlanUs
 ];
 
 /** Registers gauges of the current month's usage. Every replica reports the same values, so queries must not sum over replicas. */
-export function usageGauges(registry: Registry, database: Database, log: Logger): void {
+export function registerUsageGauges(registry: Registry, database: Database, log: Logger): void {
   const registers = [registry];
-  const read = createMeasurement(
+  const read = createCachedMeasurement(
     () => readCurrentUsage(database, { share: NEAR_CAP_SHARE, limit: MAX_NAMED_WORKSPACES }),
-    { name: "quota usage", everyMs: INTERVAL_MS },
+    { name: "quota usage", cacheMs: INTERVAL_MS },
     log,
   );
   for (const [name, help, field] of BY_PLAN) {
@@ -52,7 +59,7 @@ export function usageGauges(registry: Registry, database: Database, log: Logger)
 
 export type ReservationCounter = Counter<"plan" | "status">;
 
-export function reservationCounter(registry: Registry): ReservationCounter {
+export function createReservationCounter(registry: Registry): ReservationCounter {
   return new Counter({
     name: "parley_quota_reservations_total",
     help: "Reserve calls by plan and status: held, exceeded (refused) or settled (refused, the turn is already settled).",

@@ -1,19 +1,49 @@
 import type { Database } from "@parley/service-kit";
 
-export type Usage = { plan: string; cap: number; used: number; held: number; month: string };
+/** `adjusted` is the part of `used` that the operator added or, if negative, removed. */
+export type Usage = { plan: string; cap: number; used: number; held: number; adjusted: number; month: string };
 
-export type WorkspaceMonth = { workspaceId: string; used: number; held: number; ledger: number; ledgerDigest: bigint };
+export type WorkspaceMonth = {
+  workspaceId: string;
+  used: number;
+  held: number;
+  /** Rows of the usage ledger, pruned ones included, plus adjustments. */
+  ledger: number;
+  ledgerDigest: bigint;
+  /** The part of `used` and of `ledger` that the operator added or, if negative, removed. */
+  adjusted: number;
+  /** The part of `ledger` whose rows were pruned. */
+  pruned: number;
+};
 
 /** SQL expression for the first day of the current UTC month by the database's clock. */
 export const CURRENT_MONTH = "date_trunc('month', now() AT TIME ZONE 'UTC')::date";
 
+/**
+ * Returns SQL for the plan that a workspace `w` had at the end of a month, given as an SQL expression for its first day. For the current
+ * month it is the current plan.
+ */
+export function planOfMonth(month: string): string {
+  return `coalesce(
+    (SELECT c.previous_plan FROM quota.plan_changes c
+     WHERE c.workspace_id = w.workspace_id AND c.changed_at >= ((${month} + interval '1 month') AT TIME ZONE 'UTC')
+     ORDER BY c.changed_at LIMIT 1),
+    w.plan)`;
+}
+
+/** Returns SQL for the sum of the operator's adjustments of a workspace `w` in a month, given as an SQL expression for its first day. */
+export function adjustedInMonth(month: string): string {
+  return `(SELECT coalesce(sum(a.amount), 0)::integer FROM quota.adjustments a
+    WHERE a.workspace_id = w.workspace_id AND a.month = ${month} AND a.turn_id IS NULL)`;
+}
+
 const READ_USAGE = `
   WITH selected AS (SELECT coalesce(to_date($2, 'YYYY-MM'), ${CURRENT_MONTH}) AS month)
-  SELECT w.plan, p.monthly_cap AS cap, coalesce(u.used, 0) AS used, coalesce(u.held, 0) AS held,
-         to_char(selected.month, 'YYYY-MM') AS month
+  SELECT p.plan, p.monthly_cap AS cap, coalesce(u.used, 0) AS used, coalesce(u.held, 0) AS held,
+         ${adjustedInMonth("selected.month")} AS adjusted, to_char(selected.month, 'YYYY-MM') AS month
   FROM selected
   CROSS JOIN quota.workspaces w
-  JOIN quota.plans p USING (plan)
+  JOIN quota.plans p ON p.plan = ${planOfMonth("selected.month")}
   LEFT JOIN quota.usage u ON u.workspace_id = w.workspace_id AND u.month = selected.month
   WHERE w.workspace_id = $1`;
 
@@ -24,7 +54,8 @@ export async function readUsage(database: Database, workspaceId: string, month?:
 }
 
 // The usage ledger's key is (workspace_id, month, turn_id). For all workspaces, the recursive query steps from one workspace to the
-// next and reads only the selected month, instead of scanning every month.
+// next and reads only the selected month, instead of scanning every month. An adjustment of a turn adds it to the counted ones or removes it.
+// XOR does either to the digest. An operator's adjustment has no turn, and bit_xor ignores NULL.
 const READ_MONTH = `
   WITH RECURSIVE selected AS (SELECT coalesce(to_date($2, 'YYYY-MM'), ${CURRENT_MONTH}) AS month),
   workspaces (workspace_id) AS (
@@ -39,14 +70,27 @@ const READ_MONTH = `
       FROM quota.ledger l WHERE l.workspace_id = w.workspace_id AND l.month = selected.month
     ) entry
     WHERE entry.entries > 0
+  ), adjusted AS (
+    SELECT a.workspace_id, sum(a.amount)::integer AS amount,
+           coalesce(sum(a.amount) FILTER (WHERE a.turn_id IS NULL), 0)::integer AS by_operator,
+           bit_xor(('x' || left(md5(a.turn_id::text), 16))::bit(64)::bigint) AS digest
+    FROM quota.adjustments a JOIN selected USING (month)
+    WHERE $1 = '' OR a.workspace_id = $1
+    GROUP BY a.workspace_id
   ), used AS (
     SELECT u.workspace_id, u.used, u.held
     FROM quota.usage u JOIN selected USING (month)
     WHERE $1 = '' OR u.workspace_id = $1
+  ), pruned AS (
+    SELECT t.workspace_id, t.turns, t.digest
+    FROM quota.ledger_totals t JOIN selected USING (month)
+    WHERE $1 = '' OR t.workspace_id = $1
   )
-  SELECT workspace_id AS "workspaceId", coalesce(used, 0) AS used, coalesce(held, 0) AS held, coalesce(entries, 0) AS ledger,
-         coalesce(digest, 0)::text AS digest
-  FROM used FULL JOIN counted USING (workspace_id)
+  SELECT workspace_id AS "workspaceId", coalesce(used, 0) AS used, coalesce(held, 0) AS held,
+         coalesce(entries, 0) + coalesce(pruned.turns, 0) + coalesce(adjusted.amount, 0) AS ledger,
+         coalesce(adjusted.by_operator, 0) AS adjusted, coalesce(pruned.turns, 0) AS pruned,
+         (coalesce(counted.digest, 0) # coalesce(pruned.digest, 0) # coalesce(adjusted.digest, 0))::text AS digest
+  FROM used FULL JOIN counted USING (workspace_id) FULL JOIN adjusted USING (workspace_id) FULL JOIN pruned USING (workspace_id)
   ORDER BY workspace_id`;
 
 /** Returns the usage totals of a month for one workspace, or for all workspaces when the ID is empty. */
@@ -58,8 +102,51 @@ export async function readMonth(database: Database, workspaceId: string, month?:
   return rows.map(({ digest, ...totals }) => ({ ...totals, ledgerDigest: BigInt(digest) }));
 }
 
+const READ_MONTH_PAGE = `
+  WITH page AS MATERIALIZED (
+    SELECT u.workspace_id, u.used, u.held FROM quota.usage u
+    WHERE u.month = to_date($1, 'YYYY-MM') AND u.workspace_id > $2
+    ORDER BY u.workspace_id
+    LIMIT $3
+  )
+  SELECT page.workspace_id AS "workspaceId", page.used, page.held, entry.entries + coalesce(pruned.turns, 0) + adjusted.amount AS ledger,
+         adjusted.by_operator AS adjusted, coalesce(pruned.turns, 0) AS pruned,
+         (coalesce(entry.digest, 0) # coalesce(pruned.digest, 0) # coalesce(adjusted.digest, 0))::text AS digest
+  FROM page
+  CROSS JOIN LATERAL (
+    SELECT count(*)::integer AS entries, bit_xor(('x' || left(md5(l.turn_id::text), 16))::bit(64)::bigint) AS digest
+    FROM quota.ledger l WHERE l.workspace_id = page.workspace_id AND l.month = to_date($1, 'YYYY-MM')
+  ) entry
+  CROSS JOIN LATERAL (
+    SELECT coalesce(sum(a.amount), 0)::integer AS amount,
+           coalesce(sum(a.amount) FILTER (WHERE a.turn_id IS NULL), 0)::integer AS by_operator,
+           bit_xor(('x' || left(md5(a.turn_id::text), 16))::bit(64)::bigint) AS digest
+    FROM quota.adjustments a WHERE a.workspace_id = page.workspace_id AND a.month = to_date($1, 'YYYY-MM')
+  ) adjusted
+  LEFT JOIN quota.ledger_totals pruned ON pruned.workspace_id = page.workspace_id AND pruned.month = to_date($1, 'YYYY-MM')
+  ORDER BY page.workspace_id`;
+
+/** Returns the usage totals of a month for up to `limit` workspaces with usage, ordered by ID, with IDs after `after`. */
+export async function readMonthPage(
+  database: Database,
+  month: string,
+  { after, limit }: { after: string; limit: number },
+): Promise<WorkspaceMonth[]> {
+  const { rows } = await database.query<Omit<WorkspaceMonth, "ledgerDigest"> & { digest: string }>({
+    text: READ_MONTH_PAGE,
+    values: [month, after, limit],
+  });
+  return rows.map(({ digest, ...totals }) => ({ ...totals, ledgerDigest: BigInt(digest) }));
+}
+
 const LIST_TURNS = `
-  SELECT turn_id, true AS counted FROM quota.ledger WHERE workspace_id = $1 AND month = to_date($2, 'YYYY-MM')
+  SELECT turn_id, true AS counted FROM (
+    SELECT turn_id, 1 AS amount FROM quota.ledger WHERE workspace_id = $1 AND month = to_date($2, 'YYYY-MM')
+    UNION ALL
+    SELECT turn_id, amount FROM quota.adjustments
+    WHERE workspace_id = $1 AND month = to_date($2, 'YYYY-MM') AND turn_id IS NOT NULL
+  ) entry
+  GROUP BY turn_id HAVING sum(amount) > 0
   UNION ALL
   SELECT turn_id, false FROM quota.reservations WHERE workspace_id = $1 AND month = to_date($2, 'YYYY-MM') AND state = 'held'`;
 

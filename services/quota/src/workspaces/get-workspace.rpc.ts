@@ -22,5 +22,6 @@ export async function requireWorkspace(
 
 /** Converts a stored workspace to a protobuf message. */
 export function toMessage(workspace: Workspace): MessageInitShape<typeof WorkspaceSchema> {
-  return { ...workspace, createdAt: workspace.createdAt.toISOString() };
+  const { createdAt, deletedAt } = workspace;
+  return { ...workspace, createdAt: createdAt.toISOString(), deletedAt: deletedAt?.toISOString() ?? "" };
 }

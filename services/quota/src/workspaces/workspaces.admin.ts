@@ -1,7 +1,8 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { WorkspaceAdminService } from "@parley/rpc/quota";
-import { type Database, invalid, isWorkspaceId, ServiceError } from "@parley/service-kit";
-import { handleGetUsage, usageAdmin } from "../usage/index.ts";
+import { type Database, invalidArgument, isWorkspaceId, ServiceError } from "@parley/service-kit";
+import { handleListMonths } from "../months/index.ts";
+import { adjustmentAdmin, handleGetUsage, usageAdmin } from "../usage/index.ts";
 import { requireWorkspace, toMessage } from "./get-workspace.rpc.ts";
 import { insertWorkspace, listPlans, listWorkspaces, updatePlan, updateRetention } from "./workspaces.store.ts";
 
@@ -9,19 +10,24 @@ const MAX_NAME_CHARACTERS = 200;
 const MAX_RETENTION_DAYS = 3_650;
 
 /** Implements the admin service of workspaces and plans. `newId` generates the ID of a workspace created without one. */
-export function workspaceAdmin(database: Database, newId: () => string): ServiceImpl<typeof WorkspaceAdminService> {
+export function createWorkspaceAdmin(
+  database: Database,
+  newId: () => string,
+): ServiceImpl<typeof WorkspaceAdminService> {
   const requirePlan = async (plan: string) => {
     const plans = await listPlans(database);
-    if (!plans.includes(plan)) throw invalid(`plan must be one of ${plans.join(", ")}`);
+    if (!plans.includes(plan)) throw invalidArgument(`plan must be one of ${plans.join(", ")}`);
   };
   return {
     ...usageAdmin(database),
+    ...adjustmentAdmin(database),
+    listUsageMonths: () => handleListMonths(database),
     async createWorkspace(request) {
       const name = request.name.trim();
       if (name === "" || name.length > MAX_NAME_CHARACTERS)
-        throw invalid(`name must have 1 to ${MAX_NAME_CHARACTERS} characters`);
+        throw invalidArgument(`name must have 1 to ${MAX_NAME_CHARACTERS} characters`);
       const id = request.id === "" ? newId() : request.id;
-      if (!isWorkspaceId(id)) throw invalid("id must be 1 to 64 of A-Z a-z 0-9 . _ -");
+      if (!isWorkspaceId(id)) throw invalidArgument("id must be 1 to 64 of A-Z a-z 0-9 . _ -");
       await requirePlan(request.plan);
       if (!(await insertWorkspace(database, id, name, request.plan))) {
         throw new ServiceError("already_exists", "workspace_exists", "a workspace with this ID already exists");
@@ -39,7 +45,9 @@ export function workspaceAdmin(database: Database, newId: () => string): Service
     },
     async setRetention({ workspaceId, retentionDays }) {
       if (retentionDays < 0 || retentionDays > MAX_RETENTION_DAYS)
-        throw invalid(`retention_days must be from 1 to ${MAX_RETENTION_DAYS}, or 0 to keep sessions without limit`);
+        throw invalidArgument(
+          `retention_days must be from 1 to ${MAX_RETENTION_DAYS}, or 0 to keep sessions without limit`,
+        );
       await requireWorkspace(database, workspaceId);
       await updateRetention(database, workspaceId, retentionDays);
       return { workspace: await requireWorkspace(database, workspaceId) };

@@ -1,16 +1,29 @@
 import { type Database, sqlState } from "@parley/service-kit";
 
-export type Workspace = { id: string; name: string; plan: string; cap: number; createdAt: Date; retentionDays: number };
+export type Workspace = {
+  id: string;
+  name: string;
+  plan: string;
+  cap: number;
+  createdAt: Date;
+  retentionDays: number;
+  deletedAt: Date | null;
+};
 
-const COLUMNS = `w.workspace_id AS id, w.name, w.plan, p.monthly_cap AS cap, w.created_at AS "createdAt", w.retention_days AS "retentionDays"`;
+const COLUMNS = `w.workspace_id AS id, w.name, w.plan, p.monthly_cap AS cap, w.created_at AS "createdAt", w.retention_days AS "retentionDays",
+  w.deleted_at AS "deletedAt"`;
 const FROM = "quota.workspaces w JOIN quota.plans p USING (plan)";
 
+/** Returns a workspace; undefined if it is unknown or deleted. */
 export async function findWorkspace(database: Database, id: string): Promise<Workspace | undefined> {
-  const { rows } = await database.query<Workspace>(`SELECT ${COLUMNS} FROM ${FROM} WHERE w.workspace_id = $1`, [id]);
+  const { rows } = await database.query<Workspace>(
+    `SELECT ${COLUMNS} FROM ${FROM} WHERE w.workspace_id = $1 AND w.deleted_at IS NULL`,
+    [id],
+  );
   return rows[0];
 }
 
-/** Lists all workspaces, oldest first. */
+/** Lists all workspaces, including deleted ones, oldest first. */
 export async function listWorkspaces(database: Database): Promise<Workspace[]> {
   const { rows } = await database.query<Workspace>(
     `SELECT ${COLUMNS} FROM ${FROM} ORDER BY w.created_at, w.workspace_id`,
@@ -22,6 +35,24 @@ export async function listWorkspaces(database: Database): Promise<Workspace[]> {
 export async function listPlans(database: Database): Promise<string[]> {
   const { rows } = await database.query<{ plan: string }>("SELECT plan FROM quota.plans ORDER BY monthly_cap");
   return rows.map((row) => row.plan);
+}
+
+/** Returns whether a workspace is deleted; false if it is unknown. */
+export async function isDeleted(database: Database, id: string): Promise<boolean> {
+  const { rowCount } = await database.query(
+    "SELECT FROM quota.workspaces WHERE workspace_id = $1 AND deleted_at IS NOT NULL",
+    [id],
+  );
+  return rowCount === 1;
+}
+
+/** Marks a workspace as deleted, or as not deleted. Keeps the time of the first deletion. Returns false when the workspace is unknown. */
+export async function updateDeleted(database: Database, id: string, deleted: boolean): Promise<boolean> {
+  const { rowCount } = await database.query(
+    "UPDATE quota.workspaces SET deleted_at = CASE WHEN $2 THEN coalesce(deleted_at, now()) END WHERE workspace_id = $1",
+    [id, deleted],
+  );
+  return rowCount === 1;
 }
 
 const UNIQUE_VIOLATION = "23505";
@@ -41,12 +72,21 @@ export async function insertWorkspace(database: Database, id: string, name: stri
   }
 }
 
-/** Changes a workspace's plan. Returns false when the workspace is unknown. */
+// FOR UPDATE, so that of two concurrent changes the second one stores the first one's plan as the previous plan.
+const UPDATE_PLAN = `
+  WITH previous AS MATERIALIZED (
+    SELECT workspace_id, plan FROM quota.workspaces WHERE workspace_id = $1 FOR UPDATE
+  ), changed AS (
+    UPDATE quota.workspaces w SET plan = $2 FROM previous p WHERE w.workspace_id = p.workspace_id RETURNING p.workspace_id, p.plan
+  ), history AS (
+    INSERT INTO quota.plan_changes (workspace_id, previous_plan, plan)
+    SELECT workspace_id, plan, $2 FROM changed WHERE plan <> $2
+  )
+  SELECT FROM changed`;
+
+/** Changes a workspace's plan, and keeps the change. Returns false when the workspace is unknown. */
 export async function updatePlan(database: Database, id: string, plan: string): Promise<boolean> {
-  const { rowCount } = await database.query("UPDATE quota.workspaces SET plan = $2 WHERE workspace_id = $1", [
-    id,
-    plan,
-  ]);
+  const { rowCount } = await database.query(UPDATE_PLAN, [id, plan]);
   return rowCount === 1;
 }
 

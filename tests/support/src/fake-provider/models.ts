@@ -5,7 +5,7 @@ type Rule = [pattern: RegExp, reply: (numbers: number[], prompt: string) => Repl
 /** Replies by model name. The function gets the numbers in the name. A name that matches no pattern gets the default reply. */
 const rules: Rule[] = [
   [/^echo$/, (_, prompt) => ({ tokens: prompt.match(/\s*\S+\s*$|\s*\S+/g) ?? [] })],
-  [/^tokens-(\d+)(?:-every-(\d+))?$/, ([count = 0, everyMs = 0]) => ({ tokens: numbered(count), everyMs })],
+  [/^tokens-(\d+)(?:-every-(\d+))?$/, ([count = 0, everyMs = 0]) => ({ tokens: numberTokens(count), everyMs })],
   [/^slow-(\d+)$/, ([everyMs = 0]) => ({ everyMs })],
   [/^first-(\d+)$/, ([firstTokenMs = 0]) => ({ firstTokenMs })],
   [/^status-(\d{3})(?:-retry-(\d+))?$/, ([status = 500, retry]) => ({ status, headers: retryAfter(status, retry) })],
@@ -46,7 +46,7 @@ export function replyOfModel(model: string, prompt: string): Reply {
 /** The models in the response of `GET /v1/models`. */
 export const listedModels = ["default", "echo", "tokens-100", "tokens-100-every-50", "slow-50", "split-utf8"];
 
-function numbered(count: number): string[] {
+function numberTokens(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `t${index} `);
 }
 

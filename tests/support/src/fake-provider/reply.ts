@@ -14,7 +14,7 @@ export interface Reply {
   /** Delay before each further token. */
   everyMs?: number;
   /**
-   * What the provider does after `afterTokens` tokens: it closes the connection (`cut`), sends nothing more (`stall`), sends an error chunk
+   * The provider's fault after `afterTokens` tokens: it closes the connection (`cut`), sends nothing more (`stall`), sends an error chunk
    * (`error`), or ends the stream without a finish reason (`end`).
    */
   fault?: "cut" | "stall" | "error" | "end";

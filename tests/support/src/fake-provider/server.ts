@@ -99,7 +99,7 @@ export async function startFakeProvider(
     const body: unknown = await json(request).catch(() => undefined);
     const chat = parseChatRequest(body);
     const { received, scripted, signal, end } = recordRequest(request, response, body, chat.model);
-    await send(response, {
+    await sendReply(response, {
       chat,
       reply: scripted ?? replyOfModel(chat.model, chat.prompt),
       signal,
@@ -150,7 +150,7 @@ export async function startFakeProvider(
   };
 }
 
-async function send(response: ServerResponse, options: StreamOptions): Promise<void> {
+async function sendReply(response: ServerResponse, options: StreamOptions): Promise<void> {
   const { chat, reply, signal } = options;
   if (reply.hangs) await sleep(2 ** 30, undefined, { signal });
   else if (reply.body !== undefined || (reply.status ?? 200) !== 200) sendError(response, { status: 200, ...reply });

@@ -56,7 +56,7 @@ export async function sendStream(
   }
   switch (reply.fault) {
     case "cut":
-      await flushed(response);
+      await waitForFlush(response);
       onCut();
       response.destroy();
       return;
@@ -92,7 +92,7 @@ export function withTotal(usage: { prompt_tokens: number; completion_tokens: num
 }
 
 /** Resolves when Node.js has passed all written data to the operating system. */
-function flushed(response: ServerResponse): Promise<void> {
+function waitForFlush(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     response.write("", () => resolve());
   });

@@ -1,16 +1,19 @@
 import { type Prompt, Role } from "@parley/rpc/llm";
 import type { CompletionRequest, Provider } from "../provider.ts";
-import { extract } from "./extract.ts";
+import { extractAnswer } from "./extract.ts";
 
 /** The provider without a language model. Its model `extractive` answers with sentences of the prompt's passages. */
-export function builtinProvider(): Provider {
+export function createBuiltinProvider(): Provider {
   return { hasModel: (model) => model === "extractive", stream, close: () => Promise.resolve() };
 }
 
 const WORDS_PER_TEXT = 6;
 
 async function stream({ prompt, signal, onText, onFinished }: CompletionRequest): Promise<void> {
-  for (const text of splitWords(extract(lastUserMessage(prompt), prompt.passages, prompt.terms), WORDS_PER_TEXT)) {
+  for (const text of splitWords(
+    extractAnswer(lastUserMessage(prompt), prompt.passages, prompt.terms),
+    WORDS_PER_TEXT,
+  )) {
     signal.throwIfAborted();
     await onText(text);
   }

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { type Passage, PassageSchema } from "@parley/rpc/llm";
 import { describe, expect, test } from "vitest";
-import { extract } from "./extract.ts";
+import { extractAnswer } from "./extract.ts";
 
 const passage = (source: string, heading: string, text: string): Passage =>
   create(PassageSchema, { source, heading, text });
@@ -41,7 +41,7 @@ describe("extract", () => {
     ["delivry to an island", /^From delivery\.md/],
     ["REFUNDS!!", /^From returns\.md/],
   ])("answers %j with the right sentence and its source", (message, expected) => {
-    expect(extract(message, SHOP)).toMatch(expected);
+    expect(extractAnswer(message, SHOP)).toMatch(expected);
   });
 
   test.each([
@@ -54,29 +54,29 @@ describe("extract", () => {
     "is it the",
     "",
   ])("does not know the answer to %j", (message) => {
-    expect(extract(message, SHOP)).toMatch(UNKNOWN);
+    expect(extractAnswer(message, SHOP)).toMatch(UNKNOWN);
   });
 
   test("replies that it does not know without passages", () => {
-    expect(extract("How long do I have to return something?", [])).toMatch(UNKNOWN);
+    expect(extractAnswer("How long do I have to return something?", [])).toMatch(UNKNOWN);
   });
 
   test.each(["Hi", "hello!", "Good morning", "hey there", "Hallo", "¡Hola!"])(
     "replies to the greeting %s",
     (message) => {
-      expect(extract(message, SHOP)).toMatch(/^Hello! Ask me a question/);
+      expect(extractAnswer(message, SHOP)).toMatch(/^Hello! Ask me a question/);
     },
   );
 
   test.each(["thanks", "Thank you very much!", "ok thanks", "Vielen Dank", "merci"])(
     "replies to the thanks %s",
     (message) => {
-      expect(extract(message, SHOP)).toMatch(/^You're welcome!/);
+      expect(extractAnswer(message, SHOP)).toMatch(/^You're welcome!/);
     },
   );
 
   test("answers a question after a greeting", () => {
-    expect(extract("Hi, when is the shop open?", SHOP)).toMatch(/^From opening-hours\.txt/);
+    expect(extractAnswer("Hi, when is the shop open?", SHOP)).toMatch(/^From opening-hours\.txt/);
   });
 
   test("answers in the language of its passages", () => {
@@ -88,10 +88,10 @@ describe("extract", () => {
       ),
       passage("rueckgabe.md", "Rückgabe", "Sie können die Ware innerhalb von 30 Tagen zurückgeben."),
     ];
-    expect(extract("Wie lange dauern Lieferungen auf eine Insel?", german)).toMatch(
+    expect(extractAnswer("Wie lange dauern Lieferungen auf eine Insel?", german)).toMatch(
       /^From versand\.md › Versand: “.*Inseln dauert eine Woche/,
     );
-    expect(extract("Wer ist der Bürgermeister von Wien?", german)).toMatch(UNKNOWN);
+    expect(extractAnswer("Wer ist der Bürgermeister von Wien?", german)).toMatch(UNKNOWN);
   });
 
   test("quotes a second source only when its score is near the best", () => {
@@ -112,18 +112,18 @@ describe("extract", () => {
         "The weather in Lisbon is fine all year, and the account of it in the papers is always the same.",
       ),
     ];
-    const quotes = extract("Where are my invoices?", two).split("\n\n");
+    const quotes = extractAnswer("Where are my invoices?", two).split("\n\n");
     expect(quotes.map((quote) => quote.slice(5, 9))).toEqual(["a.md", "b.md"]);
   });
 
   test("is deterministic", () => {
-    const answers = Array.from({ length: 5 }, () => extract("How are orders delivered and refunded?", SHOP));
+    const answers = Array.from({ length: 5 }, () => extractAnswer("How are orders delivered and refunded?", SHOP));
     expect(new Set(answers).size).toBe(1);
   });
 
   test("a quote is shorter than 800 characters", () => {
     const long = [passage("long.md", "", `Refunds are ${"very ".repeat(1_000)}slow.`)];
-    expect(extract("refunds", long).length).toBeLessThan(800);
+    expect(extractAnswer("refunds", long).length).toBeLessThan(800);
   });
 
   test("the longest message with many long passages takes less than half a second", () => {
@@ -133,7 +133,7 @@ describe("extract", () => {
       passage(`${index}.md`, "", `${words(index, 60)}. `.repeat(10)),
     );
     const started = performance.now();
-    extract(words(99, 500), many);
+    extractAnswer(words(99, 500), many);
     expect(performance.now() - started).toBeLessThan(500);
   });
 });
@@ -153,7 +153,7 @@ test("prefers the sentence that begins with its subject", () => {
       text: "Zephyr is a wind meter for small boats. It needs no battery.",
     },
   ].map((passage) => create(PassageSchema, passage));
-  expect(extract("What is Zephyr?", passages)).toMatch(
+  expect(extractAnswer("What is Zephyr?", passages)).toMatch(
     /^From readme\.md › Zephyr: “Zephyr is a wind meter for small boats\./,
   );
 });

@@ -1,4 +1,4 @@
-import { wordsOf } from "./terms.ts";
+import { splitWords } from "./terms.ts";
 
 const GREETINGS = new Set(
   "hi hello hey hiya howdy greetings good morning afternoon evening day there hallo hola bonjour salut ciao moin servus guten tag morgen abend buenos dias hej olá".split(
@@ -6,22 +6,25 @@ const GREETINGS = new Set(
   ),
 );
 /** Words that a message of thanks may consist of. */
-const THANKS = new Set(
+const WORDS_IN_THANKS = new Set(
   "thanks thank you thx ty cheers much very so many a lot great ok okay cool perfect danke vielen dank merci gracias grazie obrigado tak tack".split(
     " ",
   ),
 );
 /** A message of thanks contains at least one of these. */
-const THANKING = new Set("thanks thank thx ty cheers danke dank merci gracias grazie obrigado tak tack".split(" "));
+const WORDS_OF_THANKS = new Set(
+  "thanks thank thx ty cheers danke dank merci gracias grazie obrigado tak tack".split(" "),
+);
 const MAX_WORDS = 5;
 
-const WELCOME = "Hello! Ask me a question, and I will look for the answer in the documents I was given.";
-const YOU_ARE_WELCOME = "You're welcome! If there is anything else you would like to know, just ask.";
+const GREETING_REPLY = "Hello! Ask me a question, and I will look for the answer in the documents I was given.";
+const THANKS_REPLY = "You're welcome! If there is anything else you would like to know, just ask.";
 
 /** Replies to a message that only greets or thanks; undefined for any other message. */
 export function replyToGreeting(message: string): string | undefined {
-  const words = wordsOf(message);
+  const words = splitWords(message);
   if (words.length === 0 || words.length > MAX_WORDS) return undefined;
-  if (words.some((word) => THANKING.has(word)) && words.every((word) => THANKS.has(word))) return YOU_ARE_WELCOME;
-  return words.every((word) => GREETINGS.has(word)) ? WELCOME : undefined;
+  if (words.some((word) => WORDS_OF_THANKS.has(word)) && words.every((word) => WORDS_IN_THANKS.has(word)))
+    return THANKS_REPLY;
+  return words.every((word) => GREETINGS.has(word)) ? GREETING_REPLY : undefined;
 }

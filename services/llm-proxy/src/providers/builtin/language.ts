@@ -24,10 +24,10 @@ import { stopwords as spanishStops } from "@orama/stopwords/spanish";
 import { stopwords as swedishStops } from "@orama/stopwords/swedish";
 
 /** The stop words and the stemmer of a language. */
-export type Language = { stops: ReadonlySet<string>; stem: (word: string) => string };
+export type Language = { stopWords: ReadonlySet<string>; stem: (word: string) => string };
 
-function language(stem: Language["stem"], stops: readonly string[], questionWords = ""): Language {
-  return { stem, stops: new Set([...stops, ...questionWords.split(" ")]) };
+function createLanguage(stem: Language["stem"], stops: readonly string[], questionWords = ""): Language {
+  return { stem, stopWords: new Set([...stops, ...questionWords.split(" ")]) };
 }
 
 // Words that are frequent in questions but do not name their subject. The stop word lists contain few of them.
@@ -43,22 +43,22 @@ const QUESTION_WORDS = {
 
 // The first wins a tie, so a text without stop words counts as English.
 const LANGUAGES: readonly Language[] = [
-  language(english, englishStops, QUESTION_WORDS.english),
-  language(german, germanStops, QUESTION_WORDS.german),
-  language(french, frenchStops, QUESTION_WORDS.french),
-  language(spanish, spanishStops, QUESTION_WORDS.spanish),
-  language(italian, italianStops),
-  language(portuguese, portugueseStops),
-  language(dutch, dutchStops),
-  language(danish, danishStops),
-  language(swedish, swedishStops),
-  language(norwegian, norwegianStops),
-  language(finnish, finnishStops),
-  language(russian, russianStops),
+  createLanguage(english, englishStops, QUESTION_WORDS.english),
+  createLanguage(german, germanStops, QUESTION_WORDS.german),
+  createLanguage(french, frenchStops, QUESTION_WORDS.french),
+  createLanguage(spanish, spanishStops, QUESTION_WORDS.spanish),
+  createLanguage(italian, italianStops),
+  createLanguage(portuguese, portugueseStops),
+  createLanguage(dutch, dutchStops),
+  createLanguage(danish, danishStops),
+  createLanguage(swedish, swedishStops),
+  createLanguage(norwegian, norwegianStops),
+  createLanguage(finnish, finnishStops),
+  createLanguage(russian, russianStops),
 ];
 
 /** Returns the language with the most stop words among `words`, which are in lower case. */
 export function detectLanguage(words: readonly string[]): Language {
-  const scores = LANGUAGES.map((each) => words.filter((word) => each.stops.has(word)).length);
-  return LANGUAGES[scores.indexOf(Math.max(...scores))] ?? language((word) => word, []);
+  const scores = LANGUAGES.map((each) => words.filter((word) => each.stopWords.has(word)).length);
+  return LANGUAGES[scores.indexOf(Math.max(...scores))] ?? createLanguage((word) => word, []);
 }

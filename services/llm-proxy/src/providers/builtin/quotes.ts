@@ -1,7 +1,7 @@
 import type { Passage, QueryTerm } from "@parley/rpc/llm";
 import { detectLanguage, type Language } from "./language.ts";
-import { joinSentences, sentencesOf } from "./sentences.ts";
-import { isMisspelling, termsOf, wordsOf } from "./terms.ts";
+import { joinSentences, splitSentences } from "./sentences.ts";
+import { extractTerms, isMisspelling, splitWords } from "./terms.ts";
 
 /** Sentences of one passage that answer a message. */
 export type Quote = { passage: Passage; text: string; score: number };
@@ -21,14 +21,14 @@ const PASSAGE_THRESHOLDS: Thresholds = { minCoverage: 0.5, minRelativeScore: 0.8
 
 const MAX_QUERY_TERMS = 48;
 /** Sentences around the best ones are added until a quote has this length. */
-const FULL_CHARACTERS = 500;
+const TARGET_QUOTE_CHARACTERS = 500;
 /** A sentence is not added if it would make the quote longer than this. */
-const MAX_CHARACTERS = 600;
+const MAX_QUOTE_CHARACTERS = 600;
 /** The value of a term in the title, relative to one in the sentence. */
 const TITLE_VALUE = 0.6;
 const COST_PER_THOUSAND_CHARACTERS = 0.1;
 /** The value of a query term as the first word of a quote: definitions begin with their subject. */
-const SUBJECT_VALUE = 0.2;
+const FIRST_WORD_VALUE = 0.2;
 const RANK_COST = 0.03;
 
 /** The terms of a message with their weights. A rare term shows better what the message is about, so it weighs more. */
@@ -36,14 +36,14 @@ type Query = { weights: ReadonlyMap<string, number>; total: number; isFromSearch
 
 type PassageTerms = {
   passage: Passage;
-  title: Set<string>;
+  titleTerms: Set<string>;
   sentences: string[];
   /** The terms of each sentence. */
-  terms: Set<string>[];
+  sentenceTerms: Set<string>[];
   /** The terms of each sentence's first word. */
-  subjects: Set<string>[];
+  firstWordTerms: Set<string>[];
   /** The terms of the title and of all sentences. */
-  all: Set<string>;
+  allTerms: Set<string>;
 };
 
 /**
@@ -51,18 +51,18 @@ type PassageTerms = {
  *
  * @param terms the message's terms with the weights of the word search; without them, the terms are weighted by the passages
  */
-export function bestQuotes(message: string, passages: readonly Passage[], terms: readonly QueryTerm[] = []): Quote[] {
-  const language = detectLanguage(wordsOf([message, ...passages.map((passage) => passage.text)].join("\n")));
-  const candidates = passages.map((passage) => analyse(passage, language));
+export function findQuotes(message: string, passages: readonly Passage[], terms: readonly QueryTerm[] = []): Quote[] {
+  const language = detectLanguage(splitWords([message, ...passages.map((passage) => passage.text)].join("\n")));
+  const candidates = passages.map((passage) => analysePassage(passage, language));
   const query =
     terms.length > 0
-      ? queryOfSearch(terms, language)
-      : queryOfPassages([...termsOf(message, language)].slice(0, MAX_QUERY_TERMS), candidates);
+      ? queryFromSearchTerms(terms, language)
+      : queryFromPassages([...extractTerms(message, language)].slice(0, MAX_QUERY_TERMS), candidates);
   if (query.total === 0 || !hasAnswer(query, candidates)) return [];
   const quotes = candidates
     .map((each, rank) => {
-      const quote = bestSentences(query, each);
-      return { ...quote, score: quote.score + coverage(query, each.all) / 2 - rank * RANK_COST };
+      const quote = findBestSentences(query, each);
+      return { ...quote, score: quote.score + queryCoverage(query, each.allTerms) / 2 - rank * RANK_COST };
     })
     .sort((one, other) => other.score - one.score);
   const bestScore = quotes[0]?.score ?? 0;
@@ -72,49 +72,51 @@ export function bestQuotes(message: string, passages: readonly Passage[], terms:
 
 function hasAnswer(query: Query, candidates: readonly PassageTerms[]): boolean {
   if (!query.isFromSearch)
-    return candidates.some((each) => coverage(query, each.all) >= PASSAGE_THRESHOLDS.minCoverage);
+    return candidates.some((each) => queryCoverage(query, each.allTerms) >= PASSAGE_THRESHOLDS.minCoverage);
   // Square roots make the weights more even than for ranking, so that one rare word of the message does not decide alone.
   const evenWeights = new Map([...query.weights].map(([term, weight]) => [term, Math.sqrt(weight)]));
   const evenQuery = toQuery(evenWeights, true);
-  return candidates.some(({ terms, title }) =>
-    terms.some((each) => coverage(evenQuery, new Set([...each, ...title])) >= SEARCH_THRESHOLDS.minCoverage),
+  return candidates.some(({ sentenceTerms, titleTerms }) =>
+    sentenceTerms.some(
+      (each) => queryCoverage(evenQuery, new Set([...each, ...titleTerms])) >= SEARCH_THRESHOLDS.minCoverage,
+    ),
   );
 }
 
-function analyse(passage: Passage, language: Language): PassageTerms {
-  const title = termsOf(`${passage.source} ${passage.heading}`, language);
-  const sentences = sentencesOf(passage.text);
-  const terms = sentences.map((sentence) => termsOf(sentence, language));
-  const subjects = sentences.map((sentence) => termsOf(wordsOf(sentence)[0] ?? "", language));
+function analysePassage(passage: Passage, language: Language): PassageTerms {
+  const titleTerms = extractTerms(`${passage.source} ${passage.heading}`, language);
+  const sentences = splitSentences(passage.text);
+  const sentenceTerms = sentences.map((sentence) => extractTerms(sentence, language));
+  const firstWordTerms = sentences.map((sentence) => extractTerms(splitWords(sentence)[0] ?? "", language));
   return {
     passage,
-    title,
+    titleTerms,
     sentences,
-    terms,
-    subjects,
-    all: new Set([...title, ...terms.flatMap((each) => [...each])]),
+    sentenceTerms,
+    firstWordTerms,
+    allTerms: new Set([...titleTerms, ...sentenceTerms.flatMap((each) => [...each])]),
   };
 }
 
 /** Weights terms by their rarity in the passages. First replaces a term that is in none of them by the term that it misspells. */
-function queryOfPassages(terms: readonly string[], candidates: readonly PassageTerms[]): Query {
-  const vocabulary = new Set(candidates.flatMap((each) => [...each.all]));
+function queryFromPassages(terms: readonly string[], candidates: readonly PassageTerms[]): Query {
+  const vocabulary = new Set(candidates.flatMap((each) => [...each.allTerms]));
   const corrected = terms.map((term) =>
     vocabulary.has(term) ? term : ([...vocabulary].find((each) => isMisspelling(term, each)) ?? term),
   );
   const weights = new Map(
     corrected.map((term) => {
-      const containing = candidates.filter((each) => each.all.has(term)).length;
+      const containing = candidates.filter((each) => each.allTerms.has(term)).length;
       return [term, 1 + Math.log((candidates.length + 1) / (containing + 1))];
     }),
   );
   return toQuery(weights, false);
 }
 
-function queryOfSearch(terms: readonly QueryTerm[], language: Language): Query {
+function queryFromSearchTerms(terms: readonly QueryTerm[], language: Language): Query {
   const weights = new Map<string, number>();
   for (const { word, weight } of terms.slice(0, MAX_QUERY_TERMS))
-    for (const term of termsOf(word, language)) weights.set(term, Math.max(weight, weights.get(term) ?? 0));
+    for (const term of extractTerms(word, language)) weights.set(term, Math.max(weight, weights.get(term) ?? 0));
   return toQuery(weights, true);
 }
 
@@ -123,40 +125,43 @@ function toQuery(weights: ReadonlyMap<string, number>, isFromSearch: boolean): Q
 }
 
 /** Returns the share of the query's weight that is in `terms`. */
-function coverage({ weights, total }: Query, terms: ReadonlySet<string>): number {
+function queryCoverage({ weights, total }: Query, terms: ReadonlySet<string>): number {
   let covered = 0;
   for (const [term, weight] of weights) if (terms.has(term)) covered += weight;
   return covered / total;
 }
 
 /** Returns the consecutive sentences with the best score, with the sentences around them that fit. */
-function bestSentences(query: Query, { passage, title, sentences, terms, subjects }: PassageTerms): Quote {
+function findBestSentences(
+  query: Query,
+  { passage, titleTerms, sentences, sentenceTerms, firstWordTerms }: PassageTerms,
+): Quote {
   let best = { from: 0, to: 1, score: Number.NEGATIVE_INFINITY };
   for (let from = 0; from < sentences.length; from++) {
-    const subjectScore = coverage(query, subjects[from] ?? new Set()) * SUBJECT_VALUE;
+    const subjectScore = queryCoverage(query, firstWordTerms[from] ?? new Set()) * FIRST_WORD_VALUE;
     const quoted = new Set<string>();
     for (let to = from + 1, length = 0; to <= sentences.length; to++) {
       length += (sentences[to - 1]?.length ?? 0) + 1;
-      if (to > from + 1 && length > MAX_CHARACTERS) break;
-      for (const term of terms[to - 1] ?? []) quoted.add(term);
-      const ownCoverage = coverage(query, quoted);
-      const titleGain = coverage(query, new Set([...quoted, ...title])) - ownCoverage;
+      if (to > from + 1 && length > MAX_QUOTE_CHARACTERS) break;
+      for (const term of sentenceTerms[to - 1] ?? []) quoted.add(term);
+      const ownCoverage = queryCoverage(query, quoted);
+      const titleGain = queryCoverage(query, new Set([...quoted, ...titleTerms])) - ownCoverage;
       const lengthCost = (length / 1_000) * COST_PER_THOUSAND_CHARACTERS;
       const score = ownCoverage + titleGain * TITLE_VALUE - lengthCost + subjectScore;
       if (score > best.score) best = { from, to, score };
     }
   }
-  return { passage, text: joinSentences(withContext(sentences, best)), score: best.score };
+  return { passage, text: joinSentences(addContext(sentences, best)), score: best.score };
 }
 
 /** Adds sentences to the best ones while they fit: first those before, to which the best ones may refer, then those after. */
-function withContext(sentences: readonly string[], best: { from: number; to: number }): string[] {
+function addContext(sentences: readonly string[], best: { from: number; to: number }): string[] {
   let { from, to } = best;
   for (;;) {
     const length = sentences.slice(from, to).join(" ").length;
     const fits = (index: number) =>
-      length + 1 + (sentences[index]?.length ?? Number.POSITIVE_INFINITY) <= MAX_CHARACTERS;
-    if (length >= FULL_CHARACTERS) break;
+      length + 1 + (sentences[index]?.length ?? Number.POSITIVE_INFINITY) <= MAX_QUOTE_CHARACTERS;
+    if (length >= TARGET_QUOTE_CHARACTERS) break;
     if (fits(from - 1)) from--;
     else if (fits(to)) to++;
     else break;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { joinSentences, sentencesOf } from "./sentences.ts";
+import { joinSentences, splitSentences } from "./sentences.ts";
 
 test("wrapped lines are one sentence; paragraphs, list items and table rows are separate sentences", () => {
   const text = [
@@ -19,7 +19,7 @@ test("wrapped lines are one sentence; paragraphs, list items and table rows are 
     "```",
     "***",
   ].join("\n");
-  expect(sentencesOf(text)).toEqual([
+  expect(splitSentences(text)).toEqual([
     "Refunds",
     "You can return an item within 30 days.",
     "Write to us first!",
@@ -34,11 +34,14 @@ test("wrapped lines are one sentence; paragraphs, list items and table rows are 
 });
 
 test("recognises the end of a sentence in other scripts", () => {
-  expect(sentencesOf("配送は三日です。返品は三十日以内です。")).toEqual(["配送は三日です。", "返品は三十日以内です。"]);
+  expect(splitSentences("配送は三日です。返品は三十日以内です。")).toEqual([
+    "配送は三日です。",
+    "返品は三十日以内です。",
+  ]);
 });
 
 test("a blank text has no sentences", () => {
-  expect(sentencesOf(" \n\n\t")).toEqual([]);
+  expect(splitSentences(" \n\n\t")).toEqual([]);
 });
 
 test("joining adds punctuation after a sentence that has none", () => {
@@ -51,12 +54,15 @@ test("joining adds punctuation after a sentence that has none", () => {
 test("splits 20,000 repeated markers in less than a second", () => {
   for (const unit of [" ", "\n", "\n ", "|", "#", "# ", "\n#", "- ", "\n- ", "`", "=", "1.", "\n|"]) {
     const started = performance.now();
-    sentencesOf(`${unit.repeat(20_000)}x`);
+    splitSentences(`${unit.repeat(20_000)}x`);
     expect(performance.now() - started).toBeLessThan(1_000);
   }
 });
 
 test("leaves out code, even without a closing fence", () => {
-  expect(sentencesOf("Install it.\n```sh\nnpm install it\n```\nThen start.")).toEqual(["Install it.", "Then start."]);
-  expect(sentencesOf("Install it.\n~~~\nnpm install it\n")).toEqual(["Install it."]);
+  expect(splitSentences("Install it.\n```sh\nnpm install it\n```\nThen start.")).toEqual([
+    "Install it.",
+    "Then start.",
+  ]);
+  expect(splitSentences("Install it.\n~~~\nnpm install it\n")).toEqual(["Install it."]);
 });

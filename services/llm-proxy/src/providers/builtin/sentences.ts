@@ -13,7 +13,7 @@ const CODE = /^[ \t]*(`{3,}(?!`)|~{3,}(?!~)).*\n(?:[\s\S]*?\n[ \t]*\1[ \t]*$|[\s
 const DECORATION = /^(?:[ \t]*(?:`{3,}|~{3,}).*|[| \t:=_*-]+)$/gm;
 
 /** Returns the sentences of a text in order, each on one line. A table row is one sentence. */
-export function sentencesOf(text: string): string[] {
+export function splitSentences(text: string): string[] {
   return text
     .replace(CODE, "\n")
     .replace(DECORATION, "")

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { detectLanguage } from "./language.ts";
-import { isMisspelling, termsOf, wordsOf } from "./terms.ts";
+import { extractTerms, isMisspelling, splitWords } from "./terms.ts";
 
-const terms = (text: string) => [...termsOf(text, detectLanguage(wordsOf(text)))];
+const terms = (text: string) => [...extractTerms(text, detectLanguage(splitWords(text)))];
 
 test("forms of a word are one term, and stop words are not terms", () => {
   expect(terms("How do I install it? The installation, installing, installed.")).toEqual(["instal"]);

@@ -3,7 +3,7 @@ import type { Language } from "./language.ts";
 const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });
 
 /** Returns the words of a text in lower case, in order. */
-export function wordsOf(text: string): string[] {
+export function splitWords(text: string): string[] {
   const words: string[] = [];
   for (const { segment, isWordLike } of segmenter.segment(text.normalize("NFKC").replaceAll("’", "'"))) {
     if (isWordLike) words.push(segment.toLowerCase());
@@ -12,12 +12,12 @@ export function wordsOf(text: string): string[] {
 }
 
 /** Returns the stems of a text's words, without stop words and accents, each once and in order. */
-export function termsOf(text: string, language: Language): Set<string> {
-  const words = wordsOf(text).filter((word) => !language.stops.has(word));
-  return new Set(words.map((word) => withoutAccents(language.stem(word.replace(/'s?$/, "")))));
+export function extractTerms(text: string, language: Language): Set<string> {
+  const words = splitWords(text).filter((word) => !language.stopWords.has(word));
+  return new Set(words.map((word) => removeAccents(language.stem(word.replace(/'s?$/, "")))));
 }
 
-function withoutAccents(word: string): string {
+function removeAccents(word: string): string {
   return word.normalize("NFD").replace(/\p{M}/gu, "");
 }
 
@@ -28,10 +28,10 @@ export function isMisspelling(one: string, other: string): boolean {
   const [short, long] = one.length <= other.length ? [one, other] : [other, one];
   if (short.length < MIN_MISSPELT_LENGTH - 1 || long.length < MIN_MISSPELT_LENGTH) return false;
   if (long.length - short.length > 1) return false;
-  let at = 0;
-  while (at < short.length && short[at] === long[at]) at++;
-  const rest = short.slice(at);
-  if (short.length < long.length) return rest === long.slice(at + 1);
-  const swapped = short[at] === long[at + 1] && short[at + 1] === long[at];
-  return rest.slice(1) === long.slice(at + 1) || (swapped && rest.slice(2) === long.slice(at + 2));
+  let index = 0;
+  while (index < short.length && short[index] === long[index]) index++;
+  const rest = short.slice(index);
+  if (short.length < long.length) return rest === long.slice(index + 1);
+  const swapped = short[index] === long[index + 1] && short[index + 1] === long[index];
+  return rest.slice(1) === long.slice(index + 1) || (swapped && rest.slice(2) === long.slice(index + 2));
 }

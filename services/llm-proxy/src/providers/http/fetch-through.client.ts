@@ -1,4 +1,4 @@
-import { type Agent, type Dispatcher, request as send } from "undici";
+import { type Dispatcher, request as send } from "undici";
 import { readText, StreamedResponse } from "./response-body.ts";
 
 /** The code of an error is within its first kilobytes. */
@@ -8,7 +8,7 @@ const MAX_REFUSAL_BYTES = 16 * 1024;
  * Returns a fetch with a streamed body. It follows no redirect, because a redirect would forward the key, and reads only the beginning of
  * a refusal.
  */
-export function fetchThrough(dispatcher: Agent): typeof fetch {
+export function createStreamingFetch(dispatcher: Dispatcher): typeof fetch {
   return async (url, { method = "GET", headers, body, signal = null } = {}) => {
     const received = await send(String(url), {
       dispatcher,

@@ -18,7 +18,7 @@ export class StreamedResponse extends Response {
 }
 
 /** Narrows the SDK's response to the one that the client's fetch returned. Throws TypeError for any other. */
-export function streamed(response: Response): StreamedResponse {
+export function asStreamedResponse(response: Response): StreamedResponse {
   if (response instanceof StreamedResponse) return response;
   throw new TypeError("the response did not come from the client's fetch");
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { ProviderFailure } from "../failure.ts";
-import { WellFormedText } from "../well-formed.ts";
+import { WellFormedTextBuffer } from "../well-formed-text.ts";
 import { ChatStreamReader } from "./chat-stream.ts";
 
 const fixture = (name: string) => readFileSync(new URL(`fixtures/${name}.sse`, import.meta.url));
@@ -11,7 +11,7 @@ type ReadResult = { text: string; usage: unknown; failure: ProviderFailure | und
 /** Parses a body in reads of a number of bytes. */
 function read(body: Uint8Array, bytesPerRead = body.length || 1): ReadResult {
   const reader = new ChatStreamReader();
-  const wellFormed = new WellFormedText();
+  const wellFormed = new WellFormedTextBuffer();
   let text = "";
   try {
     for (let at = 0; at < body.length; at += bytesPerRead) {
@@ -86,7 +86,7 @@ describe("ChatStreamReader", () => {
     });
 
     test.each(BROKEN)("a broken stream is a failure: %s is %s, %s", (name, code, reason, retryable) => {
-      expect(read(fixture(name), bytes).failure).toMatchObject({ code, reason, retryable });
+      expect(read(fixture(name), bytes).failure).toMatchObject({ code, reason, isRetryable: retryable });
     });
 
     test("characters split between reads are joined", () => {

@@ -1,7 +1,7 @@
-import { codeOf, failureOfStatus, ProviderFailure } from "../failure.ts";
-import { EventStream } from "../http/event-stream.ts";
+import { failureFromStatus, ProviderFailure, toProviderCode } from "../failure.ts";
+import { EventStreamParser } from "../http/event-stream-parser.ts";
 import type { Usage } from "../provider.ts";
-import { ToolCallDeltas } from "./tool-call-deltas.ts";
+import { ToolCallAssembler } from "./tool-call-deltas.ts";
 
 const MAX_TOKENS = 2 ** 31 - 1;
 
@@ -21,8 +21,8 @@ export class ChatStreamReader {
   finishReason: string = "";
   usage: Usage | undefined;
   /** The tool calls of the completion; complete once `isFinished` is true. */
-  readonly toolCalls: ToolCallDeltas = new ToolCallDeltas();
-  readonly #events = new EventStream((event) => this.#readEvent(event.event, event.data));
+  readonly toolCalls: ToolCallAssembler = new ToolCallAssembler();
+  readonly #events = new EventStreamParser((event) => this.#readEvent(event.event, event.data));
   #hasChoice: boolean = false;
   #hasText: boolean = false;
   #failure: ProviderFailure | undefined;
@@ -37,7 +37,7 @@ export class ChatStreamReader {
   end(): string {
     const text = this.#collectText(() => this.#events.end());
     if (!this.isFinished && !(this.isDone && this.#hasChoice)) {
-      throw new ProviderFailure("provider_error", "truncated", { retryable: true, fault: true });
+      throw new ProviderFailure("provider_error", "truncated", { isRetryable: true, isFault: true });
     }
     this.isFinished = true;
     return text;
@@ -47,7 +47,7 @@ export class ChatStreamReader {
     this.#text = "";
     if (this.#failure === undefined) {
       parseMore();
-      if (this.#events.broken !== undefined) this.#failure ??= faultOf(this.#events.broken);
+      if (this.#events.stopReason !== undefined) this.#failure ??= createFault(this.#events.stopReason);
     }
     if (this.#failure !== undefined && !this.isFinished) throw this.#failure;
     return this.#text;
@@ -56,7 +56,7 @@ export class ChatStreamReader {
   #readEvent(name: string | undefined, data: string): void {
     if (this.isDone || this.#failure !== undefined) return;
     // Checked when an event arrives, so that an HTML page without any event is reported as truncated instead.
-    if (this.#events.hasGap) this.#failure = faultOf("malformed");
+    if (this.#events.hasGap) this.#failure = createFault("malformed");
     else if (data === "[DONE]") {
       this.isDone = true;
       if (this.#hasChoice) this.isFinished = true;
@@ -66,8 +66,8 @@ export class ChatStreamReader {
   #readChunk(name: string | undefined, data: string): void {
     try {
       const chunk = parseObject(data);
-      if (isPresent(chunk.error)) throw failureOfError(chunk.error);
-      if (name === "error") throw failureOfError(chunk);
+      if (isPresent(chunk.error)) throw failureFromStreamError(chunk.error);
+      if (name === "error") throw failureFromStreamError(chunk);
       this.#readChoice(chunk);
     } catch (error) {
       if (!(error instanceof ProviderFailure)) throw error;
@@ -77,24 +77,24 @@ export class ChatStreamReader {
 
   #readChoice(chunk: Chunk): void {
     this.usage = readUsage(chunk.usage) ?? this.usage;
-    const choices = field(chunk, "choices", Array.isArray) ?? [];
+    const choices = readField(chunk, "choices", Array.isArray) ?? [];
     if (choices.length === 0) this.#endText();
     if (choices.length === 0 || this.isTextComplete) return;
     const [choice]: unknown[] = choices;
-    if (!isObject(choice)) throw faultOf("malformed");
+    if (!isObject(choice)) throw createFault("malformed");
     this.#hasChoice = true;
-    if (choice.finish_reason === "error") throw failureOfError(choice.error);
-    const delta = field(choice, "delta", isObject) ?? {};
-    const text = contentText(delta);
+    if (choice.finish_reason === "error") throw failureFromStreamError(choice.error);
+    const delta = readField(choice, "delta", isObject) ?? {};
+    const text = readContent(delta);
     this.#text += text;
     this.#hasText ||= text !== "";
-    const toolCalls = field(delta, "tool_calls", Array.isArray);
+    const toolCalls = readField(delta, "tool_calls", Array.isArray);
     if (toolCalls !== undefined) this.toolCalls.push(toolCalls);
     // A completion with the finish reason `tool_calls` but without tool calls has lost them.
-    if (choice.finish_reason === "tool_calls" && !this.toolCalls.hasBegun) throw faultOf("malformed");
+    if (choice.finish_reason === "tool_calls" && !this.toolCalls.hasCalls) throw createFault("malformed");
     if (typeof choice.finish_reason === "string" && choice.finish_reason !== "") {
       this.isFinished = true;
-      this.finishReason = codeOf(choice.finish_reason) ?? "";
+      this.finishReason = toProviderCode(choice.finish_reason) ?? "";
       if (isEmptyDelta(delta)) this.#endText();
     }
   }
@@ -104,7 +104,7 @@ export class ChatStreamReader {
    * a finish reason in a chunk with text or reasoning, or before any text, does not show that the text is complete.
    */
   #endText(): void {
-    if (this.isFinished && this.#hasText && !this.toolCalls.hasBegun) this.isTextComplete = true;
+    if (this.isFinished && this.#hasText && !this.toolCalls.hasCalls) this.isTextComplete = true;
   }
 }
 
@@ -113,9 +113,9 @@ function parseObject(data: string): Chunk {
   try {
     value = JSON.parse(data);
   } catch {
-    throw faultOf("malformed");
+    throw createFault("malformed");
   }
-  if (!isObject(value)) throw faultOf("malformed");
+  if (!isObject(value)) throw createFault("malformed");
   return value;
 }
 
@@ -126,10 +126,10 @@ const isString = (value: unknown): value is string => typeof value === "string";
 const isStringOrArray = (value: unknown): value is string | unknown[] => isString(value) || Array.isArray(value);
 
 /** Returns a field; undefined when it is missing or null. Throws when it is of another kind. */
-function field<T>(object: Chunk, name: string, isKind: (value: unknown) => value is T): T | undefined {
+function readField<T>(object: Chunk, name: string, isKind: (value: unknown) => value is T): T | undefined {
   const value = object[name];
   if (value === undefined || value === null) return undefined;
-  if (!isKind(value)) throw faultOf("malformed");
+  if (!isKind(value)) throw createFault("malformed");
   return value;
 }
 
@@ -139,14 +139,14 @@ function isEmptyDelta(delta: Record<string, unknown>): boolean {
 }
 
 /** Content is a string or, with some providers, a list of parts, of which only those of type `text` are for the visitor. */
-function contentText(delta: Record<string, unknown>): string {
-  const content = field(delta, "content", isStringOrArray) ?? "";
+function readContent(delta: Record<string, unknown>): string {
+  const content = readField(delta, "content", isStringOrArray) ?? "";
   return isString(content) ? content : content.map(partText).join("");
 }
 
 function partText(part: unknown): string {
-  if (!isObject(part)) throw faultOf("malformed");
-  return field(part, "type", isString) === "text" ? (field(part, "text", isString) ?? "") : "";
+  if (!isObject(part)) throw createFault("malformed");
+  return readField(part, "type", isString) === "text" ? (readField(part, "text", isString) ?? "") : "";
 }
 
 function readUsage(usage: unknown): Usage | undefined {
@@ -159,8 +159,8 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_TOKENS;
 }
 
-function faultOf(reason: string): ProviderFailure {
-  return new ProviderFailure("provider_error", reason, { fault: true });
+function createFault(reason: string): ProviderFailure {
+  return new ProviderFailure("provider_error", reason, { isFault: true });
 }
 
 const STATUS_OF_CODE: Record<string, number> = {
@@ -171,14 +171,14 @@ const STATUS_OF_CODE: Record<string, number> = {
 };
 
 /** Maps an error inside a stream that began with 200: by the HTTP status that its fields name, else to the reason `stream_error`. */
-function failureOfError(error: unknown): ProviderFailure {
+function failureFromStreamError(error: unknown): ProviderFailure {
   const body: ErrorBody = typeof error === "object" && error !== null ? error : {};
   for (const value of [body.code, body.status, body.type]) {
     const status = STATUS_OF_CODE[String(value)] ?? Number(value);
     if (Number.isInteger(status) && status >= 400 && status <= 599) {
-      return failureOfStatus(status, { providerCode: body.code });
+      return failureFromStatus(status, { providerCode: body.code });
     }
   }
-  const detail = codeOf(body.code) ?? codeOf(body.type);
-  return new ProviderFailure("provider_error", "stream_error", { fault: true, detail });
+  const detail = toProviderCode(body.code) ?? toProviderCode(body.type);
+  return new ProviderFailure("provider_error", "stream_error", { isFault: true, detail });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ProviderFailure } from "../failure.ts";
-import { WellFormedText } from "../well-formed.ts";
+import { WellFormedTextBuffer } from "../well-formed-text.ts";
 import { ChatStreamReader } from "./chat-stream.ts";
 
 const isFull = process.env.PARLEY_TEST_FULL === "1";
@@ -22,7 +22,7 @@ type Outcome = { text: string; isComplete: boolean };
 
 function read(body: Uint8Array, bytesPerRead: number): Outcome {
   const reader = new ChatStreamReader();
-  const wellFormed = new WellFormedText();
+  const wellFormed = new WellFormedTextBuffer();
   let text = "";
   try {
     for (let at = 0; at < body.length && !reader.isDone; at += bytesPerRead)

@@ -1,8 +1,8 @@
 import type { OpenAI } from "openai";
 import { ProviderFailure } from "../failure.ts";
-import { readText, streamed } from "../http/response-body.ts";
+import { asStreamedResponse, readText } from "../http/response-body.ts";
 import type { EmbeddingRequest, Embeddings } from "../provider.ts";
-import { failureOfBody, failureOfRequest } from "./failure.ts";
+import { failureFromBodyError, failureFromRequestError } from "./failure.ts";
 
 /** Far more than the JSON of 64 vectors of any model. */
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -21,10 +21,10 @@ export async function embed(client: OpenAI, request: EmbeddingRequest): Promise<
     .create(params, { signal })
     .asResponse()
     .catch((error: unknown) => {
-      throw failureOfRequest(error);
+      throw failureFromRequestError(error);
     });
-  const text = await readText(streamed(response).stream, MAX_BYTES + 1).catch((error: unknown) => {
-    throw failureOfBody(error);
+  const text = await readText(asStreamedResponse(response).stream, MAX_BYTES + 1).catch((error: unknown) => {
+    throw failureFromBodyError(error);
   });
   if (Buffer.byteLength(text) > MAX_BYTES) throw new ProviderFailure("provider_error", "too_large");
   return readEmbeddings(text, texts.length);
@@ -40,7 +40,7 @@ export function readEmbeddings(text: string, count: number): Embeddings {
     .map(({ index, embedding }, expected) => (index === expected && isVector(embedding) ? embedding : []));
   const [first = []] = vectors;
   if (vectors.length !== count || first.length === 0 || vectors.some(({ length }) => length !== first.length))
-    throw new ProviderFailure("provider_error", "malformed", { fault: true });
+    throw new ProviderFailure("provider_error", "malformed", { isFault: true });
   const { prompt_tokens: tokens } = asObject(usage);
   return { vectors, tokens: Number.isSafeInteger(tokens) && Number(tokens) > 0 ? Number(tokens) : 0 };
 }

@@ -1,24 +1,27 @@
 import type { APIError } from "openai";
-import { failureOfStatus, ProviderFailure } from "../failure.ts";
-import { retryAfterMs } from "../retry.ts";
+import { failureFromStatus, ProviderFailure } from "../failure.ts";
+import { readRetryAfterMs } from "../retry.ts";
 
 /** Maps an error that the SDK throws instead of a successful response: the provider refused the request, or it is unreachable. */
-export function failureOfRequest(error: unknown): ProviderFailure {
+export function failureFromRequestError(error: unknown): ProviderFailure {
   if (isRefusal(error)) {
     const { status, headers, code, type } = error;
-    return failureOfStatus(status, { retryAfterMs: retryAfterMs(headers, Date.now()), providerCode: code ?? type });
+    return failureFromStatus(status, {
+      retryAfterMs: readRetryAfterMs(headers, Date.now()),
+      providerCode: code ?? type,
+    });
   }
-  const codes = causes(error).map((each) => (each as { code?: unknown }).code);
-  const detail = codes.join(" ").trim() || causes(error).at(-1)?.name;
+  const codes = listCauses(error).map((each) => (each as { code?: unknown }).code);
+  const detail = codes.join(" ").trim() || listCauses(error).at(-1)?.name;
   return codes.includes("UND_ERR_CONNECT_TIMEOUT")
-    ? new ProviderFailure("provider_timeout", "connect_timeout", { retryable: true, fault: true, detail })
-    : new ProviderFailure("provider_error", "connect", { retryable: true, fault: true, detail });
+    ? new ProviderFailure("provider_timeout", "connect_timeout", { isRetryable: true, isFault: true, detail })
+    : new ProviderFailure("provider_error", "connect", { isRetryable: true, isFault: true, detail });
 }
 
 /** Maps an error while reading a response's body: the connection was closed or reset before the end. */
-export function failureOfBody(error: unknown): ProviderFailure {
+export function failureFromBodyError(error: unknown): ProviderFailure {
   const detail = error instanceof Error ? error.name : typeof error;
-  return new ProviderFailure("provider_error", "truncated", { retryable: true, fault: true, detail, cause: error });
+  return new ProviderFailure("provider_error", "truncated", { isRetryable: true, isFault: true, detail, cause: error });
 }
 
 /** Whether this is the SDK's error for a response with an HTTP status other than 2xx. */
@@ -26,7 +29,7 @@ function isRefusal(error: unknown): error is APIError<number, Headers> {
   return error instanceof Error && typeof (error as Partial<APIError>).status === "number";
 }
 
-function causes(error: unknown): Error[] {
+function listCauses(error: unknown): Error[] {
   const chain: Error[] = [];
   for (let each = error; each instanceof Error && chain.length < 5; each = each.cause) chain.push(each);
   return chain;

@@ -6,7 +6,7 @@ import { PromptSchema, Role } from "@parley/rpc/llm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { OpenAiSettings } from "../../settings/settings.ts";
 import type { CompletionRequest, Provider } from "../provider.ts";
-import { openAiProvider } from "./openai.client.ts";
+import { createOpenAiProvider } from "./openai.client.ts";
 
 type Received = { method: string; url: string; headers: IncomingHttpHeaders; body: string };
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
 beforeEach(() => {
   received = [];
   connections = 0;
-  provider = openAiProvider(settings());
+  provider = createOpenAiProvider(settings());
 });
 afterEach(async () => {
   await provider.close();
@@ -111,7 +111,7 @@ describe("a request", () => {
   beforeEach(() => sendEvents(text("Hello"), END));
 
   test("is posted as JSON below the base URL, with the key", async () => {
-    provider = openAiProvider(settings({ apiKey: "a-key" }));
+    provider = createOpenAiProvider(settings({ apiKey: "a-key" }));
     await stream();
     const [{ method, url, headers, body } = {} as Received] = received;
     expect([method, url]).toEqual(["POST", "/of/a/path/chat/completions"]);
@@ -123,10 +123,21 @@ describe("a request", () => {
     expect(JSON.parse(body)).toEqual({ model: "m", messages: [{ role: "user", content: "„Grüße“ 👋" }], stream: true });
   });
 
+  test.each(["max_tokens", "max_completion_tokens"] as const)("has the configured limit as %s", async (parameter) => {
+    provider = createOpenAiProvider(settings({ outputLimit: { tokens: 700, parameter } }));
+    await stream();
+    const { max_tokens, max_completion_tokens } = JSON.parse(received[0]?.body ?? "");
+    expect({ max_tokens, max_completion_tokens }).toEqual({
+      max_tokens: undefined,
+      max_completion_tokens: undefined,
+      [parameter]: 700,
+    });
+  });
+
   test("has no authorization without a key, and no organization or project from the environment", async () => {
     const names = ["OPENAI_ORG_ID", "OPENAI_PROJECT_ID"];
     for (const name of names) vi.stubEnv(name, "of-the-environment");
-    provider = openAiProvider(settings());
+    provider = createOpenAiProvider(settings());
     vi.unstubAllEnvs();
     await stream();
     expect(Object.keys(received[0]?.headers ?? {})).not.toContain("authorization");
@@ -134,13 +145,13 @@ describe("a request", () => {
   });
 
   test("has the configured headers instead of the SDK's", async () => {
-    provider = openAiProvider(settings({ headers: { "X-Own": "1", "User-Agent": "other" } }));
+    provider = createOpenAiProvider(settings({ headers: { "X-Own": "1", "User-Agent": "other" } }));
     await stream();
     expect(received[0]?.headers).toMatchObject({ "x-own": "1", "user-agent": "other" });
   });
 
   test("fails as unreachable, with the error's name as detail, if it cannot be built", async () => {
-    provider = openAiProvider(settings({ headers: { "x-own": "„“" } }));
+    provider = createOpenAiProvider(settings({ headers: { "x-own": "„“" } }));
     await expect(stream()).rejects.toMatchObject({ code: "provider_error", reason: "connect", detail: "TypeError" });
   });
 
@@ -161,8 +172,14 @@ describe("a request", () => {
     await new Promise((resolve) => other.once("listening", resolve));
     const { port } = other.address() as AddressInfo;
     await new Promise((resolve) => other.close(resolve));
-    provider = openAiProvider(settings({ baseUrl: `http://127.0.0.1:${port}/v1` }));
-    const failure = { code: "provider_error", reason: "connect", detail: "ECONNREFUSED", retryable: true, fault: true };
+    provider = createOpenAiProvider(settings({ baseUrl: `http://127.0.0.1:${port}/v1` }));
+    const failure = {
+      code: "provider_error",
+      reason: "connect",
+      detail: "ECONNREFUSED",
+      isRetryable: true,
+      isFault: true,
+    };
     await expect(stream()).rejects.toMatchObject(failure);
   });
 });
@@ -178,7 +195,7 @@ describe("a refusal", () => {
       reason: "http_429",
       detail: "insufficient_quota",
       retryAfterMs: 7_000,
-      retryable: false,
+      isRetryable: false,
     });
     expect(received).toHaveLength(1);
   });
@@ -194,7 +211,7 @@ describe("a refusal", () => {
       response.statusCode = 503;
       response.end(body);
     };
-    const failure = { code: "provider_error", reason: "http_503", retryable: true, fault: true };
+    const failure = { code: "provider_error", reason: "http_503", isRetryable: true, isFault: true };
     await expect(stream()).rejects.toMatchObject(failure);
   });
 
@@ -293,7 +310,7 @@ describe("a stream", () => {
     };
     const texts: string[] = [];
     const call = callOf({ onText: (piece) => void texts.push(piece) });
-    const failure = { code: "provider_error", reason: "truncated", retryable: true, fault: true };
+    const failure = { code: "provider_error", reason: "truncated", isRetryable: true, isFault: true };
     await expect(provider.stream(call)).rejects.toMatchObject(failure);
     expect(texts).toEqual(["some"]);
   });

@@ -1,27 +1,22 @@
 import { OpenAI } from "openai";
-import { Agent } from "undici";
+import { Agent, type Dispatcher, ProxyAgent } from "undici";
 import type { OpenAiSettings } from "../../settings/index.ts";
 import { ProviderFailure } from "../failure.ts";
-import { fetchThrough } from "../http/fetch-through.client.ts";
-import { type Body, drain, streamed } from "../http/response-body.ts";
+import { createStreamingFetch } from "../http/fetch-through.client.ts";
+import { asStreamedResponse, type Body, drain } from "../http/response-body.ts";
 import type { CompletionRequest, Provider } from "../provider.ts";
-import { WellFormedText } from "../well-formed.ts";
+import { WellFormedTextBuffer } from "../well-formed-text.ts";
 import { ChatStreamReader } from "./chat-stream.ts";
 import { embed } from "./embeddings.ts";
-import { failureOfBody, failureOfRequest } from "./failure.ts";
+import { failureFromBodyError, failureFromRequestError } from "./failure.ts";
 import { renderMessages } from "./render-messages.ts";
 
 /** How long a response may go on after `[DONE]` before its connection is closed. */
 const DRAIN_MS = 1_000;
 
-/** A provider that speaks OpenAI's chat completions API. */
-export function openAiProvider(settings: OpenAiSettings): Provider {
-  const agent = new Agent({
-    connect: { timeout: settings.timeouts.connectMs },
-    // The watchdog's timers cover the whole attempt.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+/** A provider that speaks OpenAI's chat completions API. If its URL is https, its connections go through the proxy, if there is one. */
+export function createOpenAiProvider(settings: OpenAiSettings, proxyUrl?: string): Provider {
+  const agent = createAgent(settings, proxyUrl);
   const client = new OpenAI({
     baseURL: settings.baseUrl,
     // The SDK requires a key; without one, the header is removed below.
@@ -41,7 +36,7 @@ export function openAiProvider(settings: OpenAiSettings): Provider {
     timeout: settings.timeouts.totalMs,
     // Parley retries by the provider's own policy.
     maxRetries: 0,
-    fetch: fetchThrough(agent),
+    fetch: createStreamingFetch(agent),
   });
   return {
     hasModel: () => true,
@@ -51,22 +46,31 @@ export function openAiProvider(settings: OpenAiSettings): Provider {
   };
 }
 
+function createAgent({ baseUrl, timeouts }: OpenAiSettings, proxyUrl: string | undefined): Dispatcher {
+  // The attempt timers cover the whole attempt.
+  const options = { headersTimeout: 0, bodyTimeout: 0 };
+  const connect = { timeout: timeouts.connectMs };
+  // A model in the cluster has an http URL and is not behind the proxy.
+  if (proxyUrl === undefined || !baseUrl.startsWith("https:")) return new Agent({ ...options, connect });
+  return new ProxyAgent({ ...options, uri: proxyUrl, proxyTls: connect, requestTls: connect });
+}
+
 async function stream(client: OpenAI, settings: OpenAiSettings, request: CompletionRequest): Promise<void> {
   const body = await openStream(client, settings, request);
   const chat = new ChatStreamReader();
-  const wellFormed = new WellFormedText();
+  const wellFormed = new WellFormedTextBuffer();
   try {
-    for await (const bytes of chunks(body)) {
+    for await (const bytes of readChunks(body)) {
       const text = wellFormed.push(chat.feed(bytes));
-      report(chat, request);
+      reportProgress(chat, request);
       // Backpressure: nothing is read until the sink has room.
       if (text !== "") await request.onText(text);
-      else if (chat.toolCalls.hasBegun) request.onProgress();
+      else if (chat.toolCalls.hasCalls) request.onProgress();
       if (chat.isDone) break;
       if (chat.isTextComplete) await endText(wellFormed, request);
     }
     const rest = wellFormed.push(chat.end()) + wellFormed.flush();
-    report(chat, request);
+    reportProgress(chat, request);
     if (rest !== "") await request.onText(rest);
   } finally {
     if (chat.isDone) void drain(body, DRAIN_MS);
@@ -75,22 +79,22 @@ async function stream(client: OpenAI, settings: OpenAiSettings, request: Complet
 }
 
 /** Yields the bytes of each read, and leaves the body open when the reader stops. Throws ProviderFailure when the body was cut off. */
-async function* chunks(body: Body): AsyncGenerator<Uint8Array> {
+async function* readChunks(body: Body): AsyncGenerator<Uint8Array> {
   try {
     yield* body.iterator({ destroyOnReturn: false });
   } catch (error) {
-    throw failureOfBody(error);
+    throw failureFromBodyError(error);
   }
 }
 
 /** Ends the text before the token counts arrive. Repeated calls have no effect. */
-async function endText(wellFormed: WellFormedText, request: CompletionRequest): Promise<void> {
+async function endText(wellFormed: WellFormedTextBuffer, request: CompletionRequest): Promise<void> {
   const rest = wellFormed.flush();
   if (rest !== "") await request.onText(rest);
   request.onTextComplete();
 }
 
-function report(chat: ChatStreamReader, request: CompletionRequest): void {
+function reportProgress(chat: ChatStreamReader, request: CompletionRequest): void {
   if (chat.usage) request.onUsage(chat.usage);
   if (chat.isFinished) request.onFinished(chat.toolCalls.requests, chat.finishReason);
 }
@@ -107,16 +111,17 @@ async function openStream(client: OpenAI, settings: OpenAiSettings, request: Com
       tools: request.tools.map((each) => ({ type: "function" as const, function: each })),
       ...(request.mustAnswer && { tool_choice: "none" as const }),
     }),
+    ...(settings.outputLimit && { [settings.outputLimit.parameter]: settings.outputLimit.tokens }),
     ...(settings.includeUsage && { stream_options: { include_usage: true } }),
   };
   const response = await client.chat.completions
     .create(params, { signal: request.signal })
     .asResponse()
     .catch((error: unknown) => {
-      throw failureOfRequest(error);
+      throw failureFromRequestError(error);
     });
-  const { stream } = streamed(response);
+  const { stream } = asStreamedResponse(response);
   if (!NOT_A_STREAM.test(response.headers.get("content-type") ?? "")) return stream;
   stream.destroy();
-  throw new ProviderFailure("provider_error", "not_a_stream", { fault: true });
+  throw new ProviderFailure("provider_error", "not_a_stream", { isFault: true });
 }

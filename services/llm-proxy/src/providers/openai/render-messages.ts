@@ -18,7 +18,7 @@ function renderRound({ text, calls }: ToolRound): Message[] {
       tool_calls: calls.map(({ request }) => ({
         id: request.id,
         type: "function",
-        function: { name: request.name, arguments: validJson(request.arguments) },
+        function: { name: request.name, arguments: ensureValidJson(request.arguments) },
       })),
     },
     ...calls.map(({ request, result }): Message => ({ role: "tool", tool_call_id: request.id, content: result })),
@@ -26,7 +26,7 @@ function renderRound({ text, calls }: ToolRound): Message[] {
 }
 
 /** Some providers parse the arguments that their model wrote, and refuse the request when they are not JSON. */
-function validJson(text: string): string {
+function ensureValidJson(text: string): string {
   try {
     JSON.parse(text);
     return text;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { ToolCallDeltas } from "./tool-call-deltas.ts";
+import { ToolCallAssembler } from "./tool-call-deltas.ts";
 
 function assemble(...chunks: unknown[][]) {
-  const deltas = new ToolCallDeltas();
+  const deltas = new ToolCallAssembler();
   for (const chunk of chunks) deltas.push(chunk);
   return deltas.requests;
 }

@@ -9,10 +9,10 @@ type Delta = { index?: unknown; id?: unknown; function?: unknown };
 type PartialCall = ToolRequest & { index: number | undefined };
 
 /** Assembles tool calls from the deltas of a stream. */
-export class ToolCallDeltas {
+export class ToolCallAssembler {
   readonly #calls: PartialCall[] = [];
 
-  get hasBegun(): boolean {
+  get hasCalls(): boolean {
     return this.#calls.length > 0;
   }
 
@@ -29,27 +29,27 @@ export class ToolCallDeltas {
   }
 
   #add(delta: unknown): void {
-    if (!isObject(delta)) throw faultOf("malformed");
+    if (!isObject(delta)) throw createFault("malformed");
     const { index, id, function: fields } = delta as Delta;
-    const call = this.#callOf(typeof index === "number" ? index : undefined, typeof id === "string" ? id : "");
+    const call = this.#findOrStartCall(typeof index === "number" ? index : undefined, typeof id === "string" ? id : "");
     if (fields === undefined || fields === null) return;
-    if (!isObject(fields)) throw faultOf("malformed");
+    if (!isObject(fields)) throw createFault("malformed");
     const { name, arguments: args } = fields;
     // Some providers repeat the name in every delta; none splits it.
     if (call.name === "" && typeof name === "string") call.name = name.slice(0, MAX_NAME_CHARACTERS);
     call.arguments += isObject(args) ? JSON.stringify(args) : typeof args === "string" ? args : "";
-    if (call.arguments.length > MAX_ARGUMENTS_CHARACTERS) throw faultOf("too_large");
+    if (call.arguments.length > MAX_ARGUMENTS_CHARACTERS) throw createFault("too_large");
   }
 
   /** Returns the call of a delta: the one with its index, or the last one without an index. A different id starts another call. */
-  #callOf(index: number | undefined, id: string): PartialCall {
+  #findOrStartCall(index: number | undefined, id: string): PartialCall {
     const existing = index === undefined ? this.#calls.at(-1) : this.#calls.findLast((call) => call.index === index);
     const isOther = id !== "" && existing !== undefined && existing.id !== "" && existing.id !== id;
     if (existing !== undefined && !isOther) {
       existing.id ||= id;
       return existing;
     }
-    if (this.#calls.length >= MAX_CALLS) throw faultOf("too_large");
+    if (this.#calls.length >= MAX_CALLS) throw createFault("too_large");
     const call: PartialCall = { index, id, name: "", arguments: "" };
     this.#calls.push(call);
     return call;
@@ -60,6 +60,6 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function faultOf(reason: string): ProviderFailure {
-  return new ProviderFailure("provider_error", reason, { fault: true });
+function createFault(reason: string): ProviderFailure {
+  return new ProviderFailure("provider_error", reason, { isFault: true });
 }

@@ -4,6 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
+import type { Change } from "../../rpc/v1/change_pb.js";
 import type { BotDisplay, Phase } from "./conversation_pb.js";
 import type { Tool } from "../../llm/v1/llm_pb.js";
 
@@ -11,6 +12,216 @@ import type { Tool } from "../../llm/v1/llm_pb.js";
  * Describes the file parley/conversation/v1/admin.proto.
  */
 export declare const file_parley_conversation_v1_admin: GenFile;
+
+/**
+ * DeleteWorkspaceRequest names a workspace.
+ *
+ * @generated from message parley.conversation.v1.DeleteWorkspaceRequest
+ */
+export declare type DeleteWorkspaceRequest = Message<"parley.conversation.v1.DeleteWorkspaceRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.DeleteWorkspaceRequest.
+ * Use `create(DeleteWorkspaceRequestSchema)` to create a new message.
+ */
+export declare const DeleteWorkspaceRequestSchema: GenMessage<DeleteWorkspaceRequest>;
+
+/**
+ * DeleteWorkspaceResponse holds the deletion.
+ *
+ * @generated from message parley.conversation.v1.DeleteWorkspaceResponse
+ */
+export declare type DeleteWorkspaceResponse = Message<"parley.conversation.v1.DeleteWorkspaceResponse"> & {
+  /**
+   * The deletion.
+   *
+   * @generated from field: parley.conversation.v1.WorkspaceDeletion deletion = 1;
+   */
+  deletion?: WorkspaceDeletion | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.DeleteWorkspaceResponse.
+ * Use `create(DeleteWorkspaceResponseSchema)` to create a new message.
+ */
+export declare const DeleteWorkspaceResponseSchema: GenMessage<DeleteWorkspaceResponse>;
+
+/**
+ * WorkspaceDeletion is a deleted workspace. Times are by the database's clock, RFC 3339 in UTC.
+ *
+ * @generated from message parley.conversation.v1.WorkspaceDeletion
+ */
+export declare type WorkspaceDeletion = Message<"parley.conversation.v1.WorkspaceDeletion"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * When the workspace was deleted.
+   *
+   * @generated from field: string deleted_at = 2;
+   */
+  deletedAt: string;
+
+  /**
+   * When its data is erased. Until then it can be restored.
+   *
+   * @generated from field: string erase_at = 3;
+   */
+  eraseAt: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.WorkspaceDeletion.
+ * Use `create(WorkspaceDeletionSchema)` to create a new message.
+ */
+export declare const WorkspaceDeletionSchema: GenMessage<WorkspaceDeletion>;
+
+/**
+ * RestoreWorkspaceRequest names a workspace.
+ *
+ * @generated from message parley.conversation.v1.RestoreWorkspaceRequest
+ */
+export declare type RestoreWorkspaceRequest = Message<"parley.conversation.v1.RestoreWorkspaceRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.RestoreWorkspaceRequest.
+ * Use `create(RestoreWorkspaceRequestSchema)` to create a new message.
+ */
+export declare const RestoreWorkspaceRequestSchema: GenMessage<RestoreWorkspaceRequest>;
+
+/**
+ * RestoreWorkspaceResponse is empty.
+ *
+ * @generated from message parley.conversation.v1.RestoreWorkspaceResponse
+ */
+export declare type RestoreWorkspaceResponse = Message<"parley.conversation.v1.RestoreWorkspaceResponse"> & {
+};
+
+/**
+ * Describes the message parley.conversation.v1.RestoreWorkspaceResponse.
+ * Use `create(RestoreWorkspaceResponseSchema)` to create a new message.
+ */
+export declare const RestoreWorkspaceResponseSchema: GenMessage<RestoreWorkspaceResponse>;
+
+/**
+ * ListChangesRequest selects a workspace and a page.
+ *
+ * @generated from message parley.conversation.v1.ListChangesRequest
+ */
+export declare type ListChangesRequest = Message<"parley.conversation.v1.ListChangesRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * Changes per page, at most 500; 0 for 50.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the previous page; empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListChangesRequest.
+ * Use `create(ListChangesRequestSchema)` to create a new message.
+ */
+export declare const ListChangesRequestSchema: GenMessage<ListChangesRequest>;
+
+/**
+ * ListChangesResponse is a page of changes.
+ *
+ * @generated from message parley.conversation.v1.ListChangesResponse
+ */
+export declare type ListChangesResponse = Message<"parley.conversation.v1.ListChangesResponse"> & {
+  /**
+   * The changes, newest first.
+   *
+   * @generated from field: repeated parley.rpc.v1.Change changes = 1;
+   */
+  changes: Change[];
+
+  /**
+   * The page_token of the next page; empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListChangesResponse.
+ * Use `create(ListChangesResponseSchema)` to create a new message.
+ */
+export declare const ListChangesResponseSchema: GenMessage<ListChangesResponse>;
+
+/**
+ * ListModelsRequest names a workspace.
+ *
+ * @generated from message parley.conversation.v1.ListModelsRequest
+ */
+export declare type ListModelsRequest = Message<"parley.conversation.v1.ListModelsRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListModelsRequest.
+ * Use `create(ListModelsRequestSchema)` to create a new message.
+ */
+export declare const ListModelsRequestSchema: GenMessage<ListModelsRequest>;
+
+/**
+ * ListModelsResponse lists models.
+ *
+ * @generated from message parley.conversation.v1.ListModelsResponse
+ */
+export declare type ListModelsResponse = Message<"parley.conversation.v1.ListModelsResponse"> & {
+  /**
+   * The models, "<provider>:<model_name>", in the order of the operator's list. "<provider>:*" permits every model of the
+   * provider. The installation's default is always permitted and not listed.
+   *
+   * @generated from field: repeated string models = 1;
+   */
+  models: string[];
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListModelsResponse.
+ * Use `create(ListModelsResponseSchema)` to create a new message.
+ */
+export declare const ListModelsResponseSchema: GenMessage<ListModelsResponse>;
 
 /**
  * Bot is a bot with its configuration.
@@ -467,6 +678,14 @@ export declare type ApiKey = Message<"parley.conversation.v1.ApiKey"> & {
    * @generated from field: string revoked_at = 6;
    */
   revokedAt: string;
+
+  /**
+   * The day in UTC, "YYYY-MM-DD", on which a browser last loaded the bot or sent a message with this key, stored within
+   * 15 s; after midnight up to an hour later. Empty if none has since the service stores it.
+   *
+   * @generated from field: string last_used_on = 7;
+   */
+  lastUsedOn: string;
 };
 
 /**
@@ -581,6 +800,13 @@ export declare type RevokeKeyRequest = Message<"parley.conversation.v1.RevokeKey
    * @generated from field: string public_key = 1;
    */
   publicKey: string;
+
+  /**
+   * The workspace that owns the key; empty for the key's workspace, whichever it is.
+   *
+   * @generated from field: string workspace_id = 2;
+   */
+  workspaceId: string;
 };
 
 /**
@@ -644,7 +870,7 @@ export declare type Pattern = Message<"parley.conversation.v1.Pattern"> & {
   fallback: string;
 
   /**
-   * What the pattern applies to: message (the visitor's), reply (the model's) or both.
+   * The texts that the pattern applies to: message (the visitor's), reply (the model's) or both.
    *
    * @generated from field: string applies_to = 5;
    */
@@ -699,7 +925,7 @@ export declare type AddPatternRequest = Message<"parley.conversation.v1.AddPatte
   reason: string;
 
   /**
-   * What the pattern applies to: message, reply or both; empty for message.
+   * The texts that the pattern applies to: message, reply or both; empty for message.
    * For reply and both, the length of a match must have an upper bound.
    *
    * @generated from field: string applies_to = 6;
@@ -827,6 +1053,128 @@ export declare type RemovePatternResponse = Message<"parley.conversation.v1.Remo
  * Use `create(RemovePatternResponseSchema)` to create a new message.
  */
 export declare const RemovePatternResponseSchema: GenMessage<RemovePatternResponse>;
+
+/**
+ * CheckTextRequest is a text to match against a bot's patterns.
+ *
+ * @generated from message parley.conversation.v1.CheckTextRequest
+ */
+export declare type CheckTextRequest = Message<"parley.conversation.v1.CheckTextRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+
+  /**
+   * The text, 1 to 4,000 characters.
+   *
+   * @generated from field: string text = 3;
+   */
+  text: string;
+
+  /**
+   * A pattern to match after the saved ones; unset for none.
+   *
+   * @generated from field: parley.conversation.v1.UnsavedPattern unsaved = 4;
+   */
+  unsaved?: UnsavedPattern | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.CheckTextRequest.
+ * Use `create(CheckTextRequestSchema)` to create a new message.
+ */
+export declare const CheckTextRequestSchema: GenMessage<CheckTextRequest>;
+
+/**
+ * UnsavedPattern is a pattern as in AddPatternRequest.
+ *
+ * @generated from message parley.conversation.v1.UnsavedPattern
+ */
+export declare type UnsavedPattern = Message<"parley.conversation.v1.UnsavedPattern"> & {
+  /**
+   * The expression in RE2 syntax, 1 to 1,000 characters.
+   *
+   * @generated from field: string pattern = 1;
+   */
+  pattern: string;
+
+  /**
+   * The texts that the pattern applies to: message, reply or both; empty for message.
+   *
+   * @generated from field: string applies_to = 2;
+   */
+  appliesTo: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.UnsavedPattern.
+ * Use `create(UnsavedPatternSchema)` to create a new message.
+ */
+export declare const UnsavedPatternSchema: GenMessage<UnsavedPattern>;
+
+/**
+ * CheckTextResponse lists the patterns that match.
+ *
+ * @generated from message parley.conversation.v1.CheckTextResponse
+ */
+export declare type CheckTextResponse = Message<"parley.conversation.v1.CheckTextResponse"> & {
+  /**
+   * The patterns in the order in which they are tried. The first one decides.
+   *
+   * @generated from field: repeated parley.conversation.v1.PatternMatch matches = 1;
+   */
+  matches: PatternMatch[];
+};
+
+/**
+ * Describes the message parley.conversation.v1.CheckTextResponse.
+ * Use `create(CheckTextResponseSchema)` to create a new message.
+ */
+export declare const CheckTextResponseSchema: GenMessage<CheckTextResponse>;
+
+/**
+ * PatternMatch is a pattern that matches the text.
+ *
+ * @generated from message parley.conversation.v1.PatternMatch
+ */
+export declare type PatternMatch = Message<"parley.conversation.v1.PatternMatch"> & {
+  /**
+   * The pattern. The ID of the unsaved one is 0.
+   *
+   * @generated from field: parley.conversation.v1.Pattern pattern = 1;
+   */
+  pattern?: Pattern | undefined;
+
+  /**
+   * Whether it blocks the text as a visitor's message.
+   *
+   * @generated from field: bool blocks_message = 2;
+   */
+  blocksMessage: boolean;
+
+  /**
+   * Whether it blocks the text as a reply.
+   *
+   * @generated from field: bool blocks_reply = 3;
+   */
+  blocksReply: boolean;
+};
+
+/**
+ * Describes the message parley.conversation.v1.PatternMatch.
+ * Use `create(PatternMatchSchema)` to create a new message.
+ */
+export declare const PatternMatchSchema: GenMessage<PatternMatch>;
 
 /**
  * PutToolRequest names a bot and holds a tool.
@@ -1500,6 +1848,108 @@ export declare type EraseSessionResponse = Message<"parley.conversation.v1.Erase
 export declare const EraseSessionResponseSchema: GenMessage<EraseSessionResponse>;
 
 /**
+ * ReviewMessageRequest is a review of a reply.
+ *
+ * @generated from message parley.conversation.v1.ReviewMessageRequest
+ */
+export declare type ReviewMessageRequest = Message<"parley.conversation.v1.ReviewMessageRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The session, a UUID.
+   *
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+
+  /**
+   * The ID of the reply.
+   *
+   * @generated from field: int64 message_id = 3;
+   */
+  messageId: bigint;
+
+  /**
+   * good, bad, or empty to clear the review.
+   *
+   * @generated from field: string review = 4;
+   */
+  review: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ReviewMessageRequest.
+ * Use `create(ReviewMessageRequestSchema)` to create a new message.
+ */
+export declare const ReviewMessageRequestSchema: GenMessage<ReviewMessageRequest>;
+
+/**
+ * ReviewMessageResponse is empty.
+ *
+ * @generated from message parley.conversation.v1.ReviewMessageResponse
+ */
+export declare type ReviewMessageResponse = Message<"parley.conversation.v1.ReviewMessageResponse"> & {
+};
+
+/**
+ * Describes the message parley.conversation.v1.ReviewMessageResponse.
+ * Use `create(ReviewMessageResponseSchema)` to create a new message.
+ */
+export declare const ReviewMessageResponseSchema: GenMessage<ReviewMessageResponse>;
+
+/**
+ * EraseVisitorSessionsRequest names a visitor.
+ *
+ * @generated from message parley.conversation.v1.EraseVisitorSessionsRequest
+ */
+export declare type EraseVisitorSessionsRequest = Message<"parley.conversation.v1.EraseVisitorSessionsRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The ID that the customer's site gave this visitor, 1 to 1,024 characters.
+   *
+   * @generated from field: string visitor_id = 2;
+   */
+  visitorId: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.EraseVisitorSessionsRequest.
+ * Use `create(EraseVisitorSessionsRequestSchema)` to create a new message.
+ */
+export declare const EraseVisitorSessionsRequestSchema: GenMessage<EraseVisitorSessionsRequest>;
+
+/**
+ * EraseVisitorSessionsResponse describes the stored request.
+ *
+ * @generated from message parley.conversation.v1.EraseVisitorSessionsResponse
+ */
+export declare type EraseVisitorSessionsResponse = Message<"parley.conversation.v1.EraseVisitorSessionsResponse"> & {
+  /**
+   * How many sessions of the visitor existed when the request was stored, deleted ones included.
+   *
+   * @generated from field: int64 sessions = 1;
+   */
+  sessions: bigint;
+};
+
+/**
+ * Describes the message parley.conversation.v1.EraseVisitorSessionsResponse.
+ * Use `create(EraseVisitorSessionsResponseSchema)` to create a new message.
+ */
+export declare const EraseVisitorSessionsResponseSchema: GenMessage<EraseVisitorSessionsResponse>;
+
+/**
  * AuditRequest selects one or all workspaces and a month.
  *
  * @generated from message parley.conversation.v1.AuditRequest
@@ -1554,7 +2004,7 @@ export declare type WorkspaceAudit = Message<"parley.conversation.v1.WorkspaceAu
   used: number;
 
   /**
-   * The number of turns in the usage ledger.
+   * The rows of the usage ledger plus the adjustments.
    *
    * @generated from field: int32 ledger = 4;
    */
@@ -1580,6 +2030,13 @@ export declare type WorkspaceAudit = Message<"parley.conversation.v1.WorkspaceAu
    * @generated from field: repeated parley.conversation.v1.Difference differences = 7;
    */
   differences: Difference[];
+
+  /**
+   * The sum of the operator's corrections of the month. used and ledger include it.
+   *
+   * @generated from field: int32 adjusted = 8;
+   */
+  adjusted: number;
 };
 
 /**
@@ -1587,6 +2044,122 @@ export declare type WorkspaceAudit = Message<"parley.conversation.v1.WorkspaceAu
  * Use `create(WorkspaceAuditSchema)` to create a new message.
  */
 export declare const WorkspaceAuditSchema: GenMessage<WorkspaceAudit>;
+
+/**
+ * RepairRequest selects the turns to compare.
+ *
+ * @generated from message parley.conversation.v1.RepairRequest
+ */
+export declare type RepairRequest = Message<"parley.conversation.v1.RepairRequest"> & {
+  /**
+   * The workspace; empty for all workspaces.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The start of the window, RFC 3339; empty for the last RECONCILE_DAYS days.
+   *
+   * @generated from field: string since = 2;
+   */
+  since: string;
+
+  /**
+   * The next_token of the previous response; empty for the first call.
+   *
+   * @generated from field: string token = 3;
+   */
+  token: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.RepairRequest.
+ * Use `create(RepairRequestSchema)` to create a new message.
+ */
+export declare const RepairRequestSchema: GenMessage<RepairRequest>;
+
+/**
+ * RepairResponse lists the repairs of one call.
+ *
+ * @generated from message parley.conversation.v1.RepairResponse
+ */
+export declare type RepairResponse = Message<"parley.conversation.v1.RepairResponse"> & {
+  /**
+   * The repairs.
+   *
+   * @generated from field: repeated parley.conversation.v1.Repair repairs = 1;
+   */
+  repairs: Repair[];
+
+  /**
+   * The number of turns and holds compared.
+   *
+   * @generated from field: int32 checked = 2;
+   */
+  checked: number;
+
+  /**
+   * The token of the next call; empty when everything is compared.
+   *
+   * @generated from field: string next_token = 3;
+   */
+  nextToken: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.RepairResponse.
+ * Use `create(RepairResponseSchema)` to create a new message.
+ */
+export declare const RepairResponseSchema: GenMessage<RepairResponse>;
+
+/**
+ * Repair is one difference and how it was repaired.
+ *
+ * @generated from message parley.conversation.v1.Repair
+ */
+export declare type Repair = Message<"parley.conversation.v1.Repair"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The turn, a UUID.
+   *
+   * @generated from field: string turn_id = 2;
+   */
+  turnId: string;
+
+  /**
+   * The difference, one of:
+   * - reply_not_counted: quota does not count a done turn.
+   * - hold_not_settled: quota holds a message for a closed turn.
+   * - held_without_turn: quota holds a message for a turn that was never opened.
+   * - counted_without_reply: quota counts a turn that is not done.
+   *
+   * @generated from field: string kind = 3;
+   */
+  kind: string;
+
+  /**
+   * The repair, one of:
+   * - settle: the outcome was put into the outbox again.
+   * - void: the hold was settled as void.
+   * - adjust: quota stored an adjustment of +1 (reply_not_counted) or -1 (counted_without_reply).
+   *
+   * @generated from field: string action = 4;
+   */
+  action: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.Repair.
+ * Use `create(RepairSchema)` to create a new message.
+ */
+export declare const RepairSchema: GenMessage<Repair>;
 
 /**
  * Difference is one disagreement between turns and usage.
@@ -1599,14 +2172,16 @@ export declare type Difference = Message<"parley.conversation.v1.Difference"> & 
    * - reply_not_counted: the usage ledger lacks a done turn.
    * - counted_without_reply: the usage ledger has a turn that is not done.
    * - held_without_turn: quota holds a message for a turn that was never opened.
+   * - hold_not_settled: quota holds a message for a turn that is closed and no longer in the outbox.
    * - usage_is_not_ledger: the usage row and the usage ledger disagree.
+   * - totals_differ: turns and usage of a pruned month disagree. The rows to compare turn by turn are gone.
    *
    * @generated from field: string kind = 1;
    */
   kind: string;
 
   /**
-   * The turn, a UUID; empty for usage_is_not_ledger.
+   * The turn, a UUID; empty for usage_is_not_ledger and totals_differ.
    *
    * @generated from field: string turn_id = 2;
    */
@@ -1859,6 +2434,13 @@ export declare type TurnRecord = Message<"parley.conversation.v1.TurnRecord"> & 
    * @generated from field: repeated parley.conversation.v1.ToolCalled tools = 22;
    */
   tools: ToolCalled[];
+
+  /**
+   * How often readers came back to the reply while it was running; 0 for a turn without an idempotency key.
+   *
+   * @generated from field: int32 reconnects = 23;
+   */
+  reconnects: number;
 };
 
 /**
@@ -1936,14 +2518,1059 @@ export declare type ToolCalled = Message<"parley.conversation.v1.ToolCalled"> & 
 export declare const ToolCalledSchema: GenMessage<ToolCalled>;
 
 /**
+ * ListTurnsRequest names a session and a page.
+ *
+ * @generated from message parley.conversation.v1.ListTurnsRequest
+ */
+export declare type ListTurnsRequest = Message<"parley.conversation.v1.ListTurnsRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The session, a UUID.
+   *
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+
+  /**
+   * Turns per page, at most 100; 0 for 30.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the previous page; empty for the first page.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListTurnsRequest.
+ * Use `create(ListTurnsRequestSchema)` to create a new message.
+ */
+export declare const ListTurnsRequestSchema: GenMessage<ListTurnsRequest>;
+
+/**
+ * ListTurnsResponse is a page of a session's turns.
+ *
+ * @generated from message parley.conversation.v1.ListTurnsResponse
+ */
+export declare type ListTurnsResponse = Message<"parley.conversation.v1.ListTurnsResponse"> & {
+  /**
+   * The session.
+   *
+   * @generated from field: parley.conversation.v1.SessionDetails session = 1;
+   */
+  session?: SessionDetails | undefined;
+
+  /**
+   * The turns, oldest first.
+   *
+   * @generated from field: repeated parley.conversation.v1.SessionTurn turns = 2;
+   */
+  turns: SessionTurn[];
+
+  /**
+   * The passages in these turns' prompts that still exist, each once.
+   *
+   * @generated from field: repeated parley.conversation.v1.PassageText passages = 3;
+   */
+  passages: PassageText[];
+
+  /**
+   * The page_token of the next page; empty on the last page.
+   *
+   * @generated from field: string next_page_token = 4;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListTurnsResponse.
+ * Use `create(ListTurnsResponseSchema)` to create a new message.
+ */
+export declare const ListTurnsResponseSchema: GenMessage<ListTurnsResponse>;
+
+/**
+ * SessionDetails describes a session and its visitor.
+ *
+ * @generated from message parley.conversation.v1.SessionDetails
+ */
+export declare type SessionDetails = Message<"parley.conversation.v1.SessionDetails"> & {
+  /**
+   * The session, a UUID.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * The slug of the session's bot.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+
+  /**
+   * widget or playground.
+   *
+   * @generated from field: string source = 3;
+   */
+  source: string;
+
+  /**
+   * The ID that the customer's site gave the visitor; may be empty.
+   *
+   * @generated from field: string visitor_id = 4;
+   */
+  visitorId: string;
+
+  /**
+   * A JSON object.
+   *
+   * @generated from field: string visitor_metadata = 5;
+   */
+  visitorMetadata: string;
+
+  /**
+   * The Referer header of the first message; may be empty.
+   *
+   * @generated from field: string referrer = 6;
+   */
+  referrer: string;
+
+  /**
+   * The User-Agent header of the first message; may be empty.
+   *
+   * @generated from field: string user_agent = 7;
+   */
+  userAgent: string;
+
+  /**
+   * When the first turn was opened, RFC 3339 in UTC.
+   *
+   * @generated from field: string started_at = 8;
+   */
+  startedAt: string;
+
+  /**
+   * When the last turn was opened, RFC 3339 in UTC.
+   *
+   * @generated from field: string last_activity_at = 9;
+   */
+  lastActivityAt: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.SessionDetails.
+ * Use `create(SessionDetailsSchema)` to create a new message.
+ */
+export declare const SessionDetailsSchema: GenMessage<SessionDetails>;
+
+/**
+ * SessionTurn is a turn with its messages.
+ *
+ * @generated from message parley.conversation.v1.SessionTurn
+ */
+export declare type SessionTurn = Message<"parley.conversation.v1.SessionTurn"> & {
+  /**
+   * The turn.
+   *
+   * @generated from field: parley.conversation.v1.TurnRecord turn = 1;
+   */
+  turn?: TurnRecord | undefined;
+
+  /**
+   * The visitor's message.
+   *
+   * @generated from field: string message = 2;
+   */
+  message: string;
+
+  /**
+   * The reply; the fallback text if the turn was blocked.
+   *
+   * @generated from field: string reply = 3;
+   */
+  reply: string;
+
+  /**
+   * The visitor's rating of the reply: up, down or empty.
+   *
+   * @generated from field: string rating = 4;
+   */
+  rating: string;
+
+  /**
+   * An owner's review of the reply: good, bad or empty.
+   *
+   * @generated from field: string review = 5;
+   */
+  review: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.SessionTurn.
+ * Use `create(SessionTurnSchema)` to create a new message.
+ */
+export declare const SessionTurnSchema: GenMessage<SessionTurn>;
+
+/**
+ * PassageText is the text of a chunk of the bot's knowledge.
+ *
+ * @generated from message parley.conversation.v1.PassageText
+ */
+export declare type PassageText = Message<"parley.conversation.v1.PassageText"> & {
+  /**
+   * The chunk's ID.
+   *
+   * @generated from field: int64 chunk_id = 1;
+   */
+  chunkId: bigint;
+
+  /**
+   * The text, without the headings above it.
+   *
+   * @generated from field: string text = 2;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.PassageText.
+ * Use `create(PassageTextSchema)` to create a new message.
+ */
+export declare const PassageTextSchema: GenMessage<PassageText>;
+
+/**
+ * GetStatisticsRequest selects a workspace and days.
+ *
+ * @generated from message parley.conversation.v1.GetStatisticsRequest
+ */
+export declare type GetStatisticsRequest = Message<"parley.conversation.v1.GetStatisticsRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The number of days up to today, at most 90; 0 for 30.
+   *
+   * @generated from field: int32 days = 2;
+   */
+  days: number;
+};
+
+/**
+ * Describes the message parley.conversation.v1.GetStatisticsRequest.
+ * Use `create(GetStatisticsRequestSchema)` to create a new message.
+ */
+export declare const GetStatisticsRequestSchema: GenMessage<GetStatisticsRequest>;
+
+/**
+ * GetStatisticsResponse holds the counts of some days.
+ *
+ * @generated from message parley.conversation.v1.GetStatisticsResponse
+ */
+export declare type GetStatisticsResponse = Message<"parley.conversation.v1.GetStatisticsResponse"> & {
+  /**
+   * The days with at least one reply, oldest first.
+   *
+   * @generated from field: repeated parley.conversation.v1.DayStatistics days = 1;
+   */
+  days: DayStatistics[];
+
+  /**
+   * Milliseconds within which half of the replies had their first token, an estimate; 0 without replies.
+   *
+   * @generated from field: int32 first_token_median_ms = 2;
+   */
+  firstTokenMedianMs: number;
+
+  /**
+   * Milliseconds within which 95 % of the replies had their first token, an estimate; 0 without replies.
+   *
+   * @generated from field: int32 first_token_p95_ms = 3;
+   */
+  firstTokenP95Ms: number;
+
+  /**
+   * Sessions with a reply rated up and none rated down. Deleted sessions are not counted.
+   *
+   * @generated from field: int32 sessions_rated_up = 4;
+   */
+  sessionsRatedUp: number;
+
+  /**
+   * Sessions with a reply rated down. Deleted sessions are not counted.
+   *
+   * @generated from field: int32 sessions_rated_down = 5;
+   */
+  sessionsRatedDown: number;
+};
+
+/**
+ * Describes the message parley.conversation.v1.GetStatisticsResponse.
+ * Use `create(GetStatisticsResponseSchema)` to create a new message.
+ */
+export declare const GetStatisticsResponseSchema: GenMessage<GetStatisticsResponse>;
+
+/**
+ * DayStatistics counts the complete replies of a day.
+ *
+ * @generated from message parley.conversation.v1.DayStatistics
+ */
+export declare type DayStatistics = Message<"parley.conversation.v1.DayStatistics"> & {
+  /**
+   * The day in UTC, "YYYY-MM-DD".
+   *
+   * @generated from field: string day = 1;
+   */
+  day: string;
+
+  /**
+   * Complete replies: those that count against the quota.
+   *
+   * @generated from field: int32 replies = 2;
+   */
+  replies: number;
+
+  /**
+   * Replies whose prompt had a passage of the bot's knowledge.
+   *
+   * @generated from field: int32 grounded = 3;
+   */
+  grounded: number;
+
+  /**
+   * Replies whose prompt had none. Replies from before an upgrade from a version without these counts are in neither.
+   *
+   * @generated from field: int32 ungrounded = 4;
+   */
+  ungrounded: number;
+};
+
+/**
+ * Describes the message parley.conversation.v1.DayStatistics.
+ * Use `create(DayStatisticsSchema)` to create a new message.
+ */
+export declare const DayStatisticsSchema: GenMessage<DayStatistics>;
+
+/**
+ * ListUsageByBotRequest selects a workspace and months.
+ *
+ * @generated from message parley.conversation.v1.ListUsageByBotRequest
+ */
+export declare type ListUsageByBotRequest = Message<"parley.conversation.v1.ListUsageByBotRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The number of UTC months up to this one, at most 6; 0 for 6.
+   *
+   * @generated from field: int32 months = 2;
+   */
+  months: number;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListUsageByBotRequest.
+ * Use `create(ListUsageByBotRequestSchema)` to create a new message.
+ */
+export declare const ListUsageByBotRequestSchema: GenMessage<ListUsageByBotRequest>;
+
+/**
+ * ListUsageByBotResponse lists the usage of bots.
+ *
+ * @generated from message parley.conversation.v1.ListUsageByBotResponse
+ */
+export declare type ListUsageByBotResponse = Message<"parley.conversation.v1.ListUsageByBotResponse"> & {
+  /**
+   * The bots with replies in a month, newest month first, most replies first.
+   *
+   * @generated from field: repeated parley.conversation.v1.BotUsage usage = 1;
+   */
+  usage: BotUsage[];
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListUsageByBotResponse.
+ * Use `create(ListUsageByBotResponseSchema)` to create a new message.
+ */
+export declare const ListUsageByBotResponseSchema: GenMessage<ListUsageByBotResponse>;
+
+/**
+ * BotUsage counts the complete replies of a bot in a month.
+ *
+ * @generated from message parley.conversation.v1.BotUsage
+ */
+export declare type BotUsage = Message<"parley.conversation.v1.BotUsage"> & {
+  /**
+   * The UTC month in which quota counts the replies, "YYYY-MM".
+   *
+   * @generated from field: string month = 1;
+   */
+  month: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+
+  /**
+   * Complete replies: those that count against the quota.
+   *
+   * @generated from field: int32 messages = 3;
+   */
+  messages: number;
+};
+
+/**
+ * Describes the message parley.conversation.v1.BotUsage.
+ * Use `create(BotUsageSchema)` to create a new message.
+ */
+export declare const BotUsageSchema: GenMessage<BotUsage>;
+
+/**
+ * CheckQuestionRequest names a bot and a question.
+ *
+ * @generated from message parley.conversation.v1.CheckQuestionRequest
+ */
+export declare type CheckQuestionRequest = Message<"parley.conversation.v1.CheckQuestionRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+
+  /**
+   * 1 to 500 characters.
+   *
+   * @generated from field: string question = 3;
+   */
+  question: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.CheckQuestionRequest.
+ * Use `create(CheckQuestionRequestSchema)` to create a new message.
+ */
+export declare const CheckQuestionRequestSchema: GenMessage<CheckQuestionRequest>;
+
+/**
+ * CheckQuestionResponse holds what the search found.
+ *
+ * @generated from message parley.conversation.v1.CheckQuestionResponse
+ */
+export declare type CheckQuestionResponse = Message<"parley.conversation.v1.CheckQuestionResponse"> & {
+  /**
+   * The passages, best first.
+   *
+   * @generated from field: repeated parley.conversation.v1.CheckedPassage passages = 1;
+   */
+  passages: CheckedPassage[];
+
+  /**
+   * Whether a reply to the question would be based on a passage.
+   *
+   * @generated from field: bool grounded = 2;
+   */
+  grounded: boolean;
+
+  /**
+   * The result of the semantic search: ok, timeout, failed, off or paused. With any other than ok, words alone were
+   * compared. Empty if the bot has no embeddings, or too many chunks for a semantic search.
+   *
+   * @generated from field: string semantic_search = 3;
+   */
+  semanticSearch: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.CheckQuestionResponse.
+ * Use `create(CheckQuestionResponseSchema)` to create a new message.
+ */
+export declare const CheckQuestionResponseSchema: GenMessage<CheckQuestionResponse>;
+
+/**
+ * CheckedPassage is a passage with its scores.
+ *
+ * @generated from message parley.conversation.v1.CheckedPassage
+ */
+export declare type CheckedPassage = Message<"parley.conversation.v1.CheckedPassage"> & {
+  /**
+   * The name of its document.
+   *
+   * @generated from field: string document = 1;
+   */
+  document: string;
+
+  /**
+   * The headings above it; may be empty.
+   *
+   * @generated from field: string heading = 2;
+   */
+  heading: string;
+
+  /**
+   * The text, without the headings.
+   *
+   * @generated from field: string text = 3;
+   */
+  text: string;
+
+  /**
+   * The sum of 1 / (60 + rank) over the searches that found it. Passages are ordered by it.
+   *
+   * @generated from field: double score = 4;
+   */
+  score: number;
+
+  /**
+   * The full-text rank, comparable within one question only. Unset if the word search did not find it.
+   *
+   * @generated from field: optional double word_rank = 5;
+   */
+  wordRank?: number | undefined;
+
+  /**
+   * The cosine similarity to the question, from -1 to 1. Unset if the semantic search did not find it.
+   *
+   * @generated from field: optional double similarity = 6;
+   */
+  similarity?: number | undefined;
+
+  /**
+   * Whether the prompt has room for it: a reply would receive it.
+   *
+   * @generated from field: bool used = 7;
+   */
+  used: boolean;
+};
+
+/**
+ * Describes the message parley.conversation.v1.CheckedPassage.
+ * Use `create(CheckedPassageSchema)` to create a new message.
+ */
+export declare const CheckedPassageSchema: GenMessage<CheckedPassage>;
+
+/**
+ * ListUnansweredRequest names a bot and a period.
+ *
+ * @generated from message parley.conversation.v1.ListUnansweredRequest
+ */
+export declare type ListUnansweredRequest = Message<"parley.conversation.v1.ListUnansweredRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+
+  /**
+   * The number of days before now, at most 90; 0 for 30.
+   *
+   * @generated from field: int32 days = 3;
+   */
+  days: number;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListUnansweredRequest.
+ * Use `create(ListUnansweredRequestSchema)` to create a new message.
+ */
+export declare const ListUnansweredRequestSchema: GenMessage<ListUnansweredRequest>;
+
+/**
+ * ListUnansweredResponse holds groups of questions.
+ *
+ * @generated from message parley.conversation.v1.ListUnansweredResponse
+ */
+export declare type ListUnansweredResponse = Message<"parley.conversation.v1.ListUnansweredResponse"> & {
+  /**
+   * At most 50 groups, the most frequent first, then the latest.
+   *
+   * @generated from field: repeated parley.conversation.v1.UnansweredQuestion questions = 1;
+   */
+  questions: UnansweredQuestion[];
+
+  /**
+   * The number of groups, including those that are not listed.
+   *
+   * @generated from field: int32 groups = 2;
+   */
+  groups: number;
+
+  /**
+   * The number of replies that were read.
+   *
+   * @generated from field: int32 replies_read = 3;
+   */
+  repliesRead: number;
+
+  /**
+   * Whether the period has more replies than were read. The latest were read.
+   *
+   * @generated from field: bool partial = 4;
+   */
+  partial: boolean;
+
+  /**
+   * Whether the bot has knowledge. Without any, only replies that were rated down are read.
+   *
+   * @generated from field: bool has_knowledge = 5;
+   */
+  hasKnowledge: boolean;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListUnansweredResponse.
+ * Use `create(ListUnansweredResponseSchema)` to create a new message.
+ */
+export declare const ListUnansweredResponseSchema: GenMessage<ListUnansweredResponse>;
+
+/**
+ * UnansweredQuestion is a group of questions with the same words, apart from their order, endings, accents and stop words.
+ *
+ * @generated from message parley.conversation.v1.UnansweredQuestion
+ */
+export declare type UnansweredQuestion = Message<"parley.conversation.v1.UnansweredQuestion"> & {
+  /**
+   * The beginning of the latest question, at most 300 characters.
+   *
+   * @generated from field: string example = 1;
+   */
+  example: string;
+
+  /**
+   * The session of the latest question, a UUID.
+   *
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+
+  /**
+   * When the latest reply was finished, RFC 3339 in UTC.
+   *
+   * @generated from field: string last_at = 3;
+   */
+  lastAt: string;
+
+  /**
+   * The number of questions.
+   *
+   * @generated from field: int32 count = 4;
+   */
+  count: number;
+
+  /**
+   * How many of them had a reply without a passage and without a tool.
+   *
+   * @generated from field: int32 ungrounded = 5;
+   */
+  ungrounded: number;
+
+  /**
+   * How many of them had a reply that was rated down.
+   *
+   * @generated from field: int32 rated_down = 6;
+   */
+  ratedDown: number;
+};
+
+/**
+ * Describes the message parley.conversation.v1.UnansweredQuestion.
+ * Use `create(UnansweredQuestionSchema)` to create a new message.
+ */
+export declare const UnansweredQuestionSchema: GenMessage<UnansweredQuestion>;
+
+/**
+ * EvaluationCase is a question whose document is known.
+ *
+ * @generated from message parley.conversation.v1.EvaluationCase
+ */
+export declare type EvaluationCase = Message<"parley.conversation.v1.EvaluationCase"> & {
+  /**
+   * The case.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+
+  /**
+   * The question.
+   *
+   * @generated from field: string question = 2;
+   */
+  question: string;
+
+  /**
+   * The name of the document that must be found.
+   *
+   * @generated from field: string document = 3;
+   */
+  document: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.EvaluationCase.
+ * Use `create(EvaluationCaseSchema)` to create a new message.
+ */
+export declare const EvaluationCaseSchema: GenMessage<EvaluationCase>;
+
+/**
+ * AddCaseRequest describes a case.
+ *
+ * @generated from message parley.conversation.v1.AddCaseRequest
+ */
+export declare type AddCaseRequest = Message<"parley.conversation.v1.AddCaseRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+
+  /**
+   * 1 to 500 characters.
+   *
+   * @generated from field: string question = 3;
+   */
+  question: string;
+
+  /**
+   * The name of one of the bot's documents.
+   *
+   * @generated from field: string document = 4;
+   */
+  document: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.AddCaseRequest.
+ * Use `create(AddCaseRequestSchema)` to create a new message.
+ */
+export declare const AddCaseRequestSchema: GenMessage<AddCaseRequest>;
+
+/**
+ * AddCaseResponse returns the case.
+ *
+ * @generated from message parley.conversation.v1.AddCaseResponse
+ */
+export declare type AddCaseResponse = Message<"parley.conversation.v1.AddCaseResponse"> & {
+  /**
+   * The case.
+   *
+   * @generated from field: parley.conversation.v1.EvaluationCase case = 1;
+   */
+  case?: EvaluationCase | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.AddCaseResponse.
+ * Use `create(AddCaseResponseSchema)` to create a new message.
+ */
+export declare const AddCaseResponseSchema: GenMessage<AddCaseResponse>;
+
+/**
+ * RemoveCaseRequest names a case.
+ *
+ * @generated from message parley.conversation.v1.RemoveCaseRequest
+ */
+export declare type RemoveCaseRequest = Message<"parley.conversation.v1.RemoveCaseRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+
+  /**
+   * The case.
+   *
+   * @generated from field: int64 id = 3;
+   */
+  id: bigint;
+};
+
+/**
+ * Describes the message parley.conversation.v1.RemoveCaseRequest.
+ * Use `create(RemoveCaseRequestSchema)` to create a new message.
+ */
+export declare const RemoveCaseRequestSchema: GenMessage<RemoveCaseRequest>;
+
+/**
+ * RemoveCaseResponse is empty.
+ *
+ * @generated from message parley.conversation.v1.RemoveCaseResponse
+ */
+export declare type RemoveCaseResponse = Message<"parley.conversation.v1.RemoveCaseResponse"> & {
+};
+
+/**
+ * Describes the message parley.conversation.v1.RemoveCaseResponse.
+ * Use `create(RemoveCaseResponseSchema)` to create a new message.
+ */
+export declare const RemoveCaseResponseSchema: GenMessage<RemoveCaseResponse>;
+
+/**
+ * GetEvaluationRequest names a bot.
+ *
+ * @generated from message parley.conversation.v1.GetEvaluationRequest
+ */
+export declare type GetEvaluationRequest = Message<"parley.conversation.v1.GetEvaluationRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.GetEvaluationRequest.
+ * Use `create(GetEvaluationRequestSchema)` to create a new message.
+ */
+export declare const GetEvaluationRequestSchema: GenMessage<GetEvaluationRequest>;
+
+/**
+ * GetEvaluationResponse holds a bot's cases and runs.
+ *
+ * @generated from message parley.conversation.v1.GetEvaluationResponse
+ */
+export declare type GetEvaluationResponse = Message<"parley.conversation.v1.GetEvaluationResponse"> & {
+  /**
+   * The cases, oldest first.
+   *
+   * @generated from field: repeated parley.conversation.v1.EvaluationCase cases = 1;
+   */
+  cases: EvaluationCase[];
+
+  /**
+   * The last 20 runs, latest first. Only the first two have results.
+   *
+   * @generated from field: repeated parley.conversation.v1.EvaluationRun runs = 2;
+   */
+  runs: EvaluationRun[];
+};
+
+/**
+ * Describes the message parley.conversation.v1.GetEvaluationResponse.
+ * Use `create(GetEvaluationResponseSchema)` to create a new message.
+ */
+export declare const GetEvaluationResponseSchema: GenMessage<GetEvaluationResponse>;
+
+/**
+ * RunEvaluationRequest names a bot.
+ *
+ * @generated from message parley.conversation.v1.RunEvaluationRequest
+ */
+export declare type RunEvaluationRequest = Message<"parley.conversation.v1.RunEvaluationRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.RunEvaluationRequest.
+ * Use `create(RunEvaluationRequestSchema)` to create a new message.
+ */
+export declare const RunEvaluationRequestSchema: GenMessage<RunEvaluationRequest>;
+
+/**
+ * RunEvaluationResponse returns the run.
+ *
+ * @generated from message parley.conversation.v1.RunEvaluationResponse
+ */
+export declare type RunEvaluationResponse = Message<"parley.conversation.v1.RunEvaluationResponse"> & {
+  /**
+   * The run, with its results.
+   *
+   * @generated from field: parley.conversation.v1.EvaluationRun run = 1;
+   */
+  run?: EvaluationRun | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.RunEvaluationResponse.
+ * Use `create(RunEvaluationResponseSchema)` to create a new message.
+ */
+export declare const RunEvaluationResponseSchema: GenMessage<RunEvaluationResponse>;
+
+/**
+ * EvaluationRun is the result of one run.
+ *
+ * @generated from message parley.conversation.v1.EvaluationRun
+ */
+export declare type EvaluationRun = Message<"parley.conversation.v1.EvaluationRun"> & {
+  /**
+   * The run.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+
+  /**
+   * When it ended, RFC 3339 in UTC.
+   *
+   * @generated from field: string ran_at = 2;
+   */
+  ranAt: string;
+
+  /**
+   * The number of cases that the bot had.
+   *
+   * @generated from field: int32 cases = 3;
+   */
+  cases: number;
+
+  /**
+   * How many of them were searched. Fewer than cases if the time was over.
+   *
+   * @generated from field: int32 searched = 4;
+   */
+  searched: number;
+
+  /**
+   * For how many the document was among the passages that a reply would receive. found / searched is the recall.
+   *
+   * @generated from field: int32 found = 5;
+   */
+  found: number;
+
+  /**
+   * For how many the semantic search failed or was too slow, so that words alone were compared.
+   *
+   * @generated from field: int32 semantic_failures = 6;
+   */
+  semanticFailures: number;
+
+  /**
+   * The number of documents that the bot had.
+   *
+   * @generated from field: int32 documents = 7;
+   */
+  documents: number;
+
+  /**
+   * The searched cases, in the order of the cases.
+   *
+   * @generated from field: repeated parley.conversation.v1.EvaluationResult results = 8;
+   */
+  results: EvaluationResult[];
+};
+
+/**
+ * Describes the message parley.conversation.v1.EvaluationRun.
+ * Use `create(EvaluationRunSchema)` to create a new message.
+ */
+export declare const EvaluationRunSchema: GenMessage<EvaluationRun>;
+
+/**
+ * EvaluationResult is the result of one case.
+ *
+ * @generated from message parley.conversation.v1.EvaluationResult
+ */
+export declare type EvaluationResult = Message<"parley.conversation.v1.EvaluationResult"> & {
+  /**
+   * The case. It may have been removed since.
+   *
+   * @generated from field: int64 case_id = 1;
+   */
+  caseId: bigint;
+
+  /**
+   * The place of the document's best passage among the passages that a reply would receive, from 1; 0 if there is none.
+   *
+   * @generated from field: int32 rank = 2;
+   */
+  rank: number;
+};
+
+/**
+ * Describes the message parley.conversation.v1.EvaluationResult.
+ * Use `create(EvaluationResultSchema)` to create a new message.
+ */
+export declare const EvaluationResultSchema: GenMessage<EvaluationResult>;
+
+/**
  * BotAdminService manages bots.
  *
- * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <ADMIN_TOKEN>".
+ * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <token>": ADMIN_TOKEN, or a workspace
+ * member's access token for the methods whose admin_access has the scope workspace. With an access token, workspace_id
+ * may be empty.
  * The code in parentheses after each status is sent in the "parley-code" header.
  * Handled in services/conversation/src/bots/bots.admin.ts.
  *
  * Errors of every call, here and in the other services of this file:
- * - UNAUTHENTICATED: the admin token is missing or wrong.
+ * - UNAUTHENTICATED (authentication_required): the token is missing, wrong or expired.
+ * - UNAUTHENTICATED (no_workspace): the access token names no workspace.
+ * - PERMISSION_DENIED (forbidden): the access token gives no role, or the role does not permit the call.
+ * - NOT_FOUND (workspace_not_found): the request names another workspace than the access token, or the workspace is
+ *   deleted. The operator gets it for a deleted workspace only from methods of the scope workspace that change something.
+ * - UNAVAILABLE (auth_unavailable): the identity provider's keys cannot be loaded.
  * - UNAVAILABLE (unavailable): the database is unreachable or did not answer in time.
  * - INTERNAL (internal_error): an unexpected failure, described in the service's log only.
  *
@@ -1957,6 +3584,7 @@ export declare const BotAdminService: GenService<{
    * - NOT_FOUND (workspace_not_found): the quota service knows no such workspace.
    * - ALREADY_EXISTS (slug_taken): the workspace has a bot with this slug.
    * - INVALID_ARGUMENT (invalid_argument): the slug or a field of changes is invalid.
+   * - PERMISSION_DENIED (model_not_permitted): an owner chose a model that the workspace's plan does not include.
    * - UNAVAILABLE (unavailable) or DEADLINE_EXCEEDED (deadline_exceeded): the quota service did not answer within 5 s.
    *
    * @generated from rpc parley.conversation.v1.BotAdminService.CreateBot
@@ -1970,7 +3598,8 @@ export declare const BotAdminService: GenService<{
    * UpdateBot changes the fields that are set in changes. Idempotent.
    * Turns use the new configuration within 5 s. The widget shows it within about a minute, the time browsers cache it.
    *
-   * Errors: NOT_FOUND (bot_not_found); INVALID_ARGUMENT (invalid_argument) for an invalid field.
+   * Errors: NOT_FOUND (bot_not_found); INVALID_ARGUMENT (invalid_argument) for an invalid field; PERMISSION_DENIED
+   * (model_not_permitted) as for CreateBot. If an owner sets a model, the errors of the quota service as for CreateBot.
    *
    * @generated from rpc parley.conversation.v1.BotAdminService.UpdateBot
    */
@@ -2000,6 +3629,20 @@ export declare const BotAdminService: GenService<{
     methodKind: "unary";
     input: typeof ListBotsRequestSchema;
     output: typeof ListBotsResponseSchema;
+  },
+  /**
+   * ListModels lists the models that owners of a workspace may choose, by its plan. Operators may set any model.
+   *
+   * Errors:
+   * - NOT_FOUND (workspace_not_found): the quota service knows no such workspace.
+   * - UNAVAILABLE (unavailable) or DEADLINE_EXCEEDED (deadline_exceeded): the quota service did not answer within 5 s.
+   *
+   * @generated from rpc parley.conversation.v1.BotAdminService.ListModels
+   */
+  listModels: {
+    methodKind: "unary";
+    input: typeof ListModelsRequestSchema;
+    output: typeof ListModelsResponseSchema;
   },
 }>;
 
@@ -2063,6 +3706,9 @@ export declare const ModerationAdminService: GenService<{
    * - NOT_FOUND (bot_not_found).
    * - INVALID_ARGUMENT (invalid_argument): a field is invalid, the pattern is not RE2 syntax, or it applies to replies
    *   and has no upper bound on the length of its matches.
+   * - INVALID_ARGUMENT (pattern_too_large): the pattern exceeds the size limit of one pattern.
+   * - RESOURCE_EXHAUSTED (patterns_too_large): the bot's patterns together exceed their limit of size or compile time.
+   * - RESOURCE_EXHAUSTED (moderation_overloaded): the workspace has used its share of the matching time; retry later.
    * - RESOURCE_EXHAUSTED (too_many_patterns): the bot has 100 patterns.
    *
    * @generated from rpc parley.conversation.v1.ModerationAdminService.AddPattern
@@ -2096,10 +3742,25 @@ export declare const ModerationAdminService: GenService<{
     input: typeof RemovePatternRequestSchema;
     output: typeof RemovePatternResponseSchema;
   },
+  /**
+   * CheckText returns the patterns of a bot that match a text, and whether an unsaved pattern would. It stores nothing. It
+   * needs the role owner, because it uses the workspace's share of the matching time.
+   *
+   * Errors: NOT_FOUND (bot_not_found); INVALID_ARGUMENT (invalid_argument) for an invalid text; those of AddPattern for the
+   * unsaved pattern; RESOURCE_EXHAUSTED (moderation_overloaded) as for AddPattern.
+   *
+   * @generated from rpc parley.conversation.v1.ModerationAdminService.CheckText
+   */
+  checkText: {
+    methodKind: "unary";
+    input: typeof CheckTextRequestSchema;
+    output: typeof CheckTextResponseSchema;
+  },
 }>;
 
 /**
- * ToolAdminService manages the tools that bots may call. A change applies to turns opened at least 5 s after it.
+ * ToolAdminService manages the tools that bots may call. Only operators add tools, because a tool names a secret and a URL
+ * that the llm-proxy sends it to. A change applies to turns opened at least 5 s after it.
  *
  * Served as BotAdminService is. Handled in services/conversation/src/bot-rules/tools.admin.ts.
  *
@@ -2201,7 +3862,112 @@ export declare const KnowledgeAdminService: GenService<{
 }>;
 
 /**
- * SessionAdminService reads, deletes and erases sessions. A deleted session is hidden; its content stays in the database
+ * QuestionAdminService shows how a bot's knowledge answers a question, and which questions of visitors it did not answer.
+ *
+ * Served as BotAdminService is. Handled in services/conversation/src/questions/questions.admin.ts.
+ *
+ * @generated from service parley.conversation.v1.QuestionAdminService
+ */
+export declare const QuestionAdminService: GenService<{
+  /**
+   * CheckQuestion searches a bot's knowledge for a question as OpenTurn does, and returns the passages with their scores.
+   * Stores nothing. If the bot has embeddings, the llm-proxy embeds the question; no reply is generated.
+   *
+   * Errors:
+   * - NOT_FOUND (bot_not_found).
+   * - INVALID_ARGUMENT (invalid_argument): the question is empty, too long or has NUL.
+   * - RESOURCE_EXHAUSTED (searches_overloaded): the workspace has used its share of the time for searches; retry later.
+   *
+   * @generated from rpc parley.conversation.v1.QuestionAdminService.CheckQuestion
+   */
+  checkQuestion: {
+    methodKind: "unary";
+    input: typeof CheckQuestionRequestSchema;
+    output: typeof CheckQuestionResponseSchema;
+  },
+  /**
+   * ListUnanswered groups the latest questions of a bot's visitors whose reply was based on no passage and no tool, or was
+   * rated down. The most frequent group comes first. Reads at most 1,000 replies of each of the two kinds.
+   *
+   * Errors: NOT_FOUND (bot_not_found); INVALID_ARGUMENT (invalid_argument) for invalid days.
+   *
+   * @generated from rpc parley.conversation.v1.QuestionAdminService.ListUnanswered
+   */
+  listUnanswered: {
+    methodKind: "unary";
+    input: typeof ListUnansweredRequestSchema;
+    output: typeof ListUnansweredResponseSchema;
+  },
+}>;
+
+/**
+ * EvaluationAdminService measures a bot's search with questions whose document is known.
+ *
+ * Served as BotAdminService is. Handled in services/conversation/src/evaluations/evaluations.admin.ts.
+ *
+ * @generated from service parley.conversation.v1.EvaluationAdminService
+ */
+export declare const EvaluationAdminService: GenService<{
+  /**
+   * AddCase adds a question and the document that must be found for it.
+   *
+   * Errors:
+   * - NOT_FOUND (bot_not_found or source_not_found): the bot has no document of this name.
+   * - ALREADY_EXISTS (case_exists): the bot has a case with this question.
+   * - INVALID_ARGUMENT (invalid_argument): the question is empty, too long or has NUL.
+   * - RESOURCE_EXHAUSTED (too_many_cases): the bot has 200 cases.
+   *
+   * @generated from rpc parley.conversation.v1.EvaluationAdminService.AddCase
+   */
+  addCase: {
+    methodKind: "unary";
+    input: typeof AddCaseRequestSchema;
+    output: typeof AddCaseResponseSchema;
+  },
+  /**
+   * RemoveCase removes a case. A repeated call fails with case_not_found.
+   *
+   * Errors: NOT_FOUND (bot_not_found or case_not_found).
+   *
+   * @generated from rpc parley.conversation.v1.EvaluationAdminService.RemoveCase
+   */
+  removeCase: {
+    methodKind: "unary";
+    input: typeof RemoveCaseRequestSchema;
+    output: typeof RemoveCaseResponseSchema;
+  },
+  /**
+   * GetEvaluation lists a bot's cases and its last 20 runs.
+   *
+   * Errors: NOT_FOUND (bot_not_found).
+   *
+   * @generated from rpc parley.conversation.v1.EvaluationAdminService.GetEvaluation
+   */
+  getEvaluation: {
+    methodKind: "unary";
+    input: typeof GetEvaluationRequestSchema;
+    output: typeof GetEvaluationResponseSchema;
+  },
+  /**
+   * RunEvaluation searches for every case's question as OpenTurn does, two at a time, and stores the result. Cases that it
+   * has not searched within 40 s are missing from the result.
+   *
+   * Errors:
+   * - NOT_FOUND (bot_not_found).
+   * - FAILED_PRECONDITION (no_cases): the bot has no cases.
+   * - RESOURCE_EXHAUSTED (searches_overloaded): as for CheckQuestion.
+   *
+   * @generated from rpc parley.conversation.v1.EvaluationAdminService.RunEvaluation
+   */
+  runEvaluation: {
+    methodKind: "unary";
+    input: typeof RunEvaluationRequestSchema;
+    output: typeof RunEvaluationResponseSchema;
+  },
+}>;
+
+/**
+ * SessionAdminService reads, reviews, deletes and erases sessions. A deleted session is hidden; its content stays in the database
  * until the session is erased. An erased session has no content.
  *
  * Served as BotAdminService is. Handled in services/conversation/src/sessions/sessions.admin.ts.
@@ -2261,10 +4027,37 @@ export declare const SessionAdminService: GenService<{
     input: typeof EraseSessionRequestSchema;
     output: typeof EraseSessionResponseSchema;
   },
+  /**
+   * ReviewMessage sets or clears an owner's review of a reply. It is apart from the visitor's rating. Idempotent.
+   *
+   * Errors:
+   * - NOT_FOUND (message_not_found): the session has no such reply, or was deleted or erased.
+   * - INVALID_ARGUMENT (invalid_argument): the review is not good, bad or empty.
+   *
+   * @generated from rpc parley.conversation.v1.SessionAdminService.ReviewMessage
+   */
+  reviewMessage: {
+    methodKind: "unary";
+    input: typeof ReviewMessageRequestSchema;
+    output: typeof ReviewMessageResponseSchema;
+  },
+  /**
+   * EraseVisitorSessions stores a request to erase every session of a visitor, as ConversationService.EraseVisitor does.
+   * Every call stores a request of its own.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) when visitor_id is empty, too long or has NUL.
+   *
+   * @generated from rpc parley.conversation.v1.SessionAdminService.EraseVisitorSessions
+   */
+  eraseVisitorSessions: {
+    methodKind: "unary";
+    input: typeof EraseVisitorSessionsRequestSchema;
+    output: typeof EraseVisitorSessionsResponseSchema;
+  },
 }>;
 
 /**
- * TurnAdminService reads how turns went, without the content of their messages.
+ * TurnAdminService reads turns: single ones without the content of their messages, and those of a session with it.
  *
  * Served as BotAdminService is. Handled in services/conversation/src/turns/turns.admin.ts.
  *
@@ -2282,6 +4075,47 @@ export declare const TurnAdminService: GenService<{
     methodKind: "unary";
     input: typeof GetTurnRequestSchema;
     output: typeof GetTurnResponseSchema;
+  },
+  /**
+   * ListTurns reads a session and its turns, oldest first, with their messages and the passages that the replies are
+   * based on. It includes turns that are still streaming.
+   *
+   * Errors:
+   * - NOT_FOUND (session_not_found) when the session is unknown, deleted or erased.
+   * - INVALID_ARGUMENT (invalid_argument) for an invalid page_size or page_token.
+   *
+   * @generated from rpc parley.conversation.v1.TurnAdminService.ListTurns
+   */
+  listTurns: {
+    methodKind: "unary";
+    input: typeof ListTurnsRequestSchema;
+    output: typeof ListTurnsResponseSchema;
+  },
+  /**
+   * GetStatistics reads a workspace's counts of the last days, in UTC. A reply is counted within about a minute. The
+   * counts of an unknown workspace are empty.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) for invalid days.
+   *
+   * @generated from rpc parley.conversation.v1.TurnAdminService.GetStatistics
+   */
+  getStatistics: {
+    methodKind: "unary";
+    input: typeof GetStatisticsRequestSchema;
+    output: typeof GetStatisticsResponseSchema;
+  },
+  /**
+   * ListUsageByBot sums the complete replies of each bot by month. A reply appears within about a minute. The operator's
+   * corrections of a month belong to no bot.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) for invalid months.
+   *
+   * @generated from rpc parley.conversation.v1.TurnAdminService.ListUsageByBot
+   */
+  listUsageByBot: {
+    methodKind: "unary";
+    input: typeof ListUsageByBotRequestSchema;
+    output: typeof ListUsageByBotResponseSchema;
   },
 }>;
 
@@ -2307,6 +4141,85 @@ export declare const AuditAdminService: GenService<{
     methodKind: "unary";
     input: typeof AuditRequestSchema;
     output: typeof AuditResponseSchema;
+  },
+  /**
+   * Repair compares turns with the quota service's holds and counted turns, and repairs the differences. The turns of the
+   * conversation service decide. Each call handles a bounded number of turns; the caller calls it again with next_token
+   * until that is empty. Idempotent, and safe while turns run.
+   *
+   * Errors:
+   * - INVALID_ARGUMENT (invalid_argument): since or token is invalid.
+   * - UNAVAILABLE (unavailable) or DEADLINE_EXCEEDED (deadline_exceeded): the quota service did not answer within 10 s.
+   *
+   * @generated from rpc parley.conversation.v1.AuditAdminService.Repair
+   */
+  repair: {
+    methodKind: "unary";
+    input: typeof RepairRequestSchema;
+    output: typeof RepairResponseSchema;
+  },
+}>;
+
+/**
+ * WorkspaceDeletionAdminService deletes and restores workspaces.
+ *
+ * Served as BotAdminService is. Handled in services/conversation/src/workspace-deletions/deletions.admin.ts.
+ *
+ * @generated from service parley.conversation.v1.WorkspaceDeletionAdminService
+ */
+export declare const WorkspaceDeletionAdminService: GenService<{
+  /**
+   * DeleteWorkspace deletes a workspace. Within 5 s, its keys and its members' tokens get the answers of a workspace that
+   * does not exist. Its sessions, documents, bots and keys are erased after 30 days. Its usage stays.
+   *
+   * Errors: NOT_FOUND (workspace_not_found).
+   * Idempotent: a repeated call returns the first deletion.
+   *
+   * @generated from rpc parley.conversation.v1.WorkspaceDeletionAdminService.DeleteWorkspace
+   */
+  deleteWorkspace: {
+    methodKind: "unary";
+    input: typeof DeleteWorkspaceRequestSchema;
+    output: typeof DeleteWorkspaceResponseSchema;
+  },
+  /**
+   * RestoreWorkspace undoes DeleteWorkspace. Idempotent.
+   *
+   * Errors:
+   * - NOT_FOUND (workspace_not_found).
+   * - FAILED_PRECONDITION (workspace_erased): the 30 days are over.
+   *
+   * @generated from rpc parley.conversation.v1.WorkspaceDeletionAdminService.RestoreWorkspace
+   */
+  restoreWorkspace: {
+    methodKind: "unary";
+    input: typeof RestoreWorkspaceRequestSchema;
+    output: typeof RestoreWorkspaceResponseSchema;
+  },
+}>;
+
+/**
+ * ChangeAdminService lists the audit log of this service's admin methods. A service writes a line for each successful call
+ * that changes something, after the change. If the line cannot be written, the call fails with UNAVAILABLE
+ * (change_not_recorded), although the change was made. Lines are deleted after 400 days.
+ *
+ * Served as BotAdminService is. Handled in packages/service-kit/src/changes/changes.admin.ts.
+ *
+ * @generated from service parley.conversation.v1.ChangeAdminService
+ */
+export declare const ChangeAdminService: GenService<{
+  /**
+   * ListChanges lists a workspace's changes, newest first, with keyset pagination. The list of an unknown workspace is
+   * empty. For an operator, an empty workspace_id selects the changes that concern no single workspace.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid page_size or page_token.
+   *
+   * @generated from rpc parley.conversation.v1.ChangeAdminService.ListChanges
+   */
+  listChanges: {
+    methodKind: "unary";
+    input: typeof ListChangesRequestSchema;
+    output: typeof ListChangesResponseSchema;
   },
 }>;
 

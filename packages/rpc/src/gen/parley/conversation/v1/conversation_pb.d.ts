@@ -218,6 +218,20 @@ export declare type RenewEdgeRequest = Message<"parley.conversation.v1.RenewEdge
    * @generated from field: string edge_id = 1;
    */
   edgeId: string;
+
+  /**
+   * Where other edges reach this process, host:port; empty if they cannot.
+   *
+   * @generated from field: string address = 2;
+   */
+  address: string;
+
+  /**
+   * The secret that other edges send to this process. The process generates it when it starts.
+   *
+   * @generated from field: string token = 3;
+   */
+  token: string;
 };
 
 /**
@@ -238,6 +252,13 @@ export declare type RenewEdgeResponse = Message<"parley.conversation.v1.RenewEdg
    * @generated from field: int32 lease_seconds = 1;
    */
   leaseSeconds: number;
+
+  /**
+   * Turns of this edge that an erasure or the sweeper closed within the last minutes. A turn may be in several responses.
+   *
+   * @generated from field: repeated parley.conversation.v1.ClosedTurn closed_turns = 2;
+   */
+  closedTurns: ClosedTurn[];
 };
 
 /**
@@ -245,6 +266,33 @@ export declare type RenewEdgeResponse = Message<"parley.conversation.v1.RenewEdg
  * Use `create(RenewEdgeResponseSchema)` to create a new message.
  */
 export declare const RenewEdgeResponseSchema: GenMessage<RenewEdgeResponse>;
+
+/**
+ * ClosedTurn names a turn that another process than its edge closed.
+ *
+ * @generated from message parley.conversation.v1.ClosedTurn
+ */
+export declare type ClosedTurn = Message<"parley.conversation.v1.ClosedTurn"> & {
+  /**
+   * The turn's workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The turn, a UUID.
+   *
+   * @generated from field: string turn_id = 2;
+   */
+  turnId: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ClosedTurn.
+ * Use `create(ClosedTurnSchema)` to create a new message.
+ */
+export declare const ClosedTurnSchema: GenMessage<ClosedTurn>;
 
 /**
  * OpenTurnRequest is a visitor's message with its context.
@@ -329,6 +377,20 @@ export declare type OpenTurnRequest = Message<"parley.conversation.v1.OpenTurnRe
    * @generated from field: string message = 11;
    */
   message: string;
+
+  /**
+   * SHA-256 of the source, the caller and the client's idempotency key; empty without a key. Unique in the session.
+   *
+   * @generated from field: bytes key_hash = 12;
+   */
+  keyHash: Uint8Array;
+
+  /**
+   * SHA-256 of the message; empty without a key.
+   *
+   * @generated from field: bytes request_hash = 13;
+   */
+  requestHash: Uint8Array;
 };
 
 /**
@@ -385,6 +447,13 @@ export declare type OpenTurnResponse = Message<"parley.conversation.v1.OpenTurnR
    * @generated from field: optional int64 database_time_microseconds = 10;
    */
   databaseTimeMicroseconds?: bigint | undefined;
+
+  /**
+   * Set if key_hash names a turn with another turn_id. Nothing was opened then, and the other fields are unset.
+   *
+   * @generated from field: parley.conversation.v1.StoredTurn existing = 11;
+   */
+  existing?: StoredTurn | undefined;
 };
 
 /**
@@ -392,6 +461,253 @@ export declare type OpenTurnResponse = Message<"parley.conversation.v1.OpenTurnR
  * Use `create(OpenTurnResponseSchema)` to create a new message.
  */
 export declare const OpenTurnResponseSchema: GenMessage<OpenTurnResponse>;
+
+/**
+ * StoredTurn is a turn as the database has it.
+ *
+ * @generated from message parley.conversation.v1.StoredTurn
+ */
+export declare type StoredTurn = Message<"parley.conversation.v1.StoredTurn"> & {
+  /**
+   * The turn, a UUID.
+   *
+   * @generated from field: string turn_id = 1;
+   */
+  turnId: string;
+
+  /**
+   * The ID of the reply's message.
+   *
+   * @generated from field: int64 message_id = 2;
+   */
+  messageId: bigint;
+
+  /**
+   * The edge process that runs or ran the turn, a UUID.
+   *
+   * @generated from field: string edge_id = 3;
+   */
+  edgeId: string;
+
+  /**
+   * Where that edge can be reached, host:port; empty if it cannot or if its lease has expired.
+   *
+   * @generated from field: string edge_address = 4;
+   */
+  edgeAddress: string;
+
+  /**
+   * The secret for calls to that edge.
+   *
+   * @generated from field: string edge_token = 5;
+   */
+  edgeToken: string;
+
+  /**
+   * How the turn ended; unset while it is running.
+   *
+   * @generated from field: parley.conversation.v1.TurnEnd end = 6;
+   */
+  end?: TurnEnd | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.StoredTurn.
+ * Use `create(StoredTurnSchema)` to create a new message.
+ */
+export declare const StoredTurnSchema: GenMessage<StoredTurn>;
+
+/**
+ * TurnEnd is the stored end of a turn: all that a reader of its reply needs.
+ *
+ * @generated from message parley.conversation.v1.TurnEnd
+ */
+export declare type TurnEnd = Message<"parley.conversation.v1.TurnEnd"> & {
+  /**
+   * How the turn ended.
+   *
+   * @generated from field: parley.conversation.v1.TurnOutcome outcome = 1;
+   */
+  outcome: TurnOutcome;
+
+  /**
+   * The text of the reply; empty if the turn was blocked or interrupted.
+   *
+   * @generated from field: string content = 2;
+   */
+  content: string;
+
+  /**
+   * The stable code of the failure; empty unless the outcome is ERROR.
+   *
+   * @generated from field: string error_code = 3;
+   */
+  errorCode: string;
+
+  /**
+   * Set if the turn was blocked.
+   *
+   * @generated from field: parley.conversation.v1.Blocked blocked = 4;
+   */
+  blocked?: Blocked | undefined;
+
+  /**
+   * Set if the workspace had reached its cap.
+   *
+   * @generated from field: parley.conversation.v1.QuotaExceeded quota = 5;
+   */
+  quota?: QuotaExceeded | undefined;
+
+  /**
+   * The model that was called; the bot's own model if none was.
+   *
+   * @generated from field: string model = 6;
+   */
+  model: string;
+
+  /**
+   * Tokens of the prompt.
+   *
+   * @generated from field: int32 tokens_in = 7;
+   */
+  tokensIn: number;
+
+  /**
+   * Tokens of the completion.
+   *
+   * @generated from field: int32 tokens_out = 8;
+   */
+  tokensOut: number;
+
+  /**
+   * Milliseconds from the visitor's request to the end of the reply.
+   *
+   * @generated from field: int32 latency_ms = 9;
+   */
+  latencyMs: number;
+};
+
+/**
+ * Describes the message parley.conversation.v1.TurnEnd.
+ * Use `create(TurnEndSchema)` to create a new message.
+ */
+export declare const TurnEndSchema: GenMessage<TurnEnd>;
+
+/**
+ * QuotaExceeded is the usage of a workspace at its cap.
+ *
+ * @generated from message parley.conversation.v1.QuotaExceeded
+ */
+export declare type QuotaExceeded = Message<"parley.conversation.v1.QuotaExceeded"> & {
+  /**
+   * The plan's name.
+   *
+   * @generated from field: string plan = 1;
+   */
+  plan: string;
+
+  /**
+   * Messages used this month.
+   *
+   * @generated from field: int32 used = 2;
+   */
+  used: number;
+
+  /**
+   * Messages per month.
+   *
+   * @generated from field: int32 cap = 3;
+   */
+  cap: number;
+};
+
+/**
+ * Describes the message parley.conversation.v1.QuotaExceeded.
+ * Use `create(QuotaExceededSchema)` to create a new message.
+ */
+export declare const QuotaExceededSchema: GenMessage<QuotaExceeded>;
+
+/**
+ * FindTurnRequest names a turn of a session.
+ *
+ * @generated from message parley.conversation.v1.FindTurnRequest
+ */
+export declare type FindTurnRequest = Message<"parley.conversation.v1.FindTurnRequest"> & {
+  /**
+   * The session's workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The session's bot, a UUID.
+   *
+   * @generated from field: string bot_id = 2;
+   */
+  botId: string;
+
+  /**
+   * The session, a UUID.
+   *
+   * @generated from field: string session_id = 3;
+   */
+  sessionId: string;
+
+  /**
+   * The session's source: widget or playground.
+   *
+   * @generated from field: string source = 4;
+   */
+  source: string;
+
+  /**
+   * The turn's idempotency key, as in OpenTurn. Takes precedence over message_id.
+   *
+   * @generated from field: bytes key_hash = 5;
+   */
+  keyHash: Uint8Array;
+
+  /**
+   * The reply's message.
+   *
+   * @generated from field: int64 message_id = 6;
+   */
+  messageId: bigint;
+
+  /**
+   * If set, the turn must have this hash.
+   *
+   * @generated from field: bytes request_hash = 7;
+   */
+  requestHash: Uint8Array;
+};
+
+/**
+ * Describes the message parley.conversation.v1.FindTurnRequest.
+ * Use `create(FindTurnRequestSchema)` to create a new message.
+ */
+export declare const FindTurnRequestSchema: GenMessage<FindTurnRequest>;
+
+/**
+ * FindTurnResponse holds the turn.
+ *
+ * @generated from message parley.conversation.v1.FindTurnResponse
+ */
+export declare type FindTurnResponse = Message<"parley.conversation.v1.FindTurnResponse"> & {
+  /**
+   * The turn.
+   *
+   * @generated from field: parley.conversation.v1.StoredTurn turn = 1;
+   */
+  turn?: StoredTurn | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.FindTurnResponse.
+ * Use `create(FindTurnResponseSchema)` to create a new message.
+ */
+export declare const FindTurnResponseSchema: GenMessage<FindTurnResponse>;
 
 /**
  * Blocked is the verdict of a moderation pattern that matched a visitor's message.
@@ -558,6 +874,20 @@ export declare type CloseTurnRequest = Message<"parley.conversation.v1.CloseTurn
    * @generated from field: optional int64 deadline_microseconds = 15;
    */
   deadlineMicroseconds?: bigint | undefined;
+
+  /**
+   * Set if the outcome is QUOTA_EXCEEDED.
+   *
+   * @generated from field: parley.conversation.v1.QuotaExceeded quota = 16;
+   */
+  quota?: QuotaExceeded | undefined;
+
+  /**
+   * How often readers came back to the reply while it was running.
+   *
+   * @generated from field: int32 reconnects = 17;
+   */
+  reconnects: number;
 };
 
 /**
@@ -648,6 +978,13 @@ export declare type CloseTurnResponse = Message<"parley.conversation.v1.CloseTur
    * @generated from field: int32 latency_ms = 5;
    */
   latencyMs: number;
+
+  /**
+   * The stored code of the failure; empty unless the outcome is ERROR.
+   *
+   * @generated from field: string error_code = 6;
+   */
+  errorCode: string;
 };
 
 /**
@@ -766,6 +1103,413 @@ export declare type ExportSessionResponse = Message<"parley.conversation.v1.Expo
 export declare const ExportSessionResponseSchema: GenMessage<ExportSessionResponse>;
 
 /**
+ * SearchSessionsRequest filters a workspace's sessions. An empty or unset filter matches every session.
+ *
+ * @generated from message parley.conversation.v1.SearchSessionsRequest
+ */
+export declare type SearchSessionsRequest = Message<"parley.conversation.v1.SearchSessionsRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * Sessions to return, 1 to 100.
+   *
+   * @generated from field: int32 limit = 2;
+   */
+  limit: number;
+
+  /**
+   * The next_page_token of the page before; empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+
+  /**
+   * Only sessions of the bot with this slug.
+   *
+   * @generated from field: string bot_slug = 4;
+   */
+  botSlug: string;
+
+  /**
+   * Only sessions with this source: widget or playground.
+   *
+   * @generated from field: string source = 5;
+   */
+  source: string;
+
+  /**
+   * Only sessions whose last activity is not before this time, in microseconds since 1970.
+   *
+   * @generated from field: optional int64 since_microseconds = 6;
+   */
+  sinceMicroseconds?: bigint | undefined;
+
+  /**
+   * Only sessions whose last activity is before this time, in microseconds since 1970.
+   *
+   * @generated from field: optional int64 until_microseconds = 7;
+   */
+  untilMicroseconds?: bigint | undefined;
+
+  /**
+   * Only sessions of this visitor.
+   *
+   * @generated from field: string visitor_id = 8;
+   */
+  visitorId: string;
+
+  /**
+   * up or down: only sessions with this rating.
+   *
+   * @generated from field: string rating = 9;
+   */
+  rating: string;
+
+  /**
+   * Only sessions with a message that contains this text, ignoring case; at most 200 Unicode code points.
+   *
+   * @generated from field: string text = 10;
+   */
+  text: string;
+
+  /**
+   * good or bad: only sessions with this review.
+   *
+   * @generated from field: string review = 11;
+   */
+  review: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.SearchSessionsRequest.
+ * Use `create(SearchSessionsRequestSchema)` to create a new message.
+ */
+export declare const SearchSessionsRequestSchema: GenMessage<SearchSessionsRequest>;
+
+/**
+ * SearchSessionsResponse is a page of sessions.
+ *
+ * @generated from message parley.conversation.v1.SearchSessionsResponse
+ */
+export declare type SearchSessionsResponse = Message<"parley.conversation.v1.SearchSessionsResponse"> & {
+  /**
+   * The sessions, last active first.
+   *
+   * @generated from field: repeated parley.conversation.v1.FoundSession sessions = 1;
+   */
+  sessions: FoundSession[];
+
+  /**
+   * Set if more sessions may follow; empty after the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.SearchSessionsResponse.
+ * Use `create(SearchSessionsResponseSchema)` to create a new message.
+ */
+export declare const SearchSessionsResponseSchema: GenMessage<SearchSessionsResponse>;
+
+/**
+ * FoundSession describes a session as the transcript does.
+ *
+ * @generated from message parley.conversation.v1.FoundSession
+ */
+export declare type FoundSession = Message<"parley.conversation.v1.FoundSession"> & {
+  /**
+   * The session, a UUID.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * The slug of the session's bot.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+
+  /**
+   * Where the session was started: widget or playground.
+   *
+   * @generated from field: string source = 3;
+   */
+  source: string;
+
+  /**
+   * The ID that the customer's site gave the visitor; may be empty.
+   *
+   * @generated from field: string visitor_id = 4;
+   */
+  visitorId: string;
+
+  /**
+   * A JSON object.
+   *
+   * @generated from field: string visitor_metadata = 5;
+   */
+  visitorMetadata: string;
+
+  /**
+   * The Referer header of the first message; may be empty.
+   *
+   * @generated from field: string referrer = 6;
+   */
+  referrer: string;
+
+  /**
+   * The User-Agent header of the first message; may be empty.
+   *
+   * @generated from field: string user_agent = 7;
+   */
+  userAgent: string;
+
+  /**
+   * When the session was started, as in the transcript.
+   *
+   * @generated from field: string started_at = 8;
+   */
+  startedAt: string;
+
+  /**
+   * When the last message arrived, as in the transcript.
+   *
+   * @generated from field: string last_activity_at = 9;
+   */
+  lastActivityAt: string;
+
+  /**
+   * How many messages the transcript has.
+   *
+   * @generated from field: int32 message_count = 10;
+   */
+  messageCount: number;
+
+  /**
+   * down if any reply is rated down, up if only up, empty if none is rated.
+   *
+   * @generated from field: string rating = 11;
+   */
+  rating: string;
+
+  /**
+   * bad if an owner reviewed any reply as bad, good if only as good, empty if none is reviewed.
+   *
+   * @generated from field: string review = 12;
+   */
+  review: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.FoundSession.
+ * Use `create(FoundSessionSchema)` to create a new message.
+ */
+export declare const FoundSessionSchema: GenMessage<FoundSession>;
+
+/**
+ * ExportSessionsRequest selects sessions and the format of their export.
+ *
+ * @generated from message parley.conversation.v1.ExportSessionsRequest
+ */
+export declare type ExportSessionsRequest = Message<"parley.conversation.v1.ExportSessionsRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The format; must not be unspecified.
+   *
+   * @generated from field: parley.conversation.v1.ExportFormat format = 2;
+   */
+  format: ExportFormat;
+
+  /**
+   * Only sessions that were not started before this time, in microseconds since 1970.
+   *
+   * @generated from field: optional int64 since_microseconds = 3;
+   */
+  sinceMicroseconds?: bigint | undefined;
+
+  /**
+   * Only sessions that were started before this time, in microseconds since 1970. The export ends 60 s ago if that is earlier.
+   * Ignored with a cursor, which contains the end of its export.
+   *
+   * @generated from field: optional int64 until_microseconds = 4;
+   */
+  untilMicroseconds?: bigint | undefined;
+
+  /**
+   * Only sessions of the bot with this slug; empty for every bot.
+   *
+   * @generated from field: string bot_slug = 5;
+   */
+  botSlug: string;
+
+  /**
+   * The cursor of the last line or row of a broken export; empty for a new export.
+   *
+   * @generated from field: string cursor = 6;
+   */
+  cursor: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ExportSessionsRequest.
+ * Use `create(ExportSessionsRequestSchema)` to create a new message.
+ */
+export declare const ExportSessionsRequestSchema: GenMessage<ExportSessionsRequest>;
+
+/**
+ * ExportSessionsResponse is a part of the export.
+ *
+ * @generated from message parley.conversation.v1.ExportSessionsResponse
+ */
+export declare type ExportSessionsResponse = Message<"parley.conversation.v1.ExportSessionsResponse"> & {
+  /**
+   * At most 256 KiB of the export. Concatenate all parts in order.
+   *
+   * @generated from field: bytes content = 1;
+   */
+  content: Uint8Array;
+
+  /**
+   * Set in the last response of a call that ended before the export did: the cursor of the next call.
+   *
+   * @generated from field: string next_cursor = 2;
+   */
+  nextCursor: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ExportSessionsResponse.
+ * Use `create(ExportSessionsResponseSchema)` to create a new message.
+ */
+export declare const ExportSessionsResponseSchema: GenMessage<ExportSessionsResponse>;
+
+/**
+ * SoftDeleteSessionRequest names a session.
+ *
+ * @generated from message parley.conversation.v1.SoftDeleteSessionRequest
+ */
+export declare type SoftDeleteSessionRequest = Message<"parley.conversation.v1.SoftDeleteSessionRequest"> & {
+  /**
+   * The session's workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The session, a UUID.
+   *
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+
+  /**
+   * The sub claim of the member who deletes the session, for the audit log. An edge that lacks this field leaves it empty;
+   * its deletions are not in the audit log.
+   *
+   * @generated from field: string member = 3;
+   */
+  member: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.SoftDeleteSessionRequest.
+ * Use `create(SoftDeleteSessionRequestSchema)` to create a new message.
+ */
+export declare const SoftDeleteSessionRequestSchema: GenMessage<SoftDeleteSessionRequest>;
+
+/**
+ * SoftDeleteSessionResponse is empty.
+ *
+ * @generated from message parley.conversation.v1.SoftDeleteSessionResponse
+ */
+export declare type SoftDeleteSessionResponse = Message<"parley.conversation.v1.SoftDeleteSessionResponse"> & {
+};
+
+/**
+ * Describes the message parley.conversation.v1.SoftDeleteSessionResponse.
+ * Use `create(SoftDeleteSessionResponseSchema)` to create a new message.
+ */
+export declare const SoftDeleteSessionResponseSchema: GenMessage<SoftDeleteSessionResponse>;
+
+/**
+ * EraseVisitorRequest names a visitor.
+ *
+ * @generated from message parley.conversation.v1.EraseVisitorRequest
+ */
+export declare type EraseVisitorRequest = Message<"parley.conversation.v1.EraseVisitorRequest"> & {
+  /**
+   * The visitor's workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * A UUID that the caller generates for each request. The idempotency key.
+   *
+   * @generated from field: string request_id = 2;
+   */
+  requestId: string;
+
+  /**
+   * The ID that the customer's site gave this visitor; must not be empty.
+   *
+   * @generated from field: string visitor_id = 3;
+   */
+  visitorId: string;
+
+  /**
+   * The sub claim of the member who erases the visitor, as in SoftDeleteSessionRequest.
+   *
+   * @generated from field: string member = 4;
+   */
+  member: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.EraseVisitorRequest.
+ * Use `create(EraseVisitorRequestSchema)` to create a new message.
+ */
+export declare const EraseVisitorRequestSchema: GenMessage<EraseVisitorRequest>;
+
+/**
+ * EraseVisitorResponse describes the stored request.
+ *
+ * @generated from message parley.conversation.v1.EraseVisitorResponse
+ */
+export declare type EraseVisitorResponse = Message<"parley.conversation.v1.EraseVisitorResponse"> & {
+  /**
+   * How many sessions of the visitor existed when the request was stored or retried, deleted ones included.
+   *
+   * @generated from field: int64 sessions = 1;
+   */
+  sessions: bigint;
+};
+
+/**
+ * Describes the message parley.conversation.v1.EraseVisitorResponse.
+ * Use `create(EraseVisitorResponseSchema)` to create a new message.
+ */
+export declare const EraseVisitorResponseSchema: GenMessage<EraseVisitorResponse>;
+
+/**
  * TurnOutcome is how a turn ended. The value names in lower case are the message statuses of the transcript.
  *
  * @generated from enum parley.conversation.v1.TurnOutcome
@@ -827,6 +1571,39 @@ export enum TurnOutcome {
 export declare const TurnOutcomeSchema: GenEnum<TurnOutcome>;
 
 /**
+ * ExportFormat is the format of an export of many sessions.
+ *
+ * @generated from enum parley.conversation.v1.ExportFormat
+ */
+export enum ExportFormat {
+  /**
+   * Not valid; never sent.
+   *
+   * @generated from enum value: EXPORT_FORMAT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * A line of JSON for each session: the transcript and the line's cursor.
+   *
+   * @generated from enum value: EXPORT_FORMAT_NDJSON = 1;
+   */
+  NDJSON = 1,
+
+  /**
+   * CSV (RFC 4180) with a row for each message. Its last cell is the row's cursor.
+   *
+   * @generated from enum value: EXPORT_FORMAT_CSV = 2;
+   */
+  CSV = 2,
+}
+
+/**
+ * Describes the enum parley.conversation.v1.ExportFormat.
+ */
+export declare const ExportFormatSchema: GenEnum<ExportFormat>;
+
+/**
  * ConversationService owns bots, public keys, sessions and messages. The edge calls it.
  *
  * A session may be deleted (hidden; its content stays in the database) or erased (its content is removed). The calls
@@ -872,8 +1649,9 @@ export declare const ConversationService: GenService<{
     output: typeof ResolveBotResponseSchema;
   },
   /**
-   * RenewEdge renews the lease of one edge process. The first call creates the lease.
+   * RenewEdge renews the lease of one edge process and stores its address. The first call creates the lease.
    * When a lease expires, the sweeper closes the open turns of that edge as interrupted.
+   * The response names turns of this edge that another process closed, so that the edge ends them.
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) when edge_id is not a UUID.
    * Deadline: 5 s. The edge renews three times per lease.
@@ -894,8 +1672,11 @@ export declare const ConversationService: GenService<{
    * - NOT_FOUND (bot_not_found): the workspace has no such bot.
    * - NOT_FOUND (session_not_found): the session belongs to another bot or source, or was deleted or erased.
    * - INVALID_ARGUMENT (invalid_argument): an ID is not a UUID, source or message is invalid, or a text cannot be stored.
+   * - FAILED_PRECONDITION (idempotency_key_reused): key_hash names a turn with another request_hash.
+   * - RESOURCE_EXHAUSTED (overloaded): the session has as many running keyed turns as it may have.
    *
    * Idempotent by (workspace_id, turn_id): a repeated call stores nothing and answers from the stored turn.
+   * If key_hash names another turn of the session, the call stores nothing and returns that turn as existing.
    * Deadline: 10 s. After any error but NOT_FOUND, the turn may be open: the edge waits 12 s and calls CloseTurn with
    * ERROR.
    * Handled in services/conversation/src/turns/open-turn.rpc.ts.
@@ -906,6 +1687,24 @@ export declare const ConversationService: GenService<{
     methodKind: "unary";
     input: typeof OpenTurnRequestSchema;
     output: typeof OpenTurnResponseSchema;
+  },
+  /**
+   * FindTurn finds a turn by its idempotency key or by its reply's message ID.
+   *
+   * Errors:
+   * - NOT_FOUND (turn_not_found): the bot's session has no such turn, or the session was deleted or erased.
+   * - FAILED_PRECONDITION (idempotency_key_reused): request_hash is set and differs from the turn's.
+   * - INVALID_ARGUMENT (invalid_argument): neither key_hash nor message_id is set.
+   *
+   * Deadline: 2 s.
+   * Handled in services/conversation/src/turns/find-turn.rpc.ts.
+   *
+   * @generated from rpc parley.conversation.v1.ConversationService.FindTurn
+   */
+  findTurn: {
+    methodKind: "unary";
+    input: typeof FindTurnRequestSchema;
+    output: typeof FindTurnResponseSchema;
   },
   /**
    * CloseTurn stores the outcome of a turn and queues its settlement in the outbox. The first outcome wins:
@@ -949,10 +1748,10 @@ export declare const ConversationService: GenService<{
     output: typeof RateMessageResponseSchema;
   },
   /**
-   * ExportSession streams the transcript of a session as one JSON document, read from one database snapshot.
-   * Turns that are still streaming are left out.
+   * ExportSession streams the transcript of a session as one JSON document. It leaves out messages that were added after
+   * the export began, and turns that are still streaming when it reads them.
    *
-   * Errors: NOT_FOUND (session_not_found) when the session is unknown, deleted or erased.
+   * Errors: NOT_FOUND (session_not_found) when the session is unknown, deleted or erased, also during the export.
    * Deadline: 10 min.
    * Handled in services/conversation/src/sessions/export-session.rpc.ts.
    *
@@ -962,6 +1761,76 @@ export declare const ConversationService: GenService<{
     methodKind: "server_streaming";
     input: typeof ExportSessionRequestSchema;
     output: typeof ExportSessionResponseSchema;
+  },
+  /**
+   * SearchSessions lists a workspace's sessions, last active first, in pages. A session that becomes active while a client
+   * pages may be missed or listed twice.
+   *
+   * A page may hold fewer sessions than the limit, even none, and still have a next page: one call reads at most 2,000
+   * sessions, and with text at most 2,000 messages.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) when a filter, the limit or the page token is invalid.
+   * Deadline: 5 s.
+   * Handled in services/conversation/src/session-search/search-sessions.rpc.ts.
+   *
+   * @generated from rpc parley.conversation.v1.ConversationService.SearchSessions
+   */
+  searchSessions: {
+    methodKind: "unary";
+    input: typeof SearchSessionsRequestSchema;
+    output: typeof SearchSessionsResponseSchema;
+  },
+  /**
+   * ExportSessions streams the transcripts of a workspace's sessions, ordered by start and ID, from short statements.
+   * Turns that are still streaming are left out. A stream that breaks continues at the cursor of its last complete line.
+   * A call ends after 4 min at the end of a line, so that it ends before its connection does: next_cursor is then set.
+   *
+   * Errors:
+   * - INVALID_ARGUMENT (invalid_argument): the format or the cursor is invalid.
+   * - NOT_FOUND (session_not_found): a large session was deleted or erased while its line was sent. The export
+   *   continues at the cursor of the line before.
+   *
+   * Deadline: 10 min.
+   * Handled in services/conversation/src/session-exports/export-sessions.rpc.ts.
+   *
+   * @generated from rpc parley.conversation.v1.ConversationService.ExportSessions
+   */
+  exportSessions: {
+    methodKind: "server_streaming";
+    input: typeof ExportSessionsRequestSchema;
+    output: typeof ExportSessionsResponseSchema;
+  },
+  /**
+   * SoftDeleteSession hides a session, and adds a line to the audit log in the same transaction.
+   *
+   * Errors: NOT_FOUND (session_not_found) when the session is unknown, deleted or erased. A retry after a
+   * success gets it too.
+   * Deadline: 3 s.
+   * Handled in services/conversation/src/sessions/soft-delete-session.rpc.ts.
+   *
+   * @generated from rpc parley.conversation.v1.ConversationService.SoftDeleteSession
+   */
+  softDeleteSession: {
+    methodKind: "unary";
+    input: typeof SoftDeleteSessionRequestSchema;
+    output: typeof SoftDeleteSessionResponseSchema;
+  },
+  /**
+   * EraseVisitor stores a request to erase every session of a visitor that started before the request, deleted ones
+   * included. A background task erases them and then deletes the request. Adds a line to the audit log in the transaction
+   * that stores the request.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) when request_id is not a UUID or visitor_id is empty, too long or has NUL.
+   * Idempotent by (workspace_id, request_id).
+   * Deadline: 10 s.
+   * Handled in services/conversation/src/erasures/erase-visitor.rpc.ts.
+   *
+   * @generated from rpc parley.conversation.v1.ConversationService.EraseVisitor
+   */
+  eraseVisitor: {
+    methodKind: "unary";
+    input: typeof EraseVisitorRequestSchema;
+    output: typeof EraseVisitorResponseSchema;
   },
 }>;
 

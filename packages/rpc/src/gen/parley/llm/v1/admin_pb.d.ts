@@ -354,7 +354,7 @@ export declare type Try = Message<"parley.llm.v1.Try"> & {
   reason: string;
 
   /**
-   * What followed the failure: retry, failover or end; empty if the attempt did not fail.
+   * The step after the failure: retry, failover or end; empty if the attempt did not fail.
    *
    * @generated from field: string next = 3;
    */
@@ -623,12 +623,14 @@ export declare const CallSumSchema: GenMessage<CallSum>;
 /**
  * ProviderAdminService lists and checks the configured providers.
  *
- * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <ADMIN_TOKEN>".
+ * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <token>": ADMIN_TOKEN, or a workspace
+ * member's access token for the methods whose admin_access has the scope workspace.
  * The code in parentheses after each status is sent in the "parley-code" header.
  * Handled in services/llm-proxy/src/providers/providers.admin.ts.
  *
  * Errors of every call:
- * - UNAUTHENTICATED: the admin token is missing or wrong.
+ * - UNAUTHENTICATED, PERMISSION_DENIED, NOT_FOUND (workspace_not_found) and UNAVAILABLE (auth_unavailable): as in
+ *   parley.conversation.v1.BotAdminService.
  * - INTERNAL (internal_error): an unexpected failure, described in the service's log only.
  *
  * @generated from service parley.llm.v1.ProviderAdminService

@@ -61,6 +61,122 @@ export declare type GenerateRequest = Message<"parley.llm.v1.GenerateRequest"> &
 export declare const GenerateRequestSchema: GenMessage<GenerateRequest>;
 
 /**
+ * FillCallLogRequest lists turns whose reply was complete.
+ *
+ * @generated from message parley.llm.v1.FillCallLogRequest
+ */
+export declare type FillCallLogRequest = Message<"parley.llm.v1.FillCallLogRequest"> & {
+  /**
+   * At most 1,000 turns.
+   *
+   * @generated from field: repeated parley.llm.v1.CompletedTurn turns = 1;
+   */
+  turns: CompletedTurn[];
+};
+
+/**
+ * Describes the message parley.llm.v1.FillCallLogRequest.
+ * Use `create(FillCallLogRequestSchema)` to create a new message.
+ */
+export declare const FillCallLogRequestSchema: GenMessage<FillCallLogRequest>;
+
+/**
+ * CompletedTurn is what the conversation service stored of a turn's generation.
+ *
+ * @generated from message parley.llm.v1.CompletedTurn
+ */
+export declare type CompletedTurn = Message<"parley.llm.v1.CompletedTurn"> & {
+  /**
+   * The turn's workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The turn, a UUID.
+   *
+   * @generated from field: string turn_id = 2;
+   */
+  turnId: string;
+
+  /**
+   * "<provider>:<model_name>".
+   *
+   * @generated from field: string model = 3;
+   */
+  model: string;
+
+  /**
+   * The UTC month from Reserve, "YYYY-MM".
+   *
+   * @generated from field: string month = 4;
+   */
+  month: string;
+
+  /**
+   * The tokens of the prompt.
+   *
+   * @generated from field: int32 tokens_in = 5;
+   */
+  tokensIn: number;
+
+  /**
+   * The tokens of the completion.
+   *
+   * @generated from field: int32 tokens_out = 6;
+   */
+  tokensOut: number;
+
+  /**
+   * The time to the first text.
+   *
+   * @generated from field: int32 first_token_ms = 7;
+   */
+  firstTokenMs: number;
+
+  /**
+   * The time of the turn.
+   *
+   * @generated from field: int32 latency_ms = 8;
+   */
+  latencyMs: number;
+
+  /**
+   * When the turn was closed, RFC 3339 in UTC.
+   *
+   * @generated from field: string closed_at = 9;
+   */
+  closedAt: string;
+};
+
+/**
+ * Describes the message parley.llm.v1.CompletedTurn.
+ * Use `create(CompletedTurnSchema)` to create a new message.
+ */
+export declare const CompletedTurnSchema: GenMessage<CompletedTurn>;
+
+/**
+ * FillCallLogResponse counts the added rows.
+ *
+ * @generated from message parley.llm.v1.FillCallLogResponse
+ */
+export declare type FillCallLogResponse = Message<"parley.llm.v1.FillCallLogResponse"> & {
+  /**
+   * The number of turns that had no row.
+   *
+   * @generated from field: int32 filled = 1;
+   */
+  filled: number;
+};
+
+/**
+ * Describes the message parley.llm.v1.FillCallLogResponse.
+ * Use `create(FillCallLogResponseSchema)` to create a new message.
+ */
+export declare const FillCallLogResponseSchema: GenMessage<FillCallLogResponse>;
+
+/**
  * EmbedRequest is a batch of texts.
  *
  * @generated from message parley.llm.v1.EmbedRequest
@@ -291,7 +407,7 @@ export declare const ToolSchema: GenMessage<Tool>;
  */
 export declare type HttpTool = Message<"parley.llm.v1.HttpTool"> & {
   /**
-   * What the tool does and when to call it, for the model. 1 to 2,000 characters.
+   * Describes to the model the purpose of the tool and when to call it. 1 to 2,000 characters.
    *
    * @generated from field: string description = 1;
    */
@@ -803,7 +919,7 @@ export enum GenerateStatus {
 export declare const GenerateStatusSchema: GenEnum<GenerateStatus>;
 
 /**
- * LlmService calls language models. The edge calls Generate; the conversation service calls Embed.
+ * LlmService calls language models. The edge calls Generate; the conversation service calls Embed and FillCallLog.
  *
  * Every call needs the internal token in its "authorization" metadata. The code in parentheses after each status is sent
  * in the "parley-code" trailer.
@@ -837,6 +953,23 @@ export declare const LlmService: GenService<{
     output: typeof EmbedResponseSchema;
   },
   /**
+   * FillCallLog adds a row to the call log for each of the turns that has none, with the cost by the current prices. A
+   * process that dies loses the rows that it has not stored. Skips turns that are older than the call log's retention.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) for more than 1,000 turns or a turn without a workspace, ID or time;
+   * UNAVAILABLE (unavailable) if the database did not answer.
+   * Idempotent.
+   * Deadline: 10 s.
+   * Handled in services/llm-proxy/src/call-log/fill-call-log.rpc.ts.
+   *
+   * @generated from rpc parley.llm.v1.LlmService.FillCallLog
+   */
+  fillCallLog: {
+    methodKind: "unary";
+    input: typeof FillCallLogRequestSchema;
+    output: typeof FillCallLogResponseSchema;
+  },
+  /**
    * Generate streams one completion: text deltas and tool calls in order, then exactly one end. A stream without an end
    * has failed. A provider's failure is not a gRPC error: it is the status of the end.
    *
@@ -849,7 +982,7 @@ export declare const LlmService: GenService<{
    *
    * Errors: INVALID_ARGUMENT (invalid_prompt) when the prompt cannot be decoded or does not end in a user message.
    * Not idempotent: a repeated call runs the generation again.
-   * Deadline: 310 s.
+   * Deadline: 370 s.
    * Handled in services/llm-proxy/src/generation/generate.rpc.ts.
    *
    * @generated from rpc parley.llm.v1.LlmService.Generate

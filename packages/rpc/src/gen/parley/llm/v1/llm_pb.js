@@ -10,7 +10,7 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/
  * Describes the file parley/llm/v1/llm.proto.
  */
 export const file_parley_llm_v1_llm = /*@__PURE__*/
-  fileDesc("ChdwYXJsZXkvbGxtL3YxL2xsbS5wcm90bxINcGFybGV5LmxsbS52MSJmCg9HZW5lcmF0ZVJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEg8KB3R1cm5faWQYAiABKAkSDQoFbW9kZWwYAyABKAkSDgoGcHJvbXB0GAQgASgMEg0KBW1vbnRoGAUgASgJIjMKDEVtYmVkUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDQoFdGV4dHMYAiADKAkicAoNRW1iZWRSZXNwb25zZRINCgVtb2RlbBgBIAEoCRIsCgplbWJlZGRpbmdzGAIgAygLMhgucGFybGV5LmxsbS52MS5FbWJlZGRpbmcSEgoKZGltZW5zaW9ucxgDIAEoBRIOCgZ0b2tlbnMYBCABKAUiGwoJRW1iZWRkaW5nEg4KBnZhbHVlcxgBIAMoAiL0AQoGUHJvbXB0Eg4KBnN5c3RlbRgBIAEoCRIoCghwYXNzYWdlcxgCIAMoCzIWLnBhcmxleS5sbG0udjEuUGFzc2FnZRIuCghtZXNzYWdlcxgDIAMoCzIcLnBhcmxleS5sbG0udjEuUHJvbXB0TWVzc2FnZRIiCgV0b29scxgEIAMoCzITLnBhcmxleS5sbG0udjEuVG9vbBIzCg5yZXBseV9wYXR0ZXJucxgFIAMoCzIbLnBhcmxleS5sbG0udjEuUmVwbHlQYXR0ZXJuEicKBXRlcm1zGAYgAygLMhgucGFybGV5LmxsbS52MS5RdWVyeVRlcm0iKQoJUXVlcnlUZXJtEgwKBHdvcmQYASABKAkSDgoGd2VpZ2h0GAIgASgCIn4KBFRvb2wSDAoEbmFtZRgBIAEoCRIOCgZzZWNyZXQYAiABKAkSJwoEaHR0cBgDIAEoCzIXLnBhcmxleS5sbG0udjEuSHR0cFRvb2xIABInCgNtY3AYBCABKAsyGC5wYXJsZXkubGxtLnYxLk1jcFNlcnZlckgAQgYKBGtpbmQiUAoISHR0cFRvb2wSEwoLZGVzY3JpcHRpb24YASABKAkSDgoGbWV0aG9kGAIgASgJEgsKA3VybBgDIAEoCRISCgpwYXJhbWV0ZXJzGAQgASgJIiYKCU1jcFNlcnZlchILCgN1cmwYASABKAkSDAoEb25seRgCIAMoCSJNCgxSZXBseVBhdHRlcm4SDwoHcGF0dGVybhgBIAEoCRIsCgd2ZXJkaWN0GAIgASgLMhsucGFybGV5LmxsbS52MS5SZXBseUJsb2NrZWQiMAoMUmVwbHlCbG9ja2VkEg4KBnJlYXNvbhgBIAEoCRIQCghmYWxsYmFjaxgCIAEoCSJECgdQYXNzYWdlEgoKAmlkGAEgASgDEg4KBnNvdXJjZRgCIAEoCRIPCgdoZWFkaW5nGAMgASgJEgwKBHRleHQYBCABKAkiQwoNUHJvbXB0TWVzc2FnZRIhCgRyb2xlGAEgASgOMhMucGFybGV5LmxsbS52MS5Sb2xlEg8KB2NvbnRlbnQYAiABKAki+QEKEEdlbmVyYXRlUmVzcG9uc2USLQoFZGVsdGEYASABKAsyHC5wYXJsZXkubGxtLnYxLkdlbmVyYXRlRGVsdGFIABIpCgNlbmQYAiABKAsyGi5wYXJsZXkubGxtLnYxLkdlbmVyYXRlRW5kSAASLAoJdG9vbF9jYWxsGAMgASgLMhcucGFybGV5LmxsbS52MS5Ub29sQ2FsbEgAEi8KBmZpbmlzaBgEIAEoCzIdLnBhcmxleS5sbG0udjEuR2VuZXJhdGVGaW5pc2hIABIjCgV3YWl0cxgJIAEoCzIULnBhcmxleS5sbG0udjEuV2FpdHNCBwoFZXZlbnQiQgoFV2FpdHMSGgoScXVldWVfbWljcm9zZWNvbmRzGAEgASgDEh0KFXByb3ZpZGVyX21pY3Jvc2Vjb25kcxgCIAEoAyIdCg1HZW5lcmF0ZURlbHRhEgwKBHRleHQYASABKAkiEAoOR2VuZXJhdGVGaW5pc2giTwoIVG9vbENhbGwSDAoEbmFtZRgBIAEoCRIRCglhcmd1bWVudHMYAiABKAkSDgoGc3RhdHVzGAMgASgJEhIKCmxhdGVuY3lfbXMYBCABKAUizAEKC0dlbmVyYXRlRW5kEi0KBnN0YXR1cxgBIAEoDjIdLnBhcmxleS5sbG0udjEuR2VuZXJhdGVTdGF0dXMSDQoFbW9kZWwYAiABKAkSEQoJdG9rZW5zX2luGAMgASgFEhIKCnRva2Vuc19vdXQYBCABKAUSGAoQdG9rZW5zX2VzdGltYXRlZBgFIAEoCBIQCghhdHRlbXB0cxgGIAEoBRIsCgdibG9ja2VkGAcgASgLMhsucGFybGV5LmxsbS52MS5SZXBseUJsb2NrZWQqPwoEUm9sZRIUChBST0xFX1VOU1BFQ0lGSUVEEAASDQoJUk9MRV9VU0VSEAESEgoOUk9MRV9BU1NJU1RBTlQQAiqnAgoOR2VuZXJhdGVTdGF0dXMSHwobR0VORVJBVEVfU1RBVFVTX1VOU1BFQ0lGSUVEEAASHAoYR0VORVJBVEVfU1RBVFVTX0NPTVBMRVRFEAESIQodR0VORVJBVEVfU1RBVFVTX1BST1ZJREVSX0FVVEgQAhIpCiVHRU5FUkFURV9TVEFUVVNfUFJPVklERVJfUkFURV9MSU1JVEVEEAMSJAogR0VORVJBVEVfU1RBVFVTX1BST1ZJREVSX1RJTUVPVVQQBBIiCh5HRU5FUkFURV9TVEFUVVNfUFJPVklERVJfRVJST1IQBRIhCh1HRU5FUkFURV9TVEFUVVNfTU9ERUxfVU5LTk9XThAGEhsKF0dFTkVSQVRFX1NUQVRVU19CTE9DS0VEEAcynwEKCkxsbVNlcnZpY2USQgoFRW1iZWQSGy5wYXJsZXkubGxtLnYxLkVtYmVkUmVxdWVzdBocLnBhcmxleS5sbG0udjEuRW1iZWRSZXNwb25zZRJNCghHZW5lcmF0ZRIeLnBhcmxleS5sbG0udjEuR2VuZXJhdGVSZXF1ZXN0Gh8ucGFybGV5LmxsbS52MS5HZW5lcmF0ZVJlc3BvbnNlMAFiBnByb3RvMw");
+  fileDesc("ChdwYXJsZXkvbGxtL3YxL2xsbS5wcm90bxINcGFybGV5LmxsbS52MSJmCg9HZW5lcmF0ZVJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEg8KB3R1cm5faWQYAiABKAkSDQoFbW9kZWwYAyABKAkSDgoGcHJvbXB0GAQgASgMEg0KBW1vbnRoGAUgASgJIkEKEkZpbGxDYWxsTG9nUmVxdWVzdBIrCgV0dXJucxgBIAMoCzIcLnBhcmxleS5sbG0udjEuQ29tcGxldGVkVHVybiK6AQoNQ29tcGxldGVkVHVybhIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdHVybl9pZBgCIAEoCRINCgVtb2RlbBgDIAEoCRINCgVtb250aBgEIAEoCRIRCgl0b2tlbnNfaW4YBSABKAUSEgoKdG9rZW5zX291dBgGIAEoBRIWCg5maXJzdF90b2tlbl9tcxgHIAEoBRISCgpsYXRlbmN5X21zGAggASgFEhEKCWNsb3NlZF9hdBgJIAEoCSIlChNGaWxsQ2FsbExvZ1Jlc3BvbnNlEg4KBmZpbGxlZBgBIAEoBSIzCgxFbWJlZFJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEg0KBXRleHRzGAIgAygJInAKDUVtYmVkUmVzcG9uc2USDQoFbW9kZWwYASABKAkSLAoKZW1iZWRkaW5ncxgCIAMoCzIYLnBhcmxleS5sbG0udjEuRW1iZWRkaW5nEhIKCmRpbWVuc2lvbnMYAyABKAUSDgoGdG9rZW5zGAQgASgFIhsKCUVtYmVkZGluZxIOCgZ2YWx1ZXMYASADKAIi9AEKBlByb21wdBIOCgZzeXN0ZW0YASABKAkSKAoIcGFzc2FnZXMYAiADKAsyFi5wYXJsZXkubGxtLnYxLlBhc3NhZ2USLgoIbWVzc2FnZXMYAyADKAsyHC5wYXJsZXkubGxtLnYxLlByb21wdE1lc3NhZ2USIgoFdG9vbHMYBCADKAsyEy5wYXJsZXkubGxtLnYxLlRvb2wSMwoOcmVwbHlfcGF0dGVybnMYBSADKAsyGy5wYXJsZXkubGxtLnYxLlJlcGx5UGF0dGVybhInCgV0ZXJtcxgGIAMoCzIYLnBhcmxleS5sbG0udjEuUXVlcnlUZXJtIikKCVF1ZXJ5VGVybRIMCgR3b3JkGAEgASgJEg4KBndlaWdodBgCIAEoAiJ+CgRUb29sEgwKBG5hbWUYASABKAkSDgoGc2VjcmV0GAIgASgJEicKBGh0dHAYAyABKAsyFy5wYXJsZXkubGxtLnYxLkh0dHBUb29sSAASJwoDbWNwGAQgASgLMhgucGFybGV5LmxsbS52MS5NY3BTZXJ2ZXJIAEIGCgRraW5kIlAKCEh0dHBUb29sEhMKC2Rlc2NyaXB0aW9uGAEgASgJEg4KBm1ldGhvZBgCIAEoCRILCgN1cmwYAyABKAkSEgoKcGFyYW1ldGVycxgEIAEoCSImCglNY3BTZXJ2ZXISCwoDdXJsGAEgASgJEgwKBG9ubHkYAiADKAkiTQoMUmVwbHlQYXR0ZXJuEg8KB3BhdHRlcm4YASABKAkSLAoHdmVyZGljdBgCIAEoCzIbLnBhcmxleS5sbG0udjEuUmVwbHlCbG9ja2VkIjAKDFJlcGx5QmxvY2tlZBIOCgZyZWFzb24YASABKAkSEAoIZmFsbGJhY2sYAiABKAkiRAoHUGFzc2FnZRIKCgJpZBgBIAEoAxIOCgZzb3VyY2UYAiABKAkSDwoHaGVhZGluZxgDIAEoCRIMCgR0ZXh0GAQgASgJIkMKDVByb21wdE1lc3NhZ2USIQoEcm9sZRgBIAEoDjITLnBhcmxleS5sbG0udjEuUm9sZRIPCgdjb250ZW50GAIgASgJIvkBChBHZW5lcmF0ZVJlc3BvbnNlEi0KBWRlbHRhGAEgASgLMhwucGFybGV5LmxsbS52MS5HZW5lcmF0ZURlbHRhSAASKQoDZW5kGAIgASgLMhoucGFybGV5LmxsbS52MS5HZW5lcmF0ZUVuZEgAEiwKCXRvb2xfY2FsbBgDIAEoCzIXLnBhcmxleS5sbG0udjEuVG9vbENhbGxIABIvCgZmaW5pc2gYBCABKAsyHS5wYXJsZXkubGxtLnYxLkdlbmVyYXRlRmluaXNoSAASIwoFd2FpdHMYCSABKAsyFC5wYXJsZXkubGxtLnYxLldhaXRzQgcKBWV2ZW50IkIKBVdhaXRzEhoKEnF1ZXVlX21pY3Jvc2Vjb25kcxgBIAEoAxIdChVwcm92aWRlcl9taWNyb3NlY29uZHMYAiABKAMiHQoNR2VuZXJhdGVEZWx0YRIMCgR0ZXh0GAEgASgJIhAKDkdlbmVyYXRlRmluaXNoIk8KCFRvb2xDYWxsEgwKBG5hbWUYASABKAkSEQoJYXJndW1lbnRzGAIgASgJEg4KBnN0YXR1cxgDIAEoCRISCgpsYXRlbmN5X21zGAQgASgFIswBCgtHZW5lcmF0ZUVuZBItCgZzdGF0dXMYASABKA4yHS5wYXJsZXkubGxtLnYxLkdlbmVyYXRlU3RhdHVzEg0KBW1vZGVsGAIgASgJEhEKCXRva2Vuc19pbhgDIAEoBRISCgp0b2tlbnNfb3V0GAQgASgFEhgKEHRva2Vuc19lc3RpbWF0ZWQYBSABKAgSEAoIYXR0ZW1wdHMYBiABKAUSLAoHYmxvY2tlZBgHIAEoCzIbLnBhcmxleS5sbG0udjEuUmVwbHlCbG9ja2VkKj8KBFJvbGUSFAoQUk9MRV9VTlNQRUNJRklFRBAAEg0KCVJPTEVfVVNFUhABEhIKDlJPTEVfQVNTSVNUQU5UEAIqpwIKDkdlbmVyYXRlU3RhdHVzEh8KG0dFTkVSQVRFX1NUQVRVU19VTlNQRUNJRklFRBAAEhwKGEdFTkVSQVRFX1NUQVRVU19DT01QTEVURRABEiEKHUdFTkVSQVRFX1NUQVRVU19QUk9WSURFUl9BVVRIEAISKQolR0VORVJBVEVfU1RBVFVTX1BST1ZJREVSX1JBVEVfTElNSVRFRBADEiQKIEdFTkVSQVRFX1NUQVRVU19QUk9WSURFUl9USU1FT1VUEAQSIgoeR0VORVJBVEVfU1RBVFVTX1BST1ZJREVSX0VSUk9SEAUSIQodR0VORVJBVEVfU1RBVFVTX01PREVMX1VOS05PV04QBhIbChdHRU5FUkFURV9TVEFUVVNfQkxPQ0tFRBAHMvUBCgpMbG1TZXJ2aWNlEkIKBUVtYmVkEhsucGFybGV5LmxsbS52MS5FbWJlZFJlcXVlc3QaHC5wYXJsZXkubGxtLnYxLkVtYmVkUmVzcG9uc2USVAoLRmlsbENhbGxMb2cSIS5wYXJsZXkubGxtLnYxLkZpbGxDYWxsTG9nUmVxdWVzdBoiLnBhcmxleS5sbG0udjEuRmlsbENhbGxMb2dSZXNwb25zZRJNCghHZW5lcmF0ZRIeLnBhcmxleS5sbG0udjEuR2VuZXJhdGVSZXF1ZXN0Gh8ucGFybGV5LmxsbS52MS5HZW5lcmF0ZVJlc3BvbnNlMAFiBnByb3RvMw");
 
 /**
  * Describes the message parley.llm.v1.GenerateRequest.
@@ -20,130 +20,151 @@ export const GenerateRequestSchema = /*@__PURE__*/
   messageDesc(file_parley_llm_v1_llm, 0);
 
 /**
+ * Describes the message parley.llm.v1.FillCallLogRequest.
+ * Use `create(FillCallLogRequestSchema)` to create a new message.
+ */
+export const FillCallLogRequestSchema = /*@__PURE__*/
+  messageDesc(file_parley_llm_v1_llm, 1);
+
+/**
+ * Describes the message parley.llm.v1.CompletedTurn.
+ * Use `create(CompletedTurnSchema)` to create a new message.
+ */
+export const CompletedTurnSchema = /*@__PURE__*/
+  messageDesc(file_parley_llm_v1_llm, 2);
+
+/**
+ * Describes the message parley.llm.v1.FillCallLogResponse.
+ * Use `create(FillCallLogResponseSchema)` to create a new message.
+ */
+export const FillCallLogResponseSchema = /*@__PURE__*/
+  messageDesc(file_parley_llm_v1_llm, 3);
+
+/**
  * Describes the message parley.llm.v1.EmbedRequest.
  * Use `create(EmbedRequestSchema)` to create a new message.
  */
 export const EmbedRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 1);
+  messageDesc(file_parley_llm_v1_llm, 4);
 
 /**
  * Describes the message parley.llm.v1.EmbedResponse.
  * Use `create(EmbedResponseSchema)` to create a new message.
  */
 export const EmbedResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 2);
+  messageDesc(file_parley_llm_v1_llm, 5);
 
 /**
  * Describes the message parley.llm.v1.Embedding.
  * Use `create(EmbeddingSchema)` to create a new message.
  */
 export const EmbeddingSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 3);
+  messageDesc(file_parley_llm_v1_llm, 6);
 
 /**
  * Describes the message parley.llm.v1.Prompt.
  * Use `create(PromptSchema)` to create a new message.
  */
 export const PromptSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 4);
+  messageDesc(file_parley_llm_v1_llm, 7);
 
 /**
  * Describes the message parley.llm.v1.QueryTerm.
  * Use `create(QueryTermSchema)` to create a new message.
  */
 export const QueryTermSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 5);
+  messageDesc(file_parley_llm_v1_llm, 8);
 
 /**
  * Describes the message parley.llm.v1.Tool.
  * Use `create(ToolSchema)` to create a new message.
  */
 export const ToolSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 6);
+  messageDesc(file_parley_llm_v1_llm, 9);
 
 /**
  * Describes the message parley.llm.v1.HttpTool.
  * Use `create(HttpToolSchema)` to create a new message.
  */
 export const HttpToolSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 7);
+  messageDesc(file_parley_llm_v1_llm, 10);
 
 /**
  * Describes the message parley.llm.v1.McpServer.
  * Use `create(McpServerSchema)` to create a new message.
  */
 export const McpServerSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 8);
+  messageDesc(file_parley_llm_v1_llm, 11);
 
 /**
  * Describes the message parley.llm.v1.ReplyPattern.
  * Use `create(ReplyPatternSchema)` to create a new message.
  */
 export const ReplyPatternSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 9);
+  messageDesc(file_parley_llm_v1_llm, 12);
 
 /**
  * Describes the message parley.llm.v1.ReplyBlocked.
  * Use `create(ReplyBlockedSchema)` to create a new message.
  */
 export const ReplyBlockedSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 10);
+  messageDesc(file_parley_llm_v1_llm, 13);
 
 /**
  * Describes the message parley.llm.v1.Passage.
  * Use `create(PassageSchema)` to create a new message.
  */
 export const PassageSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 11);
+  messageDesc(file_parley_llm_v1_llm, 14);
 
 /**
  * Describes the message parley.llm.v1.PromptMessage.
  * Use `create(PromptMessageSchema)` to create a new message.
  */
 export const PromptMessageSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 12);
+  messageDesc(file_parley_llm_v1_llm, 15);
 
 /**
  * Describes the message parley.llm.v1.GenerateResponse.
  * Use `create(GenerateResponseSchema)` to create a new message.
  */
 export const GenerateResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 13);
+  messageDesc(file_parley_llm_v1_llm, 16);
 
 /**
  * Describes the message parley.llm.v1.Waits.
  * Use `create(WaitsSchema)` to create a new message.
  */
 export const WaitsSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 14);
+  messageDesc(file_parley_llm_v1_llm, 17);
 
 /**
  * Describes the message parley.llm.v1.GenerateDelta.
  * Use `create(GenerateDeltaSchema)` to create a new message.
  */
 export const GenerateDeltaSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 15);
+  messageDesc(file_parley_llm_v1_llm, 18);
 
 /**
  * Describes the message parley.llm.v1.GenerateFinish.
  * Use `create(GenerateFinishSchema)` to create a new message.
  */
 export const GenerateFinishSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 16);
+  messageDesc(file_parley_llm_v1_llm, 19);
 
 /**
  * Describes the message parley.llm.v1.ToolCall.
  * Use `create(ToolCallSchema)` to create a new message.
  */
 export const ToolCallSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 17);
+  messageDesc(file_parley_llm_v1_llm, 20);
 
 /**
  * Describes the message parley.llm.v1.GenerateEnd.
  * Use `create(GenerateEndSchema)` to create a new message.
  */
 export const GenerateEndSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 18);
+  messageDesc(file_parley_llm_v1_llm, 21);
 
 /**
  * Describes the enum parley.llm.v1.Role.
@@ -174,7 +195,7 @@ export const GenerateStatus = /*@__PURE__*/
   tsEnum(GenerateStatusSchema);
 
 /**
- * LlmService calls language models. The edge calls Generate; the conversation service calls Embed.
+ * LlmService calls language models. The edge calls Generate; the conversation service calls Embed and FillCallLog.
  *
  * Every call needs the internal token in its "authorization" metadata. The code in parentheses after each status is sent
  * in the "parley-code" trailer.

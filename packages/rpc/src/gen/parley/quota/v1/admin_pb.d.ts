@@ -4,12 +4,74 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { GetUsageResponse, Workspace } from "./quota_pb.js";
+import type { Change } from "../../rpc/v1/change_pb.js";
+import type { GetUsageResponse, Month, Workspace } from "./quota_pb.js";
 
 /**
  * Describes the file parley/quota/v1/admin.proto.
  */
 export declare const file_parley_quota_v1_admin: GenFile;
+
+/**
+ * ListChangesRequest selects a workspace and a page.
+ *
+ * @generated from message parley.quota.v1.ListChangesRequest
+ */
+export declare type ListChangesRequest = Message<"parley.quota.v1.ListChangesRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * Changes per page, at most 500; 0 for 50.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the previous page; empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message parley.quota.v1.ListChangesRequest.
+ * Use `create(ListChangesRequestSchema)` to create a new message.
+ */
+export declare const ListChangesRequestSchema: GenMessage<ListChangesRequest>;
+
+/**
+ * ListChangesResponse is a page of changes.
+ *
+ * @generated from message parley.quota.v1.ListChangesResponse
+ */
+export declare type ListChangesResponse = Message<"parley.quota.v1.ListChangesResponse"> & {
+  /**
+   * The changes, newest first.
+   *
+   * @generated from field: repeated parley.rpc.v1.Change changes = 1;
+   */
+  changes: Change[];
+
+  /**
+   * The page_token of the next page; empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message parley.quota.v1.ListChangesResponse.
+ * Use `create(ListChangesResponseSchema)` to create a new message.
+ */
+export declare const ListChangesResponseSchema: GenMessage<ListChangesResponse>;
 
 /**
  * CreateWorkspaceRequest describes a new workspace.
@@ -32,7 +94,7 @@ export declare type CreateWorkspaceRequest = Message<"parley.quota.v1.CreateWork
   plan: string;
 
   /**
-   * The ID, 1 to 64 of A-Z a-z 0-9 . _ -. Set it if the single sign-on service already has an ID for the workspace;
+   * The ID, 1 to 64 of A-Z a-z 0-9 . _ -. Set it if the identity provider service already has an ID for the workspace;
    * leave it empty to generate one.
    *
    * @generated from field: string id = 3;
@@ -262,7 +324,7 @@ export declare type WorkspaceUsage = Message<"parley.quota.v1.WorkspaceUsage"> &
   name: string;
 
   /**
-   * The current plan: free, pro or scale.
+   * The plan at the end of the month, or now for the current month: free, pro or scale.
    *
    * @generated from field: string plan = 3;
    */
@@ -288,6 +350,13 @@ export declare type WorkspaceUsage = Message<"parley.quota.v1.WorkspaceUsage"> &
    * @generated from field: int32 held = 6;
    */
   held: number;
+
+  /**
+   * The sum of the month's entries of AdjustUsage. used includes it.
+   *
+   * @generated from field: int32 adjusted = 7;
+   */
+  adjusted: number;
 };
 
 /**
@@ -405,6 +474,231 @@ export declare type ListNearestCapResponse = Message<"parley.quota.v1.ListNeares
 export declare const ListNearestCapResponseSchema: GenMessage<ListNearestCapResponse>;
 
 /**
+ * AdjustUsageRequest describes a correction.
+ *
+ * @generated from message parley.quota.v1.AdjustUsageRequest
+ */
+export declare type AdjustUsageRequest = Message<"parley.quota.v1.AdjustUsageRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The UTC month, "YYYY-MM"; the current month or an earlier one.
+   *
+   * @generated from field: string month = 2;
+   */
+  month: string;
+
+  /**
+   * The messages to add to the month's usage; a negative number removes messages.
+   *
+   * @generated from field: int32 amount = 3;
+   */
+  amount: number;
+
+  /**
+   * Why, 1 to 200 characters.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+
+  /**
+   * The person who makes the correction, 1 to 200 characters. The caller states it: ADMIN_TOKEN identifies no person.
+   *
+   * @generated from field: string operator = 5;
+   */
+  operator: string;
+
+  /**
+   * The idempotency key, a UUID. It becomes the ID of the entry.
+   *
+   * @generated from field: string request_id = 6;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message parley.quota.v1.AdjustUsageRequest.
+ * Use `create(AdjustUsageRequestSchema)` to create a new message.
+ */
+export declare const AdjustUsageRequestSchema: GenMessage<AdjustUsageRequest>;
+
+/**
+ * AdjustUsageResponse holds the entry.
+ *
+ * @generated from message parley.quota.v1.AdjustUsageResponse
+ */
+export declare type AdjustUsageResponse = Message<"parley.quota.v1.AdjustUsageResponse"> & {
+  /**
+   * The stored entry.
+   *
+   * @generated from field: parley.quota.v1.UsageAdjustment adjustment = 1;
+   */
+  adjustment?: UsageAdjustment | undefined;
+
+  /**
+   * Messages counted in the month, including every entry.
+   *
+   * @generated from field: int32 used = 2;
+   */
+  used: number;
+};
+
+/**
+ * Describes the message parley.quota.v1.AdjustUsageResponse.
+ * Use `create(AdjustUsageResponseSchema)` to create a new message.
+ */
+export declare const AdjustUsageResponseSchema: GenMessage<AdjustUsageResponse>;
+
+/**
+ * ListAdjustmentsRequest names a workspace and a month.
+ *
+ * @generated from message parley.quota.v1.ListAdjustmentsRequest
+ */
+export declare type ListAdjustmentsRequest = Message<"parley.quota.v1.ListAdjustmentsRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The UTC month, "YYYY-MM"; empty for the current month by the database's clock.
+   *
+   * @generated from field: string month = 2;
+   */
+  month: string;
+
+  /**
+   * Entries to return, at most 1,000; 0 for 100.
+   *
+   * @generated from field: int32 limit = 3;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message parley.quota.v1.ListAdjustmentsRequest.
+ * Use `create(ListAdjustmentsRequestSchema)` to create a new message.
+ */
+export declare const ListAdjustmentsRequestSchema: GenMessage<ListAdjustmentsRequest>;
+
+/**
+ * ListAdjustmentsResponse lists entries.
+ *
+ * @generated from message parley.quota.v1.ListAdjustmentsResponse
+ */
+export declare type ListAdjustmentsResponse = Message<"parley.quota.v1.ListAdjustmentsResponse"> & {
+  /**
+   * The entries, newest first.
+   *
+   * @generated from field: repeated parley.quota.v1.UsageAdjustment adjustments = 1;
+   */
+  adjustments: UsageAdjustment[];
+};
+
+/**
+ * Describes the message parley.quota.v1.ListAdjustmentsResponse.
+ * Use `create(ListAdjustmentsResponseSchema)` to create a new message.
+ */
+export declare const ListAdjustmentsResponseSchema: GenMessage<ListAdjustmentsResponse>;
+
+/**
+ * UsageAdjustment is an entry that corrects the usage of a workspace's month.
+ *
+ * @generated from message parley.quota.v1.UsageAdjustment
+ */
+export declare type UsageAdjustment = Message<"parley.quota.v1.UsageAdjustment"> & {
+  /**
+   * The ID, a UUID.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * The UTC month, "YYYY-MM".
+   *
+   * @generated from field: string month = 2;
+   */
+  month: string;
+
+  /**
+   * The messages that were added; negative if messages were removed.
+   *
+   * @generated from field: int32 amount = 3;
+   */
+  amount: number;
+
+  /**
+   * Why.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+
+  /**
+   * The person who made the correction.
+   *
+   * @generated from field: string operator = 5;
+   */
+  operator: string;
+
+  /**
+   * When, by the database's clock, RFC 3339 in UTC.
+   *
+   * @generated from field: string adjusted_at = 6;
+   */
+  adjustedAt: string;
+};
+
+/**
+ * Describes the message parley.quota.v1.UsageAdjustment.
+ * Use `create(UsageAdjustmentSchema)` to create a new message.
+ */
+export declare const UsageAdjustmentSchema: GenMessage<UsageAdjustment>;
+
+/**
+ * ListUsageMonthsRequest is empty.
+ *
+ * @generated from message parley.quota.v1.ListUsageMonthsRequest
+ */
+export declare type ListUsageMonthsRequest = Message<"parley.quota.v1.ListUsageMonthsRequest"> & {
+};
+
+/**
+ * Describes the message parley.quota.v1.ListUsageMonthsRequest.
+ * Use `create(ListUsageMonthsRequestSchema)` to create a new message.
+ */
+export declare const ListUsageMonthsRequestSchema: GenMessage<ListUsageMonthsRequest>;
+
+/**
+ * ListUsageMonthsResponse lists months.
+ *
+ * @generated from message parley.quota.v1.ListUsageMonthsResponse
+ */
+export declare type ListUsageMonthsResponse = Message<"parley.quota.v1.ListUsageMonthsResponse"> & {
+  /**
+   * The months, newest first.
+   *
+   * @generated from field: repeated parley.quota.v1.Month months = 1;
+   */
+  months: Month[];
+};
+
+/**
+ * Describes the message parley.quota.v1.ListUsageMonthsResponse.
+ * Use `create(ListUsageMonthsResponseSchema)` to create a new message.
+ */
+export declare const ListUsageMonthsResponseSchema: GenMessage<ListUsageMonthsResponse>;
+
+/**
  * GetTurnEntryRequest names a turn.
  *
  * @generated from message parley.quota.v1.GetTurnEntryRequest
@@ -503,13 +797,15 @@ export declare const TurnEntrySchema: GenMessage<TurnEntry>;
 /**
  * WorkspaceAdminService manages workspaces, their plans and their usage.
  *
- * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <ADMIN_TOKEN>".
+ * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <token>": ADMIN_TOKEN, or a workspace
+ * member's access token for the methods whose admin_access has the scope workspace.
  * The code in parentheses after each status is sent in the "parley-code" header.
  * Handled in services/quota/src/workspaces/workspaces.admin.ts; ListUsage and ListNearestCap in
- * services/quota/src/usage/usage.admin.ts.
+ * services/quota/src/usage/usage.admin.ts; AdjustUsage and ListAdjustments in services/quota/src/usage/adjustments.admin.ts.
  *
  * Errors of every call:
- * - UNAUTHENTICATED: the admin token is missing or wrong.
+ * - UNAUTHENTICATED, PERMISSION_DENIED, NOT_FOUND (workspace_not_found) and UNAVAILABLE (auth_unavailable): as in
+ *   parley.conversation.v1.BotAdminService.
  * - UNAVAILABLE (unavailable): the database is unreachable or did not answer in time.
  * - INVALID_ARGUMENT (invalid_argument): a turn ID is not a UUID or a month is not "YYYY-MM".
  * - INTERNAL (internal_error): an unexpected failure, described in the service's log only.
@@ -534,7 +830,7 @@ export declare const WorkspaceAdminService: GenService<{
     output: typeof CreateWorkspaceResponseSchema;
   },
   /**
-   * ListWorkspaces lists all workspaces, oldest first.
+   * ListWorkspaces lists all workspaces, including deleted ones, oldest first.
    *
    * @generated from rpc parley.quota.v1.WorkspaceAdminService.ListWorkspaces
    */
@@ -580,7 +876,8 @@ export declare const WorkspaceAdminService: GenService<{
     output: typeof ShowUsageResponseSchema;
   },
   /**
-   * ListUsage lists all workspaces with their usage of one month, by ID, with keyset pagination.
+   * ListUsage lists all workspaces with their usage of one month, by ID, with keyset pagination. It leaves out workspaces
+   * that were deleted before the month and have no usage in it.
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid page_size or page_token.
    *
@@ -603,6 +900,52 @@ export declare const WorkspaceAdminService: GenService<{
     input: typeof ListNearestCapRequestSchema;
     output: typeof ListNearestCapResponseSchema;
   },
+  /**
+   * AdjustUsage corrects the usage of a workspace's month by an amount, and stores an entry with who and why. The month
+   * may be over. An entry is never changed: correct a wrong one with another.
+   *
+   * Errors:
+   * - NOT_FOUND (workspace_not_found).
+   * - INVALID_ARGUMENT (invalid_argument) for an amount of 0 or beyond 1,000,000, a month in the future, or an invalid
+   *   reason, operator or request_id.
+   * - FAILED_PRECONDITION (usage_below_zero): the month's usage would fall below 0. Nothing is stored.
+   * - ALREADY_EXISTS (request_id_reused): the request_id belongs to an entry with another month, amount, reason or operator.
+   *
+   * Idempotent by (workspace_id, request_id): a repeated call returns the stored entry.
+   *
+   * @generated from rpc parley.quota.v1.WorkspaceAdminService.AdjustUsage
+   */
+  adjustUsage: {
+    methodKind: "unary";
+    input: typeof AdjustUsageRequestSchema;
+    output: typeof AdjustUsageResponseSchema;
+  },
+  /**
+   * ListAdjustments lists the entries of AdjustUsage for a workspace's month, newest first. The list of an unknown
+   * workspace is empty.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid limit.
+   *
+   * @generated from rpc parley.quota.v1.WorkspaceAdminService.ListAdjustments
+   */
+  listAdjustments: {
+    methodKind: "unary";
+    input: typeof ListAdjustmentsRequestSchema;
+    output: typeof ListAdjustmentsResponseSchema;
+  },
+  /**
+   * ListUsageMonths lists every month with usage, newest first: its usage, and when it was closed and pruned. A new month is
+   * missing for up to an hour.
+   *
+   * Handled in services/quota/src/months/list-months.rpc.ts.
+   *
+   * @generated from rpc parley.quota.v1.WorkspaceAdminService.ListUsageMonths
+   */
+  listUsageMonths: {
+    methodKind: "unary";
+    input: typeof ListUsageMonthsRequestSchema;
+    output: typeof ListUsageMonthsResponseSchema;
+  },
 }>;
 
 /**
@@ -623,6 +966,31 @@ export declare const BooksAdminService: GenService<{
     methodKind: "unary";
     input: typeof GetTurnEntryRequestSchema;
     output: typeof GetTurnEntryResponseSchema;
+  },
+}>;
+
+/**
+ * ChangeAdminService lists the audit log of this service's admin methods. A service writes a line for each successful call
+ * that changes something, after the change. If the line cannot be written, the call fails with UNAVAILABLE
+ * (change_not_recorded), although the change was made. Lines are deleted after 400 days.
+ *
+ * Served as WorkspaceAdminService is. Handled in packages/service-kit/src/changes/changes.admin.ts.
+ *
+ * @generated from service parley.quota.v1.ChangeAdminService
+ */
+export declare const ChangeAdminService: GenService<{
+  /**
+   * ListChanges lists a workspace's changes, newest first, with keyset pagination. The list of an unknown workspace is
+   * empty. For an operator, an empty workspace_id selects the changes that concern no single workspace.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid page_size or page_token.
+   *
+   * @generated from rpc parley.quota.v1.ChangeAdminService.ListChanges
+   */
+  listChanges: {
+    methodKind: "unary";
+    input: typeof ListChangesRequestSchema;
+    output: typeof ListChangesResponseSchema;
   },
 }>;
 

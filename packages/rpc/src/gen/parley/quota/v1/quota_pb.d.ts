@@ -170,11 +170,18 @@ export declare type SettledTurn = Message<"parley.quota.v1.SettledTurn"> & {
   turnId: string;
 
   /**
-   * The stored outcome: the first one that the quota service received for this turn.
+   * The stored outcome: the first one that the quota service received for this turn. VOID with the code month_closed.
    *
    * @generated from field: parley.quota.v1.SettleOutcome outcome = 3;
    */
   outcome: SettleOutcome;
+
+  /**
+   * month_closed if the turn's month is closed and no outcome of the turn is stored: it was not counted. Otherwise empty.
+   *
+   * @generated from field: string code = 4;
+   */
+  code: string;
 };
 
 /**
@@ -237,7 +244,7 @@ export declare const GetUsageRequestSchema: GenMessage<GetUsageRequest>;
  */
 export declare type GetUsageResponse = Message<"parley.quota.v1.GetUsageResponse"> & {
   /**
-   * The workspace's current plan: free, pro or scale.
+   * The workspace's plan at the end of the month, or now for the current month: free, pro or scale.
    *
    * @generated from field: string plan = 1;
    */
@@ -277,6 +284,13 @@ export declare type GetUsageResponse = Message<"parley.quota.v1.GetUsageResponse
    * @generated from field: string resets_at = 6;
    */
   resetsAt: string;
+
+  /**
+   * The sum of the month's corrections by WorkspaceAdminService/AdjustUsage. used includes it.
+   *
+   * @generated from field: int32 adjusted = 7;
+   */
+  adjusted: number;
 };
 
 /**
@@ -332,6 +346,13 @@ export declare type Workspace = Message<"parley.quota.v1.Workspace"> & {
    * @generated from field: int32 retention_days = 6;
    */
   retentionDays: number;
+
+  /**
+   * When the workspace was deleted, RFC 3339 in UTC; empty unless it is.
+   *
+   * @generated from field: string deleted_at = 7;
+   */
+  deletedAt: string;
 };
 
 /**
@@ -381,6 +402,47 @@ export declare type GetWorkspaceResponse = Message<"parley.quota.v1.GetWorkspace
 export declare const GetWorkspaceResponseSchema: GenMessage<GetWorkspaceResponse>;
 
 /**
+ * SetWorkspaceDeletedRequest names a workspace.
+ *
+ * @generated from message parley.quota.v1.SetWorkspaceDeletedRequest
+ */
+export declare type SetWorkspaceDeletedRequest = Message<"parley.quota.v1.SetWorkspaceDeletedRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * Whether the workspace is deleted.
+   *
+   * @generated from field: bool deleted = 2;
+   */
+  deleted: boolean;
+};
+
+/**
+ * Describes the message parley.quota.v1.SetWorkspaceDeletedRequest.
+ * Use `create(SetWorkspaceDeletedRequestSchema)` to create a new message.
+ */
+export declare const SetWorkspaceDeletedRequestSchema: GenMessage<SetWorkspaceDeletedRequest>;
+
+/**
+ * SetWorkspaceDeletedResponse is empty.
+ *
+ * @generated from message parley.quota.v1.SetWorkspaceDeletedResponse
+ */
+export declare type SetWorkspaceDeletedResponse = Message<"parley.quota.v1.SetWorkspaceDeletedResponse"> & {
+};
+
+/**
+ * Describes the message parley.quota.v1.SetWorkspaceDeletedResponse.
+ * Use `create(SetWorkspaceDeletedResponseSchema)` to create a new message.
+ */
+export declare const SetWorkspaceDeletedResponseSchema: GenMessage<SetWorkspaceDeletedResponse>;
+
+/**
  * GetMonthRequest selects one or all workspaces and a month.
  *
  * @generated from message parley.quota.v1.GetMonthRequest
@@ -399,6 +461,20 @@ export declare type GetMonthRequest = Message<"parley.quota.v1.GetMonthRequest">
    * @generated from field: string month = 2;
    */
   month: string;
+
+  /**
+   * Returns at most this many workspaces, at most 100; 0 for all. Not used with workspace_id.
+   *
+   * @generated from field: int32 max_workspaces = 3;
+   */
+  maxWorkspaces: number;
+
+  /**
+   * Returns only workspaces with greater IDs, if max_workspaces is set.
+   *
+   * @generated from field: string after_workspace_id = 4;
+   */
+  afterWorkspaceId: string;
 };
 
 /**
@@ -435,19 +511,33 @@ export declare type WorkspaceMonth = Message<"parley.quota.v1.WorkspaceMonth"> &
   held: number;
 
   /**
-   * The number of turns in the usage ledger.
+   * The rows of the usage ledger plus the adjustments.
    *
    * @generated from field: int32 ledger = 4;
    */
   ledger: number;
 
   /**
-   * A digest of the turns in the usage ledger, 0 if there are none: the XOR of the first 64 bits of the MD5 of each
-   * turn ID, written in lower case with hyphens.
+   * A digest of the turns that the usage ledger counts, 0 if there are none: the XOR of the first 64 bits of the MD5 of
+   * each turn ID, written in lower case with hyphens.
    *
    * @generated from field: sfixed64 ledger_digest = 5;
    */
   ledgerDigest: bigint;
+
+  /**
+   * The sum of the month's corrections by WorkspaceAdminService/AdjustUsage. used and ledger include it.
+   *
+   * @generated from field: int32 adjusted = 6;
+   */
+  adjusted: number;
+
+  /**
+   * The part of `ledger` whose rows were pruned from a closed month. The digest covers them too.
+   *
+   * @generated from field: int32 pruned = 7;
+   */
+  pruned: number;
 };
 
 /**
@@ -490,7 +580,7 @@ export declare const ListMonthTurnsRequestSchema: GenMessage<ListMonthTurnsReque
  */
 export declare type ListMonthTurnsResponse = Message<"parley.quota.v1.ListMonthTurnsResponse"> & {
   /**
-   * IDs of turns in the usage ledger.
+   * IDs of turns that the usage ledger counts, after adjustments.
    *
    * @generated from field: repeated string counted = 1;
    */
@@ -536,6 +626,409 @@ export declare type GetMonthResponse = Message<"parley.quota.v1.GetMonthResponse
  * Use `create(GetMonthResponseSchema)` to create a new message.
  */
 export declare const GetMonthResponseSchema: GenMessage<GetMonthResponse>;
+
+/**
+ * ReservationKey names a turn.
+ *
+ * @generated from message parley.quota.v1.ReservationKey
+ */
+export declare type ReservationKey = Message<"parley.quota.v1.ReservationKey"> & {
+  /**
+   * The workspace whose quota is used.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The turn, a UUID.
+   *
+   * @generated from field: string turn_id = 2;
+   */
+  turnId: string;
+};
+
+/**
+ * Describes the message parley.quota.v1.ReservationKey.
+ * Use `create(ReservationKeySchema)` to create a new message.
+ */
+export declare const ReservationKeySchema: GenMessage<ReservationKey>;
+
+/**
+ * Reservation is a turn in the usage accounting.
+ *
+ * @generated from message parley.quota.v1.Reservation
+ */
+export declare type Reservation = Message<"parley.quota.v1.Reservation"> & {
+  /**
+   * The workspace whose quota is used.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The turn, a UUID in lower case.
+   *
+   * @generated from field: string turn_id = 2;
+   */
+  turnId: string;
+
+  /**
+   * The state.
+   *
+   * @generated from field: parley.quota.v1.ReservationState state = 3;
+   */
+  state: ReservationState;
+
+  /**
+   * The time of the hold if the turn is held, otherwise of the last change of its outcome; RFC 3339 in UTC, with
+   * microseconds. Empty if an older version of the service settled the turn without recording the time.
+   *
+   * @generated from field: string changed_at = 4;
+   */
+  changedAt: string;
+
+  /**
+   * Seconds since changed_at by the database's clock; 0 if changed_at is empty.
+   *
+   * @generated from field: double age_seconds = 5;
+   */
+  ageSeconds: number;
+
+  /**
+   * The UTC month, "YYYY-MM".
+   *
+   * @generated from field: string month = 6;
+   */
+  month: string;
+};
+
+/**
+ * Describes the message parley.quota.v1.Reservation.
+ * Use `create(ReservationSchema)` to create a new message.
+ */
+export declare const ReservationSchema: GenMessage<Reservation>;
+
+/**
+ * ListReservationsRequest selects a state, a window and a page.
+ *
+ * @generated from message parley.quota.v1.ListReservationsRequest
+ */
+export declare type ListReservationsRequest = Message<"parley.quota.v1.ListReservationsRequest"> & {
+  /**
+   * HELD or DONE.
+   *
+   * @generated from field: parley.quota.v1.ReservationState state = 1;
+   */
+  state: ReservationState;
+
+  /**
+   * The workspace; empty for all workspaces.
+   *
+   * @generated from field: string workspace_id = 2;
+   */
+  workspaceId: string;
+
+  /**
+   * The start of the window, included; RFC 3339 in UTC. Empty for no start.
+   *
+   * @generated from field: string since = 3;
+   */
+  since: string;
+
+  /**
+   * The end of the window, as seconds before now; 0 to 86,400.
+   *
+   * @generated from field: int32 min_age_seconds = 4;
+   */
+  minAgeSeconds: number;
+
+  /**
+   * Turns per page, at most 1,000; 0 for 500.
+   *
+   * @generated from field: int32 page_size = 5;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the previous page; empty for the first page.
+   *
+   * @generated from field: string page_token = 6;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message parley.quota.v1.ListReservationsRequest.
+ * Use `create(ListReservationsRequestSchema)` to create a new message.
+ */
+export declare const ListReservationsRequestSchema: GenMessage<ListReservationsRequest>;
+
+/**
+ * ListReservationsResponse is a page of turns.
+ *
+ * @generated from message parley.quota.v1.ListReservationsResponse
+ */
+export declare type ListReservationsResponse = Message<"parley.quota.v1.ListReservationsResponse"> & {
+  /**
+   * The turns by the time of their last change, oldest first.
+   *
+   * @generated from field: repeated parley.quota.v1.Reservation reservations = 1;
+   */
+  reservations: Reservation[];
+
+  /**
+   * The page_token of the next page; empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+
+  /**
+   * The time up to which every turn of the window has been listed; RFC 3339 in UTC, with microseconds.
+   *
+   * @generated from field: string listed_until = 3;
+   */
+  listedUntil: string;
+};
+
+/**
+ * Describes the message parley.quota.v1.ListReservationsResponse.
+ * Use `create(ListReservationsResponseSchema)` to create a new message.
+ */
+export declare const ListReservationsResponseSchema: GenMessage<ListReservationsResponse>;
+
+/**
+ * GetReservationsRequest names turns.
+ *
+ * @generated from message parley.quota.v1.GetReservationsRequest
+ */
+export declare type GetReservationsRequest = Message<"parley.quota.v1.GetReservationsRequest"> & {
+  /**
+   * At most 1,000 turns.
+   *
+   * @generated from field: repeated parley.quota.v1.ReservationKey turns = 1;
+   */
+  turns: ReservationKey[];
+};
+
+/**
+ * Describes the message parley.quota.v1.GetReservationsRequest.
+ * Use `create(GetReservationsRequestSchema)` to create a new message.
+ */
+export declare const GetReservationsRequestSchema: GenMessage<GetReservationsRequest>;
+
+/**
+ * GetReservationsResponse holds the states of the known turns.
+ *
+ * @generated from message parley.quota.v1.GetReservationsResponse
+ */
+export declare type GetReservationsResponse = Message<"parley.quota.v1.GetReservationsResponse"> & {
+  /**
+   * The known turns, in no particular order.
+   *
+   * @generated from field: repeated parley.quota.v1.Reservation reservations = 1;
+   */
+  reservations: Reservation[];
+};
+
+/**
+ * Describes the message parley.quota.v1.GetReservationsResponse.
+ * Use `create(GetReservationsResponseSchema)` to create a new message.
+ */
+export declare const GetReservationsResponseSchema: GenMessage<GetReservationsResponse>;
+
+/**
+ * AdjustTurnsRequest is a batch of outcomes.
+ *
+ * @generated from message parley.quota.v1.AdjustTurnsRequest
+ */
+export declare type AdjustTurnsRequest = Message<"parley.quota.v1.AdjustTurnsRequest"> & {
+  /**
+   * At most 1,000 turns.
+   *
+   * @generated from field: repeated parley.quota.v1.ReservationKey turns = 1;
+   */
+  turns: ReservationKey[];
+
+  /**
+   * The outcome that the turns get.
+   *
+   * @generated from field: parley.quota.v1.SettleOutcome outcome = 2;
+   */
+  outcome: SettleOutcome;
+
+  /**
+   * Why, 1 to 200 characters. The reconciler sends "reconciled".
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message parley.quota.v1.AdjustTurnsRequest.
+ * Use `create(AdjustTurnsRequestSchema)` to create a new message.
+ */
+export declare const AdjustTurnsRequestSchema: GenMessage<AdjustTurnsRequest>;
+
+/**
+ * AdjustTurnsResponse lists the changed turns.
+ *
+ * @generated from message parley.quota.v1.AdjustTurnsResponse
+ */
+export declare type AdjustTurnsResponse = Message<"parley.quota.v1.AdjustTurnsResponse"> & {
+  /**
+   * The turns whose outcome this call changed.
+   *
+   * @generated from field: repeated parley.quota.v1.ReservationKey adjusted = 1;
+   */
+  adjusted: ReservationKey[];
+};
+
+/**
+ * Describes the message parley.quota.v1.AdjustTurnsResponse.
+ * Use `create(AdjustTurnsResponseSchema)` to create a new message.
+ */
+export declare const AdjustTurnsResponseSchema: GenMessage<AdjustTurnsResponse>;
+
+/**
+ * ListMonthsRequest is empty.
+ *
+ * @generated from message parley.quota.v1.ListMonthsRequest
+ */
+export declare type ListMonthsRequest = Message<"parley.quota.v1.ListMonthsRequest"> & {
+};
+
+/**
+ * Describes the message parley.quota.v1.ListMonthsRequest.
+ * Use `create(ListMonthsRequestSchema)` to create a new message.
+ */
+export declare const ListMonthsRequestSchema: GenMessage<ListMonthsRequest>;
+
+/**
+ * ListMonthsResponse lists months.
+ *
+ * @generated from message parley.quota.v1.ListMonthsResponse
+ */
+export declare type ListMonthsResponse = Message<"parley.quota.v1.ListMonthsResponse"> & {
+  /**
+   * The months, newest first.
+   *
+   * @generated from field: repeated parley.quota.v1.Month months = 1;
+   */
+  months: Month[];
+};
+
+/**
+ * Describes the message parley.quota.v1.ListMonthsResponse.
+ * Use `create(ListMonthsResponseSchema)` to create a new message.
+ */
+export declare const ListMonthsResponseSchema: GenMessage<ListMonthsResponse>;
+
+/**
+ * Month is a month with the usage of all workspaces. Times are by the database's clock, RFC 3339 in UTC.
+ *
+ * @generated from message parley.quota.v1.Month
+ */
+export declare type Month = Message<"parley.quota.v1.Month"> & {
+  /**
+   * The UTC month, "YYYY-MM".
+   *
+   * @generated from field: string month = 1;
+   */
+  month: string;
+
+  /**
+   * Messages counted in the month.
+   *
+   * @generated from field: int64 used = 2;
+   */
+  used: bigint;
+
+  /**
+   * Messages held by turns of the month that are not yet settled.
+   *
+   * @generated from field: int64 held = 3;
+   */
+  held: bigint;
+
+  /**
+   * When the month was closed; empty while it is open.
+   *
+   * @generated from field: string closed_at = 4;
+   */
+  closedAt: string;
+
+  /**
+   * Messages whose rows of the usage ledger were pruned.
+   *
+   * @generated from field: int64 pruned = 5;
+   */
+  pruned: bigint;
+
+  /**
+   * When all rows were pruned; empty before.
+   *
+   * @generated from field: string pruned_at = 6;
+   */
+  prunedAt: string;
+
+  /**
+   * Seconds since the end of the month; negative for the current month.
+   *
+   * @generated from field: double ended_seconds = 7;
+   */
+  endedSeconds: number;
+};
+
+/**
+ * Describes the message parley.quota.v1.Month.
+ * Use `create(MonthSchema)` to create a new message.
+ */
+export declare const MonthSchema: GenMessage<Month>;
+
+/**
+ * CloseMonthRequest names a month and what was compared.
+ *
+ * @generated from message parley.quota.v1.CloseMonthRequest
+ */
+export declare type CloseMonthRequest = Message<"parley.quota.v1.CloseMonthRequest"> & {
+  /**
+   * The UTC month, "YYYY-MM".
+   *
+   * @generated from field: string month = 1;
+   */
+  month: string;
+
+  /**
+   * The messages counted in all workspaces, as they were compared with the turns.
+   *
+   * @generated from field: int64 used = 2;
+   */
+  used: bigint;
+};
+
+/**
+ * Describes the message parley.quota.v1.CloseMonthRequest.
+ * Use `create(CloseMonthRequestSchema)` to create a new message.
+ */
+export declare const CloseMonthRequestSchema: GenMessage<CloseMonthRequest>;
+
+/**
+ * CloseMonthResponse is empty.
+ *
+ * @generated from message parley.quota.v1.CloseMonthResponse
+ */
+export declare type CloseMonthResponse = Message<"parley.quota.v1.CloseMonthResponse"> & {
+};
+
+/**
+ * Describes the message parley.quota.v1.CloseMonthResponse.
+ * Use `create(CloseMonthResponseSchema)` to create a new message.
+ */
+export declare const CloseMonthResponseSchema: GenMessage<CloseMonthResponse>;
 
 /**
  * ReserveStatus is the result of Reserve.
@@ -611,8 +1104,49 @@ export enum SettleOutcome {
 export declare const SettleOutcomeSchema: GenEnum<SettleOutcome>;
 
 /**
+ * ReservationState is the state of a turn in the usage accounting.
+ *
+ * @generated from enum parley.quota.v1.ReservationState
+ */
+export enum ReservationState {
+  /**
+   * Not valid; never sent.
+   *
+   * @generated from enum value: RESERVATION_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The turn holds one message.
+   *
+   * @generated from enum value: RESERVATION_STATE_HELD = 1;
+   */
+  HELD = 1,
+
+  /**
+   * The turn is counted.
+   *
+   * @generated from enum value: RESERVATION_STATE_DONE = 2;
+   */
+  DONE = 2,
+
+  /**
+   * The turn is not counted.
+   *
+   * @generated from enum value: RESERVATION_STATE_VOID = 3;
+   */
+  VOID = 3,
+}
+
+/**
+ * Describes the enum parley.quota.v1.ReservationState.
+ */
+export declare const ReservationStateSchema: GenEnum<ReservationState>;
+
+/**
  * QuotaService counts completed replies against a workspace's monthly cap. The edge calls Reserve; the conversation
- * service calls Settle, GetWorkspace, GetMonth and ListMonthTurns.
+ * service calls Settle, GetWorkspace, SetWorkspaceDeleted, GetMonth, ListMonthTurns, ListReservations, GetReservations,
+ * AdjustTurns, ListMonths and CloseMonth.
  *
  * Every call needs the internal token in its "authorization" metadata. Every unary call is idempotent, so a client may
  * repeat it after UNAVAILABLE. The code in parentheses after each status is sent in the "parley-code" trailer.
@@ -646,7 +1180,8 @@ export declare const QuotaService: GenService<{
   /**
    * Settle ends the holds of a batch of turns. A done turn is counted and written to the usage ledger; a void turn
    * releases its hold. The first outcome of a turn wins. A turn without a hold is stored too, so that a later Reserve
-   * returns SETTLED.
+   * returns SETTLED. A turn of a closed month without a stored outcome is neither counted nor stored; its
+   * acknowledgement has the code month_closed.
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for more than 1,000 settlements or an unspecified outcome.
    * Idempotent by (workspace_id, turn_id).
@@ -688,6 +1223,22 @@ export declare const QuotaService: GenService<{
     output: typeof GetWorkspaceResponseSchema;
   },
   /**
+   * SetWorkspaceDeleted marks a workspace as deleted, or as not deleted. Reserve, GetWorkspace and the admin calls of
+   * members then answer as for an unknown workspace. Settle and the calls for reconciliation do not change.
+   *
+   * Errors: NOT_FOUND (workspace_not_found).
+   * Idempotent.
+   * Deadline: 5 s.
+   * Handled in services/quota/src/workspaces/set-workspace-deleted.rpc.ts.
+   *
+   * @generated from rpc parley.quota.v1.QuotaService.SetWorkspaceDeleted
+   */
+  setWorkspaceDeleted: {
+    methodKind: "unary";
+    input: typeof SetWorkspaceDeletedRequestSchema;
+    output: typeof SetWorkspaceDeletedResponseSchema;
+  },
+  /**
    * GetMonth reads the usage totals of one month, for reconciliation. Workspaces without usage are left out.
    *
    * Deadline: 30 s.
@@ -714,6 +1265,86 @@ export declare const QuotaService: GenService<{
     methodKind: "server_streaming";
     input: typeof ListMonthTurnsRequestSchema;
     output: typeof ListMonthTurnsResponseSchema;
+  },
+  /**
+   * ListReservations lists turns in one state, by the time of their last change, with keyset pagination. The window
+   * ends min_age_seconds before now, by the database's clock.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid state, since, min_age_seconds, page_size or page_token.
+   * Deadline: 10 s.
+   * Handled in services/quota/src/reconciliation/list-reservations.rpc.ts.
+   *
+   * @generated from rpc parley.quota.v1.QuotaService.ListReservations
+   */
+  listReservations: {
+    methodKind: "unary";
+    input: typeof ListReservationsRequestSchema;
+    output: typeof ListReservationsResponseSchema;
+  },
+  /**
+   * GetReservations reads the states of turns. Turns that the quota service does not know are left out.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) for more than 1,000 turns.
+   * Deadline: 10 s.
+   * Handled in services/quota/src/reconciliation/get-reservations.rpc.ts.
+   *
+   * @generated from rpc parley.quota.v1.QuotaService.GetReservations
+   */
+  getReservations: {
+    methodKind: "unary";
+    input: typeof GetReservationsRequestSchema;
+    output: typeof GetReservationsResponseSchema;
+  },
+  /**
+   * AdjustTurns changes the outcome of settled turns, after a database was restored to an earlier time. For each
+   * changed turn it stores an adjustment of +1 or -1 beside the usage ledger. It changes neither held turns nor turns
+   * that the quota service does not know: use Settle for these. It does not change turns of closed months.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) for more than 1,000 turns, an unspecified outcome or an invalid reason.
+   * Idempotent by (workspace_id, turn_id, outcome).
+   * Deadline: 10 s.
+   * Handled in services/quota/src/reconciliation/adjust-turns.rpc.ts.
+   *
+   * @generated from rpc parley.quota.v1.QuotaService.AdjustTurns
+   */
+  adjustTurns: {
+    methodKind: "unary";
+    input: typeof AdjustTurnsRequestSchema;
+    output: typeof AdjustTurnsResponseSchema;
+  },
+  /**
+   * ListMonths lists every month with usage, newest first. A new month is missing for up to an hour.
+   *
+   * Deadline: 30 s.
+   * Handled in services/quota/src/months/list-months.rpc.ts.
+   *
+   * @generated from rpc parley.quota.v1.QuotaService.ListMonths
+   */
+  listMonths: {
+    methodKind: "unary";
+    input: typeof ListMonthsRequestSchema;
+    output: typeof ListMonthsResponseSchema;
+  },
+  /**
+   * CloseMonth closes a month for good, after its usage was compared with the turns. From then on, Settle and AdjustTurns
+   * do not change its usage. Closing a closed month again succeeds.
+   *
+   * Errors:
+   * - FAILED_PRECONDITION (month_not_ended): the month did not end a day ago by the database's clock, or ListMonths has not
+   *   listed it for a minute.
+   * - FAILED_PRECONDITION (month_has_holds): messages of the month are held.
+   * - FAILED_PRECONDITION (month_changed): the month's usage is not `used`.
+   * - INVALID_ARGUMENT (invalid_argument) when the month is missing.
+   *
+   * Deadline: 10 s.
+   * Handled in services/quota/src/months/close-month.rpc.ts.
+   *
+   * @generated from rpc parley.quota.v1.QuotaService.CloseMonth
+   */
+  closeMonth: {
+    methodKind: "unary";
+    input: typeof CloseMonthRequestSchema;
+    output: typeof CloseMonthResponseSchema;
   },
 }>;
 

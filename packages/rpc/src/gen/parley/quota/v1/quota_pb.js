@@ -10,7 +10,7 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/
  * Describes the file parley/quota/v1/quota.proto.
  */
 export const file_parley_quota_v1_quota = /*@__PURE__*/
-  fileDesc("ChtwYXJsZXkvcXVvdGEvdjEvcXVvdGEucHJvdG8SD3BhcmxleS5xdW90YS52MSI3Cg5SZXNlcnZlUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdHVybl9pZBgCIAEoCSJ5Cg9SZXNlcnZlUmVzcG9uc2USLgoGc3RhdHVzGAEgASgOMh4ucGFybGV5LnF1b3RhLnYxLlJlc2VydmVTdGF0dXMSDQoFbW9udGgYAiABKAkSDAoEcGxhbhgDIAEoCRIMCgR1c2VkGAQgASgFEgsKA2NhcBgFIAEoBSJzCgpTZXR0bGVtZW50EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIPCgd0dXJuX2lkGAIgASgJEi8KB291dGNvbWUYAyABKA4yHi5wYXJsZXkucXVvdGEudjEuU2V0dGxlT3V0Y29tZRINCgVtb250aBgEIAEoCSJBCg1TZXR0bGVSZXF1ZXN0EjAKC3NldHRsZW1lbnRzGAEgAygLMhsucGFybGV5LnF1b3RhLnYxLlNldHRsZW1lbnQiZQoLU2V0dGxlZFR1cm4SFAoMd29ya3NwYWNlX2lkGAEgASgJEg8KB3R1cm5faWQYAiABKAkSLwoHb3V0Y29tZRgDIAEoDjIeLnBhcmxleS5xdW90YS52MS5TZXR0bGVPdXRjb21lIj8KDlNldHRsZVJlc3BvbnNlEi0KB3NldHRsZWQYASADKAsyHC5wYXJsZXkucXVvdGEudjEuU2V0dGxlZFR1cm4iNgoPR2V0VXNhZ2VSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRINCgVtb250aBgCIAEoCSJrChBHZXRVc2FnZVJlc3BvbnNlEgwKBHBsYW4YASABKAkSCwoDY2FwGAIgASgFEgwKBHVzZWQYAyABKAUSDAoEaGVsZBgEIAEoBRINCgVtb250aBgFIAEoCRIRCglyZXNldHNfYXQYBiABKAkibAoJV29ya3NwYWNlEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDAoEcGxhbhgDIAEoCRILCgNjYXAYBCABKAUSEgoKY3JlYXRlZF9hdBgFIAEoCRIWCg5yZXRlbnRpb25fZGF5cxgGIAEoBSIrChNHZXRXb3Jrc3BhY2VSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCSJFChRHZXRXb3Jrc3BhY2VSZXNwb25zZRItCgl3b3Jrc3BhY2UYASABKAsyGi5wYXJsZXkucXVvdGEudjEuV29ya3NwYWNlIjYKD0dldE1vbnRoUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDQoFbW9udGgYAiABKAkiaQoOV29ya3NwYWNlTW9udGgSFAoMd29ya3NwYWNlX2lkGAEgASgJEgwKBHVzZWQYAiABKAUSDAoEaGVsZBgDIAEoBRIOCgZsZWRnZXIYBCABKAUSFQoNbGVkZ2VyX2RpZ2VzdBgFIAEoECI8ChVMaXN0TW9udGhUdXJuc1JlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEg0KBW1vbnRoGAIgASgJIjcKFkxpc3RNb250aFR1cm5zUmVzcG9uc2USDwoHY291bnRlZBgBIAMoCRIMCgRoZWxkGAIgAygJIlYKEEdldE1vbnRoUmVzcG9uc2USMwoKd29ya3NwYWNlcxgBIAMoCzIfLnBhcmxleS5xdW90YS52MS5Xb3Jrc3BhY2VNb250aBINCgVtb250aBgCIAEoCSqBAQoNUmVzZXJ2ZVN0YXR1cxIeChpSRVNFUlZFX1NUQVRVU19VTlNQRUNJRklFRBAAEhcKE1JFU0VSVkVfU1RBVFVTX0hFTEQQARIbChdSRVNFUlZFX1NUQVRVU19FWENFRURFRBACEhoKFlJFU0VSVkVfU1RBVFVTX1NFVFRMRUQQAyphCg1TZXR0bGVPdXRjb21lEh4KGlNFVFRMRV9PVVRDT01FX1VOU1BFQ0lGSUVEEAASFwoTU0VUVExFX09VVENPTUVfRE9ORRABEhcKE1NFVFRMRV9PVVRDT01FX1ZPSUQQAjKLBAoMUXVvdGFTZXJ2aWNlEkwKB1Jlc2VydmUSHy5wYXJsZXkucXVvdGEudjEuUmVzZXJ2ZVJlcXVlc3QaIC5wYXJsZXkucXVvdGEudjEuUmVzZXJ2ZVJlc3BvbnNlEkkKBlNldHRsZRIeLnBhcmxleS5xdW90YS52MS5TZXR0bGVSZXF1ZXN0Gh8ucGFybGV5LnF1b3RhLnYxLlNldHRsZVJlc3BvbnNlEk8KCEdldFVzYWdlEiAucGFybGV5LnF1b3RhLnYxLkdldFVzYWdlUmVxdWVzdBohLnBhcmxleS5xdW90YS52MS5HZXRVc2FnZVJlc3BvbnNlElsKDEdldFdvcmtzcGFjZRIkLnBhcmxleS5xdW90YS52MS5HZXRXb3Jrc3BhY2VSZXF1ZXN0GiUucGFybGV5LnF1b3RhLnYxLkdldFdvcmtzcGFjZVJlc3BvbnNlEk8KCEdldE1vbnRoEiAucGFybGV5LnF1b3RhLnYxLkdldE1vbnRoUmVxdWVzdBohLnBhcmxleS5xdW90YS52MS5HZXRNb250aFJlc3BvbnNlEmMKDkxpc3RNb250aFR1cm5zEiYucGFybGV5LnF1b3RhLnYxLkxpc3RNb250aFR1cm5zUmVxdWVzdBonLnBhcmxleS5xdW90YS52MS5MaXN0TW9udGhUdXJuc1Jlc3BvbnNlMAFiBnByb3RvMw");
+  fileDesc("ChtwYXJsZXkvcXVvdGEvdjEvcXVvdGEucHJvdG8SD3BhcmxleS5xdW90YS52MSI3Cg5SZXNlcnZlUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdHVybl9pZBgCIAEoCSJ5Cg9SZXNlcnZlUmVzcG9uc2USLgoGc3RhdHVzGAEgASgOMh4ucGFybGV5LnF1b3RhLnYxLlJlc2VydmVTdGF0dXMSDQoFbW9udGgYAiABKAkSDAoEcGxhbhgDIAEoCRIMCgR1c2VkGAQgASgFEgsKA2NhcBgFIAEoBSJzCgpTZXR0bGVtZW50EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIPCgd0dXJuX2lkGAIgASgJEi8KB291dGNvbWUYAyABKA4yHi5wYXJsZXkucXVvdGEudjEuU2V0dGxlT3V0Y29tZRINCgVtb250aBgEIAEoCSJBCg1TZXR0bGVSZXF1ZXN0EjAKC3NldHRsZW1lbnRzGAEgAygLMhsucGFybGV5LnF1b3RhLnYxLlNldHRsZW1lbnQicwoLU2V0dGxlZFR1cm4SFAoMd29ya3NwYWNlX2lkGAEgASgJEg8KB3R1cm5faWQYAiABKAkSLwoHb3V0Y29tZRgDIAEoDjIeLnBhcmxleS5xdW90YS52MS5TZXR0bGVPdXRjb21lEgwKBGNvZGUYBCABKAkiPwoOU2V0dGxlUmVzcG9uc2USLQoHc2V0dGxlZBgBIAMoCzIcLnBhcmxleS5xdW90YS52MS5TZXR0bGVkVHVybiI2Cg9HZXRVc2FnZVJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEg0KBW1vbnRoGAIgASgJIn0KEEdldFVzYWdlUmVzcG9uc2USDAoEcGxhbhgBIAEoCRILCgNjYXAYAiABKAUSDAoEdXNlZBgDIAEoBRIMCgRoZWxkGAQgASgFEg0KBW1vbnRoGAUgASgJEhEKCXJlc2V0c19hdBgGIAEoCRIQCghhZGp1c3RlZBgHIAEoBSKAAQoJV29ya3NwYWNlEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDAoEcGxhbhgDIAEoCRILCgNjYXAYBCABKAUSEgoKY3JlYXRlZF9hdBgFIAEoCRIWCg5yZXRlbnRpb25fZGF5cxgGIAEoBRISCgpkZWxldGVkX2F0GAcgASgJIisKE0dldFdvcmtzcGFjZVJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJIkUKFEdldFdvcmtzcGFjZVJlc3BvbnNlEi0KCXdvcmtzcGFjZRgBIAEoCzIaLnBhcmxleS5xdW90YS52MS5Xb3Jrc3BhY2UiQwoaU2V0V29ya3NwYWNlRGVsZXRlZFJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEg8KB2RlbGV0ZWQYAiABKAgiHQobU2V0V29ya3NwYWNlRGVsZXRlZFJlc3BvbnNlImoKD0dldE1vbnRoUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDQoFbW9udGgYAiABKAkSFgoObWF4X3dvcmtzcGFjZXMYAyABKAUSGgoSYWZ0ZXJfd29ya3NwYWNlX2lkGAQgASgJIosBCg5Xb3Jrc3BhY2VNb250aBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDAoEdXNlZBgCIAEoBRIMCgRoZWxkGAMgASgFEg4KBmxlZGdlchgEIAEoBRIVCg1sZWRnZXJfZGlnZXN0GAUgASgQEhAKCGFkanVzdGVkGAYgASgFEg4KBnBydW5lZBgHIAEoBSI8ChVMaXN0TW9udGhUdXJuc1JlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEg0KBW1vbnRoGAIgASgJIjcKFkxpc3RNb250aFR1cm5zUmVzcG9uc2USDwoHY291bnRlZBgBIAMoCRIMCgRoZWxkGAIgAygJIlYKEEdldE1vbnRoUmVzcG9uc2USMwoKd29ya3NwYWNlcxgBIAMoCzIfLnBhcmxleS5xdW90YS52MS5Xb3Jrc3BhY2VNb250aBINCgVtb250aBgCIAEoCSI3Cg5SZXNlcnZhdGlvbktleRIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdHVybl9pZBgCIAEoCSKeAQoLUmVzZXJ2YXRpb24SFAoMd29ya3NwYWNlX2lkGAEgASgJEg8KB3R1cm5faWQYAiABKAkSMAoFc3RhdGUYAyABKA4yIS5wYXJsZXkucXVvdGEudjEuUmVzZXJ2YXRpb25TdGF0ZRISCgpjaGFuZ2VkX2F0GAQgASgJEhMKC2FnZV9zZWNvbmRzGAUgASgBEg0KBW1vbnRoGAYgASgJIrABChdMaXN0UmVzZXJ2YXRpb25zUmVxdWVzdBIwCgVzdGF0ZRgBIAEoDjIhLnBhcmxleS5xdW90YS52MS5SZXNlcnZhdGlvblN0YXRlEhQKDHdvcmtzcGFjZV9pZBgCIAEoCRINCgVzaW5jZRgDIAEoCRIXCg9taW5fYWdlX3NlY29uZHMYBCABKAUSEQoJcGFnZV9zaXplGAUgASgFEhIKCnBhZ2VfdG9rZW4YBiABKAkifQoYTGlzdFJlc2VydmF0aW9uc1Jlc3BvbnNlEjIKDHJlc2VydmF0aW9ucxgBIAMoCzIcLnBhcmxleS5xdW90YS52MS5SZXNlcnZhdGlvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSFAoMbGlzdGVkX3VudGlsGAMgASgJIkgKFkdldFJlc2VydmF0aW9uc1JlcXVlc3QSLgoFdHVybnMYASADKAsyHy5wYXJsZXkucXVvdGEudjEuUmVzZXJ2YXRpb25LZXkiTQoXR2V0UmVzZXJ2YXRpb25zUmVzcG9uc2USMgoMcmVzZXJ2YXRpb25zGAEgAygLMhwucGFybGV5LnF1b3RhLnYxLlJlc2VydmF0aW9uIoUBChJBZGp1c3RUdXJuc1JlcXVlc3QSLgoFdHVybnMYASADKAsyHy5wYXJsZXkucXVvdGEudjEuUmVzZXJ2YXRpb25LZXkSLwoHb3V0Y29tZRgCIAEoDjIeLnBhcmxleS5xdW90YS52MS5TZXR0bGVPdXRjb21lEg4KBnJlYXNvbhgDIAEoCSJIChNBZGp1c3RUdXJuc1Jlc3BvbnNlEjEKCGFkanVzdGVkGAEgAygLMh8ucGFybGV5LnF1b3RhLnYxLlJlc2VydmF0aW9uS2V5IhMKEUxpc3RNb250aHNSZXF1ZXN0IjwKEkxpc3RNb250aHNSZXNwb25zZRImCgZtb250aHMYASADKAsyFi5wYXJsZXkucXVvdGEudjEuTW9udGgifwoFTW9udGgSDQoFbW9udGgYASABKAkSDAoEdXNlZBgCIAEoAxIMCgRoZWxkGAMgASgDEhEKCWNsb3NlZF9hdBgEIAEoCRIOCgZwcnVuZWQYBSABKAMSEQoJcHJ1bmVkX2F0GAYgASgJEhUKDWVuZGVkX3NlY29uZHMYByABKAEiMAoRQ2xvc2VNb250aFJlcXVlc3QSDQoFbW9udGgYASABKAkSDAoEdXNlZBgCIAEoAyIUChJDbG9zZU1vbnRoUmVzcG9uc2UqgQEKDVJlc2VydmVTdGF0dXMSHgoaUkVTRVJWRV9TVEFUVVNfVU5TUEVDSUZJRUQQABIXChNSRVNFUlZFX1NUQVRVU19IRUxEEAESGwoXUkVTRVJWRV9TVEFUVVNfRVhDRUVERUQQAhIaChZSRVNFUlZFX1NUQVRVU19TRVRUTEVEEAMqYQoNU2V0dGxlT3V0Y29tZRIeChpTRVRUTEVfT1VUQ09NRV9VTlNQRUNJRklFRBAAEhcKE1NFVFRMRV9PVVRDT01FX0RPTkUQARIXChNTRVRUTEVfT1VUQ09NRV9WT0lEEAIqiQEKEFJlc2VydmF0aW9uU3RhdGUSIQodUkVTRVJWQVRJT05fU1RBVEVfVU5TUEVDSUZJRUQQABIaChZSRVNFUlZBVElPTl9TVEFURV9IRUxEEAESGgoWUkVTRVJWQVRJT05fU1RBVEVfRE9ORRACEhoKFlJFU0VSVkFUSU9OX1NUQVRFX1ZPSUQQAzLUCAoMUXVvdGFTZXJ2aWNlEkwKB1Jlc2VydmUSHy5wYXJsZXkucXVvdGEudjEuUmVzZXJ2ZVJlcXVlc3QaIC5wYXJsZXkucXVvdGEudjEuUmVzZXJ2ZVJlc3BvbnNlEkkKBlNldHRsZRIeLnBhcmxleS5xdW90YS52MS5TZXR0bGVSZXF1ZXN0Gh8ucGFybGV5LnF1b3RhLnYxLlNldHRsZVJlc3BvbnNlEk8KCEdldFVzYWdlEiAucGFybGV5LnF1b3RhLnYxLkdldFVzYWdlUmVxdWVzdBohLnBhcmxleS5xdW90YS52MS5HZXRVc2FnZVJlc3BvbnNlElsKDEdldFdvcmtzcGFjZRIkLnBhcmxleS5xdW90YS52MS5HZXRXb3Jrc3BhY2VSZXF1ZXN0GiUucGFybGV5LnF1b3RhLnYxLkdldFdvcmtzcGFjZVJlc3BvbnNlEnAKE1NldFdvcmtzcGFjZURlbGV0ZWQSKy5wYXJsZXkucXVvdGEudjEuU2V0V29ya3NwYWNlRGVsZXRlZFJlcXVlc3QaLC5wYXJsZXkucXVvdGEudjEuU2V0V29ya3NwYWNlRGVsZXRlZFJlc3BvbnNlEk8KCEdldE1vbnRoEiAucGFybGV5LnF1b3RhLnYxLkdldE1vbnRoUmVxdWVzdBohLnBhcmxleS5xdW90YS52MS5HZXRNb250aFJlc3BvbnNlEmMKDkxpc3RNb250aFR1cm5zEiYucGFybGV5LnF1b3RhLnYxLkxpc3RNb250aFR1cm5zUmVxdWVzdBonLnBhcmxleS5xdW90YS52MS5MaXN0TW9udGhUdXJuc1Jlc3BvbnNlMAESZwoQTGlzdFJlc2VydmF0aW9ucxIoLnBhcmxleS5xdW90YS52MS5MaXN0UmVzZXJ2YXRpb25zUmVxdWVzdBopLnBhcmxleS5xdW90YS52MS5MaXN0UmVzZXJ2YXRpb25zUmVzcG9uc2USZAoPR2V0UmVzZXJ2YXRpb25zEicucGFybGV5LnF1b3RhLnYxLkdldFJlc2VydmF0aW9uc1JlcXVlc3QaKC5wYXJsZXkucXVvdGEudjEuR2V0UmVzZXJ2YXRpb25zUmVzcG9uc2USWAoLQWRqdXN0VHVybnMSIy5wYXJsZXkucXVvdGEudjEuQWRqdXN0VHVybnNSZXF1ZXN0GiQucGFybGV5LnF1b3RhLnYxLkFkanVzdFR1cm5zUmVzcG9uc2USVQoKTGlzdE1vbnRocxIiLnBhcmxleS5xdW90YS52MS5MaXN0TW9udGhzUmVxdWVzdBojLnBhcmxleS5xdW90YS52MS5MaXN0TW9udGhzUmVzcG9uc2USVQoKQ2xvc2VNb250aBIiLnBhcmxleS5xdW90YS52MS5DbG9zZU1vbnRoUmVxdWVzdBojLnBhcmxleS5xdW90YS52MS5DbG9zZU1vbnRoUmVzcG9uc2ViBnByb3RvMw");
 
 /**
  * Describes the message parley.quota.v1.ReserveRequest.
@@ -90,39 +90,144 @@ export const GetWorkspaceResponseSchema = /*@__PURE__*/
   messageDesc(file_parley_quota_v1_quota, 10);
 
 /**
+ * Describes the message parley.quota.v1.SetWorkspaceDeletedRequest.
+ * Use `create(SetWorkspaceDeletedRequestSchema)` to create a new message.
+ */
+export const SetWorkspaceDeletedRequestSchema = /*@__PURE__*/
+  messageDesc(file_parley_quota_v1_quota, 11);
+
+/**
+ * Describes the message parley.quota.v1.SetWorkspaceDeletedResponse.
+ * Use `create(SetWorkspaceDeletedResponseSchema)` to create a new message.
+ */
+export const SetWorkspaceDeletedResponseSchema = /*@__PURE__*/
+  messageDesc(file_parley_quota_v1_quota, 12);
+
+/**
  * Describes the message parley.quota.v1.GetMonthRequest.
  * Use `create(GetMonthRequestSchema)` to create a new message.
  */
 export const GetMonthRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 11);
+  messageDesc(file_parley_quota_v1_quota, 13);
 
 /**
  * Describes the message parley.quota.v1.WorkspaceMonth.
  * Use `create(WorkspaceMonthSchema)` to create a new message.
  */
 export const WorkspaceMonthSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 12);
+  messageDesc(file_parley_quota_v1_quota, 14);
 
 /**
  * Describes the message parley.quota.v1.ListMonthTurnsRequest.
  * Use `create(ListMonthTurnsRequestSchema)` to create a new message.
  */
 export const ListMonthTurnsRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 13);
+  messageDesc(file_parley_quota_v1_quota, 15);
 
 /**
  * Describes the message parley.quota.v1.ListMonthTurnsResponse.
  * Use `create(ListMonthTurnsResponseSchema)` to create a new message.
  */
 export const ListMonthTurnsResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 14);
+  messageDesc(file_parley_quota_v1_quota, 16);
 
 /**
  * Describes the message parley.quota.v1.GetMonthResponse.
  * Use `create(GetMonthResponseSchema)` to create a new message.
  */
 export const GetMonthResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 15);
+  messageDesc(file_parley_quota_v1_quota, 17);
+
+/**
+ * Describes the message parley.quota.v1.ReservationKey.
+ * Use `create(ReservationKeySchema)` to create a new message.
+ */
+export const ReservationKeySchema = /*@__PURE__*/
+  messageDesc(file_parley_quota_v1_quota, 18);
+
+/**
+ * Describes the message parley.quota.v1.Reservation.
+ * Use `create(ReservationSchema)` to create a new message.
+ */
+export const ReservationSchema = /*@__PURE__*/
+  messageDesc(file_parley_quota_v1_quota, 19);
+
+/**
+ * Describes the message parley.quota.v1.ListReservationsRequest.
+ * Use `create(ListReservationsRequestSchema)` to create a new message.
+ */
+export const ListReservationsRequestSchema = /*@__PURE__*/
+  messageDesc(file_parley_quota_v1_quota, 20);
+
+/**
+ * Describes the message parley.quota.v1.ListReservationsResponse.
+ * Use `create(ListReservationsResponseSchema)` to create a new message.
+ */
+export const ListReservationsResponseSchema = /*@__PURE__*/
+  messageDesc(file_parley_quota_v1_quota, 21);
+
+/**
+ * Describes the message parley.quota.v1.GetReservationsRequest.
+ * Use `create(GetReservationsRequestSchema)` to create a new message.
+ */
+export const GetReservationsRequestSchema = /*@__PURE__*/
+  messageDesc(file_parley_quota_v1_quota, 22);
+
+/**
+ * Describes the message parley.quota.v1.GetReservationsResponse.
+ * Use `create(GetReservationsResponseSchema)` to create a new message.
+ */
+export const GetReservationsResponseSchema = /*@__PURE__*/
+  messageDesc(file_parley_quota_v1_quota, 23);
+
+/**
+ * Describes the message parley.quota.v1.AdjustTurnsRequest.
+ * Use `create(AdjustTurnsRequestSchema)` to create a new message.
+ */
+export const AdjustTurnsRequestSchema = /*@__PURE__*/
+  messageDesc(file_parley_quota_v1_quota, 24);
+
+/**
+ * Describes the message parley.quota.v1.AdjustTurnsResponse.
+ * Use `create(AdjustTurnsResponseSchema)` to create a new message.
+ */
+export const AdjustTurnsResponseSchema = /*@__PURE__*/
+  messageDesc(file_parley_quota_v1_quota, 25);
+
+/**
+ * Describes the message parley.quota.v1.ListMonthsRequest.
+ * Use `create(ListMonthsRequestSchema)` to create a new message.
+ */
+export const ListMonthsRequestSchema = /*@__PURE__*/
+  messageDesc(file_parley_quota_v1_quota, 26);
+
+/**
+ * Describes the message parley.quota.v1.ListMonthsResponse.
+ * Use `create(ListMonthsResponseSchema)` to create a new message.
+ */
+export const ListMonthsResponseSchema = /*@__PURE__*/
+  messageDesc(file_parley_quota_v1_quota, 27);
+
+/**
+ * Describes the message parley.quota.v1.Month.
+ * Use `create(MonthSchema)` to create a new message.
+ */
+export const MonthSchema = /*@__PURE__*/
+  messageDesc(file_parley_quota_v1_quota, 28);
+
+/**
+ * Describes the message parley.quota.v1.CloseMonthRequest.
+ * Use `create(CloseMonthRequestSchema)` to create a new message.
+ */
+export const CloseMonthRequestSchema = /*@__PURE__*/
+  messageDesc(file_parley_quota_v1_quota, 29);
+
+/**
+ * Describes the message parley.quota.v1.CloseMonthResponse.
+ * Use `create(CloseMonthResponseSchema)` to create a new message.
+ */
+export const CloseMonthResponseSchema = /*@__PURE__*/
+  messageDesc(file_parley_quota_v1_quota, 30);
 
 /**
  * Describes the enum parley.quota.v1.ReserveStatus.
@@ -153,8 +258,23 @@ export const SettleOutcome = /*@__PURE__*/
   tsEnum(SettleOutcomeSchema);
 
 /**
+ * Describes the enum parley.quota.v1.ReservationState.
+ */
+export const ReservationStateSchema = /*@__PURE__*/
+  enumDesc(file_parley_quota_v1_quota, 2);
+
+/**
+ * ReservationState is the state of a turn in the usage accounting.
+ *
+ * @generated from enum parley.quota.v1.ReservationState
+ */
+export const ReservationState = /*@__PURE__*/
+  tsEnum(ReservationStateSchema);
+
+/**
  * QuotaService counts completed replies against a workspace's monthly cap. The edge calls Reserve; the conversation
- * service calls Settle, GetWorkspace, GetMonth and ListMonthTurns.
+ * service calls Settle, GetWorkspace, SetWorkspaceDeleted, GetMonth, ListMonthTurns, ListReservations, GetReservations,
+ * AdjustTurns, ListMonths and CloseMonth.
  *
  * Every call needs the internal token in its "authorization" metadata. Every unary call is idempotent, so a client may
  * repeat it after UNAVAILABLE. The code in parentheses after each status is sent in the "parley-code" trailer.

@@ -1,0 +1,169 @@
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
+import type { ReadableStream } from "node:stream/web";
+import { setTimeout as sleep } from "node:timers/promises";
+import { CONSOLE_WORKSPACE, requestOwnersToken } from "../../../tests/system/console.ts";
+import { visit } from "../../../tests/system/visitors.ts";
+import { residentBytes, watchPeak } from "../support/cpu.ts";
+import type { OwnersTestbed } from "../support/owners-testbed.ts";
+import { median, percentile } from "../support/statistics.ts";
+import { atLeast, atMost, type Figure, type RunOptions } from "./benchmark.ts";
+
+const MIN_RATIO = 0.5;
+const MAX_GROWTH_MB = 32;
+const MAX_CHAT_RATIO = 1.2;
+const CHATS = 400;
+const CUTS = 10;
+const SAMPLE_INTERVAL_MS = 20;
+const MB = 1024 * 1024;
+/** The rate limit of exports is 10 a minute. */
+const PAUSE_BETWEEN_EXPORTS_MS = 6_000;
+
+/** Exports every conversation of the owner's workspace, also in parts and beside another workspace's chats. */
+export async function measureBulkExport(
+  bench: OwnersTestbed,
+  { rounds, scale }: RunOptions,
+  progress: (line: string) => void,
+): Promise<Figure[]> {
+  const { system } = bench.testbed;
+  const pids = [system.edges[0]?.process().pid ?? 0, system.conversation.process().pid];
+  const resident = () => pids.reduce((total, pid) => total + residentBytes(pid), 0);
+  // Not measured: the first export grows the processes' heaps, which do not shrink again.
+  const complete = await download(bench);
+  const ratios: number[] = [];
+  const growths: number[] = [];
+  for (let round = 1; round <= rounds; round++) {
+    const copied = await copyWithPsql(bench);
+    await sleep(PAUSE_BETWEEN_EXPORTS_MS);
+    const before = resident();
+    const memory = watchPeak(resident, SAMPLE_INTERVAL_MS);
+    const exported = await download(bench);
+    memory.stop();
+    ratios.push(copied.seconds / exported.seconds);
+    growths.push((memory.peak() - before) / MB);
+    progress(
+      `round ${round}: export ${describe(exported)}, psql ${describe(copied)}, memory +${growths.at(-1)?.toFixed(1)} MB`,
+    );
+  }
+  const cut = await downloadInParts(bench, complete.lines);
+  progress(`${cut.parts} parts: ${cut.lost} lines lost, ${cut.doubled} doubled of ${complete.lines}`);
+  const chats = await measureChats(bench, Math.ceil(CHATS * scale));
+  return [
+    atLeast(MIN_RATIO, {
+      what: "speed of the bulk export",
+      value: median(ratios),
+      unit: "×",
+      detail: `time of psql's \\copy of the same messages as JSON ÷ time of the export; ${(complete.bytes / MB).toFixed(0)} MB, ${complete.lines} conversations`,
+    }),
+    atMost(MAX_GROWTH_MB, {
+      what: "memory growth, edge and conversation",
+      value: median(growths),
+      unit: "MB",
+      detail: "peak resident memory during an export minus resident memory before it",
+    }),
+    atMost(0, {
+      what: "lines lost or doubled",
+      value: cut.lost + cut.doubled,
+      unit: "",
+      detail: `an export that was cut ${cut.parts - 1} times and continued by its cursor`,
+    }),
+    atMost(MAX_CHAT_RATIO, {
+      what: "another workspace's chat p99 during an export",
+      value: chats.during / chats.before,
+      unit: "×",
+      detail: `${chats.before.toFixed(0)} ms without, ${chats.during.toFixed(0)} ms with`,
+    }),
+  ];
+}
+
+type Transfer = { bytes: number; seconds: number };
+
+const describe = ({ bytes, seconds }: Transfer) => `${(bytes / MB).toFixed(0)} MB in ${seconds.toFixed(1)} s`;
+
+/** Downloads an export, from a cursor if given, and passes on its chunks. Ends early when `onChunk` returns false. */
+async function download(
+  { testbed, sso }: OwnersTestbed,
+  { cursor = "", onChunk }: { cursor?: string; onChunk?: (chunk: Buffer) => boolean } = {},
+): Promise<Transfer & { lines: number }> {
+  const url = new URL("/api/conversations/export.ndjson", testbed.system.url());
+  if (cursor !== "") url.searchParams.set("cursor", cursor);
+  const headers = { authorization: `Bearer ${await requestOwnersToken(sso)}`, "accept-encoding": "identity" };
+  const started = performance.now();
+  const response = await fetch(url, { headers });
+  if (!response.ok || response.body === null) throw new Error(`the export returned status ${response.status}`);
+  let [bytes, lines] = [0, 0];
+  for await (const chunk of Readable.fromWeb(response.body as ReadableStream) as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    for (const byte of chunk) if (byte === 10) lines++;
+    if (onChunk?.(chunk) === false) break;
+  }
+  return { bytes, lines, seconds: (performance.now() - started) / 1_000 };
+}
+
+/** Downloads an export whose connection is cut at random, and continues from the last complete line. */
+async function downloadInParts(bench: OwnersTestbed, expectedLines: number) {
+  const sessions = new Set<string>();
+  let [parts, doubled, cursor] = [0, 0, ""];
+  for (let isComplete = false; !isComplete; ) {
+    await sleep(PAUSE_BETWEEN_EXPORTS_MS);
+    const linesOfPart =
+      parts < CUTS ? Math.ceil((Math.random() * 2 * expectedLines) / (CUTS + 1)) : Number.POSITIVE_INFINITY;
+    let [rest, lines] = ["", 0];
+    const decoder = new TextDecoder();
+    await download(bench, {
+      cursor,
+      onChunk: (chunk) => {
+        const texts = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+        rest = texts.pop() ?? "";
+        for (const text of texts) {
+          const line = JSON.parse(text) as { session: { id: string }; cursor: string };
+          if (sessions.has(line.session.id)) doubled++;
+          sessions.add(line.session.id);
+          cursor = line.cursor;
+        }
+        lines += texts.length;
+        return lines < linesOfPart;
+      },
+    });
+    isComplete = lines < linesOfPart;
+    parts++;
+  }
+  return { parts, doubled, lost: expectedLines - sessions.size };
+}
+
+/** Reads the same messages as JSON with psql. */
+async function copyWithPsql({ testbed }: OwnersTestbed): Promise<Transfer> {
+  const rows = `SELECT row_to_json(m) FROM conversation.messages m WHERE workspace_id = '${CONSOLE_WORKSPACE}' ORDER BY session_id, message_id`;
+  const started = performance.now();
+  const psql = spawn("psql", ["-X", "-q", "-c", `\\copy (${rows}) TO STDOUT`, testbed.system.database.url], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let bytes = 0;
+  for await (const line of createInterface({ input: psql.stdout })) bytes += line.length + 1;
+  return { bytes, seconds: (performance.now() - started) / 1_000 };
+}
+
+/** Returns the p99 of another workspace's chats, in milliseconds, before and during an export. */
+async function measureChats(bench: OwnersTestbed, count: number) {
+  const { system, tenant } = bench.testbed;
+  const p99 = async (isDone: (chats: number) => boolean) => {
+    const times: number[] = [];
+    while (!isDone(times.length)) {
+      const started = performance.now();
+      const reply = await visit(system.url(), tenant, { message: "Where is my order?" });
+      if (reply.kind !== "stream" || reply.finishReason !== "stop") throw new Error(`a chat ended as ${reply.kind}`);
+      times.push(performance.now() - started);
+    }
+    return percentile(times, 99);
+  };
+  const before = await p99((chats) => chats >= count);
+  await sleep(PAUSE_BETWEEN_EXPORTS_MS);
+  let isExporting = true;
+  const exporting = download(bench).finally(() => {
+    isExporting = false;
+  });
+  const during = await p99(() => !isExporting);
+  await exporting;
+  return { before, during };
+}

@@ -1,0 +1,99 @@
+import { chromiumCommand, headlessChromiumCommand } from "@parley/test-support";
+import { chromium, type Page } from "playwright-core";
+import { startConsole } from "../../../tests/system/console.ts";
+import { BOT, type OwnersTestbed } from "../support/owners-testbed.ts";
+import { percentile } from "../support/statistics.ts";
+import { atMost, type Figure, type RunOptions } from "./benchmark.ts";
+
+const SCREENS = [
+  "/bots",
+  `/bots/${BOT}`,
+  `/knowledge?bot=${BOT}`,
+  `/questions?bot=${BOT}`,
+  `/evaluation?bot=${BOT}`,
+  "/keys",
+  `/moderation?bot=${BOT}`,
+  "/overview",
+  "/conversations",
+  `/tools?bot=${BOT}`,
+  `/playground?bot=${BOT}`,
+  "/usage",
+  "/audit-log",
+];
+/** The page's requests to its backend. */
+const CALLS = /^\/(?:api|auth)\//;
+const LOADS_PER_ROUND = 10;
+const MAX_REQUESTS = 2;
+const MAX_SCREEN_MS = 100;
+
+/** Opens each screen of the console in a browser, and measures its requests. */
+export async function measureScreens(
+  { testbed, sso }: OwnersTestbed,
+  { rounds, scale }: RunOptions,
+  progress: (line: string) => void,
+): Promise<Figure[]> {
+  const { conversation, quota } = testbed.system;
+  const running = await startConsole({
+    sso,
+    conversationUrl: `http://127.0.0.1:${conversation.opsPort}`,
+    quotaUrl: `http://127.0.0.1:${quota.opsPort}`,
+    edgeUrl: testbed.system.url(),
+  });
+  const executablePath = headlessChromiumCommand() ?? chromiumCommand();
+  if (executablePath === undefined) throw new Error("chromium is not on the PATH");
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  const problems: string[] = [];
+  let requests = 0;
+  try {
+    const page = await browser.newPage();
+    page.on("pageerror", (error) => problems.push(error.message));
+    page.on("request", (request) => {
+      if (CALLS.test(new URL(request.url()).pathname)) requests++;
+    });
+    await page.goto(running.url);
+    await page.getByRole("link", { name: "Sign in" }).click();
+    await page.getByRole("heading", { level: 1, name: "Bots" }).waitFor();
+    const times = new Map<string, number[]>(SCREENS.map((path) => [path, []]));
+    let mostRequests = 0;
+    const loads = Math.ceil(rounds * LOADS_PER_ROUND * scale);
+    // The first load of each screen is not measured: it compiles the page and the statements.
+    for (let load = 0; load <= loads; load++) {
+      for (const path of SCREENS) {
+        requests = 0;
+        await page.goto(running.url + path);
+        await page.waitForLoadState("networkidle");
+        mostRequests = Math.max(mostRequests, requests);
+        if (load > 0) times.get(path)?.push(...(await callTimesMs(page)));
+      }
+    }
+    if (problems.length > 0) throw new Error(`the console has problems: ${problems.join(", ")}`);
+    const slowest = [...times].map(([path, ms]) => ({ path, p95: percentile(ms, 95) })).sort((a, b) => b.p95 - a.p95);
+    for (const { path, p95 } of slowest) progress(`${path}: p95 ${p95.toFixed(0)} ms`);
+    const [worst = { path: "", p95: Number.NaN }] = slowest;
+    return [
+      atMost(MAX_SCREEN_MS, {
+        what: "p95 of a screen's requests",
+        value: worst.p95,
+        unit: "ms",
+        detail: `slowest of ${SCREENS.length} screens: ${worst.path}; ${loads} loads each`,
+      }),
+      atMost(MAX_REQUESTS, {
+        what: "requests of a screen",
+        value: mostRequests,
+        unit: "",
+        detail: "the highest number",
+      }),
+    ];
+  } finally {
+    await browser.close();
+    await running.stop();
+  }
+}
+
+/** Returns the durations of the page's requests to the console's backend. */
+async function callTimesMs(page: Page): Promise<number[]> {
+  const entries = await page.evaluate<{ name: string; duration: number }[]>(
+    "performance.getEntriesByType('resource').map(({ name, duration }) => ({ name, duration }))",
+  );
+  return entries.filter(({ name }) => CALLS.test(new URL(name).pathname)).map(({ duration }) => duration);
+}

@@ -1,0 +1,72 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { nodeFlags } from "@parley/test-support";
+import type { OverloadOptions, OverloadResult } from "../load/overload-load-options.ts";
+import { parleyLoad, startLoad } from "../support/load.ts";
+import { median } from "../support/statistics.ts";
+import { startTestbed, type Testbed } from "../support/testbed.ts";
+import { atLeast, atMost, type Benchmark } from "./benchmark.ts";
+
+const generator = fileURLToPath(new URL("../load/overload-load-generator.ts", import.meta.url));
+const CALLERS = 32;
+const PEAK_TURNS = 4_000;
+const OVERLOAD_MS = 30_000;
+const AFTERWARDS_MS = 15_000;
+const OVERLOAD_FACTOR = 3;
+const NORMAL_FACTOR = 0.5;
+
+/** Goodput during an overload, and the time until every chat gets its reply again. */
+export const overload: Benchmark = {
+  name: "overload",
+  description: `${OVERLOAD_FACTOR} times the sustainable load for ${OVERLOAD_MS / 1_000} s`,
+  whyMissed: "the load generator shares the processor with the services, and an overloaded edge refuses late",
+  async run({ rounds, scale }, progress) {
+    const testbed = await startTestbed("tokens-20", { env: { edge: { MAX_STREAMS: "20000" } } });
+    try {
+      const ratios: number[] = [];
+      const recoveries: number[] = [];
+      for (let round = 1; round <= rounds; round++) {
+        const peak = await measurePeak(testbed, Math.ceil(PEAK_TURNS * scale));
+        const overloadMs = OVERLOAD_MS * scale;
+        const { completed, refused, failed, secondsUntilRecovered } = await runOverload(testbed, {
+          overloadRate: peak * OVERLOAD_FACTOR,
+          overloadMs,
+          normalRate: peak * NORMAL_FACTOR,
+          normalMs: Math.max(2_000, AFTERWARDS_MS * scale),
+        });
+        const ratio = completed / (overloadMs / 1_000) / peak;
+        ratios.push(ratio);
+        recoveries.push(secondsUntilRecovered);
+        progress(
+          `round ${round}: peak ${peak.toFixed(0)} a second; ${completed} complete, ${refused} refused, ${failed} failed; ` +
+            `recovered after ${secondsUntilRecovered.toFixed(1)} s`,
+        );
+      }
+      const detail = `${rounds} rounds; the peak is the throughput of ${CALLERS} callers`;
+      return [
+        atLeast(0.8, { what: "goodput ÷ peak", value: median(ratios), unit: "", detail }),
+        atMost(5, { what: "time to recover", value: median(recoveries), unit: "s", detail }),
+      ];
+    } finally {
+      await testbed.stop();
+    }
+  },
+};
+
+/** Returns the turns per second of callers that each wait for their reply. */
+async function measurePeak(testbed: Testbed, turns: number): Promise<number> {
+  const load = startLoad(parleyLoad(testbed, { callers: CALLERS, turns, warmUpTurns: Math.ceil(turns / 4) }));
+  await load.warm;
+  const { elapsedMs } = await load.run();
+  return (turns / elapsedMs) * 1_000;
+}
+
+type Rates = Pick<OverloadOptions, "overloadRate" | "overloadMs" | "normalRate" | "normalMs">;
+
+async function runOverload(testbed: Testbed, rates: Rates): Promise<OverloadResult> {
+  const { url, headers, body } = parleyLoad(testbed, { callers: 1, turns: 0, warmUpTurns: 0 });
+  const options: OverloadOptions = { url, headers, body, ...rates };
+  const { stdout } = await promisify(execFile)(process.execPath, [...nodeFlags, generator, JSON.stringify(options)]);
+  return JSON.parse(stdout) as OverloadResult;
+}

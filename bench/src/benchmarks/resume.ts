@@ -1,0 +1,103 @@
+import { randomInt, randomUUID } from "node:crypto";
+import { waitUntilSettled } from "../../../tests/system/database.ts";
+import { mapConcurrently } from "../../../tests/system/map-concurrently.ts";
+import { type ReplyEnd, readUntilEnd } from "../../../tests/system/resuming-visitor.ts";
+import type { LoadOptions } from "../load/chat-load-options.ts";
+import { alternate } from "../support/alternate.ts";
+import { type LoadShape, measureLoad, parleyLoad } from "../support/load.ts";
+import { median, percentile, sum } from "../support/statistics.ts";
+import { startTestbed, type Testbed } from "../support/testbed.ts";
+import { atLeast, atMost, type Benchmark, type Figure, type RunOptions } from "./benchmark.ts";
+
+const REPLIES = 1_000;
+const CONCURRENT_REPLIES = 100;
+const RECONNECTS = 5;
+const EDGES = 3;
+const TOKENS = 100;
+const READER_TIMEOUT_MS = 60_000;
+const SETTLE_TIMEOUT_MS = 30_000;
+
+const MAX_CPU_RATIO = 1.05;
+const SHAPE: LoadShape = { callers: 16, turns: 300, warmUpTurns: 100 };
+const INITIAL_TURNS = 4_000;
+const ALTERNATIONS = 8;
+
+/** Replies that are read with an idempotency key: nothing is lost or duplicated by reconnections, and the key costs little. */
+export const resume: Benchmark = {
+  name: "resume",
+  description: `${REPLIES} replies reconnected ${RECONNECTS} times each over ${EDGES} edges, CPU of a turn with a key ÷ one without`,
+  whyMissed: "a turn with a key hashes it, stores it in an index and sends an id with each event",
+  async run(runOptions, progress) {
+    return [...(await measureReconnects(runOptions, progress)), await compareCpu(runOptions, progress)];
+  },
+};
+
+async function measureReconnects({ scale }: RunOptions, progress: (line: string) => void): Promise<Figure[]> {
+  const testbed = await startTestbed(`tokens-${TOKENS}-every-50`, { edges: EDGES });
+  try {
+    const replies = Math.ceil(REPLIES * scale);
+    const attachMs: number[] = [];
+    const ends = await mapConcurrently(replies, CONCURRENT_REPLIES, (number) => readReply(testbed, number, attachMs));
+    const lost = ends.filter((end) => !isWhole(end) && !("duplicated" in end)).length;
+    const { used } = await waitUntilSettled(testbed.system.database, SETTLE_TIMEOUT_MS);
+    const duplicated = ends.filter((end) => "duplicated" in end).length + Math.abs(used - replies);
+    const reconnects = attachMs.length;
+    const detail = `${replies} replies, ${reconnects} reconnections, ${used} charges; attach p50 ${median(attachMs).toFixed(1)} ms, p99 ${percentile(attachMs, 99).toFixed(1)} ms`;
+    progress(detail);
+    return [
+      // Fewer, if a slow machine sends a reply's end before the last reconnection.
+      atLeast(RECONNECTS, { what: "reconnections of a reply", value: reconnects / replies, unit: "", detail }),
+      atMost(0, { what: "replies lost", value: lost, unit: "", detail }),
+      atMost(0, { what: "replies duplicated", value: duplicated, unit: "", detail }),
+    ];
+  } finally {
+    await testbed.stop();
+  }
+}
+
+/** Reads a reply, and moves to the next edge after at most three pieces of text until it has reconnected often enough. */
+async function readReply({ system, tenant }: Testbed, number: number, attachMs: number[]): Promise<ReplyEnd> {
+  let requests = 0;
+  const message = { tenant, sessionId: randomUUID(), key: randomUUID(), message: "How do I return an order?" };
+  return readUntilEnd(message, {
+    nextUrl: () => system.url((number + requests++) % EDGES),
+    // The first event of a response is not text.
+    nextCut: () => (requests <= RECONNECTS ? 1 + randomInt(4) : Number.POSITIVE_INFINITY),
+    nextDelayMs: () => 0,
+    timeoutMs: READER_TIMEOUT_MS,
+    onAttached: (ms) => attachMs.push(ms),
+  });
+}
+
+function isWhole(end: ReplyEnd): boolean {
+  const text = Array.from({ length: TOKENS }, (_, index) => `t${index} `).join("");
+  return "text" in end && end.text === text && end.finishReason === "stop";
+}
+
+async function compareCpu({ rounds, scale }: RunOptions, progress: (line: string) => void): Promise<Figure> {
+  const testbed = await startTestbed("tokens-100");
+  const shape = { ...SHAPE, turns: Math.ceil(SHAPE.turns * scale), warmUpTurns: Math.ceil(SHAPE.warmUpTurns * scale) };
+  const withoutKey = parleyLoad(testbed, shape);
+  const withKey: LoadOptions = { ...withoutKey, headers: { ...withoutKey.headers, "idempotency-key": "$uuid" } };
+  const measure = async (load: LoadOptions) => (await measureLoad(load, testbed.servicePids())).cpuMsPerTurnByProcess;
+  try {
+    for (const load of [withoutKey, withKey]) await measure({ ...load, turns: Math.ceil(INITIAL_TURNS * scale) });
+    const ratios: number[] = [];
+    const keyed: number[] = [];
+    const unkeyed: number[] = [];
+    for (let round = 1; round <= rounds; round++) {
+      const [without = [], with_ = []] = await alternate(ALTERNATIONS, [
+        () => measure(withoutKey),
+        () => measure(withKey),
+      ]);
+      unkeyed.push(sum(without));
+      keyed.push(sum(with_));
+      ratios.push(sum(with_) / sum(without));
+      progress(`round ${round}: ${sum(with_).toFixed(2)} ms with a key, ${sum(without).toFixed(2)} ms without`);
+    }
+    const detail = `${median(keyed).toFixed(2)} ms with a key, ${median(unkeyed).toFixed(2)} ms without, all four services`;
+    return atMost(MAX_CPU_RATIO, { what: "CPU of a turn with a key", value: median(ratios), unit: "×", detail });
+  } finally {
+    await testbed.stop();
+  }
+}

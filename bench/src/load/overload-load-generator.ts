@@ -1,0 +1,67 @@
+// The load generator of the overload benchmark. It sends chats at a fixed rate, whether or not the earlier ones have ended. It runs in its own
+// process, so that the benchmark's work does not delay it. It prints the result as JSON.
+import { randomUUID } from "node:crypto";
+import { Agent, type IncomingMessage, request } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { OverloadOptions, OverloadResult } from "./overload-load-options.ts";
+
+const options = JSON.parse(process.argv[2] ?? "{}") as OverloadOptions;
+const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
+const STOPPED = '"finish_reason":"stop"';
+const REQUEST_TIMEOUT_MS = 60_000;
+const SEND_INTERVAL_MS = 10;
+
+const result: OverloadResult = { sent: 0, completed: 0, refused: 0, failed: 0, secondsUntilRecovered: -1 };
+let nextAddressIndex = 0;
+
+/** Sends a chat. Returns how it ended. */
+function chat(): Promise<"completed" | "refused" | "failed"> {
+  const n = nextAddressIndex++;
+  const address = `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
+  return new Promise((resolve) => {
+    const headers = { ...options.headers, "x-forwarded-for": address };
+    const call = request(options.url, { method: "POST", agent, headers, timeout: REQUEST_TIMEOUT_MS });
+    call.on("error", () => resolve("failed"));
+    call.on("timeout", () => call.destroy(new Error("timeout")));
+    call.on("response", (response: IncomingMessage) => {
+      let end = "";
+      response.setEncoding("utf8");
+      response.on("data", (text: string) => {
+        end = (end + text).slice(-500);
+      });
+      response.on("error", () => resolve("failed"));
+      response.on("end", () => {
+        if (response.statusCode === 503 && response.headers["retry-after"] !== undefined) resolve("refused");
+        else resolve(end.includes(STOPPED) ? "completed" : "failed");
+      });
+    });
+    call.end(options.body.replaceAll("$uuid", () => randomUUID()));
+  });
+}
+
+/** Sends `rate` chats a second. Calls `onEnd` with the outcome of each. */
+async function sendAt(rate: number, ms: number, onEnd: (outcome: "completed" | "refused" | "failed") => void) {
+  const startedAt = performance.now();
+  const pending: Promise<void>[] = [];
+  for (let sent = 0; performance.now() - startedAt < ms; await sleep(SEND_INTERVAL_MS)) {
+    const due = ((performance.now() - startedAt) / 1_000) * rate;
+    for (; sent < due; sent++) pending.push(chat().then(onEnd));
+  }
+  return pending;
+}
+
+const overload = await sendAt(options.overloadRate, options.overloadMs, (outcome) => {
+  result[outcome]++;
+  result.sent++;
+});
+
+// The load after the overload is below the capacity. The system has recovered once every chat completes.
+const overloadEndedAt = performance.now();
+let lastProblemAt = overloadEndedAt;
+const afterwards = await sendAt(options.normalRate, options.normalMs, (outcome) => {
+  if (outcome !== "completed") lastProblemAt = performance.now();
+});
+await Promise.all([...overload, ...afterwards]);
+result.secondsUntilRecovered = (lastProblemAt - overloadEndedAt) / 1_000;
+console.log(JSON.stringify(result));
+process.exit(0);

@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { CONSOLE_WORKSPACE, type DevelopmentSso, startDevelopmentSso } from "../../../tests/system/console.ts";
+import { queryRows } from "../../../tests/system/database.ts";
+import { storeTurns } from "./messages.ts";
+import { BENCH_PLAN, startTestbed, type Testbed } from "./testbed.ts";
+
+export const MESSAGES = 10_000_000;
+/** Of these messages, the owner's workspace has as many as a bulk export reads. */
+export const OWN_MESSAGES = 1_000_000;
+export const BOT = "guide";
+const WORKSPACES = 1_000;
+
+export type OwnersTestbed = { testbed: Testbed; sso: DevelopmentSso; stop(): Promise<void> };
+
+/** Starts Parley with a large database. The owner's workspace is CONSOLE_WORKSPACE, and its bot is BOT. */
+export async function startOwnersTestbed(scale: number, progress: (line: string) => void): Promise<OwnersTestbed> {
+  const sso = await startDevelopmentSso();
+  try {
+    const testbed = await startTestbed("tokens-10", { env: { edge: sso.env, conversation: sso.env, quota: sso.env } });
+    const stop = () => testbed.stop().finally(() => sso.stop());
+    try {
+      await fill(testbed, scale, progress);
+      return { testbed, sso, stop };
+    } catch (error) {
+      await testbed.stop();
+      throw error;
+    }
+  } catch (error) {
+    await sso.stop();
+    throw error;
+  }
+}
+
+async function fill({ system, tenant }: Testbed, scale: number, progress: (line: string) => void): Promise<void> {
+  const { admin, database } = system;
+  const workspaceId = CONSOLE_WORKSPACE;
+  await admin.workspaces.createWorkspace({ id: workspaceId, name: "Benchmark", plan: BENCH_PLAN });
+  await admin.bots.createBot({ workspaceId, slug: BOT, changes: { model: "openai:tokens-10" } });
+  const ownTurns = (OWN_MESSAGES * scale) / 2;
+  const report = (turns: number) => progress(`${(turns * 2).toLocaleString("en")} messages stored`);
+  await storeTurns(database.url, { workspaceId, turns: ownTurns });
+  await storeTurns(
+    database.url,
+    {
+      workspaceId: tenant.workspaceId,
+      turns: (MESSAGES * scale) / 2 - ownTurns,
+      workspaces: WORKSPACES - 1,
+    },
+    report,
+  );
+  await queryRows(database.url, "VACUUM (ANALYZE)");
+  await queryRows(database.url, "CHECKPOINT");
+  // The conversation service counts replies by the hour. It has counted the days before the turns were stored.
+  await queryRows(database.url, "DELETE FROM conversation.task_leases WHERE task = 'count_replies'");
+  const countReplies =
+    "SELECT coalesce(sum(replies), 0)::integer AS count FROM conversation.reply_counts WHERE workspace_id = $1";
+  while (((await queryRows<{ count: number }>(database.url, countReplies, [workspaceId]))[0]?.count ?? 0) < ownTurns)
+    await sleep(500);
+  progress("replies counted");
+}

@@ -1,0 +1,22 @@
+import { describe, expect, it } from "vitest";
+import { readConfig } from "./config.ts";
+
+describe("the development sign-in", () => {
+  it("does not start beside a real identity provider", () => {
+    expect(() => readConfig({ JWT_ISSUER: "https://sso.example" })).toThrow(
+      "JWT_ISSUER names another identity provider",
+    );
+    expect(readConfig({ JWT_ISSUER: "http://localhost:8094" }).issuer).toBe("http://localhost:8094");
+  });
+
+  it("has an address of this machine only", () => {
+    expect(() => readConfig({ ISSUER: "http://sso.example:8094" })).toThrow(
+      "ISSUER must be an address of this machine",
+    );
+    expect(readConfig({ ISSUER: "http://sso.localhost:8094" }).issuer).toBe("http://sso.localhost:8094");
+  });
+
+  it("issues no token for any workspace by default", () => {
+    expect(readConfig({}).issuesAnyToken).toBe(false);
+  });
+});

@@ -1,0 +1,39 @@
+import { ConfigError, Environment } from "@parley/service-kit/environment";
+
+export type Config = ReturnType<typeof readConfig>;
+
+/** Reads the environment of the development sign-in. Throws ConfigError that lists every problem. */
+export function readConfig(values: NodeJS.ProcessEnv) {
+  const environment = new Environment(values);
+  const issuer = environment.text("ISSUER", "http://localhost:8094");
+  const realIssuer = environment.optionalText("JWT_ISSUER");
+  if (!URL.canParse(issuer) || !isLoopback(new URL(issuer).hostname))
+    environment.addProblem("ISSUER must be an address of this machine: anyone who reaches it can sign in");
+  // The services accept the tokens of one issuer. Beside a real identity provider they would refuse the development sign-in's tokens.
+  if (realIssuer !== undefined && realIssuer !== issuer)
+    environment.addProblem("JWT_ISSUER names another identity provider: do not run the development sign-in beside it");
+  return environment.finish({
+    issuer,
+    host: environment.text("HOST", "127.0.0.1"),
+    port: environment.port("PORT", 8094),
+    audience: environment.text("AUDIENCE", "parley"),
+    /** A private JWK. Without it, each start makes a new key. */
+    keyFile: environment.optionalText("KEY_FILE"),
+    tokenTtlSeconds: environment.integer("TOKEN_TTL_SECONDS", 3_600, { min: 1 }),
+    workspaceClaim: environment.text("WORKSPACE_CLAIM", "workspace_id"),
+    /** The owner whom the console's sign-in signs in. */
+    owner: environment.text("OWNER", "demo-owner"),
+    workspaceId: environment.text("WORKSPACE", "demo"),
+    /** The console's origin; without it nobody can sign in to a console. */
+    consoleUrl: environment.optionalUrl("CONSOLE_URL", ["http", "https"]),
+    /** Whether anyone may request a token for any workspace with the client credentials parley:parley. */
+    issuesAnyToken: environment.oneOf("ISSUES_ANY_TOKEN", ["true", "false"], "false") === "true",
+  });
+}
+
+export { ConfigError };
+
+/** Names that browsers resolve to this machine. */
+export function isLoopback(hostname: string): boolean {
+  return ["localhost", "127.0.0.1", "[::1]"].includes(hostname) || hostname.endsWith(".localhost");
+}

@@ -1,0 +1,28 @@
+/** A stack of cleanup functions, which run when the start command stops or fails. */
+export class CleanupStack {
+  readonly #cleanups: (() => Promise<void> | void)[] = [];
+  readonly #immediateCleanups: (() => void)[] = [];
+
+  /** Adds a cleanup function. For an immediate exit, `cleanupNow` does the same without waiting. It may run before or after `cleanup`. */
+  add(cleanup: () => Promise<void> | void, cleanupNow?: () => void): void {
+    this.#cleanups.push(cleanup);
+    if (cleanupNow) this.#immediateCleanups.push(cleanupNow);
+  }
+
+  /** Runs every cleanup function, last added first, and then throws their errors as one AggregateError. */
+  async close(): Promise<void> {
+    const failures: unknown[] = [];
+    for (let cleanup = this.#cleanups.pop(); cleanup; cleanup = this.#cleanups.pop()) {
+      try {
+        await cleanup();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw new AggregateError(failures, "some parts could not be stopped");
+  }
+
+  closeNow(): void {
+    for (const cleanupNow of this.#immediateCleanups) cleanupNow();
+  }
+}

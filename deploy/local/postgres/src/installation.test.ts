@@ -1,0 +1,23 @@
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { resolveInstallation, rootDataDir } from "./installation.ts";
+
+it("uses the given data directory for an ordinary user", async () => {
+  const dir = await mkdtemp(join(tmpdir(), "parley-installation-"));
+  try {
+    const installation = await resolveInstallation(join(dir, "new", "data"), 1000);
+    expect(installation).toEqual({ dataDir: join(dir, "new", "data"), binaries: installation.binaries });
+    expect((await stat(join(dir, "new"))).isDirectory()).toBe(true);
+    expect((await stat(join(installation.binaries.dir, "bin", "postgres"))).isFile()).toBe(true);
+  } finally {
+    await rm(dir, { recursive: true });
+  }
+});
+
+it("maps each of root's data directories to a stable directory of its own", () => {
+  expect(rootDataDir("/root/parley/.parley")).toMatch(/^\/var\/lib\/parley\/[0-9a-f]{16}$/);
+  expect(rootDataDir("/root/parley/../parley/.parley/")).toBe(rootDataDir("/root/parley/.parley"));
+  expect(rootDataDir("/root/other/.parley")).not.toBe(rootDataDir("/root/parley/.parley"));
+});

@@ -1,0 +1,39 @@
+import { Client, DatabaseError } from "pg";
+import { LocalPostgresError } from "./errors.ts";
+
+export const SUPERUSER = "postgres";
+
+/**
+ * The state of the server at a URL: `ready`; `rejected` when it refuses the password; `foreign` when it serves another data directory;
+ * `unreachable` when it does not respond.
+ */
+export type ServerState = "ready" | "rejected" | "foreign" | "unreachable";
+
+/** Probes the server once, for at most two seconds. */
+export async function probeServer(url: string, dataDir: string): Promise<ServerState> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 2_000, query_timeout: 2_000 });
+  // The failing call reports a lost connection.
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ data_directory: string }>("SHOW data_directory");
+    return rows[0]?.data_directory === dataDir ? "ready" : "foreign";
+  } catch (error) {
+    const isPasswordWrong = error instanceof DatabaseError && error.code === "28P01";
+    return isPasswordWrong ? "rejected" : "unreachable";
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** Returns the superuser's URL of the database `postgres`. */
+export function superuserUrl(port: number, password: string): string {
+  return `postgres://${SUPERUSER}:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`;
+}
+
+export function passwordRejectedError(dataDir: string): LocalPostgresError {
+  return new LocalPostgresError(
+    "password_rejected",
+    `The database in ${dataDir} was created with another password: restore that password, or delete the directory to start afresh (its data is lost).`,
+  );
+}

@@ -1,0 +1,31 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { NODE_FLAGS } from "@parley/cli";
+import type { Config } from "./config.ts";
+import { DEMO } from "./demo.ts";
+import { LOOPBACK, type Ports } from "./ports.ts";
+import type { ProcessSpec } from "./process-run.ts";
+
+/** Returns how to start the development sign-in, which signs an owner of the demo workspace in to the console. */
+export function buildSsoSpec(config: Config, ports: Ports): ProcessSpec {
+  const script = fileURLToPath(new URL("../development-sso/src/main.ts", import.meta.url));
+  const issuer = `http://localhost:${ports.sso}`;
+  return {
+    name: "development sign-in",
+    args: [...NODE_FLAGS, script],
+    env: {
+      ...config.machineVariables,
+      HOST: LOOPBACK,
+      PORT: String(ports.sso),
+      ISSUER: issuer,
+      // The key of the development issuer, so that the services accept the tokens of both.
+      KEY_FILE: join(config.dataDir, "issuer-key.json"),
+      WORKSPACE: DEMO.workspaceId,
+      WORKSPACE_CLAIM: config.workspaceClaim,
+      CONSOLE_URL: `http://localhost:${ports.console}`,
+    },
+    readyUrl: `${issuer}/.well-known/openid-configuration`,
+    logPath: join(config.dataDir, "logs", "development-sso.log"),
+    stopTimeoutMs: 5_000,
+  };
+}

@@ -1,0 +1,172 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import {
+  createAdminCaller,
+  type Instance,
+  localTarget,
+  readInstance,
+  removeInstance,
+  writeInstance,
+} from "@parley/cli";
+import { ProviderAdminService } from "@parley/rpc/llm";
+import { buildWidget } from "@parley/widget/build";
+import type { CleanupStack } from "./cleanup-stack.ts";
+import type { Config } from "./config.ts";
+import { lockDataDir } from "./data-dir.ts";
+import { openExternalDatabase } from "./database.ts";
+import { ensureDemo } from "./demo.ts";
+import { startEmbeddedDatabase } from "./embedded-database.ts";
+import { migrateAll } from "./migrations.ts";
+import { assertPortsFree, assignPorts, LOOPBACK, PORT_COUNT } from "./ports.ts";
+import { ensureSecrets } from "./secrets.ts";
+import { buildServiceSpecs } from "./services.ts";
+import { buildShopSpec } from "./shop-spec.ts";
+import { buildSsoSpec } from "./sso-spec.ts";
+import { startServices, startSupervisedProcess } from "./start-services.ts";
+import { summarize } from "./summary.ts";
+import type { Terminal } from "./terminal.ts";
+import { chooseIssuer } from "./tokens.ts";
+
+/** Services of a killed start drain their streams before they release their ports. */
+const LEFTOVER_TIMEOUT_MS = 30_000;
+
+/**
+ * Starts Parley step by step and adds the cleanup of each step to `cleanups`. Returns the summary for the terminal. Throws StartError or
+ * CliError when a step fails, and the signal's reason when `stopSignal` aborts.
+ */
+export async function startParley(
+  config: Config,
+  terminal: Terminal,
+  cleanups: CleanupStack,
+  stopSignal: AbortSignal,
+): Promise<string> {
+  const { dataDir } = config;
+  const ports = assignPorts(config.port);
+  const context = { notify: terminal.showNotice, cleanups, stopSignal };
+  const step: Terminal["runStep"] = (label, work, describe) => {
+    stopSignal.throwIfAborted();
+    return terminal.runStep(label, work, describe);
+  };
+
+  const lock = await lockDataDir(dataDir);
+  cleanups.add(() => lock.release());
+  // This process holds the lock, so an instance file means that the previous start was killed.
+  const wasKilled = (await readInstance(dataDir)) !== undefined;
+  const secrets = await ensureSecrets(dataDir, config);
+
+  await step(
+    "ports",
+    () => assertPortsFree(ports, config.publicHost, wasKilled ? LEFTOVER_TIMEOUT_MS : 0),
+    () => `${config.port} to ${config.port + PORT_COUNT - 1}`,
+  );
+  const widgetDir = join(dataDir, "widget");
+  // Builds concurrently with the database start, which mostly waits for the disk.
+  const widget = buildWidget(widgetDir);
+  widget.catch(() => undefined);
+  const consoleDir = join(dataDir, "console");
+  const consolePage = config.hasConsole ? buildConsolePage(consoleDir) : undefined;
+  consolePage?.catch(() => undefined);
+  const database = await step(
+    "database",
+    () =>
+      config.databaseUrl
+        ? openExternalDatabase(config.databaseUrl)
+        : startEmbeddedDatabase({
+            dataDir,
+            port: ports.database,
+            password: secrets.databasePassword,
+            notify: terminal.showNotice,
+          }),
+    ({ description }) => description,
+  );
+  cleanups.add(database.stop, database.stopNow);
+  await step(
+    "schemas",
+    () => migrateAll(database.url, secrets, config.machineVariables),
+    (applied) => (applied === 0 ? "up to date" : `${formatCount(applied, "migration")} applied`),
+  );
+  await step(
+    "widget",
+    () => widget,
+    ({ files }) => `${Object.keys(files).length} files built`,
+  );
+  if (consolePage !== undefined) {
+    await step(
+      "console",
+      () => consolePage,
+      ({ firstLoadBytes }) => `built, first load ${Math.round(firstLoadBytes / 1_000)} KB`,
+    );
+  }
+  const tokens = await chooseIssuer(config, ports);
+  const specs = await buildServiceSpecs({
+    config,
+    ports,
+    secrets,
+    databaseUrl: database.url,
+    tokens,
+    widgetDir,
+    consoleDir,
+  });
+  if (!config.hasSso) {
+    await step(
+      "sign-in",
+      () => startSupervisedProcess(buildSsoSpec(config, ports), context),
+      () => "for development, on this machine only",
+    );
+  }
+  await step(
+    "services",
+    () => startServices(specs, context, config.hasConsole ? [] : ["console"]),
+    () => `edge, conversation, quota, llm-proxy${config.hasConsole ? ", console" : ""}`,
+  );
+
+  const instance: Instance = {
+    pid: process.pid,
+    edgeUrl: `http://localhost:${ports.edge}`,
+    edgeOpsUrl: `http://${LOOPBACK}:${ports.edgeOps}`,
+    adminUrls: {
+      conversation: `http://${LOOPBACK}:${ports.conversationOps}`,
+      quota: `http://${LOOPBACK}:${ports.quotaOps}`,
+      llm: `http://${LOOPBACK}:${ports.llmOps}`,
+    },
+    adminToken: secrets.adminToken,
+    tokens: tokens.terms,
+  };
+  await writeInstance(dataDir, instance);
+  cleanups.add(() => removeInstance(dataDir));
+  const callAdmin = createAdminCaller(localTarget(instance, dataDir));
+  const { publicKey } = await step(
+    "demo",
+    () => ensureDemo(callAdmin, dataDir),
+    ({ documentsSent }) => (documentsSent === 0 ? "unchanged" : `${formatCount(documentsSent, "document")} added`),
+  );
+  const { edgeUrl } = instance;
+  const shopUrl = `http://localhost:${ports.shop}`;
+  await step(
+    "sample shop",
+    () => startSupervisedProcess(buildShopSpec({ config, port: ports.shop, edgeUrl, publicKey }), context),
+    () => shopUrl,
+  );
+  const { defaultModel } = await callAdmin(ProviderAdminService, (service) => service.listProviders({}));
+  return summarize({
+    edgeUrl,
+    shopUrl,
+    consoleUrl: config.hasConsole ? `http://localhost:${ports.console}` : undefined,
+    publicKey,
+    defaultModel,
+    dataDir,
+    databaseDir: database.dataDir,
+    hasSso: config.hasSso,
+    sessionId: randomUUID(),
+  });
+}
+
+function formatCount(amount: number, name: string): string {
+  return `${amount} ${name}${amount === 1 ? "" : "s"}`;
+}
+
+/** Loads the build tools, which takes a moment, only while the database starts. */
+async function buildConsolePage(directory: string) {
+  const { buildConsole } = await import("@parley/console/build");
+  return buildConsole(directory);
+}

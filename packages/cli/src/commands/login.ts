@@ -1,0 +1,92 @@
+import type { CommandUnknownOpts } from "@commander-js/extra-typings";
+import { decodeJwt, type JWTPayload } from "jose";
+import type { Config } from "../config.ts";
+import type { Context } from "../context.ts";
+import { CliError } from "../errors.ts";
+import { type Login, readLogin, removeLogin, writeLogin } from "../login/login-file.ts";
+import { revoke, signIn } from "../login/sign-in.ts";
+import type { Result } from "../output/result.ts";
+import { formatFields } from "../output/table.ts";
+
+const DEFAULT_SCOPE = "openid offline_access";
+
+type Options = { issuer?: string; clientId?: string; scope?: string; audience?: string; resource?: string };
+
+export function addLoginCommands(program: CommandUnknownOpts, context: Context): void {
+  program
+    .command("login")
+    .description("Sign in as a workspace's member.")
+    .option("--issuer <url>", "The identity provider; default PARLEY_LOGIN_ISSUER.")
+    .option("--client-id <id>", "The public client; default PARLEY_LOGIN_CLIENT_ID.")
+    .option("--scope <scopes>", `The scopes; default "${DEFAULT_SCOPE}".`)
+    .option("--audience <audience>", "The audience to request, for Auth0.")
+    .option("--resource <uri>", "The resource to request (RFC 8707).")
+    .action((options) => context.report(login(context, options)));
+
+  program
+    .command("logout")
+    .description("Sign out and delete the login.")
+    .action(() => context.report(logout(context)));
+}
+
+async function login({ config, notice }: Context, options: Options): Promise<Result> {
+  const request = {
+    issuer: options.issuer ?? config.login.issuer ?? missing("--issuer or PARLEY_LOGIN_ISSUER"),
+    clientId: options.clientId ?? config.login.clientId ?? missing("--client-id or PARLEY_LOGIN_CLIENT_ID"),
+    parameters: readParameters(options, config),
+  };
+  if (!URL.canParse(request.issuer)) throw new CliError("the issuer must be a URL", { exitCode: 2 });
+  const signedIn = await signIn(request, ({ url, code }) =>
+    notice(`Open ${url} and sign in. Check that the page shows the code ${code}.`),
+  );
+  const { sub = "" } = readClaims(signedIn);
+  const { path } = config.login;
+  await writeLogin(path, signedIn);
+  const expiresAt = new Date(signedIn.expiresAt * 1_000).toISOString();
+  return {
+    json: { subject: sub, expires_at: expiresAt, file: path },
+    text: formatFields([
+      ["signed in as", sub],
+      ["access token until", expiresAt],
+      ["file", path],
+    ]),
+  };
+}
+
+/** Deletes the login even if it cannot be revoked. */
+async function logout({ config, warn }: Context): Promise<Result> {
+  const { path } = config.login;
+  const stored = await readLogin(path);
+  await removeLogin(path);
+  let isRevoked = false;
+  try {
+    if (stored !== undefined) {
+      await revoke(stored);
+      isRevoked = true;
+    }
+  } catch (error) {
+    warn(`the login was deleted but not revoked: ${error instanceof Error ? error.message : error}`);
+  }
+  return { json: { revoked: isRevoked }, text: stored === undefined ? "You were not signed in.\n" : "Signed out.\n" };
+}
+
+function readParameters({ scope, audience, resource }: Options, config: Config): Record<string, string> {
+  return {
+    scope: scope ?? config.login.scope ?? DEFAULT_SCOPE,
+    ...((audience ?? config.login.audience) && { audience: audience ?? config.login.audience ?? "" }),
+    ...((resource ?? config.login.resource) && { resource: resource ?? config.login.resource ?? "" }),
+  };
+}
+
+/** The services accept only JWTs. Some identity providers issue opaque tokens unless an audience is requested. */
+function readClaims({ accessToken }: Login): JWTPayload {
+  try {
+    return decodeJwt(accessToken);
+  } catch (cause) {
+    throw new CliError("the access token is not a JWT: request one with --audience, --resource or --scope", { cause });
+  }
+}
+
+function missing(name: string): never {
+  throw new CliError(`${name} is not set`, { exitCode: 2 });
+}

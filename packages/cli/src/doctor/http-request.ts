@@ -1,0 +1,87 @@
+import { once } from "node:events";
+import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
+import { type ClientHttp2Stream, connect as connectHttp2 } from "node:http2";
+import { request as requestHttps } from "node:https";
+import type { Readable } from "node:stream";
+
+/** The public URL and its HTTP version. */
+export type Endpoint = { url: URL; http2: boolean };
+
+export type EndpointRequest = {
+  method: "GET" | "POST" | "OPTIONS";
+  path: string;
+  headers: Readonly<Record<string, string>>;
+  body?: string;
+  signal: AbortSignal;
+};
+
+export type EndpointResponse = {
+  status: number;
+  /** In the order of arrival, with names in lower case. A repeated header has several entries. */
+  headers: readonly (readonly [name: string, value: string])[];
+  /** Streams the body; errors when the connection is cut. */
+  body: Readable;
+  /** The local address of the connection; empty when unknown. */
+  localAddress: string;
+};
+
+/**
+ * Makes one request on a new connection, as a browser would. Ignores certificate errors, which certificate.ts checks; the request
+ * contains no secret. Rejects with the system error when there is no response.
+ */
+export function sendRequest(endpoint: Endpoint, request: EndpointRequest): Promise<EndpointResponse> {
+  return endpoint.http2 ? sendOverHttp2(endpoint.url, request) : sendOverHttp1(endpoint.url, request);
+}
+
+async function sendOverHttp1(
+  base: URL,
+  { method, path, headers, body, signal }: EndpointRequest,
+): Promise<EndpointResponse> {
+  const url = new URL(path, base);
+  const options = { method, headers, signal, agent: false as const };
+  const request: ClientRequest =
+    url.protocol === "https:"
+      ? requestHttps(url, { ...options, rejectUnauthorized: false })
+      : requestHttp(url, options);
+  request.end(body);
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  const { statusCode = 0, rawHeaders, socket } = response;
+  return {
+    status: statusCode,
+    headers: toHeaderPairs(rawHeaders),
+    body: response,
+    localAddress: socket.localAddress ?? "",
+  };
+}
+
+async function sendOverHttp2(
+  base: URL,
+  { method, path, headers, body, signal }: EndpointRequest,
+): Promise<EndpointResponse> {
+  const session = connectHttp2(base.origin, { rejectUnauthorized: false });
+  // The session's only request reports connection errors.
+  session.on("error", () => undefined);
+  const stream: ClientHttp2Stream = session.request(
+    { ":method": method, ":path": new URL(path, base).pathname + new URL(path, base).search, ...headers },
+    { signal },
+  );
+  stream.once("close", () => session.destroy());
+  stream.end(body);
+  const [parsed, , raw] = (await once(stream, "response")) as [{ ":status"?: number }, number, string[]];
+  const localAddress = session.socket?.localAddress ?? "";
+  return { status: parsed[":status"] ?? 0, headers: toHeaderPairs(raw), body: stream, localAddress };
+}
+
+function toHeaderPairs(raw: readonly string[]): [string, string][] {
+  return raw.flatMap((name, index) => (index % 2 === 0 ? [[name.toLowerCase(), raw[index + 1] ?? ""] as const] : []));
+}
+
+/** Returns all values of a header, in order. */
+export function readHeaderValues({ headers }: Pick<EndpointResponse, "headers">, name: string): string[] {
+  return headers.flatMap(([each, value]) => (each === name ? [value] : []));
+}
+
+/** Returns a header's values joined by commas; empty without the header. */
+export function readHeader(answer: Pick<EndpointResponse, "headers">, name: string): string {
+  return readHeaderValues(answer, name).join(", ");
+}

@@ -1,0 +1,103 @@
+import type { LookupAddress } from "node:dns";
+import { lookup } from "node:dns/promises";
+import { once } from "node:events";
+import { connect, isIP } from "node:net";
+import { type Finding, fail, pass, warn } from "./finding.ts";
+
+const CONNECT_TIMEOUT_MS = 5_000;
+const MAX_ADDRESSES = 8;
+
+/** Whether at least one address of a host accepts connections. */
+export type Reachability = { findings: Finding[]; isOpen: boolean };
+
+/** Resolves a host and connects to each of its IPv4 and IPv6 addresses. */
+export async function checkReachability(url: URL): Promise<Reachability> {
+  const host = hostOf(url);
+  let addresses: LookupAddress[];
+  try {
+    addresses = (await lookup(host, { all: true })).slice(0, MAX_ADDRESSES);
+  } catch (error) {
+    return { findings: [dnsFailure(host, codeOf(error))], isOpen: false };
+  }
+  const port = portOf(url);
+  const attempts = await Promise.all(addresses.map((address) => tryToConnect(address.address, port)));
+  const addressList = addresses.map(({ address }) => address).join(", ");
+  const dns = isIP(host) ? [] : [pass("dns", `${host} resolves to ${addressList}`)];
+  const failed = attempts.filter((each) => each.code !== "");
+  const [first] = failed;
+  if (first !== undefined && failed.length === attempts.length)
+    return { findings: [...dns, connectionFailure(first, port)], isOpen: false };
+  const fastest = Math.min(...attempts.filter(({ code }) => code === "").map(({ ms }) => ms));
+  if (first === undefined)
+    return { findings: [...dns, pass("connection", `port ${port} accepts connections (${fastest} ms)`)], isOpen: true };
+  const unreachable = failed.map(({ address, code }) => `${address} (${code})`).join(", ");
+  return {
+    findings: [
+      ...dns,
+      warn("connection", `${failed.length} of ${attempts.length} addresses do not accept connections: ${unreachable}`, {
+        fix: "remove these addresses from DNS or make them reachable; visitors who get one wait or fail",
+      }),
+    ],
+    isOpen: true,
+  };
+}
+
+type Attempt = { address: string; code: string; ms: number };
+
+async function tryToConnect(address: string, port: number): Promise<Attempt> {
+  const start = performance.now();
+  const socket = connect({ host: address, port });
+  try {
+    await once(socket, "connect", { signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) });
+    return { address, code: "", ms: Math.round(performance.now() - start) };
+  } catch (error) {
+    return { address, code: codeOf(error), ms: CONNECT_TIMEOUT_MS };
+  } finally {
+    socket.destroy();
+  }
+}
+
+function dnsFailure(host: string, code: string): Finding {
+  if (code === "ENOTFOUND" || code === "ENODATA")
+    return fail("dns", `${host} has no address in DNS (${code})`, {
+      fix: `create a DNS record for ${host} that points to the load balancer or ingress, or correct the URL`,
+    });
+  return fail("dns", `${host} could not be resolved (${code})`, {
+    fix: "try again, and check that this machine can reach its name server",
+  });
+}
+
+function connectionFailure({ code }: Attempt, port: number): Finding {
+  const at = `port ${port}`;
+  switch (code) {
+    case "ECONNREFUSED":
+      return fail("connection", `${at} refuses connections: nothing listens there`, {
+        fix: "check that the proxy is running and listens on this port, and that the URL has the right port",
+      });
+    case "TIMEOUT":
+    case "ETIMEDOUT":
+      return fail("connection", `${at} did not accept a connection within ${CONNECT_TIMEOUT_MS / 1_000} s`, {
+        fix: "open the port in firewalls and security groups",
+      });
+    default:
+      return fail("connection", `${at} does not accept connections (${code})`, {
+        fix: "check the network route from this machine to that address",
+      });
+  }
+}
+
+/** Returns a URL's host, without brackets for IPv6. */
+export function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[(.*)\]$/, "$1");
+}
+
+export function portOf({ port, protocol }: URL): number {
+  return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
+}
+
+/** Returns a system error's code, or TIMEOUT for an abort by our own time limit. */
+export function codeOf(error: unknown): string {
+  const { name, code } = error as NodeJS.ErrnoException;
+  if (name === "AbortError" || name === "TimeoutError") return "TIMEOUT";
+  return typeof code === "string" ? code : "UNKNOWN";
+}

@@ -1,0 +1,50 @@
+import type { TurnRecord } from "@parley/rpc/conversation";
+import type { TurnEntry } from "@parley/rpc/quota";
+
+export type Phase = { name: string; ms: number };
+
+export type TurnTimes = {
+  /** From the request to the end of the response. */
+  wallMs: number;
+  /** In the order of first entry, without overlap. They add up to the wall time. */
+  phases: readonly Phase[];
+  /** From the end of the response until the conversation service stored the outcome; undefined when unknown or not stored yet. */
+  closeMs: number | undefined;
+  /** From the stored outcome until the quota service settled the turn; undefined when unknown or not settled yet. */
+  settleMs: number | undefined;
+};
+
+/** The phases up to the database's opened_at. `token` is the check of the access token, `open` is OpenTurn without its `retrieval`. */
+const PHASES_UNTIL_OPEN = ["token", "limits", "key", "open", "retrieval"];
+
+/**
+ * Computes how a turn's time was spent. The edge reports the phases. Without them, the result has one phase: from opened_at to
+ * closed_at, by the database's clock.
+ */
+export function computeTurnTimes(turn: TurnRecord, entry: TurnEntry | undefined): TurnTimes {
+  const openedToClosedMs = Number(turn.openMicroseconds) / 1_000;
+  const settleMs = settleMsOf(turn, entry);
+  if (turn.phases.length === 0) {
+    const phases = [{ name: "unrecorded", ms: openedToClosedMs }];
+    return { wallMs: openedToClosedMs, phases, closeMs: undefined, settleMs };
+  }
+  const phases = turn.phases.map(({ name, microseconds }) => ({ name, ms: Number(microseconds) / 1_000 }));
+  return { wallMs: turn.latencyMs, phases, closeMs: closeMsOf(turn, phases, openedToClosedMs), settleMs };
+}
+
+// CloseTurn's time is the database's time from opening to closing, minus the edge's time from opening to the end of the response. A
+// blocked turn has no such time, because OpenTurn closes it.
+function closeMsOf(turn: TurnRecord, phases: readonly Phase[], openedToClosedMs: number): number | undefined {
+  if (turn.status === "streaming" || turn.status === "blocked") return undefined;
+  const afterOpenMs = phases
+    .filter(({ name }) => !PHASES_UNTIL_OPEN.includes(name))
+    .reduce((sum, { ms }) => sum + ms, 0);
+  return Math.max(0, Math.round(openedToClosedMs - afterOpenMs));
+}
+
+function settleMsOf({ closedAt }: TurnRecord, entry: TurnEntry | undefined): number | undefined {
+  // Older versions of the quota service did not record settled_at. A counted turn has the time of its usage ledger entry.
+  const settledAt = entry?.settledAt || entry?.countedAt;
+  if (!closedAt || !settledAt) return undefined;
+  return Math.max(0, Date.parse(settledAt) - Date.parse(closedAt));
+}

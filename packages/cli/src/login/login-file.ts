@@ -1,0 +1,70 @@
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { CliError } from "../errors.ts";
+
+/** A member's login: the tokens, and how to refresh them. */
+export type Login = {
+  issuer: string;
+  clientId: string;
+  /** Parameters of the token requests, such as scope, audience and resource. */
+  parameters: Record<string, string>;
+  accessToken: string;
+  refreshToken?: string;
+  /** Seconds since 1970. */
+  expiresAt: number;
+};
+
+/** Longer than a refresh takes. */
+const LOCK_TIMEOUT_MS = 30_000;
+const LOCK_POLL_MS = 50;
+
+/** Writes the file. Only its owner can read it, because it holds the tokens. A reader never sees a half-written file. */
+export async function writeLogin(path: string, login: Login): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const draft = `${path}.${process.pid}`;
+  await rm(draft, { force: true });
+  await writeFile(draft, `${JSON.stringify(login, undefined, 2)}\n`, { mode: 0o600, flag: "wx" });
+  await rename(draft, path);
+}
+
+/** Reads the file; undefined if there is none. */
+export async function readLogin(path: string): Promise<Login | undefined> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw new CliError(`cannot read ${path} (${code})`, { cause });
+  }
+  try {
+    return JSON.parse(text) as Login;
+  } catch (cause) {
+    throw new CliError(`${path} is damaged: sign in again with parley login`, { cause });
+  }
+}
+
+/** Runs `work` while no other command does, so that only one of them uses the refresh token, which may be valid once only. */
+export async function withLoginLock<T>(path: string, work: () => Promise<T>): Promise<T> {
+  const lock = `${path}.lock`;
+  for (const deadline = Date.now() + LOCK_TIMEOUT_MS; ; await sleep(LOCK_POLL_MS)) {
+    try {
+      await writeFile(lock, "", { mode: 0o600, flag: "wx" });
+      break;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      // A command that was killed leaves its lock.
+      if (Date.now() > deadline) await rm(lock, { force: true });
+    }
+  }
+  try {
+    return await work();
+  } finally {
+    await rm(lock, { force: true });
+  }
+}
+
+export async function removeLogin(path: string): Promise<void> {
+  await rm(path, { force: true });
+}

@@ -1,0 +1,130 @@
+import {
+  allowInsecureRequests,
+  type Configuration,
+  discovery,
+  initiateDeviceAuthorization,
+  None,
+  pollDeviceAuthorizationGrant,
+  ResponseBodyError,
+  refreshTokenGrant,
+  type TokenEndpointResponse,
+  tokenRevocation,
+} from "openid-client";
+import { CliError } from "../errors.ts";
+import { type Login, readLogin, withLoginLock, writeLogin } from "./login-file.ts";
+
+/** An access token that expires within this time is refreshed, so that it stays valid during a command's calls. */
+const REFRESH_BEFORE_S = 120;
+const TIMEOUT_S = 10;
+/** The lifetime of an access token if the identity provider does not return it. */
+const DEFAULT_LIFETIME_S = 300;
+
+/** The messages for the errors of RFC 6749 and RFC 8628. */
+const MESSAGES = {
+  access_denied: "the sign-in was refused",
+  expired_token: "the sign-in took too long: run parley login again",
+  invalid_grant: "your login has ended: sign in again with parley login",
+  invalid_client: "the identity provider does not know this client: check --client-id",
+  unauthorized_client: "the identity provider does not permit the device flow to this client",
+} as const;
+
+export type SignInRequest = Pick<Login, "issuer" | "clientId" | "parameters">;
+
+/** The page and the code with which the user signs in. */
+export type Prompt = { url: string; code: string };
+
+/** Signs in with OAuth's device flow (RFC 8628). Calls `prompt`, then waits until the user has signed in. */
+export async function signIn(request: SignInRequest, prompt: (prompt: Prompt) => void): Promise<Login> {
+  const client = await discover(request);
+  try {
+    const device = await initiateDeviceAuthorization(client, request.parameters);
+    const { verification_uri_complete: complete, verification_uri: plain, user_code: code } = device;
+    const url = complete ?? plain;
+    if (!/^https?:\/\//.test(url)) throw new CliError("the identity provider returned an invalid verification address");
+    prompt({ url, code });
+    return toLogin(request, await pollDeviceAuthorizationGrant(client, device, request.parameters));
+  } catch (error) {
+    throw toCliError(error, request.issuer);
+  }
+}
+
+/** Returns the access token of the login file, refreshed if it expires soon; undefined without the file. */
+export async function readAccessToken(path: string): Promise<string | undefined> {
+  const login = await readLogin(path);
+  if (login === undefined || !expiresSoon(login)) return login?.accessToken;
+  return withLoginLock(path, async () => {
+    // Another command may have refreshed or deleted the login meanwhile.
+    const current = await readLogin(path);
+    if (current === undefined || !expiresSoon(current)) return current?.accessToken;
+    const refreshed = await refresh(current);
+    await writeLogin(path, refreshed);
+    return refreshed.accessToken;
+  });
+}
+
+async function refresh(login: Login): Promise<Login> {
+  const { refreshToken } = login;
+  if (refreshToken === undefined) throw new CliError(MESSAGES.invalid_grant);
+  const client = await discover(login);
+  try {
+    // An identity provider that does not rotate refresh tokens returns none.
+    return { refreshToken, ...toLogin(login, await refreshTokenGrant(client, refreshToken, login.parameters)) };
+  } catch (error) {
+    throw toCliError(error, login.issuer);
+  }
+}
+
+/** Revokes the login's refresh token at the identity provider, if that supports it. */
+export async function revoke(login: Login): Promise<void> {
+  if (login.refreshToken === undefined) return;
+  const client = await discover(login);
+  if (client.serverMetadata().revocation_endpoint === undefined) return;
+  try {
+    await tokenRevocation(client, login.refreshToken);
+  } catch (error) {
+    throw toCliError(error, login.issuer);
+  }
+}
+
+function expiresSoon({ expiresAt }: Login): boolean {
+  return Date.now() / 1_000 > expiresAt - REFRESH_BEFORE_S;
+}
+
+async function discover({ issuer, clientId }: Pick<Login, "issuer" | "clientId">): Promise<Configuration> {
+  const url = new URL(issuer);
+  const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname);
+  if (url.protocol !== "https:" && !isLocal) throw new CliError(`the issuer must be an https URL, not ${issuer}`);
+  try {
+    return await discovery(url, clientId, undefined, None(), {
+      timeout: TIMEOUT_S,
+      ...(isLocal && { execute: [allowInsecureRequests] }),
+    });
+  } catch (error) {
+    throw toCliError(error, issuer);
+  }
+}
+
+function toLogin(request: SignInRequest, response: TokenEndpointResponse): Login {
+  const { issuer, clientId, parameters } = request;
+  const { access_token: accessToken, refresh_token: refreshToken, expires_in: lifetime } = response;
+  const expiresAt = Math.floor(Date.now() / 1_000) + (lifetime ?? DEFAULT_LIFETIME_S);
+  return { issuer, clientId, parameters, accessToken, ...(refreshToken && { refreshToken }), expiresAt };
+}
+
+function toCliError(error: unknown, issuer: string): CliError {
+  if (error instanceof CliError) return error;
+  if (error instanceof ResponseBodyError) {
+    const message = isKnown(error.error) ? MESSAGES[error.error] : `the identity provider refused it (${error.error})`;
+    return new CliError(message, { cause: error });
+  }
+  const { code } = (error ?? {}) as { code?: string };
+  if (code === "OAUTH_TIMEOUT" || code === "OAUTH_ABORT") return new CliError(MESSAGES.expired_token, { cause: error });
+  const reason = error instanceof Error ? error.message : String(error);
+  return new CliError(`cannot sign in at ${issuer} (${reason}): check the issuer's URL and the network`, {
+    cause: error,
+  });
+}
+
+function isKnown(code: string): code is keyof typeof MESSAGES {
+  return Object.hasOwn(MESSAGES, code);
+}

@@ -1,0 +1,51 @@
+import { type DescMessage, type DescMethod, type DescService, getOption, hasOption } from "@bufbuild/protobuf";
+import { describe, expect, test } from "vitest";
+import { AdminRole, AdminScope, admin_access } from "./access.ts";
+import * as conversation from "./conversation.ts";
+import * as llm from "./llm.ts";
+import * as quota from "./quota.ts";
+
+const services = [conversation, quota, llm].flatMap((module) =>
+  Object.values(module as object).filter((each): each is DescService => each?.kind === "service"),
+);
+const methods = services
+  .filter(({ name }) => name.endsWith("AdminService"))
+  .flatMap((service) => service.methods)
+  .map((method) => ({ name: `${method.parent.typeName}/${method.name}`, method }));
+
+/** Returns the path of each field that could name a workspace, in a message and in those that it contains. */
+function workspaceFields(message: DescMessage, path = "", seen: readonly DescMessage[] = []): string[] {
+  if (seen.includes(message)) return [];
+  return message.fields.flatMap((field) => [
+    ...(/workspace|tenant/.test(field.name) ? [`${path}${field.name}`] : []),
+    ...(field.message ? workspaceFields(field.message, `${path}${field.name}.`, [...seen, message]) : []),
+  ]);
+}
+
+describe("an admin method declares who may call it", () => {
+  test.each(methods)("$name", ({ method }) => {
+    expect(hasOption(method, admin_access)).toBe(true);
+    const { scope, role } = getOption(method, admin_access);
+    if (scope === AdminScope.OPERATOR) expect(role).toBe(AdminRole.UNSPECIFIED);
+    else {
+      expect(scope).toBe(AdminScope.WORKSPACE);
+      expect([AdminRole.VIEWER, AdminRole.OWNER]).toContain(role);
+    }
+  });
+});
+
+describe("a method for members names the workspace in workspace_id only", () => {
+  const isForMembers = (method: DescMethod) => getOption(method, admin_access).scope === AdminScope.WORKSPACE;
+  test.each(methods.filter(({ method }) => isForMembers(method)))("$name", ({ method }) => {
+    expect(workspaceFields(method.input)).toEqual(["workspace_id"]);
+    expect(method.input.field.workspaceId).toMatchObject({ fieldKind: "scalar", number: expect.any(Number) });
+  });
+});
+
+test("a method for viewers changes nothing", () => {
+  const changing = methods.filter(({ method }) => {
+    const { role, changes } = getOption(method, admin_access);
+    return role === AdminRole.VIEWER && changes;
+  });
+  expect(changing).toEqual([]);
+});

@@ -1,0 +1,1 @@
+export * from "./gen/parley/edge/v1/edge_pb.js";

@@ -1,0 +1,46 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
+
+/** Fits the largest request but an upload. Also limits a compressed body after decompression. */
+const MAX_BODY_BYTES = 1024 * 1024;
+/** The admin services speak Connect only. */
+const PROTOCOLS = { grpc: false, grpcWeb: false };
+/** Options of a service whose calls upload a document of up to 16 MiB, as base64 in JSON. */
+export const UPLOAD_OPTIONS = { ...PROTOCOLS, readMaxBytes: 24 * 1024 * 1024 };
+
+/** Far above any request. A parser occupies up to 60 bytes for each byte of nested brackets, and blocks the process meanwhile. */
+const MAX_JSON_VALUES = 100_000;
+const [BRACKET, BRACE, COMMA] = Buffer.from("[{,");
+
+/** Options that bound the memory and time of parsing an admin call's body, for any body of at most 24 MiB. */
+export const BODY_OPTIONS = {
+  ...PROTOCOLS,
+  readMaxBytes: MAX_BODY_BYTES,
+  jsonOptions: {
+    ignoreUnknownFields: true,
+    textDecoder: {
+      decode(bytes: Uint8Array = new Uint8Array()): string {
+        if (hasTooManyValues(bytes)) throw new Error(`the message has more than ${MAX_JSON_VALUES} values`);
+        return new TextDecoder().decode(bytes);
+      },
+    },
+  },
+  // Each unknown field would occupy an object.
+  binaryOptions: { readUnknownFields: false },
+  acceptCompression: [compressionGzip, compressionBrotli].map((compression) => ({
+    ...compression,
+    // A truncated body is the sender's mistake and not an internal error.
+    decompress: (bytes: Uint8Array, maxBytes: number) =>
+      compression.decompress(bytes, maxBytes).catch((error: ConnectError) => {
+        throw error.code === Code.Internal ? new ConnectError(error.rawMessage, Code.InvalidArgument) : error;
+      }),
+  })),
+};
+
+/** Also counts brackets and commas in texts, which no request has that many of. */
+function hasTooManyValues(bytes: Uint8Array): boolean {
+  if (bytes.length <= MAX_JSON_VALUES) return false;
+  let count = 0;
+  for (const byte of bytes) if (byte === BRACKET || byte === BRACE || byte === COMMA) count++;
+  return count > MAX_JSON_VALUES;
+}

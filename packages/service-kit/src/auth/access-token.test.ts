@@ -1,0 +1,195 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from "jose";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createLogger } from "../logger.ts";
+import { createTokenVerifier, type TokenVerifier } from "./access-token.ts";
+import { createJwks, type Jwks } from "./jwks.ts";
+
+const issuer = "https://sso.test/";
+const audience = "https://parley.test/api";
+const log = createLogger("test", "silent");
+
+type Signer = Awaited<ReturnType<typeof createSigner>>;
+
+async function createSigner(kid: string) {
+  const pair = await generateKeyPair("ES256", { extractable: true });
+  const jwk = { ...(await exportJWK(pair.publicKey)), kid, alg: "ES256" };
+  const sign = (claims: JWTPayload, header: Record<string, unknown> = {}) =>
+    new SignJWT(claims).setProtectedHeader({ alg: "ES256", kid, ...header }).sign(pair.privateKey);
+  return { jwk, sign };
+}
+
+const claims = (extra: JWTPayload = {}): JWTPayload => ({
+  iss: issuer,
+  aud: audience,
+  sub: "user-1",
+  exp: Math.floor(Date.now() / 1_000) + 600,
+  workspace_id: "ws_1",
+  ...extra,
+});
+
+let server: Server;
+let publishedKeys: object[];
+let fetches: number;
+let isDown: boolean;
+let url: string;
+let now: number;
+let signer: Signer;
+let jwks: Jwks;
+let verify: TokenVerifier;
+
+beforeAll(async () => {
+  server = createServer((_, response) => {
+    fetches++;
+    response.statusCode = isDown ? 503 : 200;
+    response.end(JSON.stringify({ keys: publishedKeys }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`;
+});
+afterAll(() => void server.close());
+
+beforeEach(async () => {
+  signer = await createSigner("first");
+  publishedKeys = [signer.jwk];
+  fetches = 0;
+  isDown = false;
+  now = 0;
+  jwks = createJwks({ url, now: () => now }, log);
+  verify = createTokenVerifier({ issuer, audience, workspaceClaim: "workspace_id" }, jwks);
+});
+
+const bearer = async (token: string | Promise<string>) => verify(`Bearer ${await token}`);
+
+test("returns the user and workspace of a valid token", async () => {
+  expect(await bearer(signer.sign(claims()))).toEqual({ userId: "user-1", workspaceId: "ws_1" });
+});
+
+test("accepts a user in any script", async () => {
+  const sub = "auth0|Jürgen 商店 👩‍💻";
+  expect(await bearer(signer.sign(claims({ sub })))).toMatchObject({ userId: sub });
+});
+
+describe("refuses with authentication_required", () => {
+  test.each([undefined, "", "Bearer", "Bearer x", "Basic dTpw", "Bearer a.b", "Bearer a.b.c"])("%j", async (header) => {
+    await expect(verify(header)).rejects.toMatchObject({ kind: "unauthenticated", code: "authentication_required" });
+  });
+
+  test.each<[string, () => Promise<string> | string]>([
+    ["no signature", () => new UnsecuredJWT(claims()).encode()],
+    ["a wrong issuer", () => signer.sign(claims({ iss: "https://evil.test/" }))],
+    ["a wrong audience", () => signer.sign(claims({ aud: "other" }))],
+    ["no expiry", () => signer.sign({ ...claims(), exp: undefined } as unknown as JWTPayload)],
+    ["expired beyond the skew", () => signer.sign(claims({ exp: Math.floor(Date.now() / 1_000) - 60 }))],
+    ["not valid yet", () => signer.sign(claims({ nbf: Math.floor(Date.now() / 1_000) + 120 }))],
+    ["no user", () => signer.sign({ ...claims(), sub: undefined } as unknown as JWTPayload)],
+    ...["", "\0", "user-1\0", "a\nb", "\u0085", "\ud800", "x".repeat(1025)].map(
+      (sub): [string, () => Promise<string>] => [
+        `the user ${JSON.stringify(sub).slice(0, 20)}`,
+        () => signer.sign(claims({ sub })),
+      ],
+    ),
+    [
+      "HS256 signed with the public key",
+      () =>
+        new SignJWT(claims())
+          .setProtectedHeader({ alg: "HS256", kid: "first" })
+          .sign(new TextEncoder().encode(JSON.stringify(signer.jwk))),
+    ],
+    ["another key under a known kid", async () => (await createSigner("first")).sign(claims())],
+    [
+      "a key from the token's own header",
+      async () => {
+        const other = await createSigner("other");
+        return other.sign(claims(), { jku: url, jwk: other.jwk });
+      },
+    ],
+  ])("%s", async (_, token) => {
+    await expect(bearer(token())).rejects.toMatchObject({ kind: "unauthenticated", code: "authentication_required" });
+  });
+});
+
+test("accepts 30 s of clock skew", async () => {
+  await expect(bearer(signer.sign(claims({ exp: Math.floor(Date.now() / 1_000) - 15 })))).resolves.toBeDefined();
+});
+
+test.each([[undefined], [""], [[]], [["ws_1"]], [42], [{ id: "ws_1" }]])(
+  "refuses a workspace claim of %j with no_workspace",
+  async (claim) => {
+    await expect(bearer(signer.sign(claims({ workspace_id: claim })))).rejects.toMatchObject({
+      kind: "unauthenticated",
+      code: "no_workspace",
+    });
+  },
+);
+
+describe("with a claim for roles", () => {
+  const roleIn = async (claim: string, extra: JWTPayload) => {
+    const roles = { claim, owner: ["parley-owner", "admin"], viewer: ["parley-viewer"] };
+    const verifyRole = createTokenVerifier({ issuer, audience, workspaceClaim: "workspace_id", roles }, jwks);
+    return (await verifyRole(`Bearer ${await signer.sign(claims(extra))}`)).role;
+  };
+
+  test.each<[string, JWTPayload, string | undefined]>([
+    ["roles", { roles: "parley-owner" }, "owner"],
+    ["roles", { roles: ["other", "admin"] }, "owner"],
+    ["roles", { roles: ["parley-viewer", "parley-owner"] }, "owner"],
+    ["roles", { roles: ["parley-viewer"] }, "viewer"],
+    ["realm_access.roles", { realm_access: { roles: ["parley-viewer"] } }, "viewer"],
+    ["https://parley.example/roles", { "https://parley.example/roles": ["admin"] }, "owner"],
+    ["roles", {}, undefined],
+    ["roles", { roles: [] }, undefined],
+    ["roles", { roles: ["Admin", "admin ", "parley-owner,admin"] }, undefined],
+    ["roles", { roles: { 0: "admin" } }, undefined],
+    ["roles", { roles: [["admin"]] }, undefined],
+    ["realm_access.roles", { realm_access: "admin" }, undefined],
+    ["realm_access.roles", { realm_access: null }, undefined],
+    ["__proto__.constructor.name", {}, undefined],
+  ])("%s: %j gives the role %s", async (claim, extra, role) => {
+    expect(await roleIn(claim, extra)).toBe(role);
+  });
+
+  test("no token has a role without the setting", async () => {
+    expect(await bearer(signer.sign(claims({ roles: ["owner"], role: "owner" })))).not.toHaveProperty("role");
+  });
+});
+
+describe("while the identity provider is unavailable", () => {
+  test("still accepts tokens with known keys", async () => {
+    await bearer(signer.sign(claims()));
+    isDown = true;
+    now += 3_600_000;
+    await expect(bearer(signer.sign(claims()))).resolves.toBeDefined();
+  });
+
+  test("refuses tokens with an unknown key as auth_unavailable", async () => {
+    isDown = true;
+    await expect(bearer(signer.sign(claims()))).rejects.toMatchObject({
+      kind: "unavailable",
+      code: "auth_unavailable",
+    });
+  });
+});
+
+test("accepts a token with a rotated key immediately", async () => {
+  await bearer(signer.sign(claims()));
+  now += 120_000;
+  const next = await createSigner("second");
+  publishedKeys = [signer.jwk, next.jwk];
+  await expect(bearer(next.sign(claims()))).resolves.toBeDefined();
+});
+
+test("a flood of unknown keys fetches the key set at most twice a minute", async () => {
+  await bearer(signer.sign(claims()));
+  for (let minute = 0; minute < 3; minute++) {
+    fetches = 0;
+    now += 60_000;
+    for (let i = 0; i < 50; i++) {
+      now += 10;
+      const stranger = await createSigner(`stranger-${i}`);
+      await expect(bearer(stranger.sign(claims()))).rejects.toMatchObject({ kind: "unauthenticated" });
+    }
+    expect(fetches).toBeLessThanOrEqual(2);
+  }
+});

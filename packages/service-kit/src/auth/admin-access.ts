@@ -1,0 +1,129 @@
+import { type DescMethod, getOption, type Message } from "@bufbuild/protobuf";
+import { createContextKey, type HandlerContext, type Interceptor } from "@connectrpc/connect";
+import { type AdminAccess, AdminRole, AdminScope, admin_access } from "@parley/rpc/access";
+import type { ChangeLog } from "../changes/changes.admin.ts";
+import { describeChange } from "../changes/describe-change.ts";
+import { notFound, ServiceError } from "../errors.ts";
+import type { Tokens } from "../tokens.ts";
+import type { Caller, TokenVerifier } from "./access-token.ts";
+
+/** A caller of the admin services: the operator, or a member of a workspace. */
+export type AdminCaller = "operator" | Caller;
+
+export type AdminAccessOptions = {
+  /** ADMIN_TOKEN. */
+  tokens: Tokens;
+  /** Verifies the members' access tokens. Without it only ADMIN_TOKEN gives access. */
+  verifyToken?: TokenVerifier | undefined;
+  /** Records the calls that change something. Without it such methods cannot be called. */
+  changes?: Pick<ChangeLog, "record"> | undefined;
+  /**
+   * Whether a workspace is deleted. Then its members get workspace_not_found for every call, and the operator for calls of the scope workspace
+   * that change something. The operator may still read what is there.
+   */
+  isHidden?: ((workspaceId: string) => Promise<boolean>) | undefined;
+};
+
+export type AdminGuard = {
+  /** Checks the token and the method's declared scope and role, before the request is read. Throws ServiceError. */
+  authorize: (context: Pick<HandlerContext, "method" | "requestHeader" | "values">) => Promise<void>;
+  /** Binds the request of a member to the member's workspace, and records successful changes in the audit log. */
+  interceptor: Interceptor;
+};
+
+const callerKey = createContextKey<AdminCaller | undefined>(undefined, { description: "admin caller" });
+
+/** Returns who called an admin method. */
+export function adminCallerOf({ values }: Pick<HandlerContext, "values">): AdminCaller {
+  const caller = values.get(callerKey);
+  if (caller === undefined) throw new Error("the call was not authorized");
+  return caller;
+}
+
+/** Returns who may call a method. A method without a declaration is the operator's. */
+export function accessOf(method: DescMethod): Pick<AdminAccess, "scope" | "role" | "changes"> {
+  const { scope, role, changes } = getOption(method, admin_access);
+  return { scope: scope === AdminScope.WORKSPACE ? scope : AdminScope.OPERATOR, role, changes };
+}
+
+/** Creates the guard of the admin services, which enforces the option admin_access of every method. */
+export function createAdminGuard({ tokens, verifyToken, changes, isHidden }: AdminAccessOptions): AdminGuard {
+  async function authenticate(authorization: string): Promise<AdminCaller> {
+    if (tokens.accepts(authorization)) return "operator";
+    if (verifyToken !== undefined) return verifyToken(authorization);
+    throw new ServiceError(
+      "unauthenticated",
+      "authentication_required",
+      "admin token missing or wrong: send Authorization: Bearer <ADMIN_TOKEN>",
+    );
+  }
+
+  async function requireVisible(workspaceId: string): Promise<void> {
+    if (await isHidden?.(workspaceId)) throw workspaceNotFound();
+  }
+
+  return {
+    async authorize({ method, requestHeader, values }) {
+      const caller = await authenticate(requestHeader.get("authorization") ?? "");
+      if (caller !== "operator" && !mayCall(caller, method))
+        throw new ServiceError("permission_denied", "forbidden", "your role does not permit this call");
+      values.set(callerKey, caller);
+    },
+    interceptor: (next) => async (request) => {
+      const caller = adminCallerOf({ values: request.contextValues });
+      const { method } = request;
+      const { scope, changes: isChange } = accessOf(method);
+      if (caller !== "operator") await requireVisible(caller.workspaceId);
+      if (request.stream) {
+        if (isChange) throw new Error(`${method.name} is a stream, which cannot be recorded`);
+        if (caller === "operator") return next(request);
+        return next({ ...request, message: bindEach(method, request.message, caller.workspaceId) });
+      }
+      if (caller !== "operator") bindWorkspace(method, request.message, caller.workspaceId);
+      if (!isChange) return next(request);
+      if (scope === AdminScope.WORKSPACE)
+        await requireVisible((request.message as { workspaceId?: string }).workspaceId ?? "");
+      if (changes === undefined) throw new Error(`${method.name} needs an audit log`);
+      const response = await next(request);
+      const member = caller === "operator" ? undefined : caller.userId;
+      if (!response.stream) await changes.record(describeChange(method, member, request.message, response.message));
+      return response;
+    },
+  };
+}
+
+function mayCall({ role }: Caller, method: DescMethod): boolean {
+  const access = accessOf(method);
+  if (access.scope !== AdminScope.WORKSPACE) return false;
+  switch (access.role) {
+    case AdminRole.VIEWER:
+      return role === "viewer" || role === "owner";
+    case AdminRole.OWNER:
+      return role === "owner";
+    default:
+      return false;
+  }
+}
+
+async function* bindEach<T extends Message>(method: DescMethod, messages: AsyncIterable<T>, workspaceId: string) {
+  for await (const message of messages) {
+    bindWorkspace(method, message, workspaceId);
+    yield message;
+  }
+}
+
+/**
+ * Sets an empty workspace_id to the caller's workspace. Throws workspace_not_found if the request names another workspace, whether that
+ * exists or not. The request of every method that members may call has the field workspace_id.
+ */
+function bindWorkspace(method: DescMethod, message: Message, workspaceId: string): void {
+  const request = message as Message & { workspaceId?: string; workspaceIds?: readonly string[] };
+  if (request.workspaceId === undefined) throw new Error(`${method.input.typeName} has no field workspace_id`);
+  const named = [request.workspaceId || workspaceId, ...(request.workspaceIds ?? [])];
+  if (named.some((each) => each !== workspaceId)) throw workspaceNotFound();
+  request.workspaceId = workspaceId;
+}
+
+function workspaceNotFound(): ServiceError {
+  return notFound("workspace_not_found", "no such workspace");
+}

@@ -1,0 +1,113 @@
+import { readFile } from "node:fs/promises";
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
+import { ServiceError } from "../errors.ts";
+import type { Logger } from "../logger.ts";
+
+export type JwksOptions = {
+  /** An http(s) URL of the identity provider's key set, or a file URL of the local development issuer's key set. */
+  url: string;
+  /** A monotonic clock in milliseconds. */
+  now: () => number;
+};
+
+export type Jwks = {
+  getKey: JWTVerifyGetKey;
+  /** Loads the keys and reloads them periodically in the background. */
+  start(): void;
+  stop(): void;
+  /** Milliseconds since the keys were last loaded, or since the start if they never were. */
+  ageMs(): number;
+};
+
+const FETCH_TIMEOUT_MS = 3_000;
+const MAX_LOADS_PER_MINUTE = 2;
+const MINUTE_MS = 60_000;
+const RELOAD_INTERVAL_MS = 5 * MINUTE_MS;
+const RETRY_INTERVAL_MS = 30_000;
+
+/**
+ * Caches the keys that verify access tokens. Loaded keys stay in use while the identity provider is unavailable. A token with an unknown
+ * key reloads the set, at most twice a minute. If the set cannot be loaded, getKey throws auth_unavailable, because the token may be
+ * valid.
+ */
+export function createJwks(options: JwksOptions, log: Logger): Jwks {
+  let keys: ReturnType<typeof createLocalJWKSet> | undefined;
+  let loadedAtMs = options.now();
+  let lastLoadFailed = false;
+  let recentLoads: number[] = [];
+  let loading: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let isStopped = false;
+
+  async function load(): Promise<void> {
+    try {
+      const set = await fetchJwks(options.url);
+      keys = createLocalJWKSet(set);
+      loadedAtMs = options.now();
+      lastLoadFailed = false;
+    } catch (error) {
+      lastLoadFailed = true;
+      log.warn({ error }, "key set load failed, keeping loaded keys");
+    }
+  }
+
+  function refresh(): Promise<void> {
+    recentLoads.push(options.now());
+    loading ??= load().finally(() => {
+      loading = undefined;
+    });
+    return loading;
+  }
+
+  async function refreshIfAllowed(): Promise<void> {
+    if (loading !== undefined) return loading;
+    recentLoads = recentLoads.filter((time) => time > options.now() - MINUTE_MS);
+    if (recentLoads.length < MAX_LOADS_PER_MINUTE) await refresh();
+  }
+
+  async function reload(): Promise<void> {
+    await refresh();
+    if (!isStopped) timer = setTimeout(() => void reload(), lastLoadFailed ? RETRY_INTERVAL_MS : RELOAD_INTERVAL_MS);
+  }
+
+  return {
+    start: () => void reload(),
+    stop() {
+      isStopped = true;
+      clearTimeout(timer);
+    },
+    ageMs: () => options.now() - loadedAtMs,
+    async getKey(header, token) {
+      const cached = await findKey(keys, header, token);
+      if (cached !== undefined) return cached;
+      await refreshIfAllowed();
+      const reloaded = await findKey(keys, header, token);
+      if (reloaded !== undefined) return reloaded;
+      if (lastLoadFailed || keys === undefined)
+        throw new ServiceError("unavailable", "auth_unavailable", "key set not loaded");
+      throw new errors.JWKSNoMatchingKey();
+    },
+  };
+}
+
+type KeySet = ReturnType<typeof createLocalJWKSet>;
+
+/** Returns undefined if the set has no such key. */
+async function findKey(keys: KeySet | undefined, ...[header, token]: Parameters<KeySet>) {
+  try {
+    return await keys?.(header, token);
+  } catch (error) {
+    if (error instanceof errors.JWKSNoMatchingKey) return undefined;
+    throw error;
+  }
+}
+
+async function fetchJwks(url: string): Promise<JSONWebKeySet> {
+  if (url.startsWith("file:")) return JSON.parse(await readFile(new URL(url), "utf8")) as JSONWebKeySet;
+  const response = await fetch(url, {
+    signal: AbortSignal.timeout(FETCH_TIMEOUT_MS),
+    headers: { accept: "application/json" },
+  });
+  if (!response.ok) throw new Error(`key set request returned status ${response.status}`);
+  return (await response.json()) as JSONWebKeySet;
+}

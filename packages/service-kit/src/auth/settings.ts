@@ -1,0 +1,44 @@
+import type { Environment } from "../environment.ts";
+import type { AccessTokenOptions, RoleOptions } from "./access-token.ts";
+
+export type JwtSettings = AccessTokenOptions & { jwksUrl: string };
+
+const VARIABLES = {
+  issuer: ["JWT_ISSUER", "the iss claim of your identity provider's access tokens"],
+  audience: ["JWT_AUDIENCE", "the aud claim of your identity provider's access tokens"],
+  jwksUrl: ["JWKS_URL", "where your identity provider publishes its keys"],
+} as const;
+const JWKS_SCHEMES = ["https", "http", "file"];
+
+/** Reads how access tokens are verified. */
+export function readJwt(environment: Environment): JwtSettings {
+  return {
+    issuer: environment.requiredText(...VARIABLES.issuer),
+    audience: environment.requiredText(...VARIABLES.audience),
+    jwksUrl: environment.requiredUrl(VARIABLES.jwksUrl[0], JWKS_SCHEMES, VARIABLES.jwksUrl[1]),
+    workspaceClaim: environment.text("JWT_WORKSPACE_CLAIM", "workspace_id"),
+    roles: readRoles(environment),
+  };
+}
+
+/** Reads how access tokens are verified; undefined if no variable is set. If only some are set, the others are problems. */
+export function readOptionalJwt(environment: Environment): JwtSettings | undefined {
+  const isSet = Object.values(VARIABLES).some(([name]) => environment.optionalText(name) !== undefined);
+  return isSet ? readJwt(environment) : undefined;
+}
+
+function readRoles(environment: Environment): RoleOptions | undefined {
+  const claim = environment.optionalText("JWT_ROLE_CLAIM");
+  const owner = environment.list("JWT_OWNER_ROLES");
+  const viewer = environment.list("JWT_VIEWER_ROLES");
+  const hasValues = owner.length + viewer.length > 0;
+  if (claim === undefined && hasValues)
+    environment.addProblem(
+      "JWT_ROLE_CLAIM is not set: the claim with the roles that JWT_OWNER_ROLES and JWT_VIEWER_ROLES list",
+    );
+  if (claim !== undefined && !hasValues)
+    environment.addProblem(
+      "JWT_OWNER_ROLES or JWT_VIEWER_ROLES must be set: the values of JWT_ROLE_CLAIM that give a role",
+    );
+  return claim === undefined ? undefined : { claim, owner, viewer };
+}

@@ -1,0 +1,65 @@
+import type { Connection, Database } from "./database.ts";
+import { ServiceError } from "./errors.ts";
+
+/** Half of the deadline of OpenTurn. A call that arrives later would probably get its connection too late. */
+const MAX_WAIT_MS = 5_000;
+
+type Callback = (error: unknown, connection?: Connection, release?: Connection["release"]) => void;
+
+/** Gives each call connections of a pool, unless the call was cancelled. Refuses new calls while others have waited too long. */
+export class CallPool {
+  readonly #database: Database;
+  /** When each call that waits for a connection started to wait, oldest first. */
+  readonly #waits = new Set<{ sinceMs: number }>();
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Returns a view of the pool for one call. Once the call's signal is aborted, the view gives no connection: the caller has left. */
+  databaseFor(signal: AbortSignal): Database {
+    const connect = (callback?: Callback) => {
+      const acquired = this.#acquire(signal);
+      if (callback === undefined) return acquired;
+      acquired.then(
+        (connection) => callback(undefined, connection, connection.release.bind(connection)),
+        (error: unknown) => callback(error),
+      );
+      return undefined;
+    };
+    // Pool.query calls `connect`.
+    return Object.create(this.#database, { connect: { value: connect } }) as Database;
+  }
+
+  /** Throws resource_exhausted with the code `overloaded` if a call has waited too long for a connection. */
+  refuseIfOverloaded(): void {
+    const [oldest] = this.#waits;
+    if (oldest === undefined || performance.now() - oldest.sinceMs < MAX_WAIT_MS) return;
+    throw new ServiceError("resource_exhausted", "overloaded", "too many calls wait for the database");
+  }
+
+  async #acquire(signal: AbortSignal): Promise<Connection> {
+    signal.throwIfAborted();
+    const wait = { sinceMs: performance.now() };
+    this.#waits.add(wait);
+    const pending = this.#database.connect();
+    let onAbort: (() => void) | undefined;
+    const aborted = new Promise<never>((_, reject) => {
+      onAbort = () => reject(signal.reason);
+      signal.addEventListener("abort", onAbort, { once: true });
+    });
+    try {
+      return await Promise.race([pending, aborted]);
+    } catch (error) {
+      // The pool cannot remove a waiting request. The connection is released as soon as the pool provides it.
+      pending.then(
+        (connection) => connection.release(),
+        () => undefined,
+      );
+      throw error;
+    } finally {
+      this.#waits.delete(wait);
+      if (onAbort !== undefined) signal.removeEventListener("abort", onAbort);
+    }
+  }
+}

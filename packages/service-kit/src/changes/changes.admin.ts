@@ -1,0 +1,68 @@
+import { type Database, sqlState } from "../database.ts";
+import { invalidArgument, ServiceError } from "../errors.ts";
+import { isWorkspaceId } from "../ids.ts";
+import type { Lifecycle } from "../lifecycle.ts";
+import type { Logger } from "../logger.ts";
+import { runPeriodically } from "../periodic.ts";
+import { type Change, type ChangesSchema, deleteExpiredChanges, insertChange, selectChanges } from "./changes.store.ts";
+
+const DEFAULT_PAGE_SIZE = 50;
+const MAX_PAGE_SIZE = 500;
+const CHANGE_ID = /^\d{1,18}$/;
+const DELETE_INTERVAL_MS = 60 * 60_000;
+
+type ListRequest = { workspaceId: string; pageSize: number; pageToken: string };
+
+/** The audit log of a service's admin methods. */
+export type ChangeLog = {
+  /** Adds a line. If that fails, logs the line and throws change_not_recorded. */
+  record(change: Change): Promise<void>;
+  /** Implements ChangeAdminService/ListChanges. */
+  listChanges(request: ListRequest): Promise<{ changes: ListedChange[]; nextPageToken: string }>;
+};
+
+type ListedChange = {
+  workspaceId: string;
+  changedAt: string;
+  member: string;
+  method: string;
+  target: Record<string, string>;
+  changedFields: string[];
+};
+
+/** Opens the audit log in a service's schema, and deletes its expired lines every hour. */
+export function openChangeLog(database: Database, schema: ChangesSchema, log: Logger, lifecycle: Lifecycle): ChangeLog {
+  const run = () => deleteExpiredChanges(database, schema);
+  runPeriodically({ name: "delete expired changes", intervalMs: DELETE_INTERVAL_MS, run }, log, lifecycle);
+  return {
+    async record(change) {
+      try {
+        await insertChange(database, schema, change);
+      } catch (cause) {
+        const { workspaceId, member, method, target, changedFields } = change;
+        const fields = { workspace_id: workspaceId, member, method, target, changed_fields: changedFields };
+        log.error({ ...fields, sql_state: sqlState(cause), error: cause }, "change not recorded");
+        throw new ServiceError("unavailable", "change_not_recorded", "the change was made but not recorded", { cause });
+      }
+    },
+    async listChanges({ workspaceId, pageSize, pageToken }) {
+      if (pageSize < 0 || pageSize > MAX_PAGE_SIZE)
+        throw invalidArgument(`page_size must be from 0 to ${MAX_PAGE_SIZE}`);
+      if (pageToken !== "" && !CHANGE_ID.test(pageToken)) throw invalidArgument("page_token is invalid");
+      if (workspaceId !== "" && !isWorkspaceId(workspaceId)) return { changes: [], nextPageToken: "" };
+      const limit = pageSize || DEFAULT_PAGE_SIZE;
+      const rows = await selectChanges(database, schema, { workspaceId, before: pageToken || undefined, limit });
+      return {
+        changes: rows.map(({ changedAt, member, target, changedFields, method, workspaceId: id }) => ({
+          workspaceId: id,
+          changedAt: changedAt.toISOString(),
+          member: member ?? "",
+          method,
+          target: { ...target },
+          changedFields: [...changedFields],
+        })),
+        nextPageToken: rows.length === limit ? (rows.at(-1)?.changeId ?? "") : "",
+      };
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import { setImmediate } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { MemberCallLimiter } from "./member-call-limiter.ts";
+
+const SMALL = { contentLength: "100", isCompressed: false };
+const LARGE = { contentLength: String(16 * 1024 * 1024), isCompressed: false };
+
+/** Enters calls, and records which may be read. */
+function createCalls() {
+  const limiter = new MemberCallLimiter();
+  const entered: string[] = [];
+  const enter = (workspaceId: string, body = SMALL) => {
+    const call = new AbortController();
+    const done = limiter.enter(workspaceId, body, call.signal).then(() => void entered.push(workspaceId));
+    done.catch(() => undefined);
+    return { done, end: () => call.abort(new Error("ended")) };
+  };
+  return { entered, enter };
+}
+
+test("runs four calls of a workspace at once, and the next when one has ended", async () => {
+  const { entered, enter } = createCalls();
+  const calls = Array.from({ length: 6 }, () => enter("a"));
+  enter("b");
+  await setImmediate();
+  expect(entered).toEqual(["a", "a", "a", "a", "b"]);
+  calls[0]?.end();
+  await setImmediate();
+  expect(entered.filter((each) => each === "a")).toHaveLength(5);
+});
+
+test.each([
+  ["a large body", LARGE],
+  ["a body of unknown length", { contentLength: null, isCompressed: false }],
+  ["a body of odd length", { contentLength: "1e9", isCompressed: false }],
+  ["a compressed body", { contentLength: "100", isCompressed: true }],
+])("reads one call with %s at once for a workspace, and four in total", async (_, body) => {
+  const { entered, enter } = createCalls();
+  const first = enter("a", body as typeof SMALL);
+  for (const workspace of ["a", "a", "b", "c", "d", "e"]) enter(workspace, body as typeof SMALL);
+  await setImmediate();
+  expect(entered).toEqual(["a", "b", "c", "d"]);
+  enter("a");
+  await setImmediate();
+  expect(entered).toEqual(["a", "b", "c", "d", "a"]);
+  first.end();
+  await setImmediate();
+  // The workspace's next upload waits behind that of another workspace.
+  expect(entered.at(-1)).toBe("e");
+});
+
+test("gives no place to a call that ended while it waited", async () => {
+  const { entered, enter } = createCalls();
+  const running = enter("a", LARGE);
+  const waiting = enter("a", LARGE);
+  const next = enter("a", LARGE);
+  await running.done;
+  waiting.end();
+  running.end();
+  await expect(waiting.done).rejects.toThrow("ended");
+  await next.done;
+  expect(entered).toEqual(["a", "a"]);
+  next.end();
+});

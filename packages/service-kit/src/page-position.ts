@@ -1,0 +1,26 @@
+import { invalidArgument } from "./errors.ts";
+import { isUuid, isWorkspaceId } from "./ids.ts";
+
+const TIME = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?Z$/;
+
+/** A position in a list of turns by time. `at` is RFC 3339 in UTC. */
+export type PagePosition = { at: string; workspaceId: string; turnId: string };
+
+/** Returns the position as a page token. */
+export function formatPosition({ at, workspaceId, turnId }: PagePosition): string {
+  return `${at} ${workspaceId} ${turnId}`;
+}
+
+/** Parses a page token. Returns undefined for an empty one, and throws invalid_argument for one that formatPosition did not return. */
+export function parsePosition(token: string): PagePosition | undefined {
+  if (token === "") return undefined;
+  const [at = "", workspaceId = "", turnId = "", ...rest] = token.split(" ");
+  if (!isUtcTime(at) || !isWorkspaceId(workspaceId) || !isUuid(turnId) || rest.length > 0)
+    throw invalidArgument("the page token is invalid");
+  return { at, workspaceId, turnId };
+}
+
+/** Returns whether a text is a time in UTC, RFC 3339. */
+export function isUtcTime(text: string): boolean {
+  return TIME.test(text) && !Number.isNaN(Date.parse(text));
+}

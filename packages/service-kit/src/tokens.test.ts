@@ -1,0 +1,108 @@
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ConnectRouter } from "@connectrpc/connect";
+import type { ServiceImplementation } from "@parley/rpc";
+import { QuotaService } from "@parley/rpc/quota";
+import { freePort } from "@parley/test-support";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createCallGuard, createGrpcServer } from "./grpc-server.ts";
+import { Lifecycle } from "./lifecycle.ts";
+import { createLogger } from "./logger.ts";
+import { createRegistry, createRpcServerHistogram } from "./metrics.ts";
+import { startOpsServer } from "./ops-server.ts";
+import { connectPeer } from "./rpc-peers.ts";
+import { openTokens, type Tokens } from "./tokens.ts";
+
+const log = createLogger("test", "silent");
+const REFRESH_MS = 10;
+
+let folder: string;
+let lifecycle: Lifecycle;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "parley-tokens-"));
+  lifecycle = new Lifecycle(log);
+});
+afterEach(async () => {
+  await lifecycle.close();
+  await rm(folder, { recursive: true });
+});
+
+/** Replaces a file at once, as the kubelet does. */
+async function write(name: string, ...tokens: string[]): Promise<string> {
+  const file = join(folder, name);
+  await writeFile(`${file}.new`, tokens.join("\n"));
+  await rename(`${file}.new`, file);
+  return file;
+}
+
+const open = (file: string) => openTokens({ file }, log, lifecycle, REFRESH_MS);
+
+/** Starts a server with these tokens and returns a function that makes a client with others. */
+async function startServer(tokens: Tokens) {
+  const port = await freePort();
+  const grpc = createGrpcServer({ host: "127.0.0.1", port, drainMs: 500 }, lifecycle);
+  const implementation = { getUsage: () => Promise.resolve({ used: 7 }) };
+  const guard = createCallGuard(tokens, createRpcServerHistogram(createRegistry("test")), log);
+  grpc.serve(QuotaService, implementation as unknown as ServiceImplementation<typeof QuotaService>, guard);
+  await grpc.listen();
+  return (internalTokens: Tokens, isMultiplexed: boolean) => {
+    const options = { target: `127.0.0.1:${port}`, internalTokens, isMultiplexed };
+    const client = connectPeer(QuotaService, options, lifecycle);
+    return () => client.getUsage({ workspaceId: "ws_1" }, { timeoutMs: 5_000 });
+  };
+}
+
+describe.each([
+  ["multiplexed", true],
+  ["ordinary", false],
+])("the internal token of %s calls", (_, isMultiplexed) => {
+  it("is rotated without a failed call, whichever process reads a step first", async () => {
+    const server = open(await write("server", "old"));
+    const client = open(await write("client", "old"));
+    const connect = await startServer(server);
+    const call = connect(client, isMultiplexed);
+    for (const list of [["old", "new"], ["new", "old"], ["new"]]) {
+      // The client reads the second step before the server does.
+      const names = list[0] === "new" && list.length === 2 ? ["client", "server"] : ["server", "client"];
+      for (const name of names) {
+        await write(name, ...list);
+        const tokens = name === "server" ? server : client;
+        await expect
+          .poll(() => [tokens.authorization(), tokens.accepts("Bearer old")])
+          .toEqual([`Bearer ${list[0]}`, list.includes("old")]);
+        // Longer than multiplexed streams live, because their calls keep the token of the stream's start.
+        const endMs = performance.now() + 700;
+        while (performance.now() < endMs) expect(await call()).toMatchObject({ used: 7 });
+      }
+    }
+    const rejected = connect(open(await write("third", "old")), isMultiplexed);
+    await expect(rejected()).rejects.toMatchObject({ code: "unauthenticated" });
+  }, 15_000);
+});
+
+it("the admin services accept every token of the file", async () => {
+  const file = await write("admin", "old", "new");
+  const port = await freePort();
+  const register = (router: ConnectRouter) => void router.service(QuotaService, { getUsage: () => ({ used: 7 }) });
+  const admin = { tokens: open(file), jwt: undefined, register };
+  const options = { host: "127.0.0.1", port, registry: createRegistry("test"), isReady: () => true, admin };
+  await startOpsServer(options, log, lifecycle);
+  const statusWith = async (token: string) => {
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const url = `http://127.0.0.1:${port}/${QuotaService.typeName}/GetUsage`;
+    return (await fetch(url, { method: "POST", headers, body: "{}" })).status;
+  };
+  expect([await statusWith("old"), await statusWith("new"), await statusWith("other")]).toEqual([200, 200, 401]);
+});
+
+it("a file without a token is logged, and the previous tokens stay in use", async () => {
+  const warnings: unknown[] = [];
+  const file = await write("tokens", "old");
+  const recorder = { info: () => undefined, warn: (fields: unknown) => void warnings.push(fields) };
+  const tokens = openTokens({ file }, recorder, lifecycle, REFRESH_MS);
+  await write("tokens", " \n");
+  await expect.poll(() => warnings).not.toEqual([]);
+  expect(tokens.authorization()).toBe("Bearer old");
+  expect(() => open(file)).toThrow("contains no token");
+});

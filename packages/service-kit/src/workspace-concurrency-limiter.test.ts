@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { WorkspaceConcurrencyLimiter } from "./workspace-concurrency-limiter.ts";
+
+const signal = new AbortController().signal;
+
+test("runs the work of each workspace up to its limit, in order", async () => {
+  const limiter = new WorkspaceConcurrencyLimiter(2);
+  const release = Promise.withResolvers<void>();
+  const started: string[] = [];
+  const job = (workspaceId: string, name: string) =>
+    limiter.run(workspaceId, signal, () => {
+      started.push(name);
+      return release.promise;
+    });
+  const jobs = [job("a", "a1"), job("a", "a2"), job("a", "a3"), job("b", "b1"), job("a", "a4")];
+  await expect.poll(() => started).toEqual(["a1", "a2", "b1"]);
+  release.resolve();
+  await Promise.all(jobs);
+  expect(started).toEqual(["a1", "a2", "b1", "a3", "a4"]);
+});
+
+test("does not start work whose caller has cancelled, and starts the next", async () => {
+  const limiter = new WorkspaceConcurrencyLimiter(1);
+  const release = Promise.withResolvers<void>();
+  const first = limiter.run("a", signal, () => release.promise);
+  const caller = new AbortController();
+  const cancelled = limiter.run("a", caller.signal, async () => "started");
+  const next = limiter.run("a", signal, async () => "next");
+  caller.abort(new Error("cancelled"));
+  release.resolve();
+  await first;
+  await expect(cancelled).rejects.toThrow("cancelled");
+  expect(await next).toBe("next");
+});
+
+test("starts the next work after a failure", async () => {
+  const limiter = new WorkspaceConcurrencyLimiter(1);
+  await expect(limiter.run("a", signal, () => Promise.reject(new Error("failed")))).rejects.toThrow("failed");
+  expect(await limiter.run("a", signal, async () => "next")).toBe("next");
+});

@@ -1,0 +1,22 @@
+import { LRUCache } from "lru-cache";
+import pLimit, { type LimitFunction } from "p-limit";
+
+/** Evicting a limit that is in use only lets its workspace start more work. */
+const MAX_WORKSPACES = 1_000;
+
+/** Limits the concurrent work of each workspace. Work beyond the limit waits in order, and holds no database connection. */
+export class WorkspaceConcurrencyLimiter {
+  readonly #limits: LRUCache<string, LimitFunction>;
+
+  constructor(maxConcurrent: number) {
+    this.#limits = new LRUCache({ max: MAX_WORKSPACES, memoMethod: () => pLimit(maxConcurrent) });
+  }
+
+  /** Runs `work` when the workspace is below its limit. Rejects with the signal's reason if it has aborted by then. */
+  run<T>(workspaceId: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    return this.#limits.memo(workspaceId)(() => {
+      signal.throwIfAborted();
+      return work();
+    });
+  }
+}

@@ -1,0 +1,20 @@
+import type { PanelContext } from "../shared/types.ts";
+
+/** Posts a request for a reply. Returns whether the service accepted it. The request outlives the page. */
+export function post(
+  { base, publicKey }: PanelContext,
+  path: "rating" | "stop",
+  session: string,
+  fields: Readonly<Record<string, unknown>>,
+): Promise<boolean> {
+  return fetch(`${base}api/chat/${path}/`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ public_key: publicKey, session_id: session, ...fields }),
+    credentials: "omit",
+    keepalive: true,
+  }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}

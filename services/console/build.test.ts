@@ -1,0 +1,34 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { buildConsole, type ConsoleBuild, MAX_FIRST_LOAD_BYTES } from "./build.ts";
+
+let directory: string;
+let built: ConsoleBuild;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "parley-console-"));
+  built = await buildConsole(directory);
+}, 60_000);
+afterAll(() => rm(directory, { recursive: true }));
+
+describe("the built page", () => {
+  it("needs at most 200 KB gzip for its first screen", () => {
+    expect(built.firstLoadBytes).toBeGreaterThan(50_000);
+    expect(built.firstLoadBytes).toBeLessThanOrEqual(MAX_FIRST_LOAD_BYTES);
+  });
+
+  it("contains compressed variants of each script and style sheet", async () => {
+    const files = await readdir(join(directory, "assets"));
+    const sources = files.filter((name) => /\.(?:js|css)$/.test(name));
+    expect(sources.length).toBeGreaterThan(5);
+    for (const name of sources) expect(files).toEqual(expect.arrayContaining([`${name}.gz`, `${name}.br`]));
+  });
+
+  it.each(["index.html", "preview.html"])("gives each script and style sheet of %s a nonce", async (name) => {
+    const html = await readFile(join(directory, name), "utf8");
+    const elements = html.match(/<(?:script|link rel="(?:stylesheet|modulepreload)")[^>]*>/g) ?? [];
+    expect(elements.length).toBeGreaterThan(1);
+    for (const element of elements) expect(element).toContain('nonce="{{nonce}}"');
+  });
+});

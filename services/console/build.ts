@@ -1,0 +1,84 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { extname, join } from "node:path";
+import { promisify } from "node:util";
+import { brotliCompress, gzip } from "node:zlib";
+import react from "@vitejs/plugin-react";
+import { build, type Manifest } from "vite";
+import { NONCE_PLACEHOLDER } from "./src/page/index.ts";
+
+const PAGE = join(import.meta.dirname, "page");
+const MANIFEST = "manifest.json";
+/** The entry points that a signed-in owner loads first. */
+const FIRST_SCREEN = ["index.html", "screens/bots.tsx"];
+const COMPRESSED = new Set([".js", ".css", ".svg"]);
+
+/** The limit of what a browser loads before it shows the first screen, in bytes after gzip. */
+export const MAX_FIRST_LOAD_BYTES = 200_000;
+
+export type ConsoleBuild = {
+  /** Bytes after gzip of the page and of the scripts and styles that its first screen needs. */
+  firstLoadBytes: number;
+};
+
+/** Builds the page into a directory, after emptying it. */
+export async function buildConsole(directory: string): Promise<ConsoleBuild> {
+  // Vite includes React's development build unless NODE_ENV is `production`. In tests it has another value.
+  // biome-ignore lint/style/noProcessEnv: Vite reads NODE_ENV from here only
+  process.env.NODE_ENV = "production";
+  await build({
+    root: PAGE,
+    configFile: false,
+    logLevel: "warn",
+    plugins: [react()],
+    html: { cspNonce: NONCE_PLACEHOLDER },
+    build: {
+      outDir: directory,
+      emptyOutDir: true,
+      manifest: MANIFEST,
+      // Assets that Vite inlines as data: URLs would need an exception in the content security policy.
+      assetsInlineLimit: 0,
+      modulePreload: { polyfill: false },
+      rolldownOptions: {
+        input: ["index.html", "preview.html"].map((name) => join(PAGE, name)),
+        // On a busy machine the build would warn of its own plugins.
+        checks: { pluginTimings: false },
+      },
+    },
+  });
+  await compress(join(directory, "assets"));
+  return { firstLoadBytes: await measureFirstLoad(directory) };
+}
+
+/** Writes each file's gzip and Brotli variants beside it. */
+async function compress(directory: string): Promise<void> {
+  const names = (await readdir(directory)).filter((name) => COMPRESSED.has(extname(name)));
+  await Promise.all(
+    names.map(async (name) => {
+      const path = join(directory, name);
+      const bytes = await readFile(path);
+      const [gz, br] = await Promise.all([promisify(gzip)(bytes, { level: 9 }), promisify(brotliCompress)(bytes)]);
+      await Promise.all([writeFile(`${path}.gz`, gz), writeFile(`${path}.br`, br)]);
+    }),
+  );
+}
+
+async function measureFirstLoad(directory: string): Promise<number> {
+  const manifest = JSON.parse(await readFile(join(directory, MANIFEST), "utf8")) as Manifest;
+  const files = new Set(["index.html"]);
+  const visit = (name: string) => {
+    const chunk = manifest[name];
+    if (chunk === undefined || files.has(chunk.file)) return;
+    for (const file of [chunk.file, ...(chunk.css ?? [])]) files.add(file);
+    for (const imported of chunk.imports ?? []) visit(imported);
+  };
+  for (const name of FIRST_SCREEN) visit(name);
+  const sizes = [...files].map(async (file) => (await promisify(gzip)(await readFile(join(directory, file)))).length);
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}
+
+if (import.meta.main) {
+  const { firstLoadBytes } = await buildConsole(join(import.meta.dirname, "dist"));
+  const isTooLarge = firstLoadBytes > MAX_FIRST_LOAD_BYTES;
+  console.log(`first load ${firstLoadBytes} of ${MAX_FIRST_LOAD_BYTES} bytes gzip${isTooLarge ? ": too large" : ""}`);
+  process.exitCode = isTooLarge ? 1 : 0;
+}

@@ -1,0 +1,61 @@
+import { fetchWithSession } from "./session.ts";
+
+/** A Connect call of an admin method, or the query of a list of conversations. */
+type BatchCall = { method: string; message: unknown } | { conversations: string };
+type BatchResponse = { status: number; code?: string; body: unknown };
+
+type Waiting = {
+  call: BatchCall;
+  resolve: (response: BatchResponse) => void;
+  reject: (error: unknown) => void;
+};
+
+const RPC_PATH = "/api/rpc/";
+/** How long a batch collects calls. A screen starts its queries in one render, so they are in one batch. */
+const BATCH_WINDOW_MS = 5;
+const MAX_CALLS = 20;
+
+let waiting: Waiting[] = [];
+
+/** Sends the calls that a screen makes in one render as one request. */
+export function sendInBatch(call: BatchCall): Promise<BatchResponse> {
+  return new Promise((resolve, reject) => {
+    waiting.push({ call, resolve, reject });
+    if (waiting.length === 1) setTimeout(() => void send(), BATCH_WINDOW_MS);
+    if (waiting.length === MAX_CALLS) void send();
+  });
+}
+
+/** A fetch for the Connect transport. */
+export async function batchingFetch(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
+  const method = new URL(String(input), location.href).pathname.slice(RPC_PATH.length);
+  const message = JSON.parse(new TextDecoder().decode(init.body as Uint8Array<ArrayBuffer>)) as unknown;
+  return toResponse(await sendInBatch({ method, message }));
+}
+
+async function send(): Promise<void> {
+  const batch = waiting;
+  waiting = [];
+  if (batch.length === 0) return;
+  try {
+    const response = await fetchWithSession("/api/batch", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ calls: batch.map(({ call }) => call) }),
+    });
+    if (!response.ok) throw new TypeError(`the console returned status ${response.status}`);
+    const { responses } = (await response.json()) as { responses: BatchResponse[] };
+    for (const [index, { resolve, reject }] of batch.entries()) {
+      const each = responses[index];
+      if (each === undefined) reject(new TypeError("a response is missing"));
+      else resolve(each);
+    }
+  } catch (error) {
+    for (const { reject } of batch) reject(error);
+  }
+}
+
+function toResponse({ status, code, body }: BatchResponse): Response {
+  const headers = { "Content-Type": "application/json", ...(code !== undefined && { "parley-code": code }) };
+  return new Response(JSON.stringify(body), { status, headers });
+}

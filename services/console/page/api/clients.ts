@@ -1,0 +1,38 @@
+import { createClient } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-web";
+import {
+  BotAdminService,
+  ChangeAdminService,
+  EvaluationAdminService,
+  KeyAdminService,
+  KnowledgeAdminService,
+  ModerationAdminService,
+  QuestionAdminService,
+  SessionAdminService,
+  ToolAdminService,
+  TurnAdminService,
+} from "@parley/rpc/conversation";
+import { ChangeAdminService as QuotaChangeAdminService, WorkspaceAdminService } from "@parley/rpc/quota";
+import { batchingFetch } from "./batch.ts";
+
+const transport = createConnectTransport({
+  baseUrl: `${location.origin}/api/rpc`,
+  fetch: batchingFetch,
+  useBinaryFormat: false,
+});
+
+export const bots = createClient(BotAdminService, transport);
+export const keys = createClient(KeyAdminService, transport);
+export const knowledge = createClient(KnowledgeAdminService, transport);
+export const questions = createClient(QuestionAdminService, transport);
+export const evaluations = createClient(EvaluationAdminService, transport);
+export const moderation = createClient(ModerationAdminService, transport);
+export const workspaces = createClient(WorkspaceAdminService, transport);
+export const sessions = createClient(SessionAdminService, transport);
+export const turns = createClient(TurnAdminService, transport);
+export const tools = createClient(ToolAdminService, transport);
+/** The audit logs of the services. */
+export const changeLogs = [
+  createClient(ChangeAdminService, transport),
+  createClient(QuotaChangeAdminService, transport),
+] as const;

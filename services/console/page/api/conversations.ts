@@ -1,0 +1,78 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { sendInBatch } from "./batch.ts";
+
+/** A conversation in the owner API's list. */
+export type Conversation = {
+  id: string;
+  bot_slug: string;
+  source: "widget" | "playground";
+  visitor_id: string;
+  referrer: string;
+  started_at: string;
+  last_activity_at: string;
+  message_count: number;
+  rating: "" | "up" | "down";
+  review: "" | "good" | "bad";
+};
+
+export type ConversationPage = { conversations: Conversation[]; next_cursor: string | null };
+
+/** The filters of the list. `from` and `to` are days in the owner's time zone, both included. */
+export type ConversationFilters = {
+  q?: string;
+  bot?: string;
+  rating?: string;
+  review?: string;
+  source?: string;
+  visitor?: string;
+  from?: string;
+  to?: string;
+};
+
+const PAGE_SIZE = 20;
+
+/** Reads a page of conversations, newest activity first. Throws ConnectError. */
+export async function listConversations(filters: ConversationFilters, cursor: string): Promise<ConversationPage> {
+  const query = new URLSearchParams({ limit: String(PAGE_SIZE), cursor, ...selectionOf(filters) });
+  for (const [name, value] of [
+    ["q", filters.q],
+    ["rating", filters.rating],
+    ["review", filters.review],
+    ["source", filters.source],
+    ["visitor_id", filters.visitor],
+  ] as const)
+    if (value !== undefined) query.set(name, value);
+  const { status, body } = await sendInBatch({ conversations: query.toString() });
+  if (status === 200) return body as ConversationPage;
+  const { detail = "" } = body as { detail?: string };
+  throw new ConnectError(detail, status >= 500 ? Code.Unavailable : Code.Unknown, { "parley-code": detail });
+}
+
+/** Returns the address of an export. It knows fewer filters than the list, and its days are those of the start. */
+export function exportUrl(filters: ConversationFilters, form: "csv" | "ndjson"): string {
+  return `/api/conversations/export.${form}?${new URLSearchParams(selectionOf(filters))}`;
+}
+
+/** Whether the list has filters that an export does not know. */
+export function isNarrowerThanExport({ q, rating, review, source, visitor }: ConversationFilters): boolean {
+  return [q, rating, review, source, visitor].some((each) => each !== undefined);
+}
+
+function selectionOf({ bot, from, to }: ConversationFilters): Record<string, string> {
+  return {
+    ...(bot !== undefined && { bot_slug: bot }),
+    ...(isDay(from) && { since: startOfDay(from, 0) }),
+    ...(isDay(to) && { until: startOfDay(to, 1) }),
+  };
+}
+
+function isDay(day: string | undefined): day is string {
+  return day !== undefined && !Number.isNaN(Date.parse(`${day}T00:00`));
+}
+
+/** Returns the start of the day that is `days` after `day`, in the owner's time zone. */
+function startOfDay(day: string, days: number): string {
+  const start = new Date(`${day}T00:00`);
+  start.setDate(start.getDate() + days);
+  return start.toISOString();
+}

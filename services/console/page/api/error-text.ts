@@ -1,0 +1,63 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+
+const FORBIDDEN = "Your role does not allow this. Ask an owner of the workspace.";
+const UNAVAILABLE = "The service is not available right now. Try again in a few seconds.";
+
+const TEXTS: Readonly<Record<string, string>> = {
+  slug_taken: "A bot with this name for addresses exists already. Choose another.",
+  bot_not_found: "This bot no longer exists.",
+  session_not_found: "This conversation no longer exists.",
+  tool_not_found: "This tool is no longer there.",
+  rate_limited: "Too many requests. Try again in a minute.",
+  invalid_parameter: "One of the filters is not valid.",
+  key_not_found: "This key no longer exists.",
+  source_not_found: "This document is no longer there.",
+  searches_overloaded: "The workspace has searched a lot. Try again in a minute.",
+  case_exists: "The list has this question already.",
+  case_not_found: "This question is no longer in the list.",
+  too_many_cases: "The list can have at most 200 questions.",
+  no_cases: "The list has no questions. Add one first.",
+  pattern_not_found: "This rule is no longer there.",
+  moderation_overloaded: "The rules are being tried too often right now. Try again in a few seconds.",
+  patterns_too_large:
+    "The rules of this bot are too large together. Remove one, or use fewer or smaller repetitions and character classes.",
+  too_many_patterns: "A bot can have at most 100 rules.",
+  too_many_documents: "Many documents are being read right now. Try again in a minute.",
+  unreadable_document: "The document could not be read. It may be damaged or protected.",
+  unsupported_document: "Only text, Markdown, HTML and PDF can be read.",
+  url_refused: "This address cannot be used.",
+  address_refused: "This address is not on the public internet.",
+  unreachable: "The address could not be reached.",
+  timeout: "The address took too long to answer.",
+  too_large: "The document is too large.",
+  too_many_redirects: "The address redirects too often.",
+  model_not_permitted: "Your plan does not include this model. Choose one of the suggestions.",
+  workspace_not_found: "This workspace does not exist. Ask the operator to create it.",
+  forbidden: FORBIDDEN,
+  unavailable: UNAVAILABLE,
+};
+
+/** Returns a sentence that tells the owner what went wrong. */
+export function errorText(error: unknown): string {
+  if (!(error instanceof ConnectError)) return "The console cannot be reached. Check your connection.";
+  const text = TEXTS[error.metadata.get("parley-code") ?? ""];
+  if (text !== undefined) return text;
+  switch (error.code) {
+    case Code.Unauthenticated:
+      return "Your sign-in was not accepted. Sign out and in again.";
+    case Code.PermissionDenied:
+      return FORBIDDEN;
+    case Code.Unavailable:
+    case Code.DeadlineExceeded:
+      return UNAVAILABLE;
+    case Code.InvalidArgument:
+      return toSentence(error.rawMessage);
+    default:
+      return "Something went wrong. Try again in a few seconds.";
+  }
+}
+
+function toSentence(text: string): string {
+  const sentence = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;
+}

@@ -1,0 +1,49 @@
+import { queryOptions, useQuery } from "@tanstack/react-query";
+import { bots, keys, knowledge, moderation, tools } from "./clients.ts";
+import { useSession } from "./session.ts";
+
+export const botsQuery = (workspaceId: string) =>
+  queryOptions({
+    queryKey: ["bots", workspaceId],
+    queryFn: async () => (await bots.listBots({ workspaceId })).bots,
+  });
+
+/** The models that the workspace's plan includes. "<provider>:*" stands for every model of the provider. */
+export const modelsQuery = (workspaceId: string) =>
+  queryOptions({
+    queryKey: ["models", workspaceId],
+    queryFn: async () => (await bots.listModels({ workspaceId })).models,
+  });
+
+export const keysQuery = (workspaceId: string) =>
+  queryOptions({
+    queryKey: ["keys", workspaceId],
+    queryFn: async () => (await keys.listKeys({ workspaceId })).keys,
+  });
+
+export const sourcesQuery = (workspaceId: string, botSlug: string) =>
+  queryOptions({
+    queryKey: ["sources", workspaceId, botSlug],
+    queryFn: () => knowledge.listSources({ workspaceId, botSlug }),
+    enabled: botSlug !== "",
+  });
+
+export const patternsQuery = (workspaceId: string, botSlug: string) =>
+  queryOptions({
+    queryKey: ["patterns", workspaceId, botSlug],
+    queryFn: async () => (await moderation.listPatterns({ workspaceId, botSlug })).patterns,
+    enabled: botSlug !== "",
+  });
+
+export const toolsQuery = (workspaceId: string, botSlug: string) =>
+  queryOptions({
+    queryKey: ["tools", workspaceId, botSlug],
+    queryFn: async () => (await tools.listTools({ workspaceId, botSlug })).tools,
+    enabled: botSlug !== "",
+  });
+
+/** Returns the workspace's bots. */
+export function useBots() {
+  const { workspace_id: workspaceId } = useSession();
+  return useQuery(botsQuery(workspaceId));
+}

@@ -1,0 +1,49 @@
+import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import {
+  AddSourceRequestSchema,
+  AddSourceResponseSchema,
+  KnowledgeAdminService,
+  type Source,
+} from "@parley/rpc/conversation";
+import { refreshSession } from "./session.ts";
+
+const { addSource } = KnowledgeAdminService.method;
+const URL_PATH = `/api/rpc/${addSource.parent.typeName}/${addSource.name}`;
+
+/**
+ * Adds a document and reports the progress of its upload, from 0 to 1. Uses XMLHttpRequest, because fetch does not report the progress of an upload. Throws
+ * ConnectError.
+ */
+export async function uploadSource(
+  request: MessageInitShape<typeof AddSourceRequestSchema>,
+  onProgress: (share: number) => void,
+): Promise<Source | undefined> {
+  // If the token expired during the upload, the upload would be wasted.
+  await refreshSession();
+  const body = toBinary(AddSourceRequestSchema, create(AddSourceRequestSchema, request));
+  const xhr = new XMLHttpRequest();
+  xhr.open("POST", URL_PATH);
+  xhr.responseType = "arraybuffer";
+  xhr.setRequestHeader("Content-Type", "application/proto");
+  xhr.setRequestHeader("X-Parley-Console", "1");
+  xhr.upload.onprogress = ({ loaded, total }) => onProgress(total === 0 ? 0 : loaded / total);
+  await new Promise<void>((resolve, reject) => {
+    xhr.onload = () => resolve();
+    xhr.onerror = () => reject(new ConnectError("the connection failed", Code.Unavailable));
+    xhr.send(body as Uint8Array<ArrayBuffer>);
+  });
+  const bytes = new Uint8Array(xhr.response as ArrayBuffer);
+  if (xhr.status === 200) return fromBinary(AddSourceResponseSchema, bytes).source;
+  throw toError(bytes, xhr.status, xhr.getResponseHeader("parley-code"));
+}
+
+function toError(bytes: Uint8Array, status: number, code: string | null): ConnectError {
+  let text = `the console answered ${status}`;
+  try {
+    text = (JSON.parse(new TextDecoder().decode(bytes)) as { message?: string }).message ?? text;
+  } catch {
+    // A proxy sent this response. Its status is all that is known.
+  }
+  return new ConnectError(text, Code.Unknown, code === null ? undefined : { "parley-code": code });
+}

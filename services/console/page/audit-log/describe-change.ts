@@ -1,0 +1,48 @@
+import type { Change } from "@parley/rpc/access";
+
+const ACTIONS: Readonly<Record<string, string>> = {
+  "BotAdminService/CreateBot": "Created the bot",
+  "BotAdminService/UpdateBot": "Changed the bot",
+  "ConversationService/EraseVisitor": "Erased a visitor",
+  "ConversationService/SoftDeleteSession": "Deleted the conversation",
+  "KeyAdminService/CreateKey": "Created a key of",
+  "KeyAdminService/RevokeKey": "Revoked a key of",
+  "KnowledgeAdminService/AddSource": "Added the document",
+  "KnowledgeAdminService/RemoveSource": "Removed the document",
+  "EvaluationAdminService/AddCase": "Added a question to the evaluation of",
+  "EvaluationAdminService/RemoveCase": "Removed a question from the evaluation of",
+  "EvaluationAdminService/RunEvaluation": "Ran the evaluation of",
+  "ModerationAdminService/AddPattern": "Added a rule to",
+  "ModerationAdminService/RemovePattern": "Removed a rule from",
+  "SessionAdminService/DeleteSession": "Deleted the conversation",
+  "SessionAdminService/EraseSession": "Erased the conversation",
+  "SessionAdminService/EraseVisitorSessions": "Erased a visitor",
+  "SessionAdminService/ReviewMessage": "Reviewed an answer of the conversation",
+  "ToolAdminService/PutTool": "Added or changed the tool",
+  "ToolAdminService/RemoveTool": "Removed the tool",
+  "WorkspaceAdminService/CreateWorkspace": "Created the workspace",
+  "WorkspaceAdminService/SetPlan": "Set the plan",
+  "WorkspaceAdminService/SetRetention": "Set how many days conversations are kept:",
+};
+/** The fields of a target that name it best, best first. A document's id says less than its name. */
+const NAMES = ["name", "session_id", "plan", "retention_days", "slug", "bot_slug", "id"];
+
+export type DescribedChange = {
+  action: string;
+  /** The name of what was changed; may be empty. */
+  name: string;
+  /** Where it belongs, and the changed fields. */
+  details: string[];
+};
+
+/** Returns a change in an owner's words. A method without words is shown by its name. */
+export function describeChange({ method, target, changedFields }: Change): DescribedChange {
+  const key = NAMES.find((each) => target[each] !== undefined);
+  const bot = "bot_slug" in target && key !== "bot_slug" ? `bot ${target.bot_slug}` : undefined;
+  const fields = changedFields.map((each) => each.replaceAll("_", " ")).join(", ");
+  return {
+    action: ACTIONS[method] ?? method.replace("/", " "),
+    name: key === undefined ? "" : (target[key] ?? ""),
+    details: [bot, target.public_key, fields].filter((each) => each !== undefined && each !== "") as string[],
+  };
+}

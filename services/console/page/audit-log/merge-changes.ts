@@ -1,0 +1,15 @@
+/** One service's audit log as far as it is loaded, newest first. */
+export type LoadedLog<Change> = { changes: readonly Change[]; isComplete: boolean };
+
+/**
+ * Merges the services' audit logs, newest first. Leaves out the changes that are older than the last loaded one of another log that continues:
+ * that log may have changes between them.
+ */
+export function mergeChanges<Change extends { changedAt: string }>(logs: readonly LoadedLog<Change>[]): Change[] {
+  const ends = logs.filter(({ isComplete }) => !isComplete).map(({ changes }) => changes.at(-1)?.changedAt ?? "");
+  const known = ends.toSorted((a, b) => a.localeCompare(b)).at(-1) ?? "";
+  return logs
+    .flatMap(({ changes }) => changes)
+    .filter(({ changedAt }) => changedAt >= known)
+    .sort((a, b) => b.changedAt.localeCompare(a.changedAt));
+}

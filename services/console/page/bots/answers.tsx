@@ -1,0 +1,51 @@
+import { TextArea, TextField } from "../components/field.tsx";
+import type { SectionProps } from "./draft.ts";
+
+/** `models` are those of the workspace's plan. */
+export function Answers({ draft, change, models }: SectionProps & { models: readonly string[] }) {
+  const changeText = (name: "model" | "systemPrompt" | "fallback") => ({
+    value: draft[name],
+    onChange: ({ target }: { target: { value: string } }) => change(name, target.value),
+  });
+  return (
+    <section className="panel" aria-labelledby="answers">
+      <h2 id="answers">How it answers</h2>
+      <TextArea
+        label="Instructions"
+        hint="What the bot should do, how it should sound, and what it must not do."
+        rows={6}
+        maxLength={16_000}
+        {...changeText("systemPrompt")}
+      />
+      <TextField
+        label="Model"
+        hint={describeModels(models)}
+        maxLength={200}
+        spellCheck={false}
+        list="models"
+        {...changeText("model")}
+      />
+      <datalist id="models">
+        {models.filter(isModel).map((model) => (
+          <option key={model} value={model} />
+        ))}
+      </datalist>
+      <TextArea
+        label="Text in place of a blocked answer"
+        rows={2}
+        required
+        maxLength={2_000}
+        {...changeText("fallback")}
+      />
+    </section>
+  );
+}
+
+const isModel = (name: string) => !name.endsWith("*");
+
+/** Returns what may be entered as the model. */
+function describeModels(models: readonly string[]): string {
+  return models.length === 0
+    ? "Empty for the default, the only one in your plan."
+    : `Empty for the default, or one of your plan: ${models.join(", ")}.`;
+}

@@ -1,0 +1,59 @@
+import { ColorField, SelectField, TextField } from "../components/field.tsx";
+import type { SectionProps } from "./draft.ts";
+
+export function Looks({ draft, change }: SectionProps) {
+  return (
+    <section className="panel" aria-labelledby="looks">
+      <h2 id="looks">Looks</h2>
+      <div className="columns">
+        <ColorField label="Colour" value={draft.primaryColor} onChange={(value) => change("primaryColor", value)} />
+        <SelectField
+          label="Theme"
+          options={[
+            ["system", "As the visitor's system"],
+            ["light", "Light"],
+            ["dark", "Dark"],
+          ]}
+          value={draft.themeMode}
+          onChange={(value) => change("themeMode", value)}
+        />
+        <SelectField
+          label="Corner of the page"
+          options={[
+            ["bottom-right", "Bottom right"],
+            ["bottom-left", "Bottom left"],
+          ]}
+          value={draft.position}
+          onChange={(value) => change("position", value)}
+        />
+        <TextField
+          label="Rounding of corners, in pixels"
+          type="number"
+          min={0}
+          max={64}
+          required
+          value={draft.borderRadius}
+          onChange={({ target }) => change("borderRadius", Math.trunc(target.valueAsNumber || 0))}
+        />
+        <TextField
+          label="Font"
+          hint="A CSS font family, such as system-ui."
+          required
+          maxLength={200}
+          spellCheck={false}
+          value={draft.fontFamily}
+          onChange={({ target }) => change("fontFamily", target.value)}
+        />
+        <TextField
+          label="Logo"
+          hint="The address of a square picture."
+          type="url"
+          maxLength={2_000}
+          placeholder="https://"
+          value={draft.logoUrl}
+          onChange={({ target }) => change("logoUrl", target.value)}
+        />
+      </div>
+    </section>
+  );
+}

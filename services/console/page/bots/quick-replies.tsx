@@ -1,0 +1,41 @@
+import { Icon } from "../components/icon.tsx";
+
+const MAX_QUICK_REPLIES = 10;
+
+type QuickRepliesProps = { values: readonly string[]; onChange: (values: string[]) => void };
+
+/** The questions that the widget suggests. */
+export function QuickReplies({ values, onChange }: QuickRepliesProps) {
+  const replace = (index: number, text: string) => onChange(values.map((each, at) => (at === index ? text : each)));
+  return (
+    <fieldset className="quick-replies">
+      <legend>Suggested questions</legend>
+      {values.map((value, index) => (
+        // The texts are edited, so only their position identifies them.
+        <div key={index} className="quick-reply">
+          <input
+            className="input"
+            aria-label={`Suggested question ${index + 1}`}
+            maxLength={200}
+            value={value}
+            onChange={({ target }) => replace(index, target.value)}
+          />
+          <button
+            type="button"
+            className="icon-button"
+            aria-label={`Remove suggested question ${index + 1}`}
+            onClick={() => onChange(values.filter((_, at) => at !== index))}
+          >
+            <Icon name="trash" />
+          </button>
+        </div>
+      ))}
+      {values.length < MAX_QUICK_REPLIES && (
+        <button type="button" className="button small" onClick={() => onChange([...values, ""])}>
+          <Icon name="plus" />
+          Add a question
+        </button>
+      )}
+    </fieldset>
+  );
+}

@@ -1,0 +1,55 @@
+import type { Bot } from "@parley/rpc/conversation";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { useBots } from "../api/queries.ts";
+import { BotPicker } from "./bot-picker.tsx";
+import { chooseBot } from "./chosen-bot.ts";
+import { PageHeader } from "./page-header.tsx";
+import { Empty, Failure, ScreenLoading } from "./states.tsx";
+
+type BotScreenProps = {
+  title: string;
+  intro: string;
+  path: "/knowledge" | "/questions" | "/evaluation" | "/moderation" | "/tools" | "/playground";
+  isWide?: boolean;
+  /** The screen's content for the chosen bot. */
+  children: (bot: Bot) => ReactNode;
+};
+
+/** Returns the slug of the bot that the address names or that was chosen last; empty if none was. */
+export function useWantedBot(): string {
+  const { bot } = useSearch({ strict: false });
+  return chooseBot(bot);
+}
+
+/** A screen about one bot, which the owner chooses at its top. */
+export function BotScreen({ title, intro, path, isWide = false, children }: BotScreenProps) {
+  const wanted = useWantedBot();
+  const navigate = useNavigate();
+  const { data: bots, error, refetch } = useBots();
+  if (bots === undefined && !error) return <ScreenLoading />;
+  const bot = bots?.find(({ slug }) => slug === wanted) ?? bots?.[0];
+  const choose = (slug: string) => void navigate({ to: path, search: { bot: slug } });
+  return (
+    <div className={isWide ? "screen wide" : "screen"}>
+      <PageHeader title={title} actions={bots && bot && <BotPicker bots={bots} value={bot.slug} onChange={choose} />}>
+        {intro}
+      </PageHeader>
+      {bots === undefined && <Failure error={error} onRetry={refetch} />}
+      {bots && !bot && (
+        <Empty
+          icon="bot"
+          title="No bot yet"
+          action={
+            <Link to="/bots" className="button primary">
+              Create a bot
+            </Link>
+          }
+        >
+          Create a bot first.
+        </Empty>
+      )}
+      {bot && children(bot)}
+    </div>
+  );
+}

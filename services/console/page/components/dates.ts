@@ -1,0 +1,16 @@
+const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+const DATE_AND_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
+
+/** Formats a day in UTC, "YYYY-MM-DD". */
+export function formatDay(day: string): string {
+  return DAY.format(new Date(`${day}T00:00:00Z`));
+}
+
+export function formatDate(iso: string): string {
+  return DATE.format(new Date(iso));
+}
+
+export function formatDateTime(iso: string): string {
+  return DATE_AND_TIME.format(new Date(iso));
+}

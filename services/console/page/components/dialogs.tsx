@@ -1,0 +1,65 @@
+import * as AlertDialog from "@radix-ui/react-alert-dialog";
+import * as Dialog from "@radix-ui/react-dialog";
+import type { ReactNode } from "react";
+import { Icon } from "./icon.tsx";
+
+type ModalProps = {
+  title: string;
+  description?: ReactNode;
+  isOpen: boolean;
+  onOpenChange: (isOpen: boolean) => void;
+  children: ReactNode;
+};
+
+export function Modal({ title, description, isOpen, onOpenChange, children }: ModalProps) {
+  return (
+    <Dialog.Root open={isOpen} onOpenChange={onOpenChange}>
+      <Dialog.Portal>
+        <Dialog.Overlay className="overlay" />
+        <Dialog.Content className="modal" {...(description === undefined && { "aria-describedby": undefined })}>
+          <div className="modal-header">
+            <Dialog.Title>{title}</Dialog.Title>
+            <Dialog.Close className="icon-button" aria-label="Close">
+              <Icon name="close" />
+            </Dialog.Close>
+          </div>
+          {description && <Dialog.Description className="modal-description">{description}</Dialog.Description>}
+          {children}
+        </Dialog.Content>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}
+
+type ConfirmProps = {
+  title: string;
+  text: ReactNode;
+  /** The button's action, such as "Revoke". */
+  action: string;
+  isOpen: boolean;
+  onOpenChange: (isOpen: boolean) => void;
+  onConfirm: () => void;
+};
+
+/** Asks before something that cannot be undone. */
+export function Confirm({ title, text, action, isOpen, onOpenChange, onConfirm }: ConfirmProps) {
+  return (
+    <AlertDialog.Root open={isOpen} onOpenChange={onOpenChange}>
+      <AlertDialog.Portal>
+        <AlertDialog.Overlay className="overlay" />
+        <AlertDialog.Content className="modal narrow">
+          <div className="modal-header">
+            <AlertDialog.Title>{title}</AlertDialog.Title>
+          </div>
+          <AlertDialog.Description className="modal-description">{text}</AlertDialog.Description>
+          <div className="modal-actions">
+            <AlertDialog.Cancel className="button">Cancel</AlertDialog.Cancel>
+            <AlertDialog.Action className="button danger" onClick={onConfirm}>
+              {action}
+            </AlertDialog.Action>
+          </div>
+        </AlertDialog.Content>
+      </AlertDialog.Portal>
+    </AlertDialog.Root>
+  );
+}

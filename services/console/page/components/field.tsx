@@ -1,0 +1,85 @@
+import { type ComponentProps, type ReactNode, useId } from "react";
+
+type Labels = { label: string; hint?: ReactNode };
+
+type Wiring = { id: string; "aria-describedby": string | undefined };
+
+function Labelled({ label, hint, children }: Labels & { children: (wiring: Wiring) => ReactNode }) {
+  const id = useId();
+  const hintId = `${id}-hint`;
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      {children({ id, "aria-describedby": hint ? hintId : undefined })}
+      {hint && (
+        <p id={hintId} className="hint">
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+export function TextField({ label, hint, ...props }: Labels & ComponentProps<"input">) {
+  return (
+    <Labelled label={label} hint={hint}>
+      {(wiring) => <input className="input" {...wiring} {...props} />}
+    </Labelled>
+  );
+}
+
+export function TextArea({ label, hint, ...props }: Labels & ComponentProps<"textarea">) {
+  return (
+    <Labelled label={label} hint={hint}>
+      {(wiring) => <textarea className="input" {...wiring} {...props} />}
+    </Labelled>
+  );
+}
+
+type SelectProps = Labels &
+  Omit<ComponentProps<"select">, "onChange"> & {
+    options: readonly (readonly [value: string, text: string])[];
+    onChange: (value: string) => void;
+  };
+
+export function SelectField({ label, hint, options, onChange, ...props }: SelectProps) {
+  return (
+    <Labelled label={label} hint={hint}>
+      {(wiring) => (
+        <select className="input" {...wiring} {...props} onChange={({ target }) => onChange(target.value)}>
+          {options.map(([value, text]) => (
+            <option key={value} value={value}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
+    </Labelled>
+  );
+}
+
+export function ColorField({ label, value, onChange }: Labels & { value: string; onChange: (value: string) => void }) {
+  return (
+    <Labelled label={label}>
+      {(wiring) => (
+        <div className="color-field">
+          <input
+            type="color"
+            aria-label={`${label}: pick`}
+            value={/^#[0-9a-f]{6}$/i.test(value) ? value : "#000000"}
+            onChange={({ target }) => onChange(target.value)}
+          />
+          <input
+            className="input"
+            {...wiring}
+            value={value}
+            pattern="#[0-9A-Fa-f]{6}"
+            maxLength={7}
+            spellCheck={false}
+            onChange={({ target }) => onChange(target.value)}
+          />
+        </div>
+      )}
+    </Labelled>
+  );
+}

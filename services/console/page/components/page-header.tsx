@@ -1,0 +1,19 @@
+import { type ReactNode, useEffect } from "react";
+
+type HeaderProps = { title: string; children?: ReactNode; actions?: ReactNode };
+
+/** Shows a screen's title, a sentence (`children`) and the main action. Sets the title of the browser's tab too. */
+export function PageHeader({ title, children, actions }: HeaderProps) {
+  useEffect(() => {
+    document.title = `${title} · Parley`;
+  }, [title]);
+  return (
+    <header className="page-header">
+      <div>
+        <h1 tabIndex={-1}>{title}</h1>
+        {children && <p>{children}</p>}
+      </div>
+      {actions && <div className="actions">{actions}</div>}
+    </header>
+  );
+}

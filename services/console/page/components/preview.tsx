@@ -1,0 +1,43 @@
+import type { BotDisplay } from "@parley/rpc/conversation";
+import { useEffect, useRef, useState } from "react";
+import type { PreviewMessage } from "./preview-message.ts";
+import { currentTheme } from "./theme.ts";
+
+export type Display = Omit<BotDisplay, "$typeName" | "$unknown">;
+
+/** Shows the real widget with this display configuration in a frame. Its replies come from the stored bot. */
+export function Preview({ botSlug, display }: { botSlug: string; display: Display }) {
+  const frame = useRef<HTMLIFrameElement>(null);
+  const [isReady, setReady] = useState(false);
+  useEffect(() => {
+    const onMessage = ({ origin, source, data }: MessageEvent) => {
+      if (origin === location.origin && source === frame.current?.contentWindow && data === "ready") setReady(true);
+    };
+    window.addEventListener("message", onMessage);
+    return () => window.removeEventListener("message", onMessage);
+  }, []);
+  const message = JSON.stringify(toMessage(botSlug, display));
+  useEffect(() => {
+    if (isReady) frame.current?.contentWindow?.postMessage(JSON.parse(message), location.origin);
+  }, [isReady, message]);
+  return <iframe ref={frame} className="preview-frame" title="Preview of the widget" src="/preview" />;
+}
+
+function toMessage(botSlug: string, display: Display): PreviewMessage {
+  return {
+    botSlug,
+    pageTheme: currentTheme(),
+    display: {
+      name: display.name,
+      welcome_message: display.welcomeMessage,
+      logo_url: display.logoUrl,
+      primary_color: display.primaryColor,
+      position: display.position,
+      theme_mode: display.themeMode,
+      font_family: display.fontFamily,
+      border_radius: display.borderRadius,
+      quick_replies: display.quickReplies,
+      custom_css_vars: display.customCssVars,
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import type { GetUsageResponse } from "@parley/rpc/quota";
+
+/** The used, held and remaining messages of a workspace in this month. */
+export function QuotaFigures({ usage: { used, held, cap } }: { usage: GetUsageResponse }) {
+  const figures = [
+    ["Used", used],
+    ["Being answered", held],
+    ["Left", Math.max(0, cap - used - held)],
+  ] as const;
+  return (
+    <>
+      <dl className="figures">
+        {figures.map(([name, count]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{count.toLocaleString()}</dd>
+          </div>
+        ))}
+      </dl>
+      <meter
+        className="quota"
+        aria-label="Messages used of the month's quota"
+        min={0}
+        max={Math.max(cap, 1)}
+        high={cap * 0.8}
+        value={Math.min(used + held, cap)}
+      />
+    </>
+  );
+}

@@ -1,0 +1,62 @@
+import type { ReactNode } from "react";
+import { errorText } from "../api/error-text.ts";
+import { Icon, type IconName } from "./icon.tsx";
+
+/** Shows grey lines while content is loading. */
+export function Loading({ lines = 4, label = "Loading" }: { lines?: number; label?: string }) {
+  return (
+    <div className="loading" role="status" aria-label={label}>
+      {Array.from({ length: lines }, (_, index) => (
+        <div key={index} className="skeleton" />
+      ))}
+    </div>
+  );
+}
+
+export function ScreenLoading() {
+  return (
+    <div className="screen">
+      <Loading lines={6} />
+    </div>
+  );
+}
+
+export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => unknown }) {
+  return (
+    <div className="notice error" role="alert">
+      <Icon name="alert" />
+      <div>
+        <p>{errorText(error)}</p>
+        {onRetry && (
+          <button type="button" className="button small" onClick={() => void onRetry()}>
+            Try again
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+export function ScreenError({ error }: { error: unknown }) {
+  return (
+    <div className="screen">
+      <Failure error={error} onRetry={() => location.reload()} />
+    </div>
+  );
+}
+
+type EmptyProps = { icon: IconName; title: string; children: ReactNode; action?: ReactNode };
+
+/** Shows, in the place of an empty list, its purpose and how to add the first entry. */
+export function Empty({ icon, title, children, action }: EmptyProps) {
+  return (
+    <div className="empty">
+      <span className="empty-icon">
+        <Icon name={icon} />
+      </span>
+      <h2>{title}</h2>
+      <p>{children}</p>
+      {action}
+    </div>
+  );
+}

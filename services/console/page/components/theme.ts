@@ -1,0 +1,23 @@
+export type Theme = "system" | "light" | "dark";
+
+export const THEMES: readonly Theme[] = ["system", "light", "dark"];
+const STORAGE_KEY = "parley-theme";
+
+export function readTheme(): Theme {
+  const stored = localStorage.getItem(STORAGE_KEY);
+  return THEMES.find((each) => each === stored) ?? "system";
+}
+
+/** Shows and remembers a theme. */
+export function applyTheme(theme: Theme): void {
+  document.documentElement.dataset.theme = theme;
+  if (theme === "system") localStorage.removeItem(STORAGE_KEY);
+  else localStorage.setItem(STORAGE_KEY, theme);
+}
+
+/** Returns the theme in effect now. */
+export function currentTheme(): "light" | "dark" {
+  const theme = readTheme();
+  if (theme !== "system") return theme;
+  return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+}

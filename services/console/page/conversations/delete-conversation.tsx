@@ -1,0 +1,44 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { sessions } from "../api/clients.ts";
+import { errorText } from "../api/error-text.ts";
+import { useSession } from "../api/session.ts";
+import { useAnnounce } from "../components/announcements.tsx";
+import { Confirm } from "../components/dialogs.tsx";
+import { Icon } from "../components/icon.tsx";
+
+/** Deletes the conversation after a question. */
+export function DeleteConversation({ sessionId }: { sessionId: string }) {
+  const { workspace_id: workspaceId } = useSession();
+  const [isAsking, setAsking] = useState(false);
+  const announce = useAnnounce();
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  const deletion = useMutation({
+    mutationFn: () => sessions.deleteSession({ workspaceId, sessionId }),
+    onSuccess: async () => {
+      announce("The conversation was deleted.");
+      queryClient.removeQueries({ queryKey: ["conversations", workspaceId] });
+      await navigate({ to: "/conversations" });
+      queryClient.removeQueries({ queryKey: ["conversation", workspaceId, sessionId] });
+    },
+    onError: (error) => announce(errorText(error), { isError: true }),
+  });
+  return (
+    <>
+      <button type="button" className="button" disabled={deletion.isPending} onClick={() => setAsking(true)}>
+        <Icon name="trash" />
+        Delete
+      </button>
+      <Confirm
+        title="Delete the conversation?"
+        text="Nobody in this workspace can read or export it any more. The visitor cannot continue it."
+        action="Delete"
+        isOpen={isAsking}
+        onOpenChange={setAsking}
+        onConfirm={() => deletion.mutate()}
+      />
+    </>
+  );
+}

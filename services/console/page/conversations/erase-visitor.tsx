@@ -1,0 +1,74 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { type SubmitEvent, useState } from "react";
+import { sessions } from "../api/clients.ts";
+import { errorText } from "../api/error-text.ts";
+import { useSession } from "../api/session.ts";
+import { useAnnounce } from "../components/announcements.tsx";
+import { Modal } from "../components/dialogs.tsx";
+import { TextField } from "../components/field.tsx";
+
+/** Erases for good what a visitor said, after the owner typed the visitor's id. */
+export function EraseVisitor({ visitorId }: { visitorId: string }) {
+  const [isAsking, setAsking] = useState(false);
+  return (
+    <>
+      <button type="button" className="button" onClick={() => setAsking(true)}>
+        Erase visitor
+      </button>
+      {isAsking && <Confirmation visitorId={visitorId} onClose={() => setAsking(false)} />}
+    </>
+  );
+}
+
+function Confirmation({ visitorId, onClose }: { visitorId: string; onClose: () => void }) {
+  const { workspace_id: workspaceId } = useSession();
+  const [typed, setTyped] = useState("");
+  const announce = useAnnounce();
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  const erasure = useMutation({
+    mutationFn: () => sessions.eraseVisitorSessions({ workspaceId, visitorId }),
+    onSuccess: async ({ sessions: count }) => {
+      announce(count === 1n ? "1 conversation is being erased." : `${count} conversations are being erased.`);
+      queryClient.removeQueries({ queryKey: ["conversations", workspaceId] });
+      await navigate({ to: "/conversations" });
+      queryClient.removeQueries({ queryKey: ["conversation", workspaceId] });
+    },
+  });
+  const submit = (event: SubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    erasure.mutate();
+  };
+  return (
+    <Modal
+      title="Erase everything of this visitor?"
+      description="All conversations of the visitor, with all bots, are removed from the database. This cannot be undone."
+      isOpen
+      onOpenChange={onClose}
+    >
+      <form className="form" onSubmit={submit}>
+        <TextField
+          label={`Type ${visitorId} to confirm`}
+          autoComplete="off"
+          spellCheck={false}
+          value={typed}
+          onChange={({ target }) => setTyped(target.value)}
+        />
+        {erasure.error && (
+          <p className="form-error" role="alert">
+            {errorText(erasure.error)}
+          </p>
+        )}
+        <div className="modal-actions">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button danger" disabled={typed !== visitorId || erasure.isPending}>
+            {erasure.isPending ? "Erasing…" : "Erase"}
+          </button>
+        </div>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,46 @@
+import * as Menu from "@radix-ui/react-dropdown-menu";
+import { type ConversationFilters, exportUrl, isNarrowerThanExport } from "../api/conversations.ts";
+import { errorText } from "../api/error-text.ts";
+import { refreshSession } from "../api/session.ts";
+import { useAnnounce } from "../components/announcements.tsx";
+import { Icon } from "../components/icon.tsx";
+
+const FORMS = [
+  ["csv", "For spreadsheets", "CSV"],
+  ["ndjson", "For programs", "NDJSON"],
+] as const;
+
+/** Downloads the conversations of the chosen bot and days. */
+export function ExportMenu({ filters }: { filters: ConversationFilters }) {
+  const announce = useAnnounce();
+  const download = async (form: "csv" | "ndjson") => {
+    try {
+      // The download sends the session's token, which must not have ended.
+      await refreshSession();
+      location.assign(exportUrl(filters, form));
+    } catch (error) {
+      announce(errorText(error), { isError: true });
+    }
+  };
+  return (
+    <Menu.Root modal={false}>
+      <Menu.Trigger className="button">
+        <Icon name="download" />
+        Export
+      </Menu.Trigger>
+      <Menu.Content className="menu" align="end" sideOffset={6}>
+        <Menu.Label className="menu-note">
+          {isNarrowerThanExport(filters)
+            ? "All conversations of the chosen bot that started on the chosen days. The other filters do not apply."
+            : "The conversations of the chosen bot that started on the chosen days."}
+        </Menu.Label>
+        {FORMS.map(([form, purpose, name]) => (
+          <Menu.Item key={form} className="menu-item" onSelect={() => void download(form)}>
+            {name}
+            <small className="muted">{purpose}</small>
+          </Menu.Item>
+        ))}
+      </Menu.Content>
+    </Menu.Root>
+  );
+}

@@ -1,0 +1,61 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { sessions } from "../api/clients.ts";
+import { errorText } from "../api/error-text.ts";
+import { useSession } from "../api/session.ts";
+import { useAnnounce } from "../components/announcements.tsx";
+import { Icon } from "../components/icon.tsx";
+
+const REVIEWS = [
+  { review: "good", icon: "up", label: "Good", announcement: "Reviewed as good." },
+  { review: "bad", icon: "down", label: "Bad", announcement: "Reviewed as bad." },
+] as const;
+
+type ReviewProps = { sessionId: string; messageId: bigint; review: string };
+
+/** The owner's review of a reply. Pressing the chosen button again removes the review. */
+export function Review({ sessionId, messageId, review }: ReviewProps) {
+  const { workspace_id: workspaceId } = useSession();
+  const queryClient = useQueryClient();
+  const announce = useAnnounce();
+  const reviewing = useMutation({
+    mutationFn: (chosen: string) => sessions.reviewMessage({ workspaceId, sessionId, messageId, review: chosen }),
+    onSuccess: async (_, chosen) => {
+      announce(REVIEWS.find((each) => each.review === chosen)?.announcement ?? "The review was removed.");
+      await Promise.all([
+        queryClient.invalidateQueries({ queryKey: ["conversation", workspaceId, sessionId] }),
+        queryClient.invalidateQueries({ queryKey: ["conversations", workspaceId] }),
+      ]);
+    },
+    onError: (error) => announce(errorText(error), { isError: true }),
+  });
+  const shown = reviewing.isPending ? reviewing.variables : review;
+  return (
+    <fieldset className="review">
+      <legend className="visually-hidden">Your review</legend>
+      <span aria-hidden="true">Your review</span>
+      {REVIEWS.map(({ review: each, icon, label }) => (
+        <button
+          key={each}
+          type="button"
+          className={`button small ${each}`}
+          aria-pressed={shown === each}
+          onClick={() => reviewing.mutate(shown === each ? "" : each)}
+        >
+          <Icon name={icon} />
+          <span>
+            {label}
+            <span className="visually-hidden"> answer</span>
+          </span>
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
+const TEXTS: Readonly<Record<string, string>> = { good: "Reviewed as good", bad: "Reviewed as bad" };
+
+/** The review of a conversation: bad if one of its replies is. Nothing if there is none. */
+export function ReviewBadge({ review }: { review: string }) {
+  const text = TEXTS[review];
+  return text === undefined ? null : <span className={review === "bad" ? "badge" : "badge neutral"}>{text}</span>;
+}

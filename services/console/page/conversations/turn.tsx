@@ -1,0 +1,102 @@
+import type { PassageUsed, SessionTurn, ToolCalled, TurnRecord } from "@parley/rpc/conversation";
+import { formatDateTime } from "../components/dates.ts";
+import { Rating } from "./rating.tsx";
+import { Review } from "./review.tsx";
+
+const STATUSES: Readonly<Record<string, string>> = {
+  streaming: "Being answered",
+  error: "Failed",
+  blocked: "Blocked",
+  quota_exceeded: "No messages left",
+  cancelled: "Stopped by the visitor",
+  interrupted: "Interrupted",
+};
+
+type TurnProps = { turn: SessionTurn; passages: ReadonlyMap<bigint, string> };
+
+/** A visitor's message, its reply, and what the reply was made of. */
+export function Turn({ turn: { turn, message, reply, rating, review }, passages }: TurnProps) {
+  if (turn === undefined) return null;
+  const problem = STATUSES[turn.status];
+  const reason = turn.errorCode || turn.blockedReason;
+  return (
+    <article className="turn" aria-label={formatDateTime(turn.openedAt)}>
+      <p className="bubble visitor">
+        <span className="visually-hidden">Visitor: </span>
+        {message}
+      </p>
+      <div className="reply">
+        <p className={reply === "" ? "bubble none" : "bubble"}>
+          <span className="visually-hidden">Bot: </span>
+          {reply || "No answer"}
+        </p>
+        <p className="reply-facts">
+          {problem && (
+            <span className="badge">
+              {problem}
+              {reason && `: ${reason}`}
+            </span>
+          )}
+          <Rating rating={rating} />
+          {describeTurn(turn).map((fact) => (
+            <span key={fact}>{fact}</span>
+          ))}
+        </p>
+        {turn.status !== "streaming" && (
+          <Review sessionId={turn.sessionId} messageId={turn.messageId} review={review} />
+        )}
+        {turn.knowledge.length > 0 && <Knowledge used={turn.knowledge} passages={passages} />}
+        {turn.tools.length > 0 && <Tools called={turn.tools} />}
+      </div>
+    </article>
+  );
+}
+
+/** Returns when the message arrived, how long the reply took, and its model. */
+function describeTurn({ openedAt, firstTokenMs, latencyMs, model, tokensIn, tokensOut, status }: TurnRecord): string[] {
+  const facts = [formatDateTime(openedAt)];
+  if (firstTokenMs > 0) facts.push(`first word after ${formatSeconds(firstTokenMs)}`);
+  if (latencyMs > 0) facts.push(`complete after ${formatSeconds(latencyMs)}`);
+  if (tokensOut > 0) facts.push(`${tokensIn.toLocaleString()} tokens in, ${tokensOut.toLocaleString()} out`);
+  if (model !== "" && status === "done") facts.push(model);
+  return facts;
+}
+
+function formatSeconds(ms: number): string {
+  return ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`;
+}
+
+type KnowledgeProps = { used: readonly PassageUsed[]; passages: ReadonlyMap<bigint, string> };
+
+function Knowledge({ used, passages }: KnowledgeProps) {
+  return (
+    <details className="evidence">
+      <summary>{used.length === 1 ? "1 passage of knowledge" : `${used.length} passages of knowledge`}</summary>
+      <ul>
+        {used.map(({ chunkId, source, heading }) => (
+          <li key={String(chunkId)}>
+            <strong>{source || "A document that was removed or replaced since"}</strong>
+            {heading && ` · ${heading}`}
+            {passages.has(chunkId) && <p>{passages.get(chunkId)}</p>}
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+function Tools({ called }: { called: readonly ToolCalled[] }) {
+  return (
+    <details className="evidence">
+      <summary>{called.length === 1 ? "1 tool" : `${called.length} tools`}</summary>
+      <ul>
+        {called.map(({ name, status, latencyMs }, index) => (
+          // A tool may be called several times.
+          <li key={index}>
+            <strong>{name}</strong> · {status} · {formatSeconds(latencyMs)}
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}

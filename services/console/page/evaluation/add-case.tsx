@@ -1,0 +1,68 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type SubmitEvent, useState } from "react";
+import { evaluations } from "../api/clients.ts";
+import { errorText } from "../api/error-text.ts";
+import { sourcesQuery } from "../api/queries.ts";
+import { evaluationQuery } from "../api/question-queries.ts";
+import { useSession } from "../api/session.ts";
+import { useAnnounce } from "../components/announcements.tsx";
+import { SelectField, TextField } from "../components/field.tsx";
+import { Icon } from "../components/icon.tsx";
+import { Failure } from "../components/states.tsx";
+
+type AddCaseProps = { botSlug: string; suggestedQuestion: string };
+
+export function AddCase({ botSlug, suggestedQuestion }: AddCaseProps) {
+  const { workspace_id: workspaceId } = useSession();
+  const sources = useQuery(sourcesQuery(workspaceId, botSlug));
+  const [question, setQuestion] = useState(suggestedQuestion);
+  const [chosen, setChosen] = useState("");
+  const queryClient = useQueryClient();
+  const announce = useAnnounce();
+  const names = sources.data?.sources.map(({ name }) => name) ?? [];
+  const document = names.includes(chosen) ? chosen : (names[0] ?? "");
+  const adding = useMutation({
+    mutationFn: () => evaluations.addCase({ workspaceId, botSlug, question, document }),
+    onSuccess: async () => {
+      setQuestion("");
+      announce("The question was added.");
+      await queryClient.invalidateQueries(evaluationQuery(workspaceId, botSlug));
+    },
+  });
+  const submit = (event: SubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    adding.mutate();
+  };
+  return (
+    <section className="panel" aria-label="Add a question">
+      <form className="inline-form" onSubmit={submit}>
+        <TextField
+          label="Question"
+          required
+          maxLength={500}
+          pattern=".*\S.*"
+          value={question}
+          onChange={({ target }) => setQuestion(target.value)}
+        />
+        <SelectField
+          label="Document that answers it"
+          required
+          options={names.map((name) => [name, name] as const)}
+          value={document}
+          onChange={setChosen}
+        />
+        <button type="submit" className="button" disabled={adding.isPending || document === ""}>
+          <Icon name="plus" />
+          {adding.isPending ? "Adding…" : "Add question"}
+        </button>
+      </form>
+      {sources.error && !sources.data && <Failure error={sources.error} onRetry={sources.refetch} />}
+      {sources.data && names.length === 0 && <p className="hint">The bot has no document yet. Add one first.</p>}
+      {adding.error && (
+        <p className="form-error" role="alert">
+          {errorText(adding.error)}
+        </p>
+      )}
+    </section>
+  );
+}

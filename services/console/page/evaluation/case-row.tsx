@@ -1,0 +1,64 @@
+import type { EvaluationCase } from "@parley/rpc/conversation";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { evaluations } from "../api/clients.ts";
+import { errorText } from "../api/error-text.ts";
+import { evaluationQuery } from "../api/question-queries.ts";
+import { useSession } from "../api/session.ts";
+import { useAnnounce } from "../components/announcements.tsx";
+import { Icon } from "../components/icon.tsx";
+
+type CaseRowProps = {
+  botSlug: string;
+  evaluationCase: EvaluationCase;
+  /** The place of its document in the last run; 0 if it was not found, undefined if the run did not search for it. */
+  rank: number | undefined;
+  rankBefore: number | undefined;
+};
+
+export function CaseRow({ botSlug, evaluationCase: { id, question, document }, rank, rankBefore }: CaseRowProps) {
+  const { workspace_id: workspaceId } = useSession();
+  const queryClient = useQueryClient();
+  const announce = useAnnounce();
+  const removal = useMutation({
+    mutationFn: () => evaluations.removeCase({ workspaceId, botSlug, id }),
+    onSuccess: async () => {
+      announce("The question was removed.");
+      await queryClient.invalidateQueries(evaluationQuery(workspaceId, botSlug));
+    },
+    onError: (error) => announce(errorText(error), { isError: true }),
+  });
+  return (
+    <li className="row">
+      <span className={rank === 0 ? "row-icon error" : "row-icon"}>
+        <Icon name={rank === undefined ? "question" : rank === 0 ? "alert" : "check"} />
+      </span>
+      <span className="row-text">
+        <strong>{question}</strong>
+        <small>{document}</small>
+        <small>
+          {describePlace(rank)}
+          {rank !== undefined && rankBefore !== undefined && ` · before: ${describePlace(rankBefore).toLowerCase()}`}
+          {" · "}
+          <Link to="/knowledge" search={{ bot: botSlug, question }} aria-label={`Try: ${question}`}>
+            Try
+          </Link>
+        </small>
+      </span>
+      <button
+        type="button"
+        className="icon-button"
+        aria-label={`Remove ${question}`}
+        disabled={removal.isPending}
+        onClick={() => removal.mutate()}
+      >
+        <Icon name="trash" />
+      </button>
+    </li>
+  );
+}
+
+function describePlace(rank: number | undefined): string {
+  if (rank === undefined) return "Not run yet";
+  return rank === 0 ? "Not found" : `Found at place ${rank}`;
+}

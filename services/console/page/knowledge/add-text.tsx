@@ -1,0 +1,80 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { type SubmitEvent, useEffect, useRef, useState } from "react";
+import { knowledge } from "../api/clients.ts";
+import { errorText } from "../api/error-text.ts";
+import { sourcesQuery } from "../api/queries.ts";
+import { useSession } from "../api/session.ts";
+import { useAnnounce } from "../components/announcements.tsx";
+import { TextArea, TextField } from "../components/field.tsx";
+import { Icon } from "../components/icon.tsx";
+
+const MAX_TITLE_CHARACTERS = 200;
+
+type AddTextProps = {
+  botSlug: string;
+  /** The title to begin with, such as a question without an answer. With one, the form is open and its text has the focus. */
+  suggestedTitle: string;
+};
+
+/** Adds a document that the owner writes here. Its title is its first heading and its name. */
+export function AddText({ botSlug, suggestedTitle }: AddTextProps) {
+  const { workspace_id: workspaceId } = useSession();
+  const [title, setTitle] = useState(suggestedTitle.slice(0, MAX_TITLE_CHARACTERS));
+  const [text, setText] = useState("");
+  const queryClient = useQueryClient();
+  const announce = useAnnounce();
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (suggestedTitle !== "") form.current?.querySelector("textarea")?.focus();
+  }, [suggestedTitle]);
+  const adding = useMutation({
+    mutationFn: () => {
+      const content = new TextEncoder().encode(`# ${title.trim().replace(/\s+/g, " ")}\n\n${text}`);
+      return knowledge.addSource({ workspaceId, botSlug, name: title, format: "md", content });
+    },
+    onSuccess: async () => {
+      setTitle("");
+      setText("");
+      announce("The text was added.");
+      await queryClient.invalidateQueries(sourcesQuery(workspaceId, botSlug));
+    },
+  });
+  const submit = (event: SubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    adding.mutate();
+  };
+  return (
+    <details className="panel disclosure" open={suggestedTitle !== ""}>
+      <summary>Write a text</summary>
+      <form ref={form} className="form" onSubmit={submit}>
+        <TextField
+          label="Title"
+          hint="A question, for example. A text with the name of a document replaces it."
+          required
+          maxLength={MAX_TITLE_CHARACTERS}
+          value={title}
+          onChange={({ target }) => setTitle(target.value)}
+        />
+        <TextArea
+          label="Text"
+          required
+          rows={5}
+          maxLength={100_000}
+          value={text}
+          onChange={({ target }) => setText(target.value)}
+        />
+        <div className="row-actions">
+          <button type="submit" className="button" disabled={adding.isPending}>
+            <Icon name="plus" />
+            {adding.isPending ? "Adding…" : "Add text"}
+          </button>
+        </div>
+        {adding.error && (
+          <p className="form-error" role="alert">
+            {errorText(adding.error)}
+          </p>
+        )}
+      </form>
+    </details>
+  );
+}

@@ -1,0 +1,52 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { type SubmitEvent, useState } from "react";
+import { knowledge } from "../api/clients.ts";
+import { errorText } from "../api/error-text.ts";
+import { sourcesQuery } from "../api/queries.ts";
+import { useSession } from "../api/session.ts";
+import { useAnnounce } from "../components/announcements.tsx";
+import { TextField } from "../components/field.tsx";
+import { Icon } from "../components/icon.tsx";
+
+export function AddUrl({ botSlug }: { botSlug: string }) {
+  const { workspace_id: workspaceId } = useSession();
+  const [url, setUrl] = useState("");
+  const queryClient = useQueryClient();
+  const announce = useAnnounce();
+  const adding = useMutation({
+    mutationFn: () => knowledge.addSource({ workspaceId, botSlug, url }),
+    onSuccess: async () => {
+      setUrl("");
+      announce("The page was added.");
+      await queryClient.invalidateQueries(sourcesQuery(workspaceId, botSlug));
+    },
+  });
+  const submit = (event: SubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    adding.mutate();
+  };
+  return (
+    <section className="panel" aria-label="Add a page by its address">
+      <form className="inline-form" onSubmit={submit}>
+        <TextField
+          label="Address of a page"
+          type="url"
+          required
+          maxLength={2_000}
+          placeholder="https://"
+          value={url}
+          onChange={({ target }) => setUrl(target.value)}
+        />
+        <button type="submit" className="button" disabled={adding.isPending}>
+          <Icon name="link" />
+          {adding.isPending ? "Fetching…" : "Add page"}
+        </button>
+      </form>
+      {adding.error && (
+        <p className="form-error" role="alert">
+          {errorText(adding.error)}
+        </p>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,49 @@
+import { type DragEvent, useId, useRef, useState } from "react";
+import { Icon } from "../components/icon.tsx";
+
+/** Accepts files from the desktop or from a dialog. */
+export function DropZone({ onFiles }: { onFiles: (files: File[]) => void }) {
+  const input = useRef<HTMLInputElement>(null);
+  const [isOver, setOver] = useState(false);
+  const id = useId();
+  const drop = (event: DragEvent) => {
+    event.preventDefault();
+    setOver(false);
+    onFiles([...event.dataTransfer.files]);
+  };
+  const dragOver = (event: DragEvent) => {
+    event.preventDefault();
+    setOver(true);
+  };
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the button inside does the same without a mouse
+    <div
+      className={isOver ? "drop-zone over" : "drop-zone"}
+      onDragOver={dragOver}
+      onDragLeave={() => setOver(false)}
+      onDrop={drop}
+    >
+      <Icon name="upload" />
+      <p>
+        Drop files here, or{" "}
+        <button type="button" className="link-button" aria-describedby={id} onClick={() => input.current?.click()}>
+          choose files
+        </button>
+      </p>
+      <p id={id} className="hint">
+        Text, Markdown and HTML to 4 MiB, PDF to 16 MiB. A file with the name of a document replaces it.
+      </p>
+      <input
+        ref={input}
+        type="file"
+        hidden
+        multiple
+        accept=".txt,.md,.markdown,.html,.htm,.pdf"
+        onChange={({ target }) => {
+          onFiles([...(target.files ?? [])]);
+          target.value = "";
+        }}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,64 @@
+import type { Source } from "@parley/rpc/conversation";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { knowledge } from "../api/clients.ts";
+import { errorText } from "../api/error-text.ts";
+import { sourcesQuery } from "../api/queries.ts";
+import { useSession } from "../api/session.ts";
+import { useAnnounce } from "../components/announcements.tsx";
+import { formatDateTime } from "../components/dates.ts";
+import { Confirm } from "../components/dialogs.tsx";
+import { Icon } from "../components/icon.tsx";
+
+type SourceRowProps = { source: Source; botSlug: string; hasMeaning: boolean };
+
+export function SourceRow({ source, botSlug, hasMeaning }: SourceRowProps) {
+  const { workspace_id: workspaceId } = useSession();
+  const [isAsking, setAsking] = useState(false);
+  const queryClient = useQueryClient();
+  const announce = useAnnounce();
+  const removal = useMutation({
+    mutationFn: () => knowledge.removeSource({ workspaceId, botSlug, name: source.name }),
+    onSuccess: async () => {
+      announce("The document was removed.");
+      await queryClient.invalidateQueries(sourcesQuery(workspaceId, botSlug));
+    },
+    onError: (error) => announce(errorText(error), { isError: true }),
+  });
+  const facts = [
+    source.format.toUpperCase(),
+    `${source.characters.toLocaleString()} characters`,
+    hasMeaning && source.embedded < source.chunks
+      ? `${source.embedded} of ${source.chunks} passages indexed`
+      : undefined,
+    formatDateTime(source.updatedAt),
+  ];
+  return (
+    <li className="row">
+      <span className="row-icon">
+        <Icon name={source.url === "" ? "file" : "link"} />
+      </span>
+      <span className="row-text">
+        <strong>{source.name}</strong>
+        <small>{facts.filter(Boolean).join(" · ")}</small>
+      </span>
+      <button
+        type="button"
+        className="icon-button"
+        aria-label={`Remove ${source.name}`}
+        disabled={removal.isPending}
+        onClick={() => setAsking(true)}
+      >
+        <Icon name="trash" />
+      </button>
+      <Confirm
+        title="Remove the document?"
+        text={`The bot will no longer answer from “${source.name}”.`}
+        action="Remove"
+        isOpen={isAsking}
+        onOpenChange={setAsking}
+        onConfirm={() => removal.mutate()}
+      />
+    </li>
+  );
+}

@@ -1,0 +1,128 @@
+import type { CheckedPassage, CheckQuestionResponse } from "@parley/rpc/conversation";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { type SubmitEvent, useEffect, useRef, useState } from "react";
+import { checkQuery } from "../api/question-queries.ts";
+import { useSession } from "../api/session.ts";
+import { TextField } from "../components/field.tsx";
+import { Icon } from "../components/icon.tsx";
+import { Failure, Loading } from "../components/states.tsx";
+import "./try-question.css";
+
+type TryQuestionProps = {
+  botSlug: string;
+  /** The question in the page's URL; may be empty. */
+  question: string;
+};
+
+/** Shows which passages a reply to a question would be based on. */
+export function TryQuestion({ botSlug, question }: TryQuestionProps) {
+  const { workspace_id: workspaceId } = useSession();
+  const navigate = useNavigate();
+  const [text, setText] = useState(question);
+  const form = useRef<HTMLFormElement>(null);
+  const linkedQuestion = useRef(question);
+  useEffect(() => {
+    // A link to a question leads here. The focus also scrolls to the form, which is below the documents.
+    if (linkedQuestion.current !== "") form.current?.querySelector("input")?.focus();
+  }, []);
+  const { data, error, isFetching, refetch } = useQuery(checkQuery(workspaceId, botSlug, question));
+  const submit = (event: SubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const wanted = text.trim();
+    if (wanted === question) void refetch();
+    else void navigate({ to: "/knowledge", search: { bot: botSlug, question: wanted }, resetScroll: false });
+  };
+  return (
+    <section className="panel" aria-labelledby="try-question">
+      <h2 id="try-question">Try a question</h2>
+      <form ref={form} className="inline-form" onSubmit={submit}>
+        <TextField
+          label="Question"
+          required
+          maxLength={500}
+          pattern=".*\S.*"
+          placeholder="As a visitor would ask"
+          value={text}
+          onChange={({ target }) => setText(target.value)}
+        />
+        <button type="submit" className="button" disabled={isFetching}>
+          <Icon name="search" />
+          {isFetching ? "Searching…" : "Search"}
+        </button>
+      </form>
+      <p className="hint">Searches as for a visitor's message. Writes no answer and counts no message.</p>
+      <div className="form" aria-live="polite">
+        {error && !isFetching && <Failure error={error} onRetry={refetch} />}
+        {isFetching && <Loading lines={2} label="Searching" />}
+        {data && !isFetching && <Found botSlug={botSlug} question={question} result={data} />}
+      </div>
+    </section>
+  );
+}
+
+type FoundProps = { botSlug: string; question: string; result: CheckQuestionResponse };
+
+function Found({ botSlug, question, result: { passages, grounded, semanticSearch } }: FoundProps) {
+  const used = passages.filter((passage) => passage.used).length;
+  return (
+    <>
+      <p className={grounded ? "verdict" : "verdict none"}>
+        <Icon name={grounded ? "check" : "alert"} />
+        {grounded
+          ? `An answer would be based on ${used === 1 ? "this passage" : `the first ${used} of these passages`}.`
+          : "Nothing was found. An answer would not be based on a document."}
+      </p>
+      {!["", "ok"].includes(semanticSearch) && (
+        <p className="hint">Only words were compared, because the search by meaning did not answer.</p>
+      )}
+      {passages.length > 0 && (
+        <ol className="passages" aria-label="Passages found">
+          {passages.map((passage, index) => (
+            <Passage key={index} passage={passage} />
+          ))}
+        </ol>
+      )}
+      <p className="links">
+        {grounded ? (
+          <Link to="/evaluation" search={{ bot: botSlug, question }}>
+            Add to the evaluation
+          </Link>
+        ) : (
+          <Link to="/knowledge" search={{ bot: botSlug, title: question }}>
+            Add knowledge
+          </Link>
+        )}
+      </p>
+    </>
+  );
+}
+
+function Passage({ passage }: { passage: CheckedPassage }) {
+  const { document, heading, text, used } = passage;
+  return (
+    <li>
+      <p>
+        <strong>{document}</strong>
+        {heading && ` · ${heading}`}
+      </p>
+      <p className="passage-scores">
+        {describeScores(passage).map((score) => (
+          <span key={score}>{score}</span>
+        ))}
+        {!used && <span className="badge neutral">no room in the answer</span>}
+      </p>
+      <p className="passage-text">{text}</p>
+    </li>
+  );
+}
+
+function describeScores({ score, wordRank, similarity }: CheckedPassage): string[] {
+  const format = (value: number, digits: number) =>
+    value.toLocaleString(undefined, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return [
+    `Score ${format(score, 4)}`,
+    wordRank === undefined ? "No word in common" : `Words ${format(wordRank, 2)}`,
+    ...(similarity === undefined ? [] : [`Meaning ${format(similarity, 2)}`]),
+  ];
+}

@@ -1,0 +1,79 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { errorText } from "../api/error-text.ts";
+import { sourcesQuery } from "../api/queries.ts";
+import { useSession } from "../api/session.ts";
+import { uploadSource } from "../api/upload.ts";
+import { useAnnounce } from "../components/announcements.tsx";
+
+const MIB = 1024 * 1024;
+const MAX_PDF_BYTES = 16 * MIB;
+const MAX_TEXT_BYTES = 4 * MIB;
+/** How many documents are uploaded at once. The service reads few at a time. */
+const CONCURRENT_UPLOADS = 2;
+const FORMATS: Readonly<Record<string, string>> = {
+  txt: "txt",
+  md: "md",
+  markdown: "md",
+  html: "html",
+  htm: "html",
+  pdf: "pdf",
+};
+
+export type Upload = {
+  id: number;
+  name: string;
+  share: number;
+  state: "waiting" | "sending" | "done";
+  problem?: string;
+};
+
+let nextUploadId = 1;
+
+function checkFile(file: File, format: string | undefined): string | undefined {
+  if (format === undefined) return "Only .txt, .md, .html and .pdf files can be read.";
+  if (file.size === 0) return "The file is empty.";
+  const limit = format === "pdf" ? MAX_PDF_BYTES : MAX_TEXT_BYTES;
+  return file.size > limit ? `The file is larger than ${limit / MIB} MiB.` : undefined;
+}
+
+/** Returns the uploads of this visit, newest first, and functions that add files and remove the finished uploads from the list. */
+export function useUploads(botSlug: string) {
+  const { workspace_id: workspaceId } = useSession();
+  const [uploads, setUploads] = useState<readonly Upload[]>([]);
+  const queryClient = useQueryClient();
+  const announce = useAnnounce();
+  const update = (id: number, change: Partial<Upload>) =>
+    setUploads((before) => before.map((each) => (each.id === id ? { ...each, ...change } : each)));
+
+  const sendFile = async (file: File, id: number) => {
+    const format = FORMATS[file.name.split(".").at(-1)?.toLowerCase() ?? ""];
+    const problem = checkFile(file, format);
+    if (problem !== undefined || format === undefined) return update(id, { state: "done", problem: problem ?? "" });
+    update(id, { state: "sending" });
+    try {
+      const content = new Uint8Array(await file.arrayBuffer());
+      await uploadSource({ workspaceId, botSlug, name: file.name, format, content }, (share) => update(id, { share }));
+      update(id, { state: "done", share: 1 });
+    } catch (failure) {
+      update(id, { state: "done", problem: errorText(failure) });
+    }
+  };
+
+  const addFiles = async (files: readonly File[]) => {
+    const queue = files.map((file) => ({ file, id: nextUploadId++ }));
+    const rows = queue.map(({ file, id }): Upload => ({ id, name: file.name, share: 0, state: "waiting" }));
+    setUploads((before) => [...rows, ...before]);
+    const worker = async () => {
+      for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+        await sendFile(next.file, next.id);
+        await queryClient.invalidateQueries(sourcesQuery(workspaceId, botSlug));
+      }
+    };
+    await Promise.all(Array.from({ length: CONCURRENT_UPLOADS }, worker));
+    announce(files.length === 1 ? "The document was processed." : `${files.length} documents were processed.`);
+  };
+
+  const clear = () => setUploads((before) => before.filter(({ state }) => state !== "done"));
+  return { uploads, addFiles, clear };
+}

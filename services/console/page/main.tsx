@@ -1,0 +1,33 @@
+import "./styles/base.css";
+import "./styles/frame.css";
+import "./styles/surfaces.css";
+import "./styles/controls.css";
+import "./styles/editor.css";
+import "./styles/usage.css";
+import "./styles/dialogs.css";
+import "./styles/sign-in.css";
+// Last: it changes what the other files set.
+import "./styles/narrow.css";
+import { QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { setNonce } from "get-nonce";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { Announcements } from "./components/announcements.tsx";
+import { applyTheme, readTheme } from "./components/theme.ts";
+import { queryClient } from "./query-client.ts";
+import { router } from "./router.tsx";
+
+// The style elements of the dialog library need the response's nonce.
+setNonce(document.querySelector<HTMLMetaElement>("meta[property=csp-nonce]")?.nonce ?? "");
+applyTheme(readTheme());
+
+createRoot(document.querySelector("#root") as HTMLElement).render(
+  <StrictMode>
+    <QueryClientProvider client={queryClient}>
+      <Announcements>
+        <RouterProvider router={router} />
+      </Announcements>
+    </QueryClientProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,85 @@
+import type { PatternMatch } from "@parley/rpc/conversation";
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import { moderation } from "../api/clients.ts";
+import { errorText } from "../api/error-text.ts";
+import { useSession } from "../api/session.ts";
+import { useAnnounce } from "../components/announcements.tsx";
+import { TextArea } from "../components/field.tsx";
+
+type TryTextProps = {
+  botSlug: string;
+  /** A rule that is not saved. Its pattern may be empty. */
+  unsaved?: { pattern: string; appliesTo: string };
+};
+
+/** Shows which rules match a text. Stores nothing. It has no form of its own, so that it fits into the form of a new rule. */
+export function TryText({ botSlug, unsaved }: TryTextProps) {
+  const { workspace_id: workspaceId } = useSession();
+  const announce = useAnnounce();
+  const [text, setText] = useState("");
+  const rule = unsaved?.pattern ? unsaved : undefined;
+  const tried = { text, rule: JSON.stringify(rule) };
+  const trial = useMutation({
+    mutationFn: async (_: typeof tried) => {
+      const { matches } = await moderation.checkText({ workspaceId, botSlug, text, ...(rule && { unsaved: rule }) });
+      return matches;
+    },
+    onSuccess: (matches) => announce(matches.length === 0 ? "No rule matches." : `${countRules(matches.length)}.`),
+  });
+  const isCurrent = trial.variables?.text === tried.text && trial.variables.rule === tried.rule;
+  return (
+    <div className="form">
+      <TextArea
+        label="Text to try"
+        hint={unsaved ? "Tried with this rule and the saved ones." : "Nothing is stored or sent to anybody."}
+        rows={2}
+        maxLength={4_000}
+        value={text}
+        onChange={({ target }) => setText(target.value)}
+      />
+      <div>
+        <button
+          type="button"
+          className="button"
+          disabled={text === "" || trial.isPending}
+          onClick={() => trial.mutate(tried)}
+        >
+          {trial.isPending ? "Trying…" : "Try the text"}
+        </button>
+      </div>
+      {isCurrent && trial.error && (
+        <p className="form-error" role="alert">
+          {errorText(trial.error)}
+        </p>
+      )}
+      {isCurrent && trial.data && <Matches matches={trial.data} />}
+    </div>
+  );
+}
+
+function Matches({ matches }: { matches: readonly PatternMatch[] }) {
+  if (matches.length === 0) return <p className="hint">No rule matches. The text is not blocked.</p>;
+  return (
+    <ul className="rows" aria-label="Rules that match">
+      {matches.map(({ pattern, blocksMessage, blocksReply }) => (
+        <li key={String(pattern?.id)} className="row">
+          <span className="row-text">
+            <code>{pattern?.pattern}</code>
+            <small>{describeMatch(blocksMessage, blocksReply)}</small>
+          </span>
+          {pattern?.id === 0n && <span className="badge neutral">Not saved</span>}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function describeMatch(blocksMessage: boolean, blocksReply: boolean): string {
+  if (blocksMessage && blocksReply) return "Blocks it from a visitor and from the bot";
+  return blocksMessage ? "Blocks it from a visitor" : "Blocks it from the bot";
+}
+
+function countRules(count: number): string {
+  return count === 1 ? "1 rule matches" : `${count} rules match`;
+}

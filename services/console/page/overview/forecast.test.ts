@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { forecast, lastDays } from "./forecast.ts";
+
+const NOON = Date.parse("2026-11-21T12:00:00Z");
+const quota = (used: number, cap: number) => ({ used, held: 0, cap, resetsAt: "2026-12-01T00:00:00Z" });
+/** 10 replies on each of the seven days before today, and 500 today. */
+const week = new Map(lastDays(8, NOON).map((day, index) => [day, index === 7 ? 500 : 10]));
+
+test("extends the average of the last seven full days, without today", () => {
+  expect(forecast(quota(100, 1_000), week, NOON)).toEqual({ total: 195, emptyAt: undefined });
+});
+
+test("names the time at which no message is left", () => {
+  const { emptyAt } = forecast(quota(100, 150), week, NOON) ?? {};
+  expect(emptyAt).toEqual(new Date("2026-11-26T12:00:00Z"));
+  expect(forecast(quota(200, 150), week, NOON)?.emptyAt).toEqual(new Date(NOON));
+});
+
+test("counts days without replies, and forecasts nothing without any", () => {
+  expect(forecast(quota(0, 1_000), new Map([["2026-11-20", 70]]), NOON)?.total).toBe(95);
+  expect(forecast(quota(5, 1_000), new Map([["2026-11-01", 70]]), NOON)).toBeUndefined();
+});
+
+test("the last days end today, also over the end of a month", () => {
+  expect(lastDays(3, Date.parse("2026-12-01T23:59:59Z"))).toEqual(["2026-11-29", "2026-11-30", "2026-12-01"]);
+});

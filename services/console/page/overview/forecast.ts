@@ -1,0 +1,33 @@
+const DAY_MS = 86_400_000;
+const AVERAGED_DAYS = 7;
+
+export type Quota = { used: number; held: number; cap: number; resetsAt: string };
+export type Forecast = {
+  /** The messages used at the end of the month. */
+  total: number;
+  /** When no message will be left; undefined if the messages last until the end of the month. */
+  emptyAt: Date | undefined;
+};
+
+/** Extends the average of the last seven full days to the end of the month. Undefined if there was no reply on these days. */
+export function forecast(
+  { used, held, cap, resetsAt }: Quota,
+  repliesOfDay: ReadonlyMap<string, number>,
+  nowMs: number,
+): Forecast | undefined {
+  const days = lastDays(AVERAGED_DAYS + 1, nowMs).slice(0, AVERAGED_DAYS);
+  const average = days.reduce((sum, day) => sum + (repliesOfDay.get(day) ?? 0), 0) / AVERAGED_DAYS;
+  if (average === 0) return undefined;
+  const taken = used + held;
+  const daysLeft = Math.max(0, Date.parse(resetsAt) - nowMs) / DAY_MS;
+  const total = Math.round(taken + average * daysLeft);
+  const emptyAt = total > cap ? new Date(nowMs + (Math.max(0, cap - taken) / average) * DAY_MS) : undefined;
+  return { total, emptyAt };
+}
+
+/** Returns the last days in UTC as "YYYY-MM-DD", oldest first. The last one is today. */
+export function lastDays(count: number, nowMs: number): string[] {
+  return Array.from({ length: count }, (_, index) =>
+    new Date(nowMs - (count - 1 - index) * DAY_MS).toISOString().slice(0, 10),
+  );
+}

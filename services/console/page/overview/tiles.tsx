@@ -1,0 +1,57 @@
+import type { GetStatisticsResponse } from "@parley/rpc/conversation";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+
+const NONE = "–";
+
+/** The figures of the last 30 days. */
+export function Tiles({ statistics }: { statistics: GetStatisticsResponse }) {
+  const { days, firstTokenMedianMs, firstTokenP95Ms, sessionsRatedUp: up, sessionsRatedDown: down } = statistics;
+  const grounded = days.reduce((sum, day) => sum + day.grounded, 0);
+  const ungrounded = days.reduce((sum, day) => sum + day.ungrounded, 0);
+  return (
+    <div className="tiles">
+      <Tile title="First word, usually" figure={firstTokenMedianMs > 0 ? formatSeconds(firstTokenMedianMs) : NONE}>
+        {firstTokenP95Ms > 0 && `95 of 100 answers begin within ${formatSeconds(firstTokenP95Ms)}.`}
+      </Tile>
+      <Tile title="Answered from knowledge" figure={formatShare(grounded, grounded + ungrounded)}>
+        Answers for which a passage of a document was found.
+      </Tile>
+      <Tile title="Answered without knowledge" figure={ungrounded.toLocaleString()}>
+        {ungrounded > 0 && (
+          <>
+            A document may be missing. <Link to="/questions">Read the questions</Link>
+          </>
+        )}
+      </Tile>
+      <Tile title="Rated good" figure={formatShare(up, up + down)}>
+        {up + down === 0
+          ? "No conversation was rated."
+          : `${up.toLocaleString()} good and ${down.toLocaleString()} bad conversations.`}{" "}
+        {down > 0 && (
+          <Link to="/conversations" search={{ rating: "down" }}>
+            Read the bad ones
+          </Link>
+        )}
+      </Tile>
+    </div>
+  );
+}
+
+function Tile({ title, figure, children }: { title: string; figure: string; children: ReactNode }) {
+  return (
+    <section className="panel tile">
+      <h2>{title}</h2>
+      <p className="figure">{figure}</p>
+      <p className="hint">{children}</p>
+    </section>
+  );
+}
+
+function formatShare(part: number, whole: number): string {
+  return whole === 0 ? NONE : (part / whole).toLocaleString(undefined, { style: "percent" });
+}
+
+function formatSeconds(ms: number): string {
+  return ms < 1_000 ? `${Math.round(ms / 10) * 10} ms` : `${(ms / 1_000).toFixed(1)} s`;
+}

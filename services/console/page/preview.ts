@@ -1,0 +1,67 @@
+import "./preview.css";
+import type { PreviewMessage } from "./components/preview-message.ts";
+
+// Runs the real widget in a frame of the console. Its configuration is the form's, and its messages go to the bot's playground with the
+// owner's session.
+
+const RESTART_DELAY_MS = 200;
+/** With these, a request after a lost connection continues the reply and sends no second message. */
+const RESUME_HEADERS = ["Idempotency-Key", "Last-Event-ID"];
+
+let message: PreviewMessage | undefined;
+let restartTimer: ReturnType<typeof setTimeout> | undefined;
+let starts = 0;
+const fetchFromServer = window.fetch.bind(window);
+
+window.fetch = (input, init) => {
+  const { pathname } = new URL(String(input), location.href);
+  switch (pathname) {
+    case "/api/widget/config/":
+      return Promise.resolve(Response.json({ bot: message?.display }));
+    case "/api/chat/":
+      return fetchFromPlayground("", init, ["session_id", "message"]);
+    case "/api/chat/stop/":
+      return fetchFromPlayground("stop/", init, ["session_id", "idempotency_key"]);
+    case "/api/chat/rating/":
+      // Accepts a rating without storing it: the statistics count only visitors' ratings.
+      return Promise.resolve(new Response(null, { status: 204 }));
+    default:
+      return fetchFromServer(input, init);
+  }
+};
+
+/** Sends a request of the widget to the bot's playground, with these fields of its body. */
+function fetchFromPlayground(path: string, init: RequestInit | undefined, names: readonly string[]): Promise<Response> {
+  const sent = new Headers(init?.headers);
+  const headers = new Headers({ "Content-Type": "application/json", "X-Parley-Console": "1" });
+  for (const name of RESUME_HEADERS) {
+    const value = sent.get(name);
+    if (value !== null) headers.set(name, value);
+  }
+  const fields = JSON.parse(String(init?.body)) as Readonly<Record<string, unknown>>;
+  const body = JSON.stringify({
+    bot_slug: message?.botSlug,
+    ...Object.fromEntries(names.map((name) => [name, fields[name]])),
+  });
+  const { signal = null, keepalive = false } = init ?? {};
+  return fetchFromServer(`/api/chat/playground/${path}`, { method: "POST", headers, body, signal, keepalive });
+}
+
+window.addEventListener("message", ({ origin, source, data }: MessageEvent<PreviewMessage>) => {
+  if (origin !== location.origin || source !== window.parent) return;
+  message = data;
+  document.documentElement.dataset.theme = data.pageTheme;
+  clearTimeout(restartTimer);
+  restartTimer = setTimeout(() => void restart(), starts === 0 ? 0 : RESTART_DELAY_MS);
+});
+window.parent.postMessage("ready", location.origin);
+
+/** Starts the widget with the latest configuration. A module runs again only under a new URL. */
+async function restart(): Promise<void> {
+  (window as { Parley?: { destroy(): void } }).Parley?.destroy();
+  const options = document.querySelector<HTMLElement>("script[data-public-key]");
+  // The widget stores its conversation by this key. Two bots share no session.
+  if (options && message) options.dataset.publicKey = `preview:${message.botSlug}`;
+  const url = `/widget.js?${++starts}`;
+  await import(/* @vite-ignore */ url);
+}

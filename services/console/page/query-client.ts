@@ -1,0 +1,32 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
+import { SignedOutError } from "./api/session.ts";
+
+const MAX_RETRIES = 2;
+const STALE_MS = 15_000;
+
+/** Whether another attempt may succeed without a change of the request. */
+function canRetry(error: unknown): boolean {
+  if (error instanceof SignedOutError) return false;
+  return !(error instanceof ConnectError) || [Code.Unavailable, Code.DeadlineExceeded].includes(error.code);
+}
+
+/** If the session has ended, shows the sign-in page, which returns to this screen. */
+function onError(error: unknown): void {
+  // Connect wraps what its fetch throws.
+  const isSignedOut = error instanceof SignedOutError || (error as Error).cause instanceof SignedOutError;
+  if (!isSignedOut || location.pathname === "/sign-in") return;
+  location.assign(`/sign-in?return_to=${encodeURIComponent(location.pathname + location.search)}`);
+}
+
+export const queryClient = new QueryClient({
+  queryCache: new QueryCache({ onError }),
+  mutationCache: new MutationCache({ onError }),
+  defaultOptions: {
+    queries: {
+      staleTime: STALE_MS,
+      retry: (failures, error) => failures < MAX_RETRIES && canRetry(error),
+      refetchOnWindowFocus: false,
+    },
+  },
+});

@@ -1,0 +1,168 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import type { ConversationFilters } from "./api/conversations.ts";
+import { SESSION_QUERY, SignedOutError } from "./api/session.ts";
+import { ScreenError, ScreenLoading } from "./components/states.tsx";
+import { queryClient } from "./query-client.ts";
+import { NotFound } from "./screens/not-found.tsx";
+import { Shell } from "./shell.tsx";
+
+const rootRoute = createRootRoute({ notFoundComponent: NotFound });
+
+const signInRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/sign-in",
+  validateSearch: (search): { error?: string; return_to?: string; signed_out?: string } => pickStrings(search),
+  component: lazyRouteComponent(() => import("./screens/sign-in.tsx"), "SignIn"),
+});
+
+const shellRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  id: "shell",
+  component: Shell,
+  beforeLoad: async ({ location }) => {
+    try {
+      await queryClient.ensureQueryData(SESSION_QUERY);
+    } catch (error) {
+      if (!(error instanceof SignedOutError)) throw error;
+      const isHome = location.pathname === "/";
+      throw redirect({ to: "/sign-in", search: isHome ? {} : { return_to: location.href } });
+    }
+  },
+  pendingComponent: ScreenLoading,
+  errorComponent: ScreenError,
+});
+
+const homeRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/",
+  beforeLoad: () => {
+    throw redirect({ to: "/bots" });
+  },
+});
+
+const botsRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/bots",
+  component: lazyRouteComponent(() => import("./screens/bots.tsx"), "Bots"),
+});
+
+const botRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/bots/$slug",
+  component: lazyRouteComponent(() => import("./screens/bot-editor.tsx"), "BotEditor"),
+});
+
+const knowledgeRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/knowledge",
+  validateSearch: (search): { bot?: string; question?: string; title?: string } => pickStrings(search),
+  component: lazyRouteComponent(() => import("./screens/knowledge.tsx"), "Knowledge"),
+});
+
+const questionsRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/questions",
+  validateSearch: (search): { bot?: string; period?: string } => pickStrings(search),
+  component: lazyRouteComponent(() => import("./screens/questions.tsx"), "Questions"),
+});
+
+const evaluationRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/evaluation",
+  validateSearch: (search): { bot?: string; question?: string } => pickStrings(search),
+  component: lazyRouteComponent(() => import("./screens/evaluation.tsx"), "Evaluation"),
+});
+
+const keysRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/keys",
+  component: lazyRouteComponent(() => import("./screens/keys.tsx"), "Keys"),
+});
+
+const moderationRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/moderation",
+  validateSearch: (search): { bot?: string } => pickStrings(search),
+  component: lazyRouteComponent(() => import("./screens/moderation.tsx"), "Moderation"),
+});
+
+const overviewRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/overview",
+  component: lazyRouteComponent(() => import("./screens/overview.tsx"), "Overview"),
+});
+
+const conversationsRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/conversations",
+  validateSearch: (search): ConversationFilters => pickStrings(search),
+  component: lazyRouteComponent(() => import("./screens/conversations.tsx"), "Conversations"),
+});
+
+const conversationRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/conversations/$id",
+  component: lazyRouteComponent(() => import("./screens/conversation.tsx"), "Conversation"),
+});
+
+const toolsRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/tools",
+  validateSearch: (search): { bot?: string } => pickStrings(search),
+  component: lazyRouteComponent(() => import("./screens/tools.tsx"), "Tools"),
+});
+
+const playgroundRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/playground",
+  validateSearch: (search): { bot?: string } => pickStrings(search),
+  component: lazyRouteComponent(() => import("./screens/playground.tsx"), "Playground"),
+});
+
+const usageRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/usage",
+  component: lazyRouteComponent(() => import("./screens/usage.tsx"), "Usage"),
+});
+
+const auditLogRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/audit-log",
+  component: lazyRouteComponent(() => import("./screens/audit-log.tsx"), "AuditLog"),
+});
+
+const routeTree = rootRoute.addChildren([
+  signInRoute,
+  shellRoute.addChildren([
+    homeRoute,
+    overviewRoute,
+    conversationsRoute,
+    conversationRoute,
+    botsRoute,
+    botRoute,
+    knowledgeRoute,
+    questionsRoute,
+    evaluationRoute,
+    keysRoute,
+    moderationRoute,
+    toolsRoute,
+    playgroundRoute,
+    usageRoute,
+    auditLogRoute,
+  ]),
+]);
+
+export const router = createRouter({ routeTree, defaultPreload: "intent", defaultPendingComponent: ScreenLoading });
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}
+
+/** Returns the search parameters whose values are strings. */
+function pickStrings(search: Record<string, unknown>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(search).flatMap(([name, value]) => (value == null ? [] : [[name, `${value}`]])),
+  );
+}

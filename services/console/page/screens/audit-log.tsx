@@ -1,0 +1,94 @@
+import type { Change } from "@parley/rpc/access";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { changeLogs } from "../api/clients.ts";
+import { useSession } from "../api/session.ts";
+import { describeChange } from "../audit-log/describe-change.ts";
+import { mergeChanges } from "../audit-log/merge-changes.ts";
+import { formatDateTime } from "../components/dates.ts";
+import { Icon } from "../components/icon.tsx";
+import { PageHeader } from "../components/page-header.tsx";
+import { Empty, Failure, Loading } from "../components/states.tsx";
+
+const PAGE_SIZE = 50;
+const COMPLETE = { changes: [], nextPageToken: "" };
+
+export function AuditLog() {
+  const { workspace_id: workspaceId } = useSession();
+  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
+    queryKey: ["changes", workspaceId],
+    // A page of each service's log. A token is undefined after the last page of its log.
+    queryFn: ({ pageParam }) =>
+      Promise.all(
+        changeLogs.map((log, index) => {
+          const pageToken = pageParam[index];
+          return pageToken === undefined ? COMPLETE : log.listChanges({ workspaceId, pageSize: PAGE_SIZE, pageToken });
+        }),
+      ),
+    initialPageParam: changeLogs.map(() => "") as (string | undefined)[],
+    getNextPageParam: (page) => {
+      const tokens = page.map(({ nextPageToken }) => nextPageToken || undefined);
+      return tokens.some((each) => each !== undefined) ? tokens : undefined;
+    },
+  });
+  const changes =
+    data &&
+    mergeChanges(
+      changeLogs.map((_, index) => ({
+        changes: data.pages.flatMap((page) => page[index]?.changes ?? []),
+        isComplete: !data.pages.at(-1)?.[index]?.nextPageToken,
+      })),
+    );
+  return (
+    <div className="screen">
+      <PageHeader title="Audit log">
+        Who changed what in this workspace. Entries are kept for 400 days and hold names, never content.
+      </PageHeader>
+      {error && !data && <Failure error={error} onRetry={refetch} />}
+      {!error && !data && <Loading />}
+      {changes?.length === 0 && (
+        <Empty icon="clock" title="No change yet">
+          Each change of a bot, its knowledge, keys or conversations appears here.
+        </Empty>
+      )}
+      {changes && changes.length > 0 && (
+        <ul className="rows panel flush" aria-label="Changes">
+          {changes.map((change, index) => (
+            // Lines have no id of their own, and are only ever added at the end.
+            <ChangeRow key={index} change={change} />
+          ))}
+        </ul>
+      )}
+      {data && error && <Failure error={error} />}
+      {hasNextPage && (
+        <button
+          type="button"
+          className="button more"
+          disabled={isFetchingNextPage}
+          onClick={() => void fetchNextPage()}
+        >
+          {isFetchingNextPage ? "Loading…" : "Show more"}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function ChangeRow({ change }: { change: Change }) {
+  const { action, name, details } = describeChange(change);
+  return (
+    <li className="row">
+      <span className="row-icon">
+        <Icon name={change.member === "" ? "shield" : "user"} />
+      </span>
+      <span className="row-text">
+        <span>
+          {action} {name && <strong>{name}</strong>}
+        </span>
+        {details.length > 0 && <small>{details.join(" · ")}</small>}
+        <small>
+          {change.member || "Operator"} · <time dateTime={change.changedAt}>{formatDateTime(change.changedAt)}</time>
+        </small>
+      </span>
+    </li>
+  );
+}

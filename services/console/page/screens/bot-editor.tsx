@@ -1,0 +1,159 @@
+import type { Bot } from "@parley/rpc/conversation";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, Link, useBlocker } from "@tanstack/react-router";
+import { type SubmitEvent, useState } from "react";
+import { bots as botsClient } from "../api/clients.ts";
+import { errorText } from "../api/error-text.ts";
+import { botsQuery, modelsQuery, useBots } from "../api/queries.ts";
+import { useSession } from "../api/session.ts";
+import { Answers } from "../bots/answers.tsx";
+import { type Draft, toDraft, withoutBlanks } from "../bots/draft.ts";
+import { Looks } from "../bots/looks.tsx";
+import { QuickReplies } from "../bots/quick-replies.tsx";
+import { useAnnounce } from "../components/announcements.tsx";
+import { TextArea, TextField } from "../components/field.tsx";
+import { Icon } from "../components/icon.tsx";
+import { PageHeader } from "../components/page-header.tsx";
+import { Preview } from "../components/preview.tsx";
+import { Empty, Failure, ScreenLoading } from "../components/states.tsx";
+
+const route = getRouteApi("/shell/bots/$slug");
+
+export function BotEditor() {
+  const { slug } = route.useParams();
+  const { workspace_id: workspaceId } = useSession();
+  const { data: bots, error, refetch } = useBots();
+  // Both calls are in one batch.
+  const { data: models = [] } = useQuery(modelsQuery(workspaceId));
+  if (bots === undefined) {
+    if (!error) return <ScreenLoading />;
+    return (
+      <div className="screen">
+        <Failure error={error} onRetry={refetch} />
+      </div>
+    );
+  }
+  const bot = bots.find((each) => each.slug === slug);
+  if (bot?.display === undefined) {
+    return (
+      <div className="screen">
+        <Empty
+          icon="bot"
+          title="No such bot"
+          action={
+            <Link to="/bots" className="button">
+              All bots
+            </Link>
+          }
+        >
+          This workspace has no bot with the short name {slug}.
+        </Empty>
+      </div>
+    );
+  }
+  return <Editor key={bot.id} bot={bot} stored={toDraft(bot)} models={models} />;
+}
+
+type EditorProps = {
+  bot: Bot;
+  stored: Draft;
+  /** The models of the workspace's plan. */
+  models: readonly string[];
+};
+
+function Editor({ bot, stored, models }: EditorProps) {
+  const { workspace_id: workspaceId } = useSession();
+  const [changes, setChanges] = useState<Partial<Draft>>({});
+  const draft = { ...stored, ...changes };
+  const isChanged = JSON.stringify(draft) !== JSON.stringify(stored);
+  const announce = useAnnounce();
+  const queryClient = useQueryClient();
+  const change = <Name extends keyof Draft>(name: Name, value: Draft[Name]) =>
+    setChanges((before) => ({ ...before, [name]: value }));
+  const changeText = (name: "name" | "welcomeMessage") => ({
+    value: draft[name],
+    onChange: ({ target }: { target: { value: string } }) => change(name, target.value),
+  });
+  const saving = useMutation({
+    mutationFn: async () => {
+      const { quickReplies, ...texts } = changes;
+      const sent = { ...texts, ...(quickReplies && { quickReplies: { values: withoutBlanks(quickReplies) } }) };
+      return (await botsClient.updateBot({ workspaceId, slug: bot.slug, changes: sent })).bot;
+    },
+    onSuccess: (saved) => {
+      if (saved === undefined) return;
+      queryClient.setQueryData(botsQuery(workspaceId).queryKey, (before) =>
+        before?.map((each) => (each.id === saved.id ? saved : each)),
+      );
+      setChanges({});
+      announce("Saved. Visitors see it within a minute.");
+    },
+  });
+  useBlocker({
+    shouldBlockFn: () => isChanged && !window.confirm("Leave without saving your changes?"),
+    enableBeforeUnload: () => isChanged,
+  });
+  const submit = (event: SubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    saving.mutate();
+  };
+  const display = {
+    ...draft,
+    quickReplies: withoutBlanks(draft.quickReplies),
+    customCssVars: bot.display?.customCssVars ?? {},
+  };
+  return (
+    <div className="screen wide">
+      <nav aria-label="Breadcrumb" className="breadcrumb">
+        <Link to="/bots">Bots</Link>
+        <Icon name="right" />
+        <span aria-current="page">{stored.name || bot.slug}</span>
+      </nav>
+      <PageHeader title={stored.name || bot.slug}>
+        Short name <code>{bot.slug}</code>
+      </PageHeader>
+      <div className="editor">
+        <form className="form" onSubmit={submit}>
+          <section className="panel" aria-labelledby="identity">
+            <h2 id="identity">What visitors read</h2>
+            <TextField label="Name" required maxLength={200} {...changeText("name")} />
+            <TextArea
+              label="Welcome message"
+              hint="Shown when the chat opens. Bold and italics work: **bold**, *italics*."
+              rows={3}
+              maxLength={2_000}
+              {...changeText("welcomeMessage")}
+            />
+            <QuickReplies values={draft.quickReplies} onChange={(values) => change("quickReplies", values)} />
+          </section>
+          <Looks draft={draft} change={change} />
+          <Answers draft={draft} change={change} models={models} />
+          {saving.error && (
+            <p className="form-error" role="alert">
+              {errorText(saving.error)}
+            </p>
+          )}
+          <div className={isChanged ? "save-bar changed" : "save-bar"}>
+            <p role="status">{isChanged ? "You have unsaved changes." : "All changes are saved."}</p>
+            <button
+              type="button"
+              className="button"
+              disabled={!isChanged || saving.isPending}
+              onClick={() => setChanges({})}
+            >
+              Discard
+            </button>
+            <button type="submit" className="button primary" disabled={!isChanged || saving.isPending}>
+              {saving.isPending ? "Saving…" : "Save"}
+            </button>
+          </div>
+        </form>
+        <aside className="preview" aria-label="Preview">
+          <h2>Preview</h2>
+          <p className="hint">Looks change as you type. Answers use the saved instructions and count as messages.</p>
+          <Preview botSlug={bot.slug} display={display} />
+        </aside>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,102 @@
+import "../conversations/conversations.css";
+import type { SessionDetails } from "@parley/rpc/conversation";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { turns as turnsClient } from "../api/clients.ts";
+import { useBots } from "../api/queries.ts";
+import { useSession } from "../api/session.ts";
+import { formatDateTime } from "../components/dates.ts";
+import { Icon } from "../components/icon.tsx";
+import { PageHeader } from "../components/page-header.tsx";
+import { Failure, Loading } from "../components/states.tsx";
+import { DeleteConversation } from "../conversations/delete-conversation.tsx";
+import { EraseVisitor } from "../conversations/erase-visitor.tsx";
+import { Turn } from "../conversations/turn.tsx";
+
+const route = getRouteApi("/shell/conversations/$id");
+
+export function Conversation() {
+  const { id: sessionId } = route.useParams();
+  const { workspace_id: workspaceId } = useSession();
+  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
+    queryKey: ["conversation", workspaceId, sessionId],
+    queryFn: ({ pageParam }) => turnsClient.listTurns({ workspaceId, sessionId, pageToken: pageParam }),
+    initialPageParam: "",
+    getNextPageParam: ({ nextPageToken }) => nextPageToken || undefined,
+  });
+  const session = data?.pages[0]?.session;
+  const turns = data?.pages.flatMap((page) => page.turns);
+  const passages = new Map(
+    data?.pages.flatMap((page) => page.passages.map(({ chunkId, text }) => [chunkId, text] as const)),
+  );
+  return (
+    <div className="screen">
+      <nav aria-label="Breadcrumb" className="breadcrumb">
+        <Link to="/conversations">Conversations</Link>
+        <Icon name="right" />
+        <span aria-current="page">{session?.visitorId || "Unnamed visitor"}</span>
+      </nav>
+      <PageHeader
+        title={session?.visitorId || "Unnamed visitor"}
+        actions={
+          session && (
+            <>
+              {session.visitorId !== "" && <EraseVisitor visitorId={session.visitorId} />}
+              <DeleteConversation sessionId={sessionId} />
+            </>
+          )
+        }
+      />
+      {error && !data && <Failure error={error} onRetry={refetch} />}
+      {!error && !data && <Loading />}
+      {session && <Facts session={session} />}
+      <div className="transcript">
+        {turns?.map((each) => (
+          <Turn key={String(each.turn?.messageId)} turn={each} passages={passages} />
+        ))}
+      </div>
+      {data && error && <Failure error={error} />}
+      {hasNextPage && (
+        <button
+          type="button"
+          className="button more"
+          disabled={isFetchingNextPage}
+          onClick={() => void fetchNextPage()}
+        >
+          {isFetchingNextPage ? "Loading…" : "Show later messages"}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Facts({ session }: { session: SessionDetails }) {
+  const { data: bots = [] } = useBots();
+  const metadata = Object.entries(JSON.parse(session.visitorMetadata) as Record<string, unknown>);
+  const facts: [string, string][] = [
+    ["Bot", bots.find(({ slug }) => slug === session.botSlug)?.display?.name || session.botSlug],
+    ["Where", session.source === "playground" ? "Playground" : "On a site"],
+    ["Started", formatDateTime(session.startedAt)],
+    ["Last message", formatDateTime(session.lastActivityAt)],
+    ["Page", session.referrer],
+    ["Browser", session.userAgent],
+    ...metadata.map(([name, value]): [string, string] => [
+      name,
+      typeof value === "string" ? value : JSON.stringify(value),
+    ]),
+  ];
+  return (
+    <section className="panel" aria-label="About this conversation">
+      <dl className="facts">
+        {facts
+          .filter(([, value]) => value !== "")
+          .map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+      </dl>
+    </section>
+  );
+}

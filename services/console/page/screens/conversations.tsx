@@ -1,0 +1,127 @@
+import "../conversations/conversations.css";
+import type { Bot } from "@parley/rpc/conversation";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { type Conversation, type ConversationFilters, listConversations } from "../api/conversations.ts";
+import { useBots } from "../api/queries.ts";
+import { useSession } from "../api/session.ts";
+import { formatDateTime } from "../components/dates.ts";
+import { Icon } from "../components/icon.tsx";
+import { PageHeader } from "../components/page-header.tsx";
+import { Empty, Failure, Loading } from "../components/states.tsx";
+import { ExportMenu } from "../conversations/export-menu.tsx";
+import { Filters } from "../conversations/filters.tsx";
+import { Rating } from "../conversations/rating.tsx";
+import { ReviewBadge } from "../conversations/review.tsx";
+
+const route = getRouteApi("/shell/conversations");
+
+export function Conversations() {
+  const filters = route.useSearch();
+  const navigate = useNavigate();
+  const { workspace_id: workspaceId } = useSession();
+  const { data: bots = [] } = useBots();
+  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
+    queryKey: ["conversations", workspaceId, filters],
+    queryFn: ({ pageParam }) => listConversations(filters, pageParam),
+    initialPageParam: "",
+    getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+  });
+  const found = data?.pages.flatMap(({ conversations }) => conversations);
+  return (
+    <div className="screen">
+      <PageHeader title="Conversations" actions={<ExportMenu filters={filters} />}>
+        What visitors asked and what your bots answered, newest first.
+      </PageHeader>
+      <Filters
+        key={JSON.stringify(filters)}
+        filters={filters}
+        bots={bots}
+        onChange={(changed) => void navigate({ to: "/conversations", search: changed })}
+      />
+      {error && !data && <Failure error={error} onRetry={refetch} />}
+      {!error && !data && <Loading />}
+      {found?.length === 0 && <NothingFound filters={filters} isComplete={!hasNextPage} />}
+      {found && found.length > 0 && (
+        <ul className="rows panel flush" aria-label="Conversations">
+          {found.map((each) => (
+            <ConversationRow key={each.id} conversation={each} bots={bots} />
+          ))}
+        </ul>
+      )}
+      {data && error && <Failure error={error} />}
+      {hasNextPage && (
+        <button
+          type="button"
+          className="button more"
+          disabled={isFetchingNextPage}
+          onClick={() => void fetchNextPage()}
+        >
+          {isFetchingNextPage ? "Loading…" : filters.q === undefined ? "Show more" : "Search further back"}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function ConversationRow({ conversation, bots }: { conversation: Conversation; bots: readonly Bot[] }) {
+  const {
+    id,
+    visitor_id: visitor,
+    bot_slug: slug,
+    message_count: count,
+    rating,
+    review,
+    source,
+    referrer,
+  } = conversation;
+  const facts = [
+    bots.find((each) => each.slug === slug)?.display?.name || slug,
+    count === 1 ? "1 message" : `${count.toLocaleString()} messages`,
+    pageOf(referrer),
+  ];
+  return (
+    <li>
+      <Link to="/conversations/$id" params={{ id }} className="row conversation">
+        <span className="row-icon">
+          <Icon name={visitor === "" ? "chat" : "user"} />
+        </span>
+        <span className="row-text">
+          <span className="key-title">
+            <strong>{visitor || "Unnamed visitor"}</strong>
+            {source === "playground" && <span className="badge neutral">Playground</span>}
+            <Rating rating={rating} />
+            <ReviewBadge review={review} />
+          </span>
+          <small>{facts.filter(Boolean).join(" · ")}</small>
+        </span>
+        <small className="muted">{formatDateTime(conversation.last_activity_at)}</small>
+        <Icon name="right" />
+      </Link>
+    </li>
+  );
+}
+
+/** Returns the page that the visitor came from, without its query, which may hold personal data. */
+function pageOf(referrer: string): string {
+  if (!URL.canParse(referrer)) return "";
+  const { host, pathname } = new URL(referrer);
+  return host + pathname.replace(/\/$/, "");
+}
+
+function NothingFound({ filters, isComplete }: { filters: ConversationFilters; isComplete: boolean }) {
+  if (!isComplete)
+    return (
+      <Empty icon="chat" title="Nothing found so far">
+        The newest conversations do not match. Older ones have not been searched yet.
+      </Empty>
+    );
+  const isFiltered = Object.keys(filters).length > 0;
+  return (
+    <Empty icon="chat" title={isFiltered ? "No conversation matches" : "No conversation yet"}>
+      {isFiltered
+        ? "Remove a filter to see more."
+        : "Conversations appear here as soon as a visitor asks one of your bots."}
+    </Empty>
+  );
+}

@@ -1,0 +1,63 @@
+import { useQuery } from "@tanstack/react-query";
+import { useSearch } from "@tanstack/react-router";
+import { sourcesQuery } from "../api/queries.ts";
+import { evaluationQuery } from "../api/question-queries.ts";
+import { useSession } from "../api/session.ts";
+import { BotScreen, useWantedBot } from "../components/bot-screen.tsx";
+import { Empty, Failure, Loading } from "../components/states.tsx";
+import { AddCase } from "../evaluation/add-case.tsx";
+import { CaseRow } from "../evaluation/case-row.tsx";
+import { Runs } from "../evaluation/runs.tsx";
+import "../evaluation/evaluation.css";
+
+export function Evaluation() {
+  const { workspace_id: workspaceId } = useSession();
+  const wanted = useWantedBot();
+  // Start at once, so that their calls are in the same batch as the list of bots.
+  useQuery(evaluationQuery(workspaceId, wanted));
+  useQuery(sourcesQuery(workspaceId, wanted));
+  return (
+    <BotScreen
+      title="Evaluation"
+      intro="Questions whose document you know. Run them before and after you change the knowledge."
+      path="/evaluation"
+    >
+      {({ slug }) => <CasesAndRuns key={slug} botSlug={slug} />}
+    </BotScreen>
+  );
+}
+
+function CasesAndRuns({ botSlug }: { botSlug: string }) {
+  const { workspace_id: workspaceId } = useSession();
+  const { question = "" } = useSearch({ strict: false });
+  const { data, error, refetch } = useQuery(evaluationQuery(workspaceId, botSlug));
+  if (data === undefined) return error ? <Failure error={error} onRetry={refetch} /> : <Loading />;
+  const [now, before] = data.runs.map(({ results }) => new Map(results.map(({ caseId, rank }) => [caseId, rank])));
+  return (
+    <>
+      <Runs botSlug={botSlug} runs={data.runs} hasCases={data.cases.length > 0} />
+      <AddCase key={question} botSlug={botSlug} suggestedQuestion={question} />
+      <section className="panel" aria-labelledby="cases">
+        <h2 id="cases">Questions {data.cases.length > 0 && <span className="count">{data.cases.length}</span>}</h2>
+        {data.cases.length === 0 && (
+          <Empty icon="question" title="No question yet">
+            Add a question above, and choose the document that answers it.
+          </Empty>
+        )}
+        {data.cases.length > 0 && (
+          <ul className="rows" aria-label="Questions of the evaluation">
+            {data.cases.map((each) => (
+              <CaseRow
+                key={String(each.id)}
+                botSlug={botSlug}
+                evaluationCase={each}
+                rank={now?.get(each.id)}
+                rankBefore={before?.get(each.id)}
+              />
+            ))}
+          </ul>
+        )}
+      </section>
+    </>
+  );
+}

@@ -1,0 +1,196 @@
+import type { ApiKey } from "@parley/rpc/conversation";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type SubmitEvent, useState } from "react";
+import { keys as keysClient } from "../api/clients.ts";
+import { errorText } from "../api/error-text.ts";
+import { keysQuery, useBots } from "../api/queries.ts";
+import { useSession } from "../api/session.ts";
+import { useAnnounce } from "../components/announcements.tsx";
+import { BotPicker } from "../components/bot-picker.tsx";
+import { CopyButton } from "../components/copy-button.tsx";
+import { formatDate, formatDay } from "../components/dates.ts";
+import { Confirm, Modal } from "../components/dialogs.tsx";
+import { TextArea } from "../components/field.tsx";
+import { Icon } from "../components/icon.tsx";
+import { PageHeader } from "../components/page-header.tsx";
+import { Empty, Failure, Loading } from "../components/states.tsx";
+
+export function Keys() {
+  const { workspace_id: workspaceId } = useSession();
+  const { data: keys, error, refetch } = useQuery(keysQuery(workspaceId));
+  const { data: bots = [] } = useBots();
+  const [isCreating, setCreating] = useState(false);
+  const [shown, setShown] = useState<ApiKey | undefined>();
+  const create = (
+    <button type="button" className="button primary" disabled={bots.length === 0} onClick={() => setCreating(true)}>
+      <Icon name="plus" />
+      New key
+    </button>
+  );
+  const ordered = [...(keys ?? [])].sort((a, b) => Number(a.revokedAt !== "") - Number(b.revokedAt !== ""));
+  return (
+    <div className="screen">
+      <PageHeader title="Keys" actions={keys && keys.length > 0 && create}>
+        A key puts a bot on your pages. It is public: it works only on the domains that you allow.
+      </PageHeader>
+      {error && !keys && <Failure error={error} onRetry={refetch} />}
+      {!error && !keys && <Loading />}
+      {keys?.length === 0 && (
+        <Empty icon="key" title="No key yet" action={create}>
+          {bots.length === 0
+            ? "Create a bot first. Then a key puts it on your site."
+            : "A key puts a bot on your site."}
+        </Empty>
+      )}
+      {ordered.length > 0 && (
+        <ul className="rows panel flush">
+          {ordered.map((key) => (
+            <KeyRow
+              key={key.publicKey}
+              apiKey={key}
+              botName={bots.find(({ slug }) => slug === key.botSlug)?.display?.name || key.botSlug}
+              onShow={() => setShown(key)}
+            />
+          ))}
+        </ul>
+      )}
+      {isCreating && <CreateKey onClose={() => setCreating(false)} onCreated={setShown} />}
+      <Modal
+        title="Put the bot on your site"
+        description="Paste this into the HTML of your pages, before the closing body tag."
+        isOpen={shown !== undefined}
+        onOpenChange={(isOpen) => !isOpen && setShown(undefined)}
+      >
+        {shown && <Snippet apiKey={shown} />}
+      </Modal>
+    </div>
+  );
+}
+
+type KeyRowProps = { apiKey: ApiKey; botName: string; onShow: () => void };
+
+function KeyRow({ apiKey, botName, onShow }: KeyRowProps) {
+  const { publicKey, allowedDomains, createdAt, revokedAt, lastUsedOn } = apiKey;
+  const { workspace_id: workspaceId } = useSession();
+  const [isAsking, setAsking] = useState(false);
+  const queryClient = useQueryClient();
+  const announce = useAnnounce();
+  const revocation = useMutation({
+    mutationFn: () => keysClient.revokeKey({ workspaceId, publicKey }),
+    onSuccess: async () => {
+      announce("The key was revoked. Pages with it stop working within seconds.");
+      await queryClient.invalidateQueries(keysQuery(workspaceId));
+    },
+    onError: (error) => announce(errorText(error), { isError: true }),
+  });
+  const isRevoked = revokedAt !== "";
+  return (
+    <li className={isRevoked ? "row key revoked" : "row key"}>
+      <span className="row-icon">
+        <Icon name="key" />
+      </span>
+      <span className="row-text">
+        <span className="key-title">
+          <strong>{botName}</strong>
+          {isRevoked && <span className="badge">Revoked {formatDate(revokedAt)}</span>}
+        </span>
+        <code>{publicKey}</code>
+        <small>
+          {allowedDomains.join(", ")} · created {formatDate(createdAt)} ·{" "}
+          {lastUsedOn === "" ? "no use recorded" : `last used ${formatDay(lastUsedOn)}`}
+        </small>
+      </span>
+      {!isRevoked && (
+        <span className="row-actions">
+          <button type="button" className="button small" onClick={onShow}>
+            Embed<span className="visually-hidden"> {botName}</span>
+          </button>
+          <button
+            type="button"
+            className="button small"
+            disabled={revocation.isPending}
+            onClick={() => setAsking(true)}
+          >
+            Revoke<span className="visually-hidden"> the key of {botName}</span>
+          </button>
+        </span>
+      )}
+      <Confirm
+        title="Revoke the key?"
+        text={`Pages with this key stop showing “${botName}” within seconds. This cannot be undone.`}
+        action="Revoke"
+        isOpen={isAsking}
+        onOpenChange={setAsking}
+        onConfirm={() => revocation.mutate()}
+      />
+    </li>
+  );
+}
+
+function Snippet({ apiKey }: { apiKey: ApiKey }) {
+  const edge = document.querySelector<HTMLMetaElement>("meta[name=parley-edge]")?.content ?? "";
+  const snippet = [
+    "<script async",
+    `  src="${edge}/widget.js"`,
+    `  data-public-key="${apiKey.publicKey}"></script>`,
+  ].join("\n");
+  return (
+    <div className="snippet">
+      <pre>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls the line */}
+        <code tabIndex={0}>{snippet}</code>
+      </pre>
+      <CopyButton text={snippet} label="Copy the HTML" />
+      <p className="hint">Works on {apiKey.allowedDomains.join(", ")}.</p>
+    </div>
+  );
+}
+
+function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreated: (key: ApiKey) => void }) {
+  const { workspace_id: workspaceId } = useSession();
+  const { data: bots = [] } = useBots();
+  const [botSlug, setBotSlug] = useState(bots[0]?.slug ?? "");
+  const [domains, setDomains] = useState("");
+  const queryClient = useQueryClient();
+  const creation = useMutation({
+    mutationFn: () => keysClient.createKey({ workspaceId, botSlug, domains: domains.split(/[\s,]+/).filter(Boolean) }),
+    onSuccess: async ({ key }) => {
+      onClose();
+      if (key) onCreated(key);
+      await queryClient.invalidateQueries(keysQuery(workspaceId));
+    },
+  });
+  const submit = (event: SubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    creation.mutate();
+  };
+  return (
+    <Modal title="New key" isOpen onOpenChange={onClose}>
+      <form className="form" onSubmit={submit}>
+        <BotPicker bots={bots} value={botSlug} onChange={setBotSlug} />
+        <TextArea
+          label="Domains"
+          hint="One a line: example.com, or *.example.com for all its subdomains."
+          rows={3}
+          required
+          spellCheck={false}
+          value={domains}
+          onChange={({ target }) => setDomains(target.value)}
+        />
+        {creation.error && (
+          <p className="form-error" role="alert">
+            {errorText(creation.error)}
+          </p>
+        )}
+        <div className="modal-actions">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button primary" disabled={creation.isPending}>
+            {creation.isPending ? "Creating…" : "Create key"}
+          </button>
+        </div>
+      </form>
+    </Modal>
+  );
+}

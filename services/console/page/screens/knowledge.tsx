@@ -1,0 +1,84 @@
+import { useQuery } from "@tanstack/react-query";
+import { useSearch } from "@tanstack/react-router";
+import { sourcesQuery } from "../api/queries.ts";
+import { checkQuery } from "../api/question-queries.ts";
+import { useSession } from "../api/session.ts";
+import { BotScreen, useWantedBot } from "../components/bot-screen.tsx";
+import { Preview } from "../components/preview.tsx";
+import { Empty, Failure, Loading } from "../components/states.tsx";
+import { AddText } from "../knowledge/add-text.tsx";
+import { AddUrl } from "../knowledge/add-url.tsx";
+import { DropZone } from "../knowledge/drop-zone.tsx";
+import { SourceRow } from "../knowledge/source-row.tsx";
+import { TryQuestion } from "../knowledge/try-question.tsx";
+import { UploadList } from "../knowledge/upload-list.tsx";
+import { useUploads } from "../knowledge/use-uploads.ts";
+
+export function Knowledge() {
+  const { workspace_id: workspaceId } = useSession();
+  const { question = "", title = "" } = useSearch({ strict: false });
+  const wanted = useWantedBot();
+  // Start at once, so that their calls are in the same batch as the list of bots.
+  useQuery(sourcesQuery(workspaceId, wanted));
+  useQuery(checkQuery(workspaceId, wanted, question));
+  return (
+    <BotScreen
+      title="Knowledge"
+      intro="Documents that the bot answers from. It quotes them as its sources."
+      path="/knowledge"
+      isWide
+    >
+      {({ slug, display }) => (
+        <div className="editor">
+          <div className="form" key={slug}>
+            <Documents botSlug={slug} suggestedTitle={title} />
+            <TryQuestion botSlug={slug} question={question} />
+          </div>
+          <aside className="preview" aria-label="Try it">
+            <h2>Try it</h2>
+            <p className="hint">Ask about a document. Answers count as messages.</p>
+            {display && <Preview key={slug} botSlug={slug} display={display} />}
+          </aside>
+        </div>
+      )}
+    </BotScreen>
+  );
+}
+
+function Documents({ botSlug, suggestedTitle }: { botSlug: string; suggestedTitle: string }) {
+  const { workspace_id: workspaceId } = useSession();
+  const { data, error, refetch } = useQuery(sourcesQuery(workspaceId, botSlug));
+  const { uploads, addFiles, clear } = useUploads(botSlug);
+  return (
+    <>
+      <DropZone onFiles={(files) => void addFiles(files)} />
+      {uploads.length > 0 && <UploadList uploads={uploads} onClear={clear} />}
+      <AddUrl botSlug={botSlug} />
+      <AddText key={suggestedTitle} botSlug={botSlug} suggestedTitle={suggestedTitle} />
+      <section className="panel" aria-labelledby="documents">
+        <h2 id="documents">
+          Documents {data && data.sources.length > 0 && <span className="count">{data.sources.length}</span>}
+        </h2>
+        {error && !data && <Failure error={error} onRetry={refetch} />}
+        {!error && !data && <Loading />}
+        {data?.sources.length === 0 && (
+          <Empty icon="book" title="No document yet">
+            Drop a file above, or add the address of a page.
+          </Empty>
+        )}
+        {data && data.sources.length > 0 && (
+          <ul className="rows">
+            {data.sources.map((source) => (
+              <SourceRow
+                key={source.name}
+                source={source}
+                botSlug={botSlug}
+                hasMeaning={data.embeddings?.state === "on"}
+              />
+            ))}
+          </ul>
+        )}
+      </section>
+    </>
+  );
+}

@@ -1,0 +1,180 @@
+import type { Pattern } from "@parley/rpc/conversation";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type SubmitEvent, useState } from "react";
+import { moderation } from "../api/clients.ts";
+import { errorText } from "../api/error-text.ts";
+import { patternsQuery } from "../api/queries.ts";
+import { useSession } from "../api/session.ts";
+import { useAnnounce } from "../components/announcements.tsx";
+import { BotScreen, useWantedBot } from "../components/bot-screen.tsx";
+import { Confirm, Modal } from "../components/dialogs.tsx";
+import { SelectField, TextArea, TextField } from "../components/field.tsx";
+import { Icon } from "../components/icon.tsx";
+import { Empty, Failure, Loading } from "../components/states.tsx";
+import { TryText } from "../moderation/try-text.tsx";
+
+const APPLIES_TO: Readonly<Record<string, string>> = {
+  message: "Visitors' messages",
+  reply: "The bot's answers",
+  both: "Messages and answers",
+};
+
+export function Moderation() {
+  const { workspace_id: workspaceId } = useSession();
+  // Starts at once, so that its call is in the same batch as the list of bots.
+  useQuery(patternsQuery(workspaceId, useWantedBot()));
+  return (
+    <BotScreen
+      title="Moderation"
+      intro="Rules that block a message or an answer and show a text of yours instead."
+      path="/moderation"
+    >
+      {({ slug }) => <Rules key={slug} botSlug={slug} />}
+    </BotScreen>
+  );
+}
+
+function Rules({ botSlug }: { botSlug: string }) {
+  const { workspace_id: workspaceId } = useSession();
+  const { data: patterns, error, refetch } = useQuery(patternsQuery(workspaceId, botSlug));
+  const [isAdding, setAdding] = useState(false);
+  const add = (
+    <button type="button" className="button primary" onClick={() => setAdding(true)}>
+      <Icon name="plus" />
+      New rule
+    </button>
+  );
+  if (patterns === undefined) return error ? <Failure error={error} onRetry={refetch} /> : <Loading />;
+  return (
+    <>
+      {patterns.length === 0 ? (
+        <Empty icon="shield" title="No rule yet" action={add}>
+          Without rules, the bot answers every message.
+        </Empty>
+      ) : (
+        <>
+          <div className="list-actions">{add}</div>
+          <ul className="rows panel flush">
+            {patterns.map((pattern) => (
+              <RuleRow key={String(pattern.id)} pattern={pattern} botSlug={botSlug} />
+            ))}
+          </ul>
+          <section className="panel" aria-labelledby="try-text">
+            <h2 id="try-text">Try a text</h2>
+            <TryText botSlug={botSlug} />
+          </section>
+        </>
+      )}
+      {isAdding && <AddRule botSlug={botSlug} onClose={() => setAdding(false)} />}
+    </>
+  );
+}
+
+function RuleRow({ pattern, botSlug }: { pattern: Pattern; botSlug: string }) {
+  const { workspace_id: workspaceId } = useSession();
+  const [isAsking, setAsking] = useState(false);
+  const queryClient = useQueryClient();
+  const announce = useAnnounce();
+  const removal = useMutation({
+    mutationFn: () => moderation.removePattern({ workspaceId, botSlug, id: pattern.id }),
+    onSuccess: async () => {
+      announce("The rule was removed.");
+      await queryClient.invalidateQueries(patternsQuery(workspaceId, botSlug));
+    },
+    onError: (error) => announce(errorText(error), { isError: true }),
+  });
+  return (
+    <li className="row">
+      <span className="row-icon">
+        <Icon name="shield" />
+      </span>
+      <span className="row-text">
+        <code>{pattern.pattern}</code>
+        <small>
+          {APPLIES_TO[pattern.appliesTo] ?? pattern.appliesTo} · {pattern.fallback || "the bot's own text"}
+        </small>
+      </span>
+      <button
+        type="button"
+        className="icon-button"
+        aria-label={`Remove the rule ${pattern.pattern}`}
+        disabled={removal.isPending}
+        onClick={() => setAsking(true)}
+      >
+        <Icon name="trash" />
+      </button>
+      <Confirm
+        title="Remove the rule?"
+        text={`The bot will no longer block “${pattern.pattern}”.`}
+        action="Remove"
+        isOpen={isAsking}
+        onOpenChange={setAsking}
+        onConfirm={() => removal.mutate()}
+      />
+    </li>
+  );
+}
+
+function AddRule({ botSlug, onClose }: { botSlug: string; onClose: () => void }) {
+  const { workspace_id: workspaceId } = useSession();
+  const [pattern, setPattern] = useState("");
+  const [fallback, setFallback] = useState("");
+  const [appliesTo, setAppliesTo] = useState("message");
+  const queryClient = useQueryClient();
+  const announce = useAnnounce();
+  const adding = useMutation({
+    mutationFn: () => moderation.addPattern({ workspaceId, botSlug, pattern, fallback, appliesTo }),
+    onSuccess: async () => {
+      onClose();
+      announce("The rule was added. It applies within seconds.");
+      await queryClient.invalidateQueries(patternsQuery(workspaceId, botSlug));
+    },
+  });
+  const submit = (event: SubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    adding.mutate();
+  };
+  return (
+    <Modal title="New rule" isOpen onOpenChange={onClose}>
+      <form className="form" onSubmit={submit}>
+        <TextField
+          label="Pattern"
+          hint="A regular expression in RE2 syntax. It may match any part of a text and ignores case."
+          required
+          maxLength={1_000}
+          spellCheck={false}
+          value={pattern}
+          onChange={({ target }) => setPattern(target.value)}
+        />
+        <SelectField
+          label="Applies to"
+          options={Object.entries(APPLIES_TO)}
+          value={appliesTo}
+          onChange={setAppliesTo}
+        />
+        <TextArea
+          label="Text in place of the answer"
+          hint="Empty for the bot's own text."
+          rows={2}
+          maxLength={2_000}
+          value={fallback}
+          onChange={({ target }) => setFallback(target.value)}
+        />
+        <TryText botSlug={botSlug} unsaved={{ pattern, appliesTo }} />
+        {adding.error && (
+          <p className="form-error" role="alert">
+            {errorText(adding.error)}
+          </p>
+        )}
+        <div className="modal-actions">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button primary" disabled={adding.isPending}>
+            {adding.isPending ? "Adding…" : "Add rule"}
+          </button>
+        </div>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,68 @@
+import "../overview/overview.css";
+import type { GetUsageResponse } from "@parley/rpc/quota";
+import { useQuery } from "@tanstack/react-query";
+import { turns, workspaces } from "../api/clients.ts";
+import { useSession } from "../api/session.ts";
+import { formatDate } from "../components/dates.ts";
+import { PageHeader } from "../components/page-header.tsx";
+import { QuotaFigures } from "../components/quota-figures.tsx";
+import { Failure, Loading } from "../components/states.tsx";
+import { DayChart } from "../overview/day-chart.tsx";
+import { forecast, lastDays } from "../overview/forecast.ts";
+import { Tiles } from "../overview/tiles.tsx";
+
+const SHOWN_DAYS = 30;
+
+export function Overview() {
+  const { workspace_id: workspaceId } = useSession();
+  const statistics = useQuery({
+    queryKey: ["statistics", workspaceId],
+    queryFn: () => turns.getStatistics({ workspaceId, days: SHOWN_DAYS }),
+  });
+  const usage = useQuery({
+    queryKey: ["usage", workspaceId, "current"],
+    queryFn: async () => (await workspaces.showUsage({ workspaceId })).usage,
+  });
+  const repliesOfDay = new Map(statistics.data?.days.map(({ day, replies }) => [day, replies] as const));
+  const bars = lastDays(SHOWN_DAYS, Date.now()).map((day) => ({ day, count: repliesOfDay.get(day) ?? 0 }));
+  return (
+    <div className="screen">
+      <PageHeader title="Overview">The last {SHOWN_DAYS} days, and this month's messages.</PageHeader>
+      {usage.data && <Quota usage={usage.data} repliesOfDay={repliesOfDay} />}
+      {usage.error && !usage.data && <Failure error={usage.error} onRetry={usage.refetch} />}
+      {statistics.error && !statistics.data && <Failure error={statistics.error} onRetry={statistics.refetch} />}
+      {!statistics.error && !statistics.data && <Loading />}
+      {statistics.data && (
+        <>
+          <section className="panel" aria-labelledby="days">
+            <h2 id="days">Messages a day</h2>
+            <DayChart bars={bars} />
+          </section>
+          <Tiles statistics={statistics.data} />
+        </>
+      )}
+    </div>
+  );
+}
+
+type QuotaProps = { usage: GetUsageResponse; repliesOfDay: ReadonlyMap<string, number> };
+
+function Quota({ usage, repliesOfDay }: QuotaProps) {
+  return (
+    <section className="panel" aria-labelledby="quota">
+      <h2 id="quota">This month</h2>
+      <QuotaFigures usage={usage} />
+      <p className="hint">
+        {describeForecast(usage, repliesOfDay)} The count restarts on {formatDate(usage.resetsAt)}.
+      </p>
+    </section>
+  );
+}
+
+function describeForecast(usage: GetUsageResponse, repliesOfDay: ReadonlyMap<string, number>): string {
+  const expected = forecast(usage, repliesOfDay, Date.now());
+  if (expected === undefined) return "A forecast appears after the first full day with messages.";
+  if (expected.emptyAt !== undefined)
+    return `At the pace of the last week, no message is left from ${formatDate(expected.emptyAt.toISOString())}.`;
+  return `At the pace of the last week, it will be about ${expected.total.toLocaleString()} of ${usage.cap.toLocaleString()}.`;
+}

@@ -1,0 +1,28 @@
+import { Link } from "@tanstack/react-router";
+import { BotScreen } from "../components/bot-screen.tsx";
+import { Preview } from "../components/preview.tsx";
+
+export function Playground() {
+  return (
+    <BotScreen
+      title="Playground"
+      intro="Talk to a bot as a visitor does. Answers count as messages."
+      path="/playground"
+      isWide
+    >
+      {({ slug, display }) =>
+        display && (
+          <>
+            <p>
+              <Link to="/conversations" search={{ bot: slug, source: "playground" }}>
+                Read what was said here
+              </Link>{" "}
+              with the passages, the tools and the time of each answer.
+            </p>
+            <Preview key={slug} botSlug={slug} display={display} />
+          </>
+        )
+      }
+    </BotScreen>
+  );
+}

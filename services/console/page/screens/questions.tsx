@@ -1,0 +1,129 @@
+import type { ListUnansweredResponse, UnansweredQuestion } from "@parley/rpc/conversation";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { unansweredQuery } from "../api/question-queries.ts";
+import { useSession } from "../api/session.ts";
+import { BotScreen, useWantedBot } from "../components/bot-screen.tsx";
+import { formatDateTime } from "../components/dates.ts";
+import { SelectField } from "../components/field.tsx";
+import { Empty, Failure, Loading } from "../components/states.tsx";
+import "../questions/questions.css";
+
+const DAYS_OF_PERIOD = { week: 7, month: 30, quarter: 90 } as const;
+type Period = keyof typeof DAYS_OF_PERIOD;
+const PERIODS = Object.entries(DAYS_OF_PERIOD).map(([period, days]) => [period, `${days} days`] as const);
+
+function usePeriod(): Period {
+  const { period = "" } = useSearch({ strict: false });
+  return period in DAYS_OF_PERIOD ? (period as Period) : "month";
+}
+
+export function Questions() {
+  const { workspace_id: workspaceId } = useSession();
+  const period = usePeriod();
+  // Starts at once, so that its call is in the same batch as the list of bots.
+  useQuery(unansweredQuery(workspaceId, useWantedBot(), DAYS_OF_PERIOD[period]));
+  return (
+    <BotScreen
+      title="Unanswered questions"
+      intro="What visitors asked when no passage of a document was found, or when they rated the answer bad."
+      path="/questions"
+    >
+      {({ slug }) => <Unanswered key={slug} botSlug={slug} period={period} />}
+    </BotScreen>
+  );
+}
+
+function Unanswered({ botSlug, period }: { botSlug: string; period: Period }) {
+  const { workspace_id: workspaceId } = useSession();
+  const navigate = useNavigate();
+  const { data, error, refetch } = useQuery(unansweredQuery(workspaceId, botSlug, DAYS_OF_PERIOD[period]));
+  const choose = (value: string) => void navigate({ to: "/questions", search: { bot: botSlug, period: value } });
+  return (
+    <section className="panel" aria-labelledby="groups">
+      <div className="panel-header">
+        <h2 id="groups">
+          Questions {data && data.questions.length > 0 && <span className="count">{data.groups.toLocaleString()}</span>}
+        </h2>
+        <SelectField label="Period" options={PERIODS} value={period} onChange={choose} />
+      </div>
+      {error && !data && <Failure error={error} onRetry={refetch} />}
+      {!error && !data && <Loading />}
+      {data && <Groups botSlug={botSlug} listed={data} />}
+    </section>
+  );
+}
+
+function Groups({ botSlug, listed }: { botSlug: string; listed: ListUnansweredResponse }) {
+  const { questions, hasKnowledge } = listed;
+  return (
+    <>
+      {questions.length === 0 && (
+        <Empty icon="check" title="No unanswered question">
+          {hasKnowledge
+            ? "In this period a passage was found for every question, and no answer was rated bad."
+            : "No answer was rated bad in this period."}
+        </Empty>
+      )}
+      {questions.length > 0 && (
+        <ul className="rows" aria-label="Unanswered questions">
+          {questions.map((question) => (
+            <QuestionRow key={`${question.sessionId} ${question.example}`} botSlug={botSlug} question={question} />
+          ))}
+        </ul>
+      )}
+      <p className="hint">{describeReading(listed)}</p>
+      {!hasKnowledge && (
+        <p className="hint">
+          The bot has no document yet, so only answers that were rated bad are listed.{" "}
+          <Link to="/knowledge" search={{ bot: botSlug }}>
+            Add a document
+          </Link>
+        </p>
+      )}
+    </>
+  );
+}
+
+function describeReading({ questions, groups, partial, repliesRead }: ListUnansweredResponse): string {
+  const parts = ["Questions with the same words are counted together. Greetings and answers of tools are left out."];
+  if (questions.length < groups) parts.push(`The ${questions.length} most frequent are listed.`);
+  if (partial) parts.push(`Only the latest ${repliesRead.toLocaleString()} answers of this kind were read.`);
+  return parts.join(" ");
+}
+
+function QuestionRow({ botSlug, question }: { botSlug: string; question: UnansweredQuestion }) {
+  const { example, count, ungrounded, ratedDown, lastAt, sessionId } = question;
+  const facts = [
+    ungrounded > 0 && `${ungrounded.toLocaleString()} without a passage`,
+    ratedDown > 0 && `${ratedDown.toLocaleString()} rated bad`,
+    `last ${formatDateTime(lastAt)}`,
+  ];
+  return (
+    <li className="row question">
+      <span className="question-count">
+        {count.toLocaleString()}
+        <span className="visually-hidden"> {count === 1 ? "time" : "times"}</span>
+      </span>
+      <span className="row-text">
+        <strong>{example}</strong>
+        <small>{facts.filter(Boolean).join(" · ")}</small>
+        <span className="question-links">
+          <Link to="/knowledge" search={{ bot: botSlug, title: example }} aria-label={`Add knowledge: ${example}`}>
+            Add knowledge
+          </Link>
+          <Link
+            to="/knowledge"
+            search={{ bot: botSlug, question: example }}
+            aria-label={`Try this question: ${example}`}
+          >
+            Try this question
+          </Link>
+          <Link to="/conversations/$id" params={{ id: sessionId }} aria-label={`Read the conversation: ${example}`}>
+            Read the conversation
+          </Link>
+        </span>
+      </span>
+    </li>
+  );
+}

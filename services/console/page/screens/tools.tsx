@@ -1,0 +1,110 @@
+import type { Tool } from "@parley/rpc/llm";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { tools as toolsClient } from "../api/clients.ts";
+import { errorText } from "../api/error-text.ts";
+import { toolsQuery } from "../api/queries.ts";
+import { useSession } from "../api/session.ts";
+import { useAnnounce } from "../components/announcements.tsx";
+import { BotScreen, useWantedBot } from "../components/bot-screen.tsx";
+import { Confirm } from "../components/dialogs.tsx";
+import { Icon } from "../components/icon.tsx";
+import { Empty, Failure, Loading } from "../components/states.tsx";
+
+export function Tools() {
+  const { workspace_id: workspaceId } = useSession();
+  // Starts at once, so that its call is in the same batch as the list of bots.
+  useQuery(toolsQuery(workspaceId, useWantedBot()));
+  return (
+    <BotScreen
+      title="Tools"
+      intro="What the bot may look up or do while it answers. The operator adds and changes tools, because they may use secrets."
+      path="/tools"
+    >
+      {({ slug }) => <ToolList key={slug} botSlug={slug} />}
+    </BotScreen>
+  );
+}
+
+function ToolList({ botSlug }: { botSlug: string }) {
+  const { workspace_id: workspaceId } = useSession();
+  const { data: tools, error, refetch } = useQuery(toolsQuery(workspaceId, botSlug));
+  if (tools === undefined) return error ? <Failure error={error} onRetry={refetch} /> : <Loading />;
+  if (tools.length === 0)
+    return (
+      <Empty icon="tool" title="No tool yet">
+        Ask the operator to run <code>parley tool add</code> for the bot <code>{botSlug}</code> of the workspace{" "}
+        <code>{workspaceId}</code>.
+      </Empty>
+    );
+  return (
+    <ul className="rows panel flush" aria-label="Tools">
+      {tools.map((tool) => (
+        <ToolRow key={tool.name} tool={tool} botSlug={botSlug} />
+      ))}
+    </ul>
+  );
+}
+
+function ToolRow({ tool, botSlug }: { tool: Tool; botSlug: string }) {
+  const { workspace_id: workspaceId } = useSession();
+  const [isAsking, setAsking] = useState(false);
+  const queryClient = useQueryClient();
+  const announce = useAnnounce();
+  const removal = useMutation({
+    mutationFn: () => toolsClient.removeTool({ workspaceId, botSlug, name: tool.name }),
+    onSuccess: async () => {
+      announce("The tool was removed. The bot stops using it within seconds.");
+      await queryClient.invalidateQueries(toolsQuery(workspaceId, botSlug));
+    },
+    onError: (error) => announce(errorText(error), { isError: true }),
+  });
+  const { address, description } = describeTool(tool);
+  return (
+    <li className="row">
+      <span className="row-icon">
+        <Icon name="tool" />
+      </span>
+      <span className="row-text">
+        <span className="key-title">
+          <strong>{tool.name}</strong>
+          <span className="badge neutral">Approved by the operator</span>
+        </span>
+        <code>{address}</code>
+        <small>{description}</small>
+        {tool.secret !== "" && <small>Signs in with the secret “{tool.secret}”</small>}
+      </span>
+      <button
+        type="button"
+        className="icon-button"
+        aria-label={`Remove ${tool.name}`}
+        disabled={removal.isPending}
+        onClick={() => setAsking(true)}
+      >
+        <Icon name="trash" />
+      </button>
+      <Confirm
+        title="Remove the tool?"
+        text={`The bot will no longer use “${tool.name}”. Only the operator can add it again.`}
+        action="Remove"
+        isOpen={isAsking}
+        onOpenChange={setAsking}
+        onConfirm={() => removal.mutate()}
+      />
+    </li>
+  );
+}
+
+function describeTool({ kind }: Tool): { address: string; description: string } {
+  switch (kind.case) {
+    case "http":
+      return { address: `${kind.value.method} ${kind.value.url}`, description: kind.value.description };
+    case "mcp": {
+      const { url, only } = kind.value;
+      const which = only.length === 0 ? "all its tools" : only.join(", ");
+      return { address: url, description: `MCP server: ${which}` };
+    }
+    default:
+      return { address: "", description: "" };
+  }
+}

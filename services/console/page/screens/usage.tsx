@@ -1,0 +1,112 @@
+import type { GetUsageResponse } from "@parley/rpc/quota";
+import { useQuery } from "@tanstack/react-query";
+import { turns, workspaces } from "../api/clients.ts";
+import { useBots } from "../api/queries.ts";
+import { useSession } from "../api/session.ts";
+import { formatDate } from "../components/dates.ts";
+import { PageHeader } from "../components/page-header.tsx";
+import { QuotaFigures } from "../components/quota-figures.tsx";
+import { Failure, Loading } from "../components/states.tsx";
+import { usageRows } from "../usage/by-bot.ts";
+import { formatCsv } from "../usage/csv.ts";
+import { formatMonth } from "../usage/format-month.ts";
+import { Thresholds } from "../usage/thresholds.tsx";
+import { UsageByBot } from "../usage/usage-by-bot.tsx";
+
+const SHOWN_MONTHS = 6;
+
+export function Usage() {
+  const { workspace_id: workspaceId } = useSession();
+  const { data, error, refetch } = useQuery({
+    queryKey: ["usage", workspaceId],
+    queryFn: () => fetchMonths(workspaceId),
+  });
+  const byBot = useQuery({
+    queryKey: ["usage-by-bot", workspaceId],
+    queryFn: async () => (await turns.listUsageByBot({ workspaceId, months: SHOWN_MONTHS })).usage,
+  });
+  const { data: bots } = useBots();
+  const [current, ...earlier] = data ?? [];
+  return (
+    <div className="screen">
+      <PageHeader
+        title="Usage"
+        actions={data && byBot.data && bots && <Download rows={usageRows(data, byBot.data, bots)} />}
+      >
+        Each complete answer counts as one message. The count restarts every month.
+      </PageHeader>
+      {error && !data && <Failure error={error} onRetry={refetch} />}
+      {!error && !data && <Loading />}
+      {current && <CurrentMonth usage={current} />}
+      {data && byBot.data && bots && <UsageByBot months={data} usage={byBot.data} bots={bots} />}
+      {data && byBot.error && !byBot.data && <Failure error={byBot.error} onRetry={byBot.refetch} />}
+      {current && <Months months={[current, ...earlier]} />}
+    </div>
+  );
+}
+
+/** A link with the content, so that the download needs no request. */
+function Download({ rows }: { rows: ReturnType<typeof usageRows> }) {
+  const href = `data:text/csv;charset=utf-8,${encodeURIComponent(formatCsv(rows))}`;
+  return (
+    <a className="button" href={href} download="usage.csv">
+      Download CSV
+    </a>
+  );
+}
+
+/** Reads this month and the months before it in one request. */
+async function fetchMonths(workspaceId: string): Promise<GetUsageResponse[]> {
+  const now = new Date();
+  const months = Array.from({ length: SHOWN_MONTHS }, (_, back) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back, 1)).toISOString().slice(0, 7),
+  );
+  // An empty month is the service's current month. This browser's clock may be wrong.
+  const responses = await Promise.all(
+    months.map((month, back) => workspaces.showUsage({ workspaceId, month: back === 0 ? "" : month })),
+  );
+  return responses.flatMap(({ usage }) => usage ?? []);
+}
+
+function CurrentMonth({ usage }: { usage: GetUsageResponse }) {
+  const { used, cap, plan, resetsAt } = usage;
+  return (
+    <section className="panel" aria-labelledby="this-month">
+      <div className="panel-header">
+        <h2 id="this-month">{formatMonth(usage.month)}</h2>
+        <span className="badge neutral">{plan} plan</span>
+      </div>
+      <QuotaFigures usage={usage} />
+      <Thresholds usage={usage} />
+      <p className="hint">
+        {used.toLocaleString()} of {cap.toLocaleString()} messages. The count restarts on {formatDate(resetsAt)}.
+      </p>
+    </section>
+  );
+}
+
+function Months({ months }: { months: readonly GetUsageResponse[] }) {
+  return (
+    <section className="panel" aria-labelledby="months">
+      <h2 id="months">By month</h2>
+      <table className="table">
+        <thead>
+          <tr>
+            <th scope="col">Month</th>
+            <th scope="col" className="number">
+              Messages
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {months.map(({ month, used }) => (
+            <tr key={month}>
+              <th scope="row">{formatMonth(month)}</th>
+              <td className="number">{used.toLocaleString()}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

@@ -1,0 +1,51 @@
+import type { Bot, BotUsage } from "@parley/rpc/conversation";
+import type { GetUsageResponse } from "@parley/rpc/quota";
+
+export type BotShare = {
+  /** Empty for the messages that belong to no bot. */
+  slug: string;
+  name: string;
+  messages: number;
+};
+
+/** The messages of a month that no bot's count contains: the operator's corrections, and replies of the last minute. May be negative. */
+const REST = "Corrections, and the last minute's answers";
+
+/** Returns the messages of a month by bot, most first. Their sum is the month's usage. */
+export function sharesOf(month: GetUsageResponse, usage: readonly BotUsage[], bots: readonly Bot[]): BotShare[] {
+  const shares = usage
+    .filter((each) => each.month === month.month)
+    .map(({ botSlug: slug, messages }) => ({
+      slug,
+      name: bots.find((bot) => bot.slug === slug)?.display?.name || slug,
+      messages,
+    }));
+  const rest = month.used - shares.reduce((sum, { messages }) => sum + messages, 0);
+  return rest === 0 ? shares : [...shares, { slug: "", name: REST, messages: rest }];
+}
+
+/** Returns the rows of the CSV: a header, then a row for each month and bot. */
+export function usageRows(months: readonly GetUsageResponse[], usage: readonly BotUsage[], bots: readonly Bot[]) {
+  return [
+    ["month", "bot", "bot_name", "messages"],
+    ...months.flatMap((month) =>
+      sharesOf(month, usage, bots).map(({ slug, name, messages }) => [month.month, slug, name, messages]),
+    ),
+  ];
+}
+
+export type Threshold = {
+  percent: number;
+  /** The messages of the threshold. */
+  messages: number;
+  isReached: boolean;
+};
+
+/** Returns when the workspace is warned: at 80 % of the quota, as the operator's metrics do, and at 100 %. None without a quota. */
+export function thresholdsOf({ used, cap }: Pick<GetUsageResponse, "used" | "cap">): Threshold[] {
+  if (cap === 0) return [];
+  return [80, 100].map((percent) => {
+    const messages = Math.ceil((cap * percent) / 100);
+    return { percent, messages, isReached: used >= messages };
+  });
+}

@@ -1,0 +1,14 @@
+/** Matches a text that a spreadsheet could run as a formula, as the export of conversations does. */
+const FORMULA = /^(?:[\s\p{Cc}\p{Cf}"'`]*[=+\-@|%＝＋－＠]|[\t\r\n])/u;
+const NEEDS_QUOTES = /[",\r\n]/;
+
+/** Formats CSV (RFC 4180). Puts an apostrophe before a text that could be a formula, so that every spreadsheet treats it as text. */
+export function formatCsv(rows: readonly (readonly (string | number)[])[]): string {
+  return rows.map((cells) => `${cells.map(formatCell).join(",")}\r\n`).join("");
+}
+
+function formatCell(cell: string | number): string {
+  if (typeof cell === "number") return String(cell);
+  const text = FORMULA.test(cell) ? `'${cell}` : cell;
+  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

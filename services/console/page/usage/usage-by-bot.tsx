@@ -1,0 +1,54 @@
+import type { Bot, BotUsage } from "@parley/rpc/conversation";
+import type { GetUsageResponse } from "@parley/rpc/quota";
+import { useState } from "react";
+import { SelectField } from "../components/field.tsx";
+import { sharesOf } from "./by-bot.ts";
+import { formatMonth } from "./format-month.ts";
+
+type ByBotProps = { months: readonly GetUsageResponse[]; usage: readonly BotUsage[]; bots: readonly Bot[] };
+
+/** The messages of one month by bot. */
+export function UsageByBot({ months, usage, bots }: ByBotProps) {
+  const [chosen, setChosen] = useState(months[0]?.month ?? "");
+  const month = months.find((each) => each.month === chosen) ?? months[0];
+  if (month === undefined) return null;
+  const shares = sharesOf(month, usage, bots);
+  return (
+    <section className="panel" aria-labelledby="by-bot">
+      <div className="panel-header">
+        <h2 id="by-bot">By bot</h2>
+        <SelectField
+          label="Month"
+          options={months.map((each) => [each.month, formatMonth(each.month)])}
+          value={month.month}
+          onChange={setChosen}
+        />
+      </div>
+      {shares.length === 0 ? (
+        <p className="hint">No bot answered in this month.</p>
+      ) : (
+        <table className="table">
+          <thead>
+            <tr>
+              <th scope="col">Bot</th>
+              <th scope="col" className="number">
+                Messages
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {shares.map(({ slug, name, messages }) => (
+              <tr key={slug}>
+                <th scope="row">
+                  {name}
+                  {slug !== "" && name !== slug && <small className="muted"> {slug}</small>}
+                </th>
+                <td className="number">{messages.toLocaleString()}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,66 @@
+import cookie from "@fastify/cookie";
+import type { Logger } from "@parley/service-kit";
+import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
+import { type CallDeps, callRoutes } from "./calls/calls.route.ts";
+import { type ExportDeps, exportRoutes } from "./calls/exports.route.ts";
+import { type PlaygroundDeps, playgroundRoutes } from "./calls/playground.route.ts";
+import { errors } from "./http/errors.plugin.ts";
+import { healthRoutes } from "./http/health.route.ts";
+import { type HttpMetrics, httpMetrics } from "./http/http-metrics.plugin.ts";
+import { sameOrigin } from "./http/same-origin.plugin.ts";
+import { securityHeaders } from "./http/security-headers.plugin.ts";
+import { type PageOptions, pageRoutes } from "./page/page.route.ts";
+import { type SignInDeps, signInRoutes } from "./sign-in/sign-in.route.ts";
+
+export type AppDeps = SignInDeps &
+  CallDeps &
+  ExportDeps &
+  PlaygroundDeps & {
+    isReady: () => boolean;
+    /** Whether this process is shutting down. */
+    isStopping: () => boolean;
+    httpMetrics: HttpMetrics;
+  };
+
+const REQUEST_TIMEOUT_MS = 120_000;
+/** A connection without traffic during a request is closed after this time, also if its client does not read the response. */
+const IDLE_CONNECTION_TIMEOUT_MS = REQUEST_TIMEOUT_MS + 5_000;
+/** Longer than load balancers' usual 60 s, so that the console never closes a connection that a load balancer is about to reuse. */
+const KEEP_ALIVE_MS = 75_000;
+/** Fits the session's three cookies beside those of other applications on the same host. */
+const MAX_HEADER_BYTES = 32 * 1024;
+
+/** Builds the console's HTTP server without listening. */
+export async function buildApp(deps: AppDeps, page: PageOptions, log: Logger): Promise<FastifyInstance> {
+  const app = fastify({
+    loggerInstance: log as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionTimeout: IDLE_CONNECTION_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    return503OnClosing: false,
+    exposeHeadRoutes: false,
+    routerOptions: { ignoreTrailingSlash: true },
+    http: { maxHeaderSize: MAX_HEADER_BYTES },
+  });
+  await app.register(httpMetrics, deps.httpMetrics);
+  await app.register(securityHeaders);
+  await app.register(errors);
+  await app.register(sameOrigin, { origin: deps.origin });
+  await app.register(cookie);
+  app.addHook("onRequest", (_, reply, done) => {
+    // A browser that keeps its connection would send its next request to a stopped process.
+    if (deps.isStopping()) reply.header("connection", "close");
+    done();
+  });
+  // Routes forward bodies as bytes.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", { parseAs: "buffer" }, (_, body, done) => done(null, body));
+  healthRoutes(app, deps.isReady);
+  signInRoutes(app, deps);
+  callRoutes(app, deps);
+  exportRoutes(app, deps);
+  playgroundRoutes(app, deps);
+  await pageRoutes(app, page);
+  return app;
+}

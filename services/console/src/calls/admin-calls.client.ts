@@ -1,0 +1,55 @@
+import { CODE_METADATA_KEY } from "@parley/rpc/code";
+import type { AdminService } from "./allowed-methods.ts";
+
+/** A unary Connect call: its method, and its message in the encoding of `contentType`. */
+export type AdminCall = {
+  service: AdminService;
+  method: string;
+  contentType: string;
+  body: Buffer;
+  authorization: string;
+  signal: AbortSignal;
+};
+
+/** The response of an admin service, unchanged. `code` is its stable error code. */
+export type AdminResponse = { status: number; contentType: string; code: string | undefined; body: Buffer };
+
+export type CallAdmin = (call: AdminCall) => Promise<AdminResponse>;
+
+/** Longer than the slowest method: AddSource fetches a URL for at most 20 s and then parses the document. */
+const TIMEOUT_MS = 60_000;
+const CONNECT_UNAVAILABLE = { code: "unavailable", message: "the service did not answer" };
+
+/** Creates a client of the admin services. If a service does not respond, returns the Connect error `unavailable`. */
+export function createAdminCalls(
+  urls: Readonly<Record<AdminService, string>>,
+  onResponse: (method: string, status: number) => void,
+): CallAdmin {
+  return async ({ service, method, contentType, body, authorization, signal }) => {
+    try {
+      const response = await fetch(new URL(method, withSlash(urls[service])), {
+        method: "POST",
+        headers: { "content-type": contentType, "connect-protocol-version": "1", authorization },
+        body: body as Uint8Array<ArrayBuffer>,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+        redirect: "error",
+      });
+      onResponse(method, response.status);
+      return {
+        status: response.status,
+        contentType: response.headers.get("content-type") ?? "application/json",
+        code: response.headers.get(CODE_METADATA_KEY) ?? undefined,
+        body: Buffer.from(await response.arrayBuffer()),
+      };
+    } catch (cause) {
+      if (signal.aborted) throw cause;
+      onResponse(method, 503);
+      const json = Buffer.from(JSON.stringify(CONNECT_UNAVAILABLE));
+      return { status: 503, contentType: "application/json", code: "unavailable", body: json };
+    }
+  };
+}
+
+function withSlash(url: string): string {
+  return url.endsWith("/") ? url : `${url}/`;
+}

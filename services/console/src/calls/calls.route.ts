@@ -1,0 +1,110 @@
+import { CODE_METADATA_KEY } from "@parley/rpc/code";
+import type { MemberCallLimiter } from "@parley/service-kit";
+import type { FastifyInstance } from "fastify";
+import { clientGone, HttpError } from "../http/index.ts";
+import { type Authenticate, createCallHook } from "../sign-in/index.ts";
+import type { AdminResponse, CallAdmin } from "./admin-calls.client.ts";
+import { ALLOWED_METHODS } from "./allowed-methods.ts";
+import type { ListConversations } from "./owner-api.client.ts";
+
+export type CallDeps = {
+  authenticate: Authenticate;
+  limiter: MemberCallLimiter;
+  callAdmin: CallAdmin;
+  listConversations: ListConversations;
+};
+
+/** Fits the largest document: 16 MiB and the other fields of AddSource. */
+const MAX_CALL_BYTES = 17 * 1024 * 1024;
+const MAX_BATCH_BYTES = 256 * 1024;
+const MAX_BATCH_CALLS = 20;
+const CONTENT_TYPES = new Set(["application/json", "application/proto"]);
+
+type MethodCall = { method: string; body: Buffer };
+/** The query of GET /api/conversations/. */
+type ListCall = { conversations: string };
+type BatchCall = MethodCall | ListCall;
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** The Authorization header to forward. Set before the body is read. */
+    forwardedAuthorization: string;
+  }
+}
+
+/**
+ * POST /api/rpc/<method> forwards one Connect call of an allowed admin method. POST /api/batch forwards several JSON calls, and lists of the
+ * edge's conversations, and returns their responses in order, so that a screen needs one request.
+ */
+export function callRoutes(app: FastifyInstance, deps: CallDeps): void {
+  const { authenticate, limiter, callAdmin, listConversations } = deps;
+  app.decorateRequest("forwardedAuthorization", "");
+  const onRequest = createCallHook(authenticate, limiter);
+
+  app.post<{ Params: { "*": string } }>(
+    "/api/rpc/*",
+    { bodyLimit: MAX_CALL_BYTES, onRequest },
+    async (request, reply) => {
+      const contentType = request.headers["content-type"]?.split(";")[0] ?? "";
+      if (!CONTENT_TYPES.has(contentType)) throw new HttpError(415, "unsupported_media_type");
+      const response = await callAdmin({
+        ...findMethod(request.params["*"]),
+        contentType,
+        body: request.body as Buffer,
+        authorization: request.forwardedAuthorization,
+        signal: clientGone(reply),
+      });
+      if (response.code !== undefined) reply.header(CODE_METADATA_KEY, response.code);
+      return reply
+        .code(response.status)
+        .header("content-type", response.contentType)
+        .header("cache-control", "no-store")
+        .send(response.body);
+    },
+  );
+
+  app.post("/api/batch", { bodyLimit: MAX_BATCH_BYTES, onRequest }, async (request, reply) => {
+    const { forwardedAuthorization: authorization } = request;
+    const signal = clientGone(reply);
+    const calls = parseBatch(request.body as Buffer).map((call) => {
+      if ("conversations" in call) return () => listConversations(call.conversations, authorization, signal);
+      const target = { ...findMethod(call.method), body: call.body };
+      return () => callAdmin({ ...target, contentType: "application/json", authorization, signal });
+    });
+    const responses = await Promise.all(calls.map((send) => send()));
+    return reply.header("cache-control", "no-store").send({ responses: responses.map(toBatchResponse) });
+  });
+}
+
+function findMethod(method: string): { service: "conversation" | "quota"; method: string } {
+  const service = ALLOWED_METHODS.get(method);
+  if (service === undefined) throw new HttpError(404, "method_not_allowed");
+  return { service, method };
+}
+
+function parseBatch(body: Buffer): BatchCall[] {
+  try {
+    const { calls } = JSON.parse(body.toString()) as { calls: Partial<Record<string, unknown>>[] };
+    if (calls.length === 0 || calls.length > MAX_BATCH_CALLS) throw new RangeError("too few or too many calls");
+    return calls.map(({ method, message, conversations }) => {
+      if (typeof conversations === "string") return { conversations };
+      if (typeof method !== "string" || typeof message !== "object" || message === null)
+        throw new TypeError("a call needs a method and a message");
+      // Throws if the message is nested too deeply.
+      return { method, body: Buffer.from(JSON.stringify(message)) };
+    });
+  } catch (cause) {
+    throw new HttpError(400, "invalid_request", {}, { cause });
+  }
+}
+
+function toBatchResponse({ status, code, body }: AdminResponse) {
+  let message: unknown;
+  try {
+    message = JSON.parse(body.toString());
+  } catch {
+    // A proxy before the service, not the service, sent this body.
+    return { status: 502, body: { code: "unavailable", message: "the service sent no JSON" } };
+  }
+  return { status, ...(code !== undefined && { code }), body: message };
+}

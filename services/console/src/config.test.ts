@@ -1,0 +1,43 @@
+import { ConfigError } from "@parley/service-kit";
+import { describe, expect, it } from "vitest";
+import { readConfig } from "./config.ts";
+
+const VALUES = {
+  SESSION_SECRET: "a secret of at least 32 characters",
+  CONSOLE_URL: "https://console.example",
+  JWT_ISSUER: "https://sso.example",
+  JWT_AUDIENCE: "parley",
+  JWKS_URL: "https://sso.example/jwks",
+  OIDC_CLIENT_ID: "console",
+  CONVERSATION_URL: "http://conversation:8083",
+  QUOTA_URL: "http://quota:8085",
+  EDGE_URL: "http://edge:8080",
+  CONSOLE_DIR: "/page",
+  WIDGET_DIR: "/widget",
+};
+
+function problemsOf(changes: Record<string, string>): readonly string[] {
+  try {
+    readConfig({ ...VALUES, ...changes });
+    return [];
+  } catch (error) {
+    return (error as ConfigError).problems;
+  }
+}
+
+describe("the console's configuration", () => {
+  it("lists every missing variable", () => {
+    expect(() => readConfig({})).toThrow(ConfigError);
+    for (const name of Object.keys(VALUES)) expect(problemsOf({ [name]: "" }).join()).toContain(name);
+  });
+
+  it("refuses plain HTTP except on this machine", () => {
+    expect(problemsOf({ CONSOLE_URL: "http://console.example" }).join()).toContain("CONSOLE_URL must be an https URL");
+    expect(problemsOf({ JWT_ISSUER: "http://sso.example" }).join()).toContain("JWT_ISSUER must be an https URL");
+    expect(problemsOf({ CONSOLE_URL: "http://localhost:8090", JWT_ISSUER: "http://sso.localhost:8094" })).toEqual([]);
+  });
+
+  it("refuses a short secret", () => {
+    expect(problemsOf({ SESSION_SECRET: "short" }).join()).toContain("at least 32 characters");
+  });
+});

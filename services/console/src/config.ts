@@ -1,0 +1,69 @@
+import { Environment, LOG_LEVELS, readTracing } from "@parley/service-kit";
+
+export type Config = ReturnType<typeof readConfig>;
+
+const MIN_SECRET_LENGTH = 32;
+
+/** Reads and validates the console's environment. Throws ConfigError that lists every problem. */
+export function readConfig(values: NodeJS.ProcessEnv) {
+  const environment = new Environment(values);
+  const sessionSecret = environment.requiredText("SESSION_SECRET", "the secret that encrypts the session cookies");
+  if (sessionSecret !== "" && sessionSecret.length < MIN_SECRET_LENGTH)
+    environment.addProblem(`SESSION_SECRET must have at least ${MIN_SECRET_LENGTH} characters`);
+  const publicUrl = environment.requiredUrl("CONSOLE_URL", ["https", "http"], "the origin that owners open");
+  const issuer = environment.requiredUrl("JWT_ISSUER", ["https", "http"], "the issuer of your identity provider");
+  for (const [name, url] of [
+    ["CONSOLE_URL", publicUrl],
+    ["JWT_ISSUER", issuer],
+  ] as const) {
+    if (url !== "" && URL.canParse(url) && !isSecure(new URL(url)))
+      environment.addProblem(`${name} must be an https URL, except on this machine`);
+  }
+  return environment.finish({
+    publicHost: environment.text("PUBLIC_HOST", "0.0.0.0"),
+    publicPort: environment.port("PORT", 8090),
+    host: environment.text("HOST", "127.0.0.1"),
+    opsPort: environment.port("OPS_PORT", 8091),
+    opsTlsDir: environment.optionalText("OPS_TLS_DIR"),
+    origin: URL.canParse(publicUrl) ? new URL(publicUrl).origin : "",
+    signIn: {
+      issuer,
+      clientId: environment.requiredText("OIDC_CLIENT_ID", "the console's client at your identity provider"),
+      /** Undefined for a public client, which PKCE protects. */
+      clientSecret: environment.optionalText("OIDC_CLIENT_SECRET"),
+      scope: environment.text("OIDC_SCOPE", "openid"),
+      /** The resource parameter of RFC 8707, if the identity provider needs it to issue a JWT for the audience. */
+      resource: environment.optionalText("OIDC_RESOURCE"),
+      audience: environment.requiredText("JWT_AUDIENCE", "the aud claim of your identity provider's access tokens"),
+      workspaceClaim: environment.text("JWT_WORKSPACE_CLAIM", "workspace_id"),
+    },
+    jwksUrl: environment.requiredUrl(
+      "JWKS_URL",
+      ["https", "http", "file"],
+      "where your identity provider publishes its keys",
+    ),
+    sessionSecret,
+    /** The ops ports of the services with admin methods. */
+    adminUrls: {
+      conversation: environment.requiredUrl("CONVERSATION_URL", ["http", "https"], "conversation's ops port"),
+      quota: environment.requiredUrl("QUOTA_URL", ["http", "https"], "quota's ops port"),
+    },
+    edgeUrl: environment.requiredUrl("EDGE_URL", ["http", "https"], "the edge, as the console reaches it"),
+    /** The address of the edge for the embed snippet; EDGE_URL by default. */
+    publicEdgeUrl: environment.optionalUrl("PUBLIC_EDGE_URL", ["http", "https"]),
+    pageDir: environment.requiredText("CONSOLE_DIR", "the directory of the built page"),
+    widgetDir: environment.requiredText("WIDGET_DIR", "the directory of the built widget, for the preview"),
+    drainMs: environment.integer("DRAIN_MS", 25_000),
+    logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),
+    tracing: readTracing(environment),
+  });
+}
+
+/** Browsers send Secure cookies to https and to this machine only. */
+function isSecure({ protocol, hostname }: URL): boolean {
+  return protocol === "https:" || isLoopbackHost(hostname);
+}
+
+export function isLoopbackHost(hostname: string): boolean {
+  return ["localhost", "127.0.0.1", "[::1]"].includes(hostname) || hostname.endsWith(".localhost");
+}

@@ -1,0 +1,31 @@
+import type { FastifyError } from "fastify";
+import plugin from "fastify-plugin";
+import { HttpError } from "./http-error.ts";
+
+/** Turns every error that a route throws into a status and `{"error": "<code>"}`, without internal details. */
+export const errors = plugin(
+  async (app) => {
+    app.setErrorHandler<FastifyError | Error>(async (error, request, reply) => {
+      const refusal = error instanceof HttpError ? error : fromFramework(error);
+      if (refusal.status >= 500) request.log.warn({ error, code: refusal.code }, "request failed");
+      return reply
+        .code(refusal.status)
+        .headers(refusal.headers)
+        .header("cache-control", "no-store")
+        .send({ error: refusal.code });
+    });
+  },
+  { name: "errors" },
+);
+
+function fromFramework(error: Error & { statusCode?: number }): HttpError {
+  switch (error.statusCode) {
+    case 413:
+      return new HttpError(413, "payload_too_large", {}, { cause: error });
+    case 400:
+    case 415:
+      return new HttpError(400, "invalid_request", {}, { cause: error });
+    default:
+      return new HttpError(500, "internal_error", {}, { cause: error });
+  }
+}

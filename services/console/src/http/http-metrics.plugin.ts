@@ -1,0 +1,25 @@
+import type { Histogram } from "@parley/service-kit";
+import plugin from "fastify-plugin";
+
+const CLIENT_GONE = 499;
+/** Methods with a label value of their own. All others share one, so that clients cannot create series. */
+const METHODS = new Set(["GET", "HEAD", "POST"]);
+
+export type HttpMetrics = { durations: Histogram<"route" | "method" | "status"> };
+
+/** Observes the duration of every request by the pattern of its route. */
+export const httpMetrics = plugin<HttpMetrics>(
+  async (app, { durations }) => {
+    app.addHook("onRequest", (request, reply, done) => {
+      const startedAt = performance.now();
+      reply.raw.once("close", () => {
+        const route = request.routeOptions.url ?? "none";
+        const method = METHODS.has(request.method) ? request.method : "other";
+        const status = reply.raw.headersSent ? reply.raw.statusCode : CLIENT_GONE;
+        durations.observe({ route, method, status }, (performance.now() - startedAt) / 1_000);
+      });
+      done();
+    });
+  },
+  { name: "http-metrics" },
+);

@@ -1,0 +1,3 @@
+export { clientGone } from "./client-gone.ts";
+export { HttpError } from "./http-error.ts";
+export { createNonce, pagePolicy } from "./security-headers.plugin.ts";

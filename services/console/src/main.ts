@@ -1,0 +1,5 @@
+import { runService } from "@parley/service-kit";
+import { readConfig } from "./config.ts";
+import { start } from "./server.ts";
+
+await runService("console", readConfig, start);

@@ -1,0 +1,1 @@
+export { NONCE_PLACEHOLDER } from "./placeholders.ts";

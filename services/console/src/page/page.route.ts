@@ -1,0 +1,56 @@
+import { join } from "node:path";
+import fastifyStatic from "@fastify/static";
+import { type Asset, loadAssets, matchesEtag, pickEncoding } from "@parley/widget";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { createNonce, HttpError, pagePolicy } from "../http/index.ts";
+import { readPageFiles } from "./page-files.client.ts";
+import { EDGE_URL_PLACEHOLDER, NONCE_PLACEHOLDER } from "./placeholders.ts";
+
+export type PageOptions = { pageDir: string; widgetDir: string; publicEdgeUrl: string };
+
+/** Paths of the backend. An unknown one is an error and not a page. */
+const BACKEND_PATHS = /^\/(?:api|auth|assets|healthz|widget)(?:\/|$)/;
+
+/** Serves the page with a new nonce for each response, its files, and the widget for the preview. */
+export async function pageRoutes(app: FastifyInstance, options: PageOptions): Promise<void> {
+  const files = await readPageFiles(options.pageDir);
+  await app.register(fastifyStatic, {
+    root: join(options.pageDir, "assets"),
+    prefix: "/assets/",
+    preCompressed: true,
+    immutable: true,
+    maxAge: "365d",
+    decorateReply: false,
+    index: false,
+  });
+  for (const [path, asset] of await loadAssets(options.widgetDir)) {
+    // The console has a playground of its own at this path.
+    if (path === "/playground") continue;
+    app.get(path, async (request, reply) => sendWidgetFile(asset, request, reply));
+  }
+
+  app.get("/preview", async (_, reply) => sendPage(reply, files.preview, "'self'"));
+  app.setNotFoundHandler(async (request, reply) => {
+    const [path = "/"] = request.url.split("?");
+    if (request.method !== "GET" || BACKEND_PATHS.test(path)) throw new HttpError(404, "not_found");
+    return sendPage(reply, files.console, "'none'");
+  });
+
+  function sendPage(reply: FastifyReply, html: string, frameAncestors: "'none'" | "'self'"): FastifyReply {
+    const nonce = createNonce();
+    return reply
+      .header("content-type", "text/html; charset=utf-8")
+      .header("cache-control", "no-store")
+      .header("content-security-policy", pagePolicy(nonce, frameAncestors))
+      .send(html.replaceAll(NONCE_PLACEHOLDER, nonce).replaceAll(EDGE_URL_PLACEHOLDER, options.publicEdgeUrl));
+  }
+}
+
+function sendWidgetFile(asset: Asset, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const encoding = pickEncoding(request.headers["accept-encoding"]);
+  const etag = asset.etags[encoding];
+  reply.headers(asset.headers).header("etag", etag);
+  if (matchesEtag(request.headers["if-none-match"], etag)) return reply.code(304).send();
+  if (encoding !== "identity") reply.header("content-encoding", encoding);
+  return reply.send(asset.bodies[encoding]);
+}

@@ -1,0 +1,82 @@
+import {
+  createJwks,
+  createRegistry,
+  createTokenVerifier,
+  type Lifecycle,
+  type Logger,
+  MemberCallLimiter,
+  startOpsServer,
+} from "@parley/service-kit";
+import type { FastifyInstance } from "fastify";
+import { buildApp } from "./app.ts";
+import { createAdminCalls } from "./calls/admin-calls.client.ts";
+import { createFetchFromEdge, createListConversations } from "./calls/owner-api.client.ts";
+import { type Config, isLoopbackHost } from "./config.ts";
+import { createMetrics } from "./metrics.ts";
+import { createAuthenticate } from "./sign-in/authenticate.ts";
+import { createSessionCookies } from "./sign-in/cookies.ts";
+import { createProvider } from "./sign-in/provider.client.ts";
+
+const IDLE_CHECK_MS = 100;
+
+/** Starts the console. It stops in the opposite order: first the open requests. */
+export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
+  const registry = createRegistry("console");
+  const metrics = createMetrics(registry);
+  const { signIn, origin } = config;
+  const nowMs = () => Date.now();
+  const isStopping = () => lifecycle.isClosing;
+  const isReady = () => !isStopping();
+  const onResponse = (method: string, status: number) => metrics.calls.inc({ method, status });
+  const fetchFromEdge = createFetchFromEdge(config.edgeUrl);
+  const cookies = createSessionCookies(config.sessionSecret, nowMs);
+  const jwks = createJwks({ url: config.jwksUrl, now: () => performance.now() }, log);
+  jwks.start();
+  lifecycle.onClose("key set", () => jwks.stop());
+  const app = await buildApp(
+    {
+      cookies,
+      provider: createProvider({
+        ...signIn,
+        redirectUri: `${origin}/auth/callback`,
+        allowsHttp: isLoopbackHost(new URL(signIn.issuer).hostname),
+      }),
+      terms: signIn,
+      origin,
+      nowMs,
+      onResult: (result) => metrics.signIns.inc({ result }),
+      authenticate: createAuthenticate(cookies, signIn, createTokenVerifier(signIn, jwks), nowMs),
+      limiter: new MemberCallLimiter(),
+      callAdmin: createAdminCalls(config.adminUrls, onResponse),
+      listConversations: createListConversations(fetchFromEdge, onResponse),
+      fetchFromEdge,
+      edgeUrl: config.edgeUrl,
+      isReady,
+      isStopping,
+      httpMetrics: metrics,
+    },
+    {
+      pageDir: config.pageDir,
+      widgetDir: config.widgetDir,
+      publicEdgeUrl: config.publicEdgeUrl ?? config.edgeUrl,
+    },
+    log,
+  );
+  await startOpsServer(
+    { host: config.host, port: config.opsPort, tlsDir: config.opsTlsDir, registry, isReady },
+    log,
+    lifecycle,
+  );
+  await app.listen({ host: config.publicHost, port: config.publicPort });
+  lifecycle.onClose("http server", () => closeWhenIdle(app), config.drainMs);
+}
+
+/** Waits for the open requests. Node closes only those connections that are idle at the first moment, so this closes the others as they become idle. */
+async function closeWhenIdle(app: FastifyInstance): Promise<void> {
+  const timer = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS);
+  try {
+    await app.close();
+  } finally {
+    clearInterval(timer);
+  }
+}

@@ -1,0 +1,54 @@
+import { type DeclaredBody, type MemberCallLimiter, ServiceError, type TokenVerifier } from "@parley/service-kit";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { clientGone, HttpError } from "../http/index.ts";
+import type { SessionCookies } from "./cookies.ts";
+import { describeSession, type TokenTerms } from "./session.ts";
+
+/** A member of a workspace, and the Authorization header to forward. */
+export type Member = { authorization: string; workspaceId: string };
+
+/** Throws 401 when the request has neither a valid bearer token nor a valid session. */
+export type Authenticate = (request: FastifyRequest) => Promise<Member>;
+
+/** Verifies bearer tokens here, so that an invalid one neither uses memory nor counts against the console's address at the edge. */
+export function createAuthenticate(
+  cookies: SessionCookies,
+  terms: TokenTerms,
+  verifyToken: TokenVerifier,
+  nowMs: () => number,
+): Authenticate {
+  return async (request) => {
+    const { authorization } = request.headers;
+    if (authorization !== undefined) {
+      const { workspaceId } = await verifyToken(authorization).catch((error: unknown) => {
+        throw toHttpError(error);
+      });
+      return { authorization, workspaceId };
+    }
+    const session = await cookies.readSession(request);
+    if (session === undefined) throw new HttpError(401, "authentication_required");
+    const info = describeSession(session, terms, nowMs());
+    if (info === undefined) throw new HttpError(401, "token_expired");
+    return { authorization: `Bearer ${session.accessToken}`, workspaceId: info.workspace_id };
+  };
+}
+
+function toHttpError(error: unknown): unknown {
+  if (!(error instanceof ServiceError)) return error;
+  return error.kind === "unavailable"
+    ? new HttpError(503, error.code, { "retry-after": "5" }, { cause: error })
+    : new HttpError(401, error.code, {}, { cause: error });
+}
+
+/** Returns a hook that authenticates a call and waits until its body may be read. */
+export function createCallHook(authenticate: Authenticate, limiter: MemberCallLimiter) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { authorization, workspaceId } = await authenticate(request);
+    request.forwardedAuthorization = authorization;
+    await limiter.enter(workspaceId, bodyOf(request), clientGone(reply));
+  };
+}
+
+function bodyOf({ headers }: FastifyRequest): DeclaredBody {
+  return { contentLength: headers["content-length"], isCompressed: headers["content-encoding"] !== undefined };
+}

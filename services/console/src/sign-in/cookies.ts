@@ -1,0 +1,79 @@
+import { hkdfSync } from "node:crypto";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { CompactEncrypt, compactDecrypt } from "jose";
+import { MAX_SESSION_MS, type Session } from "./session.ts";
+
+/** The state of a sign-in between the redirect to the identity provider and the callback. */
+export type PendingSignIn = { state: string; nonce: string; codeVerifier: string; returnTo: string };
+
+export type SessionCookies = {
+  readSession(request: FastifyRequest): Promise<Session | undefined>;
+  /** Returns false, and stores nothing, if the session does not fit into the cookies. */
+  writeSession(reply: FastifyReply, session: Session): Promise<boolean>;
+  clearSession(reply: FastifyReply): void;
+  readPending(request: FastifyRequest): Promise<PendingSignIn | undefined>;
+  writePending(reply: FastifyReply, pending: PendingSignIn): Promise<void>;
+  clearPending(reply: FastifyReply): void;
+};
+
+// Browsers accept __Host- cookies only with Secure, with Path=/ and without Domain, so no other host can set them.
+const SESSION = "__Host-parley-session";
+const PENDING = "__Host-parley-sign-in";
+const ATTRIBUTES = { path: "/", secure: true, httpOnly: true, sameSite: "lax" } as const;
+const MAX_CHUNKS = 3;
+/** Browsers store 4,096 bytes of a cookie with its name and attributes. */
+const CHUNK_LENGTH = 3_800;
+const PENDING_SECONDS = 10 * 60;
+const KEY_BYTES = 32;
+
+/** Creates the encrypted cookies. Ignores a cookie that cannot be decrypted or is too old. */
+export function createSessionCookies(secret: string, nowMs: () => number): SessionCookies {
+  // A key of its own for each cookie: the value of one cannot be sent as the other.
+  const keyOf = (name: string) => new Uint8Array(hkdfSync("sha256", secret, "", `parley console ${name}`, KEY_BYTES));
+  const keys = { [SESSION]: keyOf(SESSION), [PENDING]: keyOf(PENDING) };
+  const seal = (name: keyof typeof keys, value: object) =>
+    new CompactEncrypt(Buffer.from(JSON.stringify(value)))
+      .setProtectedHeader({ alg: "dir", enc: "A256GCM" })
+      .encrypt(keys[name]);
+  const open = async <T>(name: keyof typeof keys, sealed: string | undefined): Promise<T | undefined> => {
+    if (!sealed) return undefined;
+    try {
+      const { plaintext } = await compactDecrypt(sealed, keys[name]);
+      return JSON.parse(Buffer.from(plaintext).toString()) as T;
+    } catch {
+      return undefined;
+    }
+  };
+  const chunkName = (index: number) => `${SESSION}.${index}`;
+  const writeChunks = (reply: FastifyReply, sealed: string, maxAge: number) => {
+    for (let index = 0; index < MAX_CHUNKS; index++) {
+      const chunk = sealed.slice(index * CHUNK_LENGTH, (index + 1) * CHUNK_LENGTH);
+      if (chunk === "") reply.clearCookie(chunkName(index), ATTRIBUTES);
+      else reply.setCookie(chunkName(index), chunk, { ...ATTRIBUTES, maxAge });
+    }
+  };
+  return {
+    async readSession({ cookies }) {
+      const chunks = Array.from({ length: MAX_CHUNKS }, (_, index) => cookies[chunkName(index)] ?? "");
+      const session = await open<Session>(SESSION, chunks.join(""));
+      return session === undefined || session.startedAtMs + MAX_SESSION_MS <= nowMs() ? undefined : session;
+    },
+    async writeSession(reply, session) {
+      const sealed = await seal(SESSION, session);
+      if (sealed.length > MAX_CHUNKS * CHUNK_LENGTH) return false;
+      const remainingMs = session.startedAtMs + MAX_SESSION_MS - nowMs();
+      writeChunks(reply, sealed, Math.max(0, Math.floor(remainingMs / 1_000)));
+      return true;
+    },
+    clearSession: (reply) => writeChunks(reply, "", 0),
+    async readPending({ cookies }) {
+      const pending = await open<PendingSignIn & { startedAtMs: number }>(PENDING, cookies[PENDING]);
+      return pending === undefined || pending.startedAtMs + PENDING_SECONDS * 1_000 <= nowMs() ? undefined : pending;
+    },
+    async writePending(reply, pending) {
+      const sealed = await seal(PENDING, { ...pending, startedAtMs: nowMs() });
+      reply.setCookie(PENDING, sealed, { ...ATTRIBUTES, maxAge: PENDING_SECONDS });
+    },
+    clearPending: (reply) => void reply.clearCookie(PENDING, ATTRIBUTES),
+  };
+}

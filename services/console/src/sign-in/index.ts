@@ -1,0 +1,1 @@
+export { type Authenticate, createCallHook } from "./authenticate.ts";

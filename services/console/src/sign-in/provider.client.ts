@@ -1,0 +1,119 @@
+import * as openid from "openid-client";
+import { HttpError } from "../http/index.ts";
+import type { PendingSignIn } from "./cookies.ts";
+
+export type ProviderOptions = {
+  issuer: string;
+  clientId: string;
+  clientSecret: string | undefined;
+  scope: string;
+  resource: string | undefined;
+  /** The console's address to which the identity provider sends the owner back. */
+  redirectUri: string;
+  /** Whether the issuer may use plain HTTP: on this machine only. */
+  allowsHttp: boolean;
+};
+
+export type Tokens = { accessToken: string; refreshToken: string | undefined };
+
+/** The client of the identity provider, an OpenID Connect provider. Each method throws 503 sign_in_unavailable if it does not respond. */
+export type Provider = {
+  /** Returns the URL to send the owner to, and the state to store until the identity provider redirects the owner back. */
+  begin(returnTo: string): Promise<{ url: URL; pending: PendingSignIn }>;
+  /** Exchanges the authorization code of the callback for tokens. Throws 400 sign_in_refused if the identity provider refuses. */
+  complete(callback: URL, pending: PendingSignIn): Promise<Tokens>;
+  /** Returns undefined when the identity provider no longer accepts the refresh token. */
+  refresh(refreshToken: string): Promise<Tokens | undefined>;
+  /** Revokes tokens where the identity provider supports that. */
+  revoke(tokens: Tokens): Promise<void>;
+};
+
+const TIMEOUT_SECONDS = 10;
+
+export function createProvider(options: ProviderOptions): Provider {
+  const { clientId, clientSecret, redirectUri } = options;
+  const resource: Record<string, string> = options.resource === undefined ? {} : { resource: options.resource };
+  let discovered: Promise<openid.Configuration> | undefined;
+
+  const configuration = async () => {
+    discovered ??= openid.discovery(
+      new URL(options.issuer),
+      clientId,
+      undefined,
+      clientSecret === undefined ? openid.None() : openid.ClientSecretBasic(clientSecret),
+      { timeout: TIMEOUT_SECONDS, execute: options.allowsHttp ? [openid.allowInsecureRequests] : [] },
+    );
+    try {
+      return await discovered;
+    } catch (cause) {
+      discovered = undefined;
+      throw unavailable(cause);
+    }
+  };
+
+  return {
+    async begin(returnTo) {
+      const config = await configuration();
+      const codeVerifier = openid.randomPKCECodeVerifier();
+      const [state, nonce] = [openid.randomState(), openid.randomNonce()];
+      const url = openid.buildAuthorizationUrl(config, {
+        redirect_uri: redirectUri,
+        scope: options.scope,
+        code_challenge: await openid.calculatePKCECodeChallenge(codeVerifier),
+        code_challenge_method: "S256",
+        state,
+        nonce,
+        ...resource,
+      });
+      return { url, pending: { state, nonce, codeVerifier, returnTo } };
+    },
+    async complete(callback, { state, nonce, codeVerifier }) {
+      const config = await configuration();
+      try {
+        const checks = {
+          pkceCodeVerifier: codeVerifier,
+          expectedState: state,
+          expectedNonce: nonce,
+          idTokenExpected: true,
+        };
+        const tokens = await openid.authorizationCodeGrant(config, callback, checks, resource);
+        return { accessToken: tokens.access_token, refreshToken: tokens.refresh_token };
+      } catch (cause) {
+        throw isUnreachable(cause) ? unavailable(cause) : new HttpError(400, "sign_in_refused", {}, { cause });
+      }
+    },
+    async refresh(refreshToken) {
+      const config = await configuration();
+      try {
+        const tokens = await openid.refreshTokenGrant(config, refreshToken, resource);
+        // Without rotation the response has no new refresh token.
+        return { accessToken: tokens.access_token, refreshToken: tokens.refresh_token ?? refreshToken };
+      } catch (cause) {
+        if (cause instanceof openid.ResponseBodyError && cause.error === "invalid_grant") return undefined;
+        throw unavailable(cause);
+      }
+    },
+    async revoke({ accessToken, refreshToken }) {
+      const config = await configuration();
+      if (config.serverMetadata().revocation_endpoint === undefined) return;
+      if (refreshToken !== undefined)
+        await openid.tokenRevocation(config, refreshToken, { token_type_hint: "refresh_token" });
+      try {
+        await openid.tokenRevocation(config, accessToken, { token_type_hint: "access_token" });
+      } catch (error) {
+        // Many identity providers cannot revoke a JWT. It stays valid until it expires.
+        if (!(error instanceof openid.ResponseBodyError && error.error === "unsupported_token_type")) throw error;
+      }
+    },
+  };
+}
+
+/** Whether the identity provider did not respond, so that a later attempt may succeed. */
+function isUnreachable(error: unknown): boolean {
+  if (error instanceof openid.ResponseBodyError || error instanceof openid.AuthorizationResponseError) return false;
+  return error instanceof TypeError || (error instanceof openid.ClientError && error.code === "OAUTH_TIMEOUT");
+}
+
+function unavailable(cause: unknown): HttpError {
+  return new HttpError(503, "sign_in_unavailable", { "retry-after": "5" }, { cause });
+}

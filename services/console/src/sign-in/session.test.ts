@@ -1,0 +1,71 @@
+import { UnsecuredJWT } from "jose";
+import { describe, expect, it } from "vitest";
+import { describeSession, MAX_SESSION_MS, readClaims, safeReturnPath } from "./session.ts";
+
+const TERMS = { audience: "parley", workspaceClaim: "workspace_id" };
+const CLAIMS = { aud: "parley", sub: "u1", exp: 2_000_000_000, workspace_id: "acme" };
+const token = (changes: Record<string, unknown> = {}) => new UnsecuredJWT({ ...CLAIMS, ...changes }).encode();
+
+describe("readClaims", () => {
+  it("returns the user, the workspace and the end of the token", () => {
+    expect(readClaims(token({ name: "Ada" }), TERMS)).toEqual({
+      user: "Ada",
+      workspaceId: "acme",
+      expiresAtMs: 2_000_000_000_000,
+    });
+  });
+
+  it.each([
+    ["an opaque token", "opaque", "token_not_jwt"],
+    ["a token without an end", token({ exp: undefined }), "token_not_jwt"],
+    ["a token for another audience", token({ aud: ["other"] }), "wrong_audience"],
+    ["a token without a workspace", token({ workspace_id: undefined }), "no_workspace"],
+    ["a workspace that is not a string", token({ workspace_id: 7 }), "no_workspace"],
+  ])("refuses %s", (_, text, problem) => {
+    expect(readClaims(text, TERMS)).toBe(problem);
+  });
+
+  it("accepts a list of audiences", () => {
+    expect(readClaims(token({ aud: ["other", "parley"] }), TERMS)).toMatchObject({ workspaceId: "acme" });
+  });
+});
+
+describe("describeSession", () => {
+  const session = (startedAtMs: number) => ({ accessToken: token(), refreshToken: undefined, startedAtMs });
+
+  it("ends with the access token", () => {
+    const nowMs = 2_000_000_000_000;
+    expect(describeSession(session(nowMs), TERMS, nowMs - 1)).toMatchObject({ workspace_id: "acme" });
+    expect(describeSession(session(nowMs), TERMS, nowMs)).toBeUndefined();
+  });
+
+  it("ends 12 hours after the sign-in, even with a valid token", () => {
+    expect(describeSession(session(0), TERMS, MAX_SESSION_MS - 1)?.expires_at).toBe("1970-01-01T12:00:00.000Z");
+    expect(describeSession(session(0), TERMS, MAX_SESSION_MS)).toBeUndefined();
+  });
+});
+
+describe("safeReturnPath", () => {
+  it.each([
+    ["/keys?bot=a", "/keys?bot=a"],
+    ["https://evil.example/", "/"],
+    ["//evil.example/x", "/"],
+    ["/\\evil.example", "/"],
+    ["/.//evil.example", "/"],
+    ["/..//evil.example/x", "/"],
+    ["/%2e//evil.example", "/"],
+    ["/%2E%2e//evil.example", "/"],
+    ["/./\\evil.example", "/"],
+    ["/keys/..//evil.example", "/"],
+    [".//evil.example", "/"],
+    ["/\t/evil.example", "/"],
+    ["/.\n//evil.example", "/"],
+    ["http://console.invalid//evil.example", "/"],
+    ["http://console.invalid/\\evil.example", "/"],
+    ["/keys//x?next=//evil.example", "/keys//x?next=//evil.example"],
+    ["javascript:alert(1)", "/"],
+    [undefined, "/"],
+  ])("turns %j into %j", (path, safe) => {
+    expect(safeReturnPath(path)).toBe(safe);
+  });
+});

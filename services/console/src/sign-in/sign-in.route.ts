@@ -1,0 +1,99 @@
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { HttpError } from "../http/index.ts";
+import type { SessionCookies } from "./cookies.ts";
+import type { Provider } from "./provider.client.ts";
+import { describeSession, readClaims, type Session, safeReturnPath, type TokenTerms } from "./session.ts";
+
+export type SignInDeps = {
+  cookies: SessionCookies;
+  provider: Provider;
+  terms: TokenTerms;
+  /** The console's origin. */
+  origin: string;
+  nowMs: () => number;
+  onResult: (result: string) => void;
+};
+
+/** A token that is valid for longer is not refreshed: another tab has just done it. */
+const REFRESH_BEFORE_MS = 2 * 60 * 1_000;
+
+/** The routes of the sign-in (authorization code flow with PKCE), of the page's session, of its refresh and of the sign-out. */
+export function signInRoutes(app: FastifyInstance, deps: SignInDeps): void {
+  const { cookies, provider, terms, nowMs, onResult } = deps;
+
+  app.get<{ Querystring: { return_to?: string } }>("/auth/sign-in", async ({ query }, reply) => {
+    reply.header("cache-control", "no-store");
+    try {
+      const { url, pending } = await provider.begin(safeReturnPath(query.return_to));
+      await cookies.writePending(reply, pending);
+      return reply.redirect(url.href);
+    } catch (error) {
+      return refuse(reply, error, onResult);
+    }
+  });
+
+  app.get("/auth/callback", async (request, reply) => {
+    reply.header("cache-control", "no-store");
+    try {
+      const pending = await cookies.readPending(request);
+      cookies.clearPending(reply);
+      if (pending === undefined) throw new HttpError(400, "sign_in_expired");
+      const tokens = await provider.complete(new URL(request.url, deps.origin), pending);
+      await store(reply, { ...tokens, startedAtMs: nowMs() });
+      onResult("signed_in");
+      return reply.redirect(pending.returnTo);
+    } catch (error) {
+      return refuse(reply, error, onResult);
+    }
+  });
+
+  app.get("/auth/session", async (request, reply) => {
+    const session = await cookies.readSession(request);
+    if (session === undefined) throw new HttpError(401, "authentication_required");
+    const info = describeSession(session, terms, nowMs());
+    if (info === undefined) throw new HttpError(401, "token_expired");
+    return reply.header("cache-control", "no-store").send(info);
+  });
+
+  app.post("/auth/refresh", async (request, reply) => {
+    const session = await cookies.readSession(request);
+    if (session === undefined) throw new HttpError(401, "authentication_required");
+    const current = describeSession(session, terms, nowMs() + REFRESH_BEFORE_MS);
+    if (current !== undefined) return reply.header("cache-control", "no-store").send(current);
+    const tokens = session.refreshToken === undefined ? undefined : await provider.refresh(session.refreshToken);
+    if (tokens === undefined) {
+      cookies.clearSession(reply);
+      onResult("session_ended");
+      throw new HttpError(401, "authentication_required");
+    }
+    const next = { ...tokens, startedAtMs: session.startedAtMs };
+    await store(reply, next);
+    onResult("refreshed");
+    return reply.header("cache-control", "no-store").send(describeSession(next, terms, nowMs()));
+  });
+
+  app.post("/auth/sign-out", async (request, reply) => {
+    const session = await cookies.readSession(request);
+    cookies.clearSession(reply);
+    // The owner is signed out here even if the identity provider cannot be reached. Its tokens then stay valid until they expire.
+    if (session !== undefined)
+      await provider
+        .revoke(session)
+        .catch((error: unknown) => request.log.warn({ error }, "token revocation failed at sign-out"));
+    return reply.code(204).header("cache-control", "no-store").send();
+  });
+
+  async function store(reply: FastifyReply, session: Session): Promise<void> {
+    const claims = readClaims(session.accessToken, terms);
+    if (typeof claims === "string") throw new HttpError(400, claims);
+    if (!(await cookies.writeSession(reply, session))) throw new HttpError(400, "session_too_large");
+  }
+}
+
+/** Sends the browser to the sign-in page, which explains the code. */
+function refuse(reply: FastifyReply, error: unknown, onResult: (result: string) => void): FastifyReply {
+  const code = error instanceof HttpError ? error.code : "internal_error";
+  reply.log.warn({ error, code }, "sign-in failed");
+  onResult(code);
+  return reply.redirect(`/sign-in?error=${code}`);
+}

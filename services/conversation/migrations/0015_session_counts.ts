@@ -1,0 +1,30 @@
+import type { Knex } from "@parley/service-kit";
+
+export const name = "0015_session_counts";
+
+/**
+ * sessions.message_count  how many messages the session has, those of turns that are streaming included.
+ * sessions.ratings_up     how many of its replies are rated up.
+ * sessions.ratings_down   how many are rated down.
+ * sessions.counted_at     the last_activity_at for which the counts hold. If it differs, the previous version has stored a turn since, or
+ *                         the session is older than these columns: the service then counts the session again.
+ */
+export async function up(knex: Knex): Promise<void> {
+  await knex.raw(`
+    ALTER TABLE conversation.sessions
+      ADD COLUMN message_count integer,
+      ADD COLUMN ratings_up integer,
+      ADD COLUMN ratings_down integer,
+      ADD COLUMN counted_at timestamptz
+  `);
+}
+
+export async function down(knex: Knex): Promise<void> {
+  await knex.raw(`
+    ALTER TABLE conversation.sessions
+      DROP COLUMN message_count,
+      DROP COLUMN ratings_up,
+      DROP COLUMN ratings_down,
+      DROP COLUMN counted_at
+  `);
+}

@@ -1,0 +1,39 @@
+import type { Knex } from "@parley/service-kit";
+
+export const name = "0022_message_ids";
+
+/**
+ * Adds the id of a session's last message, from which OpenTurn derives the next one, and moves the sequence above all of these ids.
+ *
+ * The previous release takes ids from the sequence and does not set the new column. The default and the trigger therefore mark each
+ * session in which it opens a turn. OpenTurn takes the ids of a marked session from the sequence, so that they keep rising. Once no older
+ * release runs, the trigger never fires.
+ */
+export async function up(knex: Knex): Promise<void> {
+  // 2^52 + 2^51. The statement that adds the column waits for every OpenTurn, so none is between its session and the sequence.
+  await knex.raw(`
+    ALTER TABLE conversation.sessions ADD COLUMN last_message_id bigint;
+    ALTER TABLE conversation.sessions ALTER COLUMN last_message_id SET DEFAULT 6755399441055744;
+
+    CREATE FUNCTION conversation.use_message_sequence() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      NEW.last_message_id := 6755399441055744;
+      RETURN NEW;
+    END
+    $$;
+    CREATE TRIGGER use_message_sequence BEFORE UPDATE OF last_activity_at ON conversation.sessions
+      FOR EACH ROW WHEN (NEW.last_message_id IS NOT DISTINCT FROM OLD.last_message_id)
+      EXECUTE FUNCTION conversation.use_message_sequence();
+
+    SELECT setval('conversation.message_ids', greatest(last_value, 6755399441055743)) FROM conversation.message_ids;
+  `);
+}
+
+/** Leaves the sequence where it is: a lower id would come before those that its session has. */
+export async function down(knex: Knex): Promise<void> {
+  await knex.raw(`
+    DROP TRIGGER use_message_sequence ON conversation.sessions;
+    DROP FUNCTION conversation.use_message_sequence();
+    ALTER TABLE conversation.sessions DROP COLUMN last_message_id;
+  `);
+}

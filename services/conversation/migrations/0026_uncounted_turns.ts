@@ -1,0 +1,23 @@
+import { type Knex, withoutLockTimeout } from "@parley/service-kit/migrations";
+
+export const name = "0026_uncounted_turns";
+
+/** Traffic continues while the index is built. */
+export const config = { transaction: false };
+
+/** Lists closed turns that do not count, by the time of their close, to prune them. */
+export async function up(knex: Knex): Promise<void> {
+  await withoutLockTimeout(knex, async () => {
+    // An interrupted build leaves an invalid index.
+    await knex.raw("DROP INDEX CONCURRENTLY IF EXISTS conversation.turns_uncounted_closed");
+    await knex.raw(`
+      CREATE INDEX CONCURRENTLY turns_uncounted_closed ON conversation.turns (closed_at) WHERE status NOT IN ('streaming', 'done')
+    `);
+  });
+}
+
+export async function down(knex: Knex): Promise<void> {
+  await withoutLockTimeout(knex, () =>
+    knex.raw("DROP INDEX CONCURRENTLY IF EXISTS conversation.turns_uncounted_closed"),
+  );
+}

@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { status } from "@parley/rpc";
+import { TurnOutcome } from "@parley/rpc/conversation";
+import { expect, test } from "vitest";
+import { rpcFailure, useTestSystem } from "./testing/system.ts";
+import { createBot, openRequest } from "./testing/turns.ts";
+
+/** The main pool's share of DATABASE_POOL, which is 10. */
+const MAIN_CONNECTIONS = 8;
+
+const system = useTestSystem();
+
+/** Makes every statement that changes sessions wait. Returns a function that ends the wait. */
+async function lockSessions(): Promise<() => Promise<void>> {
+  const locker = await system.admin.connect();
+  await locker.query("BEGIN; LOCK TABLE conversation.sessions IN EXCLUSIVE MODE");
+  return async () => {
+    await locker.query("ROLLBACK");
+    locker.release();
+  };
+}
+
+test("drops an OpenTurn whose caller left before it got a connection", async () => {
+  const bot = await createBot(system.database);
+  const unlock = await lockSessions();
+  const turns = Array.from({ length: 40 }, () => openRequest(bot));
+  const failures = await Promise.all(
+    turns.map((turn) => rpcFailure(system.conversation.openTurn(turn, { timeoutMs: 1_000 }))),
+  );
+  expect(failures.every(({ status: code }) => code === status.DEADLINE_EXCEEDED)).toBe(true);
+  await unlock();
+  await sleep(1_000);
+  const { rowCount } = await system.admin.query("SELECT FROM conversation.turns WHERE workspace_id = $1", [
+    bot.workspaceId,
+  ]);
+  expect(rowCount).toBeLessThanOrEqual(MAIN_CONNECTIONS);
+});
+
+test("closes a turn although the caller of CloseTurn left before it got a connection", async () => {
+  const bot = await createBot(system.database);
+  const turn = openRequest(bot);
+  await system.conversation.openTurn(turn, { timeoutMs: 5_000 });
+  const unlock = await lockSessions();
+  const others = Array.from({ length: 20 }, () => openRequest(bot));
+  const opened = Promise.allSettled(others.map((each) => system.conversation.openTurn(each, { timeoutMs: 8_000 })));
+  await sleep(500);
+  const { workspaceId, turnId } = turn;
+  const outcome = { workspaceId, turnId, outcome: TurnOutcome.DONE, month: "2026-11" };
+  const failure = await rpcFailure(system.conversation.closeTurn(outcome, { timeoutMs: 500 }));
+  expect(failure.status).toBe(status.DEADLINE_EXCEEDED);
+  await unlock();
+  const statusOf = async () =>
+    (await system.admin.query("SELECT status FROM conversation.turns WHERE turn_id = $1", [turnId])).rows[0]?.status;
+  await expect.poll(statusOf, { timeout: 3_000 }).toBe("done");
+  await opened;
+});
+
+test("refuses new turns at once while a call has waited 5 s for a connection", async () => {
+  const bot = await createBot(system.database);
+  const unlock = await lockSessions();
+  const waiting = Array.from({ length: 20 }, () => openRequest(bot));
+  const opened = Promise.allSettled(waiting.map((each) => system.conversation.openTurn(each, { timeoutMs: 9_000 })));
+  await sleep(5_500);
+  const startedAt = performance.now();
+  const failure = await rpcFailure(system.conversation.openTurn(openRequest(bot), { timeoutMs: 9_000 }));
+  expect(failure).toMatchObject({ status: status.RESOURCE_EXHAUSTED, code: "overloaded" });
+  expect(performance.now() - startedAt).toBeLessThan(500);
+  await unlock();
+  expect((await opened).every(({ status: result }) => result === "fulfilled")).toBe(true);
+  await system.conversation.openTurn(openRequest(bot), { timeoutMs: 5_000 });
+});

@@ -1,0 +1,76 @@
+import type { WorkspaceAudit } from "./audit.service.ts";
+
+/** How far the audit has come, as stored between its runs. */
+export type AuditProgress = {
+  /** The month of the next page; undefined before the first run. */
+  month?: string;
+  /** The last workspace of the previous page; empty at the start of a month. */
+  after?: string;
+  /** When the audit of the month began, RFC 3339. */
+  startedAt?: string;
+  /** Workspaces with differences, "month workspace", as a JSON array. */
+  differing?: string;
+  /** The last month that is not audited any more. */
+  finalMonth?: string;
+};
+
+/** Limits the stored workspaces. */
+const MAX_DIFFERING = 1_000;
+
+/** Returns the UTC month of a time, "YYYY-MM", or of a time `offset` months later. */
+export function monthOf(time: Date, offset = 0): string {
+  return new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + offset, 1)).toISOString().slice(0, 7);
+}
+
+export function differingOf({ differing = "[]" }: AuditProgress): string[] {
+  return JSON.parse(differing) as string[];
+}
+
+/** Returns the months to audit: the current one, the previous one until it is final, and those with differences. */
+export function monthsToAudit(progress: AuditProgress, now: Date): string[] {
+  const [current, previous] = [monthOf(now), monthOf(now, -1)];
+  const differing = differingOf(progress).map((each) => each.slice(0, current.length));
+  return [...new Set([current, ...(progress.finalMonth === previous ? [] : [previous]), ...differing])];
+}
+
+/** Returns the page at which a run continues. A month that is no longer audited is skipped. */
+export function startOf(progress: AuditProgress, now: Date): Required<Pick<AuditProgress, "month" | "after">> {
+  const { month, after = "" } = progress;
+  if (month !== undefined && monthsToAudit(progress, now).includes(month)) return { month, after };
+  return { month: monthOf(now), after: "" };
+}
+
+/**
+ * Returns the progress after a page, and whether it completed all months. A month is final if an audit that began `finalDays` after its
+ * end found no difference. Until then the reconciler may still repair its turns.
+ */
+export function advance(
+  progress: AuditProgress,
+  page: { month: string; workspaces: readonly Pick<WorkspaceAudit, "id" | "differences">[]; next: string },
+  { now, finalDays }: { now: Date; finalDays: number },
+): { progress: AuditProgress; isComplete: boolean } {
+  const { month, workspaces, next } = page;
+  const startedAt = progress.month === month && progress.after ? progress.startedAt : undefined;
+  const audited = new Set(workspaces.map(({ id }) => `${month} ${id}`));
+  const differing = [
+    ...differingOf(progress).filter((each) => !audited.has(each)),
+    ...workspaces.filter(({ differences }) => differences.length > 0).map(({ id }) => `${month} ${id}`),
+  ].slice(0, MAX_DIFFERING);
+  const changed: AuditProgress = { ...progress, differing: JSON.stringify(differing) };
+  const started = startedAt ?? now.toISOString();
+  if (next !== "") return { progress: { ...changed, month, after: next, startedAt: started }, isComplete: false };
+
+  const isFinal =
+    Date.parse(started) >= Date.parse(`${nextMonth(month)}-01T00:00:00Z`) + finalDays * 86_400_000 &&
+    !differing.some((each) => each.startsWith(month));
+  if (isFinal && month > (changed.finalMonth ?? "")) changed.finalMonth = month;
+  const months = monthsToAudit(progress, now);
+  const following = months[months.indexOf(month) + 1];
+  if (following !== undefined) return { progress: { ...changed, month: following, after: "" }, isComplete: false };
+  const { month: _month, after: _after, ...rest } = changed;
+  return { progress: rest, isComplete: true };
+}
+
+function nextMonth(month: string): string {
+  return monthOf(new Date(`${month}-01T00:00:00Z`), 1);
+}

@@ -1,0 +1,89 @@
+import { createLogger, createRegistry } from "@parley/service-kit";
+import { expect, test } from "vitest";
+import { type Progress, readTask } from "../reconciliation/index.ts";
+import { useTestSystem } from "../testing/system.ts";
+import { closing, createBot, newTurn, runTurn } from "../testing/turns.ts";
+import { closeTurn } from "../turns/close-turn.store.ts";
+import { auditPage } from "./audit.service.ts";
+import { createAuditTask, registerAuditGauge } from "./audit.worker.ts";
+
+const system = useTestSystem();
+const log = createLogger("test", "silent");
+const signal = new AbortController().signal;
+
+/** Returns a quota service of which `countedMonth` and the turns of a workspace are set by the test. */
+function quotaOf(usage: Record<string, { used: number; ledgerDigest: bigint }>) {
+  const calls: string[] = [];
+  return {
+    calls,
+    async getMonth({ month = "", workspaceId = "", maxWorkspaces = 0, afterWorkspaceId = "" }) {
+      calls.push(month);
+      const ids = Object.keys(usage).filter((id) => id > afterWorkspaceId && ["", id].includes(workspaceId));
+      const page = ids.sort((a, b) => (a < b ? -1 : 1)).slice(0, maxWorkspaces || ids.length);
+      return {
+        month,
+        workspaces: page.map((id) => ({
+          workspaceId: id,
+          held: 0,
+          used: usage[id]?.used ?? 0,
+          ledger: usage[id]?.used ?? 0,
+          ledgerDigest: usage[id]?.ledgerDigest ?? 0n,
+        })),
+      };
+    },
+    async *listMonthTurns() {
+      yield { counted: [], held: [] };
+    },
+    getReservations: async () => ({ reservations: [] }),
+  } as never as Parameters<typeof auditPage>[1] & { calls: string[] };
+}
+
+test("each workspace with turns or usage is on exactly one page, whichever side has more workspaces", async () => {
+  const bots = await Promise.all(Array.from({ length: 5 }, () => createBot(system.database)));
+  for (const bot of bots) await runTurn(system.database, newTurn(bot), { month: "2020-01" });
+  const expected = bots.map((bot) => bot.workspaceId);
+  const usage = Object.fromEntries(
+    ["a-1", "a-2", "a-3", "zz-1", "zz-2", "zz-3"].map((id) => [id, { used: 1, ledgerDigest: 1n }]),
+  );
+  const found: string[] = [];
+  for (let after = ""; ; ) {
+    const page = await auditPage(system.database, quotaOf(usage), "2020-01", { after, limit: 2 });
+    found.push(...page.workspaces.map(({ id }) => id));
+    after = page.next;
+    if (after === "") break;
+  }
+  expect(found).toHaveLength(11);
+  expect(new Set(found)).toEqual(new Set([...expected, ...Object.keys(usage)]));
+});
+
+test("one replica at a time audits, and every replica reports the result", async () => {
+  await system.database.query("DELETE FROM conversation.task_leases WHERE task = 'audit'");
+  const bot = await createBot(system.database);
+  const turn = newTurn(bot);
+  const { month } = (
+    await system.database.query<{ month: string }>("SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS month")
+  ).rows[0] as { month: string };
+  await runTurn(system.database, turn, { month });
+  await closeTurn(system.database, closing(turn));
+  await system.database.query("DELETE FROM conversation.outbox WHERE workspace_id = $1", [bot.workspaceId]);
+  const registry = createRegistry("audit-test");
+  registerAuditGauge(registry, system.database, log);
+  const gauge = async () =>
+    (await registry.getSingleMetric("parley_usage_unreconciled_workspaces")?.get())?.values[0]?.value;
+  expect(await gauge()).toBeNaN();
+
+  const quotas = [quotaOf({}), quotaOf({})];
+  const tasks = quotas.map((quota) =>
+    createAuditTask({ database: system.database, quota, log }, { everySeconds: 300, finalDays: 7 }),
+  );
+  await Promise.all(tasks.map((run) => run(signal)));
+  expect(quotas.filter(({ calls }) => calls.length > 0)).toHaveLength(1);
+  expect(await gauge()).toBeGreaterThanOrEqual(1);
+  const { progress } = (await readTask(system.database, "audit")) as { progress: Progress };
+  expect(progress.differing).toContain(`${month} ${bot.workspaceId}`);
+
+  await system.database.query(
+    "UPDATE conversation.task_leases SET succeeded_at = now() - interval '31 minutes' WHERE task = 'audit'",
+  );
+  expect(await gauge()).toBeNaN();
+});

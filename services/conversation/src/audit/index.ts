@@ -1,0 +1,1 @@
+export { type AuditedQuota, auditPage } from "./audit.service.ts";

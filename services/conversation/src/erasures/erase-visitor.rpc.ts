@@ -1,0 +1,42 @@
+import { create } from "@bufbuild/protobuf";
+import { ConversationService, type EraseVisitorRequest, EraseVisitorResponseSchema } from "@parley/rpc/conversation";
+import {
+  type Database,
+  describeChange,
+  insertChange,
+  invalidArgument,
+  isUuid,
+  isWorkspaceId,
+  transaction,
+} from "@parley/service-kit";
+import { isLongerThan } from "../text.ts";
+import { storeErasure } from "./erasures.store.ts";
+import type { VisitorErasure } from "./erasures.worker.ts";
+
+const METHOD = ConversationService.method.eraseVisitor;
+const MAX_VISITOR_ID_CHARACTERS = 1_024;
+
+/**
+ * Stores a request to erase a visitor and starts the erasure. If the request names a member, its line in the audit log is in the same
+ * transaction. A repeated call stores neither again.
+ */
+export async function handleEraseVisitor(
+  database: Database,
+  erasure: Pick<VisitorErasure, "start">,
+  request: EraseVisitorRequest,
+): Promise<{ sessions: bigint }> {
+  const { workspaceId, requestId, visitorId, member } = request;
+  if (!isUuid(requestId)) throw invalidArgument("request_id must be a UUID");
+  if (visitorId === "" || visitorId.includes("\0") || isLongerThan(visitorId, MAX_VISITOR_ID_CHARACTERS))
+    throw invalidArgument(`visitor_id must have 1 to ${MAX_VISITOR_ID_CHARACTERS} characters and no NUL`);
+  if (!isWorkspaceId(workspaceId)) return { sessions: 0n };
+  const sessions = await transaction(database, async (connection) => {
+    const stored = await storeErasure(connection, { workspaceId, requestId, visitorId });
+    const response = create(EraseVisitorResponseSchema);
+    if (stored.isNew && member !== "")
+      await insertChange(connection, "conversation", describeChange(METHOD, member, request, response));
+    return stored.sessions;
+  });
+  erasure.start();
+  return { sessions: BigInt(sessions) };
+}

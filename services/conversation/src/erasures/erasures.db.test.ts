@@ -1,0 +1,144 @@
+import { randomUUID } from "node:crypto";
+import { createLogger } from "@parley/service-kit";
+import { expect, test } from "vitest";
+import type { Bot } from "../bots/bots.store.ts";
+import { insertSessions } from "../testing/sessions.ts";
+import { rpcFailure, useTestSystem } from "../testing/system.ts";
+import { createBot, newTurn, runTurn } from "../testing/turns.ts";
+import { openTurn } from "../turns/open-turn.store.ts";
+import { VisitorErasure } from "./erasures.worker.ts";
+
+const system = useTestSystem();
+const log = createLogger("test", "silent");
+
+const erase = (workspaceId: string, visitorId: string, requestId: string = randomUUID()) =>
+  system.conversation.eraseVisitor({ workspaceId, visitorId, requestId }, { timeoutMs: 10_000 });
+
+const runNow = () =>
+  new VisitorErasure({ database: system.database, onClosed: () => undefined, log }).run(new AbortController().signal);
+
+async function storedRequests(workspaceId: string) {
+  return (await system.admin.query("SELECT FROM conversation.erasures WHERE workspace_id = $1", [workspaceId]))
+    .rowCount;
+}
+
+/** Makes every request older than a minute: a request can only be complete after that time. */
+const ageRequests = () =>
+  system.admin.query("UPDATE conversation.erasures SET requested_at = requested_at - interval '61 seconds'");
+
+async function contentOf(bot: Bot) {
+  const { rows } = await system.admin.query(
+    "SELECT DISTINCT session_id AS id FROM conversation.messages WHERE workspace_id = $1",
+    [bot.workspaceId],
+  );
+  return new Set(rows.map((row) => row.id));
+}
+
+test("erases every session of the visitor, deleted and open ones too, and then forgets the request", async () => {
+  const [bot, stranger] = [await createBot(system.database), await createBot(system.database)];
+  const mine = newTurn(bot, { visitorId: "v" });
+  const [kept, foreign] = [newTurn(bot, { visitorId: "w" }), newTurn(stranger, { visitorId: "v" })];
+  for (const turn of [mine, kept, foreign]) await runTurn(system.database, turn);
+  const anonymous = newTurn(bot);
+  await runTurn(system.database, anonymous);
+  const open = newTurn(bot, { visitorId: "v" });
+  await openTurn(system.database, open);
+  const deleted = newTurn(bot, { visitorId: "v" });
+  await runTurn(system.database, deleted);
+  await system.admin.query("UPDATE conversation.sessions SET deleted_at = now() WHERE session_id = $1", [
+    deleted.sessionId,
+  ]);
+  const requestId = randomUUID();
+  expect(await erase(bot.workspaceId, "v", requestId)).toMatchObject({ sessions: 3n });
+  await expect.poll(() => contentOf(bot), { timeout: 10_000 }).toEqual(new Set([kept.sessionId, anonymous.sessionId]));
+  expect(await contentOf(stranger)).toEqual(new Set([foreign.sessionId]));
+  expect(await openTurn(system.database, newTurn(bot, { sessionId: mine.sessionId }))).toBeUndefined();
+  expect(await erase(bot.workspaceId, "v", requestId)).toMatchObject({ sessions: 0n });
+  expect(await storedRequests(bot.workspaceId)).toBe(1);
+  await runNow();
+  expect(await storedRequests(bot.workspaceId)).toBe(1);
+  await ageRequests();
+  await runNow();
+  expect(await storedRequests(bot.workspaceId)).toBe(0);
+  const { rows } = await system.admin.query("SELECT status FROM conversation.turns WHERE turn_id = $1", [mine.turnId]);
+  expect(rows).toEqual([{ status: "done" }]);
+});
+
+test("erases a session that is stored after the request but started before it, and none that started later", async () => {
+  const bot = await createBot(system.database);
+  const { workspaceId } = bot;
+  await erase(workspaceId, "v");
+  const late = newTurn(bot, { visitorId: "v" });
+  const next = newTurn(bot, { visitorId: "v" });
+  await runTurn(system.database, late);
+  await runTurn(system.database, next);
+  await system.admin.query(
+    "UPDATE conversation.sessions SET started_at = started_at - interval '1 minute' WHERE session_id = $1",
+    [late.sessionId],
+  );
+  await runNow();
+  expect(await contentOf(bot)).toEqual(new Set([next.sessionId]));
+  await ageRequests();
+  await runNow();
+  expect(await storedRequests(workspaceId)).toBe(0);
+  expect(await contentOf(bot)).toEqual(new Set([next.sessionId]));
+});
+
+test("another replica continues a request, past sessions that fail, until nothing is left", async () => {
+  const bot = await createBot(system.database);
+  const { workspaceId } = bot;
+  const ids = await insertSessions(system.admin, bot, { sessions: 120 });
+  await system.admin.query("UPDATE conversation.sessions SET visitor_id = 'v' WHERE workspace_id = $1", [workspaceId]);
+  await system.admin.query(`
+    CREATE FUNCTION refuse_erasure() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
+    CREATE TRIGGER refuse_erasure BEFORE DELETE ON conversation.messages FOR EACH ROW
+      WHEN (OLD.session_id = '${ids[5]}') EXECUTE FUNCTION refuse_erasure()`);
+  expect(await erase(workspaceId, "v")).toMatchObject({ sessions: 120n });
+  await expect.poll(() => contentOf(bot), { timeout: 20_000 }).toEqual(new Set([ids[5]]));
+  await ageRequests();
+  await runNow();
+  expect(await storedRequests(workspaceId)).toBe(1);
+  await system.admin.query("DROP TRIGGER refuse_erasure ON conversation.messages; DROP FUNCTION refuse_erasure");
+  await runNow();
+  expect(await contentOf(bot)).toEqual(new Set());
+  await runNow();
+  expect(await storedRequests(workspaceId)).toBe(0);
+});
+
+test.each<[string, string, string]>([
+  ["visitor_id", "", randomUUID()],
+  ["visitor_id", "a\0b", randomUUID()],
+  ["visitor_id", "x".repeat(1_025), randomUUID()],
+  ["request_id", "v", "1"],
+])("refuses an invalid %s", async (word, visitorId, requestId) => {
+  expect(await rpcFailure(erase("ws_1", visitorId, requestId))).toMatchObject({
+    code: "invalid_argument",
+    message: expect.stringContaining(word),
+  });
+});
+
+test("finds nothing in an unknown workspace", async () => {
+  expect(await erase("no such workspace", "v")).toMatchObject({ sessions: 0n });
+  expect(await erase(`ws_${randomUUID()}`, "v")).toMatchObject({ sessions: 0n });
+});
+
+test("records a member's request once, in the transaction that stores it", async () => {
+  const { workspaceId } = await createBot(system.database);
+  const request = { workspaceId, visitorId: "v", member: "anna", requestId: randomUUID() };
+  const send = () => system.conversation.eraseVisitor(request, { timeoutMs: 10_000 });
+  const rename = (from: string, to: string) => system.admin.query(`ALTER TABLE conversation.${from} RENAME TO ${to}`);
+  await rename("changes", "changes_away");
+  try {
+    await rpcFailure(send());
+    expect(await storedRequests(workspaceId)).toBe(0);
+  } finally {
+    await rename("changes_away", "changes");
+  }
+  await send();
+  await send();
+  const { rows } = await system.admin.query(
+    "SELECT member, method, target FROM conversation.changes WHERE workspace_id = $1",
+    [workspaceId],
+  );
+  expect(rows).toEqual([{ member: "anna", method: "ConversationService/EraseVisitor", target: {} }]);
+});

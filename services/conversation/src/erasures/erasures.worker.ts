@@ -1,0 +1,83 @@
+import { type Database, type Logger, pause } from "@parley/service-kit";
+import { eraseSession } from "../sessions/index.ts";
+import type { Settlement } from "../turns/index.ts";
+import { deleteErasure, type Erasure, listErasures, listSessionsOf } from "./erasures.store.ts";
+
+/** Requests of one round. Each request gets a batch in a round, so that a large one does not delay the others. */
+const MAX_REQUESTS = 1_000;
+/** Sessions erased for a request in a round, each in its own transaction. */
+const BATCH_SESSIONS = 50;
+const PAUSE_MS = 100;
+
+export type ErasureDeps = {
+  database: Database;
+  /** Called with the turns that an erasure closed. */
+  onClosed: (closed: readonly Settlement[]) => void;
+  log: Pick<Logger, "info" | "warn">;
+};
+
+/**
+ * Erases the sessions of the visitors whose erasure was requested, and deletes a request once nothing is left to erase. If a session cannot
+ * be erased, the next run tries again. Replicas may run it concurrently.
+ */
+export class VisitorErasure {
+  readonly #deps: ErasureDeps;
+  #running: Promise<void> | undefined;
+
+  constructor(deps: ErasureDeps) {
+    this.#deps = deps;
+  }
+
+  /** Starts a run at once instead of at the next interval. */
+  start(): void {
+    void this.run(new AbortController().signal).catch((error: unknown) =>
+      this.#deps.log.warn({ error }, "visitor erasure failed, retrying"),
+    );
+  }
+
+  /** Runs until no request makes progress or the signal is aborted. A call during a run waits for that run. */
+  run(signal: AbortSignal): Promise<void> {
+    this.#running ??= this.#runRounds(signal).finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #runRounds(signal: AbortSignal): Promise<void> {
+    for (let isMore = true; isMore && !signal.aborted; ) {
+      isMore = false;
+      for (const erasure of await listErasures(this.#deps.database, MAX_REQUESTS))
+        if (!signal.aborted && (await this.#eraseBatch(erasure, signal))) isMore = true;
+      if (isMore) await pause(PAUSE_MS, signal);
+    }
+  }
+
+  /** Erases some sessions of a request. Returns whether more may be left that can be erased now. */
+  async #eraseBatch(erasure: Erasure, signal: AbortSignal): Promise<boolean> {
+    const { database, log } = this.#deps;
+    const { workspaceId, requestId } = erasure;
+    const sessions = await listSessionsOf(database, erasure, BATCH_SESSIONS);
+    let erased = 0;
+    for (const sessionId of sessions) if (!signal.aborted && (await this.#eraseOne(erasure, sessionId))) erased++;
+    if (sessions.length === 0 && erasure.isSettled) {
+      await deleteErasure(database, erasure);
+      log.info({ workspace_id: workspaceId, request_id: requestId }, "visitor erased");
+    }
+    return erased > 0 && sessions.length === BATCH_SESSIONS;
+  }
+
+  /** Returns whether the session was erased. Logs a failure, so that the other sessions are erased. */
+  async #eraseOne({ workspaceId, requestId }: Erasure, sessionId: string): Promise<boolean> {
+    const { database, onClosed, log } = this.#deps;
+    try {
+      onClosed((await eraseSession(database, workspaceId, sessionId)) ?? []);
+      return true;
+    } catch (error) {
+      log.warn(
+        { workspace_id: workspaceId, request_id: requestId, session_id: sessionId, error },
+        "erasure failed, retrying",
+      );
+      return false;
+    }
+  }
+}

@@ -1,0 +1,161 @@
+import { setTimeout } from "node:timers/promises";
+import { create } from "@bufbuild/protobuf";
+import { Code, type HandlerContext } from "@connectrpc/connect";
+import { EvaluationAdminService, RunEvaluationRequestSchema } from "@parley/rpc/conversation";
+import { expect, test, vi } from "vitest";
+import type { Bot } from "../bots/bots.store.ts";
+import { addDocument } from "../testing/knowledge.ts";
+import { adminFailure, useTestSystem } from "../testing/system.ts";
+import { createBot, nameOf } from "../testing/turns.ts";
+import { createEvaluationAdmin } from "./evaluations.admin.ts";
+import { runEvaluation } from "./run-evaluation.service.ts";
+
+const system = useTestSystem();
+const evaluations = () => system.ops(EvaluationAdminService);
+const addCase = async (bot: Bot, question: string, document: string) =>
+  (await evaluations().addCase({ ...nameOf(bot), question, document })).case;
+const addText = (bot: Bot, name: string, text: string) => addDocument(system.database, bot, name, text);
+
+async function createShop() {
+  const bot = await createBot(system.database);
+  await addText(bot, "delivery.txt", "We deliver bread every morning before seven.");
+  await addText(bot, "prices.txt", "A loaf costs four euros.");
+  return bot;
+}
+
+test("a run finds the documents, shows their places, and shows what a change of knowledge improved", async () => {
+  const bot = await createShop();
+  const delivery = await addCase(bot, " When do you deliver? ", "delivery.txt");
+  const parking = await addCase(bot, "Where is the parking lot?", "prices.txt");
+  expect(delivery).toMatchObject({ question: "When do you deliver?", document: "delivery.txt" });
+
+  const { run: before } = await evaluations().runEvaluation(nameOf(bot));
+  expect(before).toMatchObject({ cases: 2, searched: 2, found: 1, documents: 2, semanticFailures: 0 });
+  expect(before?.results).toMatchObject([
+    { caseId: delivery?.id, rank: 1 },
+    { caseId: parking?.id, rank: 0 },
+  ]);
+
+  await addText(bot, "parking.txt", "The parking lot is behind the parking garage. Parking is free.");
+  await addText(bot, "prices.txt", "A loaf costs four euros. A day in the parking lot costs two.");
+  const { run: after } = await evaluations().runEvaluation(nameOf(bot));
+  expect(after).toMatchObject({ searched: 2, found: 2, documents: 3 });
+  expect(after?.results[1]?.rank).toBeGreaterThan(0);
+
+  const { cases, runs } = await evaluations().getEvaluation(nameOf(bot));
+  expect(cases).toMatchObject([delivery, parking]);
+  expect(runs.map(({ id, found }) => [id, found])).toEqual([
+    [after?.id, 2],
+    [before?.id, 1],
+  ]);
+  expect(runs[0]?.results).toEqual(after?.results);
+  expect(runs[1]?.results).toEqual(before?.results);
+});
+
+test("keeps the last 20 runs of each bot, and the results of the last two", async () => {
+  const [bot, other] = [await createShop(), await createShop()];
+  for (const each of [bot, other]) await addCase(each, "When do you deliver?", "delivery.txt");
+  await evaluations().runEvaluation(nameOf(other));
+  const ids: bigint[] = [];
+  for (let index = 0; index < 22; index++) ids.unshift((await evaluations().runEvaluation(nameOf(bot))).run?.id ?? 0n);
+  const { runs } = await evaluations().getEvaluation(nameOf(bot));
+  expect(runs.map(({ id }) => id)).toEqual(ids.slice(0, 20));
+  expect(runs.map(({ results }) => results.length)).toEqual([1, 1, ...Array(18).fill(0)]);
+  expect((await evaluations().getEvaluation(nameOf(other))).runs).toHaveLength(1);
+});
+
+test("refuses a second case with the same question, an unknown document, an invalid question, and a run without cases", async () => {
+  const bot = await createShop();
+  expect(await adminFailure(evaluations().runEvaluation(nameOf(bot)))).toMatchObject({ stable: "no_cases" });
+  await addCase(bot, "When do you deliver?", "delivery.txt");
+  expect(await adminFailure(addCase(bot, "When do you deliver?", "prices.txt"))).toMatchObject({
+    stable: "case_exists",
+  });
+  for (const document of ["", "unknown.txt", "a\0b"])
+    expect(await adminFailure(addCase(bot, "What?", document))).toMatchObject({ stable: "source_not_found" });
+  for (const question of ["", "x".repeat(501), "a\0b"])
+    expect(await adminFailure(addCase(bot, question, "delivery.txt"))).toMatchObject({ code: Code.InvalidArgument });
+});
+
+test("a bot has at most 200 cases", async () => {
+  const bot = await createShop();
+  await system.admin.query(
+    `INSERT INTO conversation.evaluation_cases (workspace_id, bot_id, question, document)
+     SELECT $1, $2, 'Question ' || n, 'delivery.txt' FROM generate_series(1, 199) n`,
+    [bot.workspaceId, bot.id],
+  );
+  await addCase(bot, "Question 200", "delivery.txt");
+  expect(await adminFailure(addCase(bot, "Question 201", "delivery.txt"))).toMatchObject({ stable: "too_many_cases" });
+  const { run } = await evaluations().runEvaluation(nameOf(bot));
+  expect(run).toMatchObject({ cases: 200, searched: 200 });
+});
+
+test("a case is removed once, and only by its own bot", async () => {
+  const [bot, other] = [await createShop(), await createShop()];
+  const { id = 0n } = (await addCase(bot, "When do you deliver?", "delivery.txt")) ?? {};
+  const remove = (each: Bot) => evaluations().removeCase({ ...nameOf(each), id });
+  expect(await adminFailure(remove(other))).toMatchObject({ stable: "case_not_found" });
+  await remove(bot);
+  expect(await adminFailure(remove(bot))).toMatchObject({ stable: "case_not_found" });
+  expect((await evaluations().getEvaluation(nameOf(bot))).cases).toEqual([]);
+});
+
+/** A search that counts those that run at once. */
+function createCountingSearch(onSearch: () => Promise<void> | void = () => undefined) {
+  const counts = { running: 0, most: 0, started: 0 };
+  const bot = { workspaceId: "ws", botId: "bot" };
+  const search = {
+    readKnowledge: async () => ({ ...bot, chunks: 1, languages: ["english"], isEmbedded: true }),
+    search: async () => {
+      counts.started++;
+      counts.most = Math.max(counts.most, ++counts.running);
+      await onSearch();
+      counts.running--;
+      return { passages: [], used: [], semanticSearch: "timeout" as const };
+    },
+  };
+  const cases = Array.from({ length: 9 }, (_, index) => ({ id: index + 1, question: "q", document: "d" }));
+  const run = (options: { signal?: AbortSignal; maxRunMs?: number }) =>
+    runEvaluation(search, bot, cases, { signal: new AbortController().signal, ...options });
+  return { counts, run, search };
+}
+
+test("searches for two questions at once, and reports those for which the semantic search failed", async () => {
+  const { counts, run } = createCountingSearch(() => new Promise((resolve) => setImmediate(resolve)));
+  expect(await run({})).toMatchObject({ cases: 9, searched: 9, found: 0, semanticFailures: 9 });
+  expect(counts.most).toBe(2);
+});
+
+test("starts no search after its time, and leaves the remaining cases out", async () => {
+  const { counts, run } = createCountingSearch(() => setTimeout(60));
+  const result = await run({ maxRunMs: 50 });
+  expect(result).toMatchObject({ cases: 9, searched: 2 });
+  expect(result.results).toHaveLength(2);
+  expect(counts.started).toBe(2);
+});
+
+test("stops when the caller cancels", async () => {
+  const controller = new AbortController();
+  const { counts, run } = createCountingSearch(() => controller.abort(new Error("gone")));
+  await expect(run({ signal: controller.signal })).rejects.toThrow("gone");
+  expect(counts.started).toBeLessThanOrEqual(2);
+});
+
+test("runs of a workspace that start at once follow each other, and those of others do not wait", async () => {
+  let pause: () => Promise<void> = () => setTimeout(10);
+  const { counts, search } = createCountingSearch(() => pause());
+  const admin = createEvaluationAdmin(system.database, { ...search, requireTime: () => undefined });
+  const run = async (bot: Bot) => {
+    const request = create(RunEvaluationRequestSchema, nameOf(bot));
+    const context = { signal: new AbortController().signal } as HandlerContext;
+    return admin.runEvaluation(request, context);
+  };
+  const [bot, other] = [await createShop(), await createShop()];
+  for (const each of [bot, other])
+    for (const question of ["One?", "Two?", "Three?", "Four?"]) await addCase(each, question, "delivery.txt");
+  await Promise.all([run(bot), run(bot), run(bot)]);
+  expect(counts).toMatchObject({ started: 12, most: 2 });
+  // Ends only if the runs overlap.
+  pause = () => vi.waitFor(() => expect(counts.most).toBe(4), { timeout: 10_000 });
+  await Promise.all([run(bot), run(other)]);
+});

@@ -1,0 +1,114 @@
+import type { Database } from "@parley/service-kit";
+
+const MAX_RUNS = 20;
+/** The latest run and the one before. */
+const RUNS_WITH_RESULTS = 2;
+
+export type BotId = { workspaceId: string; botId: string };
+
+export type EvaluationCase = { id: number; question: string; document: string };
+
+/** The place of the document's best passage among those that a reply would receive, from 1; 0 if there is none. */
+export type CaseResult = { caseId: number; rank: number };
+
+export type NewRun = {
+  cases: number;
+  searched: number;
+  found: number;
+  semanticFailures: number;
+  results: readonly CaseResult[];
+};
+
+export type StoredRun = NewRun & { id: number; ranAt: Date; documents: number };
+
+const CASE = "case_id AS id, question, document";
+const RUN = `run_id AS id, ran_at AS "ranAt", cases, searched, found, semantic_failures AS "semanticFailures", documents`;
+
+/** Stores a case. Returns `exists` if the bot has one with this question, and `full` if it has `limit` cases. */
+export async function insertCase(
+  database: Database,
+  { workspaceId, botId }: BotId,
+  { question, document }: Omit<EvaluationCase, "id">,
+  limit: number,
+): Promise<EvaluationCase | "exists" | "full"> {
+  const { rows } = await database.query<Partial<EvaluationCase> & { count: number }>(
+    `WITH counted AS (
+       SELECT count(*)::integer AS count FROM conversation.evaluation_cases WHERE workspace_id = $1 AND bot_id = $2
+     ), inserted AS (
+       INSERT INTO conversation.evaluation_cases (workspace_id, bot_id, question, document)
+       SELECT $1, $2, $3, $4 FROM counted WHERE count < $5
+       ON CONFLICT (workspace_id, bot_id, question) DO NOTHING
+       RETURNING ${CASE}
+     )
+     SELECT count, inserted.* FROM counted LEFT JOIN inserted ON true`,
+    [workspaceId, botId, question, document, limit],
+  );
+  const [row] = rows;
+  if (row?.id != null) return { id: row.id, question, document };
+  return (row?.count ?? 0) < limit ? "exists" : "full";
+}
+
+/** Returns a bot's cases, oldest first. */
+export async function listCases(database: Database, { workspaceId, botId }: BotId): Promise<EvaluationCase[]> {
+  const { rows } = await database.query<EvaluationCase>(
+    `SELECT ${CASE} FROM conversation.evaluation_cases WHERE workspace_id = $1 AND bot_id = $2 ORDER BY case_id`,
+    [workspaceId, botId],
+  );
+  return rows;
+}
+
+/** Deletes a case. Returns false if the bot has no case with this id. */
+export async function deleteCase(database: Database, { workspaceId, botId }: BotId, caseId: bigint): Promise<boolean> {
+  const { rowCount } = await database.query(
+    "DELETE FROM conversation.evaluation_cases WHERE workspace_id = $1 AND bot_id = $2 AND case_id = $3",
+    [workspaceId, botId, String(caseId)],
+  );
+  return rowCount === 1;
+}
+
+// The statement does not see the row that it inserts, so it keeps one run less.
+const INSERT_RUN = `
+  WITH expired AS (
+    DELETE FROM conversation.evaluation_runs
+    WHERE workspace_id = $1 AND bot_id = $2 AND run_id < (
+      SELECT run_id FROM conversation.evaluation_runs WHERE workspace_id = $1 AND bot_id = $2
+      ORDER BY run_id DESC OFFSET ${MAX_RUNS - 2} LIMIT 1
+    )
+  )
+  INSERT INTO conversation.evaluation_runs (workspace_id, bot_id, cases, searched, found, semantic_failures, documents, results)
+  SELECT $1, $2, $3, $4, $5, $6, count(*), $7
+  FROM conversation.knowledge_sources WHERE workspace_id = $1 AND bot_id = $2
+  RETURNING ${RUN}, results`;
+
+/** Stores a run with the current number of documents, and keeps the last 20 runs of the bot. */
+export async function insertRun(database: Database, { workspaceId, botId }: BotId, run: NewRun): Promise<StoredRun> {
+  const { cases, searched, found, semanticFailures, results } = run;
+  const values = [workspaceId, botId, cases, searched, found, semanticFailures, JSON.stringify(results)];
+  const { rows } = await database.query<StoredRun>(INSERT_RUN, values);
+  const [stored] = rows;
+  if (stored === undefined) throw new Error("an insert of an aggregate returns its row");
+  return stored;
+}
+
+/** Returns a bot's last runs, latest first. Only the first two have results. */
+export async function listRuns(database: Database, { workspaceId, botId }: BotId): Promise<StoredRun[]> {
+  const { rows } = await database.query<StoredRun>(
+    `SELECT ${RUN}, CASE WHEN row_number() OVER (ORDER BY run_id DESC) <= ${RUNS_WITH_RESULTS} THEN results ELSE '[]' END AS results
+     FROM conversation.evaluation_runs WHERE workspace_id = $1 AND bot_id = $2 ORDER BY run_id DESC LIMIT ${MAX_RUNS}`,
+    [workspaceId, botId],
+  );
+  return rows;
+}
+
+/** Returns whether a bot has a document of this name. */
+export async function hasDocument(
+  database: Database,
+  { workspaceId, botId }: BotId,
+  document: string,
+): Promise<boolean> {
+  const { rowCount } = await database.query(
+    "SELECT FROM conversation.knowledge_sources WHERE workspace_id = $1 AND bot_id = $2 AND name = $3",
+    [workspaceId, botId, document],
+  );
+  return rowCount === 1;
+}

@@ -1,0 +1,46 @@
+import type { QuestionSearch } from "../questions/index.ts";
+import type { BotId, CaseResult, EvaluationCase, NewRun } from "./evaluations.store.ts";
+
+/** Below the 60 s after which the console gives up. */
+const MAX_RUN_MS = 40_000;
+/** Few, because visitors' searches use the same database and the same embedding model. */
+const CONCURRENT_SEARCHES = 2;
+
+/** The methods of QuestionSearch that a run calls. */
+export type CaseSearch = Pick<QuestionSearch, "requireTime" | "readKnowledge" | "search">;
+
+export type RunOptions = { signal: AbortSignal; maxRunMs?: number };
+
+/**
+ * Searches for each case's question and returns where its document was found. Starts no search after 40 s. Throws the signal's reason if it is
+ * aborted.
+ */
+export async function runEvaluation(
+  questionSearch: Omit<CaseSearch, "requireTime">,
+  bot: BotId,
+  cases: readonly EvaluationCase[],
+  { signal, maxRunMs = MAX_RUN_MS }: RunOptions,
+): Promise<NewRun> {
+  const endMs = performance.now() + maxRunMs;
+  const knowledge = await questionSearch.readKnowledge(bot.workspaceId, bot.botId);
+  const ranks = new Map<number, number>();
+  const waiting = [...cases];
+  let semanticFailures = 0;
+  const searchNext = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      signal.throwIfAborted();
+      if (performance.now() >= endMs) return;
+      const { id, question, document } = next;
+      const { used, semanticSearch } = await questionSearch.search(knowledge, question);
+      ranks.set(id, used.findIndex(({ source }) => source === document) + 1);
+      if (semanticSearch !== undefined && semanticSearch !== "ok" && semanticSearch !== "off") semanticFailures++;
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENT_SEARCHES }, searchNext));
+  const results = cases.flatMap(({ id: caseId }): CaseResult[] => {
+    const rank = ranks.get(caseId);
+    return rank === undefined ? [] : [{ caseId, rank }];
+  });
+  const found = results.filter(({ rank }) => rank > 0).length;
+  return { cases: cases.length, searched: results.length, found, semanticFailures, results };
+}

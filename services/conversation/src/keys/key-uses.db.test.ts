@@ -1,0 +1,103 @@
+import { KeyAdminService } from "@parley/rpc/conversation";
+import { recordStatements } from "@parley/service-kit/testing";
+import { expect, test } from "vitest";
+import { useTestSystem } from "../testing/system.ts";
+import { createBot, nameOf } from "../testing/turns.ts";
+import { KeyUses } from "./key-uses.worker.ts";
+import { handleResolveKey } from "./resolve-key.rpc.ts";
+
+const system = useTestSystem();
+const HOUR_MS = 3_600_000;
+
+/** Creates keys of a new bot, and returns their workspace and values. */
+async function createKeys(count: number) {
+  const bot = await createBot(system.database);
+  const keys = system.ops(KeyAdminService);
+  const created: string[] = [];
+  for (let index = 0; index < count; index++) {
+    const { key } = await keys.createKey({ ...nameOf(bot), domains: ["a.example"] });
+    created.push(key?.publicKey ?? "");
+  }
+  return { workspaceId: bot.workspaceId, created };
+}
+
+const lastUses = async (workspaceId: string) =>
+  (await system.ops(KeyAdminService).listKeys({ workspaceId })).keys.map(({ lastUsedOn }) => lastUsedOn);
+
+const today = () => new Date().toISOString().slice(0, 10);
+
+async function age(workspaceId: string) {
+  await system.admin.query("UPDATE conversation.api_keys SET last_used_on = '2020-01-01' WHERE workspace_id = $1", [
+    workspaceId,
+  ]);
+}
+
+test("the list shows the day of a key's last use, and nothing for a key that was not used", async () => {
+  const { workspaceId, created } = await createKeys(2);
+  const uses = new KeyUses(system.database);
+  const [publicKey = ""] = created;
+  const statements = await recordStatements(system.database, (database) =>
+    handleResolveKey({ database, keyPrefix: "svc_pk_", keyUses: uses }, { publicKey }),
+  );
+  expect(statements).toHaveLength(1);
+  expect(await lastUses(workspaceId)).toEqual(["", ""]);
+  await uses.store();
+  expect(await lastUses(workspaceId)).toEqual([today(), ""]);
+});
+
+test("the running service stores a use within 15 s", async () => {
+  const { workspaceId, created } = await createKeys(1);
+  await system.conversation.resolveKey({ publicKey: created[0] ?? "" }, { timeoutMs: 2_000 });
+  await expect.poll(() => lastUses(workspaceId), { timeout: 20_000, interval: 500 }).toEqual([today()]);
+}, 30_000);
+
+test("a key is stored at most once an hour, and written only on a new day", async () => {
+  const { workspaceId, created } = await createKeys(1);
+  const key = { workspaceId, publicKey: created[0] ?? "" };
+  let nowMs = 0;
+  const uses = new KeyUses(system.database, () => nowMs);
+  const store = () =>
+    recordStatements(system.database, async (database) => {
+      const statements = new KeyUses(database, () => nowMs);
+      statements.add(key);
+      await statements.store();
+    });
+  const versionOf = async () =>
+    (await system.admin.query("SELECT xmin::text FROM conversation.api_keys WHERE public_key = $1", [key.publicKey]))
+      .rows[0].xmin;
+  uses.add(key);
+  await uses.store();
+  const version = await versionOf();
+  // Another replica stores the same day.
+  expect(await store()).toHaveLength(1);
+  expect(await versionOf()).toBe(version);
+  await age(workspaceId);
+  nowMs = HOUR_MS - 1;
+  uses.add(key);
+  await uses.store();
+  expect(await lastUses(workspaceId)).toEqual(["2020-01-01"]);
+  nowMs = HOUR_MS;
+  await uses.store();
+  uses.add(key);
+  await uses.store();
+  expect(await lastUses(workspaceId)).toEqual([today()]);
+});
+
+test("keys of a failed run are stored by the next one, and a locked key delays no other", async () => {
+  const { workspaceId, created } = await createKeys(3);
+  const uses = new KeyUses(system.database);
+  for (const publicKey of created) uses.add({ workspaceId, publicKey });
+  await system.admin.query("ALTER TABLE conversation.api_keys RENAME TO api_keys_away");
+  await expect(uses.store()).rejects.toThrow("api_keys");
+  await system.admin.query("ALTER TABLE conversation.api_keys_away RENAME TO api_keys");
+  const holder = await system.admin.connect();
+  try {
+    await holder.query("BEGIN");
+    await holder.query("SELECT FROM conversation.api_keys WHERE public_key = $1 FOR UPDATE", [created[1]]);
+    await uses.store();
+    expect((await lastUses(workspaceId)).filter((day) => day === today())).toHaveLength(2);
+  } finally {
+    await holder.query("ROLLBACK");
+    holder.release();
+  }
+});

@@ -1,0 +1,42 @@
+import type { Database } from "@parley/service-kit";
+import { storeKeyUses, type UsedKey } from "./key-uses.store.ts";
+
+const HOUR_MS = 3_600_000;
+const MAX_KEYS_PER_STATEMENT = 1_000;
+
+/**
+ * Collects the keys that browsers use, and stores the day of their last use in the background: the lookup of a key waits for nothing. A key
+ * is stored at most once an hour, so at midnight its day may be that of an hour ago. A process that ends forgets what it has not stored.
+ */
+export class KeyUses {
+  readonly #database: Database;
+  readonly #nowMs: () => number;
+  readonly #pending = new Map<string, UsedKey>();
+  /** When each key of the last hour was stored. */
+  readonly #storedAtMs = new Map<string, number>();
+
+  constructor(database: Database, nowMs: () => number = () => performance.now()) {
+    this.#database = database;
+    this.#nowMs = nowMs;
+  }
+
+  /** Notes that a key was used. Costs no I/O. */
+  add(key: UsedKey): void {
+    if (!this.#storedAtMs.has(key.publicKey)) this.#pending.set(key.publicKey, key);
+  }
+
+  /** Stores the keys that were used since the last run. Keys of a failed run are stored by the next one. */
+  async store(): Promise<void> {
+    const nowMs = this.#nowMs();
+    for (const [publicKey, storedAtMs] of this.#storedAtMs)
+      if (nowMs - storedAtMs >= HOUR_MS) this.#storedAtMs.delete(publicKey);
+    while (this.#pending.size > 0) {
+      const keys = [...this.#pending.values()].slice(0, MAX_KEYS_PER_STATEMENT);
+      await storeKeyUses(this.#database, keys);
+      for (const { publicKey } of keys) {
+        this.#pending.delete(publicKey);
+        this.#storedAtMs.set(publicKey, nowMs);
+      }
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import { createRequire } from "node:module";
+import { getPublicSuffix } from "tldts";
+import type * as Trie from "tldts/dist/types/src/data/trie.js";
+
+// tldts has no function that lists suffixes. A test compares this part of its data with its functions.
+const { edgeChild, edgeLength, edgeStart, labelText, rulesRoot }: typeof Trie = createRequire(import.meta.url)(
+  "tldts/dist/cjs/src/data/trie.js",
+);
+
+/** The names above a suffix, such as amazonaws.com above s3.amazonaws.com. */
+const namesAboveSuffixes = new Set(listSuffixRules().flatMap(listParents));
+
+/**
+ * Whether strangers can register names below the host, at any depth, by the Public Suffix List. It includes the suffixes of hosting
+ * companies, such as github.io and s3.amazonaws.com.
+ */
+export function coversPublicSuffix(host: string): boolean {
+  return isPublicSuffix(host) || isPublicSuffix(`any.${host}`) || namesAboveSuffixes.has(host);
+}
+
+export function isPublicSuffix(host: string): boolean {
+  return getPublicSuffix(host, { allowPrivateDomains: true }) === host;
+}
+
+/** Lists the rules of the Public Suffix List that are the longest of their kind, such as `co.uk` and `*.ck`, without its exceptions. */
+export function listSuffixRules(): string[] {
+  let offset = 0;
+  const labels = Array.from(edgeLength, (length) => {
+    offset += length;
+    return labelText.slice(offset - length, offset);
+  });
+  const listBelow = (node: number, parent: string): string[] => {
+    const first = edgeStart[node] ?? 0;
+    const end = edgeStart[node + 1] ?? 0;
+    if (first === end) return [parent.slice(1)];
+    return labels
+      .slice(first, end)
+      .flatMap((label, index) => listBelow(edgeChild[first + index] ?? 0, `.${label}${parent}`));
+  };
+  return listBelow(rulesRoot, "");
+}
+
+function listParents(rule: string): string[] {
+  const labels = rule.split(".");
+  return labels.slice(1).map((_, index) => labels.slice(index + 1).join("."));
+}

@@ -1,0 +1,99 @@
+import { randomUUID } from "node:crypto";
+import { type RpcClient, RpcError } from "@parley/rpc";
+import type { Month, QuotaService } from "@parley/rpc/quota";
+import type { Database, Logger } from "@parley/service-kit";
+import { type AuditedQuota, auditPage } from "../audit/index.ts";
+import { claimTask, finishTask, type Progress, saveProgress, type TaskLease } from "../reconciliation/index.ts";
+import { findUnsettled, storeClosedMonths } from "./months.store.ts";
+
+const TASK = "close months";
+const LEASE_SECONDS = 120;
+const QUOTA_CALL = { timeoutMs: 30_000, waitForReady: true };
+const DAY_SECONDS = 86_400;
+/** Bounds a statement, as in the audit. */
+const WORKSPACES_PER_PAGE = 20;
+/** Bounds a run. */
+const TURNS_PER_RUN = 2_000_000;
+const PAGES_PER_RUN = 2_000;
+
+export type ClosingQuota = AuditedQuota & Pick<RpcClient<typeof QuotaService>, "listMonths" | "closeMonth">;
+
+export type CloseMonthsDeps = { database: Database; quota: ClosingQuota; log: Logger };
+
+/** The month that is being compared, and how far. */
+type Comparison = { month: string; after: string; used: number };
+
+/** A part of a month that was compared: the rest is left for the next page, or the month cannot be closed, or it is compared. */
+type ComparedPage = { next?: Comparison; refusal?: string };
+
+/**
+ * Returns a function that closes each month that ended `finalDays` ago, if all of its turns are settled and equal to its usage. Replicas call
+ * it periodically, and one at a time does the work. A run compares a bounded number of turns and continues where the last one stopped.
+ */
+export function createCloseMonthsTask(
+  deps: CloseMonthsDeps,
+  { everySeconds, finalDays }: { everySeconds: number; finalDays: number },
+): (signal: AbortSignal) => Promise<void> {
+  const { database, quota, log } = deps;
+  const lease: TaskLease = { task: TASK, holder: randomUUID(), leaseSeconds: Math.max(LEASE_SECONDS, everySeconds) };
+  return async (signal) => {
+    const claimed = await claimTask(database, lease);
+    if (claimed === undefined) return;
+    const { months } = await quota.listMonths({}, QUOTA_CALL);
+    await storeClosedMonths(
+      database,
+      months.filter(({ closedAt }) => closedAt !== ""),
+    );
+    const due = months.filter((month) => isDue(month, finalDays)).map(({ month }) => month);
+    let comparison = resume(claimed.progress, due.sort());
+    let turns = 0;
+    for (let page = 0; comparison !== undefined; page++) {
+      if (signal.aborted || page === PAGES_PER_RUN || turns > TURNS_PER_RUN) return;
+      const { month, used } = comparison;
+      const { next, refusal } = await comparePage(deps, comparison);
+      if (refusal !== undefined) log.warn({ month, reason: refusal }, "month cannot be closed yet");
+      turns += (next?.used ?? used) - used;
+      comparison = next ?? startOf(due.find((each) => each > month));
+      if (!(await saveProgress(database, lease, toProgress(comparison)))) return;
+    }
+    await finishTask(database, lease, everySeconds);
+  };
+}
+
+function isDue({ closedAt, endedSeconds }: Month, finalDays: number): boolean {
+  return closedAt === "" && endedSeconds >= finalDays * DAY_SECONDS;
+}
+
+function startOf(month: string | undefined): Comparison | undefined {
+  return month === undefined ? undefined : { month, after: "", used: 0 };
+}
+
+function resume({ month = "", after = "", used = "0" }: Progress, due: readonly string[]): Comparison | undefined {
+  return due.includes(month) ? { month, after, used: Number(used) } : startOf(due[0]);
+}
+
+function toProgress(comparison: Comparison | undefined): Progress {
+  return comparison === undefined ? {} : { ...comparison, used: String(comparison.used) };
+}
+
+/** Compares the next workspaces of a month, and closes it after the last one. */
+async function comparePage({ database, quota }: CloseMonthsDeps, comparison: Comparison): Promise<ComparedPage> {
+  const { month, after } = comparison;
+  // Before the comparison, so that no later settlement changes what was compared. CloseMonth checks that nothing else did.
+  const unsettled = await findUnsettled(database, month);
+  if (unsettled !== undefined) return { refusal: unsettled };
+  const page = await auditPage(database, quota, month, { after, limit: WORKSPACES_PER_PAGE });
+  if (page.workspaces.some(({ differences }) => differences.length > 0)) return { refusal: "turns_and_usage_differ" };
+  if (page.workspaces.some(({ held, waiting }) => held > 0 || waiting > 0)) return { refusal: "month_has_holds" };
+  const used = comparison.used + page.workspaces.reduce((sum, workspace) => sum + workspace.used, 0);
+  if (page.next !== "") return { next: { month, after: page.next, used } };
+  try {
+    await quota.closeMonth({ month, used: BigInt(used) }, QUOTA_CALL);
+    return {};
+  } catch (error) {
+    if (error instanceof RpcError && CLOSE_REFUSALS.has(error.code)) return { refusal: error.code };
+    throw error;
+  }
+}
+
+const CLOSE_REFUSALS: ReadonlySet<string> = new Set(["month_not_ended", "month_has_holds", "month_changed"]);

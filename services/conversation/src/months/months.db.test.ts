@@ -1,0 +1,213 @@
+import type { RpcClient } from "@parley/rpc";
+import { QuotaService } from "@parley/rpc/quota";
+import { connectPeer, createLogger, createRegistry, fixedTokens, Lifecycle } from "@parley/service-kit";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { audit, auditPage } from "../audit/audit.service.ts";
+import { countDoneTurns } from "../audit/audit.store.ts";
+import type { Bot } from "../bots/bots.store.ts";
+import { createPrunedRowCounter } from "../metrics.ts";
+import { compareDoneTurns } from "../reconciliation/reconcile.service.ts";
+import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
+import { startTestQuota, type TestQuota } from "../testing/quota.ts";
+import { createBot, newTurn, runTurn } from "../testing/turns.ts";
+import { openTurn } from "../turns/open-turn.store.ts";
+import { createCloseMonthsTask } from "./close-months.worker.ts";
+import { storeClosedMonths } from "./months.store.ts";
+import { pruneTurns } from "./prune.store.ts";
+import { createPruneTurnsTask } from "./prune-turns.worker.ts";
+
+const MONTH = "2024-03";
+const DAY_SECONDS = 86_400;
+const log = createLogger("test", "silent");
+const { signal } = new AbortController();
+
+let db: TestDatabase;
+let quota: TestQuota;
+let bot: Bot;
+let lifecycle: Lifecycle;
+let deps: { database: TestDatabase["database"]; quota: RpcClient<typeof QuotaService>; log: typeof log };
+let reasons: unknown[];
+beforeEach(async () => {
+  db = await createTestDatabase();
+  quota = await startTestQuota();
+  bot = await createBot(db.database);
+  lifecycle = new Lifecycle(log);
+  lifecycle.onClose("database", () => db.drop());
+  lifecycle.onClose("quota", () => quota.close());
+  const client = connectPeer(QuotaService, { target: quota.target, internalTokens: fixedTokens("t") }, lifecycle);
+  reasons = [];
+  const warn = ({ reason }: { reason: unknown }) => reasons.push(reason);
+  deps = { database: db.database, quota: client, log: { ...log, warn } as never };
+});
+afterEach(() => lifecycle.close());
+
+/** Completes turns of the month, and settles those that quota is to know. */
+async function completeTurns(count: number, { settled = count } = {}): Promise<string[]> {
+  const turns = Array.from({ length: count }, () => newTurn(bot));
+  for (const turn of turns) await runTurn(db.database, turn, { month: MONTH });
+  const settlements = turns.slice(0, settled).map(({ workspaceId, turnId }) => {
+    return { workspaceId, turnId, outcome: 1, month: MONTH };
+  });
+  await deps.quota.settle({ settlements }, { timeoutMs: 5_000 });
+  await db.admin.query("DELETE FROM conversation.outbox");
+  return turns.map(({ turnId }) => turnId);
+}
+
+const listMonth = (used: number, { month = MONTH, closedAt = "", endedSeconds = 400 * DAY_SECONDS } = {}) => {
+  const entry = { month, closedAt, endedSeconds, used: BigInt(used) };
+  quota.months.push(entry);
+  return entry;
+};
+
+/** Runs the task once, whether or not it is due. Returns why months were not closed. */
+async function closeMonths(): Promise<unknown[]> {
+  await db.admin.query("UPDATE conversation.task_leases SET due_at = now()");
+  reasons.length = 0;
+  await createCloseMonthsTask(deps, { everySeconds: 300, finalDays: 7 })(signal);
+  return [...reasons];
+}
+
+const closedMonths = async () =>
+  (await db.database.query("SELECT to_char(month, 'YYYY-MM') AS month FROM conversation.closed_months")).rows.map(
+    ({ month }) => month,
+  );
+
+test("closes a month whose turns are settled and equal to its usage, and not a recent one", async () => {
+  await completeTurns(3);
+  const month = listMonth(3);
+  const recent = listMonth(0, { month: "2026-10", endedSeconds: 6 * DAY_SECONDS });
+  expect(await closeMonths()).toEqual([]);
+  expect(month.closedAt).not.toBe("");
+  expect(recent.closedAt).toBe("");
+  expect(await closedMonths()).toEqual([]);
+  await closeMonths();
+  expect(await closedMonths()).toEqual([MONTH]);
+  // After a restore of quota's database the month is open again.
+  quota.months.splice(0, 1);
+  await closeMonths();
+  expect(await closedMonths()).toEqual([]);
+});
+
+test("does not close a month with a streaming turn, a turn in the outbox or a difference, and closes the others", async () => {
+  await completeTurns(2);
+  const month = listMonth(2);
+  const streaming = newTurn(bot);
+  await openTurn(db.database, streaming);
+  expect(await closeMonths()).toEqual([]);
+  month.closedAt = "";
+  await db.admin.query("UPDATE conversation.turns SET opened_at = '2024-03-31T23:59:59Z' WHERE turn_id = $1", [
+    streaming.turnId,
+  ]);
+  expect(await closeMonths()).toEqual(["turns_streaming"]);
+  await db.admin.query("DELETE FROM conversation.turns WHERE turn_id = $1", [streaming.turnId]);
+  await db.admin.query(
+    "INSERT INTO conversation.outbox VALUES ($1, gen_random_uuid(), 'void', NULL, '2024-04-01T00:00:05Z')",
+    [bot.workspaceId],
+  );
+  expect(await closeMonths()).toEqual(["turns_in_outbox"]);
+  await db.admin.query("DELETE FROM conversation.outbox");
+  await completeTurns(1, { settled: 0 });
+  const other = listMonth(0, { month: "2024-02" });
+  expect(await closeMonths()).toEqual(["turns_and_usage_differ"]);
+  expect([month.closedAt, other.closedAt]).toEqual(["", expect.stringMatching(/Z$/)]);
+});
+
+test("does not close a month whose usage changed after the comparison", async () => {
+  await completeTurns(2);
+  const month = listMonth(3);
+  expect(await closeMonths()).toEqual(["month_changed"]);
+  expect(month.closedAt).toBe("");
+});
+
+test("one replica at a time compares, and the next run continues after the last page", async () => {
+  const bots = await Promise.all(Array.from({ length: 25 }, () => createBot(db.database)));
+  for (bot of bots) await completeTurns(1);
+  const month = listMonth(25);
+  const lastPage = {
+    month: MONTH,
+    after: [...bots.map((each) => each.workspaceId)].sort((a, b) => (a < b ? -1 : 1))[19],
+    used: "20",
+  };
+  const task = () => createCloseMonthsTask(deps, { everySeconds: 300, finalDays: 7 });
+  const getMonth = deps.quota.getMonth.bind(deps.quota);
+  let pages = 0;
+  Object.assign(deps.quota, {
+    getMonth: (...parameters: Parameters<typeof getMonth>) => {
+      if (++pages === 2) throw new Error("quota is away");
+      return getMonth(...parameters);
+    },
+  });
+  const results = await Promise.allSettled([task()(signal), task()(signal)]);
+  expect(results.filter(({ status }) => status === "rejected")).toHaveLength(1);
+  expect(month.closedAt).toBe("");
+  const { rows } = await db.database.query("SELECT progress FROM conversation.task_leases WHERE task = 'close months'");
+  expect(rows[0]?.progress).toEqual(lastPage);
+  expect(await closeMonths()).toEqual([]);
+  expect(pages).toBe(3);
+  expect(month.closedAt).not.toBe("");
+});
+
+const closedLongAgo = () => storeClosedMonths(db.database, [{ month: MONTH, closedAt: "2024-04-09T00:00:00Z" }]);
+
+function pruneNow(retentionMonths = 13): Promise<void> {
+  const prunedRows = createPrunedRowCounter(createRegistry("prune-test"));
+  return createPruneTurnsTask({ database: db.database, retentionMonths, prunedRows, log })(signal);
+}
+
+const countTurns = async () =>
+  (await db.admin.query<{ n: number }>("SELECT count(*)::integer AS n FROM conversation.turns")).rows[0]?.n;
+
+test("moves the turns of a closed month to totals with the same audit, and deletes the uncounted ones of that time", async () => {
+  const turns = await completeTurns(30);
+  const [old, recent] = [newTurn(bot), newTurn(bot)];
+  for (const turn of [old, recent]) await runTurn(db.database, turn, { outcome: "quota_exceeded", month: undefined });
+  await db.admin.query("DELETE FROM conversation.outbox");
+  await db.admin.query("UPDATE conversation.turns SET closed_at = '2024-03-31T23:59:59Z' WHERE turn_id = $1", [
+    old.turnId,
+  ]);
+  const before = await countDoneTurns(db.database, bot.workspaceId, MONTH);
+  await pruneNow();
+  expect(await countTurns()).toBe(32);
+  await closedLongAgo();
+  await pruneNow(0);
+  expect(await countTurns()).toBe(32);
+  await db.admin.query("UPDATE conversation.task_leases SET due_at = now()");
+  await pruneNow();
+  expect(await countTurns()).toBe(1);
+  const after = before.map((each) => ({ ...each, pruned: turns.length }));
+  expect(before).toEqual([{ workspaceId: bot.workspaceId, done: 30, digest: expect.any(BigInt), pruned: 0 }]);
+  expect(await countDoneTurns(db.database, bot.workspaceId, MONTH)).toEqual(after);
+  const page = await auditPage(db.database, deps.quota, MONTH, { after: "", limit: 20 });
+  expect(page).toMatchObject({ next: "", workspaces: [{ id: bot.workspaceId, doneMessages: 30, differences: [] }] });
+  quota.forget(turns[0] ?? "");
+  const { workspaces } = await audit(db.database, deps.quota, bot.workspaceId, MONTH);
+  expect(workspaces[0]?.differences).toEqual([{ kind: "totals_differ", turnId: "" }]);
+});
+
+test("the reconciler does not send a turn of a closed month again that quota has pruned", async () => {
+  const [lost = ""] = await completeTurns(2);
+  quota.forget(lost);
+  const compare = () =>
+    compareDoneTurns(
+      { database: db.database, quota: deps.quota, onEnqueued: () => undefined, onRepaired: () => undefined },
+      { workspaceId: bot.workspaceId, since: "", minAgeSeconds: 0 },
+      "",
+    );
+  await closedLongAgo();
+  expect(await compare()).toMatchObject({ checked: 2, repairs: [] });
+  await storeClosedMonths(db.database, []);
+  expect(await compare()).toMatchObject({ checked: 2, repairs: [{ turnId: lost, kind: "reply_not_counted" }] });
+});
+
+test("the service's role cannot change the totals, and the function refuses open and recent months", async () => {
+  await completeTurns(1);
+  await expect(db.database.query("DELETE FROM conversation.turn_totals")).rejects.toThrow("permission denied");
+  const prune = (month: string) => pruneTurns(db.database, { workspaceId: bot.workspaceId, month, limit: 10 });
+  await expect(prune(MONTH)).rejects.toThrow("not closed");
+  const { rows } = await db.admin.query<{ month: string }>(
+    "SELECT to_char(date_trunc('month', now() - interval '3 months'), 'YYYY-MM') AS month",
+  );
+  const month = rows[0]?.month ?? "";
+  await storeClosedMonths(db.database, [{ month, closedAt: "2024-04-09T00:00:00Z" }]);
+  await expect(prune(month)).rejects.toThrow("too recent");
+});

@@ -1,0 +1,59 @@
+import { randomUUID } from "node:crypto";
+import type { Counter, Database, Logger } from "@parley/service-kit";
+import { claimTask, finishTask, saveProgress, type TaskLease } from "../reconciliation/index.ts";
+import {
+  deleteUncountedTurns,
+  findMonthToPrune,
+  findWorkspaceToPrune,
+  finishMonth,
+  pruneTurns,
+} from "./prune.store.ts";
+
+const TASK = "prune turns";
+const LEASE_SECONDS = 120;
+const EVERY_SECONDS = 3_600;
+/** Bounds a statement. */
+const ROWS = 2_000;
+/** Bounds a run to 2 million turns. */
+const BATCHES_PER_RUN = 1_000;
+
+export type PruneTurnsDeps = {
+  database: Database;
+  /** For how many months after its end the turns of a closed month are kept; 0 for ever. */
+  retentionMonths: number;
+  prunedRows: Counter<"table">;
+  log: Logger;
+};
+
+/**
+ * Returns a function that moves the turns of old closed months to their totals, and deletes turns of that time that did not count.
+ * Replicas call it periodically, and one at a time does the work.
+ */
+export function createPruneTurnsTask(deps: PruneTurnsDeps): (signal: AbortSignal) => Promise<void> {
+  const { database, retentionMonths, prunedRows, log } = deps;
+  const lease: TaskLease = { task: TASK, holder: randomUUID(), leaseSeconds: LEASE_SECONDS };
+
+  /** Deletes the next batch of a month. Returns the number of turns, 0 at the month's end. */
+  async function pruneBatch(month: string): Promise<number> {
+    const workspaceId = await findWorkspaceToPrune(database, month);
+    return workspaceId === undefined
+      ? deleteUncountedTurns(database, month, ROWS)
+      : pruneTurns(database, { workspaceId, month, limit: ROWS });
+  }
+
+  return async (signal) => {
+    if (retentionMonths === 0 || (await claimTask(database, lease)) === undefined) return;
+    for (let batch = 0; batch < BATCHES_PER_RUN; batch++) {
+      // Renews the lease.
+      if (signal.aborted || !(await saveProgress(database, lease, {}))) return;
+      const month = await findMonthToPrune(database, retentionMonths);
+      if (month === undefined) break;
+      const turns = await pruneBatch(month);
+      prunedRows.inc({ table: "turns" }, turns);
+      if (turns > 0) continue;
+      await finishMonth(database, month);
+      log.info({ month }, "turns of month pruned");
+    }
+    await finishTask(database, lease, EVERY_SECONDS);
+  };
+}

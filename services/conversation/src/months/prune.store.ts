@@ -1,0 +1,61 @@
+import type { Database } from "@parley/service-kit";
+
+/** Returns the oldest closed month that ended `months` months ago and has turns left; undefined if there is none. */
+export async function findMonthToPrune(database: Database, months: number): Promise<string | undefined> {
+  const { rows } = await database.query<{ month: string }>(
+    `SELECT to_char(month, 'YYYY-MM') AS month FROM conversation.closed_months
+     WHERE pruned_at IS NULL AND closed_at < now() - interval '1 day'
+       AND (month + make_interval(months => $1 + 1)) AT TIME ZONE 'UTC' <= now()
+     ORDER BY month LIMIT 1`,
+    [months],
+  );
+  return rows[0]?.month;
+}
+
+/** Returns the first workspace with done turns of a month; undefined if there is none. */
+export async function findWorkspaceToPrune(database: Database, month: string): Promise<string | undefined> {
+  const { rows } = await database.query<{ workspaceId: string }>(
+    `SELECT workspace_id AS "workspaceId" FROM conversation.turns
+     WHERE status = 'done' AND month = to_date($1, 'YYYY-MM') ORDER BY workspace_id LIMIT 1`,
+    [month],
+  );
+  return rows[0]?.workspaceId;
+}
+
+/** Moves up to `limit` done turns of a workspace's closed month to its totals. Returns their number. The function belongs to the migrating role. */
+export async function pruneTurns(
+  database: Database,
+  { workspaceId, month, limit }: { workspaceId: string; month: string; limit: number },
+): Promise<number> {
+  const { rows } = await database.query<{ pruned: number }>(
+    "SELECT conversation.prune_turns($1, to_date($2, 'YYYY-MM'), $3) AS pruned",
+    [workspaceId, month, limit],
+  );
+  return rows[0]?.pruned ?? 0;
+}
+
+/** Deletes up to `limit` turns that do not count and were closed before the end of a month. Returns their number. */
+export async function deleteUncountedTurns(database: Database, month: string, limit: number): Promise<number> {
+  const { rowCount } = await database.query(
+    `DELETE FROM conversation.turns t
+     USING (
+       SELECT u.workspace_id, u.turn_id FROM conversation.turns u
+       WHERE u.status NOT IN ('streaming', 'done')
+         AND u.closed_at < (to_date($1, 'YYYY-MM') + interval '1 month') AT TIME ZONE 'UTC'
+         AND NOT EXISTS (
+           SELECT FROM conversation.outbox o WHERE o.workspace_id = u.workspace_id AND o.turn_id = u.turn_id)
+       ORDER BY u.closed_at LIMIT $2
+       FOR UPDATE SKIP LOCKED
+     ) u
+     WHERE t.workspace_id = u.workspace_id AND t.turn_id = u.turn_id`,
+    [month, limit],
+  );
+  return rowCount ?? 0;
+}
+
+/** Records that a month has no turns left. */
+export async function finishMonth(database: Database, month: string): Promise<void> {
+  await database.query("UPDATE conversation.closed_months SET pruned_at = now() WHERE month = to_date($1, 'YYYY-MM')", [
+    month,
+  ]);
+}

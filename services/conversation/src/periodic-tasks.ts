@@ -1,0 +1,120 @@
+import type { RpcClient } from "@parley/rpc";
+import type { LlmService } from "@parley/rpc/llm";
+import type { QuotaService } from "@parley/rpc/quota";
+import type { Logger, PeriodicTask } from "@parley/service-kit";
+import { createAuditTask } from "./audit/audit.worker.ts";
+import type { Config } from "./config.ts";
+import type { VisitorErasure } from "./erasures/erasures.worker.ts";
+import type { KeyUses } from "./keys/key-uses.worker.ts";
+import type { EmbeddingWorker } from "./knowledge/embeddings.worker.ts";
+import { createCloseMonthsTask, createPruneTurnsTask, type PruneTurnsDeps } from "./months/index.ts";
+import {
+  createCallLogComparison,
+  createCallLogPlan,
+  createReconciliationTask,
+  type ReconcileDeps,
+} from "./reconciliation/index.ts";
+import { eraseExpired, type RetentionDeps } from "./retention/retention.worker.ts";
+import { recountAll } from "./session-counts/recount.worker.ts";
+import { createBotCountTask, createCountTask } from "./statistics/statistics.worker.ts";
+import type { Sweeper } from "./sweeping/sweeper.worker.ts";
+import { type DeletedWorkspaces, READ_DELETED_INTERVAL_MS } from "./workspace-deletions/deleted-workspaces.service.ts";
+import { eraseDeletedWorkspaces } from "./workspace-deletions/erase-workspaces.worker.ts";
+
+const AUDIT_INTERVAL_SECONDS = 5 * 60;
+/** A run that closes months comes after this many runs of the reconciliation: every 5 minutes by default. */
+const RECONCILIATIONS_PER_CLOSE = 5;
+const PRUNE_INTERVAL_MS = 10 * 60_000;
+const RETENTION_INTERVAL_MS = 60 * 60_000;
+const ERASE_WORKSPACES_INTERVAL_MS = 60 * 60_000;
+const EMBED_INTERVAL_MS = 5_000;
+const ERASE_VISITORS_INTERVAL_MS = 15_000;
+const RECOUNT_INTERVAL_MS = 60_000;
+const COUNT_REPLIES_INTERVAL_MS = 15_000;
+const STORE_KEY_USES_INTERVAL_MS = 15_000;
+
+export type PeriodicTasksDeps = Omit<ReconcileDeps, "quota"> & {
+  quota: RpcClient<typeof QuotaService>;
+  llm: RpcClient<typeof LlmService>;
+  sweeper: Sweeper;
+  visitorErasure: VisitorErasure;
+  keyUses: KeyUses;
+  deletedWorkspaces: DeletedWorkspaces;
+  embeddings: EmbeddingWorker;
+  retentionFailures: RetentionDeps["failures"];
+  prunedRows: PruneTurnsDeps["prunedRows"];
+  log: Logger;
+};
+
+/** Lists what each replica runs periodically. The tasks that one replica at a time must run claim a lease themselves. */
+export function createPeriodicTasks(
+  deps: PeriodicTasksDeps,
+  { leaseSeconds, reconciliation, usageRetentionMonths }: Config,
+): PeriodicTask[] {
+  const { database, quota, log, sweeper, visitorErasure, keyUses, deletedWorkspaces, embeddings } = deps;
+  const onClosed = deps.onEnqueued;
+  const closeEverySeconds = reconciliation.everySeconds * RECONCILIATIONS_PER_CLOSE;
+  return [
+    {
+      name: "sweep",
+      intervalMs: () => jitteredMs(leaseSeconds / 6),
+      run: () => sweeper.sweepIfSafe(),
+    },
+    {
+      name: "audit usage",
+      intervalMs: () => jitteredMs(AUDIT_INTERVAL_SECONDS),
+      run: createAuditTask(deps, { everySeconds: AUDIT_INTERVAL_SECONDS, finalDays: reconciliation.days }),
+    },
+    {
+      name: "reconcile turns with usage",
+      intervalMs: () => jitteredMs(reconciliation.everySeconds),
+      run: createReconciliationTask(deps, reconciliation),
+    },
+    {
+      name: "fill the call log",
+      intervalMs: () => jitteredMs(reconciliation.everySeconds),
+      run: createReconciliationTask(deps, reconciliation, createCallLogPlan(createCallLogComparison(deps.llm))),
+    },
+    {
+      name: "close months",
+      intervalMs: () => jitteredMs(closeEverySeconds),
+      run: createCloseMonthsTask(deps, { everySeconds: closeEverySeconds, finalDays: reconciliation.days }),
+    },
+    {
+      name: "prune turns",
+      intervalMs: PRUNE_INTERVAL_MS,
+      run: createPruneTurnsTask({
+        database,
+        retentionMonths: usageRetentionMonths,
+        prunedRows: deps.prunedRows,
+        log,
+      }),
+    },
+    {
+      name: "erase expired sessions",
+      intervalMs: RETENTION_INTERVAL_MS,
+      run: (signal) => eraseExpired({ database, quota, onClosed, failures: deps.retentionFailures, log }, signal),
+    },
+    { name: "erase visitors", intervalMs: ERASE_VISITORS_INTERVAL_MS, run: (signal) => visitorErasure.run(signal) },
+    {
+      name: "read deleted workspaces",
+      intervalMs: READ_DELETED_INTERVAL_MS,
+      run: async () => void (await deletedWorkspaces.read()),
+    },
+    {
+      name: "erase deleted workspaces",
+      intervalMs: ERASE_WORKSPACES_INTERVAL_MS,
+      run: (signal) => eraseDeletedWorkspaces({ database, onClosed, log }, signal),
+    },
+    { name: "count sessions", intervalMs: RECOUNT_INTERVAL_MS, run: (signal) => recountAll({ database, log }, signal) },
+    { name: "count replies", intervalMs: COUNT_REPLIES_INTERVAL_MS, run: createCountTask(database) },
+    { name: "count replies of bots", intervalMs: COUNT_REPLIES_INTERVAL_MS, run: createBotCountTask(database) },
+    { name: "store key uses", intervalMs: STORE_KEY_USES_INTERVAL_MS, run: () => keyUses.store() },
+    { name: "embed knowledge", intervalMs: EMBED_INTERVAL_MS, run: (signal) => embeddings.run(signal) },
+  ];
+}
+
+/** Returns an interval that differs by up to 20 %, so that replicas do not read at the same time. */
+function jitteredMs(seconds: number): number {
+  return seconds * 1_000 * (0.8 + Math.random() * 0.4);
+}

@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import { groupQuestions } from "./group-questions.ts";
+
+const reply = (lexemes: string[], at = "2026-11-01T00:00:00Z", fields = {}) => ({
+  sessionId: `session of ${at}`,
+  at,
+  text: `${lexemes.join(" ")}?`,
+  lexemes,
+  isUngrounded: true,
+  isRatedDown: false,
+  ...fields,
+});
+
+test("questions with the same stems are one group, regardless of order, repetition and accents", () => {
+  const groups = groupQuestions([
+    reply(["caf", "open"]),
+    reply(["open", "cáf"]),
+    reply(["open", "caf", "cáf"]),
+    reply(["open"]),
+  ]);
+  expect(groups.map(({ count }) => count)).toEqual([3, 1]);
+});
+
+test("a group has the latest question and its session, and counts each kind of reply", () => {
+  const [group] = groupQuestions([
+    reply(["ship"], "2026-11-01T00:00:00.000000+00:00", { text: "first" }),
+    reply(["ship"], "2026-11-03T01:00:00+02:00", { text: "latest", isRatedDown: true }),
+    reply(["ship"], "2026-11-02T20:00:00Z", { text: "between", isUngrounded: false, isRatedDown: true }),
+  ]);
+  expect(group).toEqual({
+    example: "latest",
+    sessionId: "session of 2026-11-03T01:00:00+02:00",
+    lastAt: "2026-11-03T01:00:00+02:00",
+    count: 3,
+    ungrounded: 2,
+    ratedDown: 2,
+  });
+});
+
+test("the largest group comes first, and of equal groups the latest", () => {
+  const groups = groupQuestions([
+    reply(["old"]),
+    reply(["new"], "2026-11-05T00:00:00Z"),
+    reply(["frequent"]),
+    reply(["frequent"]),
+  ]);
+  expect(groups.map(({ example }) => example)).toEqual(["frequent?", "new?", "old?"]);
+});
+
+test("messages without a subject are left out", () => {
+  expect(groupQuestions([reply([]), reply([])])).toEqual([]);
+});

@@ -1,0 +1,40 @@
+import type { UnansweredReply } from "./unanswered.store.ts";
+
+export type QuestionGroup = {
+  /** The latest question's text. */
+  example: string;
+  sessionId: string;
+  lastAt: string;
+  count: number;
+  ungrounded: number;
+  ratedDown: number;
+};
+
+/**
+ * Groups questions with the same stems, regardless of their order, repetition and accents. The largest group comes first, then the latest.
+ * Leaves out messages without a subject, such as greetings.
+ */
+export function groupQuestions(replies: readonly UnansweredReply[]): QuestionGroup[] {
+  const groups = new Map<string, QuestionGroup>();
+  for (const reply of replies) {
+    const key = keyOf(reply.lexemes);
+    if (key === "") continue;
+    const group = groups.get(key);
+    const isLatest = group === undefined || Date.parse(reply.at) > Date.parse(group.lastAt);
+    const { text: example, sessionId, at: lastAt } = reply;
+    groups.set(key, {
+      ...(isLatest ? { example, sessionId, lastAt } : group),
+      count: (group?.count ?? 0) + 1,
+      ungrounded: (group?.ungrounded ?? 0) + Number(reply.isUngrounded),
+      ratedDown: (group?.ratedDown ?? 0) + Number(reply.isRatedDown),
+    });
+  }
+  return [...groups.values()].sort(
+    (one, other) => other.count - one.count || Date.parse(other.lastAt) - Date.parse(one.lastAt),
+  );
+}
+
+function keyOf(lexemes: readonly string[]): string {
+  const folded = lexemes.map((lexeme) => lexeme.normalize("NFKD").replace(/\p{M}/gu, ""));
+  return [...new Set(folded)].sort((one, other) => (one < other ? -1 : 1)).join(" ");
+}

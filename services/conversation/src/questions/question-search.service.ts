@@ -1,0 +1,66 @@
+import { type Database, ServiceError, WorkspaceTimeLimiter } from "@parley/service-kit";
+import { botNotFound, readBotConfig } from "../bots/index.ts";
+import {
+  type BotKnowledge,
+  type FoundPassage,
+  type HybridMatches,
+  type SemanticSearch,
+  searchHybrid,
+} from "../knowledge/index.ts";
+import { passagesForPrompt } from "../turns/index.ts";
+
+/**
+ * Limits the time that a workspace's searches outside of turns take: `burstMs` at once, then a quarter of the time. Each may cost an embedding,
+ * which the operator pays.
+ */
+const TIME_LIMIT = { share: 0.25, burstMs: 20_000 };
+
+export type CheckedQuestion = Pick<HybridMatches, "semanticSearch"> & {
+  /** Best first. */
+  passages: readonly FoundPassage[];
+  /** The first of them: those that a reply would receive. */
+  used: readonly FoundPassage[];
+};
+
+/** Searches for owners' questions exactly as OpenTurn searches for visitors' messages, within a share of the time for each workspace. */
+export class QuestionSearch {
+  readonly #database: Database;
+  readonly #semanticSearch: SemanticSearch;
+  readonly #limiter: WorkspaceTimeLimiter;
+
+  constructor(database: Database, semanticSearch: SemanticSearch, timeLimit = TIME_LIMIT) {
+    this.#database = database;
+    this.#semanticSearch = semanticSearch;
+    this.#limiter = new WorkspaceTimeLimiter(timeLimit);
+  }
+
+  /** Throws searches_overloaded if the workspace has used its share of the time. */
+  requireTime(workspaceId: string): void {
+    const waitMs = this.#limiter.waitMs(workspaceId, performance.now());
+    if (waitMs > 0)
+      throw new ServiceError(
+        "resource_exhausted",
+        "searches_overloaded",
+        `the workspace has searched too much: try again in ${Math.ceil(waitMs / 1_000)} s`,
+      );
+  }
+
+  /** Reads what a search needs to know of a bot's knowledge. Turns use a copy that is up to 5 s old. */
+  async readKnowledge(workspaceId: string, botId: string): Promise<BotKnowledge> {
+    const config = await readBotConfig(this.#database, workspaceId, botId);
+    if (config === undefined) throw botNotFound();
+    return { workspaceId, botId, ...config.knowledge };
+  }
+
+  /** Searches, and charges the workspace for the time. */
+  async search(bot: BotKnowledge, question: string): Promise<CheckedQuestion> {
+    const startedAtMs = performance.now();
+    try {
+      const { passages, semanticSearch } = await searchHybrid(this.#database, this.#semanticSearch, bot, question);
+      return { passages, used: passagesForPrompt(passages), semanticSearch };
+    } finally {
+      const nowMs = performance.now();
+      this.#limiter.charge(bot.workspaceId, nowMs - startedAtMs, nowMs);
+    }
+  }
+}

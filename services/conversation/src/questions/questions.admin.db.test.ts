@@ -1,0 +1,247 @@
+import { Code } from "@connectrpc/connect";
+import { KnowledgeAdminService, QuestionAdminService } from "@parley/rpc/conversation";
+import { createLogger, Registry } from "@parley/service-kit";
+import { HANDBOOK } from "@parley/test-support";
+import { describe, expect, test } from "vitest";
+import type { Bot } from "../bots/bots.store.ts";
+import { SemanticSearch } from "../knowledge/index.ts";
+import { createSemanticSearchCounter } from "../metrics.ts";
+import { rateMessage } from "../sessions/messages.store.ts";
+import { addDocument } from "../testing/knowledge.ts";
+import { startTestLlm } from "../testing/llm.ts";
+import { adminFailure, useTestSystem } from "../testing/system.ts";
+import { createBot, nameOf, newTurn, openRequest, runTurn } from "../testing/turns.ts";
+import type { NewTurn } from "../turns/open-turn.store.ts";
+import { QuestionSearch } from "./question-search.service.ts";
+
+const system = useTestSystem();
+const questions = () => system.ops(QuestionAdminService);
+const check = (bot: Bot, question: string) => questions().checkQuestion({ ...nameOf(bot), question });
+const list = async (bot: Bot, fields: object = {}) => questions().listUnanswered({ ...nameOf(bot), ...fields });
+
+describe("a question", () => {
+  test("finds the passages that a turn's prompt has, in the same order, and stores nothing", async () => {
+    const bot = await createBot(system.database);
+    await addDocument(system.database, bot, "handbook.md", HANDBOOK);
+    const question = "Are dogs welcome when the shop is open, and who is reimbursed?";
+    const { passages, grounded, semanticSearch } = await check(bot, question);
+    expect(grounded).toBe(true);
+    expect(semanticSearch).toBe("");
+    expect(passages.length).toBeGreaterThan(1);
+    for (const { document, text, wordRank, similarity, used } of passages) {
+      expect(document).toBe("handbook.md");
+      expect(text).not.toBe("");
+      expect(wordRank).toBeGreaterThan(0);
+      expect(similarity).toBeUndefined();
+      expect(used).toBe(true);
+    }
+    const scores = passages.map(({ score }) => score);
+    expect(scores).toEqual(scores.toSorted((one, other) => other - one));
+    expect(scores[0]).toBeCloseTo(1 / 61);
+
+    const countTurns = async () =>
+      (await system.admin.query("SELECT FROM conversation.turns WHERE bot_id = $1", [bot.id])).rowCount;
+    expect(await countTurns()).toBe(0);
+    await system.conversation.openTurn(openRequest(bot, { message: question }), { timeoutMs: 5_000 });
+    const { rows } = await system.admin.query(
+      `SELECT c.content FROM conversation.messages m, unnest(m.rag_chunks_used) WITH ORDINALITY AS used (id, place)
+       JOIN conversation.knowledge_chunks c ON c.chunk_id = used.id
+       WHERE m.workspace_id = $1 AND m.role = 'assistant' ORDER BY place`,
+      [bot.workspaceId],
+    );
+    expect(rows.map(({ content }) => content)).toEqual(passages.map(({ text }) => text));
+  });
+
+  test("finds a document at once after it was added, and none after it was removed", async () => {
+    const bot = await createBot(system.database);
+    const knowledge = system.ops(KnowledgeAdminService);
+    expect(await check(bot, "Where is the office?")).toMatchObject({ passages: [], grounded: false });
+    const content = Buffer.from("The office is in Lisbon.");
+    await knowledge.addSource({ ...nameOf(bot), name: "office.txt", format: "txt", content });
+    expect(await check(bot, "Where is the office?")).toMatchObject({
+      passages: [{ document: "office.txt" }],
+      grounded: true,
+    });
+    await knowledge.removeSource({ ...nameOf(bot), name: "office.txt" });
+    expect((await check(bot, "Where is the office?")).grounded).toBe(false);
+  });
+
+  test("marks the passages for which a prompt has no room", async () => {
+    const bot = await createBot(system.database);
+    const long = Array.from({ length: 12 }, (_, n) => `# Part ${n}\n\nRefunds ${"take some time ".repeat(90)}${n}.`);
+    await addDocument(system.database, bot, "long.md", long.join("\n\n"));
+    const used = (await check(bot, "refunds")).passages.map((passage) => passage.used);
+    expect(used).toHaveLength(12);
+    expect(used.indexOf(false)).toBeGreaterThan(5);
+    expect(used.lastIndexOf(true)).toBe(used.indexOf(false) - 1);
+  });
+
+  test("is refused if it is empty or too long, or if the bot is unknown", async () => {
+    const bot = await createBot(system.database);
+    for (const question of ["", "  ", "x".repeat(501), "a\0b"])
+      expect(await adminFailure(check(bot, question))).toMatchObject({ code: Code.InvalidArgument });
+    expect(await adminFailure(check({ ...bot, slug: "unknown" }, "Where?"))).toMatchObject({
+      stable: "bot_not_found",
+    });
+  });
+
+  test("is refused once the workspace has used its share of the time, and only there", async () => {
+    const llm = await startTestLlm();
+    try {
+      const searches = createSemanticSearchCounter(new Registry());
+      const log = createLogger("test", "silent");
+      const deps = { database: system.database, llm: llm.client, searches, log, now: () => performance.now() };
+      const search = new QuestionSearch(system.database, new SemanticSearch(deps), { share: 0.001, burstMs: 0.1 });
+      const [bot, other] = [await createBot(system.database), await createBot(system.database)];
+      await addDocument(system.database, bot, "handbook.md", HANDBOOK);
+      const knowledge = await search.readKnowledge(bot.workspaceId, bot.id);
+      search.requireTime(bot.workspaceId);
+      expect((await search.search(knowledge, "When is the shop open?")).used.length).toBeGreaterThan(0);
+      expect(() => search.requireTime(bot.workspaceId)).toThrow(/try again in \d+ s/);
+      expect(() => search.requireTime(other.workspaceId)).not.toThrow();
+    } finally {
+      llm.close();
+    }
+  });
+});
+
+describe("unanswered questions", () => {
+  type AskedFields = Partial<NewTurn> & { rating?: string; daysAgo?: number; toolsCalled?: string };
+
+  /** Creates a bot with knowledge, and a function that runs a turn. */
+  async function createAskedBot() {
+    const bot = await createBot(system.database);
+    await addDocument(system.database, bot, "handbook.md", HANDBOOK);
+    const ask = async (message: string, fields: AskedFields = {}) => {
+      const { rating = "", daysAgo = 0, toolsCalled = "[]", ...turn } = fields;
+      const asked = newTurn(bot, { message, ...turn });
+      const messageId = String(await runTurn(system.database, asked));
+      const { workspaceId, sessionId, turnId } = asked;
+      await system.admin.query(
+        `UPDATE conversation.turns SET opened_at = opened_at - $2::interval, closed_at = closed_at - $2::interval WHERE turn_id = $1`,
+        [turnId, `${daysAgo} days`],
+      );
+      await system.admin.query(
+        `UPDATE conversation.messages SET created_at = created_at - $2::interval, closed_at = closed_at - $2::interval,
+           tools_called = CASE role WHEN 'assistant' THEN $3::jsonb ELSE tools_called END WHERE turn_id = $1`,
+        [turnId, `${daysAgo} days`, toolsCalled],
+      );
+      if (rating !== "")
+        await rateMessage(system.database, { workspaceId, botId: asked.botId, sessionId, messageId, rating });
+      return asked;
+    };
+    return { bot, ask };
+  }
+
+  test("are grouped by the stems of their words, the most frequent first, with the latest question's session", async () => {
+    const { bot, ask } = await createAskedBot();
+    await ask("Do you ship to Norway?", { daysAgo: 2 });
+    await ask("Is it possible to ship parcels to Norway?", { daysAgo: 1 });
+    await ask("ship to NORWAY!!", { daysAgo: 3 });
+    const latest = await ask("Norway shipping?");
+    const parking = await ask("Where can I park?");
+    const { questions, groups, repliesRead, partial, hasKnowledge } = await list(bot);
+    expect(questions).toMatchObject([
+      { example: "Norway shipping?", sessionId: latest.sessionId, count: 3, ungrounded: 3, ratedDown: 0 },
+      { example: "Where can I park?", sessionId: parking.sessionId, count: 1 },
+      { example: "Is it possible to ship parcels to Norway?", count: 1 },
+    ]);
+    expect({ groups, repliesRead, partial, hasKnowledge }).toEqual({
+      groups: 3,
+      repliesRead: 5,
+      partial: false,
+      hasKnowledge: true,
+    });
+    expect(Math.abs(Date.parse(questions[0]?.lastAt ?? "") - Date.now())).toBeLessThan(60_000);
+    expect((await list(bot, { days: 1 })).repliesRead).toBe(2);
+  });
+
+  test("include replies that were rated down although they had a passage, and count each reply once", async () => {
+    const { bot, ask } = await createAskedBot();
+    await ask("What do you charge for gift wrapping?", { rating: "down", chunkIds: [1] });
+    await ask("Do you sell gift cards?", { rating: "down" });
+    await ask("Are dogs allowed?", { rating: "up", chunkIds: [1] });
+    const { questions, repliesRead } = await list(bot);
+    expect(repliesRead).toBe(2);
+    expect(
+      questions.map(({ example, count, ungrounded, ratedDown }) => [example, count, ungrounded, ratedDown]),
+    ).toEqual(
+      expect.arrayContaining([
+        ["What do you charge for gift wrapping?", 1, 0, 1],
+        ["Do you sell gift cards?", 1, 1, 1],
+      ]),
+    );
+  });
+
+  test("leave out greetings, answers of tools, the playground, other bots, and deleted and erased sessions", async () => {
+    const { bot, ask } = await createAskedBot();
+    await ask("Hello, please help me?");
+    await ask("Where is my order?", { toolsCalled: '[{"name":"look_up_order","status":"ok"}]' });
+    await ask("Is this the playground?", { source: "playground" });
+    const other = await createBot(system.database, { workspaceId: bot.workspaceId });
+    await ask("What does the other bot cost?", { botId: other.id, rating: "down" });
+    for (const column of ["deleted_at", "erased_at"]) {
+      const { sessionId } = await ask("Which session is gone?", { rating: "down" });
+      await system.admin.query(`UPDATE conversation.sessions SET ${column} = now() WHERE session_id = $1`, [sessionId]);
+    }
+    expect((await list(bot)).questions).toEqual([]);
+    expect((await list(other)).questions).toMatchObject([
+      { example: "What does the other bot cost?", ungrounded: 0, ratedDown: 1 },
+    ]);
+  });
+
+  test("of a bot without knowledge are those that were rated down", async () => {
+    const bot = await createBot(system.database);
+    const rated = newTurn(bot, { message: "Do you deliver?" });
+    const messageId = String(await runTurn(system.database, rated));
+    await runTurn(system.database, newTurn(bot, { message: "Do you open on Sundays?" }));
+    const { workspaceId, botId, sessionId } = rated;
+    await rateMessage(system.database, { workspaceId, botId, sessionId, messageId, rating: "down" });
+    const { questions, hasKnowledge } = await list(bot);
+    expect(hasKnowledge).toBe(false);
+    expect(questions).toMatchObject([{ example: "Do you deliver?", ungrounded: 0, ratedDown: 1 }]);
+  });
+
+  test("compares each question in the language of the bot that leaves the fewest words", async () => {
+    const { bot, ask } = await createAskedBot();
+    await addDocument(system.database, bot, "handbuch.md", "# Preise\n\nDer Preis steht an der Kasse.", "german");
+    await ask("Was kostet die Lieferung nach Norwegen?");
+    await ask("Lieferungen nach Norwegen?");
+    await ask("Do you have the tickets for the museum?");
+    await ask("tickets for a museum");
+    expect((await list(bot)).questions.map(({ count }) => count)).toEqual(expect.arrayContaining([2]));
+    const examples = (await list(bot)).questions.filter(({ count }) => count === 2).map(({ example }) => example);
+    expect(examples).toContain("tickets for a museum");
+  });
+
+  test("reads the latest 1,000 replies and reports that there are more", async () => {
+    const { bot, ask } = await createAskedBot();
+    const latest = await ask("Where is the latest?");
+    const copy = (table: string, columns: string, change: string) =>
+      system.admin.query(
+        `INSERT INTO conversation.${table} (${columns})
+         SELECT ${columns.replace("message_id", "message_id + 2 * n").replace("turn_id", "gen_random_uuid()").replace("closed_at", change)}
+         FROM conversation.${table}, generate_series(1, 1000) n WHERE turn_id = $1`,
+        [latest.turnId],
+      );
+    await copy(
+      "turns",
+      "workspace_id, turn_id, session_id, message_id, bot_id, edge_id, status, month, asked_model, model, grounded, opened_at, closed_at",
+      "closed_at - n * interval '1 minute'",
+    );
+    await copy(
+      "messages",
+      "workspace_id, session_id, message_id, turn_id, role, content, status, created_at, closed_at",
+      "closed_at",
+    );
+    const { questions, repliesRead, partial } = await list(bot);
+    expect({ repliesRead, partial }).toEqual({ repliesRead: 1_000, partial: true });
+    expect(questions).toMatchObject([{ count: 1_000 }]);
+  });
+
+  test("refuses invalid days", async () => {
+    const bot = await createBot(system.database);
+    for (const days of [-1, 91])
+      expect(await adminFailure(list(bot, { days }))).toMatchObject({ code: Code.InvalidArgument });
+  });
+});

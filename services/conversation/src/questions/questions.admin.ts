@@ -1,0 +1,78 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { QuestionAdminService } from "@parley/rpc/conversation";
+import { type Database, invalidArgument, type WorkspaceConcurrencyLimiter } from "@parley/service-kit";
+import { requireBotId } from "../bots/index.ts";
+import { QUESTION_WORDS } from "../knowledge/index.ts";
+import { groupQuestions } from "./group-questions.ts";
+import type { QuestionSearch } from "./question-search.service.ts";
+import { requireQuestion } from "./require-question.ts";
+import { readUnanswered } from "./unanswered.store.ts";
+
+const DEFAULT_DAYS = 30;
+const MAX_DAYS = 90;
+const MAX_GROUPS = 50;
+
+export type QuestionAdminDeps = {
+  database: Database;
+  questionSearch: QuestionSearch;
+  /** The connections for exports, so that owners' lists and turns do not wait for each other. */
+  exports: { database: Database; limiter: WorkspaceConcurrencyLimiter };
+};
+
+/** Implements the admin service of owners' and visitors' questions. */
+export function createQuestionAdmin({
+  database,
+  questionSearch,
+  exports,
+}: QuestionAdminDeps): ServiceImpl<typeof QuestionAdminService> {
+  return {
+    async checkQuestion(request) {
+      const { workspaceId } = request;
+      const question = requireQuestion(request.question);
+      const botId = await requireBotId(database, request);
+      questionSearch.requireTime(workspaceId);
+      const knowledge = await questionSearch.readKnowledge(workspaceId, botId);
+      const { passages, used, semanticSearch } = await questionSearch.search(knowledge, question);
+      return {
+        passages: passages.map(({ source, heading, text, score, wordRank, similarity }, index) => ({
+          document: source,
+          heading,
+          text,
+          score,
+          ...(wordRank !== undefined && { wordRank }),
+          ...(similarity !== undefined && { similarity }),
+          used: index < used.length,
+        })),
+        grounded: used.length > 0,
+        semanticSearch: semanticSearch ?? "",
+      };
+    },
+    async listUnanswered(request, { signal }) {
+      const { workspaceId } = request;
+      if (request.days < 0 || request.days > MAX_DAYS) throw invalidArgument(`days must be from 0 to ${MAX_DAYS}`);
+      const botId = await requireBotId(database, request);
+      const { languages, chunks } = await questionSearch.readKnowledge(workspaceId, botId);
+      const hasKnowledge = chunks > 0;
+      const { replies, read, isPartial } = await exports.limiter.run(workspaceId, signal, () =>
+        readUnanswered(exports.database, {
+          workspaceId,
+          botId,
+          days: request.days || DEFAULT_DAYS,
+          languages: languages.length > 0 ? languages : ["simple"],
+          hasKnowledge,
+          questionWords: [...QUESTION_WORDS],
+        }),
+      );
+      const groups = groupQuestions(replies);
+      return {
+        questions: groups
+          .slice(0, MAX_GROUPS)
+          .map((group) => ({ ...group, lastAt: new Date(group.lastAt).toISOString() })),
+        groups: groups.length,
+        repliesRead: read,
+        partial: isPartial,
+        hasKnowledge,
+      };
+    },
+  };
+}

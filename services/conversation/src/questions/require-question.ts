@@ -1,0 +1,12 @@
+import { invalidArgument } from "@parley/service-kit";
+import { isLongerThan } from "../text.ts";
+
+const MAX_QUESTION_CHARACTERS = 500;
+
+/** Returns an owner's question without the space around it. Throws invalid_argument if it is empty, too long or has NUL. */
+export function requireQuestion(text: string): string {
+  const question = text.trim();
+  if (question === "" || isLongerThan(question, MAX_QUESTION_CHARACTERS) || question.includes("\0"))
+    throw invalidArgument(`question must have 1 to ${MAX_QUESTION_CHARACTERS} characters, and no NUL`);
+  return question;
+}

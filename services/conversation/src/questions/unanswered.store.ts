@@ -1,0 +1,104 @@
+import type { Database } from "@parley/service-kit";
+
+/** The number of replies of each kind that a list reads, latest first. */
+export const MAX_REPLIES = 1_000;
+const MAX_EXAMPLE_CHARACTERS = 300;
+
+export type UnansweredFilters = {
+  workspaceId: string;
+  botId: string;
+  days: number;
+  /** Text search configurations of the bot's knowledge. */
+  languages: readonly string[];
+  /** Whether replies without a passage count. */
+  hasKnowledge: boolean;
+  /** Words that do not distinguish questions. */
+  questionWords: readonly string[];
+};
+
+export type UnansweredReply = {
+  sessionId: string;
+  /** When the reply was finished, RFC 3339. */
+  at: string;
+  /** The beginning of the visitor's question. */
+  text: string;
+  /** The stems of its words in order of the alphabet, without stop words and question words. */
+  lexemes: string[];
+  isUngrounded: boolean;
+  isRatedDown: boolean;
+};
+
+export type UnansweredReplies = {
+  replies: UnansweredReply[];
+  /** The number of replies read, including those of other bots and of sessions that are not listed. */
+  read: number;
+  /** Whether older replies of the period were not read. */
+  isPartial: boolean;
+};
+
+// Steps:
+// - `ungrounded` and `rated`: the latest replies of each kind, from an index that holds no others.
+// - `reply`: both, each reply once.
+// - `question`: their questions. A reply of a tool needs no passage. Playground sessions are the owner's own.
+// - `language`: the bot's languages, each with the stems of the question words. A question is compared in the language that
+//   leaves the fewest words, which is the one whose stop words it contains.
+const READ_UNANSWERED = `
+  WITH ungrounded AS MATERIALIZED (
+    SELECT session_id, message_id, closed_at AS at
+    FROM conversation.turns
+    WHERE workspace_id = $1 AND bot_id = $2 AND status = 'done' AND NOT grounded AND closed_at >= now() - make_interval(days => $3)
+    ORDER BY closed_at DESC
+    LIMIT CASE WHEN $4 THEN ${MAX_REPLIES} ELSE 0 END
+  ), rated AS MATERIALIZED (
+    SELECT session_id, message_id, coalesce(closed_at, created_at) AS at
+    FROM conversation.messages
+    WHERE workspace_id = $1 AND rating = 'down' AND created_at >= now() - make_interval(days => $3)
+    ORDER BY created_at DESC
+    LIMIT ${MAX_REPLIES}
+  ), reply AS MATERIALIZED (
+    SELECT session_id, message_id, max(at) AS at, bool_or(is_ungrounded) AS is_ungrounded, bool_or(is_rated) AS is_rated
+    FROM (
+      SELECT session_id, message_id, at, true AS is_ungrounded, false AS is_rated FROM ungrounded
+      UNION ALL
+      SELECT session_id, message_id, at, false, true FROM rated
+    ) every
+    GROUP BY session_id, message_id
+  ), question AS MATERIALIZED (
+    SELECT reply.session_id, reply.at, left(asked.content, ${MAX_EXAMPLE_CHARACTERS}) AS text,
+           reply.is_ungrounded AND answer.tools_called = '[]' AS is_ungrounded, reply.is_rated
+    FROM reply
+    JOIN conversation.sessions s
+      ON s.workspace_id = $1 AND s.session_id = reply.session_id AND s.bot_id = $2 AND s.source = 'widget'
+      AND s.deleted_at IS NULL AND s.erased_at IS NULL
+    JOIN conversation.messages answer
+      ON answer.workspace_id = $1 AND answer.session_id = reply.session_id AND answer.message_id = reply.message_id
+    JOIN conversation.messages asked
+      ON asked.workspace_id = $1 AND asked.session_id = reply.session_id AND asked.message_id = reply.message_id - 1
+  ), language AS MATERIALIZED (
+    SELECT config, tsvector_to_array(to_tsvector(config, $6)) AS question_words
+    FROM unnest($5::text[]) AS name, CAST('pg_catalog.' || name AS regconfig) AS config
+  )
+  SELECT (SELECT count(*) FROM reply)::integer AS read,
+         (SELECT count(*) FROM ungrounded) = ${MAX_REPLIES} OR (SELECT count(*) FROM rated) = ${MAX_REPLIES} AS "isPartial",
+         coalesce((
+           SELECT json_agg(json_build_object(
+             'sessionId', session_id, 'at', at, 'text', text, 'lexemes', words.lexemes,
+             'isUngrounded', is_ungrounded, 'isRatedDown', is_rated))
+           FROM question, LATERAL (
+             SELECT lexemes
+             FROM language, LATERAL (SELECT tsvector_to_array(ts_delete(to_tsvector(config, text), question_words)) AS lexemes) each
+             ORDER BY cardinality(lexemes), config::text
+             LIMIT 1
+           ) words
+           WHERE is_ungrounded OR is_rated
+         ), '[]') AS replies`;
+
+/** Reads the latest replies of a bot to visitors that had neither a passage nor a tool, or were rated down. */
+export async function readUnanswered(database: Database, filters: UnansweredFilters): Promise<UnansweredReplies> {
+  const { workspaceId, botId, days, hasKnowledge, languages, questionWords } = filters;
+  const values = [workspaceId, botId, days, hasKnowledge, languages, questionWords.join(" ")];
+  const { rows } = await database.query<UnansweredReplies>(READ_UNANSWERED, values);
+  const [found] = rows;
+  if (found === undefined) throw new Error("a select of aggregates returns its row");
+  return found;
+}

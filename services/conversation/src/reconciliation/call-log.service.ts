@@ -1,0 +1,29 @@
+import type { RpcClient } from "@parley/rpc";
+import type { LlmService } from "@parley/rpc/llm";
+import { formatPosition, parsePosition } from "@parley/service-kit";
+import type { Comparison } from "./reconcile.service.ts";
+import { listDoneTurns } from "./turns.store.ts";
+
+const PAGE_SIZE = 1_000;
+const LLM_CALL = { timeoutMs: 10_000, waitForReady: true };
+
+/** Returns a comparison that sends the done turns of a window to the llm-proxy, which adds the rows that its call log lacks. */
+export function createCallLogComparison(llm: Pick<RpcClient<typeof LlmService>, "fillCallLog">): Comparison {
+  return async ({ database }, window, token) => {
+    const { turns, until } = await listDoneTurns(database, window, {
+      position: parsePosition(token),
+      limit: PAGE_SIZE,
+    });
+    if (turns.length > 0) {
+      const completed = turns.map(({ isInOutbox: _, isMonthClosed: __, ...turn }) => turn);
+      await llm.fillCallLog({ turns: completed }, LLM_CALL);
+    }
+    const last = turns.length === PAGE_SIZE ? turns.at(-1) : undefined;
+    return {
+      repairs: [],
+      checked: turns.length,
+      next: last ? formatPosition({ ...last, at: last.closedAt }) : "",
+      until: last?.closedAt ?? until,
+    };
+  };
+}

@@ -1,0 +1,7 @@
+export { createCallLogComparison } from "./call-log.service.ts";
+export { QueueMark, ReaderLease } from "./reader-lease.service.ts";
+export type { ReconcileDeps, Repair } from "./reconcile.service.ts";
+export { createRepairCounter, registerReconciliationGauges } from "./reconciliation.metrics.ts";
+export { createCallLogPlan, createReconciliationTask, type ReconciliationSettings } from "./reconciliation.worker.ts";
+export { repair } from "./repair.service.ts";
+export { claimTask, finishTask, type Progress, readTask, saveProgress, type TaskLease } from "./task-leases.store.ts";

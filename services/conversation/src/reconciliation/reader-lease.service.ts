@@ -1,0 +1,68 @@
+import { randomUUID } from "node:crypto";
+import type { Database } from "@parley/service-kit";
+import { holdLease, releaseLease, type TaskLease } from "./task-leases.store.ts";
+
+/** The holder renews, and other replicas try to take over, this often per lease. */
+const WRITES_PER_LEASE = 3;
+
+/** Lets one replica at a time read a queue. While its holder is unreachable, no replica reads for up to one lease and a third. */
+export class ReaderLease {
+  readonly #database: Database;
+  readonly #lease: TaskLease;
+  readonly #writeEveryMs: number;
+  #isHeld: boolean = false;
+  #writtenAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(database: Database, task: string, leaseSeconds: number) {
+    this.#database = database;
+    this.#lease = { task, holder: randomUUID(), leaseSeconds };
+    this.#writeEveryMs = (leaseSeconds * 1_000) / WRITES_PER_LEASE;
+  }
+
+  /** Takes or renews the lease. Returns whether this replica holds it. */
+  async hold(): Promise<boolean> {
+    const nowMs = performance.now();
+    if (nowMs - this.#writtenAtMs < this.#writeEveryMs) return this.#isHeld;
+    this.#isHeld = false;
+    this.#isHeld = await holdLease(this.#database, this.#lease);
+    this.#writtenAtMs = nowMs;
+    return this.#isHeld;
+  }
+
+  /** Lets another replica take the lease at once. Does nothing if this replica does not hold it. */
+  async release(): Promise<void> {
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    await releaseLease(this.#database, this.#lease);
+  }
+}
+
+/** A queue is read from its start again after this time, for rows that committed late, and after a database restore. */
+const FULL_READ_MS = 60_000;
+
+/**
+ * Decides from where a queue is read. A long snapshot, such as a dump's, keeps the rows that were deleted since. A read from the queue's start
+ * would read all of them each time. So the next read starts at a mark before which the queue was empty, and a full read follows every minute.
+ */
+export class QueueMark {
+  #position: string | undefined;
+  #fullReadAtMs = Number.NEGATIVE_INFINITY;
+
+  /** Returns the time from which the next read starts, by the database's clock; undefined for the queue's start. */
+  next(): string | undefined {
+    if (performance.now() - this.#fullReadAtMs < FULL_READ_MS) return this.#position;
+    this.#position = undefined;
+    this.#fullReadAtMs = performance.now();
+    return undefined;
+  }
+
+  /** Records that the queue has no rows before `position`. */
+  advance(position: string): void {
+    this.#position = position;
+  }
+
+  /** Makes the next read start at the queue's start. */
+  reset(): void {
+    this.#fullReadAtMs = Number.NEGATIVE_INFINITY;
+  }
+}

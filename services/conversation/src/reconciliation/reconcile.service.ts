@@ -1,0 +1,191 @@
+import type { RpcClient } from "@parley/rpc";
+import { SETTLEMENTS } from "@parley/rpc/outcomes";
+import { type QuotaService, type Reservation, ReservationState, SettleOutcome } from "@parley/rpc/quota";
+import { type Database, formatPosition, parsePosition } from "@parley/service-kit";
+import type { Settlement } from "../turns/index.ts";
+import {
+  enqueueSettlements,
+  listDoneTurns,
+  readPrunedMonths,
+  readTurnStates,
+  type TurnKey,
+  type TurnState,
+  type TurnWindow,
+} from "./turns.store.ts";
+
+export const REPAIR_KINDS = [
+  "reply_not_counted",
+  "hold_not_settled",
+  "held_without_turn",
+  "counted_without_reply",
+] as const;
+
+export type RepairKind = (typeof REPAIR_KINDS)[number];
+
+export type Repair = TurnKey & { kind: RepairKind; action: "settle" | "void" | "adjust" };
+
+export type ReconciledQuota = Pick<
+  RpcClient<typeof QuotaService>,
+  "listReservations" | "getReservations" | "adjustTurns" | "settle"
+>;
+
+export type ReconcileDeps = {
+  database: Database;
+  quota: ReconciledQuota;
+  /** Receives the outcomes that were put into the outbox again. */
+  onEnqueued: (settlements: readonly Settlement[]) => void;
+  onRepaired: (repairs: readonly Repair[]) => void;
+};
+
+/** One page of a comparison. */
+export type ComparedPage = {
+  repairs: Repair[];
+  /** The number of turns compared. */
+  checked: number;
+  /** The token of the next page; empty after the last page. */
+  next: string;
+  /** The time up to which the window is compared; RFC 3339. */
+  until: string;
+};
+
+/** A comparison of one page of a window. `token` is empty for the first page. */
+export type Comparison = (deps: ReconcileDeps, window: TurnWindow, token: string) => Promise<ComparedPage>;
+
+const PAGE_SIZE = 1_000;
+/** If the quota service restarts, the comparison waits for it instead of failing. */
+const QUOTA_CALL = { timeoutMs: 10_000, waitForReady: true };
+/** A hold of an unknown turn becomes void at this age. It is longer than any turn can run (7 minutes). */
+const UNKNOWN_HOLD_SECONDS = 600;
+const REASON = "reconciled";
+
+/**
+ * Compares the done turns of a window with quota's reservations. Reads turns before reservations, and skips turns in the outbox: quota has
+ * acknowledged all others, so a missing one is lost. If quota stored the turn as void, adjusts it; otherwise sends the outcome again. Skips
+ * turns of closed months, because quota may have pruned them.
+ */
+export const compareDoneTurns: Comparison = async (deps, window, token) => {
+  const { turns, until } = await listDoneTurns(deps.database, window, {
+    position: parsePosition(token),
+    limit: PAGE_SIZE,
+  });
+  const states = await readReservationStates(
+    deps,
+    turns.filter((turn) => !turn.isInOutbox && !turn.isMonthClosed),
+  );
+  const uncounted = states.filter(({ state }) => state !== ReservationState.DONE);
+  const isVoid = ({ state }: { state: ReservationState }) => state === ReservationState.VOID;
+  const repairs = [
+    ...(await enqueue(
+      deps,
+      "reply_not_counted",
+      uncounted.filter((turn) => !isVoid(turn)),
+    )),
+    ...(await adjust(deps, "reply_not_counted", uncounted.filter(isVoid))),
+  ];
+  const last = turns.length === PAGE_SIZE ? turns.at(-1) : undefined;
+  return {
+    repairs,
+    checked: turns.length,
+    next: last ? formatPosition({ ...last, at: last.closedAt }) : "",
+    until: last?.closedAt ?? until,
+  };
+};
+
+/**
+ * Compares the turns that quota counted in a window with the turns table. Reads reservations before turns: a turn is done before it is
+ * counted, so a turn that is not done was lost. A streaming turn is left to the sweeper and a later comparison. Skips months whose turns were
+ * pruned: quota's database can be restored to a time before it closed such a month.
+ */
+export const compareCountedTurns: Comparison = async (deps, window, token) => {
+  const { reservations, nextPageToken, listedUntil } = await deps.quota.listReservations(
+    { ...window, state: ReservationState.DONE, pageSize: PAGE_SIZE, pageToken: token },
+    QUOTA_CALL,
+  );
+  const states = await findTurnStates(deps.database, reservations);
+  const pruned = await readPrunedMonths(deps.database);
+  const withoutReply = reservations.filter((turn) => {
+    if (pruned.has(turn.month)) return false;
+    const status = states.get(keyOf(turn))?.status;
+    return status !== "done" && status !== "streaming";
+  });
+  const repairs = await adjust(deps, "counted_without_reply", withoutReply);
+  return { repairs, checked: reservations.length, next: nextPageToken, until: listedUntil };
+};
+
+/**
+ * Compares quota's holds with the turns table. Settles the holds of closed turns again, and makes old holds of unknown turns void. Reads
+ * the holds of closed turns twice, because a turn may be settled between the reads of the hold and of the turn.
+ */
+export const compareHolds: Comparison = async (deps, window, token) => {
+  const { reservations, nextPageToken, listedUntil } = await deps.quota.listReservations(
+    { ...window, state: ReservationState.HELD, pageSize: PAGE_SIZE, pageToken: token },
+    QUOTA_CALL,
+  );
+  const states = await findTurnStates(deps.database, reservations);
+  const closed = reservations.filter((turn) => isClosedAndSettled(states.get(keyOf(turn))));
+  const stillHeld = (await readReservationStates(deps, closed)).filter(({ state }) => state === ReservationState.HELD);
+  const isAbandoned = (hold: Reservation) => !states.has(keyOf(hold)) && hold.ageSeconds > UNKNOWN_HOLD_SECONDS;
+  const repairs = [
+    ...(await enqueue(deps, "hold_not_settled", stillHeld)),
+    ...(await settleAsVoid(deps, reservations.filter(isAbandoned))),
+  ];
+  return { repairs, checked: reservations.length, next: nextPageToken, until: listedUntil };
+};
+
+function isClosedAndSettled(turn: TurnState | undefined): boolean {
+  return turn !== undefined && turn.status !== "streaming" && !turn.isInOutbox;
+}
+
+function keyOf({ workspaceId, turnId }: TurnKey): string {
+  return `${workspaceId} ${turnId}`;
+}
+
+function toKey({ workspaceId, turnId }: TurnKey): TurnKey {
+  return { workspaceId, turnId };
+}
+
+async function findTurnStates(database: Database, turns: readonly TurnKey[]): Promise<Map<string, TurnState>> {
+  if (turns.length === 0) return new Map();
+  const states = await readTurnStates(database, turns);
+  return new Map(states.map((each) => [keyOf(each), each]));
+}
+
+/** Returns the turns with quota's state; UNSPECIFIED if quota does not know the turn. */
+async function readReservationStates(
+  { quota }: ReconcileDeps,
+  turns: readonly TurnKey[],
+): Promise<(TurnKey & { state: ReservationState })[]> {
+  if (turns.length === 0) return [];
+  const { reservations } = await quota.getReservations({ turns: turns.map(toKey) }, QUOTA_CALL);
+  const states = new Map(reservations.map((each) => [keyOf(each), each.state]));
+  return turns.map((turn) => ({ ...toKey(turn), state: states.get(keyOf(turn)) ?? ReservationState.UNSPECIFIED }));
+}
+
+async function enqueue(deps: ReconcileDeps, kind: RepairKind, turns: readonly TurnKey[]): Promise<Repair[]> {
+  if (turns.length === 0) return [];
+  const enqueued = await enqueueSettlements(deps.database, turns);
+  deps.onEnqueued(enqueued);
+  return report(deps, enqueued, kind, "settle");
+}
+
+async function settleAsVoid(deps: ReconcileDeps, turns: readonly TurnKey[]): Promise<Repair[]> {
+  if (turns.length === 0) return [];
+  const settlements = turns.map((turn) => ({ ...toKey(turn), outcome: SETTLEMENTS.void, month: "" }));
+  const { settled } = await deps.quota.settle({ settlements }, QUOTA_CALL);
+  const released = settled.filter(({ outcome }) => outcome === SettleOutcome.VOID);
+  return report(deps, released, "held_without_turn", "void");
+}
+
+async function adjust(deps: ReconcileDeps, kind: RepairKind, turns: readonly TurnKey[]): Promise<Repair[]> {
+  if (turns.length === 0) return [];
+  const outcome = SETTLEMENTS[kind === "reply_not_counted" ? "done" : "void"];
+  const { adjusted } = await deps.quota.adjustTurns({ turns: turns.map(toKey), outcome, reason: REASON }, QUOTA_CALL);
+  return report(deps, adjusted, kind, "adjust");
+}
+
+/** Reports repairs one batch at a time, so that a later failure does not hide them. */
+function report(deps: ReconcileDeps, turns: readonly TurnKey[], kind: RepairKind, action: Repair["action"]): Repair[] {
+  const repairs = turns.map((turn) => ({ ...toKey(turn), kind, action }));
+  deps.onRepaired(repairs);
+  return repairs;
+}

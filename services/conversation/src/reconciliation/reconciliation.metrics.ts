@@ -1,0 +1,45 @@
+import { Counter, type Database, type Logger, type Registry, registerMeasuredGauges } from "@parley/service-kit";
+import { REPAIR_KINDS, type RepairKind } from "./reconcile.service.ts";
+import { measureCallLog, measureReconciliation } from "./reconciliation.worker.ts";
+
+export function createRepairCounter(registry: Registry): Counter<"kind"> {
+  const counter = new Counter<"kind">({
+    name: "parley_reconciliation_repairs_total",
+    help: "Differences between turns and usage that were repaired, by kind.",
+    labelNames: ["kind"] satisfies ["kind"],
+    registers: [registry],
+  });
+  // Start each series at 0: rate() ignores the first value of a series.
+  for (const kind of REPAIR_KINDS satisfies readonly RepairKind[]) counter.inc({ kind }, 0);
+  return counter;
+}
+
+/** Registers gauges of the reconciliation. Every replica reports the same values, whichever one reconciles. */
+export function registerReconciliationGauges(registry: Registry, database: Database, log: Logger): void {
+  registerMeasuredGauges(
+    registry,
+    {
+      lagSeconds: {
+        name: "parley_reconciliation_lag_seconds",
+        help: "Age of the oldest closed turn that has not been compared with usage yet, at most; NaN before the first run.",
+      },
+      lastSuccessSeconds: {
+        name: "parley_reconciliation_last_success_timestamp_seconds",
+        help: "Time of the last complete run of the reconciliation, in seconds since 1970; NaN before the first run.",
+      },
+    },
+    () => measureReconciliation(database),
+    log,
+  );
+  registerMeasuredGauges(
+    registry,
+    {
+      lagSeconds: {
+        name: "parley_call_log_lag_seconds",
+        help: "Age of the oldest done turn that has not been compared with the call log yet, at most; NaN before the first run.",
+      },
+    },
+    () => measureCallLog(database),
+    log,
+  );
+}

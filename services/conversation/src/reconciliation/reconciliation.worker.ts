@@ -1,0 +1,141 @@
+import { randomUUID } from "node:crypto";
+import type { Database } from "@parley/service-kit";
+import {
+  type Comparison,
+  compareCountedTurns,
+  compareDoneTurns,
+  compareHolds,
+  type ReconcileDeps,
+} from "./reconcile.service.ts";
+import {
+  claimTask,
+  finishTask,
+  type Progress,
+  readTask,
+  releaseLease,
+  saveProgress,
+  type TaskLease,
+} from "./task-leases.store.ts";
+
+export type ReconciliationSettings = {
+  /** The pause between two runs of all replicas. */
+  everySeconds: number;
+  /** How long a closed turn is compared again. */
+  days: number;
+  /** Younger turns and holds are not compared, because they are probably being settled. */
+  minAgeSeconds: number;
+};
+
+type Walk = {
+  /** The key in the progress, whose value is the time up to which the walk has compared. */
+  key: string;
+  compare: Comparison;
+  /** Bounds the work of a run, in pages of 1,000 turns. */
+  maxPages: number;
+  /** Whether the walk starts again at the beginning after it has reached the end. Otherwise the next run continues at the end. */
+  isRepeated: boolean;
+};
+
+/** A run compares at most 100,000 new turns in each direction, which is above the peak rate of any tested installation. */
+const NEW_PAGES = 100;
+/**
+ * A run compares at most 20,000 turns again in each direction. A database that is restored to an earlier time lacks turns that were
+ * compared before, so every turn of the last days is compared repeatedly. With 20 million turns a month, seven days take 4 hours.
+ */
+const REPEATED_PAGES = 20;
+
+const WALKS: readonly Walk[] = [
+  { key: "holds", compare: compareHolds, maxPages: REPEATED_PAGES, isRepeated: true },
+  { key: "done", compare: compareDoneTurns, maxPages: NEW_PAGES, isRepeated: false },
+  { key: "counted", compare: compareCountedTurns, maxPages: NEW_PAGES, isRepeated: false },
+  { key: "done_again", compare: compareDoneTurns, maxPages: REPEATED_PAGES, isRepeated: true },
+  { key: "counted_again", compare: compareCountedTurns, maxPages: REPEATED_PAGES, isRepeated: true },
+];
+
+/** A reconciliation task and its walks. Each task has its own lease and progress. */
+export type ReconciliationPlan = { task: string; walks: readonly Walk[] };
+
+const USAGE: ReconciliationPlan = { task: "reconcile", walks: WALKS };
+
+/** Compares done turns with the call log, apart from usage, so that an outage of the llm-proxy delays no repair of usage. */
+export function createCallLogPlan(fillCallLog: Comparison): ReconciliationPlan {
+  return {
+    task: CALL_LOG_TASK,
+    walks: [
+      { key: "done", compare: fillCallLog, maxPages: NEW_PAGES, isRepeated: false },
+      { key: "done_again", compare: fillCallLog, maxPages: REPEATED_PAGES, isRepeated: true },
+    ],
+  };
+}
+
+const CALL_LOG_TASK = "fill call log";
+const MIN_LEASE_SECONDS = 60;
+
+/**
+ * Returns a function that compares turns with usage in bounded windows and repairs what differs. Replicas call it periodically, and one at
+ * a time does the work. The progress is stored after each page, so that another replica continues after a crash.
+ */
+export function createReconciliationTask(
+  deps: ReconcileDeps,
+  { everySeconds, days, minAgeSeconds }: ReconciliationSettings,
+  { task, walks }: ReconciliationPlan = USAGE,
+): (signal: AbortSignal) => Promise<void> {
+  const leaseSeconds = Math.max(MIN_LEASE_SECONDS, everySeconds);
+  const lease: TaskLease = { task, holder: randomUUID(), leaseSeconds };
+
+  /** Returns false if the run must end, because the process stops or another replica has taken over. */
+  async function run(walk: Walk, progress: Progress, horizon: string, signal: AbortSignal): Promise<boolean> {
+    const window = { workspaceId: "", since: latest(progress[walk.key] ?? "", horizon), minAgeSeconds };
+    let token = "";
+    for (let page = 0; page < walk.maxPages; page++) {
+      if (signal.aborted) return false;
+      const { next, until } = await walk.compare(deps, window, token);
+      progress[walk.key] = next === "" && walk.isRepeated ? "" : until;
+      if (!(await saveProgress(deps.database, lease, progress))) return false;
+      if (next === "") break;
+      token = next;
+    }
+    return true;
+  }
+
+  return async (signal) => {
+    const claimed = await claimTask(deps.database, lease);
+    if (claimed === undefined) return;
+    const { progress, now } = claimed;
+    const horizon = new Date(now.getTime() - days * 86_400_000).toISOString();
+    try {
+      // Holds of every age are compared.
+      for (const walk of walks)
+        if (!(await run(walk, progress, walk.compare === compareHolds ? "" : horizon, signal))) return;
+    } catch (error) {
+      // Any replica may try again at once. If this fails too, the lease ends by itself.
+      await releaseLease(deps.database, lease).catch(() => undefined);
+      throw error;
+    }
+    await finishTask(deps.database, lease, everySeconds);
+  };
+}
+
+/** Returns the later of two times, RFC 3339 in UTC or empty for none. */
+function latest(a: string, b: string): string {
+  if (a === "" || b === "") return a || b;
+  return Date.parse(a) >= Date.parse(b) ? a : b;
+}
+
+/** Returns how far the comparison of new turns is behind, and the time of the last complete run. NaN before the first run. */
+export async function measureReconciliation(
+  database: Database,
+): Promise<{ lagSeconds: number; lastSuccessSeconds: number }> {
+  const task = await readTask(database, USAGE.task);
+  const { done = "", counted = "" } = task?.progress ?? {};
+  return {
+    lagSeconds: ((task?.now.getTime() ?? Number.NaN) - Math.min(Date.parse(done), Date.parse(counted))) / 1_000,
+    lastSuccessSeconds: (task?.succeededAt?.getTime() ?? Number.NaN) / 1_000,
+  };
+}
+
+/** Returns how far the comparison of done turns with the call log is behind. NaN before the first run. */
+export async function measureCallLog(database: Database): Promise<{ lagSeconds: number }> {
+  const task = await readTask(database, CALL_LOG_TASK);
+  return { lagSeconds: ((task?.now.getTime() ?? Number.NaN) - Date.parse(task?.progress.done ?? "")) / 1_000 };
+}

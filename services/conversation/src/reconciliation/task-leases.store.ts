@@ -1,0 +1,89 @@
+import type { Database } from "@parley/service-kit";
+
+/** The progress of a task. Each task defines the keys. */
+export type Progress = Record<string, string>;
+
+export type TaskLease = {
+  task: string;
+  /** Identifies the replica. */
+  holder: string;
+  /** The time until another replica may start the task if this one stops without saving progress. */
+  leaseSeconds: number;
+};
+
+/**
+ * SQL condition: due_at is further in the future than any lease, which happens after the database's clock was set back. The minute is for a
+ * concurrent claim: its now() is the time when its statement started, and it may have waited for the other claim since.
+ */
+const IS_BEYOND_LEASE = "l.due_at > excluded.due_at + interval '1 minute'";
+
+const CLAIM = `
+  INSERT INTO conversation.task_leases AS l (task, holder, due_at)
+  VALUES ($1, $2, now() + make_interval(secs => $3))
+  ON CONFLICT (task) DO UPDATE SET holder = excluded.holder, due_at = excluded.due_at
+    WHERE l.due_at <= now() OR ${IS_BEYOND_LEASE}
+  RETURNING l.progress, now() AS now`;
+
+/** Starts a run of a task, unless it is not due or another replica runs it. Returns its progress and the database's time. */
+export async function claimTask(
+  database: Database,
+  { task, holder, leaseSeconds }: TaskLease,
+): Promise<{ progress: Progress; now: Date } | undefined> {
+  const { rows } = await database.query<{ progress: Progress; now: Date }>(CLAIM, [task, holder, leaseSeconds]);
+  return rows[0];
+}
+
+/** Saves the progress of a run and renews its lease. Returns false if another replica has taken over the task. */
+export async function saveProgress(
+  database: Database,
+  { task, holder, leaseSeconds }: TaskLease,
+  progress: Progress,
+): Promise<boolean> {
+  const { rowCount } = await database.query(
+    `UPDATE conversation.task_leases SET progress = $4, due_at = now() + make_interval(secs => $3)
+     WHERE task = $1 AND holder = $2`,
+    [task, holder, leaseSeconds, JSON.stringify(progress)],
+  );
+  return rowCount === 1;
+}
+
+/** Records the success of a run. The next one is due after `everySeconds`. */
+export async function finishTask(database: Database, { task, holder }: TaskLease, everySeconds: number): Promise<void> {
+  await database.query(
+    `UPDATE conversation.task_leases SET succeeded_at = now(), due_at = now() + make_interval(secs => $3)
+     WHERE task = $1 AND holder = $2`,
+    [task, holder, everySeconds],
+  );
+}
+
+const HOLD = `
+  INSERT INTO conversation.task_leases AS l (task, holder, due_at)
+  VALUES ($1, $2, now() + make_interval(secs => $3))
+  ON CONFLICT (task) DO UPDATE SET holder = excluded.holder, due_at = excluded.due_at
+    WHERE l.holder = excluded.holder OR l.due_at <= now() OR ${IS_BEYOND_LEASE}`;
+
+/** Takes or renews the lease of a task that one replica runs for as long as it can. Returns false if another replica has the lease. */
+export async function holdLease(database: Database, { task, holder, leaseSeconds }: TaskLease): Promise<boolean> {
+  const { rowCount } = await database.query({ name: "hold_lease", text: HOLD, values: [task, holder, leaseSeconds] });
+  return rowCount === 1;
+}
+
+/** Ends a lease that holdLease took. */
+export async function releaseLease(database: Database, { task, holder }: TaskLease): Promise<void> {
+  await database.query("UPDATE conversation.task_leases SET due_at = now() WHERE task = $1 AND holder = $2", [
+    task,
+    holder,
+  ]);
+}
+
+/** Returns a task's progress, the time of its last success and the database's time; undefined if the task never ran. */
+export async function readTask(
+  database: Database,
+  task: string,
+): Promise<{ progress: Progress; succeededAt: Date | null; now: Date } | undefined> {
+  const { rows } = await database.query<{ progress: Progress; succeededAt: Date | null; now: Date }>(
+    `SELECT progress, succeeded_at AS "succeededAt", now() AS now FROM conversation.task_leases WHERE task = $1`,
+    [task],
+  );
+  return rows[0];
+}

@@ -1,0 +1,116 @@
+import type { TurnStatus } from "@parley/rpc/outcomes";
+import type { Database, PagePosition } from "@parley/service-kit";
+import type { Settlement } from "../turns/index.ts";
+
+export type TurnKey = { workspaceId: string; turnId: string };
+
+/** The columns of a done turn that the call log needs. */
+type DoneGeneration = {
+  model: string;
+  month: string;
+  tokensIn: number;
+  tokensOut: number;
+  firstTokenMs: number;
+  latencyMs: number;
+};
+
+/** A done turn. `closedAt` is RFC 3339 in UTC with microseconds. */
+export type DoneTurn = TurnKey & DoneGeneration & { closedAt: string; isInOutbox: boolean; isMonthClosed: boolean };
+
+export type TurnState = TurnKey & { status: TurnStatus; isInOutbox: boolean };
+
+export type TurnWindow = {
+  /** Empty for all workspaces. */
+  workspaceId: string;
+  /** RFC 3339; empty for no start. */
+  since: string;
+  minAgeSeconds: number;
+};
+
+const RFC3339 = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
+// Uses a scalar subquery. For EXISTS, PostgreSQL may read the whole outbox into a hash table, and after an outage the outbox is large.
+const IS_IN_OUTBOX = `
+  coalesce(
+    (SELECT true FROM conversation.outbox o WHERE o.workspace_id = t.workspace_id AND o.turn_id = t.turn_id), false
+  ) AS "isInOutbox"`;
+
+// The row comparison seeks to the page's start in the index turns_done_closed. The window's end is a parameter, because the caller needs it too.
+const LIST_DONE = `
+  SELECT t.workspace_id AS "workspaceId", t.turn_id AS "turnId", to_char(t.closed_at AT TIME ZONE 'UTC', ${RFC3339}) AS "closedAt",
+         t.model, to_char(t.month, 'YYYY-MM') AS month, t.tokens_in AS "tokensIn", t.tokens_out AS "tokensOut",
+         t.first_token_ms AS "firstTokenMs", t.latency_ms AS "latencyMs", ${IS_IN_OUTBOX},
+         EXISTS (SELECT FROM conversation.closed_months m WHERE m.month = t.month) AS "isMonthClosed"
+  FROM conversation.turns t
+  WHERE t.status = 'done' AND t.closed_at < $1::timestamptz AND ($2 = '' OR t.workspace_id = $2)
+    AND (t.closed_at, t.workspace_id, t.turn_id) > ($3::timestamptz, $4, $5::uuid)
+  ORDER BY t.closed_at, t.workspace_id, t.turn_id
+  LIMIT $6`;
+
+const FIRST_KEY = { workspaceId: "", turnId: "00000000-0000-0000-0000-000000000000" };
+
+/** Lists a page of the done turns of a window after `position`, oldest first, and the window's end by the database's clock. */
+export async function listDoneTurns(
+  database: Database,
+  { workspaceId, since, minAgeSeconds }: TurnWindow,
+  { position, limit }: { position: PagePosition | undefined; limit: number },
+): Promise<{ turns: DoneTurn[]; until: string }> {
+  const { rows: ends } = await database.query<{ until: string }>(
+    `SELECT to_char((now() - make_interval(secs => $1)) AT TIME ZONE 'UTC', ${RFC3339}) AS until`,
+    [minAgeSeconds],
+  );
+  const until = ends[0]?.until ?? "";
+  const after = position ?? { at: since || "-infinity", ...FIRST_KEY };
+  const { rows } = await database.query<DoneTurn>({
+    name: "list_done_turns",
+    text: LIST_DONE,
+    values: [until, workspaceId, after.at, after.workspaceId, after.turnId, limit],
+  });
+  return { turns: rows, until };
+}
+
+const READ_STATES = `
+  SELECT t.workspace_id AS "workspaceId", t.turn_id AS "turnId", t.status, ${IS_IN_OUTBOX}
+  FROM unnest($1::text[], $2::uuid[]) AS i (workspace_id, turn_id)
+  JOIN conversation.turns t ON t.workspace_id = i.workspace_id AND t.turn_id = i.turn_id`;
+
+/** Returns the status of each of the turns; omits turns that were never opened. */
+export async function readTurnStates(database: Database, turns: readonly TurnKey[]): Promise<TurnState[]> {
+  const { rows } = await database.query<TurnState>({
+    name: "read_turn_states",
+    text: READ_STATES,
+    values: toColumns(turns),
+  });
+  return rows;
+}
+
+const ENQUEUE = `
+  INSERT INTO conversation.outbox AS o (workspace_id, turn_id, outcome, month, created_at)
+  SELECT t.workspace_id, t.turn_id, CASE t.status WHEN 'done' THEN 'done' ELSE 'void' END, t.month, now()
+  FROM unnest($1::text[], $2::uuid[]) AS i (workspace_id, turn_id)
+  JOIN conversation.turns t ON t.workspace_id = i.workspace_id AND t.turn_id = i.turn_id
+  WHERE t.status <> 'streaming'
+  ORDER BY t.workspace_id, t.turn_id
+  ON CONFLICT (workspace_id, turn_id) DO NOTHING
+  RETURNING o.workspace_id AS "workspaceId", o.turn_id AS "turnId", o.outcome, to_char(o.month, 'YYYY-MM') AS month`;
+
+/** Puts the outcomes of closed turns into the outbox again. Returns those that were not in it. */
+export async function enqueueSettlements(database: Database, turns: readonly TurnKey[]): Promise<Settlement[]> {
+  const { rows } = await database.query<Settlement>({
+    name: "enqueue_settlements",
+    text: ENQUEUE,
+    values: toColumns(turns),
+  });
+  return rows;
+}
+
+function toColumns(turns: readonly TurnKey[]): [string[], string[]] {
+  return [turns.map((turn) => turn.workspaceId), turns.map((turn) => turn.turnId)];
+}
+
+/** Returns the months of which turns were pruned, "YYYY-MM". */
+export async function readPrunedMonths(database: Database): Promise<Set<string>> {
+  const { rows } = await database.query<{ month: string }>(
+    "SELECT DISTINCT to_char(month, 'YYYY-MM') AS month FROM conversation.turn_totals",
+  );
+  return new Set(rows.map(({ month }) => month));
+}

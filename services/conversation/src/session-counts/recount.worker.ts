@@ -1,0 +1,30 @@
+import { type Database, type Logger, pause } from "@parley/service-kit";
+import { recountSessions } from "./recount.store.ts";
+
+/** Sessions counted in one transaction, which holds their locks. */
+const BATCH_SESSIONS = 100;
+const PAUSE_MS = 100;
+const INACTIVE_SECONDS = 600;
+
+export type RecountDeps = { database: Database; log: Pick<Logger, "info"> };
+
+/**
+ * Counts the messages and ratings of the sessions that the previous version has stored, in batches, until none is left or the signal is
+ * aborted. Replicas may run it concurrently. Returns the number of sessions counted.
+ */
+export async function recountAll(
+  { database, log }: RecountDeps,
+  signal: AbortSignal,
+  inactiveSeconds = INACTIVE_SECONDS,
+): Promise<number> {
+  let counted = 0;
+  let since = "-infinity";
+  for (let isMore = true; isMore && !signal.aborted; ) {
+    const batch = await recountSessions(database, { inactiveSeconds, since, limit: BATCH_SESSIONS });
+    counted += batch.sessions;
+    since = batch.lastActivityAt;
+    isMore = batch.sessions === BATCH_SESSIONS && (await pause(PAUSE_MS, signal));
+  }
+  if (counted > 0) log.info({ sessions: counted }, "sessions counted");
+  return counted;
+}

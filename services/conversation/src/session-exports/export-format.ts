@@ -1,0 +1,82 @@
+import { formatRow } from "./csv.ts";
+
+/** Formats the sessions of an export. `cursor` formats the cursor after the session, or after one of its messages. */
+export type ExportFormatter = {
+  /** The first bytes of a new export. A continued export omits them. */
+  header: string;
+  startSession(session: string): SessionFormatter;
+};
+
+export type SessionFormatter = {
+  start: string;
+  /** Formats messages, given as the elements of a JSON array. */
+  messages(elements: string, cursor: (messageId: number) => string): string;
+  end(cursor: string): string;
+};
+
+/** A line of JSON for each session. The cursor comes last, so that a line with a cursor is complete. */
+export const ndjson: ExportFormatter = {
+  header: "",
+  startSession(session) {
+    let separator = "";
+    return {
+      start: `{"session":${session},"messages":[`,
+      messages(elements) {
+        const text = elements === "" ? "" : separator + elements;
+        if (text !== "") separator = ",";
+        return text;
+      },
+      end: (cursor) => `],"cursor":${JSON.stringify(cursor)}}\n`,
+    };
+  },
+};
+
+const SESSION_COLUMNS = [
+  "bot_slug",
+  "source",
+  "visitor_id",
+  "visitor_metadata",
+  "referrer",
+  "user_agent",
+  "started_at",
+  "last_activity_at",
+] as const;
+const MESSAGE_COLUMNS = [
+  "role",
+  "content",
+  "rating",
+  "model",
+  "tokens_in",
+  "tokens_out",
+  "latency_ms",
+  "status",
+  "error_message",
+  "rag_chunks_used",
+  "tools_called",
+  "created_at",
+] as const;
+
+/** A row for each message. The cursor is the last cell, so that a row with a cursor and a line break is complete. */
+export const csv: ExportFormatter = {
+  header: formatRow(["session_id", ...SESSION_COLUMNS, "message_id", ...MESSAGE_COLUMNS, "cursor"]),
+  startSession(json) {
+    const session = JSON.parse(json) as Record<string, unknown>;
+    const start = [String(session.id), ...SESSION_COLUMNS.map((column) => toCell(session[column]))];
+    return {
+      start: "",
+      messages: (elements, cursor) =>
+        (JSON.parse(`[${elements}]`) as Record<string, unknown>[])
+          .map((message) => {
+            const cells = MESSAGE_COLUMNS.map((column) => toCell(message[column]));
+            return formatRow([...start, String(message.id), ...cells, cursor(Number(message.id))]);
+          })
+          .join(""),
+      end: () => "",
+    };
+  },
+};
+
+function toCell(value: unknown): string | number {
+  if (typeof value === "string" || typeof value === "number") return value;
+  return value === null || value === undefined ? "" : JSON.stringify(value);
+}

@@ -1,0 +1,252 @@
+import { randomUUID } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import {
+  ExportFormat,
+  type ExportSessionsRequest,
+  ExportSessionsRequestSchema,
+  SessionAdminService,
+} from "@parley/rpc/conversation";
+import { WorkspaceConcurrencyLimiter } from "@parley/service-kit";
+import { beforeAll, expect, test } from "vitest";
+import type { Bot } from "../bots/bots.store.ts";
+import { insertSessions } from "../testing/sessions.ts";
+import { useTestSystem } from "../testing/system.ts";
+import { createBot, newTurn, runTurn } from "../testing/turns.ts";
+import { handleExportSessions } from "./export-sessions.rpc.ts";
+
+const system = useTestSystem();
+let bot: Bot;
+let ids: string[];
+/** Sessions of many sizes: 1 turn each, 20 turns each, and two of 100 turns. */
+beforeAll(async () => {
+  bot = await createBot(system.database);
+  const small = await insertSessions(system.admin, bot, { sessions: 300 });
+  const medium = await insertSessions(system.admin, bot, { sessions: 20, turns: 20, content: "=1+1" });
+  const large = await insertSessions(system.admin, bot, { sessions: 2, turns: 100, content: 'a "quoted",\r\nline' });
+  const all = [...small, ...medium, ...large].toSorted(() => Math.random() - 0.5);
+  // Groups of three have the same start.
+  await system.admin.query(
+    `UPDATE conversation.sessions s SET started_at = timestamptz '2026-01-01Z' + (number / 3) * interval '1 microsecond'
+     FROM unnest($1::uuid[]) WITH ORDINALITY AS o (id, number) WHERE s.session_id = o.id`,
+    [all],
+  );
+  const { rows } = await system.admin.query(
+    "SELECT session_id AS id FROM conversation.sessions WHERE workspace_id = $1 ORDER BY started_at, session_id",
+    [bot.workspaceId],
+  );
+  ids = rows.map((row) => row.id);
+});
+
+type Request = Parameters<typeof system.conversation.exportSessions>[0];
+
+const stream = (request: Request = {}, signal = new AbortController().signal) =>
+  system.conversation.exportSessions(
+    { workspaceId: bot.workspaceId, format: ExportFormat.NDJSON, ...request },
+    { timeoutMs: 60_000, signal },
+  );
+
+async function collect(request: Request = {}) {
+  const pieces: Uint8Array[] = [];
+  for await (const { content } of stream(request)) pieces.push(content);
+  return { pieces, text: Buffer.concat(pieces).toString() };
+}
+
+/** Reads an export and stops after some bytes. */
+async function collectBytes(request: Request, count: number): Promise<string> {
+  const cancellation = new AbortController();
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const { content } of stream(request, cancellation.signal)) {
+    pieces.push(content);
+    length += content.length;
+    if (length >= count) break;
+  }
+  cancellation.abort();
+  return Buffer.concat(pieces).subarray(0, count).toString();
+}
+
+const linesOf = (text: string) =>
+  text
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+
+/** Parses CSV as RFC 4180 defines it. The last element is an incomplete row's text. */
+function rowsOf(text: string): { rows: string[][]; rest: string } {
+  const rows: string[][] = [];
+  let row: string[] = [];
+  let start = 0;
+  const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y;
+  for (let match = cell.exec(text); match; match = cell.exec(text)) {
+    row.push(match[1]?.replaceAll('""', '"') ?? match[2] ?? "");
+    if (match[3] === ",") continue;
+    rows.push(row);
+    row = [];
+    start = cell.lastIndex;
+  }
+  return { rows, rest: text.slice(start) };
+}
+
+async function transcriptOf(sessionId: string) {
+  const pieces: Uint8Array[] = [];
+  const request = { workspaceId: bot.workspaceId, sessionId };
+  for await (const { json } of system.conversation.exportSession(request, { timeoutMs: 30_000 })) pieces.push(json);
+  return JSON.parse(Buffer.concat(pieces).toString());
+}
+
+test("exports every session once, as the single export does, in the order of their start", async () => {
+  const { pieces, text } = await collect();
+  const lines = linesOf(text);
+  expect(lines.map((line) => line.session.id)).toEqual(ids);
+  expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThanOrEqual(256 * 1024);
+  const large = lines.find((line) => line.messages.length === 200);
+  for (const { cursor, ...line } of [lines[0], lines[150], lines.at(-1), large]) {
+    expect(line).toEqual(await transcriptOf(line.session.id));
+    expect(cursor).toMatch(/^[\w.-]+$/);
+  }
+});
+
+test("continues after the last complete line when cut anywhere: no line is lost or duplicated", async () => {
+  const whole = (await collect()).text;
+  for (let round = 0; round < 10; round++) {
+    let kept = "";
+    let last: ReturnType<typeof linesOf>[number];
+    do {
+      const bytes = 1 + Math.floor(Math.random() * 200_000);
+      const part = await collectBytes({ cursor: last?.cursor }, bytes);
+      kept += part.slice(0, part.lastIndexOf("\n") + 1);
+      last = linesOf(kept).at(-1);
+    } while (last?.session.id !== ids.at(-1));
+    expect(stripEnd(kept)).toEqual(stripEnd(whole));
+  }
+});
+
+/** Each export has an end of its own, which its cursors contain. */
+const stripEnd = (text: string) =>
+  linesOf(text).map(({ cursor, ...line }) => ({ ...line, position: cursor.split("-").slice(1) }));
+
+test("a CSV export has one row per message, continues after any complete row, and contains no formula", async () => {
+  const csv = { format: ExportFormat.CSV };
+  const { rows: whole, rest } = rowsOf((await collect(csv)).text);
+  expect(rest).toBe("");
+  const [header = [], ...rows] = whole;
+  expect(header.slice(0, 2).concat(header.slice(-2))).toEqual(["session_id", "bot_slug", "created_at", "cursor"]);
+  expect(new Set(rows.map((row) => row.length))).toEqual(new Set([header.length]));
+  const column = (name: string) => rows.map((row) => row[header.indexOf(name)]);
+  expect(rows).toHaveLength(300 * 2 + 20 * 40 + 2 * 200);
+  expect(new Set(column("content"))).toEqual(new Set(["Hello", "'=1+1", 'a "quoted",\r\nline']));
+  expect([...new Set(column("session_id"))]).toEqual(ids);
+  for (let round = 0; round < 10; round++) {
+    const kept: string[][] = [];
+    let cursor = "";
+    while (kept.length < rows.length) {
+      const part = rowsOf(await collectBytes({ ...csv, cursor }, 1 + Math.floor(Math.random() * 300_000)));
+      kept.push(...(cursor === "" ? part.rows.slice(1) : part.rows));
+      cursor = kept.at(-1)?.at(-1) ?? "";
+    }
+    const ofMessage = (row: string[]) => row.slice(0, -1);
+    expect(kept.map(ofMessage)).toEqual(rows.map(ofMessage));
+  }
+});
+
+test("a call that reaches its time limit ends after a line and names the cursor of the next call", async () => {
+  const exports = { database: system.database, limiter: new WorkspaceConcurrencyLimiter(1) };
+  const { signal } = new AbortController();
+  let text = "";
+  let calls = 0;
+  let next: string | undefined = "";
+  while (next !== undefined) {
+    const fields: Request = { workspaceId: bot.workspaceId, format: ExportFormat.NDJSON, cursor: next };
+    const request: ExportSessionsRequest = create(ExportSessionsRequestSchema, fields);
+    next = undefined;
+    calls++;
+    for await (const { content, nextCursor } of handleExportSessions(exports, request, signal, 0)) {
+      text += Buffer.from(content ?? []).toString();
+      next = nextCursor;
+    }
+  }
+  expect(calls).toBeGreaterThan(3);
+  expect(linesOf(text).map((line) => line.session.id)).toEqual(ids);
+});
+
+test("leaves out sessions younger than 60 s, of other bots and outside of the times, and keeps the end when continued", async () => {
+  const own = await createBot(system.database);
+  const { workspaceId } = own;
+  const other = await createBot(system.database, { workspaceId, slug: "other" });
+  const [youngest, ...older] = await insertSessions(system.admin, own, { sessions: 5 });
+  await system.admin.query(
+    "UPDATE conversation.sessions SET started_at = now() - interval '50 seconds' WHERE session_id = $1",
+    [youngest],
+  );
+  const [ofOther] = await insertSessions(system.admin, other, { sessions: 1 });
+  await runTurn(system.database, newTurn(own));
+  const exported = async (request: Request) =>
+    linesOf((await collect({ workspaceId, ...request })).text).map((line) => line.session.id);
+  expect(await exported({ botSlug: own.slug })).toEqual(older.toReversed());
+  expect(await exported({ botSlug: "other" })).toEqual([ofOther]);
+  expect(await exported({ botSlug: "none" })).toEqual([]);
+  const { rows } = await system.admin.query(
+    "SELECT (extract(epoch FROM started_at) * 1000000)::bigint AS at FROM conversation.sessions WHERE session_id = ANY ($1) ORDER BY 1",
+    [older],
+  );
+  const [, since, until] = rows.map((row) => BigInt(row.at));
+  const times = { sinceMicroseconds: since, untilMicroseconds: until, botSlug: own.slug };
+  expect(await exported(times)).toEqual([older[2]]);
+
+  const [first] = linesOf((await collect({ workspaceId, botSlug: own.slug, untilMicroseconds: until })).text);
+  const rest = await exported({ botSlug: own.slug, cursor: first.cursor, untilMicroseconds: undefined });
+  expect(rest).toEqual([older[2]]);
+});
+
+test("exports sessions that are not counted, and omits deleted and erased ones and those of other workspaces", async () => {
+  const own = await createBot(system.database);
+  const { workspaceId } = own;
+  const [a = "", b = "", deleted = "", erased = ""] = await insertSessions(system.admin, own, { sessions: 4 });
+  await system.admin.query(
+    "UPDATE conversation.sessions SET counted_at = NULL, message_count = NULL, started_at = now() - interval '9 min' WHERE session_id = $1",
+    [a],
+  );
+  await system.admin.query(
+    "UPDATE conversation.sessions SET started_at = now() - interval '8 min' WHERE session_id = $1",
+    [b],
+  );
+  await system.ops(SessionAdminService).deleteSession({ workspaceId, sessionId: deleted });
+  await system.ops(SessionAdminService).eraseSession({ workspaceId, sessionId: erased });
+  const lines = linesOf((await collect({ workspaceId })).text);
+  expect(lines.map((line) => [line.session.id, line.messages.length])).toEqual([
+    [a, 2],
+    [b, 2],
+  ]);
+  expect((await collect({ workspaceId: `ws_${randomUUID()}` })).text).toBe("");
+  expect((await collect({ workspaceId: "a b\0" })).text).toBe("");
+});
+
+test("clients that stop reading hold no connection and delay no other export", async () => {
+  const cancellation = new AbortController();
+  const readers = Array.from({ length: 6 }, () => stream({}, cancellation.signal)[Symbol.asyncIterator]());
+  for (const reader of readers) await reader.next();
+  const busyConnections = async () => {
+    const { rows } = await system.admin.query(
+      `SELECT state FROM pg_stat_activity
+       WHERE application_name = 'parley-conversation-export' AND (state <> 'idle' OR backend_xmin IS NOT NULL)`,
+    );
+    return rows;
+  };
+  await expect.poll(busyConnections, { timeout: 10_000 }).toEqual([]);
+  const own = await createBot(system.database);
+  await insertSessions(system.admin, own, { sessions: 20 });
+  expect(linesOf((await collect({ workspaceId: own.workspaceId })).text)).toHaveLength(20);
+  cancellation.abort();
+});
+
+test.each<[string, Request]>([
+  ["format", { format: ExportFormat.UNSPECIFIED }],
+  ["cursor", { cursor: "x" }],
+  ["position", { cursor: "1-x" }],
+  ["time", { sinceMicroseconds: -1n }],
+])("refuses an invalid %s", async (word, request) => {
+  await expect(collect(request)).rejects.toMatchObject({
+    code: "invalid_argument",
+    message: expect.stringContaining(word),
+  });
+});

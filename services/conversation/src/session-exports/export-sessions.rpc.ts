@@ -1,0 +1,193 @@
+import { ExportFormat, type ExportSessionsRequest } from "@parley/rpc/conversation";
+import { type Database, invalidArgument, isWorkspaceId, readWithRetry } from "@parley/service-kit";
+import { type ExportDeps, joinMessages, openTranscript, toTimestamp } from "../sessions/index.ts";
+import { type ExportCursor, formatCursor, parseCursor } from "./export-cursor.ts";
+import { csv, type ExportFormatter, ndjson } from "./export-format.ts";
+import { type ExportedSession, readEnd, readSessions } from "./export-sessions.store.ts";
+
+/** Far below the 16 MiB limit of a gRPC message, to keep buffers small. */
+const MAX_PIECE_BYTES = 256 * 1024;
+/** The target size of a page. The number of sessions per page adapts to it. Up to two pages are in memory. */
+const PAGE_CHARACTERS = 512 * 1024;
+const FIRST_PAGE_SESSIONS = 16;
+const MAX_PAGE_SESSIONS = 1_000;
+/** A call ends after this time at the end of a line. Connections between services end after about ten minutes. */
+const MAX_CALL_MS = 4 * 60_000;
+const NIL_UUID = "00000000-0000-0000-0000-000000000000";
+
+const FORMATTERS: Readonly<Record<number, ExportFormatter>> = {
+  [ExportFormat.NDJSON]: ndjson,
+  [ExportFormat.CSV]: csv,
+};
+
+type Piece = { content?: Uint8Array; nextCursor?: string };
+
+/**
+ * Streams the transcripts of a workspace's sessions until the signal is aborted. All exports of a workspace together read one page at a time,
+ * so that they leave connections for the exports of other workspaces.
+ */
+export async function* handleExportSessions(
+  deps: ExportDeps,
+  request: ExportSessionsRequest,
+  signal: AbortSignal,
+  maxCallMs = MAX_CALL_MS,
+): AsyncGenerator<Piece> {
+  const startedAt = performance.now();
+  const formatter = FORMATTERS[request.format];
+  if (formatter === undefined) throw invalidArgument("format must be set");
+  if (request.botSlug.includes("\0")) throw invalidArgument("bot_slug must not contain NUL");
+  const start = parseStart(request);
+  if (request.cursor === "" && formatter.header !== "") yield { content: Buffer.from(formatter.header) };
+  if (!isWorkspaceId(request.workspaceId)) return;
+  const walk = new SessionWalk(deps, request, start, signal);
+  await walk.readEnd();
+  for await (const page of walk.pages()) {
+    for await (const text of formatPage(walk, formatter, page)) {
+      if (signal.aborted) return;
+      yield* toPieces(text);
+    }
+    const last = page.at(-1);
+    if (last === undefined) return;
+    if (performance.now() - startedAt >= maxCallMs) return yield { nextCursor: walk.cursorAfter(last) };
+  }
+}
+
+type Start = { until: string | undefined; startedAt: string; sessionId: string; messageId: number | undefined };
+
+/** Returns where the export starts: at its first time, or at the position of the cursor. */
+function parseStart(request: ExportSessionsRequest): Start & { isInclusive: boolean } {
+  const { sinceMicroseconds: since = 0n, untilMicroseconds: until } = request;
+  const cursor = parseCursor(request.cursor);
+  const times = { startedAt: toTimestamp(since), until: until === undefined ? undefined : toTimestamp(until) };
+  if (cursor === undefined) return { ...times, sessionId: NIL_UUID, messageId: undefined, isInclusive: true };
+  const { microseconds, sessionId, messageId } = cursor.position;
+  return {
+    until: toTimestamp(BigInt(cursor.untilMicroseconds)),
+    startedAt: toTimestamp(BigInt(microseconds)),
+    sessionId,
+    messageId,
+    isInclusive: messageId !== undefined,
+  };
+}
+
+/** Reads a workspace's sessions in the order of their start. */
+class SessionWalk {
+  readonly #deps: ExportDeps;
+  readonly #request: ExportSessionsRequest;
+  readonly #start: ReturnType<typeof parseStart>;
+  readonly #signal: AbortSignal;
+  #untilMicroseconds = 0;
+  /** Adapted after each page to the size of the sessions. */
+  #limit = FIRST_PAGE_SESSIONS;
+
+  constructor(
+    deps: ExportDeps,
+    request: ExportSessionsRequest,
+    start: ReturnType<typeof parseStart>,
+    signal: AbortSignal,
+  ) {
+    this.#deps = deps;
+    this.#request = request;
+    this.#start = start;
+    this.#signal = signal;
+  }
+
+  async readEnd(): Promise<void> {
+    this.#untilMicroseconds = await this.#read((database) => readEnd(database, this.#start.until));
+  }
+
+  /** Yields pages, at most one ahead of the consumer. */
+  async *pages(): AsyncGenerator<ExportedSession[], void, void> {
+    let next: Promise<ExportedSession[]> | undefined = this.#readPage(this.#start, this.#start.isInclusive);
+    while (next !== undefined) {
+      const limit = this.#limit;
+      const page: ExportedSession[] = await next;
+      const last = page.at(-1);
+      if (last === undefined) return;
+      this.#limit = adaptLimit(page);
+      const after = { startedAt: toTimestamp(BigInt(last.startedAt)), sessionId: last.id };
+      next = page.length === limit ? this.#readPage(after, false) : undefined;
+      // The next iteration handles a failure. If the consumer stops first, this avoids an unhandled rejection.
+      next?.catch(() => undefined);
+      yield page;
+    }
+  }
+
+  /** Reads a session with many messages, which a page does not include. */
+  openTranscript(sessionId: string, afterMessageId: number) {
+    const run = <T>(statement: () => Promise<T>) =>
+      this.#deps.limiter.run(this.#request.workspaceId, this.#signal, statement);
+    return openTranscript(this.#deps.database, this.#request.workspaceId, sessionId, { run, afterMessageId });
+  }
+
+  /** Returns the last exported message of a session that is exported in part. */
+  exportedMessageOf(sessionId: string): number | undefined {
+    return sessionId === this.#start.sessionId ? this.#start.messageId : undefined;
+  }
+
+  cursorAfter({ id, startedAt }: ExportedSession, messageId?: number): string {
+    const position = { microseconds: startedAt, sessionId: id, messageId };
+    return formatCursor({ untilMicroseconds: this.#untilMicroseconds, position } satisfies ExportCursor);
+  }
+
+  #readPage(after: { startedAt: string; sessionId: string }, isInclusive: boolean): Promise<ExportedSession[]> {
+    const { workspaceId, botSlug } = this.#request;
+    const until = toTimestamp(BigInt(Math.max(0, this.#untilMicroseconds)));
+    const { startedAt, sessionId } = after;
+    const page = { workspaceId, botSlug, startedAt, sessionId, isInclusive, until, limit: this.#limit };
+    return this.#read((database) => readSessions(database, page));
+  }
+
+  #read<T>(statement: (database: Database) => Promise<T>): Promise<T> {
+    const { database, limiter } = this.#deps;
+    return limiter.run(this.#request.workspaceId, this.#signal, () => readWithRetry(() => statement(database)));
+  }
+}
+
+/** Returns how many sessions the next page should have, so that it has about PAGE_CHARACTERS. */
+function adaptLimit(page: readonly ExportedSession[]): number {
+  const characters = page.reduce((sum, { messages }) => sum + messages.length, 0);
+  const limit = Math.round((page.length * PAGE_CHARACTERS) / Math.max(1, characters));
+  return Math.max(1, Math.min(limit, page.length * 4, MAX_PAGE_SESSIONS));
+}
+
+/** Yields the text of a page: the small sessions together, the large ones in parts. */
+async function* formatPage(walk: SessionWalk, formatter: ExportFormatter, page: readonly ExportedSession[]) {
+  let text = "";
+  for (const session of page) {
+    if (!session.matches) continue;
+    const exportedMessage = walk.exportedMessageOf(session.id);
+    if (session.session !== null && exportedMessage === undefined) {
+      const { start, messages, end } = formatter.startSession(session.session);
+      text +=
+        start + messages(session.messages, (id) => walk.cursorAfter(session, id)) + end(walk.cursorAfter(session));
+      continue;
+    }
+    if (text !== "") yield text;
+    text = "";
+    yield* formatLargeSession(walk, formatter, session, exportedMessage);
+  }
+  if (text !== "") yield text;
+}
+
+async function* formatLargeSession(
+  walk: SessionWalk,
+  formatter: ExportFormatter,
+  session: ExportedSession,
+  exportedMessage: number | undefined,
+) {
+  const transcript = await walk.openTranscript(session.id, exportedMessage ?? 0);
+  // The session was deleted since its page was read.
+  if (transcript === undefined) return;
+  const { start, messages, end } = formatter.startSession(transcript.session);
+  if (start !== "") yield start;
+  for await (const page of transcript.pages) yield messages(joinMessages(page), (id) => walk.cursorAfter(session, id));
+  const rest = end(walk.cursorAfter(session));
+  if (rest !== "") yield rest;
+}
+
+function* toPieces(text: string): Generator<Piece> {
+  const bytes = Buffer.from(text);
+  for (let start = 0; start < bytes.length; start += MAX_PIECE_BYTES)
+    yield { content: bytes.subarray(start, start + MAX_PIECE_BYTES) };
+}

@@ -1,0 +1,83 @@
+import type { Database } from "@parley/service-kit";
+import { IS_LISTED, MESSAGE_FIELDS, microsecondsSql, SESSION_FIELDS } from "../sessions/index.ts";
+
+/** A session with more messages is read individually, in pages of messages, so that a page of sessions stays small. */
+const MAX_MESSAGES = 64;
+
+/** A session of an export. */
+export type ExportedSession = {
+  id: string;
+  /** When the session was started, in microseconds since 1970. */
+  startedAt: number;
+  /** Whether the session's bot is the one that the export asks for. */
+  matches: boolean;
+  /** The session as JSON; null if it does not match, or if it has many messages or has not been counted. */
+  session: string | null;
+  /** The messages in order, as the elements of a JSON array. Empty if there are none, or if `session` is null. */
+  messages: string;
+};
+
+// One short statement for a page, so that a client that reads slowly holds neither a connection nor a snapshot.
+const pageSql = (comparison: ">" | ">=") => `
+  SELECT s.session_id AS id, ${microsecondsSql("s.started_at")} AS "startedAt", s.matches,
+         CASE WHEN s.is_small THEN (SELECT row_to_json(document)::text FROM (SELECT ${SESSION_FIELDS}) document) END AS session,
+         coalesce(CASE WHEN s.is_small THEN (
+           SELECT string_agg(row_to_json(document)::text, ',' ORDER BY document.id::bigint)
+           FROM (
+             SELECT ${MESSAGE_FIELDS}
+             FROM conversation.messages m
+             WHERE m.workspace_id = s.workspace_id AND m.session_id = s.session_id
+               AND m.turn_id <> ALL (ARRAY(
+                 SELECT t.turn_id FROM conversation.turns t
+                 WHERE t.workspace_id = s.workspace_id AND t.session_id = s.session_id AND t.status = 'streaming'
+               ))
+           ) document
+         ) END, '') AS messages
+  FROM (
+    SELECT s.*, b.slug, $6 IN ('', b.slug) AS matches,
+           $6 IN ('', b.slug) AND s.counted_at = s.last_activity_at AND s.message_count <= ${MAX_MESSAGES} AS is_small
+    FROM (
+      SELECT * FROM conversation.sessions s
+      WHERE s.workspace_id = $1 AND ${IS_LISTED}
+        AND (s.started_at, s.session_id) ${comparison} ($2::timestamptz, $3::uuid) AND s.started_at < $4::timestamptz
+      ORDER BY s.started_at, s.session_id
+      LIMIT $5
+    ) s
+    JOIN conversation.bots b ON b.workspace_id = s.workspace_id AND b.bot_id = s.bot_id
+  ) s
+  CROSS JOIN LATERAL (SELECT s.slug) b
+  ORDER BY s.started_at, s.session_id`;
+
+const PAGES = {
+  export_sessions_from: pageSql(">="),
+  export_sessions_after: pageSql(">"),
+};
+
+export type ExportPage = {
+  workspaceId: string;
+  botSlug: string;
+  /** The start and the id at which the page starts. It includes a session with exactly these only if `isInclusive`. */
+  startedAt: string;
+  sessionId: string;
+  isInclusive: boolean;
+  /** Only sessions that were started before this time. */
+  until: string;
+  limit: number;
+};
+
+/** Returns a page of a workspace's sessions in the order of their start. */
+export async function readSessions(database: Database, page: ExportPage): Promise<ExportedSession[]> {
+  const name = page.isInclusive ? "export_sessions_from" : "export_sessions_after";
+  const values = [page.workspaceId, page.startedAt, page.sessionId, page.until, page.limit, page.botSlug];
+  const { rows } = await database.query<ExportedSession>({ name, text: PAGES[name], values });
+  return rows;
+}
+
+/** Returns the earlier of a time and 60 s ago, by the database's clock, in microseconds since 1970. */
+export async function readEnd(database: Database, until: string | undefined): Promise<number> {
+  const { rows } = await database.query<{ end: number }>(
+    `SELECT ${microsecondsSql("least($1::timestamptz, clock_timestamp() - interval '60 seconds')")} AS end`,
+    [until],
+  );
+  return rows[0]?.end ?? 0;
+}

@@ -1,0 +1,215 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, expect, test } from "vitest";
+import type { Bot } from "../bots/bots.store.ts";
+import { insertSessions } from "../testing/sessions.ts";
+import { rpcFailure, useTestSystem } from "../testing/system.ts";
+import { createBot, newTurn, runTurn } from "../testing/turns.ts";
+import { openTurn } from "../turns/open-turn.store.ts";
+
+const system = useTestSystem();
+let bot: Bot;
+beforeAll(async () => {
+  bot = await createBot(system.database);
+});
+
+type Filters = Parameters<typeof system.conversation.searchSessions>[0];
+
+const search = (filters: Filters = {}) =>
+  system.conversation.searchSessions({ workspaceId: bot.workspaceId, limit: 100, ...filters }, { timeoutMs: 20_000 });
+
+/** Reads every page and returns the ids in order, and how many pages there were. */
+async function searchAll(filters: Filters = {}) {
+  const ids: string[] = [];
+  let pages = 0;
+  for (let pageToken = ""; pages === 0 || pageToken !== ""; pages++) {
+    const page = await search({ ...filters, pageToken });
+    expect(page.sessions.length).toBeLessThanOrEqual(filters?.limit ?? 100);
+    ids.push(...page.sessions.map(({ id }) => id));
+    pageToken = page.nextPageToken;
+  }
+  return { ids, pages };
+}
+
+test("returns every field of a session, with the counts that its transcript has", async () => {
+  const own = await createBot(system.database);
+  const visitor = {
+    visitorId: "v1",
+    visitorMetadata: '{"plan":"pro"}',
+    referrer: "https://a.example/",
+    userAgent: "UA",
+  };
+  const turn = newTurn(own, visitor);
+  const messageId = await runTurn(system.database, turn);
+  await openTurn(system.database, newTurn(own, { sessionId: turn.sessionId }));
+  await system.conversation.rateMessage(
+    {
+      workspaceId: own.workspaceId,
+      botId: own.id,
+      sessionId: turn.sessionId,
+      messageId: BigInt(messageId),
+      rating: "down",
+    },
+    { timeoutMs: 5_000 },
+  );
+  const { sessions, nextPageToken } = await search({ workspaceId: own.workspaceId });
+  const at = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00$/);
+  expect(nextPageToken).toBe("");
+  expect(sessions).toMatchObject([
+    {
+      id: turn.sessionId,
+      botSlug: own.slug,
+      source: "widget",
+      ...visitor,
+      visitorMetadata: '{"plan": "pro"}',
+      startedAt: at,
+      lastActivityAt: at,
+      messageCount: 2,
+      rating: "down",
+    },
+  ]);
+});
+
+test("sessions that are not counted yet are listed with their true counts", async () => {
+  const own = await createBot(system.database);
+  const [sessionId = ""] = await insertSessions(system.admin, own, { sessions: 1, turns: 3 });
+  await system.admin.query(
+    "UPDATE conversation.messages SET rating = 'up' WHERE session_id = $1 AND role = 'assistant'",
+    [sessionId],
+  );
+  await system.admin.query(
+    "UPDATE conversation.sessions SET message_count = NULL, ratings_up = NULL, ratings_down = NULL, counted_at = NULL WHERE session_id = $1",
+    [sessionId],
+  );
+  const { sessions } = await search({ workspaceId: own.workspaceId });
+  expect(sessions).toMatchObject([{ id: sessionId, messageCount: 6, rating: "up" }]);
+});
+
+test("pages through all sessions, newest activity first, also if many have the same time", async () => {
+  const own = await createBot(system.database);
+  const ids = await insertSessions(system.admin, own, { sessions: 60 });
+  await system.admin.query(
+    "UPDATE conversation.sessions SET last_activity_at = '2026-11-01Z', counted_at = '2026-11-01Z' WHERE session_id = ANY ($1)",
+    [ids.slice(30)],
+  );
+  const { ids: listed, pages } = await searchAll({ workspaceId: own.workspaceId, limit: 7 });
+  expect(listed).toHaveLength(60);
+  expect(new Set(listed)).toEqual(new Set(ids));
+  expect(listed.slice(0, 30)).toEqual(ids.slice(0, 30));
+  expect(pages).toBe(9);
+});
+
+test("applies every filter, alone and together", async () => {
+  const own = await createBot(system.database);
+  const { workspaceId } = own;
+  const other = await createBot(system.database, { workspaceId, slug: "other-bot" });
+  const ids = await insertSessions(system.admin, own, { sessions: 8 });
+  const [ofOther = ""] = await insertSessions(system.admin, other, { sessions: 1 });
+  const set = (columns: string, ...indexes: number[]) =>
+    system.admin.query(`UPDATE conversation.sessions SET ${columns} WHERE session_id = ANY ($1)`, [
+      indexes.map((index) => ids[index]),
+    ]);
+  await set("source = 'playground'", 1, 3);
+  await set("ratings_up = 1", 2, 3);
+  await set("ratings_up = 1, ratings_down = 2", 4);
+  await set("visitor_id = 'v'", 3, 5, 6);
+  await set(`visitor_id = '${"ü".repeat(1_024)}'`, 7);
+  await set("deleted_at = now()", 6);
+  const found = async (filters: Filters) => (await searchAll({ workspaceId, ...filters })).ids;
+  const of = (...indexes: number[]) => indexes.map((index) => ids[index]);
+  expect(await found({ source: "playground" })).toEqual(of(1, 3));
+  expect(await found({ source: "widget", botSlug: own.slug })).toEqual(of(0, 2, 4, 5, 7));
+  expect(await found({ rating: "up" })).toEqual(of(2, 3));
+  expect(await found({ rating: "down" })).toEqual(of(4));
+  expect(await found({ visitorId: "v" })).toEqual(of(3, 5));
+  expect(await found({ visitorId: "ü".repeat(1_024) })).toEqual(of(7));
+  expect(await found({ visitorId: "V" })).toEqual([]);
+  expect(await found({ visitorId: "v", source: "playground", rating: "up", botSlug: own.slug })).toEqual(of(3));
+  expect(await found({ botSlug: "other-bot" })).toEqual([ofOther]);
+  expect(await found({ botSlug: "no-such-bot" })).toEqual([]);
+  const { rows } = await system.admin.query(
+    "SELECT (extract(epoch FROM last_activity_at) * 1000000)::bigint AS at FROM conversation.sessions WHERE session_id = ANY ($1) ORDER BY 1 DESC",
+    [of(2, 4)],
+  );
+  const [until, since] = rows.map((row) => BigInt(row.at));
+  expect(await found({ botSlug: own.slug, sinceMicroseconds: since, untilMicroseconds: until })).toEqual(of(3, 4));
+});
+
+test("a combination of filters that few sessions match reads at most 2,000 sessions a page", async () => {
+  const own = await createBot(system.database);
+  const { workspaceId } = own;
+  const ids = await insertSessions(system.admin, own, { sessions: 4_500 });
+  await system.admin.query(
+    "UPDATE conversation.sessions SET visitor_id = 'v', source = 'playground' WHERE session_id = ANY ($1)",
+    [[ids[10], ids[3_999], ids[4_499]]],
+  );
+  await system.admin.query("UPDATE conversation.sessions SET visitor_id = 'v' WHERE session_id = ANY ($1)", [
+    ids.slice(11, 3_999),
+  ]);
+  const first = await search({ workspaceId, visitorId: "v", source: "playground" });
+  expect(first.sessions.map(({ id }) => id)).toEqual([ids[10]]);
+  expect(first.nextPageToken).not.toBe("");
+  expect(await searchAll({ workspaceId, visitorId: "v", source: "playground" })).toEqual({
+    ids: [ids[10], ids[3_999], ids[4_499]],
+    pages: 2,
+  });
+});
+
+test("a text search reads at most 2,000 messages a page, and continues within a long session", async () => {
+  const own = await createBot(system.database);
+  const { workspaceId } = own;
+  const long = await insertSessions(system.admin, own, { sessions: 1, turns: 2_600 });
+  const short = await insertSessions(system.admin, own, { sessions: 700, turns: 2 });
+  await system.admin.query(
+    "UPDATE conversation.sessions SET last_activity_at = now(), counted_at = now() WHERE session_id = $1",
+    [long[0]],
+  );
+  const sayIn = (sessionId: string | undefined, offset: number) =>
+    system.admin.query(
+      `UPDATE conversation.messages SET content = 'Where is my REFÜND_50%?' WHERE workspace_id = $1 AND session_id = $2 AND message_id = (
+         SELECT message_id FROM conversation.messages WHERE workspace_id = $1 AND session_id = $2 ORDER BY message_id OFFSET $3 LIMIT 1)`,
+      [workspaceId, sessionId, offset],
+    );
+  await sayIn(long[0], 5_150);
+  await sayIn(short[3], 0);
+  await sayIn(short[699], 3);
+  const text = "refünd_50%";
+  const first = await search({ workspaceId, text });
+  expect(first.sessions).toEqual([]);
+  expect(first.nextPageToken).not.toBe("");
+  // 5,200 messages of the long session and 2,800 of the others: 2,000 a page, and the pages end at the end of a session.
+  expect(await searchAll({ workspaceId, text })).toEqual({ ids: [long[0], short[3], short[699]], pages: 5 });
+  expect((await searchAll({ workspaceId, text, limit: 1 })).ids).toEqual([long[0], short[3], short[699]]);
+  expect((await searchAll({ workspaceId, text: "refund" })).ids).toEqual([]);
+});
+
+test("returns nothing of another workspace, nor deleted and erased sessions", async () => {
+  const stranger = await createBot(system.database);
+  const [kept = "", deleted = "", erased = ""] = await insertSessions(system.admin, stranger, { sessions: 3 });
+  await system.admin.query("UPDATE conversation.sessions SET deleted_at = now() WHERE session_id = $1", [deleted]);
+  await system.admin.query("UPDATE conversation.sessions SET erased_at = now() WHERE session_id = $1", [erased]);
+  expect((await searchAll({ workspaceId: stranger.workspaceId })).ids).toEqual([kept]);
+  expect((await searchAll({ workspaceId: stranger.workspaceId, text: "hello" })).ids).toEqual([kept]);
+  const { ids } = await searchAll();
+  expect(ids).not.toContain(kept);
+  expect((await searchAll({ botSlug: stranger.slug })).ids).toEqual([]);
+  expect(await search({ workspaceId: "no such workspace\0" })).toMatchObject({ sessions: [], nextPageToken: "" });
+});
+
+test.each<[string, Filters]>([
+  ["limit", { limit: 0 }],
+  ["limit", { limit: 101 }],
+  ["source", { source: "email" }],
+  ["rating", { rating: "sideways" }],
+  ["text", { text: "x".repeat(201) }],
+  ["text", { text: "\0" }],
+  ["visitor_id", { visitorId: "\0" }],
+  ["time", { sinceMicroseconds: -1n }],
+  ["time", { untilMicroseconds: 2n ** 62n }],
+  ["position", { pageToken: "x" }],
+  ["position", { pageToken: `99999999999999999.${randomUUID()}` }],
+])("refuses an invalid %s", async (word, filters) => {
+  expect(await rpcFailure(search(filters))).toMatchObject({
+    code: "invalid_argument",
+    message: expect.stringContaining(word),
+  });
+});

@@ -1,0 +1,104 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { SearchSessionsRequest, SearchSessionsResponseSchema } from "@parley/rpc/conversation";
+import { type Database, invalidArgument, isWorkspaceId, readWithRetry } from "@parley/service-kit";
+import { type ExportDeps, formatPosition, parsePosition, type SessionPosition } from "../sessions/index.ts";
+import { isLongerThan } from "../text.ts";
+import {
+  type FoundSession,
+  findText,
+  type SessionPage,
+  searchSessions,
+  type TextMatch,
+} from "./search-sessions.store.ts";
+
+const MAX_LIMIT = 100;
+const MAX_TEXT_CHARACTERS = 200;
+/** Messages that one text search reads. */
+const MAX_MESSAGES_READ = 2_000;
+/** The most sessions that one text search reads. A session has at least two messages, so more sessions would exceed MAX_MESSAGES_READ. */
+const MAX_CANDIDATES = MAX_MESSAGES_READ / 2;
+const SOURCES = ["", "widget", "playground"];
+const RATINGS = ["", "up", "down"];
+const REVIEWS = ["", "good", "bad"];
+
+type Response = MessageInitShape<typeof SearchSessionsResponseSchema>;
+
+/** Lists a workspace's sessions. Uses the export's connections, so that owners' lists and turns do not wait for each other. */
+export async function handleSearchSessions(
+  { database, limiter }: ExportDeps,
+  request: SearchSessionsRequest,
+  signal: AbortSignal,
+): Promise<Response> {
+  const { workspaceId, limit, text } = request;
+  requireFilters(request);
+  const after = parsePosition(request.pageToken);
+  if (!isWorkspaceId(workspaceId)) return {};
+  const read: Read = (statement) => limiter.run(workspaceId, signal, () => readWithRetry(() => statement(database)));
+  const find = (count: number) =>
+    read((connection) => searchSessions(connection, workspaceId, request, { after, limit: count }));
+  const page =
+    text === ""
+      ? await find(limit)
+      : await searchText(read, { workspaceId, text, limit, after, candidates: await find(MAX_CANDIDATES) });
+  return { sessions: page.sessions, nextPageToken: page.next ? formatPosition(page.next) : "" };
+}
+
+type Read = <T>(statement: (database: Database) => Promise<T>) => Promise<T>;
+
+function requireFilters(request: SearchSessionsRequest): void {
+  const { limit, source, rating, review, botSlug, visitorId, text } = request;
+  if (limit < 1 || limit > MAX_LIMIT) throw invalidArgument(`limit must be from 1 to ${MAX_LIMIT}`);
+  if (!SOURCES.includes(source)) throw invalidArgument("source must be widget, playground or empty");
+  if (!RATINGS.includes(rating)) throw invalidArgument("rating must be up, down or empty");
+  if (!REVIEWS.includes(review)) throw invalidArgument("review must be good, bad or empty");
+  if (isLongerThan(text, MAX_TEXT_CHARACTERS))
+    throw invalidArgument(`text must have at most ${MAX_TEXT_CHARACTERS} characters`);
+  for (const [name, value] of Object.entries({ bot_slug: botSlug, visitor_id: visitorId, text }))
+    if (value.includes("\0")) throw invalidArgument(`${name} must not contain NUL`);
+}
+
+type TextSearch = {
+  workspaceId: string;
+  text: string;
+  limit: number;
+  after: SessionPosition | undefined;
+  candidates: SessionPage;
+};
+
+/** Returns the candidates that contain the text. Stops within a session when it has read 2,000 messages. */
+async function searchText(read: Read, search: TextSearch): Promise<SessionPage> {
+  const { workspaceId, text, limit, candidates } = search;
+  const ranges = planRanges(search);
+  const matches = await read((database) => findText(database, workspaceId, ranges, text));
+  const sessions: FoundSession[] = [];
+  for (const [index, match] of matches.entries()) {
+    const [session, range] = [candidates.sessions[index], ranges[index]];
+    if (session === undefined || range === undefined) break;
+    if (match.isFound) sessions.push(session);
+    else if (range.isPartial && match.messages === range.maxMessages)
+      return { sessions, next: { ...session.position, messageId: lastRead(match, range) } };
+    if (sessions.length === limit) return { sessions, next: positionAfter(candidates, index) };
+  }
+  return { sessions, next: positionAfter(candidates, ranges.length - 1) };
+}
+
+/** Plans which messages to read: all of each candidate's, up to 2,000 in total, so only a part of the last candidate's. */
+function planRanges({ after, candidates }: TextSearch) {
+  let remaining = MAX_MESSAGES_READ;
+  return candidates.sessions.flatMap(({ id, storedMessages }) => {
+    if (remaining === 0) return [];
+    const isContinued = after?.messageId !== undefined && after.sessionId === id;
+    const maxMessages = isContinued ? remaining : Math.min(remaining, Math.max(1, storedMessages));
+    remaining -= maxMessages;
+    const isPartial = isContinued || maxMessages < storedMessages;
+    return [{ sessionId: id, afterMessageId: isContinued ? (after.messageId ?? 0) : 0, maxMessages, isPartial }];
+  });
+}
+
+const lastRead = ({ lastMessageId }: TextMatch, range: { afterMessageId: number }) =>
+  lastMessageId ?? range.afterMessageId;
+
+/** Returns the position after a candidate; undefined if it is the last one of the list. */
+function positionAfter({ sessions, next }: SessionPage, index: number): SessionPosition | undefined {
+  return index < sessions.length - 1 ? sessions[index]?.position : next;
+}

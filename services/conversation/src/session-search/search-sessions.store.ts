@@ -1,0 +1,202 @@
+import { type Database, transaction } from "@parley/service-kit";
+import { formatTimeSql, IS_LISTED, microsecondsSql, type SessionPosition, toTimestamp } from "../sessions/index.ts";
+
+/** Sessions that one statement reads. Bounds the time of a combination of filters that few sessions match. */
+export const MAX_SESSIONS_READ = 2_000;
+
+/** Filters of a list. Undefined or empty ones match every session. */
+export type SessionFilters = {
+  botSlug: string;
+  source: string;
+  /** Limits of the last activity, in microseconds since 1970. */
+  sinceMicroseconds?: bigint | undefined;
+  untilMicroseconds?: bigint | undefined;
+  visitorId: string;
+  rating: string;
+  review: string;
+};
+
+export type FoundSession = {
+  id: string;
+  botSlug: string;
+  source: string;
+  visitorId: string;
+  visitorMetadata: string;
+  referrer: string;
+  userAgent: string;
+  startedAt: string;
+  lastActivityAt: string;
+  /** Without the messages of streaming turns. */
+  messageCount: number;
+  /** With the messages of streaming turns. */
+  storedMessages: number;
+  rating: string;
+  review: string;
+  position: SessionPosition;
+};
+
+type Row = Omit<FoundSession, "position" | "messageCount"> & {
+  microseconds: number;
+  streamingTurns: number;
+  matches: boolean;
+  number: number;
+};
+
+export type SessionPage = {
+  sessions: FoundSession[];
+  /** Where the next page starts; undefined after the last one. */
+  next: SessionPosition | undefined;
+};
+
+/**
+ * Makes the planner read a page in the order of the index. It underestimates how many sessions a bot or a visitor has, and would read and sort
+ * all of them.
+ */
+export const READ_IN_ORDER = "SET LOCAL enable_sort = off";
+
+// The stored counts are current unless the previous version stored a turn after them.
+const ARE_COUNTED = "s.counted_at = s.last_activity_at";
+const MESSAGES = "FROM conversation.messages m WHERE m.workspace_id = s.workspace_id AND m.session_id = s.session_id";
+
+/**
+ * Lists a workspace's sessions, last active first, after a position. Reads at most 2,000 sessions: it may return fewer than `limit` and still
+ * return a next position.
+ */
+export async function searchSessions(
+  database: Database,
+  workspaceId: string,
+  filters: SessionFilters,
+  { after, limit }: { after: SessionPosition | undefined; limit: number },
+): Promise<SessionPage> {
+  const { text, values } = searchSql(workspaceId, filters, after, limit + 1);
+  const { rows } = await transaction(database, async (connection) => {
+    await connection.query(READ_IN_ORDER);
+    return connection.query<Row>(text, values);
+  });
+  const found = rows.filter((row) => row.matches);
+  const sessions = found.slice(0, limit).map(toSession);
+  const last = rows.at(-1);
+  if (found.length > limit) return { sessions, next: sessions.at(-1)?.position };
+  return { sessions, next: last?.number === MAX_SESSIONS_READ ? toSession(last).position : undefined };
+}
+
+function toSession({ microseconds, streamingTurns, matches: _, number: __, ...row }: Row): FoundSession {
+  return {
+    ...row,
+    messageCount: Math.max(0, row.storedMessages - 2 * streamingTurns),
+    position: { microseconds, sessionId: row.id },
+  };
+}
+
+/**
+ * Builds the statement. The first filter selects the index, which ends in the last activity: so the scan is in the order of the list. The
+ * other filters apply to the sessions that the scan finds. If the scan reads MAX_SESSIONS_READ sessions, the statement returns the last one
+ * even if it does not match, because the next page starts after it.
+ */
+function searchSql(workspaceId: string, filters: SessionFilters, after: SessionPosition | undefined, limit: number) {
+  const values: unknown[] = [workspaceId];
+  const value = (each: unknown) => `$${values.push(each)}`;
+  const [indexed = "true", ...others] = filterSql(filters, value);
+  const { sinceMicroseconds: since, untilMicroseconds: until } = filters;
+  const conditions = ["s.workspace_id = $1", IS_LISTED, indexed];
+  if (since !== undefined) conditions.push(`s.last_activity_at >= ${value(toTimestamp(since))}::timestamptz`);
+  if (until !== undefined) conditions.push(`s.last_activity_at < ${value(toTimestamp(until))}::timestamptz`);
+  if (after !== undefined) {
+    const position = `(${value(toTimestamp(BigInt(after.microseconds)))}::timestamptz, ${value(after.sessionId)}::uuid)`;
+    // If the position is within a session's messages, the page starts with that session again.
+    conditions.push(`(s.last_activity_at, s.session_id) ${after.messageId === undefined ? "<" : "<="} ${position}`);
+  }
+  const matches = others.length === 0 ? "true" : others.join(" AND ");
+  const text = `
+    SELECT s.session_id AS id,
+           (SELECT slug FROM conversation.bots b WHERE b.workspace_id = s.workspace_id AND b.bot_id = s.bot_id) AS "botSlug",
+           s.source, coalesce(s.visitor_id, '') AS "visitorId",
+           coalesce(s.visitor_metadata, '{}')::text AS "visitorMetadata", coalesce(s.referrer, '') AS referrer,
+           coalesce(s.user_agent, '') AS "userAgent",
+           ${formatTimeSql("s.started_at")} AS "startedAt", ${formatTimeSql("s.last_activity_at")} AS "lastActivityAt",
+           CASE WHEN ${ARE_COUNTED} THEN s.message_count ELSE (SELECT count(*) ${MESSAGES}) END AS "storedMessages",
+           (SELECT count(*) FROM conversation.turns t
+            WHERE t.workspace_id = s.workspace_id AND t.session_id = s.session_id AND t.status = 'streaming') AS "streamingTurns",
+           CASE WHEN ${ARE_COUNTED} THEN CASE WHEN s.ratings_down > 0 THEN 'down' WHEN s.ratings_up > 0 THEN 'up' ELSE '' END
+                ELSE (SELECT CASE WHEN bool_or(m.rating = 'down') THEN 'down' WHEN bool_or(m.rating = 'up') THEN 'up' ELSE '' END ${MESSAGES})
+           END AS rating,
+           CASE WHEN s.reviews_bad > 0 THEN 'bad' WHEN s.reviews_good > 0 THEN 'good' ELSE '' END AS review,
+           ${microsecondsSql("s.last_activity_at")} AS microseconds, s.number, ${matches} AS matches
+    FROM (
+      SELECT s.*, row_number() OVER (ORDER BY s.last_activity_at DESC, s.session_id DESC) AS number
+      FROM conversation.sessions s
+      WHERE ${conditions.join(" AND ")}
+      ORDER BY s.last_activity_at DESC, s.session_id DESC
+      LIMIT ${MAX_SESSIONS_READ}
+    ) s
+    WHERE (${matches}) OR s.number = ${MAX_SESSIONS_READ}
+    ORDER BY s.last_activity_at DESC, s.session_id DESC
+    LIMIT ${value(limit)}`;
+  return { text, values };
+}
+
+/** Returns a condition for each filter, the one that usually matches the fewest sessions first. */
+function filterSql(filters: SessionFilters, value: (each: unknown) => string): string[] {
+  const { visitorId, rating, review, botSlug, source } = filters;
+  const conditions: string[] = [];
+  if (visitorId !== "") {
+    const visitor = value(visitorId);
+    // The index on the visitor's id contains its hash and omits empty ids, so the condition must name both.
+    conditions.push(
+      `hashtextextended(s.visitor_id, 0) = hashtextextended(${visitor}, 0) AND s.visitor_id <> '' AND s.visitor_id = ${visitor}`,
+    );
+  }
+  if (rating === "down") conditions.push("s.ratings_down > 0");
+  if (rating === "up") conditions.push("s.ratings_up > 0 AND s.ratings_down = 0");
+  if (review === "bad") conditions.push("s.reviews_bad > 0");
+  if (review === "good") conditions.push("s.reviews_good > 0 AND s.reviews_bad = 0");
+  if (botSlug !== "")
+    conditions.push(
+      `s.bot_id = (SELECT bot_id FROM conversation.bots WHERE workspace_id = $1 AND slug = ${value(botSlug)})`,
+    );
+  if (source === "playground") conditions.push("s.source = 'playground'");
+  // Most sessions are the widget's, so this filter has no index. It must not be the first condition: that one limits what the scan reads.
+  if (source === "widget") conditions.push(...(conditions.length === 0 ? ["true"] : []), "s.source = 'widget'");
+  return conditions;
+}
+
+/** The messages of one session that a text search reads. */
+export type MessageRange = { sessionId: string; afterMessageId: number; maxMessages: number };
+
+export type TextMatch = { isFound: boolean; messages: number; lastMessageId: number | null };
+
+const FIND_TEXT = `
+  SELECT found.*
+  FROM unnest($2::uuid[], $3::bigint[], $4::integer[]) WITH ORDINALITY AS range (session_id, after_id, max_messages, number)
+  CROSS JOIN LATERAL (
+    SELECT coalesce(bool_or(strpos(lower(m.content), lower($5)) > 0), false) AS "isFound", count(*)::integer AS messages,
+           max(m.message_id) AS "lastMessageId"
+    FROM (
+      SELECT content, message_id FROM conversation.messages
+      WHERE workspace_id = $1 AND session_id = range.session_id AND message_id > range.after_id
+      ORDER BY message_id
+      LIMIT range.max_messages
+    ) m
+  ) found
+  ORDER BY range.number`;
+
+/** Returns for each range whether one of its messages contains the text, ignoring case, and how many messages were read. */
+export async function findText(
+  database: Database,
+  workspaceId: string,
+  ranges: readonly MessageRange[],
+  text: string,
+): Promise<TextMatch[]> {
+  const { rows } = await database.query<TextMatch>({
+    name: "find_text",
+    text: FIND_TEXT,
+    values: [
+      workspaceId,
+      ranges.map((range) => range.sessionId),
+      ranges.map((range) => range.afterMessageId),
+      ranges.map((range) => range.maxMessages),
+      text,
+    ],
+  });
+  return rows;
+}

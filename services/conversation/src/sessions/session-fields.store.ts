@@ -1,0 +1,19 @@
+/** Returns SQL that formats a time as the transcript does. */
+export const formatTimeSql = (column: string) =>
+  `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"+00:00"')`;
+
+/** Returns SQL for a time in microseconds since 1970. */
+export const microsecondsSql = (column: string) => `(extract(epoch FROM ${column}) * 1000000)::bigint`;
+
+/** SQL of a row of conversation.sessions, named `s`, that owners may see. */
+export const IS_LISTED = "s.deleted_at IS NULL AND s.erased_at IS NULL";
+
+/** SQL of the fields of a transcript's session: of a row of conversation.sessions named `s` and its bot, named `b`. */
+export const SESSION_FIELDS = `
+  s.session_id AS id, b.slug AS bot_slug, s.source, s.visitor_id, s.visitor_metadata, s.referrer, s.user_agent,
+  ${formatTimeSql("s.started_at")} AS started_at, ${formatTimeSql("s.last_activity_at")} AS last_activity_at`;
+
+/** SQL of the fields of a transcript's message: of a row of conversation.messages named `m`. */
+export const MESSAGE_FIELDS = `
+  m.message_id::text AS id, m.role, m.content, m.rating, m.model, m.tokens_in, m.tokens_out, m.latency_ms, m.status,
+  m.error_message, m.rag_chunks_used, m.tools_called, ${formatTimeSql("m.created_at")} AS created_at`;

@@ -1,0 +1,43 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  ConversationService,
+  type SoftDeleteSessionRequest,
+  SoftDeleteSessionResponseSchema,
+} from "@parley/rpc/conversation";
+import {
+  type Database,
+  describeChange,
+  insertChange,
+  isUuid,
+  isWorkspaceId,
+  type Queryable,
+  transaction,
+} from "@parley/service-kit";
+import { sessionNotFound } from "./session-not-found.ts";
+import { deleteSession } from "./sessions.store.ts";
+
+const METHOD = ConversationService.method.softDeleteSession;
+
+/** Hides a session for the edge. The deletion and its line in the audit log are in one transaction. */
+export async function handleSoftDeleteSession(
+  database: Database,
+  request: SoftDeleteSessionRequest,
+): Promise<Record<string, never>> {
+  if (request.member === "") return softDeleteSession(database, request);
+  const response = create(SoftDeleteSessionResponseSchema);
+  await transaction(database, async (connection) => {
+    await softDeleteSession(connection, request);
+    await insertChange(connection, "conversation", describeChange(METHOD, request.member, request, response));
+  });
+  return {};
+}
+
+/** Hides a session. Throws the same error for every session that cannot be hidden. The admin service uses it too. */
+export async function softDeleteSession(
+  database: Queryable,
+  { workspaceId, sessionId }: Pick<SoftDeleteSessionRequest, "workspaceId" | "sessionId">,
+): Promise<Record<string, never>> {
+  const couldExist = isWorkspaceId(workspaceId) && isUuid(sessionId);
+  if (!couldExist || !(await deleteSession(database, workspaceId, sessionId))) throw sessionNotFound();
+  return {};
+}

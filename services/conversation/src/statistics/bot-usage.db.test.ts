@@ -1,0 +1,62 @@
+import { Code } from "@connectrpc/connect";
+import { TurnAdminService } from "@parley/rpc/conversation";
+import { expect, test, vi } from "vitest";
+import { adminFailure, useTestSystem } from "../testing/system.ts";
+import { createBot, newTurn, runTurn } from "../testing/turns.ts";
+import { createBotCountTask } from "./statistics.worker.ts";
+
+const system = useTestSystem();
+const { signal } = new AbortController();
+/** Runs the task even if the service has just run it. */
+async function count() {
+  const succeeded =
+    "SELECT FROM conversation.task_leases WHERE task = 'count_bot_replies' AND succeeded_at IS NOT NULL";
+  await vi.waitFor(async () => expect((await system.admin.query(succeeded)).rowCount).toBe(1), { timeout: 10_000 });
+  await system.admin.query("DELETE FROM conversation.task_leases WHERE task = 'count_bot_replies'");
+  await createBotCountTask(system.database)(signal);
+}
+const usage = async (workspaceId: string, months = 0) =>
+  (await system.ops(TurnAdminService).listUsageByBot({ workspaceId, months })).usage.map(
+    ({ month, botSlug, messages }) => [month, botSlug, messages],
+  );
+const thisMonth = () => new Date().toISOString().slice(0, 7);
+/** Moves a turn to the middle of an earlier month. */
+const moveBack = (turnId: string, months: number) =>
+  system.admin.query(
+    `UPDATE conversation.turns
+     SET month = (date_trunc('month', now() AT TIME ZONE 'UTC') - make_interval(months => $2))::date,
+         closed_at = date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' - make_interval(months => $2) + interval '14 days'
+     WHERE turn_id = $1`,
+    [turnId, months],
+  );
+const monthsAgo = (months: number) => {
+  const now = new Date();
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months, 1)).toISOString().slice(0, 7);
+};
+
+test("sums the complete replies of each bot by the month in which they count, the newest month first", async () => {
+  const bot = await createBot(system.database);
+  const other = await createBot(system.database, { workspaceId: bot.workspaceId });
+  const { workspaceId } = bot;
+  const run = async (of: typeof bot, months: number) => {
+    const turn = newTurn(of);
+    await runTurn(system.database, turn, { month: thisMonth() });
+    if (months > 0) await moveBack(turn.turnId, months);
+  };
+  await run(bot, 0);
+  for (const months of [0, 0, 1, 5, 6]) await run(other, months);
+  await runTurn(system.database, newTurn(bot), { outcome: "error", month: undefined });
+  await count();
+  await count();
+  const expected = [
+    [thisMonth(), other.slug, 2],
+    [thisMonth(), bot.slug, 1],
+    [monthsAgo(1), other.slug, 1],
+    [monthsAgo(5), other.slug, 1],
+  ];
+  expect(await usage(workspaceId)).toEqual(expected);
+  expect(await usage(workspaceId, 2)).toEqual(expected.slice(0, 3));
+  expect(await usage((await createBot(system.database)).workspaceId)).toEqual([]);
+  for (const months of [-1, 7])
+    expect(await adminFailure(usage(workspaceId, months))).toMatchObject({ code: Code.InvalidArgument });
+});

@@ -1,0 +1,1 @@
+export { listUsageByBot, readStatistics } from "./statistics.service.ts";

@@ -1,0 +1,108 @@
+import { Code } from "@connectrpc/connect";
+import { TurnAdminService } from "@parley/rpc/conversation";
+import { beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { rateMessage } from "../sessions/messages.store.ts";
+import { adminFailure, useTestSystem } from "../testing/system.ts";
+import { createBot, newTurn, runTurn } from "../testing/turns.ts";
+import { openTurn } from "../turns/open-turn.store.ts";
+import { createCountTask } from "./statistics.worker.ts";
+
+const system = useTestSystem();
+const { signal } = new AbortController();
+/** Runs the task even if the service has just run it. */
+async function count(abort = signal) {
+  await system.admin.query("UPDATE conversation.task_leases SET due_at = now() WHERE task = 'count_replies'");
+  await createCountTask(system.database)(abort);
+}
+const statistics = (workspaceId: string, days = 0) => system.ops(TurnAdminService).getStatistics({ workspaceId, days });
+const today = () => new Date().toISOString().slice(0, 10);
+const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
+const moveBack = (turnId: string, interval: string) =>
+  system.admin.query(
+    `UPDATE conversation.turns SET opened_at = opened_at - $2::interval, closed_at = closed_at - $2::interval WHERE turn_id = $1`,
+    [turnId, interval],
+  );
+
+// The service counts when it starts. Afterwards it counts once a minute.
+beforeAll(async () => {
+  const succeeded = "SELECT FROM conversation.task_leases WHERE task = 'count_replies' AND succeeded_at IS NOT NULL";
+  await vi.waitFor(async () => expect((await system.admin.query(succeeded)).rowCount).toBe(1), { timeout: 10_000 });
+});
+beforeEach(() => system.admin.query("DELETE FROM conversation.task_leases WHERE task = 'count_replies'"));
+
+test("counts the replies of each day, whether they had knowledge, their first tokens and the ratings", async () => {
+  const bot = await createBot(system.database);
+  const { workspaceId, id: botId } = bot;
+  const rated = newTurn(bot, { chunkIds: [1] });
+  const messageId = await runTurn(system.database, rated, { firstTokenMs: 900 });
+  await runTurn(system.database, newTurn(bot), { firstTokenMs: 800 });
+  await runTurn(system.database, newTurn(bot), { outcome: "error", month: undefined });
+  await openTurn(system.database, newTurn(bot));
+  const old = newTurn(bot, { chunkIds: [1, 2] });
+  await runTurn(system.database, old, { firstTokenMs: 3_000 });
+  await moveBack(old.turnId, "3 days");
+  const { sessionId } = rated;
+  await rateMessage(system.database, { workspaceId, botId, sessionId, messageId: String(messageId), rating: "down" });
+  await count();
+  const all = await statistics(workspaceId);
+  expect(all).toMatchObject({
+    days: [
+      { day: daysAgo(3), replies: 1, grounded: 1, ungrounded: 0 },
+      { day: today(), replies: 2, grounded: 1, ungrounded: 1 },
+    ],
+    firstTokenMedianMs: 875,
+    sessionsRatedUp: 0,
+    sessionsRatedDown: 1,
+  });
+  expect(all.firstTokenP95Ms).toBeGreaterThan(3_000);
+  expect((await statistics(workspaceId, 1)).days).toMatchObject([{ day: today(), replies: 2 }]);
+});
+
+test("counts a turn again that was committed after its hour was counted, and each turn once", async () => {
+  const bot = await createBot(system.database);
+  const [first, late] = [newTurn(bot), newTurn(bot)];
+  await runTurn(system.database, first);
+  await count();
+  await count();
+  expect((await statistics(bot.workspaceId)).days).toMatchObject([{ replies: 1 }]);
+  await runTurn(system.database, late);
+  await moveBack(late.turnId, "1 hour");
+  await count();
+  const { days } = await statistics(bot.workspaceId);
+  expect(days.reduce((sum, { replies }) => sum + replies, 0)).toBe(2);
+});
+
+test("continues where an aborted run stopped, and deletes counts older than 100 days", async () => {
+  const bot = await createBot(system.database);
+  const old = newTurn(bot);
+  await runTurn(system.database, old);
+  await moveBack(old.turnId, "99 days");
+  await count(AbortSignal.abort());
+  expect((await statistics(bot.workspaceId, 90)).days).toEqual([]);
+  await count();
+  const countRows = async () => {
+    const { rows } = await system.admin.query(
+      "SELECT count(*) AS rows FROM conversation.reply_counts WHERE workspace_id = $1",
+      [bot.workspaceId],
+    );
+    return Number(rows[0]?.rows);
+  };
+  expect(await countRows()).toBe(1);
+  await system.admin.query(
+    "UPDATE conversation.reply_counts SET hour = hour - interval '5 days' WHERE workspace_id = $1",
+    [bot.workspaceId],
+  );
+  await count();
+  expect(await countRows()).toBe(0);
+});
+
+test("returns nothing of another workspace, and refuses invalid days", async () => {
+  const bot = await createBot(system.database);
+  await runTurn(system.database, newTurn(bot));
+  await count();
+  const other = await createBot(system.database);
+  for (const workspaceId of [other.workspaceId, "no such workspace"])
+    expect(await statistics(workspaceId)).toMatchObject({ days: [], firstTokenMedianMs: 0 });
+  for (const days of [-1, 91])
+    expect(await adminFailure(statistics(bot.workspaceId, days))).toMatchObject({ code: Code.InvalidArgument });
+});

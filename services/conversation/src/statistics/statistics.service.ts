@@ -1,0 +1,44 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type {
+  GetStatisticsRequest,
+  GetStatisticsResponseSchema,
+  ListUsageByBotRequest,
+  ListUsageByBotResponseSchema,
+} from "@parley/rpc/conversation";
+import { type Database, invalidArgument, isWorkspaceId } from "@parley/service-kit";
+import { readBotUsage } from "./bot-usage.store.ts";
+import { quantileMs } from "./first-token-times.ts";
+import { countRatedSessions, readDays, readFirstTokens } from "./statistics.store.ts";
+
+const DEFAULT_DAYS = 30;
+const MAX_DAYS = 90;
+const MAX_MONTHS = 6;
+
+/** Returns a workspace's counts of the last days. Reads the hourly counts, and the sessions that are rated. */
+export async function readStatistics(
+  database: Database,
+  { workspaceId, days: requestedDays }: GetStatisticsRequest,
+): Promise<MessageInitShape<typeof GetStatisticsResponseSchema>> {
+  if (requestedDays < 0 || requestedDays > MAX_DAYS) throw invalidArgument(`days must be from 0 to ${MAX_DAYS}`);
+  if (!isWorkspaceId(workspaceId)) return {};
+  const count = requestedDays || DEFAULT_DAYS;
+  const days = await readDays(database, workspaceId, count);
+  const firstTokens = await readFirstTokens(database, workspaceId, count);
+  const { up, down } = await countRatedSessions(database, workspaceId, count);
+  return {
+    days,
+    firstTokenMedianMs: quantileMs(firstTokens, 0.5) ?? 0,
+    firstTokenP95Ms: quantileMs(firstTokens, 0.95) ?? 0,
+    sessionsRatedUp: up,
+    sessionsRatedDown: down,
+  };
+}
+
+/** Returns the usage of a workspace's bots by month. Reads the hourly counts. */
+export async function listUsageByBot(
+  database: Database,
+  { workspaceId, months }: ListUsageByBotRequest,
+): Promise<MessageInitShape<typeof ListUsageByBotResponseSchema>> {
+  if (months < 0 || months > MAX_MONTHS) throw invalidArgument(`months must be from 0 to ${MAX_MONTHS}`);
+  return { usage: isWorkspaceId(workspaceId) ? await readBotUsage(database, workspaceId, months || MAX_MONTHS) : [] };
+}

@@ -1,0 +1,88 @@
+import type { Database } from "@parley/service-kit";
+import { BOUNDS_MS } from "./first-token-times.ts";
+
+const GROUPS = [0, ...BOUNDS_MS.keys()].map((_, group) => group);
+const BOUNDS = `ARRAY[${BOUNDS_MS.join(", ")}]`;
+const FIRST_TOKENS = GROUPS.map(
+  (group) =>
+    `count(*) FILTER (WHERE t.first_token_ms > 0 AND width_bucket(t.first_token_ms, ${BOUNDS}) = ${group})::integer`,
+).join(", ");
+
+// Counts whole hours again, so that a repeated or concurrent run stores the same.
+const COUNT_HOURS = `
+  INSERT INTO conversation.reply_counts (workspace_id, hour, replies, grounded, ungrounded, first_tokens)
+  SELECT t.workspace_id, date_bin('1 hour', t.closed_at, '2000-01-01Z') AS hour, count(*), count(*) FILTER (WHERE t.grounded),
+         count(*) FILTER (WHERE NOT t.grounded), ARRAY[${FIRST_TOKENS}]
+  FROM conversation.turns t
+  WHERE t.status = 'done' AND t.closed_at >= $1 AND t.closed_at < $2
+  GROUP BY 1, 2
+  ORDER BY 1, 2
+  ON CONFLICT (workspace_id, hour) DO UPDATE
+    SET replies = excluded.replies, grounded = excluded.grounded, ungrounded = excluded.ungrounded, first_tokens = excluded.first_tokens
+    WHERE reply_counts.replies <> excluded.replies`;
+
+/** Counts every workspace's replies from one full hour to another. */
+export async function countHours(database: Database, from: Date, to: Date): Promise<void> {
+  await database.query({ name: "count_hours", text: COUNT_HOURS, values: [from, to] });
+}
+
+/** Deletes the counts of the hours before a time. */
+export async function deleteCountsBefore(database: Database, time: Date): Promise<void> {
+  await database.query("DELETE FROM conversation.reply_counts WHERE hour < $1", [time]);
+}
+
+export type DayCounts = {
+  /** The day in UTC, "YYYY-MM-DD". */
+  day: string;
+  replies: number;
+  grounded: number;
+  ungrounded: number;
+};
+
+/** Counts a workspace's replies by day, oldest first, for the last `days` UTC days including today. Omits days without replies. */
+export async function readDays(database: Database, workspaceId: string, days: number): Promise<DayCounts[]> {
+  const { rows } = await database.query<DayCounts>(
+    `SELECT to_char(hour AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, sum(replies)::integer AS replies,
+            sum(grounded)::integer AS grounded, sum(ungrounded)::integer AS ungrounded
+     FROM conversation.reply_counts
+     WHERE workspace_id = $1 AND hour >= ${startSql("$2")}
+     GROUP BY 1 ORDER BY 1`,
+    [workspaceId, days],
+  );
+  return rows;
+}
+
+/** Returns how many replies of the last days had their first token in each group of times. */
+export async function readFirstTokens(database: Database, workspaceId: string, days: number): Promise<number[]> {
+  const { rows } = await database.query<{ count: number }>(
+    `SELECT sum(each.count)::integer AS count
+     FROM conversation.reply_counts, unnest(first_tokens) WITH ORDINALITY AS each (count, number)
+     WHERE workspace_id = $1 AND hour >= ${startSql("$2")}
+     GROUP BY each.number ORDER BY each.number`,
+    [workspaceId, days],
+  );
+  return rows.map(({ count }) => count);
+}
+
+export type RatedSessions = { up: number; down: number };
+
+/** Counts the sessions of the last days that are rated. Sessions that are rated are few, and two indexes hold them. */
+export async function countRatedSessions(
+  database: Database,
+  workspaceId: string,
+  days: number,
+): Promise<RatedSessions> {
+  const count = (condition: string) =>
+    `(SELECT count(*)::integer FROM conversation.sessions
+      WHERE workspace_id = $1 AND last_activity_at >= ${startSql("$2")} AND ${condition}
+        AND deleted_at IS NULL AND erased_at IS NULL)`;
+  const { rows } = await database.query<RatedSessions>(
+    `SELECT ${count("ratings_up > 0 AND ratings_down = 0")} AS up, ${count("ratings_down > 0")} AS down`,
+    [workspaceId, days],
+  );
+  return rows[0] ?? { up: 0, down: 0 };
+}
+
+/** Returns SQL for the start of the first of the last days, in UTC. */
+const startSql = (days: string) =>
+  `(date_trunc('day', now() AT TIME ZONE 'UTC') - make_interval(days => ${days}::integer - 1)) AT TIME ZONE 'UTC'`;

@@ -1,0 +1,66 @@
+import { randomUUID } from "node:crypto";
+import type { Database } from "@parley/service-kit";
+import { claimTask, finishTask, saveProgress, type TaskLease } from "../reconciliation/index.ts";
+import { countBotHours, deleteBotCountsBefore } from "./bot-usage.store.ts";
+import { countHours, deleteCountsBefore } from "./statistics.store.ts";
+
+const LEASE_SECONDS = 120;
+const EVERY_SECONDS = 60;
+const HOUR_MS = 3_600_000;
+/** Bounds a statement: a day of the largest installations has some 200,000 replies. */
+const HOURS_PER_STATEMENT = 24;
+/** Counted again on every run. A turn that was closed in an hour is committed well before the end of the next one. */
+const REPEATED_HOURS = 1;
+
+type HourlyCounts = {
+  /** The name of the task's lease and progress. */
+  task: string;
+  /** The counts cover this time. The first run counts all of it. */
+  keptDays: number;
+  countHours: (database: Database, from: Date, to: Date) => Promise<void>;
+  deleteBefore: (database: Database, time: Date) => Promise<void>;
+};
+
+/** Returns a function that counts each workspace's replies. */
+export function createCountTask(database: Database): (signal: AbortSignal) => Promise<void> {
+  return createTask(database, { task: "count_replies", keptDays: 100, countHours, deleteBefore: deleteCountsBefore });
+}
+
+/** Returns a function that counts each bot's replies. The kept days include six months. */
+export function createBotCountTask(database: Database): (signal: AbortSignal) => Promise<void> {
+  const deleteBefore = deleteBotCountsBefore;
+  return createTask(database, { task: "count_bot_replies", keptDays: 190, countHours: countBotHours, deleteBefore });
+}
+
+/**
+ * Returns a function that counts the replies of the hours since its last run, and of the hour before that again. Replicas call it
+ * periodically, and one at a time does the work. A run that is aborted continues next time where it stopped.
+ */
+function createTask(database: Database, counts: HourlyCounts): (signal: AbortSignal) => Promise<void> {
+  const lease: TaskLease = { task: counts.task, holder: randomUUID(), leaseSeconds: LEASE_SECONDS };
+  return async (signal) => {
+    const claimed = await claimTask(database, lease);
+    if (claimed === undefined) return;
+    const nowMs = claimed.now.getTime();
+    const keptMs = floorHour(nowMs - counts.keptDays * 24 * HOUR_MS);
+    const endMs = floorHour(nowMs) + HOUR_MS;
+    const { counted_to: countedTo = "" } = claimed.progress;
+    const countedMs = Date.parse(countedTo) || keptMs;
+    let fromMs = Math.max(keptMs, countedMs - REPEATED_HOURS * HOUR_MS);
+    while (fromMs < endMs) {
+      if (signal.aborted) return;
+      const toMs = Math.min(endMs, fromMs + HOURS_PER_STATEMENT * HOUR_MS);
+      await counts.countHours(database, new Date(fromMs), new Date(toMs));
+      fromMs = toMs;
+      // The last hour is not over.
+      const counted_to = new Date(Math.min(toMs, floorHour(nowMs))).toISOString();
+      if (!(await saveProgress(database, lease, { counted_to }))) return;
+    }
+    await counts.deleteBefore(database, new Date(keptMs));
+    await finishTask(database, lease, EVERY_SECONDS);
+  };
+}
+
+function floorHour(ms: number): number {
+  return ms - (ms % HOUR_MS);
+}

@@ -1,0 +1,31 @@
+import { randomUUID } from "node:crypto";
+import type { Database } from "@parley/service-kit";
+import type { Bot } from "../bots/bots.store.ts";
+
+/** Inserts sessions as a superuser, each with finished turns. Session n started and was last active n minutes before now. */
+export async function insertSessions(
+  admin: Database,
+  bot: Bot,
+  { sessions, turns = 1, content = "Hello" }: { sessions: number; turns?: number; content?: string },
+): Promise<string[]> {
+  const ids = Array.from({ length: sessions }, () => randomUUID());
+  await admin.query(
+    `INSERT INTO conversation.sessions (
+       workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, referrer, user_agent, started_at, last_activity_at,
+       message_count, ratings_up, ratings_down, counted_at
+     )
+     SELECT $1, id, $2, 'widget', '', '{}', '', '', at, at, $4 * 2, 0, 0, at
+     FROM unnest($3::uuid[]) WITH ORDINALITY AS s (id, number)
+     CROSS JOIN LATERAL (SELECT now() - number * interval '1 minute' AS at) t`,
+    [bot.workspaceId, bot.id, ids, turns],
+  );
+  await admin.query(
+    `INSERT INTO conversation.messages (workspace_id, session_id, message_id, turn_id, role, content, status, created_at, closed_at)
+     SELECT $1, session_id, first_id + part, gen_random_uuid(), CASE part WHEN 0 THEN 'user' ELSE 'assistant' END, $4, 'done', now(), now()
+     FROM (
+       SELECT session_id, nextval('conversation.message_ids') AS first_id FROM unnest($2::uuid[]) session_id, generate_series(1, $3::integer)
+     ) turn, generate_series(0, 1) part`,
+    [bot.workspaceId, ids, turns, content],
+  );
+  return ids;
+}

@@ -1,0 +1,29 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { FindTurnRequest, FindTurnResponseSchema } from "@parley/rpc/conversation";
+import { type Database, invalidArgument, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
+import { findKeyedTurn, findTurnOfMessage, type KeyedTurn } from "./keyed-turns.store.ts";
+import { requireSameRequest, toStoredTurn } from "./stored-turn.ts";
+
+/** Finds a turn of a session by its idempotency key or by its reply's message ID. Runs one statement. */
+export async function handleFindTurn(
+  database: Database,
+  request: FindTurnRequest,
+): Promise<MessageInitShape<typeof FindTurnResponseSchema>> {
+  const { workspaceId, botId, sessionId, keyHash, messageId, requestHash } = request;
+  if (keyHash.length === 0 && messageId === 0n) throw invalidArgument("key_hash or message_id must be set");
+  const couldExist =
+    isWorkspaceId(workspaceId) &&
+    isUuid(botId) &&
+    isUuid(sessionId) &&
+    messageId >= 0n &&
+    messageId <= BigInt(Number.MAX_SAFE_INTEGER);
+  const turn = couldExist ? await findRequested(database, request) : undefined;
+  if (turn === undefined) throw notFound("turn_not_found", "no such turn");
+  if (requestHash.length > 0) requireSameRequest(turn, requestHash);
+  return { turn: toStoredTurn(turn) };
+}
+
+async function findRequested(database: Database, request: FindTurnRequest): Promise<KeyedTurn | undefined> {
+  if (request.keyHash.length > 0) return (await findKeyedTurn(database, request)).turn;
+  return findTurnOfMessage(database, { ...request, messageId: String(request.messageId) });
+}

@@ -1,0 +1,86 @@
+import type { TurnStatus } from "@parley/rpc/outcomes";
+import type { Database } from "@parley/service-kit";
+import type { QuotaUsage } from "./close-turn.store.ts";
+
+/** A turn as a reader of its reply needs it. */
+export type KeyedTurn = {
+  turnId: string;
+  messageId: number;
+  edgeId: string;
+  /** Empty if the edge cannot be reached or if its lease has expired. */
+  edgeAddress: string;
+  edgeToken: string;
+  requestHash: Buffer | null;
+  status: TurnStatus;
+  content: string;
+  errorCode: string;
+  blockedReason: string | null;
+  quota: QuotaUsage | null;
+  model: string;
+  tokensIn: number;
+  tokensOut: number;
+  latencyMs: number;
+};
+
+export type KeyedTurnSearch = {
+  workspaceId: string;
+  sessionId: string;
+  botId: string;
+  source: string;
+  keyHash: Uint8Array;
+};
+
+// The turns of erased sessions are not found, because an erasure deletes the messages. The join on sessions omits deleted sessions.
+const SELECT_TURN = `
+  SELECT t.turn_id AS "turnId", t.message_id AS "messageId", t.edge_id AS "edgeId", t.request_hash AS "requestHash", t.status,
+         reply.content, t.error_code AS "errorCode", t.blocked_reason AS "blockedReason", t.ending -> 'quota' AS quota, t.model,
+         t.tokens_in AS "tokensIn", t.tokens_out AS "tokensOut", t.latency_ms AS "latencyMs",
+         coalesce(e.address, '') AS "edgeAddress", coalesce(e.token, '') AS "edgeToken"
+  FROM conversation.turns t
+  JOIN conversation.sessions s
+    ON s.workspace_id = t.workspace_id AND s.session_id = t.session_id AND s.deleted_at IS NULL AND s.erased_at IS NULL
+  JOIN conversation.messages reply
+    ON reply.workspace_id = t.workspace_id AND reply.session_id = t.session_id AND reply.message_id = t.message_id
+  LEFT JOIN conversation.edges e ON e.edge_id = t.edge_id AND e.expires_at > now() AND t.status = 'streaming'
+  WHERE t.workspace_id = $1 AND t.session_id = $2 AND s.bot_id = $3 AND s.source = $4`;
+
+const FIND_KEYED_TURN = `
+  SELECT running.count AS "runningCount", turn.*
+  FROM (
+    SELECT count(*)::integer AS count FROM conversation.turns t
+    WHERE t.workspace_id = $1 AND t.session_id = $2 AND t.status = 'streaming' AND t.key_hash IS NOT NULL
+  ) running
+  LEFT JOIN (${SELECT_TURN} AND t.key_hash = $5) turn ON true`;
+
+/** Returns the turn with an idempotency key, and how many keyed turns of the session are running. */
+export async function findKeyedTurn(
+  database: Database,
+  { workspaceId, sessionId, botId, source, keyHash }: KeyedTurnSearch,
+): Promise<{ turn: KeyedTurn | undefined; runningCount: number }> {
+  const { rows } = await database.query<KeyedTurn & { runningCount: number }>({
+    name: "find_keyed_turn",
+    text: FIND_KEYED_TURN,
+    values: [workspaceId, sessionId, botId, source, keyHash],
+  });
+  const { runningCount = 0, ...turn } = rows[0] ?? {};
+  return { turn: "turnId" in turn && turn.turnId !== null ? (turn as KeyedTurn) : undefined, runningCount };
+}
+
+const FIND_TURN_OF_MESSAGE = `${SELECT_TURN}
+    AND t.turn_id = (
+      SELECT m.turn_id FROM conversation.messages m
+      WHERE m.workspace_id = $1 AND m.session_id = $2 AND m.message_id = $5 AND m.role = 'assistant'
+    )`;
+
+/** Returns the turn of a reply, with or without an idempotency key. */
+export async function findTurnOfMessage(
+  database: Database,
+  { workspaceId, sessionId, botId, source, messageId }: Omit<KeyedTurnSearch, "keyHash"> & { messageId: string },
+): Promise<KeyedTurn | undefined> {
+  const { rows } = await database.query<KeyedTurn>({
+    name: "find_turn_of_message",
+    text: FIND_TURN_OF_MESSAGE,
+    values: [workspaceId, sessionId, botId, source, messageId],
+  });
+  return rows[0];
+}

@@ -1,0 +1,191 @@
+import { randomUUID } from "node:crypto";
+import { migrate, revertMigrations } from "@parley/service-kit/migrations";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { migrations } from "../../migrations/index.ts";
+import type { Bot } from "../bots/bots.store.ts";
+import { createTestDatabase, ROLE, type TestDatabase } from "../testing/database.ts";
+import { createBot, newTurn, runTurn } from "../testing/turns.ts";
+import { findTurn, type NewTurn, openTurn } from "./open-turn.store.ts";
+import { findTurnRecord } from "./turn-record.store.ts";
+
+let db: TestDatabase;
+let bot: Bot;
+beforeAll(async () => {
+  db = await createTestDatabase();
+  bot = await createBot(db.database);
+});
+afterAll(() => db.drop());
+
+async function idsOf(sessionId: string): Promise<number[]> {
+  const { rows } = await db.database.query<{ id: number }>(
+    "SELECT message_id AS id FROM conversation.messages WHERE workspace_id = $1 AND session_id = $2 ORDER BY created_at, message_id",
+    [bot.workspaceId, sessionId],
+  );
+  return rows.map(({ id }) => id);
+}
+
+async function open(turn: NewTurn = newTurn(bot)): Promise<number> {
+  const opened = await openTurn(db.database, turn);
+  if (opened === undefined) throw new Error("the turn was not opened");
+  return opened.messageId;
+}
+
+/** Checks that ids rise with time, that a turn's two ids are adjacent, that replies have even ids, and that all are safe integers. */
+function expectIds(ids: readonly number[], turns: number): void {
+  expect(ids).toHaveLength(turns * 2);
+  expect(ids).toEqual(ids.toSorted((a, b) => a - b));
+  expect(ids.every(Number.isSafeInteger)).toBe(true);
+  const replies = ids.filter((_, index) => index % 2 === 1);
+  expect(replies.map((id) => id % 2)).toEqual(replies.map(() => 0));
+  expect(ids.filter((_, index) => index % 2 === 0)).toEqual(replies.map((id) => id - 1));
+}
+
+/** The part of the previous release's OpenTurn that assigns ids: it takes them from the sequence and does not set last_message_id. */
+const PREVIOUS_OPEN_TURN = `
+  WITH session AS (
+    INSERT INTO conversation.sessions AS s (
+      workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, referrer, user_agent, started_at, last_activity_at
+    )
+    SELECT $1, $3::uuid, $4::uuid, 'widget', '', '{}'::jsonb, '', '', clock_timestamp(), clock_timestamp()
+    WHERE NOT EXISTS (SELECT FROM conversation.turns t WHERE t.workspace_id = $1 AND t.turn_id = $2)
+    ON CONFLICT (workspace_id, session_id) DO UPDATE
+      SET visitor_id = coalesce(nullif(excluded.visitor_id, ''), s.visitor_id),
+          last_activity_at = greatest(s.last_activity_at, clock_timestamp())
+      WHERE s.bot_id = excluded.bot_id AND s.source = excluded.source AND s.deleted_at IS NULL AND s.erased_at IS NULL
+    RETURNING s.xmax = 0 AS is_new
+  ), opened AS (
+    SELECT nextval('conversation.message_ids') AS user_message_id, clock_timestamp() AS at, is_new FROM session
+  ), turn AS (
+    INSERT INTO conversation.turns (workspace_id, turn_id, session_id, message_id, bot_id, edge_id, status, asked_model, model, opened_at)
+    SELECT $1, $2, $3, user_message_id + 1, $4, $4, 'streaming', '', '', at FROM opened
+  )
+  INSERT INTO conversation.messages (
+    workspace_id, session_id, message_id, turn_id, role, content, model, status, rag_chunks_used, created_at
+  )
+  SELECT $1, $3, user_message_id, $2, 'user', 'm', '', 'done', '{}'::bigint[], at FROM opened
+  UNION ALL
+  SELECT $1, $3, user_message_id + 1, $2, 'assistant', '', '', 'streaming', '{}'::bigint[], at FROM opened`;
+
+async function openInPreviousRelease(sessionId: string): Promise<void> {
+  await db.database.query(PREVIOUS_OPEN_TURN, [bot.workspaceId, randomUUID(), sessionId, bot.id]);
+}
+
+describe("message ids", () => {
+  test("reveal nothing about other sessions to a visitor", async () => {
+    const sessions: number[] = [];
+    for (let i = 0; i < 30; i++) sessions.push(await open());
+    const distances = sessions.slice(1).map((id, index) => Math.abs(id - (sessions[index] ?? 0)));
+    expect(Math.min(...distances)).toBeGreaterThan(2 ** 24);
+    expect(sessions).not.toEqual(sessions.toSorted((a, b) => a - b));
+    const { rows } = await db.admin.query("SELECT is_called, last_value FROM conversation.message_ids");
+    await open();
+    expect((await db.admin.query("SELECT is_called, last_value FROM conversation.message_ids")).rows).toEqual(rows);
+  });
+
+  test("rise within a session by random even steps", async () => {
+    const sessionId = randomUUID();
+    const replies: number[] = [];
+    for (let i = 0; i < 30; i++) replies.push(await runTurn(db.database, newTurn(bot, { sessionId })));
+    expectIds(await idsOf(sessionId), 30);
+    const steps = replies.slice(1).map((id, index) => id - (replies[index] ?? 0));
+    expect(new Set(steps).size).toBeGreaterThan(20);
+    expect(Math.max(...steps)).toBeLessThanOrEqual(2 ** 20);
+  });
+
+  test("rise and stay adjacent when a hundred turns of a session open concurrently", async () => {
+    const sessionId = randomUUID();
+    await Promise.all(Array.from({ length: 100 }, () => open(newTurn(bot, { sessionId }))));
+    expectIds(await idsOf(sessionId), 100);
+  });
+
+  test("are unique within a workspace: OpenTurn chooses again if the id is taken", async () => {
+    const choices = [
+      { start: 2n ** 51n, step: 2 },
+      { start: 2n ** 51n, step: 2 },
+      { start: 2n ** 51n + 8n, step: 2 },
+    ];
+    const choose = () => choices.shift() ?? { start: 0n, step: 0 };
+    const turns = [newTurn(bot), newTurn(bot)];
+    for (const turn of turns) await openTurn(db.database, turn, choose);
+    const ids = await Promise.all(turns.map(({ turnId }) => findTurn(db.database, bot.workspaceId, turnId)));
+    expect(ids.map((turn) => turn?.messageId)).toEqual([2 ** 51, 2 ** 51 + 8]);
+    for (const [index, { turnId }] of turns.entries())
+      expect(await findTurnRecord(db.database, bot.workspaceId, ids[index]?.messageId ?? 0)).toMatchObject({ turnId });
+  });
+
+  test("may be equal in two workspaces, which find their own turn by it", async () => {
+    const stranger = await createBot(db.database);
+    const choose = () => ({ start: 2n ** 51n + 64n, step: 2 });
+    const turns = [newTurn(bot), newTurn(stranger)];
+    for (const turn of turns) {
+      const opened = await openTurn(db.database, turn, choose);
+      expect(opened?.messageId).toBe(2 ** 51 + 64);
+    }
+    for (const { workspaceId, turnId } of turns)
+      expect(await findTurnRecord(db.database, workspaceId, 2 ** 51 + 63)).toMatchObject({ turnId });
+  });
+});
+
+describe("beside the previous release, message ids", () => {
+  test("rise within a session in which both releases open turns in any order", async () => {
+    for (let pattern = 0; pattern < 2 ** 5; pattern++) {
+      const sessionId = randomUUID();
+      for (let turn = 0; turn < 5; turn++) {
+        if ((pattern >> turn) % 2 === 1) await openInPreviousRelease(sessionId);
+        else await open(newTurn(bot, { sessionId }));
+      }
+      expectIds(await idsOf(sessionId), 5);
+    }
+  });
+
+  test("rise when both releases open turns of a session concurrently", async () => {
+    for (let round = 0; round < 5; round++) {
+      const sessionId = randomUUID();
+      await Promise.all(
+        Array.from({ length: 40 }, (_, index) =>
+          index % 2 === 0 ? openInPreviousRelease(sessionId) : open(newTurn(bot, { sessionId })),
+        ),
+      );
+      expectIds(await idsOf(sessionId), 40);
+    }
+  });
+
+  test("rise in sessions from before the migration, and after it was reverted and applied again", async () => {
+    const target = { url: db.adminUrl, schema: "conversation", role: ROLE, migrations };
+    const since = migrations.length - migrations.findIndex(({ name }) => name === "0022_message_ids");
+    const [before, between] = [randomUUID(), randomUUID()];
+    await revertMigrations(target, since);
+    await openInPreviousRelease(before);
+    await migrate(target);
+    const first = await open(newTurn(bot, { sessionId: before }));
+    await open(newTurn(bot, { sessionId: between }));
+    await revertMigrations(target, since);
+    for (const sessionId of [before, between]) await openInPreviousRelease(sessionId);
+    await migrate(target);
+    for (const sessionId of [before, between]) await open(newTurn(bot, { sessionId }));
+    expectIds(await idsOf(before), 4);
+    expectIds(await idsOf(between), 3);
+    expect(first).toBeGreaterThan(2 ** 50);
+  });
+
+  test("of a session from before the migration are computed from sessions.last_message_id afterwards", async () => {
+    const target = { url: db.adminUrl, schema: "conversation", role: ROLE, migrations };
+    const fresh = await createTestDatabase();
+    const without = migrations.toReversed().findIndex(({ name }) => name === "0022_message_ids") + 1;
+    await revertMigrations({ ...target, url: fresh.adminUrl }, without);
+    await fresh.admin.query("SELECT setval('conversation.message_ids', 1, false)");
+    const owner = await createBot(fresh.database);
+    const sessionId = randomUUID();
+    await fresh.database.query(PREVIOUS_OPEN_TURN, [owner.workspaceId, randomUUID(), sessionId, owner.id]);
+    await migrate({ ...target, url: fresh.adminUrl });
+    const read = "SELECT message_id AS id FROM conversation.turns ORDER BY opened_at";
+    for (let i = 0; i < 2; i++) await openTurn(fresh.database, newTurn(owner, { sessionId }));
+    const [old, ...ids] = (await fresh.admin.query(read)).rows.map(({ id }) => Number(id));
+    await fresh.drop();
+    expect(old).toBe(2);
+    for (const id of ids) {
+      expect(id).toBeGreaterThanOrEqual(2 ** 50);
+      expect(id).toBeLessThan(2 ** 52 + 2 ** 51);
+    }
+  });
+});

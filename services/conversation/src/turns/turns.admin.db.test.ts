@@ -1,0 +1,105 @@
+import { randomUUID } from "node:crypto";
+import { Code } from "@connectrpc/connect";
+import { KnowledgeAdminService, SessionAdminService, TurnAdminService } from "@parley/rpc/conversation";
+import { expect, test } from "vitest";
+import { adminFailure, useTestSystem } from "../testing/system.ts";
+import { createBot, nameOf, newTurn, runTurn } from "../testing/turns.ts";
+import { openTurn } from "./open-turn.store.ts";
+
+const system = useTestSystem();
+
+test("ListTurns returns a session with its turns, oldest first, and the passages of their replies once", async () => {
+  const bot = await createBot(system.database);
+  const { workspaceId } = bot;
+  await system.ops(KnowledgeAdminService).addSource({
+    ...nameOf(bot),
+    name: "a.md",
+    format: "md",
+    content: Buffer.from("# Delivery\n\nIt takes two days."),
+  });
+  const { rows } = await system.admin.query<{ id: number }>(
+    "SELECT chunk_id AS id FROM conversation.knowledge_chunks WHERE bot_id = $1",
+    [bot.id],
+  );
+  const chunkIds = [...rows.map(({ id }) => id), 9_999_999];
+  const { sessionId, ...first } = newTurn(bot, {
+    message: "When?",
+    chunkIds,
+    visitorId: "v1",
+    visitorMetadata: '{"plan":"pro"}',
+    referrer: "https://a.example/",
+    userAgent: "UA",
+  });
+  const messageId = await runTurn(
+    system.database,
+    { ...first, sessionId },
+    { content: "In two days.", toolsCalled: [{ name: "look_up", arguments: {}, status: "ok", latency_ms: 12 }] },
+  );
+  await runTurn(system.database, newTurn(bot, { sessionId, message: "Sure?", chunkIds }), { content: "Yes." });
+  await openTurn(system.database, newTurn(bot, { sessionId, message: "Really?" }));
+  await system.admin.query("UPDATE conversation.messages SET rating = 'up' WHERE message_id = $1", [messageId]);
+
+  const turns = system.ops(TurnAdminService);
+  const page = await turns.listTurns({ workspaceId, sessionId });
+  expect(page).toMatchObject({
+    session: {
+      id: sessionId,
+      botSlug: bot.slug,
+      visitorId: "v1",
+      visitorMetadata: '{"plan": "pro"}',
+      referrer: "https://a.example/",
+      userAgent: "UA",
+    },
+    turns: [
+      {
+        message: "When?",
+        reply: "In two days.",
+        rating: "up",
+        turn: {
+          status: "done",
+          firstTokenMs: 123,
+          latencyMs: 456,
+          knowledge: [
+            { source: "a.md", heading: "Delivery" },
+            { source: "", heading: "" },
+          ],
+          tools: [{ name: "look_up", status: "ok", latencyMs: 12 }],
+        },
+      },
+      { message: "Sure?", reply: "Yes.", rating: "" },
+      { message: "Really?", reply: "", turn: { status: "streaming", closedAt: "" } },
+    ],
+    passages: [{ text: "It takes two days." }],
+    nextPageToken: "",
+  });
+
+  const messages: string[] = [];
+  let pages = 0;
+  for (let pageToken = ""; pages === 0 || pageToken !== ""; pages++) {
+    const next = await turns.listTurns({ workspaceId, sessionId, pageSize: 1, pageToken });
+    messages.push(...next.turns.map(({ message }) => message));
+    pageToken = next.nextPageToken;
+  }
+  expect([messages, pages]).toEqual([["When?", "Sure?", "Really?"], 3]);
+});
+
+test("ListTurns returns not_found for a session that is unknown, foreign or deleted, and refuses invalid pages", async () => {
+  const bot = await createBot(system.database);
+  const { workspaceId } = bot;
+  const turn = newTurn(bot);
+  await runTurn(system.database, turn);
+  const { sessionId } = turn;
+  const turns = system.ops(TurnAdminService);
+  for (const page of [{ pageSize: 101 }, { pageSize: -1 }, { pageToken: "x" }, { pageToken: "9".repeat(16) }])
+    expect(await adminFailure(turns.listTurns({ workspaceId, sessionId, ...page }))).toMatchObject({
+      code: Code.InvalidArgument,
+    });
+  await system.ops(SessionAdminService).deleteSession({ workspaceId, sessionId });
+  const other = newTurn(await createBot(system.database));
+  await runTurn(system.database, other);
+  for (const each of [sessionId, other.sessionId, randomUUID(), "no-uuid"])
+    expect(await adminFailure(turns.listTurns({ workspaceId, sessionId: each }))).toMatchObject({
+      code: Code.NotFound,
+      stable: "session_not_found",
+    });
+});

@@ -1,0 +1,46 @@
+import type { Interceptor } from "@parley/rpc";
+import type { Database } from "@parley/service-kit";
+import { listDeletedIds } from "./deletions.store.ts";
+
+/** How often a replica reads the deleted workspaces. With the edge's cache of keys (4 s), a deletion applies within 5 s. */
+export const READ_DELETED_INTERVAL_MS = 1_000;
+
+/** No workspace can have this id, so every handler answers as for an unknown workspace. */
+const UNKNOWN_WORKSPACE = "deleted workspace";
+
+/** The outcomes of open turns are stored even if the workspace was deleted meanwhile. */
+const EXEMPT_METHOD = "parley.conversation.v1.ConversationService/CloseTurn";
+
+/**
+ * Knows which workspaces are deleted. Calls use what a periodic task has read, so that a busy or missing database neither delays nor refuses
+ * them here.
+ */
+export class DeletedWorkspaces {
+  readonly #database: Database;
+  #ids: ReadonlySet<string> | undefined;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Reads the deleted workspaces. */
+  async read(): Promise<ReadonlySet<string>> {
+    this.#ids = new Set(await listDeletedIds(this.#database));
+    return this.#ids;
+  }
+
+  /** Returns whether a workspace is deleted. Waits for the database only before the first successful read. */
+  async has(workspaceId: string): Promise<boolean> {
+    const ids = this.#ids ?? (await this.read());
+    return ids.has(workspaceId);
+  }
+
+  /** Makes data-plane calls for a deleted workspace answer as for an unknown one. */
+  readonly hide: Interceptor = async ({ method, request }, next) => {
+    const fields = request as { workspaceId?: unknown };
+    const { workspaceId } = fields;
+    if (typeof workspaceId === "string" && method !== EXEMPT_METHOD && (await this.has(workspaceId)))
+      fields.workspaceId = UNKNOWN_WORKSPACE;
+    await next();
+  };
+}

@@ -1,0 +1,48 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { RpcClient } from "@parley/rpc";
+import type { WorkspaceDeletionAdminService, WorkspaceDeletionSchema } from "@parley/rpc/conversation";
+import type { QuotaService } from "@parley/rpc/quota";
+import { type Database, isWorkspaceId, notFound, ServiceError } from "@parley/service-kit";
+import { removeDeletion, storeDeletion, type WorkspaceDeletion } from "./deletions.store.ts";
+
+const QUOTA_CALL = { timeoutMs: 5_000, waitForReady: true };
+
+export type DeletionAdminDeps = {
+  database: Database;
+  quota: Pick<RpcClient<typeof QuotaService>, "setWorkspaceDeleted">;
+};
+
+/**
+ * Implements the admin service that deletes and restores workspaces. The quota service owns workspaces, and its workspace_not_found is
+ * returned to the caller. Both calls are idempotent, so a call that failed halfway is completed by the next one.
+ */
+export function createDeletionAdmin({
+  database,
+  quota,
+}: DeletionAdminDeps): ServiceImpl<typeof WorkspaceDeletionAdminService> {
+  return {
+    async deleteWorkspace({ workspaceId }) {
+      requireWorkspaceId(workspaceId);
+      await quota.setWorkspaceDeleted({ workspaceId, deleted: true }, QUOTA_CALL);
+      return { deletion: toMessage(await storeDeletion(database, workspaceId)) };
+    },
+    async restoreWorkspace({ workspaceId }) {
+      requireWorkspaceId(workspaceId);
+      if (!(await removeDeletion(database, workspaceId)))
+        throw new ServiceError("failed_precondition", "workspace_erased", "the workspace's data is erased");
+      await quota.setWorkspaceDeleted({ workspaceId, deleted: false }, QUOTA_CALL);
+      return {};
+    },
+  };
+}
+
+/** No workspace can have a malformed id. */
+function requireWorkspaceId(workspaceId: string): void {
+  if (!isWorkspaceId(workspaceId)) throw notFound("workspace_not_found", "no such workspace");
+}
+
+function toMessage(deletion: WorkspaceDeletion): MessageInitShape<typeof WorkspaceDeletionSchema> {
+  const { workspaceId, deletedAt, eraseAt } = deletion;
+  return { workspaceId, deletedAt: deletedAt.toISOString(), eraseAt: eraseAt.toISOString() };
+}

@@ -1,0 +1,76 @@
+import type { Database } from "@parley/service-kit";
+
+/** A workspace's data is erased this long after the deletion. Until then it can be restored. */
+const GRACE_DAYS = 30;
+
+export type WorkspaceDeletion = { workspaceId: string; deletedAt: Date; eraseAt: Date };
+
+const COLUMNS = `workspace_id AS "workspaceId", deleted_at AS "deletedAt", deleted_at + interval '${GRACE_DAYS} days' AS "eraseAt"`;
+
+/** Stores that a workspace is deleted. Keeps the time of the first deletion. */
+export async function storeDeletion(database: Database, workspaceId: string): Promise<WorkspaceDeletion> {
+  await database.query(
+    "INSERT INTO conversation.workspace_deletions (workspace_id) VALUES ($1) ON CONFLICT (workspace_id) DO NOTHING",
+    [workspaceId],
+  );
+  const { rows } = await database.query<WorkspaceDeletion>(
+    `SELECT ${COLUMNS} FROM conversation.workspace_deletions WHERE workspace_id = $1`,
+    [workspaceId],
+  );
+  const [deletion] = rows;
+  if (deletion === undefined) throw new Error("the workspace was restored at the same time");
+  return deletion;
+}
+
+/** Removes a deletion. Returns false if the erasure has begun. */
+export async function removeDeletion(database: Database, workspaceId: string): Promise<boolean> {
+  await database.query("DELETE FROM conversation.workspace_deletions WHERE workspace_id = $1 AND erasing_at IS NULL", [
+    workspaceId,
+  ]);
+  // A deletion that is left has begun, or was stored at the same time.
+  const { rowCount } = await database.query(
+    "SELECT FROM conversation.workspace_deletions WHERE workspace_id = $1 AND erasing_at IS NOT NULL",
+    [workspaceId],
+  );
+  return rowCount === 0;
+}
+
+/** Returns the ids of all deleted workspaces. */
+export async function listDeletedIds(database: Database): Promise<string[]> {
+  const { rows } = await database.query<{ id: string }>({
+    name: "list_deleted_workspaces",
+    text: "SELECT workspace_id AS id FROM conversation.workspace_deletions",
+  });
+  return rows.map((row) => row.id);
+}
+
+/** Marks the deleted workspaces whose grace is over, so that they can no longer be restored. Returns those that are not erased yet. */
+export async function beginErasures(database: Database): Promise<string[]> {
+  const { rows } = await database.query<{ id: string }>(
+    `UPDATE conversation.workspace_deletions SET erasing_at = coalesce(erasing_at, now())
+     WHERE erased_at IS NULL AND deleted_at < now() - interval '${GRACE_DAYS} days' RETURNING workspace_id AS id`,
+  );
+  return rows.map((row) => row.id);
+}
+
+export async function finishErasure(database: Database, workspaceId: string): Promise<void> {
+  await database.query("UPDATE conversation.workspace_deletions SET erased_at = now() WHERE workspace_id = $1", [
+    workspaceId,
+  ]);
+}
+
+const FIRST_SESSION = "00000000-0000-0000-0000-000000000000";
+
+/** Lists sessions of a workspace that are not erased, ordered by id, with ids after `after`. */
+export async function listSessionIds(
+  database: Database,
+  workspaceId: string,
+  { after = FIRST_SESSION, limit }: { after: string | undefined; limit: number },
+): Promise<string[]> {
+  const { rows } = await database.query<{ id: string }>(
+    `SELECT session_id AS id FROM conversation.sessions
+     WHERE workspace_id = $1 AND session_id > $2 AND erased_at IS NULL ORDER BY session_id LIMIT $3`,
+    [workspaceId, after, limit],
+  );
+  return rows.map((row) => row.id);
+}

@@ -1,0 +1,101 @@
+import { expect, test } from "vitest";
+import { insertCase, insertRun } from "../evaluations/evaluations.store.ts";
+import { insertKey } from "../keys/keys.store.ts";
+import { addDocument } from "../testing/knowledge.ts";
+import { insertSessions } from "../testing/sessions.ts";
+import { useTestSystem } from "../testing/system.ts";
+import { createBot } from "../testing/turns.ts";
+import { removeDeletion, storeDeletion } from "./deletions.store.ts";
+import { eraseDeletedWorkspaces } from "./erase-workspaces.worker.ts";
+
+const system = useTestSystem();
+
+const warnings: object[] = [];
+const log = { info: () => undefined, warn: (fields: object) => void warnings.push(fields) };
+const run = (signal = new AbortController().signal) =>
+  eraseDeletedWorkspaces({ database: system.database, onClosed: () => undefined, log }, signal);
+
+/** Creates a workspace with sessions, a document, an evaluation and a key. */
+async function createWorkspace(sessions: number) {
+  const bot = await createBot(system.database);
+  const { workspaceId, slug: botSlug, id: botId } = bot;
+  await insertKey(system.database, { publicKey: `k-${bot.id}`, workspaceId, botSlug, allowedDomains: ["a.example"] });
+  await addDocument(system.database, bot, "n", "words");
+  await insertCase(system.database, { workspaceId, botId }, { question: "q", document: "n" }, 1);
+  const evaluated = { cases: 1, searched: 1, found: 1, semanticFailures: 0, results: [] };
+  await insertRun(system.database, { workspaceId, botId }, evaluated);
+  return { workspaceId, sessionIds: await insertSessions(system.admin, bot, { sessions }) };
+}
+
+async function deleteDaysAgo(workspaceId: string, days: number): Promise<void> {
+  await storeDeletion(system.database, workspaceId);
+  await system.admin.query(
+    "UPDATE conversation.workspace_deletions SET deleted_at = now() - make_interval(days => $2) WHERE workspace_id = $1",
+    [workspaceId, days],
+  );
+}
+
+async function countsOf(workspaceId: string) {
+  const { rows } = await system.admin.query(
+    `SELECT (SELECT count(*) FROM conversation.sessions WHERE workspace_id = $1 AND erased_at IS NULL)::integer AS sessions,
+            (SELECT count(*) FROM conversation.messages WHERE workspace_id = $1)::integer AS messages,
+            (SELECT count(*) FROM conversation.knowledge_sources WHERE workspace_id = $1)::integer AS documents,
+            (SELECT count(*) FROM conversation.evaluation_cases WHERE workspace_id = $1)::integer
+              + (SELECT count(*) FROM conversation.evaluation_runs WHERE workspace_id = $1)::integer AS evaluations,
+            (SELECT count(*) FROM conversation.bots WHERE workspace_id = $1)::integer AS bots,
+            (SELECT count(*) FROM conversation.workspace_deletions WHERE workspace_id = $1 AND erased_at IS NOT NULL)::integer AS erased`,
+    [workspaceId],
+  );
+  return rows[0];
+}
+
+const ERASED = { sessions: 0, messages: 0, documents: 0, evaluations: 0, bots: 0, erased: 1 };
+
+test("erases only workspaces that were deleted more than 30 days ago, and concurrent runs erase each once", async () => {
+  const [due, recent, kept] = await Promise.all([createWorkspace(60), createWorkspace(2), createWorkspace(2)]);
+  await deleteDaysAgo(due.workspaceId, 31);
+  await deleteDaysAgo(recent.workspaceId, 29);
+  await Promise.all([run(), run(), run()]);
+  expect(await countsOf(due.workspaceId)).toEqual(ERASED);
+  const untouched = { sessions: 2, messages: 4, documents: 1, evaluations: 2, bots: 1, erased: 0 };
+  expect(await countsOf(recent.workspaceId)).toEqual(untouched);
+  expect(await countsOf(kept.workspaceId)).toEqual(untouched);
+  expect(await removeDeletion(system.database, due.workspaceId)).toBe(false);
+  expect(await removeDeletion(system.database, recent.workspaceId)).toBe(true);
+});
+
+test("a run that is interrupted is continued by the next one, and the workspace cannot be restored in between", async () => {
+  const { workspaceId } = await createWorkspace(120);
+  await deleteDaysAgo(workspaceId, 31);
+  const stopping = new AbortController();
+  setTimeout(() => stopping.abort(), 20);
+  await run(stopping.signal);
+  expect(await countsOf(workspaceId)).toMatchObject({ bots: 1, erased: 0 });
+  expect(await removeDeletion(system.database, workspaceId)).toBe(false);
+  await run();
+  expect(await countsOf(workspaceId)).toEqual(ERASED);
+});
+
+test("erases the rest of a workspace if a session cannot be erased, and the session in a later run", async () => {
+  const { workspaceId, sessionIds } = await createWorkspace(60);
+  await deleteDaysAgo(workspaceId, 31);
+  const [damaged = ""] = sessionIds;
+  await system.admin.query(
+    `CREATE FUNCTION conversation.refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''refused''; END';
+     CREATE TRIGGER refuse BEFORE UPDATE ON conversation.sessions FOR EACH ROW
+     WHEN (OLD.session_id = '${damaged}') EXECUTE FUNCTION conversation.refuse()`,
+  );
+  await run();
+  expect(warnings).toContainEqual(expect.objectContaining({ workspace_id: workspaceId, session_id: damaged }));
+  expect(await countsOf(workspaceId)).toEqual({
+    sessions: 1,
+    messages: 2,
+    documents: 0,
+    evaluations: 0,
+    bots: 0,
+    erased: 0,
+  });
+  await system.admin.query("DROP FUNCTION conversation.refuse() CASCADE");
+  await run();
+  expect(await countsOf(workspaceId)).toEqual(ERASED);
+});

@@ -1,0 +1,65 @@
+import { type Database, type Logger, pause } from "@parley/service-kit";
+import { eraseSession } from "../sessions/index.ts";
+import type { Settlement } from "../turns/index.ts";
+import { beginErasures, finishErasure, listSessionIds } from "./deletions.store.ts";
+import { deleteBots, deleteDocument } from "./workspace-content.store.ts";
+
+/** Sessions erased between two pauses, each in its own transaction. */
+const BATCH_SESSIONS = 50;
+const PAUSE_MS = 100;
+
+export type EraseWorkspacesDeps = {
+  database: Database;
+  /** Called with the turns that an erasure closed. */
+  onClosed: (closed: readonly Settlement[]) => void;
+  log: Pick<Logger, "info" | "warn">;
+};
+
+/**
+ * Erases the deleted workspaces whose grace is over: sessions, documents, bots, keys, patterns and tools. The rows of turns stay without
+ * content, so that usage still reconciles. If a workspace cannot be erased, the next run continues. Replicas may run it concurrently.
+ */
+export async function eraseDeletedWorkspaces(deps: EraseWorkspacesDeps, signal: AbortSignal): Promise<void> {
+  for (const workspaceId of await beginErasures(deps.database)) {
+    if (signal.aborted) return;
+    try {
+      await eraseWorkspace(deps, workspaceId, signal);
+    } catch (error) {
+      deps.log.warn({ workspace_id: workspaceId, error }, "workspace erasure failed, retrying");
+    }
+  }
+}
+
+async function eraseWorkspace(deps: EraseWorkspacesDeps, workspaceId: string, signal: AbortSignal): Promise<void> {
+  const { database, log } = deps;
+  const areSessionsErased = await eraseSessions(deps, workspaceId, signal);
+  while (!signal.aborted && (await deleteDocument(database, workspaceId)));
+  if (signal.aborted) return;
+  await deleteBots(database, workspaceId);
+  if (!areSessionsErased) return;
+  await finishErasure(database, workspaceId);
+  log.info({ workspace_id: workspaceId }, "workspace erased");
+}
+
+/** Returns whether every session is erased. Logs a failure, so that the other sessions are erased. */
+async function eraseSessions(
+  { database, onClosed, log }: EraseWorkspacesDeps,
+  workspaceId: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let failures = 0;
+  for (let after: string | undefined; ; ) {
+    const sessions = await listSessionIds(database, workspaceId, { after, limit: BATCH_SESSIONS });
+    for (const sessionId of sessions) {
+      try {
+        onClosed((await eraseSession(database, workspaceId, sessionId)) ?? []);
+      } catch (error) {
+        failures++;
+        log.warn({ workspace_id: workspaceId, session_id: sessionId, error }, "erasure failed, retrying");
+      }
+    }
+    after = sessions.at(-1);
+    if (after === undefined) return failures === 0;
+    if (!(await pause(PAUSE_MS, signal))) return false;
+  }
+}

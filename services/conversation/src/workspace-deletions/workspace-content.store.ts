@@ -1,0 +1,38 @@
+import { type Database, slowQuery, transaction } from "@parley/service-kit";
+
+/** Enough for a document of 16 MiB with embeddings. */
+const TIMEOUT_MS = 120_000;
+/** The client's limit, above the server's. */
+const QUERY_TIMEOUT_MS = TIMEOUT_MS + 2_000;
+
+const DELETE_DOCUMENT = `
+  DELETE FROM conversation.knowledge_sources
+  WHERE (workspace_id, source_id) = (SELECT workspace_id, source_id FROM conversation.knowledge_sources WHERE workspace_id = $1 LIMIT 1)`;
+
+/** Deletes one document of a workspace, with its chunks, words and embeddings. Returns false if there is none. */
+export async function deleteDocument(database: Database, workspaceId: string): Promise<boolean> {
+  return transaction(database, async (connection) => {
+    await connection.query(`SET LOCAL statement_timeout = ${TIMEOUT_MS}`);
+    const { rowCount } = await connection.query(slowQuery(DELETE_DOCUMENT, [workspaceId], QUERY_TIMEOUT_MS));
+    return rowCount === 1;
+  });
+}
+
+/** Bots come last, because the other rows refer to them. */
+const TABLES = [
+  "tools",
+  "moderation_patterns",
+  "api_keys",
+  "evaluation_cases",
+  "evaluation_runs",
+  "erasures",
+  "bots",
+] as const;
+
+/** Deletes a workspace's bots with their tools, patterns, keys and evaluations, and its requests to erase visitors. */
+export async function deleteBots(database: Database, workspaceId: string): Promise<void> {
+  await transaction(database, async (connection) => {
+    for (const table of TABLES)
+      await connection.query(`DELETE FROM conversation.${table} WHERE workspace_id = $1`, [workspaceId]);
+  });
+}

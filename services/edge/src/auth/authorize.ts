@@ -1,0 +1,26 @@
+import type { Caller } from "@parley/service-kit";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { addressBucket, HttpError } from "../http/index.ts";
+import { enforce, type Policy, type RateLimiter } from "../rate-limits/index.ts";
+import { type AuthDeps, authenticate } from "./authenticate.ts";
+
+/** Verifies a request's access token. Counts a request without a valid token by address against the policy before refusing it. */
+export async function authenticateOrCount(
+  deps: AuthDeps & { limiter: RateLimiter },
+  request: FastifyRequest,
+  reply: FastifyReply,
+  policy: Policy,
+): Promise<Caller> {
+  try {
+    return await authenticate(deps, request, reply);
+  } catch (error) {
+    if (error instanceof HttpError && error.status === 401)
+      await enforce(deps.limiter, policy, addressBucket(request.ip), reply);
+    throw error;
+  }
+}
+
+/** Throws 403 forbidden unless the caller is an owner of the workspace. */
+export function requireOwner({ role }: Caller): void {
+  if (role !== "owner") throw new HttpError(403, "forbidden");
+}

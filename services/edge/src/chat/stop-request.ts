@@ -1,0 +1,41 @@
+import { isUuid } from "@parley/service-kit";
+import { HttpError, invalidMessage, type JsonObject, parseJsonObject } from "../http/index.ts";
+import { requiredText } from "./chat-request.ts";
+import { requireKey } from "./turn-key.ts";
+
+/** The reply to stop: by its message, or by the idempotency key of its request. */
+export type StopTarget = { messageId: bigint } | { key: string };
+
+export type StopRequest = { sessionId: string; target: StopTarget };
+
+/** Has room for a key of thousands of characters, so that an impossible key gets invalid_api_key and not payload_too_large. */
+export const MAX_STOP_BODY_BYTES = 8 * 1024;
+const DECIMAL = /^[1-9]\d{0,15}$/;
+
+/** Parses the body of POST /api/chat/stop/. */
+export function parseStopRequest(bytes: Uint8Array | undefined): StopRequest & { publicKey: string } {
+  const body = parseJsonObject(bytes);
+  return { publicKey: requiredText(body, "public_key"), ...parseStopFields(body) };
+}
+
+/** Parses the body of POST /api/chat/playground/stop/. */
+export function parsePlaygroundStopRequest(bytes: Uint8Array | undefined): StopRequest & { botSlug: string } {
+  const body = parseJsonObject(bytes);
+  return { botSlug: requiredText(body, "bot_slug"), ...parseStopFields(body) };
+}
+
+function parseStopFields(body: JsonObject): StopRequest {
+  const sessionId = requiredText(body, "session_id");
+  const hasKey = Object.hasOwn(body, "idempotency_key");
+  if (hasKey === Object.hasOwn(body, "message_id")) throw invalidMessage();
+  const target = hasKey ? { key: requireKey(body.idempotency_key) } : { messageId: parseMessageId(body.message_id) };
+  if (!isUuid(sessionId)) throw new HttpError(400, "invalid_session_id");
+  return { sessionId: sessionId.toLowerCase(), target };
+}
+
+/** Parses a message id, a number (`meta` event) or a string (export). Throws 400 invalid_message. */
+export function parseMessageId(id: unknown): bigint {
+  const text = typeof id === "number" && Number.isSafeInteger(id) ? String(id) : id;
+  if (typeof text !== "string" || !DECIMAL.test(text)) throw invalidMessage();
+  return BigInt(text);
+}

@@ -1,0 +1,79 @@
+import { type RpcClient, RpcError, status } from "@parley/rpc";
+import type { ConversationService, StoredTurn } from "@parley/rpc/conversation";
+import { type Outcome, outcomeFromProto } from "@parley/rpc/outcomes";
+import type { EdgeClients } from "../edges/index.ts";
+import { HttpError, unavailable } from "../http/index.ts";
+import { closeAbandoned, readStoredReply, STOP_TIMEOUT_MS, type TurnDeps } from "../turns/index.ts";
+import type { StopTarget } from "./stop-request.ts";
+import { hashKey } from "./turn-key.ts";
+
+export type StopDeps = { turn: TurnDeps; edges: EdgeClients; conversation: RpcClient<typeof ConversationService> };
+
+/** The session of the reply to stop, and the caller. */
+export type StopScope = {
+  workspaceId: string;
+  botId: string;
+  sessionId: string;
+  source: "widget" | "playground";
+  /** The user of the playground; empty for a visitor. */
+  caller: string;
+};
+
+const FIND_TIMEOUT_MS = 2_000;
+
+/** Cancels a reply wherever it runs. Returns the stored outcome, which differs from `cancelled` if the reply had ended. Throws an HttpError. */
+export async function stopTurn(deps: StopDeps, scope: StopScope, target: StopTarget): Promise<Outcome> {
+  const { workspaceId, botId, sessionId, source, caller } = scope;
+  const identity = "key" in target ? { keyHash: hashKey(source, caller, target.key) } : target;
+  // This process may still be opening the turn, so that the database does not have it yet.
+  if ("keyHash" in identity)
+    await deps.turn.runningTurns
+      .findReply({ workspaceId, botId, sessionId, ...identity })
+      ?.opening.catch(() => undefined);
+  const find = () => findTurn(deps, { workspaceId, botId, sessionId, source, ...identity });
+  const existing = await find();
+  const stored = readStoredReply(existing);
+  if (stored !== undefined) return stored.ending.outcome;
+  return existing.edgeId === deps.turn.edgeId
+    ? cancelHere(deps, workspaceId, existing)
+    : cancelElsewhere(deps, workspaceId, existing, find);
+}
+
+type FindTurnInit = Parameters<StopDeps["conversation"]["findTurn"]>[0];
+
+async function findTurn(deps: StopDeps, request: FindTurnInit): Promise<StoredTurn> {
+  try {
+    const { turn } = await deps.conversation.findTurn(request, { timeoutMs: FIND_TIMEOUT_MS });
+    if (turn !== undefined) return turn;
+  } catch (error) {
+    if (!(error instanceof RpcError && error.status === status.NOT_FOUND)) throw unavailable(error);
+  }
+  throw new HttpError(404, "message_not_found");
+}
+
+async function cancelHere({ turn }: StopDeps, workspaceId: string, { turnId }: StoredTurn): Promise<Outcome> {
+  if (turn.runningTurns.get(turnId) === undefined) {
+    const closed = await closeAbandoned(turn.conversation, workspaceId, turnId).catch((error: unknown) => {
+      throw unavailable(error);
+    });
+    return outcomeFromProto(closed.outcome) ?? "error";
+  }
+  const ending = await turn.runningTurns.cancel(turnId, STOP_TIMEOUT_MS);
+  if (ending === undefined) throw unavailable(undefined);
+  return ending.outcome;
+}
+
+/** Cancels a turn at the edge that runs it. If that edge has closed the turn meanwhile, reads the outcome from the database. */
+async function cancelElsewhere(
+  deps: StopDeps,
+  workspaceId: string,
+  existing: StoredTurn,
+  findAgain: () => Promise<StoredTurn>,
+): Promise<Outcome> {
+  const outcome = await deps.edges.cancel(workspaceId, existing).catch(async (error: unknown) => {
+    if (!(error instanceof RpcError && error.code === "turn_not_found")) throw unavailable(error);
+    return readStoredReply(await findAgain())?.ending.outcome;
+  });
+  if (outcome === undefined) throw unavailable(undefined);
+  return outcome;
+}

@@ -1,0 +1,259 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { RpcError, status } from "@parley/rpc";
+import type { StoredTurn } from "@parley/rpc/conversation";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { EdgeClients } from "../edges/index.ts";
+import { addressBucket, HttpError, overloaded, unavailable } from "../http/index.ts";
+import { openReplyReader, type StreamHandle } from "../streams/index.ts";
+import {
+  closeAbandoned,
+  KeyedReply,
+  pieceAt,
+  type ReplyReader,
+  readEnding,
+  readStoredReply,
+  runKeyedTurn,
+  type Stopwatch,
+  type StoredReply,
+  splitsPair,
+  type TurnKey,
+  type TurnRequest,
+} from "../turns/index.ts";
+import { HEARTBEAT_MS, type StreamDeps, toHttpError } from "./stream-turn.ts";
+import { invalidEventId, type ReplyPosition } from "./turn-key.ts";
+
+export type KeyedStreamDeps = StreamDeps & {
+  edges: EdgeClients;
+  /** How long a reply continues without readers. */
+  detachedReplyMs: number;
+  attachMetrics: {
+    attaches: { inc(labels: { where: string }): void };
+    detached: { inc(labels: { result: string }): void };
+  };
+};
+
+export type KeyedRequest = TurnRequest & TurnKey;
+
+const FIND_TIMEOUT_MS = 2_000;
+/** How often waitForEnd reads the turn of another edge from the database. */
+const POLL_INTERVAL_MS = 1_000;
+
+/** One request with an idempotency key and its response. */
+type Exchange = {
+  deps: KeyedStreamDeps;
+  turn: KeyedRequest;
+  /** Where the client continues; undefined if it has nothing yet. */
+  position: ReplyPosition | undefined;
+  stream: StreamHandle;
+  reply: FastifyReply;
+};
+
+/**
+ * Streams the reply of an idempotency key: opens the turn if the key is new, and otherwise attaches to it or replays it. Throws an HttpError
+ * if it fails before the stream is open.
+ */
+export async function streamKeyedTurn(
+  deps: KeyedStreamDeps,
+  turn: KeyedRequest,
+  position: ReplyPosition | undefined,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  stopwatch: Stopwatch,
+): Promise<void> {
+  const running = deps.turn.runningTurns.findReply(turn);
+  if (running !== undefined) requireSameMessage(running, turn);
+  const stream = deps.streams.open(reply.raw, addressBucket(request.ip));
+  const exchange: Exchange = { deps, turn, position, stream, reply };
+  if (running === undefined && position === undefined) return openReply(exchange, request, stopwatch);
+  try {
+    if (running !== undefined) await readRunning(exchange, running);
+    else await readExisting(exchange, await findTurn(deps, turn));
+  } finally {
+    stream.release();
+  }
+}
+
+function requireSameMessage({ requestHash }: KeyedReply, turn: TurnKey): void {
+  if (Buffer.compare(requestHash, turn.requestHash) !== 0) throw new HttpError(409, "idempotency_key_reused");
+}
+
+/** Runs a new turn and streams its reply. The turn occupies the stream's slot until it is closed, even if its first reader leaves. */
+async function openReply(exchange: Exchange, request: FastifyRequest, stopwatch: Stopwatch): Promise<void> {
+  const { deps, turn, stream } = exchange;
+  const { detachedReplyMs, attachMetrics } = deps;
+  const reply = new KeyedReply(turn.requestHash, detachedReplyMs, (result) => attachMetrics.detached.inc({ result }));
+  if (!deps.turn.runningTurns.addReply(turn, reply)) {
+    stream.release();
+    throw overloaded();
+  }
+  runKeyedTurn(deps.turn, turn, reply, stopwatch)
+    .then(
+      (report) => report && deps.streams.reportTurn(report, stopwatch, request.log),
+      (error: unknown) => {
+        // If OpenTurn failed, messageId is 0 and each reader's response reports the error.
+        if (reply.messageId > 0) request.log.error({ error }, "turn with an idempotency key failed");
+      },
+    )
+    .finally(() => stream.release());
+  const opening = await reply.opening.catch((error: unknown) => {
+    throw toHttpError(error);
+  });
+  if (opening.isHere) await follow(exchange, reply, true);
+  else await readExisting(exchange, opening.existing);
+}
+
+/** Streams the reply of a turn that this process runs. */
+async function readRunning(exchange: Exchange, reply: KeyedReply): Promise<void> {
+  const opening = await reply.opening.catch((error: unknown) => {
+    throw toHttpError(error);
+  });
+  if (opening.isHere) await follow(exchange, reply, false);
+  else await readExisting(exchange, opening.existing);
+}
+
+async function follow(exchange: Exchange, reply: KeyedReply, isOpener: boolean): Promise<void> {
+  const offset = requireOffset(exchange, reply.messageId, reply.text);
+  if (reply.isFull) throw overloaded();
+  const { raw } = exchange.reply;
+  if (raw.destroyed) return;
+  if (!isOpener) exchange.deps.attachMetrics.attaches.inc({ where: "local" });
+  const reader = openReader(exchange, reply.messageId, offset);
+  await new Promise<void>((resolve) => {
+    raw.once("close", () => {
+      reply.detach(reader);
+      resolve();
+    });
+    reply.attach(reader, offset, isOpener);
+  });
+}
+
+/** Streams a turn that the database has: replays it if it has ended, or else attaches to the edge that runs it. */
+async function readExisting(exchange: Exchange, existing: StoredTurn): Promise<void> {
+  const { deps } = exchange;
+  const stored = readStoredReply(existing);
+  if (stored !== undefined) return replay(exchange, existing, stored);
+  if (existing.edgeId !== deps.turn.edgeId) return readRemote(exchange, existing);
+  const local = deps.turn.runningTurns.get(existing.turnId)?.reply;
+  // The turn may have been opened since this request looked for its key.
+  if (local !== undefined) return readRunning(exchange, local);
+  await closeAbandoned(deps.turn.conversation, exchange.turn.workspaceId, existing.turnId).catch((error: unknown) => {
+    throw unavailable(error);
+  });
+  return readExisting(exchange, await findTurn(deps, exchange.turn));
+}
+
+async function replay(exchange: Exchange, existing: StoredTurn, { text, ending }: StoredReply): Promise<void> {
+  const messageId = Number(existing.messageId);
+  const offset = requireOffset(exchange, messageId, text);
+  if (exchange.reply.raw.destroyed) return;
+  exchange.deps.attachMetrics.attaches.inc({ where: "stored" });
+  const reader = openReader(exchange, messageId, offset);
+  await sendText(reader, text, offset);
+  reader.end(ending);
+}
+
+async function sendText(reader: ReplyReader, text: string, start: number): Promise<void> {
+  let offset = start;
+  while (offset < text.length) {
+    const piece = pieceAt(text, offset);
+    offset += piece.length;
+    await reader.token(piece, offset);
+  }
+}
+
+/**
+ * Streams a reply from the edge that runs its turn. If that edge cannot be reached or is lost, sends heartbeats until the database has the
+ * end.
+ */
+async function readRemote(exchange: Exchange, existing: StoredTurn): Promise<void> {
+  const { deps, turn, position, stream } = exchange;
+  const messageId = Number(existing.messageId);
+  if (position !== undefined && position.messageId !== messageId) throw invalidEventId();
+  let offset = position?.offset ?? 0;
+  let parts: Awaited<ReturnType<EdgeClients["attach"]>>;
+  try {
+    parts = await deps.edges.attach(turn.workspaceId, existing, offset, stream.endSignal);
+  } catch (error) {
+    const code = error instanceof RpcError ? error.code : "";
+    if (code === "invalid_last_event_id") throw invalidEventId();
+    if (code === "overloaded") throw overloaded(error);
+    // The other edge has closed the turn.
+    if (code === "turn_not_found") return readExisting(exchange, await findTurn(deps, turn));
+  }
+  if (exchange.reply.raw.destroyed) return;
+  // This process can stop before the other edge's turn ends. The client then resumes elsewhere.
+  stream.closeOnDrain();
+  const reader = openReader(exchange, messageId, offset);
+  if (parts !== undefined) {
+    deps.attachMetrics.attaches.inc({ where: "remote" });
+    try {
+      for await (const { text, end } of parts) {
+        offset += text.length;
+        if (text !== "") await reader.token(text, offset);
+        const ending = readEnding(end);
+        if (ending !== undefined) return reader.end(ending);
+      }
+    } catch {
+      // The other edge is gone, or does not know the stored outcome. The database will have it.
+    }
+  }
+  await waitForEnd(exchange, reader, offset);
+}
+
+/** Sends heartbeats until the database has the end of a turn, and then the rest of its text. */
+async function waitForEnd({ deps, turn, stream }: Exchange, reader: ReplyReader, offset: number): Promise<void> {
+  while (!stream.endSignal.aborted) {
+    const found = await findTurn(deps, turn).catch((error: HttpError) => error);
+    if (found instanceof HttpError && found.status === 404) break;
+    const stored = found instanceof HttpError ? undefined : readStoredReply(found);
+    if (stored !== undefined) {
+      // The stored text can be shorter than the text that the client has. The client reconnects and gets 400 invalid_last_event_id.
+      if (!isOffset(stored.text, offset)) break;
+      deps.attachMetrics.attaches.inc({ where: "stored" });
+      await sendText(reader, stored.text, offset);
+      return reader.end(stored.ending);
+    }
+    await sleep(POLL_INTERVAL_MS, undefined, { ref: false });
+  }
+  reader.disconnect();
+}
+
+/** Finds the turn of the exchange's key. Throws an HttpError. */
+async function findTurn(deps: KeyedStreamDeps, turn: KeyedRequest): Promise<StoredTurn> {
+  const { workspaceId, botId, sessionId, source, keyHash, requestHash } = turn;
+  try {
+    const scope = { workspaceId, botId, sessionId, source };
+    const found = await deps.turn.conversation.findTurn(
+      { ...scope, keyHash, requestHash },
+      { timeoutMs: FIND_TIMEOUT_MS },
+    );
+    if (found.turn === undefined) throw new RpcError(status.NOT_FOUND, "turn_not_found", "no such turn");
+    return found.turn;
+  } catch (error) {
+    throw toHttpError(error);
+  }
+}
+
+/** Returns the offset where the client continues. Throws 400 if its event id names another message or an offset outside the text. */
+function requireOffset({ position }: Exchange, messageId: number, text: string): number {
+  if (position === undefined) return 0;
+  if (position.messageId !== messageId || !isOffset(text, position.offset)) throw invalidEventId();
+  return position.offset;
+}
+
+function isOffset(text: string, offset: number): boolean {
+  return offset <= text.length && !splitsPair(text, offset);
+}
+
+/** Takes the response over from Fastify and opens it. */
+function openReader({ reply, stream, turn }: Exchange, messageId: number, offset: number): ReplyReader {
+  const meta = { session_id: turn.sessionId, message_id: messageId };
+  return openReplyReader(reply.raw, meta, offset, {
+    open: () => {
+      reply.hijack();
+      return reply.getHeaders();
+    },
+    heartbeatMs: HEARTBEAT_MS,
+    endSignal: stream.endSignal,
+  });
+}

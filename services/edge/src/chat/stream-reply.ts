@@ -1,0 +1,28 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { STREAM_HEADERS } from "../streams/index.ts";
+import type { Stopwatch, TurnRequest } from "../turns/index.ts";
+import { type KeyedStreamDeps, streamKeyedTurn } from "./stream-keyed-turn.ts";
+import { streamTurn } from "./stream-turn.ts";
+import { hashKey, hashRequest, parseEventId, type ResumeHeaders } from "./turn-key.ts";
+
+/** The user of the playground; empty for a visitor. */
+type Caller = { caller: string };
+
+type Http = { request: FastifyRequest; reply: FastifyReply; stopwatch: Stopwatch };
+
+/** Streams the reply to a message, as its headers ask for it. Throws an HttpError if it fails before the stream is open. */
+export async function streamReply(
+  deps: KeyedStreamDeps,
+  turn: TurnRequest,
+  { key, lastEventId, caller }: ResumeHeaders & Caller,
+  { request, reply, stopwatch }: Http,
+): Promise<void> {
+  if (key !== undefined) {
+    const keyed = { ...turn, keyHash: hashKey(turn.source, caller, key), requestHash: hashRequest(turn.message) };
+    const position = lastEventId === undefined ? undefined : parseEventId(lastEventId);
+    return streamKeyedTurn(deps, keyed, position, request, reply, stopwatch);
+  }
+  if (lastEventId === undefined) return streamTurn(deps, turn, request, reply, stopwatch);
+  // A client that reconnects by itself, like EventSource, must not open a second turn.
+  await reply.headers(STREAM_HEADERS).send("");
+}

@@ -1,0 +1,91 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { RpcError, status } from "@parley/rpc";
+import type { AttachTurnRequest, AttachTurnResponseSchema } from "@parley/rpc/edge";
+import { OUTCOMES } from "@parley/rpc/outcomes";
+import { type KeyedReply, type ReplyReader, splitsPair, type TurnEnding } from "../turns/index.ts";
+import { type EdgeCallDeps, requireTurn } from "./require-turn.service.ts";
+
+type Response = MessageInitShape<typeof AttachTurnResponseSchema>;
+
+/** Streams the reply of a running turn to another edge. */
+export async function* handleAttachTurn(
+  deps: EdgeCallDeps,
+  request: AttachTurnRequest,
+  signal: AbortSignal,
+): AsyncGenerator<Response> {
+  const { reply } = await requireTurn(deps, request);
+  if (reply === undefined) throw new RpcError(status.NOT_FOUND, "turn_not_found", "the turn has no key");
+  const { offset } = request;
+  if (offset < 0 || offset > reply.text.length || splitsPair(reply.text, offset))
+    throw new RpcError(status.INVALID_ARGUMENT, "invalid_last_event_id", "the text has no such offset");
+  if (reply.isFull) throw new RpcError(status.RESOURCE_EXHAUSTED, "overloaded", "the turn has too many readers");
+  yield* readReply(reply, offset, signal);
+}
+
+/**
+ * Attaches a reader to a reply. Yields an empty response and then what the reader receives. While the consumer processes a part, new text
+ * collects into the next part.
+ */
+async function* readReply(reply: KeyedReply, offset: number, signal: AbortSignal): AsyncGenerator<Response> {
+  let next: Response | undefined;
+  let isDisconnected: boolean = false;
+  let onTaken: () => void = () => undefined;
+  let wake: () => void = () => undefined;
+  const put = (response: Response) => {
+    next = response;
+    wake();
+  };
+  const reader: ReplyReader = {
+    token(text) {
+      put({ text });
+      return new Promise((resolve) => {
+        onTaken = resolve;
+      });
+    },
+    end: (ending) => put({ end: toTurnEnd(ending) }),
+    disconnect() {
+      isDisconnected = true;
+      wake();
+    },
+  };
+  const onAbort = () => wake();
+  signal.addEventListener("abort", onAbort);
+  try {
+    // Attaches before it yields. Otherwise calls that arrive together would all find the reply not yet full.
+    reply.attach(reader, offset, false);
+    yield {};
+    while (!signal.aborted) {
+      if (isDisconnected) throw new RpcError(status.UNAVAILABLE, "unavailable", "the stored outcome is unknown");
+      const response: Response | undefined = next;
+      if (response === undefined) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        continue;
+      }
+      next = undefined;
+      yield response;
+      if (response.end !== undefined) return;
+      onTaken();
+      // The reply sends the text that arrived meanwhile in a microtask: let it run first.
+      await Promise.resolve();
+    }
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    reply.detach(reader);
+  }
+}
+
+function toTurnEnd({ outcome, ...ending }: TurnEnding): NonNullable<Response["end"]> {
+  const { blocked, quota, errorCode, model, tokensIn, tokensOut, latencyMs } = ending;
+  return {
+    outcome: OUTCOMES[outcome].proto,
+    errorCode,
+    ...(blocked && { blocked }),
+    ...(quota && { quota }),
+    model,
+    tokensIn,
+    tokensOut,
+    latencyMs,
+  };
+}

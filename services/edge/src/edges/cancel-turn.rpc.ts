@@ -1,0 +1,17 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { RpcError, status } from "@parley/rpc";
+import type { CancelTurnRequest, CancelTurnResponseSchema } from "@parley/rpc/edge";
+import { OUTCOMES } from "@parley/rpc/outcomes";
+import { STOP_TIMEOUT_MS } from "../turns/index.ts";
+import { type EdgeCallDeps, requireTurn } from "./require-turn.service.ts";
+
+/** Cancels a turn for another edge and returns its stored outcome. */
+export async function handleCancelTurn(
+  deps: EdgeCallDeps,
+  request: CancelTurnRequest,
+): Promise<MessageInitShape<typeof CancelTurnResponseSchema>> {
+  await requireTurn(deps, request);
+  const ending = await deps.turn.runningTurns.cancel(request.turnId, STOP_TIMEOUT_MS);
+  if (ending === undefined) throw new RpcError(status.UNAVAILABLE, "unavailable", "the stored outcome is unknown");
+  return { outcome: OUTCOMES[ending.outcome].proto };
+}

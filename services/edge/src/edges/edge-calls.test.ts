@@ -1,0 +1,55 @@
+import { create } from "@bufbuild/protobuf";
+import { AttachTurnRequestSchema, CancelTurnRequestSchema } from "@parley/rpc/edge";
+import { expect, test } from "vitest";
+import { KeyedReply, RunningTurns } from "../turns/index.ts";
+import { handleAttachTurn } from "./attach-turn.rpc.ts";
+import { handleCancelTurn } from "./cancel-turn.rpc.ts";
+import type { EdgeCallDeps } from "./require-turn.service.ts";
+
+const WORKSPACE = "ws_1";
+const NAME = { edgeId: "edge-1", workspaceId: WORKSPACE, turnId: "turn-1" };
+const MAX_READERS = 8;
+
+/** An edge that runs the turn of NAME. */
+function createEdge() {
+  const runningTurns = new RunningTurns();
+  const reply = new KeyedReply(new Uint8Array(), 1_000, () => undefined);
+  runningTurns.add(NAME, () => reply.cancel(), reply);
+  reply.token("secret");
+  const closed: string[] = [];
+  const conversation = {
+    closeTurn: async ({ workspaceId }: { workspaceId: string }) => {
+      closed.push(workspaceId);
+      return {};
+    },
+  };
+  const deps = { turn: { edgeId: NAME.edgeId, runningTurns, conversation } } as unknown as EdgeCallDeps;
+  return { deps, reply, closed };
+}
+
+const attach = (deps: EdgeCallDeps, changes: Partial<typeof NAME> = {}) =>
+  handleAttachTurn(deps, create(AttachTurnRequestSchema, { ...NAME, ...changes }), new AbortController().signal);
+
+test("streams the reply of a running turn", async () => {
+  const parts = attach(createEdge().deps);
+  expect([await parts.next(), await parts.next()]).toMatchObject([{ value: {} }, { value: { text: "secret" } }]);
+  await parts.return(undefined);
+});
+
+test("neither reads nor cancels a turn that belongs to another workspace", async () => {
+  const { deps, reply, closed } = createEdge();
+  const workspaceId = "ws_2";
+  await expect(attach(deps, { workspaceId }).next()).rejects.toMatchObject({ code: "turn_not_found" });
+  const cancel = handleCancelTurn(deps, create(CancelTurnRequestSchema, { ...NAME, workspaceId }));
+  await expect(cancel).rejects.toMatchObject({ code: "turn_not_found" });
+  expect(reply.cancelSignal.aborted).toBe(false);
+  expect(closed).toEqual([workspaceId, workspaceId]);
+});
+
+test("gives a turn no more readers than its limit when many attach at once", async () => {
+  const { deps } = createEdge();
+  const parts = Array.from({ length: 1_000 }, () => attach(deps));
+  const results = await Promise.allSettled(parts.map((each) => each.next()));
+  expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(MAX_READERS);
+  await Promise.all(parts.map((each) => each.return(undefined)));
+});

@@ -1,0 +1,96 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { create } from "@bufbuild/protobuf";
+import { StoredTurnSchema, TurnOutcome } from "@parley/rpc/conversation";
+import { EdgeService } from "@parley/rpc/edge";
+import {
+  createCallGuard,
+  createGrpcServer,
+  createLogger,
+  createRegistry,
+  createRpcServerHistogram,
+  fixedTokens,
+  Lifecycle,
+} from "@parley/service-kit";
+import { createAuthority, createCertificates } from "@parley/service-kit/testing";
+import { freePort } from "@parley/test-support";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createEdgeClients, formatAddress } from "./edges.client.ts";
+
+const TOKEN = "token of this process";
+const NAME = "parley-edge.parley.svc";
+
+let folder: string;
+let lifecycle: Lifecycle;
+const log = createLogger("test", "silent");
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "parley-edges-"));
+  lifecycle = new Lifecycle(log);
+});
+afterEach(async () => {
+  await lifecycle.close();
+  await rm(folder, { recursive: true });
+});
+
+/** Starts an edge's server that cancels every turn. Returns its port. */
+async function startServer(tlsDir?: string): Promise<number> {
+  const port = await freePort();
+  const grpc = createGrpcServer({ host: "127.0.0.1", port, drainMs: 100, tlsDir }, lifecycle);
+  const guard = createCallGuard(fixedTokens(TOKEN), createRpcServerHistogram(createRegistry("test")), log);
+  const implementation = {
+    async *attachTurn() {
+      await Promise.resolve();
+      yield { text: "" };
+      yield { text: "Hi" };
+    },
+    cancelTurn: async () => ({ outcome: TurnOutcome.CANCELLED }),
+  };
+  grpc.serve(EdgeService, implementation, guard);
+  await grpc.listen();
+  return port;
+}
+
+const turnAt = (port: number, edgeToken = TOKEN) =>
+  create(StoredTurnSchema, { turnId: "t", edgeId: "e", edgeAddress: formatAddress("127.0.0.1", port), edgeToken });
+
+const clients = (tlsDir?: string, tlsServerName?: string) =>
+  createEdgeClients({ tlsDir, tlsServerName, onFailure: () => undefined });
+
+test("calls an edge by its address and verifies the name in its certificate", async () => {
+  const ca = await createAuthority("Parley");
+  const port = await startServer(await createCertificates(folder, ca, NAME));
+  const own = await createCertificates(folder, ca, NAME);
+  expect(await clients(own, NAME).cancel("ws", turnAt(port))).toBe("cancelled");
+  await expect(clients(own, "parley-quota.parley.svc").cancel("ws", turnAt(port))).rejects.toMatchObject({
+    code: "unavailable",
+  });
+});
+
+test("another process at the address refuses the token", async () => {
+  const port = await startServer();
+  await expect(clients().cancel("ws", turnAt(port, "token of another process"))).rejects.toMatchObject({
+    code: "unauthenticated",
+  });
+});
+
+test("streams what follows the first response", async () => {
+  const port = await startServer();
+  const parts = await clients().attach("ws", turnAt(port), 0, new AbortController().signal);
+  const texts: string[] = [];
+  for await (const { text } of parts ?? []) texts.push(text);
+  expect(texts).toEqual(["Hi"]);
+});
+
+test("an edge without an address is not called", async () => {
+  const turn = create(StoredTurnSchema, { turnId: "t", edgeId: "e" });
+  expect(await clients().attach("ws", turn, 0, new AbortController().signal)).toBeUndefined();
+  expect(await clients().cancel("ws", turn)).toBeUndefined();
+});
+
+test("an IPv6 address is in brackets", () => {
+  expect([formatAddress("10.0.0.1", 8088), formatAddress("fd00::1", 8088)]).toEqual([
+    "10.0.0.1:8088",
+    "[fd00::1]:8088",
+  ]);
+});

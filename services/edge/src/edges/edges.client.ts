@@ -1,0 +1,104 @@
+import { createClient, GrpcTransport, openChannel, type RpcClient, type RpcError } from "@parley/rpc";
+import type { StoredTurn } from "@parley/rpc/conversation";
+import { type AttachTurnResponse, EdgeService } from "@parley/rpc/edge";
+import { type Outcome, outcomeFromProto } from "@parley/rpc/outcomes";
+import { channelCredentials } from "@parley/service-kit";
+
+/** The maximum duration of a generation. If the call ends before the turn does, the reader gets the rest from the database. */
+const ATTACH_TIMEOUT_MS = 6 * 60_000;
+/** Longer than the other edge waits for the stored outcome. */
+const CANCEL_TIMEOUT_MS = 14_000;
+/** An edge that sends no first response in this time counts as unreachable. */
+const FIRST_RESPONSE_TIMEOUT_MS = 3_000;
+
+/** Calls the edge that runs a turn. */
+export type EdgeClients = {
+  /**
+   * Streams the reply of a running turn. Resolves with the responses after the first.
+   * Throws RpcError, or returns undefined if the edge has no address.
+   */
+  attach(
+    workspaceId: string,
+    turn: StoredTurn,
+    offset: number,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<AttachTurnResponse> | undefined>;
+  /** Cancels a turn and returns its stored outcome, or undefined if the edge has no address. Throws RpcError. */
+  cancel(workspaceId: string, turn: StoredTurn): Promise<Outcome | undefined>;
+};
+
+export type EdgeClientOptions = {
+  tlsDir: string | undefined;
+  /** The name in the edges' certificates. */
+  tlsServerName: string | undefined;
+  onFailure: (method: string, error: RpcError) => void;
+};
+
+/** Creates clients of other edges. Each call has a channel of its own; gRPC shares the connections of channels to one address. */
+export function createEdgeClients({ tlsDir, tlsServerName, onFailure }: EdgeClientOptions): EdgeClients {
+  const credentials = channelCredentials(tlsDir);
+
+  function connect({ edgeAddress, edgeToken }: StoredTurn): { client: RpcClient<typeof EdgeService>; close(): void } {
+    const channel = openChannel({ target: edgeAddress, retryable: [], credentials, tlsServerName });
+    const transport = new GrpcTransport(channel, (metadata) => metadata.set("authorization", `Bearer ${edgeToken}`));
+    const client = createClient(EdgeService, transport, (method) => (error) => {
+      if (error !== undefined) onFailure(method, error);
+    });
+    return { client, close: () => channel.close() };
+  }
+
+  return {
+    async attach(workspaceId, turn, offset, signal) {
+      if (turn.edgeAddress === "") return undefined;
+      const { client, close } = connect(turn);
+      const controller = new AbortController();
+      const abort = () => controller.abort();
+      signal.addEventListener("abort", abort, { once: true });
+      const release = () => {
+        signal.removeEventListener("abort", abort);
+        close();
+      };
+      const timer = setTimeout(abort, FIRST_RESPONSE_TIMEOUT_MS);
+      const { edgeId, turnId } = turn;
+      const responses = client.attachTurn(
+        { edgeId, workspaceId, turnId, offset },
+        { timeoutMs: ATTACH_TIMEOUT_MS, signal: controller.signal },
+      );
+      const iterator = responses[Symbol.asyncIterator]();
+      try {
+        await iterator.next();
+      } catch (error) {
+        release();
+        throw error;
+      } finally {
+        clearTimeout(timer);
+      }
+      return withRelease(iterator, release);
+    },
+    async cancel(workspaceId, turn) {
+      if (turn.edgeAddress === "") return undefined;
+      const { client, close } = connect(turn);
+      const { edgeId, turnId } = turn;
+      try {
+        const { outcome } = await client.cancelTurn({ edgeId, workspaceId, turnId }, { timeoutMs: CANCEL_TIMEOUT_MS });
+        return outcomeFromProto(outcome);
+      } finally {
+        close();
+      }
+    },
+  };
+}
+
+async function* withRelease<T>(iterator: AsyncIterator<T>, release: () => void): AsyncGenerator<T> {
+  try {
+    for (let item = await iterator.next(); !item.done; item = await iterator.next()) yield item.value;
+  } finally {
+    await iterator.return?.();
+    release();
+  }
+}
+
+/** Returns the address of a host and a port. An IPv6 address needs brackets. */
+export function formatAddress(host: string, port: number): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}

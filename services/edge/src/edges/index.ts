@@ -1,0 +1,1 @@
+export { createEdgeClients, type EdgeClients } from "./edges.client.ts";

@@ -1,0 +1,62 @@
+import type { Server } from "node:http";
+import { Server as NetServer, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** The connections of a server's clients. */
+export type Connections = {
+  /**
+   * Stops listening and waits until every connection is closed, at most `timeoutMs`. Requests that arrive on open connections are still
+   * served. The caller makes the responses carry `Connection: close`.
+   */
+  drain(timeoutMs: number): Promise<void>;
+};
+
+/**
+ * While the server drains, a connection without a request stays open for a tenth of the drain, at most this long. A client may reuse a
+ * kept-alive connection at the moment at which the server closes it, and cannot know whether a lost request was processed. So the server
+ * gives requests time to arrive: clients whose other connections were closed soon need the idle ones. A stream whose headers were sent
+ * before the drain did not announce the close either.
+ */
+const MAX_IDLE_GRACE_MS = 10_000;
+
+/** Tracks a server's connections. Call it before the server listens. */
+export function trackConnections(server: Server): Connections {
+  const open = new Set<Socket>();
+  const busy = new Set<Socket>();
+  let isDraining = false;
+  let idleGraceMs = MAX_IDLE_GRACE_MS;
+  let onEmpty: (() => void) | undefined;
+
+  server.on("connection", (socket: Socket) => {
+    open.add(socket);
+    if (isDraining) socket.setTimeout(idleGraceMs);
+    socket.once("close", () => {
+      open.delete(socket);
+      busy.delete(socket);
+      if (open.size === 0) onEmpty?.();
+    });
+  });
+  server.on("request", ({ socket }, response) => {
+    busy.add(socket);
+    // Node resets the timeout only of connections that have served a request.
+    if (isDraining) socket.setTimeout(server.timeout);
+    response.once("close", () => busy.delete(socket));
+  });
+
+  return {
+    async drain(timeoutMs) {
+      isDraining = true;
+      idleGraceMs = Math.min(MAX_IDLE_GRACE_MS, timeoutMs / 10);
+      // The method of http.Server would also destroy the idle connections.
+      NetServer.prototype.close.call(server);
+      // Applies to the connections whose response ends from now on.
+      server.keepAliveTimeout = idleGraceMs;
+      for (const socket of open) if (!busy.has(socket)) socket.setTimeout(idleGraceMs);
+      if (open.size === 0) return;
+      const empty = new Promise<void>((resolve) => {
+        onEmpty = resolve;
+      });
+      await Promise.race([empty, sleep(timeoutMs, undefined, { ref: false })]);
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import { ConfigError, Environment } from "@parley/service-kit";
+import { expect, test } from "vitest";
+import { readRedis } from "./redis-settings.ts";
+
+function read(values: Record<string, string>) {
+  const environment = new Environment(values);
+  return environment.finish({ redis: readRedis(environment) }).redis;
+}
+
+test("without REDIS_URL there is no Redis", () => {
+  expect(read({ REDIS_MODE: "cluster" })).toBeUndefined();
+});
+
+test("a single URL is one server, and its password may contain a comma", () => {
+  const url = "redis://:a,b@redis:6379/1";
+  expect(read({ REDIS_URL: url })).toMatchObject({ mode: "standalone", urls: [url] });
+});
+
+test("several URLs are sentinels or nodes of a cluster", () => {
+  const [first, second] = ["rediss://:p,w@a:1", "rediss://b:2"];
+  const urls = { REDIS_URL: `${first}, ${second}` };
+  expect(read({ ...urls, REDIS_MODE: "cluster" })).toMatchObject({ mode: "cluster", urls: [first, second] });
+  const sentinel = { ...urls, REDIS_MODE: "sentinel", REDIS_SENTINEL_MASTER: "main", REDIS_SENTINEL_PASSWORD: "s" };
+  expect(read(sentinel)).toEqual({
+    mode: "sentinel",
+    urls: [first, second],
+    sentinelMaster: "main",
+    sentinelPassword: "s",
+  });
+});
+
+test.each([
+  ["another scheme", { REDIS_URL: "http://secret-host" }],
+  ["no URL", { REDIS_URL: "secret-host" }],
+  ["two schemes", { REDIS_URL: "redis://secret-host,rediss://b", REDIS_MODE: "cluster" }],
+  ["several URLs for one server", { REDIS_URL: "redis://secret-host,redis://b" }],
+  ["sentinels without the master's name", { REDIS_URL: "redis://secret-host", REDIS_MODE: "sentinel" }],
+  ["an unknown mode", { REDIS_URL: "redis://secret-host", REDIS_MODE: "ring" }],
+])("refuses %s, without the URL in the error", (_, values) => {
+  expect(() => read(values)).toThrow(ConfigError);
+  expect(() => read(values)).not.toThrow(/secret-host/);
+});

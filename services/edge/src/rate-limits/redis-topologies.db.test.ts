@@ -1,0 +1,197 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createLogger } from "@parley/service-kit";
+import { createAuthority, createCertificates } from "@parley/service-kit/testing";
+import {
+  describeWith,
+  findCommand,
+  freePort,
+  freePorts,
+  nodeFlags,
+  startProcess,
+  startRedis,
+  type TestRedis,
+} from "@parley/test-support";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createRedisLimiter } from "./redis-limiter.client.ts";
+import type { RedisSettings } from "./redis-settings.ts";
+
+const log = createLogger("test", "silent");
+const policy = { name: "chat", limit: 5, windowMs: 60_000 };
+
+const portOf = (server: TestRedis) => Number(new URL(server.url).port);
+
+const TIMEOUT_MS = 60_000;
+
+describeWith(
+  "redis-server",
+  "the limiter",
+  () => {
+    let directory: string;
+    const stops: (() => Promise<unknown>)[] = [];
+    beforeAll(async () => {
+      directory = await mkdtemp(join(tmpdir(), "parley-redis-"));
+    });
+    afterAll(async () => {
+      for (const stop of stops.reverse()) await stop();
+      await rm(directory, { recursive: true });
+    });
+
+    async function start(...args: string[]): Promise<TestRedis> {
+      // A replica stores the master's data in its directory.
+      const server = await startRedis({ args: ["--dir", await mkdtemp(join(directory, "server-")), ...args] });
+      stops.push(() => server.stop());
+      return server;
+    }
+
+    test("with sentinels uses the master, and the new one after the master has stopped replying", async () => {
+      const master = await start();
+      const replica = await start(
+        "--replicaof",
+        "127.0.0.1",
+        String(portOf(master)),
+        "--repl-diskless-sync-delay",
+        "0",
+      );
+      const sentinelPort = await startSentinel(portOf(master));
+      const settings = {
+        urls: [`redis://127.0.0.1:${sentinelPort}`],
+        sentinelMaster: "main",
+        sentinelPassword: "secret",
+      };
+      const limiter = createRedisLimiter({ mode: "sentinel", ...settings }, log);
+      stops.push(async () => limiter.close());
+      const remaining = (subject: string) =>
+        limiter.take(policy, subject).then(
+          (decision) => decision.remaining,
+          () => -1,
+        );
+
+      await expect.poll(() => remaining("a"), { timeout: 5_000 }).toBeGreaterThanOrEqual(0);
+      const [masterClient, replicaClient] = [new Redis(master.url), new Redis(replica.url)];
+      stops.push(async () => {
+        for (const client of [masterClient, replicaClient]) client.disconnect();
+      });
+      expect(await masterClient.exists("parley:rate:chat:a")).toBe(1);
+      await expect.poll(() => replicaClient.exists("parley:rate:chat:a"), { timeout: 10_000 }).toBe(1);
+
+      master.pause();
+      expect(await remaining("a")).toBe(-1);
+      await expect.poll(() => remaining("b"), { timeout: 15_000, interval: 100 }).toBeGreaterThanOrEqual(0);
+      expect(await replicaClient.role()).toContain("master");
+      expect(await replicaClient.exists("parley:rate:chat:b")).toBe(1);
+    });
+
+    /** Starts a sentinel with a password and a quorum of one. Returns its port. */
+    async function startSentinel(masterPort: number): Promise<number> {
+      const port = await freePort();
+      const config = join(directory, "sentinel.conf");
+      const lines = [
+        ...["bind 127.0.0.1", `port ${port}`, "requirepass secret", `sentinel monitor main 127.0.0.1 ${masterPort} 1`],
+        ...["sentinel down-after-milliseconds main 500", "sentinel failover-timeout main 2000"],
+      ];
+      await writeFile(config, lines.join("\n"));
+      const sentinel = await startProcess({
+        name: "Redis Sentinel",
+        command: findCommand("redis-server", "valkey-server") ?? "",
+        args: [config, "--sentinel"],
+        ready: /\+slave slave/,
+      });
+      stops.push(() => sentinel.stop());
+      await sentinel.waitReady();
+      return port;
+    }
+
+    describe("with TLS and a private authority", () => {
+      let authority: string;
+      let tlsArgs: string[];
+      beforeAll(async () => {
+        const files = await createCertificates(directory, await createAuthority("Redis' authority"), "localhost");
+        authority = join(files, "ca.crt");
+        tlsArgs = [
+          ...["--tls-cert-file", join(files, "tls.crt"), "--tls-key-file", join(files, "tls.key")],
+          ...["--tls-ca-cert-file", authority, "--tls-auth-clients", "no"],
+        ];
+      });
+
+      /** Starts a server whose only port for clients has TLS. Returns that port. */
+      async function startTls(port: number, ...args: string[]): Promise<number> {
+        await start("--port", "0", "--tls-port", String(port), ...tlsArgs, ...args);
+        return port;
+      }
+
+      /** Takes each subject once in a new process. Returns the numbers of allowed and of undecided requests, or "unavailable". */
+      async function take(settings: RedisSettings, subjects: string[], env: Record<string, string>): Promise<string> {
+        const taking = await startProcess({
+          name: "limiter",
+          command: process.execPath,
+          args: [
+            ...nodeFlags,
+            fileURLToPath(new URL("take.child.ts", import.meta.url)),
+            JSON.stringify({ settings, policy, subjects }),
+          ],
+          env,
+        });
+        await taking.exited;
+        return taking.stdout().trim();
+      }
+
+      test("connects to one server only if it trusts the authority", async () => {
+        const port = await startTls(await freePort(), "--requirepass", "p,w");
+        const settings = { mode: "standalone", urls: [`rediss://:p,w@localhost:${port}`] } as const;
+        const subjects = Array.from({ length: policy.limit + 2 }, () => "a");
+        const [trusting, other] = await Promise.all([
+          take(settings, subjects, { NODE_EXTRA_CA_CERTS: authority }),
+          take(settings, subjects, {}),
+        ]);
+        // Redis allows five requests, and the repeated attempt of a request whose reply was late counts as one of them.
+        expect(trusting).toMatch(/^[1-5] \d+$/);
+        expect(other).toBe("unavailable");
+      });
+
+      test("counts exactly on a cluster, whose certificates contain host names", async () => {
+        const freed = await freePorts(4);
+        const clusterArgs = (busPort: number, file: string) => [
+          ...["--cluster-enabled", "yes", "--cluster-config-file", join(directory, file), "--tls-cluster", "yes"],
+          ...["--cluster-port", String(busPort), "--cluster-announce-hostname", "localhost"],
+          ...["--cluster-preferred-endpoint-type", "hostname"],
+        ];
+        const [busPorts, ports] = [freed.slice(0, 2), freed.slice(2)];
+        await Promise.all(
+          busPorts.map((busPort, index) => startTls(ports[index] ?? 0, ...clusterArgs(busPort, `node-${index}`))),
+        );
+        const tls = { ca: await readFile(authority) };
+        const nodes = ports.map((port) => new Redis({ host: "localhost", port, tls }));
+        stops.push(async () => {
+          for (const node of nodes) node.disconnect();
+        });
+        const [first, second] = nodes as [Redis, Redis];
+        await first.call("CLUSTER", "ADDSLOTSRANGE", 0, 8_191);
+        await second.call("CLUSTER", "ADDSLOTSRANGE", 8_192, 16_383);
+        await first.call("CLUSTER", "MEET", "127.0.0.1", ports[1] ?? 0, busPorts[1] ?? 0);
+        const states = () =>
+          Promise.all(nodes.map(async (node) => String(await node.cluster("INFO")).includes("cluster_state:ok")));
+        await expect.poll(states, { timeout: 10_000 }).toEqual([true, true]);
+
+        const settings = { mode: "cluster", urls: [`rediss://localhost:${ports[0]}`] } as const;
+        const names = Array.from({ length: 20 }, (_, index) => `198.51.100.${index}`);
+        const subjects = names.flatMap((name) => [name, name, name]);
+        const env = { NODE_EXTRA_CA_CERTS: authority };
+        const results = await Promise.all([take(settings, subjects, env), take(settings, subjects, env)]);
+        const [allowed = 0, undecided = 0] = [0, 1].map((index) =>
+          results.reduce((sum, result) => sum + Number(result.split(" ")[index]), 0),
+        );
+        // Redis may have allowed a request whose reply was late, which is then repeated.
+        expect(allowed).toBeLessThanOrEqual(names.length * policy.limit);
+        expect(allowed + undecided).toBeGreaterThanOrEqual(names.length * policy.limit);
+        const keys = await Promise.all(nodes.map((node) => node.dbsize()));
+        expect(keys.every((count) => count > 0)).toBe(true);
+        expect(keys.reduce((sum, count) => sum + count)).toBe(names.length);
+      });
+    });
+  },
+  { timeout: TIMEOUT_MS },
+);

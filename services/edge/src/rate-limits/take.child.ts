@@ -1,0 +1,42 @@
+import { createLogger } from "@parley/service-kit";
+import type { Policy } from "./rate-limiter.ts";
+import { createRedisLimiter } from "./redis-limiter.client.ts";
+import type { RedisSettings } from "./redis-settings.ts";
+
+// Takes each subject once from the Redis server in the arguments, and retries a request that gets no decision. Prints the number of allowed
+// requests and the number of attempts without a decision, or "unavailable" after 3 s without Redis. A test starts it as a process, because
+// Node.js reads NODE_EXTRA_CA_CERTS only when it starts.
+
+const CONNECT_TIMEOUT_MS = 3_000;
+
+const { settings, policy, subjects } = JSON.parse(process.argv[2] ?? "") as {
+  settings: RedisSettings;
+  policy: Policy;
+  subjects: string[];
+};
+const limiter = createRedisLimiter(settings, createLogger("test", "silent"));
+const deadline = performance.now() + CONNECT_TIMEOUT_MS;
+
+let undecided = 0;
+
+async function isAllowed(subject: string): Promise<boolean> {
+  for (;;) {
+    try {
+      return (await limiter.take(policy, subject)).isAllowed;
+    } catch (error) {
+      undecided++;
+      if (performance.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}
+
+try {
+  let allowed = 0;
+  for (const subject of subjects) if (await isAllowed(subject)) allowed++;
+  process.stdout.write(`${allowed} ${undecided}\n`);
+} catch {
+  process.stdout.write("unavailable\n");
+} finally {
+  limiter.close();
+}

@@ -1,0 +1,114 @@
+import { pipeline, Readable } from "node:stream";
+import { constants, createGzip } from "node:zlib";
+import { ExportFormat, type ExportSessionsRequest } from "@parley/rpc/conversation";
+import { pickEncoding } from "@parley/widget";
+import type { FastifyInstance } from "fastify";
+import { authenticateOrCount, userBucket } from "../auth/index.ts";
+import { addressBucket, endpoint, HttpError } from "../http/index.ts";
+import { enforce, POLICIES } from "../rate-limits/index.ts";
+import type { ExportDeps } from "./export-session.route.ts";
+import { toHttpError } from "./list-sessions.route.ts";
+import { parseExportQuery } from "./session-query.ts";
+
+/** The conversation service ends a call after 4 minutes, at the end of a line. Only a client that reads too slowly reaches this deadline. */
+const CALL_TIMEOUT_MS = 10 * 60_000;
+const MAX_EXPORTS_PER_WORKSPACE = 2;
+const RETRY_AFTER_SECONDS = "10";
+/** The fastest level: exports are large, and their text compresses well at every level. */
+const GZIP_LEVEL = 1;
+
+const FORMATS = [
+  { extension: "ndjson", format: ExportFormat.NDJSON, contentType: "application/x-ndjson; charset=utf-8" },
+  { extension: "csv", format: ExportFormat.CSV, contentType: "text/csv; charset=utf-8" },
+] as const;
+
+/** GET /api/conversations/export.ndjson and export.csv: streams every session of the caller's workspace. */
+export function exportSessionsRoutes(app: FastifyInstance, deps: ExportDeps): void {
+  const openExports = new OpenExports();
+  for (const { extension, format, contentType } of FORMATS) {
+    endpoint(app, {
+      method: "GET",
+      url: `/api/conversations/export.${extension}`,
+      config: { errorKey: "detail" },
+      onRequest: deps.malformed.refuse,
+      handler: async (request, reply) => {
+        const caller = await authenticateOrCount(deps, request, reply, POLICIES.exports);
+        const query = parseExportQuery(request.query);
+        await enforce(deps.limiter, POLICIES.exports, userBucket(caller), reply);
+        const { workspaceId } = caller;
+        const stream = deps.streams.open(reply.raw, addressBucket(request.ip));
+        // No turn writes to this stream, so the slot is freed when the response closes.
+        stream.release();
+        reply.raw.once("close", openExports.open(workspaceId));
+        const parts = exportParts(deps, { workspaceId, format, ...query }, stream.endSignal);
+        const body = Readable.from(await withFirstPart(parts), { objectMode: false, highWaterMark: 1 });
+        reply
+          .header("content-type", contentType)
+          .header("content-disposition", `attachment; filename="conversations.${extension}"`)
+          .header("vary", "Accept-Encoding")
+          .header("cache-control", "no-store");
+        if (pickEncoding(request.headers["accept-encoding"], ["gzip"]) === "identity") return reply.send(body);
+        return reply.header("content-encoding", "gzip").send(compress(body));
+      },
+    });
+  }
+}
+
+/** Limits how many exports a workspace has open in this process. */
+class OpenExports {
+  readonly #counts = new Map<string, number>();
+
+  /** Returns a function that ends the export. Throws 429 too_many_exports at the limit. */
+  open(workspaceId: string): () => void {
+    const count = this.#counts.get(workspaceId) ?? 0;
+    if (count >= MAX_EXPORTS_PER_WORKSPACE)
+      throw new HttpError(429, "too_many_exports", { "retry-after": RETRY_AFTER_SECONDS });
+    this.#counts.set(workspaceId, count + 1);
+    return () => {
+      const rest = (this.#counts.get(workspaceId) ?? 1) - 1;
+      if (rest === 0) this.#counts.delete(workspaceId);
+      else this.#counts.set(workspaceId, rest);
+    };
+  }
+}
+
+type ExportRequest = Pick<ExportSessionsRequest, "workspaceId" | "format" | "botSlug" | "cursor"> &
+  Pick<Partial<ExportSessionsRequest>, "sinceMicroseconds" | "untilMicroseconds">;
+
+/** Yields an export in parts. Calls the conversation service again when a call reached its time limit. */
+async function* exportParts(
+  { conversation }: ExportDeps,
+  request: ExportRequest,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void, void> {
+  for (let cursor: string | undefined = request.cursor; cursor !== undefined; ) {
+    const call = conversation.exportSessions({ ...request, cursor }, { timeoutMs: CALL_TIMEOUT_MS, signal });
+    cursor = undefined;
+    for await (const { content, nextCursor } of call) {
+      if (content.length > 0) yield content;
+      if (nextCursor !== "") cursor = nextCursor;
+    }
+  }
+}
+
+/** Waits for the first part, so that an error can still change the status. */
+async function withFirstPart(parts: AsyncGenerator<Uint8Array, void, void>): Promise<AsyncGenerator<Uint8Array>> {
+  const first = await parts.next().catch((error: unknown) => {
+    throw toHttpError(error);
+  });
+  return (async function* () {
+    try {
+      if (!first.done) yield first.value;
+      yield* parts;
+    } finally {
+      await parts.return();
+    }
+  })();
+}
+
+/** Flushes each part, so that a download that breaks has every part that was sent. */
+function compress(body: Readable) {
+  const gzip = createGzip({ level: GZIP_LEVEL, flush: constants.Z_SYNC_FLUSH });
+  // The response reports an error of the body: it destroys the compressed stream.
+  return pipeline(body, gzip, () => undefined);
+}

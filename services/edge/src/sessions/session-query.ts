@@ -1,0 +1,88 @@
+import { HttpError } from "../http/index.ts";
+
+/** The parameters of a query. Each may be given once; an empty value is treated as absent. */
+export type Query<Name extends string> = Readonly<Partial<Record<Name, string>>>;
+
+const MAX_LIMIT = 100;
+const DEFAULT_LIMIT = 20;
+const MAX_TEXT_CHARACTERS = 200;
+/** A date, or a time of RFC 3339. A plus sign that the client did not encode arrives as a space. */
+const TIME = /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?([Zz]|[+\- ]\d\d:\d\d))?$/;
+
+/** Throws 400 invalid_parameter for a parameter that is not one of `names`, is repeated or contains NUL. */
+export function parseQuery<Name extends string>(query: unknown, names: readonly Name[]): Query<Name> {
+  const parameters = Object.entries(query as Record<string, unknown>);
+  for (const [name, value] of parameters)
+    if (!names.includes(name as Name) || typeof value !== "string" || value.includes("\0")) throw invalidParameter();
+  return Object.fromEntries(parameters.filter(([, value]) => value !== "")) as Query<Name>;
+}
+
+export function invalidParameter(options?: ErrorOptions): HttpError {
+  return new HttpError(400, "invalid_parameter", {}, options);
+}
+
+const LIST = [
+  "limit",
+  "cursor",
+  "bot_slug",
+  "source",
+  "since",
+  "until",
+  "visitor_id",
+  "rating",
+  "review",
+  "q",
+] as const;
+
+/** Parses the query of GET /api/conversations/. Throws 400 invalid_parameter. */
+export function parseListQuery(query: unknown) {
+  const { limit, cursor = "", source = "", rating = "", review = "", q: text = "", ...rest } = parseQuery(query, LIST);
+  if (![undefined, "widget", "playground"].includes(source || undefined)) throw invalidParameter();
+  if (![undefined, "up", "down"].includes(rating || undefined)) throw invalidParameter();
+  if (![undefined, "good", "bad"].includes(review || undefined)) throw invalidParameter();
+  if ([...text].length > MAX_TEXT_CHARACTERS) throw invalidParameter();
+  return {
+    limit: parseLimit(limit),
+    pageToken: cursor,
+    botSlug: rest.bot_slug ?? "",
+    visitorId: rest.visitor_id ?? "",
+    source,
+    rating,
+    review,
+    text,
+    ...parseTimes(rest),
+  };
+}
+
+const EXPORT = ["since", "until", "bot_slug", "cursor"] as const;
+
+/** Parses the query of an export of many sessions. Throws 400 invalid_parameter. */
+export function parseExportQuery(query: unknown) {
+  const { cursor = "", bot_slug: botSlug = "", ...times } = parseQuery(query, EXPORT);
+  return { cursor, botSlug, ...parseTimes(times) };
+}
+
+function parseLimit(text: string | undefined): number {
+  if (text === undefined) return DEFAULT_LIMIT;
+  const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > MAX_LIMIT) throw invalidParameter();
+  return limit;
+}
+
+function parseTimes({ since, until }: { since?: string; until?: string }) {
+  return {
+    ...(since !== undefined && { sinceMicroseconds: parseTime(since) }),
+    ...(until !== undefined && { untilMicroseconds: parseTime(until) }),
+  };
+}
+
+/** Returns microseconds since 1970; 0 for a time before. A date means its start in UTC. */
+export function parseTime(text: string): bigint {
+  const [, date = "", time = "00:00:00", fraction = "", offset = "Z"] = TIME.exec(text) ?? [];
+  const milliseconds = Date.parse(`${date}T${time}${offset.replace(" ", "+").toUpperCase()}`);
+  // Date.parse accepts the 30th of February.
+  const isDate = !Number.isNaN(milliseconds) && new Date(`${date}T00:00:00Z`).toISOString().startsWith(date);
+  if (!isDate) throw invalidParameter();
+  const microseconds = BigInt(milliseconds) * 1_000n + BigInt(fraction.padEnd(6, "0"));
+  return microseconds < 0n ? 0n : microseconds;
+}

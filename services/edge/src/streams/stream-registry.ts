@@ -1,0 +1,188 @@
+import type { ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { FastifyBaseLogger } from "fastify";
+import { HttpError, overloaded } from "../http/index.ts";
+import type { Stopwatch, TurnReport } from "../turns/index.ts";
+import type { StreamMetrics } from "./stream.metrics.ts";
+
+export type StreamLimits = {
+  /** Maximum number of streams open in this process. */
+  maxOpen: number;
+  /** Maximum number of streams open from one client address. */
+  maxOpenPerClient: number;
+};
+
+/** One open stream; it occupies a slot of this process. */
+export type StreamHandle = {
+  /** Aborted when the connection closes before the response is complete. */
+  clientGoneSignal: AbortSignal;
+  /** Aborted when the connection closes or this process must end its streams. */
+  endSignal: AbortSignal;
+  /** Ends the reply as if the visitor had left. The connection stays open for the last events. */
+  cancel(): void;
+  /** Closes the connection when the process starts to drain, because its reply comes from another process. */
+  closeOnDrain(): void;
+  /** Ends the caller's use of the slot. Call it when nothing more will be written. The slot is freed once the response is closed too. */
+  release(): void;
+};
+
+/** Counts, limits and reports the open streams of this process, and ends them when it stops. */
+export type StreamRegistry = {
+  /** Opens a stream for a response, counted for a client's bucket. Throws 503 at a cap or while the process ends its streams. */
+  open(raw: ServerResponse, clientBucket: string): StreamHandle;
+  /** Logs a finished turn and updates the metrics. */
+  reportTurn(report: TurnReport, stopwatch: Stopwatch, log: FastifyBaseLogger): void;
+  /** Resets the connections whose replies come from another process. Their clients continue there. */
+  resetForwarded(): void;
+  /** Waits for the open streams and the replies without a reader. After `graceMs` ends the rest, calls `onEnding`, and waits at most `endMs` for them. */
+  drain(graceMs: number, endMs: number, onEnding: () => void): Promise<void>;
+};
+
+type OpenStream = {
+  raw: ServerResponse;
+  /** When the client was last seen to receive data. */
+  lastProgressMs: number;
+  /** A controller of its own, because with AbortSignal.any() listeners would leak until the next full garbage collection. */
+  endController: AbortController;
+  isClosedOnDrain: boolean;
+};
+
+/** A client that receives nothing for this long is disconnected. */
+const STALL_TIMEOUT_MS = 30_000;
+const STALL_CHECK_INTERVAL_MS = 1_000;
+/** While the process ends its streams: a client that has not received everything this long after release() is disconnected. */
+const SHUTDOWN_STALL_TIMEOUT_MS = 1_000;
+/** The phases before the first token in which Parley itself spends the time: all but `queue`, `provider` and `tools`. */
+const OWN_PHASES = ["token", "limits", "key", "open", "retrieval", "reserve", "own"];
+
+/** @param now a monotonic clock in milliseconds. */
+export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetrics, now: () => number): StreamRegistry {
+  const countByClient = new Map<string, number>();
+  const streams = new Set<OpenStream>();
+  let openCount = 0;
+  let isEnding = false;
+  let onEmpty: (() => void) | undefined;
+
+  function refuseIfFull(clientBucket: string): void {
+    const clientCount = countByClient.get(clientBucket) ?? 0;
+    const isFull = openCount >= limits.maxOpen;
+    const reason = isEnding
+      ? "draining"
+      : isFull
+        ? "process"
+        : clientCount >= limits.maxOpenPerClient
+          ? "client"
+          : undefined;
+    if (reason === undefined) return;
+    metrics.refused.inc({ reason });
+    if (reason === "draining") throw new HttpError(503, "unavailable", { "retry-after": "1", connection: "close" });
+    throw overloaded();
+  }
+
+  // A socket timeout does not detect a stalled client: incoming bytes restart it, and a client can send without reading.
+  setInterval(() => {
+    const nowMs = now();
+    let bufferedBytes = 0;
+    for (const stream of streams) {
+      const { raw } = stream;
+      bufferedBytes += raw.writableLength;
+      if (raw.writableLength === 0) stream.lastProgressMs = nowMs;
+      else if (nowMs - stream.lastProgressMs >= STALL_TIMEOUT_MS) {
+        metrics.stalled.inc();
+        // A reset also drops the data in the kernel's send buffer.
+        raw.socket?.resetAndDestroy();
+      }
+    }
+    metrics.buffered.set(bufferedBytes);
+  }, STALL_CHECK_INTERVAL_MS).unref();
+
+  function acquireSlot(clientBucket: string): void {
+    metrics.open.set(++openCount);
+    countByClient.set(clientBucket, (countByClient.get(clientBucket) ?? 0) + 1);
+  }
+
+  function releaseSlot(clientBucket: string): void {
+    metrics.open.set(--openCount);
+    const count = (countByClient.get(clientBucket) ?? 1) - 1;
+    if (count === 0) countByClient.delete(clientBucket);
+    else countByClient.set(clientBucket, count);
+    if (openCount === 0) onEmpty?.();
+  }
+
+  return {
+    open(raw, clientBucket) {
+      refuseIfFull(clientBucket);
+      const clientGoneController = new AbortController();
+      // If the client left during the key lookup, no further close event follows.
+      if (raw.destroyed) throw new HttpError(499, "client_gone");
+      acquireSlot(clientBucket);
+      const endController = new AbortController();
+      const stream = { raw, lastProgressMs: now(), endController, isClosedOnDrain: false };
+      streams.add(stream);
+      raw.on("drain", () => {
+        stream.lastProgressMs = now();
+      });
+      // Two uses keep the slot occupied: the caller's and the response's.
+      let remainingUses = 2;
+      const releaseUse = () => {
+        if (--remainingUses === 0) releaseSlot(clientBucket);
+      };
+      // request.raw emits close as soon as the body is read (fastify#4690). The response emits it when the connection closes.
+      const cancel = () => {
+        clientGoneController.abort();
+        endController.abort();
+      };
+      raw.once("close", () => {
+        streams.delete(stream);
+        if (!raw.writableFinished) cancel();
+        releaseUse();
+      });
+      return {
+        clientGoneSignal: clientGoneController.signal,
+        endSignal: endController.signal,
+        cancel,
+        closeOnDrain() {
+          stream.isClosedOnDrain = true;
+        },
+        release() {
+          releaseUse();
+          if (isEnding) setTimeout(() => raw.destroy(), SHUTDOWN_STALL_TIMEOUT_MS).unref();
+        },
+      };
+    },
+    reportTurn(report, stopwatch, log) {
+      const { turnId, workspaceId, finish, errorCode, firstTokenMs, done, cause } = report;
+      metrics.turns.inc({ finish, code: errorCode });
+      const phases = Object.fromEntries(stopwatch.phases.map((phase) => [phase.name, phase.microseconds / 1_000]));
+      if (firstTokenMs > 0) {
+        metrics.firstToken.observe(firstTokenMs / 1_000);
+        const overheadMs = OWN_PHASES.reduce((sum, name) => sum + (phases[name] ?? 0), 0);
+        metrics.overhead.observe(overheadMs / 1_000);
+      }
+      metrics.duration.observe(done.latency_ms / 1_000);
+      const line = {
+        turn_id: turnId,
+        workspace_id: workspaceId,
+        finish,
+        ...done,
+        first_token_ms: firstTokenMs,
+        phases_ms: phases,
+      };
+      if (finish === "error") log.warn({ ...line, code: errorCode, error: cause }, "turn failed");
+      else log.info(line, "turn closed");
+    },
+    resetForwarded() {
+      for (const { raw, isClosedOnDrain } of streams) if (isClosedOnDrain) raw.socket?.resetAndDestroy();
+    },
+    async drain(graceMs, endMs, onEnding) {
+      const empty = new Promise<void>((resolve) => {
+        onEmpty = resolve;
+      });
+      if (openCount > 0) await Promise.race([empty, sleep(Math.max(0, graceMs), undefined, { ref: false })]);
+      isEnding = true;
+      for (const { endController } of streams) endController.abort();
+      onEnding();
+      await Promise.race([empty, sleep(openCount === 0 ? 0 : endMs, undefined, { ref: false })]);
+    },
+  };
+}

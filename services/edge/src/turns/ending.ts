@@ -1,0 +1,91 @@
+import type { StoredTurn, TurnEnd } from "@parley/rpc/conversation";
+import { type FailureCode, type FinishReason, OUTCOMES, type Outcome, outcomeFromProto } from "@parley/rpc/outcomes";
+import type { BlockedEvent, DoneEvent, FailureEvent, MetaEvent, QuotaExceededEvent } from "./events.ts";
+import { createFailureEvent, FAILURE_CODES, quotaExceededMessage } from "./failures.ts";
+
+/** The usage of a workspace at its cap. */
+export type QuotaUsage = { plan: string; used: number; cap: number };
+
+/** The stored end of a turn. Live and replayed readers get their terminal events from it. */
+export type TurnEnding = Readonly<{
+  outcome: Outcome;
+  /** Empty unless the outcome is `error`. */
+  errorCode: string;
+  blocked?: BlockedEvent | undefined;
+  quota?: QuotaUsage | undefined;
+  model: string;
+  tokensIn: number;
+  tokensOut: number;
+  latencyMs: number;
+}>;
+
+/**
+ * Receives a turn's reply: `meta` first, then the text, then its end.
+ * `token` returns a promise when the visitor reads slowly. Await it before reading more from the model (backpressure).
+ */
+export type TurnSink = {
+  meta(meta: MetaEvent): void;
+  token(text: string): Promise<void> | undefined;
+  end(ending: TurnEnding): void;
+};
+
+/** A stored ending with the text that its readers get. */
+export type StoredReply = { ending: TurnEnding; text: string };
+
+export type TerminalEvents = {
+  blocked?: BlockedEvent;
+  error?: FailureEvent | QuotaExceededEvent;
+  done: DoneEvent;
+  /** The label `finish` of the metrics. */
+  metric: FinishReason;
+  errorCode: string;
+};
+
+/** Returns the events that end a stream, in the contract's order. */
+export function createTerminalEvents(ending: TurnEnding): TerminalEvents {
+  const { outcome, blocked, quota, tokensIn, tokensOut, latencyMs, model } = ending;
+  const { finishReason, metric } = OUTCOMES[outcome];
+  const done = {
+    finish_reason: finishReason,
+    tokens_in: tokensIn,
+    tokens_out: tokensOut,
+    latency_ms: latencyMs,
+    model,
+  };
+  if (outcome === "quota_exceeded") {
+    const error = quota && { code: "quota_exceeded" as const, ...quota, message: quotaExceededMessage() };
+    return { ...(error && { error }), done, metric, errorCode: "quota_exceeded" };
+  }
+  if (outcome === "blocked") return { ...(blocked && { blocked }), done, metric, errorCode: "" };
+  if (metric !== "error") return { done, metric, errorCode: "" };
+  const error = createFailureEvent(toFailureCode(ending.errorCode));
+  return { error, done, metric, errorCode: error.code };
+}
+
+/** An interrupted turn has no code, and a newer release may have stored an unknown one. */
+function toFailureCode(code: string): FailureCode {
+  return FAILURE_CODES.find((each) => each === code) ?? "internal_error";
+}
+
+/** Returns the end of a turn as the database has it, or undefined if the turn is running. */
+export function readStoredReply({ end }: StoredTurn): StoredReply | undefined {
+  const ending = readEnding(end);
+  return end && ending && { ending, text: end.content };
+}
+
+/** Returns undefined if there is no end, or if its outcome is unknown. */
+export function readEnding(end: TurnEnd | undefined): TurnEnding | undefined {
+  const outcome = end && outcomeFromProto(end.outcome);
+  if (outcome === undefined) return undefined;
+  const { errorCode, blocked, quota, model, tokensIn, tokensOut, latencyMs } = end as TurnEnd;
+  return {
+    outcome,
+    errorCode,
+    blocked: blocked && { reason: blocked.reason, fallback: blocked.fallback },
+    quota: quota && { plan: quota.plan, used: quota.used, cap: quota.cap },
+    model,
+    tokensIn,
+    tokensOut,
+    latencyMs,
+  };
+}

@@ -1,0 +1,118 @@
+import type { RpcClient } from "@parley/rpc";
+import type { GenerateEnd, LlmService } from "@parley/rpc/llm";
+import { turnAfterGeneration } from "@parley/rpc/outcomes";
+import { failpoint } from "@parley/service-kit";
+import type { TurnSink } from "./ending.ts";
+import { createReplyResult, type ReplyResult } from "./reply-result.ts";
+import type { Stopwatch } from "./stopwatch.ts";
+import { splitProviderWait } from "./turn-time.ts";
+
+/** Longer than the llm-proxy's own limit of six minutes, which ends a generation with a proper status. */
+const GENERATE_TIMEOUT_MS = 370_000;
+/**
+ * If a reply with text is interrupted (the visitor disconnects or stops it, or the process stops), how long the edge waits for the reply to finish.
+ * Providers send the finish reason right after the last text.
+ */
+const FINISH_WAIT_MS = 500;
+
+/** The result of a reply with complete text, even if its token counts are lost. */
+const COMPLETED = { outcome: "done", errorCode: "" } as const;
+
+export type GenerationInput = { workspaceId: string; turnId: string; model: string; prompt: Uint8Array; month: string };
+
+export type GenerationContext = {
+  sink: TurnSink;
+  /** Aborted when the reply is cancelled or this process must end its streams. */
+  endSignal: AbortSignal;
+  stopwatch: Stopwatch;
+};
+
+/**
+ * Streams the reply into the sink. If the call fails, returns an internal error with the text and tool calls received so far. Once the
+ * text is complete, the reply is `done`: if the visitor disconnects then, the call continues until the token counts arrive.
+ */
+export async function generateReply(
+  llm: RpcClient<typeof LlmService>,
+  input: GenerationInput,
+  { sink, endSignal, stopwatch }: GenerationContext,
+): Promise<ReplyResult> {
+  let content = "";
+  let firstTokenMs = 0;
+  let end: GenerateEnd | undefined;
+  let isTextComplete = false;
+  let longestToolCallMs = 0;
+  let cause: unknown;
+  const toolsCalled: ReplyResult["toolsCalled"] = [];
+  const cancellation = createCancellation(endSignal, () => content !== "");
+  stopwatch.enter("first_token");
+  try {
+    const options = { timeoutMs: GENERATE_TIMEOUT_MS, signal: cancellation.signal };
+    for await (const { event, waits } of llm.generate(input, options)) {
+      if (waits !== undefined) splitProviderWait(stopwatch, waits);
+      if (event.case === "delta") {
+        const { text } = event.value;
+        if (content === "") firstTokenMs = stopwatch.elapsedMs();
+        content += text;
+        longestToolCallMs = 0;
+        failpoint("edge.token");
+        stopwatch.enter("tokens");
+        const drained = sink.token(text);
+        if (drained !== undefined) {
+          stopwatch.enter("reader");
+          await drained;
+          stopwatch.enter("tokens");
+        }
+      } else if (event.case === "toolCall") {
+        const { name, arguments: args, status, latencyMs } = event.value;
+        toolsCalled.push({ name, arguments: args, status, latencyMs });
+        // Before the first text, both the calls and the provider requests between them are waits outside Parley.
+        if (content === "") stopwatch.enter("provider");
+        // The calls of a round run in parallel, so a round takes as long as its longest call. The edge cannot distinguish rounds
+        // without text between them and counts them as one.
+        stopwatch.split([["tools", latencyMs - longestToolCallMs]]);
+        longestToolCallMs = Math.max(longestToolCallMs, latencyMs);
+      } else if (event.case === "finish") {
+        isTextComplete = true;
+        cancellation.dispose();
+      } else if (event.case === "end") end = event.value;
+    }
+  } catch (error) {
+    cause = error;
+  }
+  cancellation.dispose();
+  const received = { month: input.month, content, firstTokenMs, toolsCalled, cause };
+  return createReplyResult({ ...received, ...(end && resultFromEnd(end)), ...(isTextComplete && COMPLETED) });
+}
+
+type Cancellation = {
+  signal: AbortSignal;
+  /** Prevents a later cancellation. */
+  dispose: () => void;
+};
+
+/** Returns a signal that cancels a Generate call when its stream must end: at once, or after FINISH_WAIT_MS if the reply has text. */
+function createCancellation(endSignal: AbortSignal, hasText: () => boolean): Cancellation {
+  const call = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const cancel = () => {
+    if (hasText()) timer = setTimeout(() => call.abort(), FINISH_WAIT_MS);
+    else call.abort();
+  };
+  if (endSignal.aborted) cancel();
+  else endSignal.addEventListener("abort", cancel, { once: true });
+  return {
+    signal: call.signal,
+    dispose() {
+      endSignal.removeEventListener("abort", cancel);
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Returns the fields that the `end` message of a generation sets. In a blocked reply, the fallback replaces the text. */
+function resultFromEnd({ status, model, tokensIn, tokensOut, blocked }: GenerateEnd): Partial<ReplyResult> {
+  const result = { model, tokensIn, tokensOut, ...turnAfterGeneration(status) };
+  if (result.outcome !== "blocked" || blocked === undefined) return result;
+  const { reason, fallback } = blocked;
+  return { ...result, content: fallback, blocked: { reason, fallback } };
+}

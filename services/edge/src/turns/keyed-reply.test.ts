@@ -1,0 +1,137 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { TurnEnding } from "./ending.ts";
+import { KeyedReply, pieceAt, type ReplyReader, splitsPair } from "./keyed-reply.ts";
+
+const ENDING: TurnEnding = { outcome: "done", errorCode: "", model: "m", tokensIn: 1, tokensOut: 2, latencyMs: 3 };
+
+/** Records what a reader gets. While it is slow, it accepts one part and then waits for `drain`. */
+function recordReader() {
+  const state = { text: "", offsets: [] as number[], end: undefined as TurnEnding | undefined, isDisconnected: false };
+  let isSlow = false;
+  let drain: () => void = () => undefined;
+  const reader: ReplyReader = {
+    token(text, endOffset) {
+      state.text += text;
+      state.offsets.push(endOffset);
+      if (!isSlow) return undefined;
+      return new Promise((resolve) => {
+        drain = resolve;
+      });
+    },
+    end(ending) {
+      state.end = ending;
+    },
+    disconnect() {
+      state.isDisconnected = true;
+    },
+  };
+  return {
+    reader,
+    state,
+    slow() {
+      isSlow = true;
+    },
+    async drain() {
+      isSlow = false;
+      drain();
+      await Promise.resolve();
+    },
+  };
+}
+
+function createReply(detachedMs = 1_000) {
+  const results: string[] = [];
+  const reply = new KeyedReply(new Uint8Array(), detachedMs, (result) => results.push(result));
+  return { reply, results };
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("KeyedReply", () => {
+  test("sends each reader the text from its own position, and then live", () => {
+    const { reply } = createReply();
+    const [first, second] = [recordReader(), recordReader()];
+    reply.attach(first.reader, 0, true);
+    reply.token("Hello ");
+    reply.attach(second.reader, 2, false);
+    reply.token("world");
+    reply.end(ENDING);
+    expect(first.state).toMatchObject({ text: "Hello world", offsets: [6, 11], end: ENDING });
+    expect(second.state).toMatchObject({ text: "llo world", offsets: [6, 11], end: ENDING });
+    expect(reply.reconnects).toBe(1);
+  });
+
+  test("a slow reader does not delay others, and gets the rest at once when it has drained", async () => {
+    const { reply } = createReply();
+    const [slow, quick] = [recordReader(), recordReader()];
+    slow.slow();
+    reply.attach(slow.reader, 0, true);
+    reply.attach(quick.reader, 0, false);
+    for (const text of ["a", "b", "c"]) reply.token(text);
+    reply.end(ENDING);
+    expect(quick.state).toMatchObject({ text: "abc", end: ENDING });
+    expect(slow.state).toMatchObject({ text: "a", end: undefined });
+    await slow.drain();
+    expect(slow.state).toMatchObject({ text: "abc", offsets: [1, 3], end: ENDING });
+  });
+
+  test("replaces NUL as the database does, so that offsets mean the same", () => {
+    const { reply } = createReply();
+    const { reader, state } = recordReader();
+    reply.attach(reader, 0, true);
+    reply.token("a\0b");
+    expect([state.text, reply.text]).toEqual(["a\uFFFDb", "a\uFFFDb"]);
+  });
+
+  test("is cancelled when no reader comes back in time", () => {
+    const { reply, results } = createReply();
+    const { reader } = recordReader();
+    reply.attach(reader, 0, true);
+    reply.detach(reader);
+    vi.advanceTimersByTime(999);
+    expect(reply.cancelSignal.aborted).toBe(false);
+    vi.advanceTimersByTime(1);
+    expect(reply.cancelSignal.aborted).toBe(true);
+    reply.end({ ...ENDING, outcome: "cancelled" });
+    expect(results).toEqual(["cancelled"]);
+  });
+
+  test("continues when a reader comes back in time", () => {
+    const { reply, results } = createReply();
+    const [first, second] = [recordReader(), recordReader()];
+    reply.attach(first.reader, 0, true);
+    reply.detach(first.reader);
+    vi.advanceTimersByTime(999);
+    reply.attach(second.reader, 0, false);
+    vi.advanceTimersByTime(10_000);
+    expect(reply.cancelSignal.aborted).toBe(false);
+    expect(results).toEqual(["resumed"]);
+  });
+
+  test("disconnects its readers when the outcome is not stored for 10 s, and later readers 10 s after they attached", () => {
+    const { reply } = createReply(60_000);
+    const [first, second] = [recordReader(), recordReader()];
+    reply.attach(first.reader, 0, true);
+    reply.beginClosing();
+    vi.advanceTimersByTime(9_000);
+    reply.attach(second.reader, 0, false);
+    vi.advanceTimersByTime(1_000);
+    expect([first.state.isDisconnected, second.state.isDisconnected]).toEqual([true, false]);
+    reply.end(ENDING);
+    vi.advanceTimersByTime(60_000);
+    expect(second.state).toMatchObject({ isDisconnected: false, end: ENDING });
+  });
+});
+
+test("a piece of text never ends inside a surrogate pair", () => {
+  const text = `${"x".repeat(16 * 1024 - 1)}👋y`;
+  const first = pieceAt(text, 0);
+  expect(first).toBe("x".repeat(16 * 1024 - 1));
+  expect(pieceAt(text, first.length)).toBe("👋y");
+  expect([splitsPair(text, first.length), splitsPair(text, first.length + 1)]).toEqual([false, true]);
+});

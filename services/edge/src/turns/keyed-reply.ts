@@ -1,0 +1,240 @@
+import type { StoredTurn } from "@parley/rpc/conversation";
+import type { TurnEnding, TurnSink } from "./ending.ts";
+import type { MetaEvent } from "./events.ts";
+
+/** Receives a reply, from its own position in the text. */
+export type ReplyReader = {
+  /** Sends a part of the text. Returns a promise while the reader is slow. */
+  token(text: string, endOffset: number): Promise<void> | undefined;
+  end(ending: TurnEnding): void;
+  /** Closes the connection without a terminal event, because the stored outcome is unknown. The client resumes. */
+  disconnect(): void;
+};
+
+/** OpenTurn's result: this process runs the turn, or the key belongs to a turn that the database already has. */
+export type Opening = { isHere: true } | { isHere: false; existing: StoredTurn };
+
+/** How many readers a running turn may have. */
+const MAX_READERS = 8;
+/** How long a reader waits for the stored outcome after the reply is complete. */
+const CLOSE_WAIT_MS = 10_000;
+/** The most UTF-16 code units that a reader that is behind gets at once. */
+const PIECE_CHARACTERS = 16 * 1024;
+
+/**
+ * The reply of a running turn with an idempotency key. Readers attach and detach. Each has its own position in the text, so a slow reader
+ * does not delay others. Without readers, the reply continues for `detachedMs` and is then cancelled.
+ */
+export class KeyedReply implements TurnSink {
+  readonly requestHash: Uint8Array;
+  /** Resolves when OpenTurn has returned. Rejects with its error. */
+  readonly opening: Promise<Opening>;
+  messageId = 0;
+  /** How often readers came back while the reply was running. */
+  reconnects = 0;
+  readonly #detachedMs: number;
+  readonly #onDetached: (result: "resumed" | "completed" | "cancelled") => void;
+  readonly #followers = new Map<ReplyReader, Follower>();
+  readonly #cancelController = new AbortController();
+  readonly #endController = new AbortController();
+  #resolveOpening: (opening: Opening) => void = () => undefined;
+  #rejectOpening: (error: unknown) => void = () => undefined;
+  #text = "";
+  #ending: TurnEnding | undefined;
+  #isClosing: boolean = false;
+  #detachTimer: NodeJS.Timeout | undefined;
+
+  /** @param onDetached called when a reply without readers is resumed, completes or is cancelled. */
+  constructor(
+    requestHash: Uint8Array,
+    detachedMs: number,
+    onDetached: (result: "resumed" | "completed" | "cancelled") => void,
+  ) {
+    this.requestHash = requestHash;
+    this.#detachedMs = detachedMs;
+    this.#onDetached = onDetached;
+    this.opening = new Promise((resolve, reject) => {
+      this.#resolveOpening = resolve;
+      this.#rejectOpening = reject;
+    });
+    // Prevents an unhandled rejection if there are no readers.
+    this.opening.catch(() => undefined);
+  }
+
+  /** Aborted when the reply is cancelled: by a stop request, or after `detachedMs` without readers. */
+  get cancelSignal(): AbortSignal {
+    return this.#cancelController.signal;
+  }
+
+  /** Aborted when the reply is cancelled or the process stops. */
+  get endSignal(): AbortSignal {
+    return this.#endController.signal;
+  }
+
+  get text(): string {
+    return this.#text;
+  }
+
+  get isFull(): boolean {
+    return this.#followers.size >= MAX_READERS;
+  }
+
+  cancel(): void {
+    this.#cancelController.abort();
+    this.#endController.abort();
+  }
+
+  endForShutdown(): void {
+    this.#endController.abort();
+  }
+
+  failOpening(error: unknown): void {
+    this.#rejectOpening(error);
+  }
+
+  /** Called when the key belongs to another turn. */
+  openElsewhere(existing: StoredTurn): void {
+    this.#resolveOpening({ isHere: false, existing });
+  }
+
+  meta({ message_id }: MetaEvent): void {
+    this.messageId = message_id;
+    this.#resolveOpening({ isHere: true });
+    // Lets the readers that wait for `opening` attach first.
+    setImmediate(() => this.#startDetachTimerIfUnread());
+  }
+
+  token(text: string): undefined {
+    // The database stores U+FFFD for NUL. Offsets must mean the same text here and there.
+    const piece = text.includes("\0") ? text.replaceAll("\0", "\uFFFD") : text;
+    this.#text += piece;
+    for (const follower of this.#followers.values()) follower.advance(piece);
+  }
+
+  /** Called when the reply is complete and its outcome is about to be stored. */
+  beginClosing(): void {
+    this.#isClosing = true;
+    for (const follower of this.#followers.values()) follower.expectEnd();
+  }
+
+  end(ending: TurnEnding): void {
+    this.#ending = ending;
+    if (this.#detachTimer !== undefined) {
+      this.#stopDetachTimer();
+      this.#onDetached(this.cancelSignal.aborted ? "cancelled" : "completed");
+    }
+    for (const follower of this.#followers.values()) follower.advance();
+  }
+
+  /** Closes the readers' connections if the turn has no stored ending. */
+  dispose(): void {
+    this.#stopDetachTimer();
+    if (this.#ending === undefined) for (const reader of [...this.#followers.keys()]) this.#disconnect(reader);
+  }
+
+  /** Sends a reader the text from `offset` on, and then each new part. */
+  attach(reader: ReplyReader, offset: number, isOpener: boolean): void {
+    if (!isOpener) this.reconnects++;
+    if (this.#detachTimer !== undefined) {
+      this.#stopDetachTimer();
+      this.#onDetached("resumed");
+    }
+    const state = { text: () => this.#text, ending: () => this.#ending, onOverdue: () => this.#disconnect(reader) };
+    const follower = new Follower(reader, state, offset);
+    this.#followers.set(reader, follower);
+    if (this.#isClosing) follower.expectEnd();
+    follower.advance();
+  }
+
+  detach(reader: ReplyReader): void {
+    this.#followers.get(reader)?.stop();
+    if (this.#followers.delete(reader)) this.#startDetachTimerIfUnread();
+  }
+
+  #disconnect(reader: ReplyReader): void {
+    this.detach(reader);
+    reader.disconnect();
+  }
+
+  #startDetachTimerIfUnread(): void {
+    const isRunning = this.#ending === undefined && !this.cancelSignal.aborted;
+    if (!isRunning || this.#followers.size > 0 || this.#detachTimer !== undefined) return;
+    this.#detachTimer = setTimeout(() => this.cancel(), this.#detachedMs);
+  }
+
+  #stopDetachTimer(): void {
+    clearTimeout(this.#detachTimer);
+    this.#detachTimer = undefined;
+  }
+}
+
+type FollowedReply = {
+  text: () => string;
+  ending: () => TurnEnding | undefined;
+  /** Called if the ending does not follow in time. */
+  onOverdue: () => void;
+};
+
+/** The position of one reader in a running reply. */
+class Follower {
+  readonly #reader: ReplyReader;
+  readonly #reply: FollowedReply;
+  #offset: number;
+  #isSlow: boolean = false;
+  #isStopped: boolean = false;
+  #overdueTimer: NodeJS.Timeout | undefined;
+
+  constructor(reader: ReplyReader, reply: FollowedReply, offset: number) {
+    this.#reader = reader;
+    this.#reply = reply;
+    this.#offset = offset;
+  }
+
+  /** Sends new text until the reader is slow. @param latest the newest part of the text, if the caller has it. */
+  advance(latest?: string): void {
+    if (this.#isSlow || this.#isStopped) return;
+    const text = this.#reply.text();
+    while (this.#offset < text.length) {
+      // Slicing would flatten the concatenated text at each token.
+      const isNext = latest !== undefined && this.#offset + latest.length === text.length;
+      const piece = isNext ? latest : pieceAt(text, this.#offset);
+      this.#offset += piece.length;
+      const drained = this.#reader.token(piece, this.#offset);
+      if (drained === undefined) continue;
+      this.#isSlow = true;
+      void drained.then(() => {
+        this.#isSlow = false;
+        this.advance();
+      });
+      return;
+    }
+    const ending = this.#reply.ending();
+    if (ending === undefined) return;
+    this.stop();
+    this.#reader.end(ending);
+  }
+
+  expectEnd(): void {
+    this.#overdueTimer ??= setTimeout(() => {
+      if (this.#reply.ending() === undefined) this.#reply.onOverdue();
+    }, CLOSE_WAIT_MS);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#overdueTimer);
+  }
+}
+
+/** Returns a piece of a text that ends with a whole character. */
+export function pieceAt(text: string, start: number): string {
+  const end = Math.min(start + PIECE_CHARACTERS, text.length);
+  return text.slice(start, splitsPair(text, end) ? end - 1 : end);
+}
+
+/** Whether an offset is inside a surrogate pair. */
+export function splitsPair(text: string, offset: number): boolean {
+  return isBetween(text.charCodeAt(offset - 1), 0xd800, 0xdbff) && isBetween(text.charCodeAt(offset), 0xdc00, 0xdfff);
+}
+
+const isBetween = (unit: number, low: number, high: number) => unit >= low && unit <= high;

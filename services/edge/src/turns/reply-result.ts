@@ -1,0 +1,38 @@
+import type { ToolCall } from "@parley/rpc/llm";
+import type { FailureCode, Outcome } from "@parley/rpc/outcomes";
+import type { QuotaUsage } from "./ending.ts";
+import type { BlockedEvent } from "./events.ts";
+
+/** How a reply ended, before it is stored. */
+export type ReplyResult = Readonly<{
+  outcome: Outcome;
+  content: string;
+  model: string;
+  tokensIn: number;
+  tokensOut: number;
+  firstTokenMs: number;
+  errorCode: FailureCode | "";
+  month: string;
+  toolsCalled: Pick<ToolCall, "name" | "arguments" | "status" | "latencyMs">[];
+  quota?: QuotaUsage;
+  blocked?: BlockedEvent;
+  /** The error that failed the turn, for the log. */
+  cause?: unknown;
+}>;
+
+const INTERNAL_ERROR: ReplyResult = {
+  outcome: "error",
+  content: "",
+  model: "",
+  tokensIn: 0,
+  tokensOut: 0,
+  firstTokenMs: 0,
+  errorCode: "internal_error",
+  month: "",
+  toolsCalled: [],
+};
+
+/** Returns a result with these fields. The others are those of an internal error before the first text. */
+export function createReplyResult(fields: Partial<ReplyResult>): ReplyResult {
+  return { ...INTERNAL_ERROR, ...fields };
+}

@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { RpcError, status } from "@parley/rpc";
+import type { OpenTurnResponse } from "@parley/rpc/conversation";
+import type { KeyedReply } from "./keyed-reply.ts";
+import {
+  abandonTurn,
+  completeTurn,
+  type IdentifiedTurn,
+  identifyTurn,
+  openTurn,
+  type TurnDeps,
+  type TurnReport,
+  type TurnRequest,
+} from "./run-turn.ts";
+import type { Stopwatch } from "./stopwatch.ts";
+
+/** How long a failed OpenTurn is retried. */
+const OPEN_RETRY_MS = 2_000;
+const OPEN_RETRY_DELAY_MS = 100;
+
+export type TurnKey = { keyHash: Uint8Array; requestHash: Uint8Array };
+
+/**
+ * Runs a turn with an idempotency key, whether or not anyone reads its reply. Registers the turn before it opens it. Returns undefined if
+ * the key belongs to another turn. Throws if the turn could not be opened; readers of `reply` get the same error.
+ */
+export async function runKeyedTurn(
+  deps: TurnDeps,
+  request: TurnRequest & TurnKey,
+  reply: KeyedReply,
+  stopwatch: Stopwatch,
+): Promise<TurnReport | undefined> {
+  const turn: IdentifiedTurn = { ...identifyTurn(deps, request), ...request };
+  const running = deps.runningTurns.add(turn, () => reply.cancel(), reply);
+  try {
+    const opened = await openWithRetry(deps, turn, stopwatch);
+    if (opened.existing !== undefined) {
+      reply.openElsewhere(opened.existing);
+      return undefined;
+    }
+    const { report, ending } = await completeTurn(deps, turn, opened, {
+      sink: reply,
+      stopwatch,
+      cancelSignal: reply.cancelSignal,
+      endSignal: reply.endSignal,
+      keyed: { onClosing: () => reply.beginClosing(), countReconnects: () => reply.reconnects },
+    });
+    running.ending = ending;
+    return report;
+  } catch (error) {
+    reply.failOpening(error);
+    throw error;
+  } finally {
+    deps.runningTurns.remove(turn.turnId);
+    deps.runningTurns.removeReply(request);
+    reply.dispose();
+  }
+}
+
+/** Retries OpenTurn if its response is lost. Each attempt has the same turn id, so at most one turn is opened. */
+async function openWithRetry(deps: TurnDeps, turn: IdentifiedTurn, stopwatch: Stopwatch): Promise<OpenTurnResponse> {
+  const retryUntilMs = performance.now() + OPEN_RETRY_MS;
+  for (;;) {
+    try {
+      return await openTurn(deps, turn, stopwatch);
+    } catch (error) {
+      const isLost = error instanceof RpcError && error.status === status.UNAVAILABLE;
+      if (!isLost || performance.now() >= retryUntilMs) {
+        abandonTurn(deps, turn, error, stopwatch);
+        throw error;
+      }
+      await sleep(OPEN_RETRY_DELAY_MS);
+    }
+  }
+}

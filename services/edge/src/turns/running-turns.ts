@@ -1,0 +1,96 @@
+import type { TurnEnding } from "./ending.ts";
+import type { KeyedReply } from "./keyed-reply.ts";
+
+/** One turn that this process runs. */
+export type RunningTurn = {
+  workspaceId: string;
+  cancel: () => void;
+  /** Set if the turn has an idempotency key: other requests can read its reply. */
+  reply: KeyedReply | undefined;
+  /** The stored ending, set before the turn is removed; undefined if it is unknown. */
+  ending: TurnEnding | undefined;
+  /** Called when the turn is removed. */
+  onRemoved: (() => void)[];
+};
+
+type TurnName = { workspaceId: string; turnId: string };
+
+/** Identifies an idempotency key by its workspace, bot, session and hash. The key of another bot finds nothing, as in the database. */
+export type KeyName = { workspaceId: string; botId: string; sessionId: string; keyHash: Uint8Array };
+
+/** How many keyed turns of a session may run at the same time. */
+const MAX_KEYED_TURNS_OF_SESSION = 2;
+
+/** How long a stop request waits for the stored outcome: the provider's end, 0.5 s, and CloseTurn with its retries. */
+export const STOP_TIMEOUT_MS = 12_000;
+
+/** The turns that this process runs, from before their OpenTurn until their outcome is stored. */
+export class RunningTurns {
+  readonly #turns = new Map<string, RunningTurn>();
+  readonly #replies = new Map<string, KeyedReply>();
+  readonly #countBySession = new Map<string, number>();
+
+  add({ workspaceId, turnId }: TurnName, cancel: () => void, reply?: KeyedReply): RunningTurn {
+    const turn: RunningTurn = { workspaceId, cancel, reply, ending: undefined, onRemoved: [] };
+    this.#turns.set(turnId, turn);
+    return turn;
+  }
+
+  remove(turnId: string): void {
+    const turn = this.#turns.get(turnId);
+    this.#turns.delete(turnId);
+    for (const notify of turn?.onRemoved ?? []) notify();
+  }
+
+  get(turnId: string): RunningTurn | undefined {
+    return this.#turns.get(turnId);
+  }
+
+  /** Binds a key to a reply. Returns false if too many keyed turns of the session are running here. */
+  addReply(key: KeyName, reply: KeyedReply): boolean {
+    const session = sessionOf(key);
+    const count = this.#countBySession.get(session) ?? 0;
+    if (count >= MAX_KEYED_TURNS_OF_SESSION) return false;
+    this.#countBySession.set(session, count + 1);
+    this.#replies.set(nameOf(key), reply);
+    return true;
+  }
+
+  removeReply(key: KeyName): void {
+    if (!this.#replies.delete(nameOf(key))) return;
+    const session = sessionOf(key);
+    const count = (this.#countBySession.get(session) ?? 1) - 1;
+    if (count === 0) this.#countBySession.delete(session);
+    else this.#countBySession.set(session, count);
+  }
+
+  findReply(key: KeyName): KeyedReply | undefined {
+    return this.#replies.get(nameOf(key));
+  }
+
+  /** Ends every keyed turn with an error, because the process stops. */
+  endKeyedTurns(): void {
+    for (const reply of this.#replies.values()) reply.endForShutdown();
+  }
+
+  /**
+   * Cancels a turn and waits until its outcome is stored. Returns undefined if this process does not run the turn, or if the outcome is
+   * still unknown after `timeoutMs`.
+   */
+  async cancel(turnId: string, timeoutMs: number): Promise<TurnEnding | undefined> {
+    const turn = this.#turns.get(turnId);
+    if (turn === undefined) return undefined;
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, timeoutMs);
+      turn.onRemoved.push(resolve);
+      turn.cancel();
+    });
+    clearTimeout(timer);
+    return turn.ending;
+  }
+}
+
+const sessionOf = ({ workspaceId, sessionId }: KeyName): string => `${workspaceId} ${sessionId}`;
+const nameOf = (key: KeyName): string =>
+  `${sessionOf(key)} ${key.botId} ${Buffer.from(key.keyHash).toString("base64")}`;

@@ -1,0 +1,84 @@
+import { type RpcClient, RpcError, status } from "@parley/rpc";
+import type { ConversationService } from "@parley/rpc/conversation";
+import { OUTCOMES } from "@parley/rpc/outcomes";
+import { createLogger } from "@parley/service-kit";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createTurnCloser } from "./turn-closer.ts";
+
+// Fake timers replace the global setTimeout, but not the one of node:timers/promises.
+const pause = (ms: number) => new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), ms));
+
+type CloseTurn = RpcClient<typeof ConversationService>["closeTurn"];
+
+const turn = { workspaceId: "ws", turnId: "0195c1f0-0000-7000-8000-000000000001" };
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function createCloser(closeTurn: (...parameters: Parameters<CloseTurn>) => Promise<unknown>) {
+  const conversation = { closeTurn } as unknown as RpcClient<typeof ConversationService>;
+  return createTurnCloser(conversation, createLogger("test", "silent"), () => undefined, pause);
+}
+
+test("closes a turn whose OpenTurn committed after the longest wait for a connection and the longest statement", async () => {
+  const openedAtMs = performance.now() + 30_000;
+  const outcomes: unknown[] = [];
+  const closer = createCloser(async (request) => {
+    if (performance.now() < openedAtMs) throw new RpcError(status.NOT_FOUND, "turn_not_found", "no such turn");
+    outcomes.push(request.outcome);
+    return { outcome: request.outcome };
+  });
+  closer.closeIfOpened(turn);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(outcomes).toEqual([OUTCOMES.error.proto]);
+});
+
+test("closes a turn whose OpenTurn commits after the database was unreachable for longer than OpenTurn's deadline", async () => {
+  const reachableAtMs = performance.now() + 60_000;
+  const committedAtMs = reachableAtMs + 5_000;
+  const outcomes: unknown[] = [];
+  const closer = createCloser(async (request) => {
+    if (performance.now() < reachableAtMs) throw new RpcError(status.UNAVAILABLE, "unavailable", "unavailable");
+    if (performance.now() < committedAtMs) throw new RpcError(status.NOT_FOUND, "turn_not_found", "no such turn");
+    outcomes.push(request.outcome);
+    return { outcome: request.outcome };
+  });
+  closer.closeIfOpened(turn);
+  await vi.advanceTimersByTimeAsync(120_000);
+  expect(outcomes).toEqual([OUTCOMES.error.proto]);
+});
+
+test("leaves a turn whose OpenTurn result is unknown to the sweeper after 7 minutes without a response", async () => {
+  let calls = 0;
+  const closer = createCloser(async () => {
+    calls++;
+    throw new RpcError(status.UNAVAILABLE, "unavailable", "unavailable");
+  });
+  closer.closeIfOpened(turn);
+  await vi.advanceTimersByTimeAsync(3_600_000);
+  expect(calls).toBe(13);
+});
+
+test("gives up a turn that the conversation service cannot close even as an error without content", async () => {
+  const sent: unknown[] = [];
+  const closer = createCloser(async ({ outcome, content }) => {
+    sent.push([outcome, content]);
+    throw new RpcError(status.INTERNAL, "internal_error", "internal error");
+  });
+  const closed = closer.close({ ...turn, outcome: OUTCOMES.done.proto, content: "text", month: "2026-11" }, undefined);
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect(await closed).toBeUndefined();
+  expect(sent.length).toBeLessThan(20);
+  expect(sent.slice(0, 6)).toEqual([
+    [OUTCOMES.done.proto, "text"],
+    [OUTCOMES.done.proto, "text"],
+    [OUTCOMES.done.proto, ""],
+    [OUTCOMES.done.proto, ""],
+    [OUTCOMES.error.proto, ""],
+    [OUTCOMES.error.proto, ""],
+  ]);
+});

@@ -1,0 +1,91 @@
+import { randomUUID } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import { FillCallLogRequestSchema } from "@parley/rpc/llm";
+import { type FakeProvider, startFakeProvider } from "@parley/test-support";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestProxy, type TestProxy } from "../testing/llm-proxy.ts";
+import { insertCalls } from "./calls.store.ts";
+import { handleFillCallLog } from "./fill-call-log.rpc.ts";
+
+let provider: FakeProvider;
+let proxy: TestProxy;
+beforeAll(async () => {
+  provider = await startFakeProvider();
+  proxy = await startTestProxy({
+    config: `
+      default_model: fake:default
+      providers: { fake: { base_url: ${provider.url} } }`,
+  });
+});
+afterAll(async () => {
+  await proxy.drop();
+  await provider.close();
+});
+
+const closedAt = () => new Date().toISOString();
+const prices = { priced: { input: 1000, output: 2000 } };
+
+async function fill(turns: { turnId: string; closedAt: string }[], retentionDays = 400): Promise<number | undefined> {
+  const counted: number[] = [];
+  const { filled } = await handleFillCallLog(
+    {
+      database: proxy.database,
+      settings: () => ({ providers: [{ name: "fake", prices }] }) as never,
+      metrics: { callLogRows: { inc: (_: object, count: number) => counted.push(count) } } as never,
+      retentionDays,
+    },
+    create(FillCallLogRequestSchema, {
+      turns: turns.map((turn) => ({
+        ...turn,
+        workspaceId: "ws_test",
+        model: "fake:priced",
+        month: "2026-11",
+        tokensIn: 21,
+        tokensOut: 34,
+        firstTokenMs: 60,
+        latencyMs: 500,
+      })),
+    }),
+  );
+  expect(counted).toEqual([filled]);
+  return filled;
+}
+
+test("adds a row with its cost for a turn without one, once, and none for a turn that has one", async () => {
+  const [lost, stored] = [randomUUID(), randomUUID()];
+  await proxy.generate({ turnId: stored, model: "fake:default" });
+  expect(await proxy.rowsOf("ws_test", stored)).toHaveLength(1);
+  const turns = [lost, stored].map((turnId) => ({ turnId, closedAt: closedAt() }));
+  expect(await fill(turns)).toBe(1);
+  expect(await fill(turns)).toBe(0);
+  expect(await proxy.rowsOf("ws_test", lost)).toMatchObject([
+    {
+      provider: "fake",
+      model: "fake:priced",
+      tokensIn: 21,
+      tokensOut: 34,
+      cost: "0.0890000000",
+      outcome: "complete",
+      reason: "filled",
+      month: "2026-11",
+    },
+  ]);
+  expect(await proxy.rowsOf("ws_test", stored)).toMatchObject([{ reason: "" }]);
+});
+
+test("a row that is stored late replaces the one that was filled", async () => {
+  const turnId = randomUUID();
+  await proxy.generate({ turnId, model: "fake:default" });
+  const [row] = await proxy.rowsOf("ws_test", turnId);
+  if (row === undefined) throw new Error("no row");
+  await proxy.database.query("DELETE FROM llm.calls WHERE turn_id = $1", [turnId]);
+  expect(await fill([{ turnId, closedAt: closedAt() }])).toBe(1);
+  for (let attempt = 0; attempt < 2; attempt++) await insertCalls(proxy.database, [row]);
+  expect(await proxy.rowsOf("ws_test", turnId)).toEqual([row]);
+});
+
+test("adds no row that the retention would delete", async () => {
+  const old = new Date(Date.now() - 3 * 86_400_000).toISOString();
+  expect(await fill([{ turnId: randomUUID(), closedAt: old }], 2)).toBe(0);
+  expect(await fill([{ turnId: randomUUID(), closedAt: old }], 0)).toBe(1);
+});

@@ -1,0 +1,46 @@
+import { create } from "@bufbuild/protobuf";
+import { PromptSchema } from "@parley/rpc/llm";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { CircuitBreaker } from "../providers/circuit-breaker.ts";
+import { ConcurrencyLimiter } from "../providers/concurrency-limiter.ts";
+import type { CompletionRequest } from "../providers/provider.ts";
+import { createBuiltinSettings, PROVIDER_DEFAULTS } from "../settings/settings.ts";
+import { Generation } from "./generation.ts";
+
+const MINUTE_MS = 60_000;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test("a generation whose provider has a longer total timeout ends after six minutes, as a timeout", async () => {
+  const timeouts = { ...PROVIDER_DEFAULTS.timeouts, totalMs: 30 * MINUTE_MS };
+  const settings = { ...createBuiltinSettings(), timeouts };
+  const breaker = new CircuitBreaker(settings.breaker, Date.now);
+  const concurrency = new ConcurrencyLimiter(settings.concurrency);
+  /** Sends a word every ten seconds, for ever. */
+  const stream = async ({ onText, signal }: CompletionRequest) => {
+    while (!signal.aborted) {
+      await onText("word ");
+      await new Promise((resolve) => setTimeout(resolve, 10_000));
+    }
+    signal.throwIfAborted();
+  };
+  const provider = { hasModel: () => true, stream, close: () => Promise.resolve() };
+  const guarded = { settings, provider, breaker, concurrency, embeddings: { breaker, concurrency } };
+  const request = { workspaceId: "ws", turnId: "t", prompt: create(PromptSchema) } as ConstructorParameters<
+    typeof Generation
+  >[0];
+  const deps = { now: Date.now, random: () => 0, onFailure: () => undefined };
+  const generation = new Generation(request, new AbortController().signal, deps);
+  const output = { sink: () => undefined, waitForMatches: () => Promise.resolve(), sendHeldBackText: () => undefined };
+  const startedAtMs = Date.now();
+  const ended = generation.run([{ guarded, name: "m", model: "p:m" }], undefined, output as never);
+  const observed = ended.then((ending) => ({ ...ending, afterMs: Date.now() - startedAtMs }));
+  await vi.advanceTimersByTimeAsync(40 * MINUTE_MS);
+  expect(await observed).toMatchObject({ outcome: "provider_timeout", reason: "total_timeout" });
+  expect((await observed).afterMs).toBeLessThanOrEqual(6 * MINUTE_MS + 10_000);
+});

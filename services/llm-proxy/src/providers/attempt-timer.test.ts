@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { AttemptTimer } from "./attempt-timer.ts";
+import { CallCancelled, ProviderFailure } from "./failure.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function setUp() {
+  const caller = new AbortController();
+  const attemptTimer = new AttemptTimer({ connectMs: 1, firstTokenMs: 30, silenceMs: 20, totalMs: 300 }, caller.signal);
+  const reasonAfter = (ms: number): string => {
+    vi.advanceTimersByTime(ms);
+    const { aborted, reason } = attemptTimer.signal;
+    if (!aborted) return "";
+    return reason instanceof ProviderFailure ? reason.reason : "cancelled";
+  };
+  const text = () => {
+    attemptTimer.pause();
+    attemptTimer.resume();
+  };
+  return { caller, attemptTimer, reasonAfter, text };
+}
+
+test("the first text has its own timeout", () => {
+  const { reasonAfter } = setUp();
+  expect(reasonAfter(29)).toBe("");
+  expect(reasonAfter(1)).toBe("first_token_timeout");
+});
+
+test("each text restarts the silence timeout", () => {
+  const { reasonAfter, text } = setUp();
+  for (let piece = 0; piece < 10; piece++) {
+    text();
+    expect(reasonAfter(19)).toBe("");
+  }
+  expect(reasonAfter(1)).toBe("silence_timeout");
+});
+
+test("the time that text waits for its reader is not silence", () => {
+  const { attemptTimer, reasonAfter } = setUp();
+  attemptTimer.pause();
+  expect(reasonAfter(100)).toBe("");
+  attemptTimer.resume();
+  expect(reasonAfter(19)).toBe("");
+  attemptTimer.pause();
+  expect(reasonAfter(100)).toBe("");
+  attemptTimer.resume();
+  expect(reasonAfter(20)).toBe("silence_timeout");
+});
+
+test("the total timeout applies while text waits for its reader too", () => {
+  const { attemptTimer, reasonAfter } = setUp();
+  attemptTimer.pause();
+  expect(reasonAfter(300)).toBe("total_timeout");
+});
+
+test("after the completion has finished, the silence timeout applies", () => {
+  const { attemptTimer, reasonAfter, text } = setUp();
+  text();
+  attemptTimer.finish();
+  expect(reasonAfter(19)).toBe("");
+  expect(reasonAfter(1)).toBe("silence_timeout");
+});
+
+test("an abort of the outer signal aborts with the same reason, before and after the start", () => {
+  const { caller, attemptTimer } = setUp();
+  caller.abort(new CallCancelled());
+  expect(attemptTimer.signal.reason).toBeInstanceOf(CallCancelled);
+  expect(
+    new AttemptTimer({ connectMs: 1, firstTokenMs: 1, silenceMs: 1, totalMs: 1 }, caller.signal).signal.aborted,
+  ).toBe(true);
+});
+
+test("does nothing after it was stopped", () => {
+  const { caller, attemptTimer, reasonAfter } = setUp();
+  attemptTimer.stop();
+  caller.abort(new CallCancelled());
+  expect(reasonAfter(1_000)).toBe("");
+  expect(vi.getTimerCount()).toBe(0);
+});

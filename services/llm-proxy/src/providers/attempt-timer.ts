@@ -1,0 +1,74 @@
+import type { Timeouts } from "../settings/index.ts";
+import { ProviderFailure } from "./failure.ts";
+
+/** How long token counts may delay the end of a finished completion. */
+const USAGE_TIMEOUT_MS = 2_000;
+
+/**
+ * Runs the timers of one attempt. Aborts its signal with a ProviderFailure when a timer expires, and with the outer signal's reason when
+ * the outer signal is aborted. While text waits for its reader, only the total timeout applies.
+ */
+export class AttemptTimer {
+  readonly #controller = new AbortController();
+  readonly #outer: AbortSignal;
+  readonly #timeouts: Timeouts;
+  readonly #totalTimer: NodeJS.Timeout;
+  #waitTimer: NodeJS.Timeout;
+  #hasStarted: boolean = false;
+  #isPaused: boolean = false;
+
+  constructor(timeouts: Timeouts, outer: AbortSignal) {
+    this.#timeouts = timeouts;
+    this.#outer = outer;
+    this.#totalTimer = setTimeout(() => this.#expire("total_timeout"), timeouts.totalMs);
+    this.#waitTimer = this.#startTimer("first_token_timeout", timeouts.firstTokenMs);
+    if (outer.aborted) this.#cancel();
+    else outer.addEventListener("abort", this.#cancel, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Must be called when text waits for its reader. */
+  pause(): void {
+    this.#isPaused = true;
+  }
+
+  /** Must be called when the reader has the text. From then on the provider must send more within the silence timeout. */
+  resume(): void {
+    this.#isPaused = false;
+    if (this.#hasStarted) this.#waitTimer.refresh();
+    else this.#restartTimer(this.#timeouts.silenceMs);
+    this.#hasStarted = true;
+  }
+
+  /** Must be called when the model has finished. Shortens the silence timeout, because only token counts may follow. */
+  finish(): void {
+    this.#hasStarted = true;
+    this.#restartTimer(Math.min(USAGE_TIMEOUT_MS, this.#timeouts.silenceMs));
+  }
+
+  stop(): void {
+    clearTimeout(this.#totalTimer);
+    clearTimeout(this.#waitTimer);
+    this.#outer.removeEventListener("abort", this.#cancel);
+  }
+
+  readonly #cancel = () => this.#controller.abort(this.#outer.reason);
+
+  #restartTimer(silenceMs: number): void {
+    clearTimeout(this.#waitTimer);
+    this.#waitTimer = this.#startTimer("silence_timeout", silenceMs);
+  }
+
+  #startTimer(reason: string, timeoutMs: number): NodeJS.Timeout {
+    return setTimeout(() => {
+      if (!this.#isPaused) this.#expire(reason);
+    }, timeoutMs);
+  }
+
+  #expire(reason: string): void {
+    this.#controller.abort(new ProviderFailure("provider_timeout", reason, { isFault: true }));
+  }
+}

@@ -1,0 +1,93 @@
+import { describe, expect, test, vi } from "vitest";
+import { ConcurrencyLimiter } from "./concurrency-limiter.ts";
+
+const never = new AbortController().signal;
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+function setUp(policy: Partial<ConstructorParameters<typeof ConcurrencyLimiter>[0]> = {}) {
+  const concurrency = new ConcurrencyLimiter({ maxActive: 1, maxQueued: 3, maxWaitMs: 10_000, ...policy });
+  const order: string[] = [];
+  const releases: (() => void)[] = [];
+  const acquire = (workspace: string, name = workspace, signal = never) =>
+    concurrency.acquire(workspace, signal).then(
+      (release) => {
+        order.push(name);
+        releases.push(release);
+      },
+      (error: { reason?: string }) => {
+        order.push(`${name} ${error.reason ?? "cancelled"}`);
+      },
+    );
+  const releaseNext = async () => {
+    releases.shift()?.();
+    await settled();
+  };
+  return { acquire, order, releaseNext };
+}
+
+describe("Concurrency", () => {
+  test("grants at most maxActive slots, and passes a released slot on", async () => {
+    const { acquire, order, releaseNext } = setUp({ maxActive: 2 });
+    for (const name of ["a", "b", "c"]) void acquire(name);
+    await settled();
+    expect(order).toEqual(["a", "b"]);
+    await releaseNext();
+    expect(order).toEqual(["a", "b", "c"]);
+    await releaseNext();
+    await releaseNext();
+    void acquire("d");
+    await settled();
+    expect(order).toEqual(["a", "b", "c", "d"]);
+  });
+
+  test("serves workspaces round-robin, regardless of the length of their queues", async () => {
+    const { acquire, order, releaseNext } = setUp({ maxQueued: 10 });
+    for (const name of ["a0", "a1", "a2", "a3", "b1", "c1"]) void acquire(name.charAt(0), name);
+    for (let slot = 0; slot < 6; slot++) {
+      await settled();
+      await releaseNext();
+    }
+    expect(order).toEqual(["a0", "a1", "b1", "c1", "a2", "a3"]);
+  });
+
+  test("refuses at once when the queue is full", async () => {
+    const { acquire, order } = setUp({ maxQueued: 2 });
+    for (const name of ["a", "b", "c", "d"]) void acquire(name);
+    await settled();
+    expect(order).toEqual(["a", "d queue_full"]);
+  });
+
+  test("refuses the newest waiter of the longest queue for a workspace with a shorter one", async () => {
+    const { acquire, order, releaseNext } = setUp({ maxQueued: 3 });
+    for (const name of ["a0", "a1", "a2", "a3", "b1"]) void acquire(name.charAt(0), name);
+    await settled();
+    expect(order).toEqual(["a0", "a3 queue_full"]);
+    await releaseNext();
+    await releaseNext();
+    expect(order.slice(2)).toEqual(["a1", "b1"]);
+  });
+
+  test("refuses after maxWaitMs, or at once when cancelled, without losing a slot", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const { acquire, order, releaseNext } = setUp({ maxWaitMs: 100 });
+      const caller = new AbortController();
+      void acquire("a");
+      void acquire("b");
+      void acquire("c", "c", caller.signal);
+      await settled();
+      caller.abort(new Error("cancelled"));
+      await settled();
+      expect(order).toEqual(["a", "c cancelled"]);
+      vi.advanceTimersByTime(100);
+      await settled();
+      expect(order).toEqual(["a", "c cancelled", "b queue_timeout"]);
+      await releaseNext();
+      void acquire("d");
+      await settled();
+      expect(order.at(-1)).toBe("d");
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});

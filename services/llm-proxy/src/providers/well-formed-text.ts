@@ -1,0 +1,30 @@
+const REPLACEMENT = "\uFFFD";
+
+/**
+ * Makes a stream of texts well-formed: joins a surrogate pair that was split between two texts, and replaces lone surrogates and NUL,
+ * which PostgreSQL refuses, with U+FFFD.
+ */
+export class WellFormedTextBuffer {
+  #pendingSurrogate = "";
+
+  /** Adds a text; returns what is well-formed so far. */
+  push(piece: string): string {
+    if (piece === "") return "";
+    const text = this.#pendingSurrogate + piece;
+    const last = text.charCodeAt(text.length - 1);
+    const splitsPair = last >= 0xd800 && last <= 0xdbff;
+    this.#pendingSurrogate = splitsPair ? text.slice(-1) : "";
+    return toWellFormed(splitsPair ? text.slice(0, -1) : text);
+  }
+
+  /** Returns what was held back. */
+  flush(): string {
+    const rest = toWellFormed(this.#pendingSurrogate);
+    this.#pendingSurrogate = "";
+    return rest;
+  }
+}
+
+function toWellFormed(text: string): string {
+  return text.toWellFormed().replaceAll("\0", REPLACEMENT);
+}

@@ -1,0 +1,82 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { Role, type ToolSchema } from "@parley/rpc/llm";
+import {
+  type ConnectProxy,
+  type FakeProvider,
+  type ReceivedRequest,
+  startConnectProxy,
+  startFakeProvider,
+  startMcpServer,
+  startToolServer,
+} from "@parley/test-support";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { startTestProxy, type TestProxy } from "../testing/llm-proxy.ts";
+
+// A public address. Nothing connects to it: the proxy's tunnels end on this machine.
+const PUBLIC = "93.184.215.14";
+
+let provider: FakeProvider;
+let proxy: ConnectProxy;
+let llmProxy: TestProxy;
+beforeAll(async () => {
+  [provider, proxy] = await Promise.all([startFakeProvider(), startConnectProxy()]);
+  llmProxy = await startTestProxy({
+    environment: { EGRESS_PROXY: proxy.url },
+    config: `{ default_model: "fake:default", providers: { fake: { base_url: "${provider.url}" } } }`,
+  });
+});
+afterAll(async () => {
+  await llmProxy.drop();
+  await Promise.all([provider.close(), proxy.close()]);
+});
+beforeEach(() => {
+  proxy.authorities.length = 0;
+});
+
+type Message = { role: string; content: string };
+const lastOf = ({ body }: ReceivedRequest) => (body as { messages: Message[] }).messages.at(-1);
+
+/** Lets the model call the tool, and returns the reply, which repeats the tool's result. */
+async function call(name: string, tool: MessageInitShape<typeof ToolSchema>): Promise<string> {
+  provider.script((request) =>
+    lastOf(request)?.role === "tool"
+      ? { tokens: [lastOf(request)?.content ?? ""] }
+      : { toolCalls: [{ name, arguments: "{}" }] },
+  );
+  const messages = [{ role: Role.USER, content: "Where is it?" }];
+  return (await llmProxy.generate({ prompt: { tools: [tool], messages } })).text;
+}
+
+const httpTool = (url: string): MessageInitShape<typeof ToolSchema> => ({
+  name: "order",
+  kind: {
+    case: "http",
+    value: { description: "Finds an order.", method: "GET", url, parameters: '{"type":"object"}' },
+  },
+});
+
+test("an HTTP tool at a public address is called through EGRESS_PROXY, and the provider is not", async () => {
+  const server = await startToolServer();
+  onTestFinished(() => server.close());
+  expect(await call("order", httpTool(`http://${PUBLIC}:${server.port}/orders`))).toBe('{"ok":true}');
+  expect(proxy.authorities).toEqual([`${PUBLIC}:${server.port}`]);
+  expect(server.requests).toMatchObject([{ url: "/orders", headers: { host: `${PUBLIC}:${server.port}` } }]);
+});
+
+test("a tool at a private address is refused, and the proxy is not asked", async () => {
+  expect(await call("order", httpTool("http://10.0.0.1/orders"))).not.toContain("ok");
+  expect(proxy.authorities).toEqual([]);
+});
+
+test("an MCP server at a public address is called through EGRESS_PROXY", async () => {
+  const server = await startMcpServer([
+    { name: "find", call: () => ({ content: [{ type: "text", text: "it was sent" }] }) },
+  ]);
+  onTestFinished(() => server.close());
+  const { port } = new URL(server.url);
+  const url = server.url.replace("127.0.0.1", PUBLIC);
+  expect(await call("shop__find", { name: "shop", kind: { case: "mcp", value: { url, only: [] } } })).toBe(
+    "it was sent",
+  );
+  expect(new Set(proxy.authorities)).toEqual(new Set([`${PUBLIC}:${port}`]));
+});

@@ -1,0 +1,1 @@
+export { handleListMonths } from "./list-months.rpc.ts";

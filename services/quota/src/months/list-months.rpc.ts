@@ -1,0 +1,19 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { MonthSchema } from "@parley/rpc/quota";
+import type { Database } from "@parley/service-kit";
+import { listMonths } from "./months.store.ts";
+
+/** Handles QuotaService/ListMonths and WorkspaceAdminService/ListUsageMonths. */
+export async function handleListMonths(
+  database: Database,
+): Promise<{ months: Omit<MessageInitShape<typeof MonthSchema>, "$typeName">[] }> {
+  const months = await listMonths(database);
+  return {
+    months: months.map(({ used, held, pruned, ...month }) => ({
+      ...month,
+      used: BigInt(used),
+      held: BigInt(held),
+      pruned: BigInt(pruned),
+    })),
+  };
+}

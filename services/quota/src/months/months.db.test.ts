@@ -1,0 +1,246 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createLogger, createRegistry } from "@parley/service-kit";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { adjustTurns } from "../reconciliation/adjustments.store.ts";
+import { createQuotaDatabase, createWorkspace, type QuotaDatabase } from "../testing/quota-database.ts";
+import { readMonth, readMonthPage } from "../usage/index.ts";
+import { type Outcome, reserve, settle } from "../usage/reservations.store.ts";
+import { createPrunedRowCounter } from "./months.metrics.ts";
+import { addMonths, closeMonth, listMonths, measureUnclosedMonth } from "./months.store.ts";
+import { pruneLedger, pruneVoidReservations } from "./prune.store.ts";
+import { pruneUsage } from "./prune.worker.ts";
+
+const MONTH = "2024-03";
+
+let quota: QuotaDatabase;
+let workspace: string;
+beforeEach(async () => {
+  quota = await createQuotaDatabase();
+  workspace = await createWorkspace(quota, 1_000);
+});
+afterEach(() => quota.drop());
+
+const settlement = (turnId: string, outcome: Outcome) => ({ workspaceId: workspace, turnId, outcome, month: MONTH });
+
+/** Counts turns of the month without holds, as after a restore. */
+async function countTurns(count: number): Promise<string[]> {
+  const turns = Array.from({ length: count }, () => randomUUID());
+  await settle(
+    quota.database,
+    turns.map((turn) => settlement(turn, "done")),
+  );
+  return turns;
+}
+
+/** Adds the months with usage as if the worker had done so a minute ago. */
+async function listMonthsEarlier(): Promise<void> {
+  await addMonths(quota.database);
+  await quota.admin.query("UPDATE quota.months SET created_at = now() - interval '2 minutes'");
+}
+
+async function close(used: number): Promise<void> {
+  await listMonthsEarlier();
+  expect(await closeMonth(quota.database, MONTH, used)).toBeUndefined();
+}
+
+/** Makes the month's close old enough for its rows to be pruned. */
+const ageClose = () => quota.admin.query("UPDATE quota.months SET closed_at = closed_at - interval '2 days'");
+
+const totals = async () => (await readMonth(quota.database, workspace, MONTH))[0];
+
+test("a month is closed only after its end, without holds, and with the usage that was compared", async () => {
+  await countTurns(3);
+  await addMonths(quota.database);
+  expect(await closeMonth(quota.database, MONTH, 3)).toBe("month_not_ended");
+  await listMonthsEarlier();
+  expect(await closeMonth(quota.database, MONTH, 2)).toBe("month_changed");
+  const held = randomUUID();
+  await reserve(quota.database, workspace, held);
+  await listMonthsEarlier();
+  const { rows } = await quota.admin.query<{ month: string }>(
+    "SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS month",
+  );
+  expect(await closeMonth(quota.database, rows[0]?.month ?? "", 0)).toBe("month_not_ended");
+  await quota.admin.query("UPDATE quota.reservations SET month = '2024-03-01' WHERE turn_id = $1", [held]);
+  await quota.admin.query("UPDATE quota.usage SET held = (month = '2024-03-01')::integer");
+  expect(await closeMonth(quota.database, MONTH, 3)).toBe("month_has_holds");
+  await settle(quota.database, [settlement(held, "done")]);
+  expect((await measureUnclosedMonth(quota.database)).unclosedSeconds).toBeGreaterThan(86_400 * 365);
+  expect(await closeMonth(quota.database, MONTH, 4)).toBeUndefined();
+  expect(await closeMonth(quota.database, MONTH, 0)).toBeUndefined();
+  expect((await measureUnclosedMonth(quota.database)).unclosedSeconds).toBe(0);
+  expect((await listMonths(quota.database)).at(-1)).toMatchObject({
+    month: MONTH,
+    used: 4,
+    held: 0,
+    pruned: 0,
+    closedAt: expect.stringMatching(/^\d{4}-.*Z$/),
+    prunedAt: "",
+  });
+});
+
+test("Settle counts nothing in a closed month and answers month_closed, and keeps stored outcomes", async () => {
+  const [counted = ""] = await countTurns(1);
+  await close(1);
+  const [late, voided, current] = [randomUUID(), randomUUID(), randomUUID()];
+  const batch = [
+    settlement(counted, "void"),
+    settlement(late, "done"),
+    settlement(voided, "void"),
+    { ...settlement(current, "done"), month: undefined },
+  ];
+  for (let repeat = 0; repeat < 2; repeat++) {
+    const settled = await settle(quota.database, batch);
+    expect(Object.fromEntries(settled.map(({ turnId, outcome, code }) => [turnId, [outcome, code]]))).toEqual({
+      [counted]: ["done", ""],
+      [late]: ["void", "month_closed"],
+      [voided]: ["void", "month_closed"],
+      [current]: ["done", ""],
+    });
+  }
+  expect(await totals()).toMatchObject({ used: 1, ledger: 1, held: 0 });
+  const turns = [counted, late].map((turnId) => ({ workspaceId: workspace, turnId }));
+  expect(await adjustTurns(quota.database, { turns, outcome: "void", reason: "reconciled" })).toEqual([]);
+  expect(await totals()).toMatchObject({ used: 1, ledger: 1 });
+});
+
+test("a Settle and a close of the same month run one after the other, whichever is first", async () => {
+  await countTurns(1);
+  await listMonthsEarlier();
+  const first = await quota.admin.connect();
+  try {
+    // Settle holds the month's lock and has not committed.
+    await first.query("BEGIN");
+    const running = settle({ ...quota.database, query: first.query.bind(first) } as never, [
+      settlement(randomUUID(), "done"),
+    ]);
+    expect(await running).toMatchObject([{ outcome: "done", code: "" }]);
+    const closing = closeMonth(quota.database, MONTH, 1);
+    expect(await Promise.race([closing, sleep(300, "waits")])).toBe("waits");
+    await first.query("COMMIT");
+    expect(await closing).toBe("month_changed");
+    // A close holds the month's lock and has not committed.
+    await first.query("BEGIN");
+    await first.query("SELECT FROM quota.months WHERE month = '2024-03-01' FOR UPDATE");
+    await first.query("UPDATE quota.months SET closed_at = now() WHERE month = '2024-03-01'");
+    const late = settle(quota.database, [settlement(randomUUID(), "done")]);
+    expect(await Promise.race([late, sleep(300, "waits")])).toBe("waits");
+    await first.query("COMMIT");
+    expect(await late).toMatchObject([{ outcome: "void", code: "month_closed" }]);
+  } finally {
+    first.release();
+  }
+  expect(await totals()).toMatchObject({ used: 2, ledger: 2 });
+});
+
+test("no message is counted after a close while fifty settlements run beside it", async () => {
+  await listMonthsEarlier();
+  await countTurns(1);
+  await listMonthsEarlier();
+  const settling = Promise.all(
+    Array.from({ length: 50 }, () => settle(quota.database, [settlement(randomUUID(), "done")])),
+  );
+  let closed: string | undefined = "month_changed";
+  let used = 0;
+  while (closed === "month_changed") {
+    used = (await totals())?.used ?? 0;
+    closed = await closeMonth(quota.database, MONTH, used);
+  }
+  const results = (await settling).flat();
+  expect(await totals()).toMatchObject({ used, ledger: used });
+  expect(results.filter(({ code }) => code === "")).toHaveLength(used - 1);
+  expect(results).toHaveLength(50);
+});
+
+test("the rows of a closed month become totals, and the audit's sums and digests stay", async () => {
+  const turns = await countTurns(2_005);
+  const adjusted = [{ workspaceId: workspace, turnId: turns[0] ?? "" }];
+  await adjustTurns(quota.database, { turns: adjusted, outcome: "void", reason: "reconciled" });
+  const before = await totals();
+  expect(before).toMatchObject({ used: 2_004, ledger: 2_004, pruned: 0 });
+  const prunedRows = createPrunedRowCounter(createRegistry("months-test"));
+  const log = createLogger("test", "silent");
+  const prune = (retentionMonths: number) =>
+    pruneUsage({ database: quota.database, retentionMonths, prunedRows, log }, new AbortController().signal);
+  const countRows = async () => {
+    const { rows } = await quota.admin.query<{ ledger: number; reservations: number }>(
+      `SELECT (SELECT count(*) FROM quota.ledger WHERE month = '2024-03-01') AS ledger,
+              (SELECT count(*) FROM quota.reservations WHERE month = '2024-03-01') AS reservations`,
+    );
+    return rows[0];
+  };
+  // An open month is kept, whatever its age.
+  await prune(13);
+  expect(await countRows()).toEqual({ ledger: 2_005, reservations: 2_005 });
+  await close(2_004);
+  await ageClose();
+  await prune(0);
+  expect(await countRows()).toEqual({ ledger: 2_005, reservations: 2_005 });
+  await prune(13);
+  expect(await countRows()).toEqual({ ledger: 0, reservations: 0 });
+  const after = { ...before, pruned: 2_005 };
+  expect(await totals()).toEqual(after);
+  expect(await readMonthPage(quota.database, MONTH, { after: "", limit: 10 })).toEqual([after]);
+  expect((await listMonths(quota.database)).at(-1)).toMatchObject({
+    pruned: 2_005,
+    prunedAt: expect.stringMatching(/Z$/),
+  });
+  // A turn whose rows are gone is not counted again.
+  const [again] = await settle(quota.database, [settlement(turns[1] ?? "", "done")]);
+  expect(again).toMatchObject({ outcome: "void", code: "month_closed" });
+  expect(await totals()).toEqual(after);
+});
+
+test("the service's role cannot delete from the usage ledger, and the functions refuse open and recent months", async () => {
+  await countTurns(1);
+  await addMonths(quota.database);
+  for (const table of ["ledger", "ledger_totals"])
+    await expect(quota.database.query(`DELETE FROM quota.${table}`)).rejects.toThrow("permission denied");
+  const prune = () => pruneLedger(quota.database, { workspaceId: workspace, month: MONTH, limit: 10 });
+  await expect(prune()).rejects.toThrow("not closed");
+  await close(1);
+  await expect(prune()).rejects.toThrow("not closed, or too recent");
+  await ageClose();
+  expect(await prune()).toBe(1);
+  const { rows } = await quota.admin.query<{ month: string }>(
+    `INSERT INTO quota.months (month, closed_at)
+     SELECT date_trunc('month', now() - interval '3 months')::date, now() - interval '2 days' RETURNING to_char(month, 'YYYY-MM') AS month`,
+  );
+  await expect(
+    pruneLedger(quota.database, { workspaceId: workspace, month: rows[0]?.month ?? "", limit: 10 }),
+  ).rejects.toThrow("too recent");
+});
+
+test("a refusal at the cap leaves no row after a week, and none is deleted within a day", async () => {
+  const full = await createWorkspace(quota, 0);
+  const refused = randomUUID();
+  expect(await reserve(quota.database, full, refused)).toMatchObject({ status: "exceeded" });
+  await settle(quota.database, [{ workspaceId: full, turnId: refused, outcome: "void", month: undefined }]);
+  const [counted = "", adjusted = ""] = await countTurns(2);
+  const turns = [{ workspaceId: workspace, turnId: adjusted }];
+  await adjustTurns(quota.database, { turns, outcome: "void", reason: "reconciled" });
+  const age = (days: number) =>
+    quota.admin.query("UPDATE quota.reservations SET settled_at = now() - make_interval(days => $1)", [days]);
+  const left = async () => {
+    const { rows } = await quota.admin.query<{ turn_id: string }>("SELECT turn_id FROM quota.reservations");
+    return new Set(rows.map((row) => row.turn_id));
+  };
+  expect(await pruneVoidReservations(quota.database, { minAgeDays: 0, limit: 10 })).toBe(0);
+  const prunedRows = createPrunedRowCounter(createRegistry("void-test"));
+  const prune = () =>
+    pruneUsage(
+      { database: quota.database, retentionMonths: 13, prunedRows, log: createLogger("test", "silent") },
+      new AbortController().signal,
+    );
+  await age(6);
+  await prune();
+  expect(await left()).toEqual(new Set([refused, counted, adjusted]));
+  await age(8);
+  await prune();
+  // The usage ledger still has the adjusted turn.
+  expect(await left()).toEqual(new Set([counted, adjusted]));
+  expect((await prunedRows.get()).values).toContainEqual(
+    expect.objectContaining({ labels: { table: "reservations" }, value: 1 }),
+  );
+});

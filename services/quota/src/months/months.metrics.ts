@@ -1,0 +1,28 @@
+import { Counter, type Database, type Logger, type Registry, registerMeasuredGauges } from "@parley/service-kit";
+import { measureUnclosedMonth } from "./months.store.ts";
+
+/** Registers the gauge of the oldest month that is not closed. Every replica reports the same value. */
+export function registerMonthGauge(registry: Registry, database: Database, log: Logger): void {
+  registerMeasuredGauges(
+    registry,
+    {
+      unclosedSeconds: {
+        name: "parley_usage_unclosed_month_seconds",
+        help: "Time since the end of the oldest month that has ended and is not closed; 0 without such a month.",
+      },
+    },
+    () => measureUnclosedMonth(database),
+    log,
+  );
+}
+
+export function createPrunedRowCounter(registry: Registry): Counter<"table"> {
+  const counter = new Counter<"table">({
+    name: "parley_usage_pruned_rows_total",
+    help: "Rows that were pruned, by table: of the usage ledger and turns of closed months, and old void reservations.",
+    labelNames: ["table"],
+    registers: [registry],
+  });
+  for (const table of ["ledger", "reservations"]) counter.inc({ table }, 0);
+  return counter;
+}

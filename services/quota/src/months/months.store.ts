@@ -1,0 +1,98 @@
+import { type Database, transaction } from "@parley/service-kit";
+
+/** A month with usage. Times are RFC 3339 in UTC, or empty. */
+export type Month = {
+  /** "YYYY-MM". */
+  month: string;
+  /** Messages counted in all workspaces. */
+  used: number;
+  held: number;
+  /** Messages whose rows of the usage ledger were pruned. */
+  pruned: number;
+  closedAt: string;
+  prunedAt: string;
+  /** Seconds since the month's end by the database's clock; negative for the current month. */
+  endedSeconds: number;
+};
+
+const text = (time: string) => `coalesce(to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), '')`;
+/** SQL expression for the end of the month `m.month`. */
+const END = "((m.month + interval '1 month') AT TIME ZONE 'UTC')";
+
+// Steps from one month to the next in an index.
+const ADD_MONTHS = `
+  WITH RECURSIVE known (month) AS (
+    SELECT min(u.month) FROM quota.usage u
+    UNION ALL
+    SELECT (SELECT min(u.month) FROM quota.usage u WHERE u.month > k.month) FROM known k WHERE k.month IS NOT NULL
+  )
+  INSERT INTO quota.months (month)
+  SELECT k.month FROM known k WHERE k.month IS NOT NULL AND NOT EXISTS (SELECT FROM quota.months m WHERE m.month = k.month)
+  ON CONFLICT DO NOTHING`;
+
+/** Adds the months with usage that are missing in quota.months. */
+export async function addMonths(database: Database): Promise<void> {
+  await database.query(ADD_MONTHS);
+}
+
+const LIST_MONTHS = `
+  SELECT to_char(m.month, 'YYYY-MM') AS month, usage.used, usage.held, coalesce(total.pruned, 0)::bigint AS pruned,
+         ${text("m.closed_at")} AS "closedAt", ${text("m.pruned_at")} AS "prunedAt",
+         extract(epoch FROM now() - ${END})::float8 AS "endedSeconds"
+  FROM quota.months m
+  CROSS JOIN LATERAL (
+    SELECT coalesce(sum(u.used), 0)::bigint AS used, coalesce(sum(u.held), 0)::bigint AS held FROM quota.usage u WHERE u.month = m.month
+  ) usage
+  LEFT JOIN (SELECT t.month, sum(t.turns) AS pruned FROM quota.ledger_totals t GROUP BY t.month) total USING (month)
+  ORDER BY month DESC`;
+
+/** Returns every month with usage, newest first. A new month is missing for up to an hour. */
+export async function listMonths(database: Database): Promise<Month[]> {
+  const { rows } = await database.query<Month>(LIST_MONTHS);
+  return rows;
+}
+
+/** Seconds since the end of the oldest month that ended and is not closed; 0 if there is none. */
+export async function measureUnclosedMonth(database: Database): Promise<{ unclosedSeconds: number }> {
+  const { rows } = await database.query<{ unclosedSeconds: number }>(
+    `SELECT coalesce(max(greatest(extract(epoch FROM now() - ${END}), 0)), 0)::float8 AS "unclosedSeconds"
+     FROM quota.months m WHERE m.closed_at IS NULL`,
+  );
+  return rows[0] ?? { unclosedSeconds: 0 };
+}
+
+/** Why a month cannot be closed. */
+export type CloseRefusal = "month_not_ended" | "month_has_holds" | "month_changed";
+
+/**
+ * A month is closed at the earliest a day after its end, whatever the caller's clock. A minute after the row's creation, every Settle that
+ * did not see the row, and so did not lock it, has ended: the role's statement_timeout is 10 s.
+ */
+const LOCK_MONTH = `
+  SELECT m.closed_at IS NOT NULL AS "isClosed",
+         now() >= ${END} + interval '1 day' AND m.created_at < now() - interval '1 minute' AS "isEnded"
+  FROM quota.months m WHERE m.month = to_date($1, 'YYYY-MM') FOR UPDATE`;
+
+// A statement of its own: its snapshot has what the Settle calls stored for which the lock waited.
+const READ_TOTALS = `
+  SELECT coalesce(sum(used), 0)::bigint AS used,
+         coalesce(sum(held), 0) > 0
+         OR EXISTS (SELECT FROM quota.reservations WHERE state = 'held' AND month = to_date($1, 'YYYY-MM')) AS "hasHolds"
+  FROM quota.usage WHERE month = to_date($1, 'YYYY-MM')`;
+
+/**
+ * Closes a month, if nothing is held and if `used` is still the number of its messages in all workspaces. Settle and AdjustTurns lock the
+ * month too, so they see that it is closed or come before. Returns undefined if the month is closed now, or was before.
+ */
+export function closeMonth(database: Database, month: string, used: number): Promise<CloseRefusal | undefined> {
+  return transaction(database, async (connection) => {
+    const { rows: months } = await connection.query<{ isClosed: boolean; isEnded: boolean }>(LOCK_MONTH, [month]);
+    if (months[0]?.isClosed) return undefined;
+    if (!months[0]?.isEnded) return "month_not_ended";
+    const { rows } = await connection.query<{ used: number; hasHolds: boolean }>(READ_TOTALS, [month]);
+    if (rows[0]?.hasHolds) return "month_has_holds";
+    if (rows[0]?.used !== used) return "month_changed";
+    await connection.query("UPDATE quota.months SET closed_at = now() WHERE month = to_date($1, 'YYYY-MM')", [month]);
+    return undefined;
+  });
+}

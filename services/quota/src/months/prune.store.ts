@@ -1,0 +1,54 @@
+import type { Database } from "@parley/service-kit";
+
+// The functions belong to the role that migrates. They return null while another replica prunes.
+
+/** Moves up to `limit` rows of a workspace's closed month from the usage ledger to its totals. Returns their number. */
+export async function pruneLedger(
+  database: Database,
+  { workspaceId, month, limit }: { workspaceId: string; month: string; limit: number },
+): Promise<number | null> {
+  const { rows } = await database.query<{ pruned: number | null }>(
+    "SELECT quota.prune_ledger($1, to_date($2, 'YYYY-MM'), $3) AS pruned",
+    [workspaceId, month, limit],
+  );
+  return rows[0]?.pruned ?? null;
+}
+
+/** Deletes up to `limit` void reservations that are older than `minAgeDays`. Returns their number. */
+export async function pruneVoidReservations(
+  database: Database,
+  { minAgeDays, limit }: { minAgeDays: number; limit: number },
+): Promise<number | null> {
+  const { rows } = await database.query<{ pruned: number | null }>(
+    "SELECT quota.prune_void_reservations(make_interval(days => $1), $2) AS pruned",
+    [minAgeDays, limit],
+  );
+  return rows[0]?.pruned ?? null;
+}
+
+/** Returns the oldest month that was closed, ended `months` months ago and has rows left; undefined if there is none. */
+export async function findMonthToPrune(database: Database, months: number): Promise<string | undefined> {
+  const { rows } = await database.query<{ month: string }>(
+    `SELECT to_char(month, 'YYYY-MM') AS month FROM quota.months
+     WHERE pruned_at IS NULL AND closed_at < now() - interval '1 day'
+       AND (month + make_interval(months => $1 + 1)) AT TIME ZONE 'UTC' <= now()
+     ORDER BY month LIMIT 1`,
+    [months],
+  );
+  return rows[0]?.month;
+}
+
+/** Returns the first workspace after `after` with usage in a month; undefined if there is none. */
+export async function findNextWorkspace(database: Database, month: string, after: string): Promise<string | undefined> {
+  const { rows } = await database.query<{ workspaceId: string }>(
+    `SELECT workspace_id AS "workspaceId" FROM quota.usage
+     WHERE month = to_date($1, 'YYYY-MM') AND workspace_id > $2 ORDER BY workspace_id LIMIT 1`,
+    [month, after],
+  );
+  return rows[0]?.workspaceId;
+}
+
+/** Records that a month has no rows left. */
+export async function finishMonth(database: Database, month: string): Promise<void> {
+  await database.query("UPDATE quota.months SET pruned_at = now() WHERE month = to_date($1, 'YYYY-MM')", [month]);
+}

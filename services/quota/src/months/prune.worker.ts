@@ -1,0 +1,52 @@
+import type { Counter, Database, Logger } from "@parley/service-kit";
+import { addMonths } from "./months.store.ts";
+import { findMonthToPrune, findNextWorkspace, finishMonth, pruneLedger, pruneVoidReservations } from "./prune.store.ts";
+
+/** A refusal at the cap leaves a void reservation. After this time no Reserve or Settle of its turn can come. */
+const VOID_DAYS = 7;
+/** Bounds a statement. */
+const ROWS = 2_000;
+/** Bounds a run to 2 million rows. */
+const BATCHES_PER_RUN = 1_000;
+
+export type PruneDeps = {
+  database: Database;
+  /** Months of which a closed month's rows are kept after its end; 0 for ever. */
+  retentionMonths: number;
+  prunedRows: Counter<"table">;
+  log: Logger;
+};
+
+/**
+ * Adds new months to quota.months, so that they can be closed later. Deletes old void reservations, and moves the rows of old closed months
+ * to their totals. Ends early while another replica prunes.
+ */
+export async function pruneUsage(deps: PruneDeps, signal: AbortSignal): Promise<void> {
+  const { database, retentionMonths, prunedRows, log } = deps;
+  await addMonths(database);
+  let batches = 0;
+  /** Prunes batch by batch. Returns false if the run must end. */
+  const pruneAll = async (table: string, prune: () => Promise<number | null>) => {
+    while (batches++ < BATCHES_PER_RUN && !signal.aborted) {
+      const rows = await prune();
+      if (rows === null) return false;
+      prunedRows.inc({ table }, rows);
+      if (rows < ROWS) return true;
+    }
+    return false;
+  };
+  const voids = () => pruneVoidReservations(database, { minAgeDays: VOID_DAYS, limit: ROWS });
+  if (!(await pruneAll("reservations", voids)) || retentionMonths === 0) return;
+  for (;;) {
+    const month = await findMonthToPrune(database, retentionMonths);
+    if (month === undefined) return;
+    let workspaceId = await findNextWorkspace(database, month, "");
+    while (workspaceId !== undefined) {
+      const page = { workspaceId, month, limit: ROWS };
+      if (!(await pruneAll("ledger", () => pruneLedger(database, page)))) return;
+      workspaceId = await findNextWorkspace(database, month, workspaceId);
+    }
+    await finishMonth(database, month);
+    log.info({ month }, "usage ledger of month pruned");
+  }
+}

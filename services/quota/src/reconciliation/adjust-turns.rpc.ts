@@ -1,0 +1,32 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { settlementFromProto } from "@parley/rpc/outcomes";
+import type { AdjustTurnsRequest, AdjustTurnsResponseSchema } from "@parley/rpc/quota";
+import { type Database, invalidArgument, type Logger, sqlState } from "@parley/service-kit";
+import { adjustTurns } from "./adjustments.store.ts";
+import { requireReservationKeys } from "./reservation-keys.ts";
+import type { ReservationKey } from "./reservations.store.ts";
+
+const MAX_REASON_LENGTH = 200;
+
+export async function handleAdjustTurns(
+  { database, log }: { database: Database; log: Pick<Logger, "warn"> },
+  request: AdjustTurnsRequest,
+): Promise<MessageInitShape<typeof AdjustTurnsResponseSchema>> {
+  const { reason } = request;
+  const outcome = settlementFromProto(request.outcome);
+  if (outcome === undefined) throw invalidArgument("outcome must be DONE or VOID");
+  if (reason === "" || reason.length > MAX_REASON_LENGTH || reason.includes("\0"))
+    throw invalidArgument(`reason must have 1 to ${MAX_REASON_LENGTH} characters`);
+  const turns = requireReservationKeys(request.turns);
+  const adjusted: ReservationKey[] = [];
+  // One workspace at a time, so that a locked or damaged usage row of one delays only its own turns. A later call retries them.
+  for (const [workspaceId, ofWorkspace = []] of Object.entries(Object.groupBy(turns, (turn) => turn.workspaceId))) {
+    try {
+      adjusted.push(...(await adjustTurns(database, { turns: ofWorkspace, outcome, reason })));
+    } catch (error) {
+      if (sqlState(error) === undefined) throw error;
+      log.warn({ workspace_id: workspaceId, turns: ofWorkspace.length, error }, "adjustment failed");
+    }
+  }
+  return { adjusted };
+}

@@ -1,0 +1,135 @@
+import { randomUUID } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import { AdjustTurnsRequestSchema, SettleOutcome } from "@parley/rpc/quota";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createQuotaDatabase, createWorkspace, type QuotaDatabase, usageOf } from "../testing/quota-database.ts";
+import { listTurns, readMonth } from "../usage/index.ts";
+import { reserve, settle } from "../usage/reservations.store.ts";
+import { handleAdjustTurns } from "./adjust-turns.rpc.ts";
+import { adjustTurns } from "./adjustments.store.ts";
+import { findReservations, listReservations } from "./reservations.store.ts";
+
+let quota: QuotaDatabase;
+beforeAll(async () => {
+  quota = await createQuotaDatabase();
+});
+afterAll(() => quota.drop());
+
+const month = new Date().toISOString().slice(0, 7);
+const reason = "reconciled";
+
+/** Settles turns of a workspace as done. */
+async function count(workspaceId: string, turns: number) {
+  const settled = Array.from({ length: turns }, () => ({ workspaceId, turnId: randomUUID() }));
+  await settle(
+    quota.database,
+    settled.map((turn) => ({ ...turn, outcome: "done", month })),
+  );
+  return settled;
+}
+
+test("an adjustment changes usage once under concurrent calls, and keeps usage equal to the ledger", async () => {
+  const workspace = await createWorkspace(quota, 10);
+  const turns = await count(workspace, 4);
+  const [kept, ...lost] = turns;
+  const calls = Array.from({ length: 20 }, () => adjustTurns(quota.database, { turns: lost, outcome: "void", reason }));
+  expect((await Promise.all(calls)).flat()).toHaveLength(3);
+  expect(await usageOf(quota, workspace)).toEqual({ used: 1, held: 0, ledger: 4, done: 1, holds: 0 });
+  const other = await createWorkspace(quota, 10);
+  await settle(quota.database, [{ workspaceId: other, turnId: kept?.turnId ?? "", outcome: "done", month }]);
+  const [expected] = await readMonth(quota.database, other, month);
+  expect(await readMonth(quota.database, workspace, month)).toEqual([{ ...expected, workspaceId: workspace }]);
+  expect(await listTurns(quota.database, workspace, month)).toEqual({ counted: [kept?.turnId], held: [] });
+  expect((await readMonth(quota.database, "", month)).find((each) => each.workspaceId === workspace)).toMatchObject({
+    used: 1,
+    ledger: 1,
+  });
+
+  expect(await adjustTurns(quota.database, { turns, outcome: "done", reason })).toHaveLength(3);
+  expect(await usageOf(quota, workspace)).toMatchObject({ used: 4, done: 4 });
+  expect(await readMonth(quota.database, workspace, month)).toMatchObject([{ used: 4, ledger: 4 }]);
+  const { counted } = await listTurns(quota.database, workspace, month);
+  expect(new Set(counted)).toEqual(new Set(turns.map((turn) => turn.turnId)));
+  expect(counted).toHaveLength(4);
+});
+
+test("adjustments cause no deadlock and lose no message while turns are reserved and settled", async () => {
+  const workspace = await createWorkspace(quota, 1_000);
+  const turns = await count(workspace, 20);
+  const live = async () => {
+    const turnId = randomUUID();
+    await reserve(quota.database, workspace, turnId);
+    await settle(quota.database, [{ workspaceId: workspace, turnId, outcome: "done", month: undefined }]);
+  };
+  const flip = async (index: number) => {
+    for (const outcome of ["void", "done", "void"] as const)
+      await adjustTurns(quota.database, { turns: turns.slice(index, index + 10), outcome, reason });
+  };
+  await Promise.all([...Array.from({ length: 40 }, live), flip(0), flip(10)]);
+  expect(await usageOf(quota, workspace)).toEqual({ used: 40, held: 0, ledger: 60, done: 40, holds: 0 });
+  expect(await readMonth(quota.database, workspace, month)).toMatchObject([{ used: 40, ledger: 40 }]);
+});
+
+test("an adjustment changes neither a hold nor an unknown turn, and a settled turn keeps its adjusted outcome", async () => {
+  const workspaceId = await createWorkspace(quota, 10);
+  const [turn] = await count(workspaceId, 1);
+  const held = { workspaceId, turnId: randomUUID() };
+  await reserve(quota.database, workspaceId, held.turnId);
+  const turns = [held, { workspaceId, turnId: randomUUID() }];
+  expect(await adjustTurns(quota.database, { turns, outcome: "done", reason })).toEqual([]);
+  expect(await adjustTurns(quota.database, { turns, outcome: "void", reason })).toEqual([]);
+  expect(await usageOf(quota, workspaceId)).toMatchObject({ used: 1, held: 1 });
+
+  const counted = { workspaceId, turnId: turn?.turnId ?? "" };
+  await adjustTurns(quota.database, { turns: [counted], outcome: "void", reason });
+  expect(await settle(quota.database, [{ ...counted, outcome: "done", month }])).toEqual([
+    { ...counted, outcome: "void", code: "" },
+  ]);
+  expect(await usageOf(quota, workspaceId)).toMatchObject({ used: 0, held: 1 });
+  const states = await findReservations(quota.database, [...turns, counted]);
+  expect(states.map(({ turnId, state }) => [turnId, state])).toEqual(
+    expect.arrayContaining([
+      [held.turnId, "held"],
+      [counted.turnId, "void"],
+    ]),
+  );
+  expect(states).toHaveLength(2);
+});
+
+test("a workspace whose usage cannot change does not stop the adjustments of the others", async () => {
+  const [damaged, fine] = [await createWorkspace(quota, 10), await createWorkspace(quota, 10)];
+  const turns = [...(await count(damaged, 2)), ...(await count(fine, 2))];
+  await quota.admin.query("UPDATE quota.usage SET used = 0 WHERE workspace_id = $1", [damaged]);
+  const warnings: object[] = [];
+  const log = { warn: (fields: object) => void warnings.push(fields) };
+  const request = create(AdjustTurnsRequestSchema, { turns, outcome: SettleOutcome.VOID, reason });
+  const { adjusted } = await handleAdjustTurns({ database: quota.database, log }, request);
+  expect(adjusted?.map((turn) => turn.workspaceId)).toEqual([fine, fine]);
+  expect(warnings).toMatchObject([{ workspace_id: damaged, turns: 2 }]);
+});
+
+test("lists each turn of a window once, page by page, even if turns have equal times", async () => {
+  const workspaceId = await createWorkspace(quota, 10);
+  const old = await count(workspaceId, 3);
+  await quota.admin.query(
+    "UPDATE quota.reservations SET settled_at = '2026-01-01T00:00:00.000001Z' WHERE workspace_id = $1",
+    [workspaceId],
+  );
+  await count(workspaceId, 5);
+  const list = async (since: string, minAgeSeconds: number) => {
+    const listed: string[] = [];
+    const window = { state: "done" as const, workspaceId, since, minAgeSeconds };
+    for (let at: { at: string; workspaceId: string; turnId: string } | undefined; ; ) {
+      const { reservations } = await listReservations(quota.database, window, { position: at, limit: 2 });
+      listed.push(...reservations.map((each) => each.turnId));
+      const last = reservations.at(-1);
+      if (last === undefined) return listed;
+      at = { ...last, at: last.changedAt };
+    }
+  };
+  expect(new Set(await list("", 0)).size).toBe(8);
+  expect(await list("", 0)).toHaveLength(8);
+  expect(new Set(await list("", 60))).toEqual(new Set(old.map((turn) => turn.turnId)));
+  expect(await list("2026-01-01T00:00:00.000001Z", 60)).toHaveLength(3);
+  expect(await list("2026-01-01T00:00:00.000002Z", 60)).toEqual([]);
+});

@@ -1,0 +1,45 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { RESERVATION_STATES } from "@parley/rpc/outcomes";
+import { type ListReservationsRequest, type ListReservationsResponseSchema, ReservationState } from "@parley/rpc/quota";
+import {
+  type Database,
+  formatPosition,
+  invalidArgument,
+  isUtcTime,
+  isWorkspaceId,
+  parsePosition,
+} from "@parley/service-kit";
+import { listReservations } from "./reservations.store.ts";
+
+const DEFAULT_PAGE_SIZE = 500;
+const MAX_PAGE_SIZE = 1_000;
+const MAX_AGE_SECONDS = 86_400;
+
+export async function handleListReservations(
+  database: Database,
+  request: ListReservationsRequest,
+): Promise<MessageInitShape<typeof ListReservationsResponseSchema>> {
+  const { since, minAgeSeconds, pageSize, workspaceId } = request;
+  const state = LISTED_STATES.get(request.state);
+  if (state === undefined) throw invalidArgument("state must be HELD or DONE");
+  if (since !== "" && !isUtcTime(since)) throw invalidArgument("since must be a time in UTC like 2026-11-22T18:50:00Z");
+  if (minAgeSeconds < 0 || minAgeSeconds > MAX_AGE_SECONDS)
+    throw invalidArgument(`min_age_seconds must be from 0 to ${MAX_AGE_SECONDS}`);
+  if (pageSize < 0 || pageSize > MAX_PAGE_SIZE) throw invalidArgument(`page_size must be from 0 to ${MAX_PAGE_SIZE}`);
+  const position = parsePosition(request.pageToken);
+  if (workspaceId !== "" && !isWorkspaceId(workspaceId)) return { listedUntil: since };
+  const limit = pageSize || DEFAULT_PAGE_SIZE;
+  const window = { state, workspaceId, since, minAgeSeconds };
+  const { reservations, until } = await listReservations(database, window, { position, limit });
+  const last = reservations.length === limit ? reservations.at(-1) : undefined;
+  return {
+    reservations: reservations.map((each) => ({ ...each, state: RESERVATION_STATES[each.state] })),
+    nextPageToken: last === undefined ? "" : formatPosition({ ...last, at: last.changedAt }),
+    listedUntil: last?.changedAt ?? until,
+  };
+}
+
+const LISTED_STATES: ReadonlyMap<ReservationState, "held" | "done"> = new Map([
+  [ReservationState.HELD, "held"],
+  [ReservationState.DONE, "done"],
+]);

@@ -1,0 +1,75 @@
+import type { Database, PagePosition } from "@parley/service-kit";
+
+export type ReservationState = "held" | "done" | "void";
+
+export type ReservationKey = { workspaceId: string; turnId: string };
+
+/** A turn in the usage accounting. `changedAt` is RFC 3339 in UTC with microseconds, or empty if the time was not recorded. */
+export type Reservation = ReservationKey & {
+  state: ReservationState;
+  month: string;
+  changedAt: string;
+  ageSeconds: number;
+};
+
+export type ReservationWindow = {
+  state: "held" | "done";
+  /** Empty for all workspaces. */
+  workspaceId: string;
+  since: string;
+  minAgeSeconds: number;
+};
+
+const rfc3339 = (time: string) => `to_char((${time}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+
+// The row comparison is the position in the index reservations_held or reservations_settled. The window's end is a parameter, because a
+// page must not start after its end.
+const list = (time: "reserved_at" | "settled_at", state: "held" | "done") => `
+  SELECT workspace_id AS "workspaceId", turn_id AS "turnId", state, to_char(month, 'YYYY-MM') AS month, ${rfc3339(time)} AS "changedAt",
+         extract(epoch FROM now() - ${time})::float8 AS "ageSeconds"
+  FROM quota.reservations
+  WHERE state = '${state}' AND ${time} < $1::timestamptz AND ($2 = '' OR workspace_id = $2)
+    AND (${time}, workspace_id, turn_id) > ($3::timestamptz, $4, $5::uuid)
+  ORDER BY ${time}, workspace_id, turn_id
+  LIMIT $6`;
+
+const LIST = { held: list("reserved_at", "held"), done: list("settled_at", "done") };
+
+const FIRST_KEY = { workspaceId: "", turnId: "00000000-0000-0000-0000-000000000000" };
+
+/** Lists a page of a window after `position`, oldest first, and the window's end by the database's clock. */
+export async function listReservations(
+  database: Database,
+  { state, workspaceId, since, minAgeSeconds }: ReservationWindow,
+  { position, limit }: { position: PagePosition | undefined; limit: number },
+): Promise<{ reservations: Reservation[]; until: string }> {
+  const { rows: ends } = await database.query<{ until: string }>(
+    `SELECT ${rfc3339("now() - make_interval(secs => $1)")} AS until`,
+    [minAgeSeconds],
+  );
+  const until = ends[0]?.until ?? "";
+  const after = position ?? { at: since || "-infinity", ...FIRST_KEY };
+  const { rows } = await database.query<Reservation>({
+    name: `list_${state}_reservations`,
+    text: LIST[state],
+    values: [until, workspaceId, after.at, after.workspaceId, after.turnId, limit],
+  });
+  return { reservations: rows, until };
+}
+
+const GET_RESERVATIONS = `
+  SELECT r.workspace_id AS "workspaceId", r.turn_id AS "turnId", r.state, to_char(r.month, 'YYYY-MM') AS month,
+         coalesce(${rfc3339("changed.at")}, '') AS "changedAt", coalesce(extract(epoch FROM now() - changed.at), 0)::float8 AS "ageSeconds"
+  FROM unnest($1::text[], $2::uuid[]) AS i (workspace_id, turn_id)
+  JOIN quota.reservations r ON r.workspace_id = i.workspace_id AND r.turn_id = i.turn_id
+  CROSS JOIN LATERAL (SELECT CASE r.state WHEN 'held' THEN r.reserved_at ELSE r.settled_at END AS at) changed`;
+
+/** Returns those of the turns that the usage accounting has. */
+export async function findReservations(database: Database, turns: readonly ReservationKey[]): Promise<Reservation[]> {
+  const { rows } = await database.query<Reservation>({
+    name: "get_reservations",
+    text: GET_RESERVATIONS,
+    values: [turns.map((turn) => turn.workspaceId), turns.map((turn) => turn.turnId)],
+  });
+  return rows;
+}

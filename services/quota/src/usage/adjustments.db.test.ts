@@ -1,0 +1,87 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createQuotaDatabase, createWorkspace, type QuotaDatabase, usageOf } from "../testing/quota-database.ts";
+import { insertAdjustment, listAdjustments } from "./adjustments.store.ts";
+import { listUsage } from "./list-usage.store.ts";
+import { reserve, settle } from "./reservations.store.ts";
+import { listTurns, readMonth, readMonthPage, readUsage } from "./usage.store.ts";
+
+let quota: QuotaDatabase;
+beforeAll(async () => {
+  quota = await createQuotaDatabase();
+});
+afterAll(() => quota.drop());
+
+const month = new Date().toISOString().slice(0, 7);
+
+/** Counts replies of a workspace in a month. */
+async function count(workspaceId: string, turns: number, ofMonth = month): Promise<void> {
+  const settlements = Array.from({ length: turns }, () => ({ workspaceId, turnId: randomUUID(), month: ofMonth }));
+  await settle(
+    quota.database,
+    settlements.map((each) => ({ ...each, outcome: "done" })),
+  );
+}
+
+const entry = (workspaceId: string, amount: number, ofMonth = month) => ({
+  ...{ workspaceId, amount, month: ofMonth, id: randomUUID() },
+  ...{ reason: "outage on the 3rd", operator: "ada" },
+});
+
+test("repeated calls with one id change usage once, and usage stays equal to the ledger plus adjustments", async () => {
+  const workspaceId = await createWorkspace(quota, 100);
+  await count(workspaceId, 5);
+  const adjustment = entry(workspaceId, -3);
+  const results = await Promise.all(Array.from({ length: 20 }, () => insertAdjustment(quota.database, adjustment)));
+  const { workspaceId: _, ...stored } = adjustment;
+  for (const result of results)
+    expect(result).toEqual({ adjustment: { ...stored, adjustedAt: expect.any(Date) }, used: 2 });
+  expect(await listAdjustments(quota.database, { workspaceId, month, limit: 10 })).toHaveLength(1);
+  const totals = { used: 2, ledger: 2, held: 0, adjusted: -3 };
+  expect(await readMonth(quota.database, workspaceId, month)).toMatchObject([totals]);
+  const page = await readMonthPage(quota.database, month, { after: "", limit: 100 });
+  expect(page.find((each) => each.workspaceId === workspaceId)).toMatchObject(totals);
+  expect(await readUsage(quota.database, workspaceId)).toMatchObject({ used: 2, adjusted: -3 });
+  const listed = await listUsage(quota.database, month, { after: "", limit: 100 });
+  expect(listed.find((each) => each.workspaceId === workspaceId)).toMatchObject({ used: 2, adjusted: -3 });
+  const { counted } = await listTurns(quota.database, workspaceId, month);
+  expect(counted).toHaveLength(5);
+});
+
+test("of concurrent corrections those that would make usage negative are refused and store nothing", async () => {
+  const workspaceId = await createWorkspace(quota, 100);
+  await count(workspaceId, 3, "2026-01");
+  const corrections = Array.from({ length: 12 }, () => entry(workspaceId, -1, "2026-01"));
+  const results = await Promise.all(corrections.map((each) => insertAdjustment(quota.database, each)));
+  expect(results.filter((result) => result === "below_zero")).toHaveLength(9);
+  expect(await usageOf(quota, workspaceId)).toMatchObject({ used: 0, ledger: 3 });
+  expect(await listAdjustments(quota.database, { workspaceId, month: "2026-01", limit: 100 })).toHaveLength(3);
+  // A month without usage has nothing to remove.
+  expect(await insertAdjustment(quota.database, entry(workspaceId, -1, "2026-02"))).toBe("below_zero");
+  expect(await insertAdjustment(quota.database, entry(workspaceId, 2, "2026-02"))).toMatchObject({ used: 2 });
+  expect(await insertAdjustment(quota.database, entry("unknown", 2))).toBeUndefined();
+});
+
+test("corrections while turns are reserved and settled lose nothing, and count against the cap", async () => {
+  const workspaceId = await createWorkspace(quota, 60);
+  await count(workspaceId, 5);
+  const live = async (): Promise<number> => {
+    const turnId = randomUUID();
+    const reservation = await reserve(quota.database, workspaceId, turnId);
+    if (reservation?.status !== "held") return 0;
+    await settle(quota.database, [{ workspaceId, turnId, outcome: "done", month: undefined }]);
+    return 1;
+  };
+  const correct = async (amount: number): Promise<number> => {
+    await insertAdjustment(quota.database, entry(workspaceId, amount));
+    return 0;
+  };
+  const work = Array.from({ length: 40 }, (_, index) => (index % 8 === 0 ? correct(index === 0 ? -5 : 1) : live()));
+  const done = (await Promise.all(work)).reduce((sum, each) => sum + each, 0);
+  // Five corrections, of which four add 1 and one removes 5.
+  expect(await readMonth(quota.database, workspaceId, month)).toMatchObject([
+    { used: 5 + done - 1, ledger: 5 + done - 1, held: 0, adjusted: -1 },
+  ]);
+  const rest = await Promise.all(Array.from({ length: 40 }, live));
+  expect(5 + done - 1 + rest.reduce((sum, each) => sum + each, 0)).toBe(60);
+});

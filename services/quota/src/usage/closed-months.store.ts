@@ -1,0 +1,17 @@
+import { CURRENT_MONTH } from "./usage.store.ts";
+
+/**
+ * CTEs for the closed ones of the months in the CTE `input`. They lock the past months until the end of the transaction: CloseMonth waits
+ * for the lock before it reads the usage. If CloseMonth was first, PostgreSQL reads the row again after the wait, so `closed_at` is current.
+ * `past` is materialized, because otherwise PostgreSQL would lock only the rows that are closed already. The current month is not closed, so
+ * the settlements of running turns lock nothing.
+ */
+export const LOCK_CLOSED_MONTHS = `
+  past AS MATERIALIZED (
+    SELECT m.month, m.closed_at FROM quota.months m
+    WHERE m.month IN (SELECT month FROM input WHERE month < ${CURRENT_MONTH})
+    ORDER BY m.month
+    FOR SHARE OF m
+  ), closed AS MATERIALIZED (
+    SELECT month FROM past WHERE closed_at IS NOT NULL
+  )`;

@@ -1,0 +1,109 @@
+import { readFile } from "node:fs/promises";
+import { expect, it } from "vitest";
+import { CONSOLE_WORKSPACE } from "../system/console.ts";
+import { addBot, addConversation } from "./console-bot.ts";
+import { openConsole } from "./console-page.ts";
+import { describeInBrowser, eventually } from "./fixture.ts";
+
+describeInBrowser("conversations in the console", (fixture) => {
+  it("finds a conversation by its words, shows its sources and deletes it, with the keyboard alone", async () => {
+    const bot = await addBot(fixture.service);
+    const [visitor, other] = [await addConversation(fixture.service, bot), await addConversation(fixture.service, bot)];
+    const { page } = await openConsole(fixture);
+    const { keyboard } = page.page;
+    await page.signIn(`/conversations?bot=${bot}`, "Conversations");
+    const row = (name: string) => page.page.getByRole("link", { name: new RegExp(name) });
+    await row(visitor).waitFor();
+    await row(other).waitFor();
+    await page.tabTo("Search");
+    await keyboard.type("no such word");
+    await keyboard.press("Enter");
+    await page.page.getByText("No conversation matches").waitFor();
+    await page.field("Search").fill("DELIVERY OF BREAD");
+    await keyboard.press("Enter");
+    await row(visitor).waitFor();
+    await page.field("Visitor").fill(visitor);
+    await keyboard.press("Enter");
+    await row(other).waitFor({ state: "hidden" });
+    await row(visitor).focus();
+    await keyboard.press("Enter");
+    await page.heading(visitor).waitFor();
+    await page.page.getByText("Rated good").waitFor();
+    await page.page.getByText("regular").waitFor();
+    await page.tabTo("1 passage of knowledge");
+    await keyboard.press("Enter");
+    await page.page.getByText("We deliver bread every morning before seven.").waitFor();
+    await page.button("Bad answer").focus();
+    await keyboard.press("Enter");
+    await eventually(() => page.announcement.innerText()).toBe("Reviewed as bad.");
+    await eventually(() => page.button("Bad answer").getAttribute("aria-pressed")).toBe("true");
+    await page.button("Good answer").focus();
+    await keyboard.press("Enter");
+    await eventually(() => page.announcement.innerText()).toBe("Reviewed as good.");
+    await page.goto(`/conversations?bot=${bot}`);
+    await page.field("Your review").selectOption("good");
+    await row(other).waitFor({ state: "hidden" });
+    await row(visitor).getByText("Reviewed as good").waitFor();
+    await row(visitor).click();
+    await page.button("Good answer").click();
+    await eventually(() => page.announcement.innerText()).toBe("The review was removed.");
+    await eventually(() => page.button("Good answer").getAttribute("aria-pressed")).toBe("false");
+    await page.button("Delete").focus();
+    await keyboard.press("Enter");
+    await page.tabTo("Delete");
+    await keyboard.press("Enter");
+    await eventually(() => page.announcement.innerText()).toBe("The conversation was deleted.");
+    await page.goto(`/conversations?bot=${bot}`);
+    await row(other).waitFor();
+    expect(await row(visitor).count()).toBe(0);
+    expect(page.problems).toEqual([]);
+  });
+
+  it("erases a visitor only after the visitor's id was typed", async () => {
+    const bot = await addBot(fixture.service);
+    const visitor = await addConversation(fixture.service, bot);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/conversations?visitor=${visitor}`, "Conversations");
+    await page.page.getByRole("link", { name: new RegExp(visitor) }).click();
+    await page.button("Erase visitor").click();
+    const erase = page.button("Erase");
+    expect(await erase.isDisabled()).toBe(true);
+    await page.field(`Type ${visitor} to confirm`).fill(visitor.slice(1));
+    expect(await erase.isDisabled()).toBe(true);
+    await page.field(`Type ${visitor} to confirm`).fill(visitor);
+    await erase.click();
+    await eventually(() => page.announcement.innerText()).toBe("1 conversation is being erased.");
+    const isStored = async () => {
+      const { sessions } = await fixture.service.admin.sessions.listSessions({
+        workspaceId: CONSOLE_WORKSPACE,
+        limit: 1_000,
+      });
+      return sessions.some(({ botSlug }) => botSlug === bot);
+    };
+    await eventually(isStored).toBe(false);
+    expect(page.problems).toEqual([]);
+  });
+
+  it("shows more conversations on demand, and exports those of the chosen bot", async () => {
+    const bot = await addBot(fixture.service);
+    for (let count = 0; count < 21; count++) await addConversation(fixture.service, bot);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/conversations?bot=${bot}`, "Conversations");
+    const rows = page.page.getByRole("list", { name: "Conversations" }).getByRole("listitem");
+    await eventually(() => rows.count()).toBe(20);
+    await page.button("Show more").click();
+    await eventually(() => rows.count()).toBe(21);
+    expect(await page.button("Show more").count()).toBe(0);
+    await page.button("Export").click();
+    const [download] = await Promise.all([
+      page.page.waitForEvent("download"),
+      page.page.getByRole("menuitem", { name: /^CSV/ }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe("conversations.csv");
+    const [header = "", ...messages] = (await readFile(await download.path(), "utf8")).trimEnd().split("\r\n");
+    expect(header).toMatch(/^session_id,bot_slug,/);
+    // An export has the conversations that started at least a minute ago.
+    for (const message of messages) expect(message).toContain(`,${bot},`);
+    expect(page.problems).toEqual([]);
+  });
+});

@@ -1,0 +1,153 @@
+import { readFileSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type axe from "axe-core";
+import type { BrowserContextOptions, FrameLocator, Locator, Page, Request } from "playwright-core";
+import type { BrowserFixture } from "./fixture.ts";
+import { recordViolations } from "./violations.ts";
+
+const AXE_SOURCE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
+
+/** A tab with the owners' console. The methods are an owner's actions. */
+export class ConsolePage {
+  readonly page: Page;
+  /** Uncaught errors, console errors and violated directives of the content security policy. */
+  readonly problems: string[] = [];
+  readonly requests: Request[] = [];
+  readonly #url: string;
+
+  private constructor(page: Page, url: string) {
+    this.page = page;
+    this.#url = url;
+    page.on("pageerror", (error) => this.problems.push(error.message));
+    page.on("console", (message) => {
+      // An expired or missing session is a 401, which Chromium reports as an error.
+      if (message.type() === "error" && !message.text().includes("401")) this.problems.push(message.text());
+    });
+    page.on("request", (request) => this.requests.push(request));
+  }
+
+  static async open(page: Page, url: string): Promise<ConsolePage> {
+    const opened = new ConsolePage(page, url);
+    await recordViolations(page, opened.problems);
+    return opened;
+  }
+
+  async goto(path: string): Promise<void> {
+    await this.page.goto(this.#url + path);
+  }
+
+  /** Signs in with one click, from the sign-in page that the console shows first. */
+  async signIn(path = "/", heading = "Bots"): Promise<void> {
+    await this.goto(path);
+    await this.page.getByRole("link", { name: "Sign in" }).click();
+    await this.heading(heading).waitFor();
+  }
+
+  /** Opens a screen from the navigation. On a phone the navigation is in the menu. */
+  async show(name: string): Promise<void> {
+    const menu = this.page.getByRole("button", { name: "Open the menu" });
+    if (await menu.isVisible()) await menu.click();
+    await this.page.getByRole("link", { name, exact: true }).click();
+    await this.heading(name).waitFor();
+  }
+
+  heading(name: string): Locator {
+    return this.page.getByRole("heading", { level: 1, name, exact: true });
+  }
+  heading2(name: string): Locator {
+    return this.page.getByRole("heading", { level: 2, name, exact: true });
+  }
+  button(name: string): Locator {
+    return this.page.getByRole("button", { name, exact: true });
+  }
+  field(label: string): Locator {
+    return this.page.getByLabel(label, { exact: true });
+  }
+  /** The last message for screen readers. */
+  get announcement(): Locator {
+    return this.page.locator(".announcement");
+  }
+  /** The frame with the real widget. */
+  get preview(): FrameLocator {
+    return this.page.frameLocator("iframe[title='Preview of the widget']");
+  }
+
+  /** Drops a file on the screen, as from the desktop. */
+  async dropFile(name: string, text: string): Promise<void> {
+    const zone = this.page.locator(".drop-zone");
+    await zone.waitFor();
+    const dataTransfer = await this.page.evaluateHandle(
+      ([fileName, content]) => {
+        const transfer = new DataTransfer();
+        transfer.items.add(new File([content], fileName));
+        return transfer;
+      },
+      [name, text] as const,
+    );
+    await zone.dispatchEvent("drop", { dataTransfer });
+  }
+
+  /** Presses Tab until the element with this name or label has the focus. */
+  async tabTo(name: string): Promise<void> {
+    for (let presses = 0; presses < 40; presses++) {
+      await this.page.keyboard.press("Tab");
+      const focused = await this.page.evaluate(() => {
+        const element = document.activeElement;
+        const label = (element as HTMLInputElement | null)?.labels?.[0]?.textContent;
+        return element?.ariaLabel ?? label ?? element?.textContent;
+      });
+      if (focused?.trim() === name) return;
+    }
+    throw new Error(`Tab never reached ${name}`);
+  }
+
+  /** Returns the paths of the backend's requests since the previous call. */
+  takeCalls(): string[] {
+    const paths = this.requests.splice(0).map((request) => new URL(request.url()).pathname);
+    return paths.filter((path) => /^\/(?:api|auth)\//.test(path));
+  }
+
+  /** Returns the accessibility problems that axe finds, also in the preview, as `rule: element summary`. */
+  async violations(): Promise<string[]> {
+    await this.page.evaluate(async () => {
+      const finite = document
+        .getAnimations()
+        .filter(({ effect }) => effect?.getTiming().iterations !== Number.POSITIVE_INFINITY);
+      await Promise.allSettled(finite.map(({ finished }) => finished));
+    });
+    if (!(await this.page.evaluate(() => "axe" in window))) await this.page.evaluate(AXE_SOURCE);
+    return this.page.evaluate(async () => {
+      const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run(document, {
+        runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+        resultTypes: ["violations"],
+        // The widget has its own tests.
+        iframes: false,
+      });
+      return violations.flatMap(({ id, nodes }) =>
+        nodes.map(({ target, failureSummary }) => `${id}: ${String(target)} ${failureSummary}`),
+      );
+    });
+  }
+
+  /** Returns whether the page is wider than its window. */
+  scrollsSideways(): Promise<boolean> {
+    return this.page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+  }
+
+  /** Saves a picture if PARLEY_CONSOLE_PICTURES names a directory. */
+  async picture(name: string): Promise<void> {
+    const directory = process.env.PARLEY_CONSOLE_PICTURES;
+    if (!directory) return;
+    await mkdir(directory, { recursive: true });
+    await writeFile(join(directory, `${name}.png`), await this.page.screenshot({ animations: "disabled" }));
+  }
+}
+
+/** Opens the console in a new browser context. */
+export async function openConsole(fixture: BrowserFixture, options: BrowserContextOptions = {}) {
+  const context = await fixture.newContext(options);
+  const page = await ConsolePage.open(await context.newPage(), fixture.service.system.consoleUrl);
+  return { page, context };
+}

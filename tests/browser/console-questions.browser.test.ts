@@ -1,0 +1,126 @@
+import { expect, it } from "vitest";
+import { addBot, addConversation, addQuestions } from "./console-bot.ts";
+import { openConsole } from "./console-page.ts";
+import { describeInBrowser, eventually } from "./fixture.ts";
+
+describeInBrowser("questions in the console", (fixture) => {
+  it("leads from an unanswered question to a text that answers it, and to its evaluation, with the keyboard alone", async () => {
+    const bot = await addBot(fixture.service);
+    await addConversation(fixture.service, bot, { message: "Do you sell gift vouchers?" });
+    await addConversation(fixture.service, bot, { message: "gift vouchers, do you sell them?" });
+    const { page } = await openConsole(fixture);
+    const { keyboard } = page.page;
+    await page.signIn(`/questions?bot=${bot}`, "Unanswered questions");
+    const row = page.page.getByRole("list", { name: "Unanswered questions" }).getByRole("listitem");
+    await row.first().waitFor();
+    expect(await row.count()).toBe(1);
+    expect(await row.innerText()).toMatch(/^2\s+times\ngift vouchers, do you sell them\?\n2 without a passage · last /);
+
+    await page.tabTo("Add knowledge: gift vouchers, do you sell them?");
+    await keyboard.press("Enter");
+    await page.heading("Knowledge").waitFor();
+    expect(await page.field("Title").inputValue()).toBe("gift vouchers, do you sell them?");
+    await eventually(() => page.page.evaluate(() => document.activeElement?.tagName)).toBe("TEXTAREA");
+    await keyboard.type("Gift vouchers are sold at the counter.");
+    await page.tabTo("Add text");
+    await keyboard.press("Enter");
+    await page.button("Remove gift vouchers, do you sell them?").waitFor();
+
+    await page.tabTo("Question");
+    await keyboard.type("Where do I get a voucher?");
+    await keyboard.press("Enter");
+    await page.page.getByText("An answer would be based on this passage.").waitFor();
+    const passage = page.page.getByRole("list", { name: "Passages found" }).getByRole("listitem");
+    expect(await passage.innerText()).toMatch(
+      /^gift vouchers, do you sell them\?.*\n\s*Score 0\.0164\s*Words \d+\.\d\d\s*Gift vouchers are sold at the counter\.$/,
+    );
+    expect(await page.page.evaluate(() => document.activeElement?.tagName)).toBe("INPUT");
+    await page.tabTo("Add to the evaluation");
+    await keyboard.press("Enter");
+    await page.heading("Evaluation").waitFor();
+    expect(await page.field("Question").inputValue()).toBe("Where do I get a voucher?");
+    await page.field("Document that answers it").selectOption("gift vouchers, do you sell them?");
+    await page.tabTo("Add question");
+    await keyboard.press("Enter");
+    await page.page.getByText("Not run yet").waitFor();
+    await page.button("Run").focus();
+    await keyboard.press("Enter");
+    await page.page.getByText("Found at place 1").waitFor();
+    await eventually(() => page.announcement.innerText()).toBe("Found the document for 1 of 1 questions.");
+    expect(page.problems).toEqual([]);
+  });
+
+  it("shows which part of the questions found their document before and after a change of knowledge", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/evaluation?bot=${bot}`, "Evaluation");
+    const add = async (question: string) => {
+      await page.field("Question").fill(question);
+      await page.button("Add question").click();
+      await page.button(`Remove ${question}`).waitFor();
+    };
+    expect(await page.button("Run").isDisabled()).toBe(true);
+    await add("When is bread delivered?");
+    await add("Do you have parking spaces?");
+    await page.field("Question").fill("When is bread delivered?");
+    await page.button("Add question").click();
+    await page.page.getByText("The list has this question already.").waitFor();
+    const result = page.page.getByRole("region", { name: "Result" });
+    await page.button("Run").click();
+    await result.getByText("50%", { exact: true }).waitFor();
+    await page.page.getByText("Not found").waitFor();
+    await page.goto(`/knowledge?bot=${bot}`);
+    await page.dropFile(
+      "delivery.md",
+      "# Delivery\n\nWe deliver bread every morning. Parking spaces are behind the shop.",
+    );
+    await page.page.getByText("Added", { exact: true }).waitFor();
+    await page.goto(`/evaluation?bot=${bot}`);
+    await page.button("Run").click();
+    await result.getByText("100%", { exact: true }).waitFor();
+    expect((await result.innerText()).replaceAll("\n", " ")).toContain(
+      "Found in the last run 100% In the run before 50%",
+    );
+    await page.page.getByText("Found at place 1 · before: not found").waitFor();
+    await page.button("Remove Do you have parking spaces?").click();
+    await eventually(() => page.announcement.innerText()).toBe("The question was removed.");
+    expect(page.problems).toEqual([]);
+  });
+
+  it("shows the empty states, and an error with a retry button if a search is refused", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/questions?bot=${bot}`, "Unanswered questions");
+    await page.page.getByText("No unanswered question").waitFor();
+    expect(await page.violations()).toEqual([]);
+    await page.show("Evaluation");
+    await page.page.getByText("No question yet").waitFor();
+    expect(await page.violations()).toEqual([]);
+    await page.goto(`/knowledge?bot=${bot}&question=Oslo`);
+    await page.page.getByText("Nothing was found. An answer would not be based on a document.").waitFor();
+    expect(await page.violations()).toEqual([]);
+    const refused = { status: 429, code: "searches_overloaded", body: { code: "resource_exhausted" } };
+    await page.page.route("**/api/batch", (route) => route.fulfill({ json: { responses: [refused] } }));
+    await page.field("Question").fill("Bergen");
+    await page.button("Search").click();
+    await page.page.getByText("The workspace has searched a lot. Try again in a minute.").waitFor();
+    expect(await page.violations()).toEqual([]);
+    await page.page.unroute("**/api/batch");
+    await page.field("Question").fill("bread");
+    await page.button("Try again").click();
+    await page.page.getByText("Nothing was found.").waitFor();
+  });
+
+  it("changes the period, and opens the conversation of a question", async () => {
+    const bot = await addBot(fixture.service);
+    await addQuestions(fixture.service, bot);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/questions?bot=${bot}`, "Unanswered questions");
+    await page.field("Period").selectOption("7 days");
+    await page.page.waitForURL(/period=week/);
+    await page.page.getByRole("link", { name: "Read the conversation: Where can I park?" }).click();
+    await page.page.getByText("Where can I park?").first().waitFor();
+    await page.page.waitForURL(/\/conversations\//);
+    expect(page.problems).toEqual([]);
+  });
+});

@@ -1,0 +1,414 @@
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { expect, it } from "vitest";
+import { CONSOLE_WORKSPACE } from "../system/console.ts";
+import { addBot, addConversation, addQuestions } from "./console-bot.ts";
+import { openConsole } from "./console-page.ts";
+import { describeInBrowser, eventually } from "./fixture.ts";
+
+const SIZES = { "1440 px": { width: 1440, height: 900 }, "375 px": { width: 375, height: 812 } };
+const COLOR_SCHEMES = ["light", "dark"] as const;
+
+describeInBrowser("console", (fixture) => {
+  for (const [size, viewport] of Object.entries(SIZES)) {
+    for (const colorScheme of COLOR_SCHEMES) {
+      it(`has no axe violation, no error and no sideways scrolling on any screen at ${size}, ${colorScheme}`, async () => {
+        const bot = await addBot(fixture.service);
+        const visitor = await addConversation(fixture.service, bot);
+        await addQuestions(fixture.service, bot);
+        const { page } = await openConsole(fixture, { viewport, colorScheme });
+        const look = async (name: string) => {
+          await page.picture(`${name}-${viewport.width}-${colorScheme}`);
+          expect(await page.violations(), name).toEqual([]);
+          expect(await page.scrollsSideways(), name).toBe(false);
+        };
+        await page.goto("/");
+        await page.heading("Sign in to Parley").waitFor();
+        await look("sign-in");
+        await page.signIn();
+        await page.page.getByRole("link", { name: new RegExp(bot) }).waitFor();
+        await look("bots");
+        await page.button("New bot").click();
+        await page.field("Name").fill("Ada Library");
+        await look("new-bot");
+        await page.page.keyboard.press("Escape");
+        await page.goto(`/bots/${bot}`);
+        await page.preview.getByText("Hello! Ask me about").waitFor();
+        await look("bot");
+        await page.goto(`/knowledge?bot=${bot}`);
+        await page.page.getByText("delivery.md").waitFor();
+        await page.preview.getByText("Hello! Ask me about").waitFor();
+        await look("knowledge");
+        await page.goto(`/knowledge?bot=${bot}&question=When+is+bread+delivered%3F&title=Gift+vouchers`);
+        await page.page.getByText("An answer would be based on this passage.").waitFor();
+        await page.page.getByRole("heading", { name: "Try a question" }).scrollIntoViewIfNeeded();
+        await look("try-question");
+        await page.goto(`/questions?bot=${bot}`);
+        await page.page.getByText("gift vouchers, do you sell them?").waitFor();
+        await look("questions");
+        await page.goto(`/evaluation?bot=${bot}`);
+        await page.page.getByText("Found at place 1 · before: found at place 1").waitFor();
+        await page.page.getByText("The last 2 runs").click();
+        await look("evaluation");
+        await page.show("Keys");
+        await page.button("Embed Bakery guide").first().waitFor();
+        await look("keys");
+        await page.button("Embed Bakery guide").first().click();
+        await page
+          .heading("Keys")
+          .waitFor({ state: "hidden" })
+          .catch(() => undefined);
+        await look("embed");
+        await page.page.keyboard.press("Escape");
+        await page.goto(`/moderation?bot=${bot}`);
+        await page.page.getByText("refund").first().waitFor();
+        await page.field("Text to try").fill("I want a refund");
+        await page.button("Try the text").click();
+        await page.page.getByText("Blocks it from a visitor").waitFor();
+        await look("moderation");
+        await page.button("New rule").click();
+        await page.field("Pattern").fill("(?=look)");
+        const dialog = page.page.getByRole("dialog", { name: "New rule" });
+        await dialog.getByLabel("Text to try", { exact: true }).fill("I want bread");
+        await dialog.getByRole("button", { name: "Try the text" }).click();
+        await dialog.getByRole("alert").waitFor();
+        await page.field("Pattern").fill("bread");
+        await dialog.getByRole("button", { name: "Try the text" }).click();
+        await dialog.getByText("Not saved").waitFor();
+        await look("new-rule");
+        await page.page.keyboard.press("Escape");
+        await page.show("Overview");
+        await page.page.getByText("Messages a day").waitFor();
+        await page.page.getByText("Left", { exact: true }).waitFor();
+        await look("overview");
+        await page.goto(`/conversations?bot=${bot}`);
+        await page.page.getByRole("link", { name: new RegExp(visitor) }).waitFor();
+        await look("conversations");
+        await page.page.getByRole("link", { name: new RegExp(visitor) }).click();
+        await page.page.getByText("1 passage of knowledge").click();
+        await page.page.getByText("We deliver bread every morning").waitFor();
+        await page.button("Bad answer").click();
+        await eventually(() => page.announcement.innerText()).toBe("Reviewed as bad.");
+        await look("conversation");
+        await page.button("Erase visitor").click();
+        await page.field(`Type ${visitor} to confirm`).waitFor();
+        await look("erase-visitor");
+        await page.page.keyboard.press("Escape");
+        await page.goto(`/tools?bot=${bot}`);
+        await page.page.getByText("look_up_order").waitFor();
+        await look("tools");
+        await page.goto(`/playground?bot=${bot}`);
+        await page.preview.getByText("Hello! Ask me about").waitFor();
+        await look("playground");
+        await page.show("Usage");
+        await page.page.getByText("By month").waitFor();
+        await page.heading2("By bot").waitFor();
+        await look("usage");
+        await page.show("Audit log");
+        await page.page.getByText("Added the document delivery.md").first().waitFor();
+        await look("audit-log");
+        if (viewport.width < 800) await page.button("Open the menu").click();
+        await page.page.getByRole("button", { name: /Demo owner/ }).click();
+        await look("menu");
+        expect(page.problems).toEqual([]);
+      }, 120_000);
+    }
+  }
+
+  it("lets a newcomer sign in with one click, change the colour, add a document and get an answer from it", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn();
+    await page.page.getByRole("link", { name: new RegExp(bot) }).click();
+    const launcher = page.preview.locator("parley-widget .launcher");
+    const launcherColor = () => launcher.evaluate((element) => getComputedStyle(element).backgroundColor);
+    await eventually(launcherColor).toBe("rgb(180, 84, 26)");
+    await page.field("Colour").fill("#0a7d45");
+    await eventually(launcherColor).toBe("rgb(10, 125, 69)");
+    await page.button("Save").click();
+    await eventually(() => page.announcement.innerText()).toContain("Saved");
+    const { bot: stored } = await fixture.service.admin.bots.getBot({ workspaceId: CONSOLE_WORKSPACE, slug: bot });
+    expect(stored?.display?.primaryColor).toBe("#0a7d45");
+
+    await page.goto(`/knowledge?bot=${bot}`);
+    await page.dropFile("opening.md", "# Opening hours\n\nThe bakery opens at six in the morning.");
+    await page.page.getByText("Added", { exact: true }).waitFor();
+    await page.page.getByRole("button", { name: "Remove opening.md" }).waitFor();
+    const { sources } = await fixture.service.admin.knowledge.listSources({
+      workspaceId: CONSOLE_WORKSPACE,
+      botSlug: bot,
+    });
+    expect(sources.map(({ name }) => name)).toContain("opening.md");
+    await page.preview.locator("textarea").fill("When does the bakery open?");
+    const request = page.page.waitForRequest("**/api/chat/playground/");
+    await page.preview.locator("textarea").press("Enter");
+    // Without its key, a request after a lost connection would be a second message.
+    expect((await request).headers()["idempotency-key"]).toMatch(/^[0-9a-f-]{36}$/);
+    await page.preview.locator(".assistant .rating").first().waitFor();
+    expect(page.problems).toEqual([]);
+  });
+
+  it("explains each document that cannot be added", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn();
+    await page.goto(`/knowledge?bot=${bot}`);
+    await page.dropFile("table.xlsx", "x");
+    await page.page.getByText("Only .txt, .md, .html and .pdf files can be read.").waitFor();
+    await page.dropFile("broken.pdf", "not a PDF");
+    await page.page
+      .getByText(/could not be read|not a PDF|PDF/)
+      .nth(1)
+      .waitFor();
+    expect(await page.violations()).toEqual([]);
+    await page.field("Address of a page").fill("http://127.0.0.1:1/");
+    await page.button("Add page").click();
+    await eventually(() => page.page.locator(".form-error").innerText()).toMatch(/address|URL/);
+  });
+
+  it("creates a key with the HTML to embed, and revokes it, with the keyboard alone", async () => {
+    await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    const { keyboard } = page.page;
+    await page.goto("/keys");
+    await page.heading("Sign in to Parley").waitFor();
+    await page.tabTo("Sign in");
+    await keyboard.press("Enter");
+    await page.heading("Keys").waitFor();
+    await page.tabTo("New key");
+    await keyboard.press("Enter");
+    await page.tabTo("Domains");
+    const domain = `${randomUUID()}.example`;
+    await keyboard.type(domain);
+    await page.tabTo("Create key");
+    await keyboard.press("Enter");
+    const dialog = page.page.getByRole("dialog", { name: "Put the bot on your site" });
+    await dialog.getByText(`Works on ${domain}`).waitFor();
+    expect(await dialog.innerText()).toMatch(
+      /<script async\s+src="http.*\/widget\.js"\s+data-public-key="svc_pk_\w+"><\/script>/,
+    );
+    await keyboard.press("Escape");
+    const row = page.page.getByRole("listitem").filter({ hasText: domain });
+    await row.getByRole("button", { name: /Revoke/ }).focus();
+    await keyboard.press("Enter");
+    await page.tabTo("Revoke");
+    await keyboard.press("Enter");
+    await row.getByText(/^Revoked /).waitFor();
+    expect(page.problems).toEqual([]);
+  });
+
+  it("tries a text with the saved rules and an unsaved one, with the keyboard alone", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    const { keyboard } = page.page;
+    await page.signIn(`/moderation?bot=${bot}`, "Moderation");
+    const matches = page.page.getByRole("list", { name: "Rules that match" });
+    await page.tabTo("Text to try");
+    await keyboard.type("A REFUND for bread");
+    await page.tabTo("Try the text");
+    await keyboard.press("Enter");
+    await eventually(() => page.announcement.innerText()).toBe("1 rule matches.");
+    expect(await matches.innerText()).toBe("refund\nBlocks it from a visitor");
+    await page.button("New rule").focus();
+    await keyboard.press("Enter");
+    await page.tabTo("Pattern");
+    await keyboard.type("bre.d");
+    await page.tabTo("Applies to");
+    await keyboard.press("End");
+    await page.tabTo("Text to try");
+    await keyboard.type("bread, no refund");
+    await page.tabTo("Try the text");
+    await keyboard.press("Enter");
+    await eventually(() => matches.innerText()).toBe(
+      "refund\nBlocks it from a visitor\nbre.d\nBlocks it from a visitor and from the bot\nNot saved",
+    );
+    await page.field("Pattern").fill(".{0,200}");
+    await page.tabTo("Try the text");
+    await keyboard.press("Enter");
+    await page.page.getByRole("dialog").getByRole("alert").waitFor();
+    expect(await page.page.getByRole("dialog").getByRole("alert").innerText()).toContain("The pattern is too large");
+    const { patterns } = await fixture.service.admin.moderation.listPatterns({
+      workspaceId: CONSOLE_WORKSPACE,
+      botSlug: bot,
+    });
+    expect(patterns).toHaveLength(1);
+    expect(page.problems).toEqual([]);
+  });
+
+  it("shows the day of a key's last use", async () => {
+    const bot = await addBot(fixture.service);
+    await addConversation(fixture.service, bot);
+    const { page } = await openConsole(fixture);
+    const today = new Intl.DateTimeFormat("en-US", { dateStyle: "medium", timeZone: "UTC" }).format(new Date());
+    const usedKeys = async () => {
+      const { keys } = await fixture.service.admin.keys.listKeys({ workspaceId: CONSOLE_WORKSPACE });
+      return keys.filter(({ botSlug, lastUsedOn }) => botSlug === bot && lastUsedOn !== "").length;
+    };
+    await eventually(usedKeys, 20_000).toBe(1);
+    await page.signIn("/keys", "Keys");
+    await page.page.getByText(`last used ${today}`).first().waitFor();
+    await page.page.getByText("no use recorded").first().waitFor();
+    expect(page.problems).toEqual([]);
+  });
+
+  it("shows the usage by bot and month with its thresholds, and downloads it", async () => {
+    const bot = await addBot(fixture.service);
+    await addConversation(fixture.service, bot);
+    const { page } = await openConsole(fixture);
+    const answers = async () => {
+      await page.goto("/usage");
+      await page.heading2("By bot").waitFor();
+      return page.page.getByRole("row", { name: new RegExp(bot) }).innerText();
+    };
+    await page.signIn("/usage", "Usage");
+    await eventually(() => answers().catch(() => ""), 90_000).toContain("1");
+    const thresholds = page.page.getByRole("list", { name: "Warning thresholds" });
+    expect(await thresholds.innerText()).toMatch(/^80 % of the quota: [\d,]+ messages\n[\d,]+ left until then\n100 %/);
+    const [download] = await Promise.all([
+      page.page.waitForEvent("download"),
+      page.page.getByRole("link", { name: "Download CSV" }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe("usage.csv");
+    const [header, ...rows] = (await readFile(await download.path(), "utf8")).trimEnd().split("\r\n");
+    expect(header).toBe("month,bot,bot_name,messages");
+    expect(rows).toContain(`${new Date().toISOString().slice(0, 7)},${bot},Bakery guide,1`);
+    await page.field("Month").selectOption({ index: 5 });
+    await page.page.getByText("No bot answered in this month.").waitFor();
+    expect(page.problems).toEqual([]);
+  }, 150_000);
+
+  it("shows the tools that the operator approved, and lets an owner remove one", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/tools?bot=${bot}`, "Tools");
+    const row = page.page.getByRole("listitem").filter({ hasText: "look_up_order" });
+    expect(await row.innerText()).toMatch(/Approved by the operator\nGET https:\/\/bakery\.example\/orders\n/);
+    await page.button("Remove look_up_order").focus();
+    await page.page.keyboard.press("Enter");
+    await page.tabTo("Remove");
+    await page.page.keyboard.press("Enter");
+    await page.page.getByText("No tool yet").waitFor();
+    expect(page.problems).toEqual([]);
+  });
+
+  it("lets an owner talk to a bot in the playground and then read what was said", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/playground?bot=${bot}`, "Playground");
+    await page.preview.locator("textarea").fill("When is the delivery of bread?");
+    await page.preview.locator("textarea").press("Enter");
+    await page.preview.locator(".assistant .rating").first().waitFor();
+    await page.page.getByRole("link", { name: "Read what was said here" }).click();
+    await page.page.getByRole("list", { name: "Conversations" }).getByRole("link").click();
+    await page.page.getByText("You asked: When is the delivery of bread?").waitFor();
+    expect(page.problems).toEqual([]);
+  });
+
+  it("continues a reply in the playground after a reload, and starts a conversation of its own with each bot", async () => {
+    const [bot, other] = [await addBot(fixture.service), await addBot(fixture.service)];
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/playground?bot=${bot}`, "Playground");
+    await page.preview.locator("textarea").fill("slow 100");
+    await page.preview.locator("textarea").press("Enter");
+    const messages = page.preview.locator(".messages > .message .bubble");
+    await eventually(() => messages.allInnerTexts()).toEqual(["slow 100", expect.stringContaining("word5")]);
+    await page.goto(`/playground?bot=${other}`);
+    await page.preview.getByText("Hello! Ask me about").waitFor();
+    expect(await messages.count()).toBe(0);
+    await page.goto(`/playground?bot=${bot}`);
+    await page.preview.locator(".assistant .rating").first().waitFor();
+    expect(await messages.allInnerTexts()).toEqual(["slow 100", expect.stringMatching(/^word1 .* word100$/)]);
+    const { sessions } = await fixture.service.admin.sessions.listSessions({
+      workspaceId: CONSOLE_WORKSPACE,
+      limit: 1_000,
+    });
+    expect(sessions.filter(({ botSlug }) => [bot, other].includes(botSlug))).toMatchObject([{ botSlug: bot }]);
+    expect(page.problems).toEqual([]);
+  });
+
+  it("loads each screen with at most two requests", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn();
+    for (const path of [
+      "/bots",
+      `/bots/${bot}`,
+      `/knowledge?bot=${bot}`,
+      `/knowledge?bot=${bot}&question=bread`,
+      `/questions?bot=${bot}`,
+      `/evaluation?bot=${bot}`,
+      "/keys",
+      `/moderation?bot=${bot}`,
+      "/overview",
+      "/conversations",
+      `/tools?bot=${bot}`,
+      `/playground?bot=${bot}`,
+      "/usage",
+      "/audit-log",
+    ]) {
+      page.takeCalls();
+      // On a busy machine the network can be idle before a screen has sent its calls.
+      const isLoaded = page.page.waitForResponse("**/api/batch");
+      await page.goto(path);
+      await isLoaded;
+      await page.page.waitForLoadState("networkidle");
+      const calls = page.takeCalls();
+      expect(calls[0], path).toBe("/auth/session");
+      expect(calls.length, `${path}: ${calls.join(", ")}`).toBeLessThanOrEqual(2);
+    }
+  });
+
+  it("shows an error with a retry button while a service is unavailable, and the screen once it is back", async () => {
+    const { page } = await openConsole(fixture);
+    await page.signIn();
+    const unavailable = { responses: [{ status: 503, code: "unavailable", body: { code: "unavailable" } }] };
+    await page.page.route("**/api/batch", (route) => route.fulfill({ json: unavailable }));
+    await page.goto("/keys");
+    await page.page.getByText("The service is not available right now.").first().waitFor();
+    expect(await page.violations()).toEqual([]);
+    await page.page.unroute("**/api/batch");
+    await page.button("Try again").click();
+    await page.page.getByText("The service is not available right now.").first().waitFor({ state: "hidden" });
+  });
+
+  it("names in the audit log what the owner and the operator changed", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/bots/${bot}`, "Bakery guide");
+    await page.field("Name").fill("Baker");
+    await page.button("Save").click();
+    await eventually(() => page.announcement.innerText()).toContain("Saved");
+    await page.show("Audit log");
+    const rows = page.page.getByRole("list", { name: "Changes" }).getByRole("listitem");
+    const changed = rows.filter({ hasText: `Changed the bot ${bot}` });
+    expect(await changed.innerText()).toMatch(/^Changed the bot \S+\nname\ndemo-owner · /);
+    const created = rows.filter({ hasText: `Created the bot ${bot}` });
+    expect(await created.innerText()).toContain("Operator · ");
+    expect(page.problems).toEqual([]);
+  });
+
+  it("signs out, and asks for a sign-in before any screen", async () => {
+    const { page } = await openConsole(fixture);
+    await page.signIn();
+    await page.page.getByRole("button", { name: /Demo owner/ }).click();
+    await page.page.getByRole("menuitem", { name: "Sign out" }).click();
+    await page.page.getByText("You are signed out.").waitFor();
+    await page.goto("/usage");
+    await page.heading("Sign in to Parley").waitFor();
+    await page.page.getByRole("link", { name: "Sign in" }).click();
+    await page.heading("Usage").waitFor();
+    expect(page.problems).toEqual([]);
+  });
+
+  it("keeps the chosen theme", async () => {
+    const { page } = await openConsole(fixture, { colorScheme: "light" });
+    await page.signIn();
+    await page.page.getByRole("button", { name: /Demo owner/ }).click();
+    await page.page.getByRole("menuitemradio", { name: "Dark" }).click();
+    const background = () => page.page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+    await eventually(background).toBe("rgb(15, 17, 21)");
+    await page.goto("/keys");
+    await page.heading("Keys").waitFor();
+    expect(await background()).toBe("rgb(15, 17, 21)");
+  });
+});

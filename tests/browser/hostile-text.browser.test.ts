@@ -1,0 +1,250 @@
+import { randomUUID } from "node:crypto";
+import { startToolServer, type ToolServer } from "@parley/test-support";
+import type { Locator, Page, Route } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { CONSOLE_WORKSPACE } from "../system/console.ts";
+import { openConsole } from "./console-page.ts";
+import { describeInBrowser, eventually } from "./fixture.ts";
+import {
+  HOSTILE_CSS,
+  HOSTILE_MARKDOWN,
+  HOSTILE_NAME,
+  HOSTILE_TEXTS,
+  HostileTextWatch,
+  readTexts,
+} from "./hostile-text.ts";
+
+/** Texts that every page shows unchanged, also as Markdown. */
+const LITERAL = HOSTILE_TEXTS;
+/** All hostile texts, each in a paragraph of its own. */
+const HOSTILE = [...HOSTILE_TEXTS, ...HOSTILE_MARKDOWN].join("\n\n");
+const BLOCKED = "<img src=z onerror=alert(60)>";
+/** A picture that would run a script and load another one if it were a document. */
+const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9" onload="alert(61)"><script>alert(62)</script>
+<image href="http://foreign.example/60.png" width="9" height="9"/></svg>`;
+
+describeInBrowser("hostile text", (fixture) => {
+  let toolServer: ToolServer;
+  beforeAll(async () => {
+    toolServer = await startToolServer();
+    toolServer.respondWith(() => ({ body: HOSTILE }));
+  });
+  afterAll(() => toolServer.close());
+
+  /** Creates a bot with hostile text in each of its fields. */
+  const addHostileBot = async (workspaceId: string, domain: string, model = "openai:default") => {
+    const { bots, knowledge, keys, moderation, tools } = fixture.service.admin;
+    const slug = `hostile-${randomUUID().slice(0, 8)}`;
+    const logo = fixture.site.page("/logo.svg", LOGO, { "Content-Type": "image/svg+xml" });
+    const text = LITERAL.join("\n\n");
+    await bots.createBot({
+      workspaceId,
+      slug,
+      changes: {
+        model,
+        name: HOSTILE_NAME,
+        welcomeMessage: text,
+        systemPrompt: HOSTILE,
+        fallback: text,
+        logoUrl: `${logo}?"onerror="alert(63)"><img src=//foreign.example/61.png>`,
+        fontFamily: `'"url(//foreign.example/62.png)', system-ui`,
+        quickReplies: { values: LITERAL.slice(0, 10) },
+        customCssVars: { values: { "--accent": `"url(//foreign.example/63.png)"` } },
+      },
+    });
+    const content = Buffer.from(`# Delivery ${HOSTILE_NAME}\n\nThe delivery of bread is early.\n\n${HOSTILE}`);
+    await knowledge.addSource({ workspaceId, botSlug: slug, name: HOSTILE_NAME, format: "md", content });
+    const { key } = await keys.createKey({ workspaceId, botSlug: slug, domains: [domain] });
+    const pattern = BLOCKED.replace(/[()]/g, "\\$&");
+    await moderation.addPattern({ workspaceId, botSlug: slug, pattern, reason: HOSTILE_NAME, fallback: text });
+    const parameters = JSON.stringify({ type: "object", properties: {} });
+    const http = { description: HOSTILE_NAME, method: "GET", url: `${toolServer.url}/text`, parameters };
+    await tools.putTool({ workspaceId, botSlug: slug, tool: { name: "look_up", kind: { case: "http", value: http } } });
+    return { slug, publicKey: key?.publicKey ?? "" };
+  };
+
+  const expectTexts = async (page: Page, texts: readonly string[], what: string) => {
+    const missing = async () => {
+      const shown = await readTexts(page);
+      return texts.filter((text) => !shown.includes(text));
+    };
+    await eventually(missing).toEqual([]);
+    const watch = HostileTextWatch.of(page);
+    expect(await watch.findEffects(), what).toEqual([]);
+  };
+
+  it("has effects on a page that parses it, which the watch reports", async () => {
+    const page = await (await fixture.newContext()).newPage();
+    const watch = await HostileTextWatch.start(page);
+    await page.goto(fixture.site.page("/parsed", `<!doctype html><title>x</title><body>${HOSTILE}`));
+    const effects = (await watch.findEffects()).join("\n");
+    for (const effect of [/^dialog: 1$/m, /^dialog: 5$/m, /^request: .*1\.js$/m, /^attribute: IMG onerror=/m]) {
+      expect(effects).toMatch(effect);
+    }
+  });
+
+  it("is refused in a bot's style properties and addresses", async () => {
+    const { admin, system, bot } = fixture.service;
+    const update = (changes: object) =>
+      admin.bots.updateBot({ workspaceId: system.workspaceId, slug: bot.slug, changes }).then(
+        () => "accepted",
+        ({ code }: { code: number }) => code,
+      );
+    const invalidArgument = 3;
+    for (const value of HOSTILE_CSS) {
+      expect(await update({ customCssVars: { values: { "--accent": value } } }), value).toBe(invalidArgument);
+      expect(await update({ fontFamily: value }), value).toBe(invalidArgument);
+    }
+    for (const value of [
+      "javascript:alert(1)",
+      "data:image/svg+xml,<svg onload=alert(1)>",
+      "//foreign.example/1.png",
+    ]) {
+      expect(await update({ logoUrl: value }), value).toBe(invalidArgument);
+    }
+  });
+
+  it("is shown literally by the widget on a shop's page", async () => {
+    const { workspaceId } = fixture.service.system;
+    const bot = await addHostileBot(workspaceId, "localhost");
+    const widget = await fixture.visitAndOpen({ publicKey: bot.publicKey, prepare: HostileTextWatch.start });
+    const { page, answers } = widget;
+    await expectTexts(page, [HOSTILE_NAME, ...LITERAL], "the bot's texts");
+    await widget.askAndWait(HOSTILE);
+    await expectTexts(page, [HOSTILE], "the message and the reply");
+    expect(await missingFrom(answers.last())).toEqual([]);
+    const links = answers.last().locator("a");
+    expect(new Set(await links.evaluateAll((all) => all.map((link) => (link as HTMLAnchorElement).protocol)))).toEqual(
+      new Set(["https:"]),
+    );
+    expect(new Set(await links.evaluateAll((all) => all.map((link) => link.getAttribute("rel"))))).toEqual(
+      new Set(["noopener noreferrer nofollow ugc"]),
+    );
+    await widget.askAndWait("tool");
+    expect(toolServer.requests.length).toBeGreaterThan(0);
+    expect(await missingFrom(answers.last())).toEqual([]);
+    await widget.ask(BLOCKED);
+    await eventually(() => answers.count()).toBe(3);
+    await eventually(() => missingFrom(answers.nth(2))).toEqual([]);
+    await page.reload();
+    await widget.open();
+    await expectTexts(page, [HOSTILE], "the stored conversation");
+
+    const quoting = await addHostileBot(workspaceId, "localhost", "builtin:extractive");
+    const other = await fixture.visitAndOpen({ publicKey: quoting.publicKey, prepare: HostileTextWatch.start });
+    await other.askAndWait("When is the delivery of bread?");
+    await expectTexts(other.page, ["The delivery of bread is early."], "a quoted document");
+    expect([...widget.problems, ...other.problems]).toEqual([]);
+  });
+
+  it("is shown literally by the playground", async () => {
+    const { system, url } = fixture.service;
+    const bot = await addHostileBot(system.workspaceId, "localhost");
+    const page = await (await fixture.newContext()).newPage();
+    await HostileTextWatch.start(page);
+    await page.goto(`${url}/playground?bot=${encodeURIComponent(HOSTILE_NAME)}`);
+    await expectTexts(page, [HOSTILE_NAME], "the address");
+    await page.getByLabel("Bot").fill(bot.slug);
+    await page.getByLabel("Access token").fill(system.token);
+    for (const message of [HOSTILE, BLOCKED]) {
+      await page.getByLabel("Message", { exact: true }).fill(message);
+      await page.getByRole("button", { name: "Send" }).click();
+      await eventually(() => page.locator("#events tr", { hasText: "done" }).count()).toBe(1);
+    }
+    await page.getByRole("button", { name: "Fetch the export" }).click();
+    await page.locator("#messages tr").first().waitFor();
+    await expectTexts(page, [HOSTILE, ...LITERAL], "the session, its events and its transcript");
+  });
+
+  it("is shown literally on each screen of the console", async () => {
+    const { url } = fixture.service;
+    const bot = await addHostileBot(CONSOLE_WORKSPACE, "bakery.example");
+    const visitorId = `${HOSTILE_NAME} ${randomUUID()}`;
+    const session_id = randomUUID();
+    const plain = HOSTILE_NAME.replaceAll(/[{}]/g, "");
+    for (const message of [`${HOSTILE}\n\nWhen is the delivery of bread?`, "tool", BLOCKED]) {
+      const response = await fetch(`${url}/api/chat/`, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          origin: "https://bakery.example",
+          referer: `https://bakery.example/"><img src=x onerror=alert(64)>`,
+          "user-agent": plain,
+        },
+        body: JSON.stringify({
+          public_key: bot.publicKey,
+          session_id,
+          message,
+          visitor_id: visitorId,
+          visitor_metadata: { [HOSTILE_NAME]: HOSTILE, plan: [HOSTILE_NAME] },
+        }),
+      });
+      expect(await response.text()).toContain("event: done");
+    }
+    const { page: console } = await openConsole(fixture);
+    const { page } = console;
+    await HostileTextWatch.start(page);
+    const see = async (path: string, ...texts: string[]) => {
+      await console.goto(path);
+      await expectTexts(page, texts, path);
+    };
+    const reflected = encodeURIComponent(HOSTILE_NAME);
+    await see(`/sign-in?error=${reflected}&signed_out=${reflected}&return_to=${reflected}`, "The sign-in failed.");
+    // The page's owner does not leave the console through a link that someone sent.
+    await console.signIn("/sign-in?return_to=%2F%2Fforeign.example%2F");
+    // The names of owners come from the identity provider.
+    await page.route("**/auth/session", replaceInResponse("Demo owner", HOSTILE_NAME));
+    await page.route("**/api/batch", replaceInResponse("demo-owner", HOSTILE_NAME));
+    await see("/bots", HOSTILE_NAME, bot.slug);
+    await page.getByRole("button", { name: HOSTILE_NAME }).click();
+    await expectTexts(page, ["Sign out"], "the owner's menu");
+    await see(`/bots/${bot.slug}`, HOSTILE, ...LITERAL);
+    await page.frameLocator("iframe").locator(".launcher").waitFor();
+    await page.frameLocator("iframe").getByRole("dialog").waitFor();
+    await see(`/knowledge?bot=${bot.slug}`, HOSTILE_NAME, ...LITERAL);
+    await page.getByRole("button", { name: `Remove ${HOSTILE_NAME}` }).click();
+    await expectTexts(page, [`The bot will no longer answer from “${HOSTILE_NAME}”.`], "the removal of a document");
+    await see("/keys", HOSTILE_NAME);
+    const key = page.getByRole("listitem").filter({ hasText: bot.publicKey });
+    await key.getByRole("button", { name: "Revoke" }).click();
+    await expectTexts(page, [`Pages with this key stop showing “${HOSTILE_NAME}”`], "the revocation of a key");
+    await see(`/moderation?bot=${bot.slug}`, "<img src=z onerror=alert\\(60\\)>", ...LITERAL);
+    await see(`/tools?bot=${bot.slug}`, HOSTILE_NAME);
+    await see(`/conversations?bot=${bot.slug}`, visitorId);
+    await page.getByRole("link", { name: visitorId }).click();
+    await page
+      .getByText(/passages? of knowledge/)
+      .first()
+      .click();
+    await expectTexts(page, [visitorId, HOSTILE, ...LITERAL, plain], "a conversation");
+    await console.button("Erase visitor").click();
+    await expectTexts(page, [`Type ${visitorId} to confirm`], "the erasure of a visitor");
+    await see(`/conversations?q=${reflected}&visitor=${reflected}&bot=${reflected}`, HOSTILE_NAME);
+    await see(`/playground?bot=${bot.slug}`, ...LITERAL);
+    await console.preview.locator("textarea").fill(HOSTILE);
+    await console.preview.locator("textarea").press("Enter");
+    await console.preview.locator(".assistant .rating").first().waitFor();
+    await expectTexts(page, [HOSTILE], "the console's playground");
+    await see("/overview", "Messages a day");
+    await see("/usage", "By month");
+    await see("/audit-log", `Added the document ${HOSTILE_NAME}`);
+    await see(`/bots/${reflected}`);
+    await see(`/${reflected}`);
+    expect(console.problems).toEqual([]);
+  }, 60_000);
+});
+
+/** Returns the texts that an element does not show unchanged. */
+async function missingFrom(element: Locator): Promise<string[]> {
+  const shown = (await element.textContent()) ?? "";
+  return LITERAL.filter((text) => !shown.includes(text));
+}
+
+/** Replaces a text in a JSON response. */
+function replaceInResponse(text: string, replacement: string) {
+  return async (route: Route) => {
+    const response = await route.fetch();
+    const json = (await response.text()).replaceAll(text, JSON.stringify(replacement).slice(1, -1));
+    await route.fulfill({ response, body: json });
+  };
+}

@@ -1,0 +1,159 @@
+import type { Frame, Page } from "playwright-core";
+
+/** No page may load anything from this host. */
+const FOREIGN = "foreign.example";
+
+/** Texts that run a script or load something from FOREIGN where a page parses them as HTML, CSS, a URL or a template. */
+export const HOSTILE_TEXTS = [
+  `<script>alert(1)</script>`,
+  `</script><script src=//${FOREIGN}/1.js></script>`,
+  `</textarea></title></style><img src=x onerror=alert(2)>`,
+  `"><img src=//${FOREIGN}/2.png onerror="alert(3)">`,
+  `'-alert(4)-' onmouseover='alert(4)`,
+  `<svg onload=alert(5)><image href="//${FOREIGN}/3.svg"/></svg>`,
+  `<iframe srcdoc="<script>parent.alert(6)</script>"></iframe>`,
+  `<object data="data:text/html,<script>parent.alert(7)</script>">`,
+  `<a href="javascript:alert(8)">link</a>`,
+  `<math><mtext><table><mglyph><style><img src=x onerror=alert(9)>`,
+  `<button autofocus onfocus=alert(10)><details open ontoggle=alert(10)>`,
+  `<link rel=stylesheet href=//${FOREIGN}/4.css><style>@import "//${FOREIGN}/5.css"</style>`,
+  `<base href=//${FOREIGN}/><form action=//${FOREIGN}/><input type=image src=//${FOREIGN}/6.png>`,
+  `<p style="background:url(//${FOREIGN}/7.png)">url(//${FOREIGN}/8.png)`,
+  `{{constructor.constructor('alert(11)')()}} \${alert(11)} <%= alert(11) %>`,
+  `\u2028alert(12)\u2029<!--\u202egnp.exe\u2066 &lt;script&gt; &#60;script&#62; %3Cscript%3E`,
+] as const;
+
+/** Links and pictures in Markdown that a page must not turn into a script, an element or a request. */
+export const HOSTILE_MARKDOWN = [
+  `[a](javascript:alert(21))`,
+  `[b](JaVaScRiPt:alert(22)) [c](java\tscript:alert(22)) [d](\u0001javascript:alert(22))`,
+  `[e](data:text/html;base64,PHNjcmlwdD5hbGVydCgyMyk8L3NjcmlwdD4=) [f](vbscript:alert(23))`,
+  `![g](https://${FOREIGN}/11.png) ![h](javascript:alert(24)) [![i](//${FOREIGN}/12.png)](javascript:alert(24))`,
+  `[j](https://${FOREIGN}/"onmouseover="alert(25)) https://${FOREIGN}/"onclick="alert(25)`,
+  `<javascript:alert(26)> [k][1] [l](//${FOREIGN}/13)`,
+  `[1]: javascript:alert(27)`,
+  "```html\n<img src=x onerror=alert(28)>\n```",
+  `[m](https://javascript:alert(29)@${FOREIGN}/) [n](https://${FOREIGN}/' style='background:url(//${FOREIGN}/14.png))`,
+] as const;
+
+/** One hostile text for fields of 200 characters and for headers. */
+export const HOSTILE_NAME = `O'Neil"></title></script><img src=//${FOREIGN}/20.png onerror=alert(30)>{{7*7}}`;
+
+/** Values of a style property that load something, or that end their declaration. */
+export const HOSTILE_CSS = [
+  `url(//${FOREIGN}/30.png)`,
+  `URL("//${FOREIGN}/31.png")`,
+  `u\\72l(//${FOREIGN}/32.png)`,
+  `url/**/(//${FOREIGN}/33.png)`,
+  `image-set("//${FOREIGN}/34.png" 1x)`,
+  `-webkit-image-set(url(//${FOREIGN}/35.png) 1x)`,
+  `cross-fade(url(//${FOREIGN}/36.png), red)`,
+  `src("//${FOREIGN}/37.png")`,
+  `red; background: url(//${FOREIGN}/38.png)`,
+  `red} * { background: url(//${FOREIGN}/39.png) }`,
+  `</style><script>alert(40)</script>`,
+  `"</style><script>alert(41)</script>"`,
+  `expression(alert(42))`,
+] as const;
+
+const WATCHES = new WeakMap<Page, HostileTextWatch>();
+
+/** Records the effects of hostile text in a page: dialogs, requests to other machines, errors and violated content security policies. */
+export class HostileTextWatch {
+  readonly #effects: string[] = [];
+  readonly #page: Page;
+
+  private constructor(page: Page) {
+    this.#page = page;
+  }
+
+  static async start(page: Page): Promise<HostileTextWatch> {
+    const watch = new HostileTextWatch(page);
+    WATCHES.set(page, watch);
+    const effects = watch.#effects;
+    page.on("dialog", (dialog) => {
+      effects.push(`dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    page.on("request", (request) => {
+      const { protocol, hostname } = new URL(request.url());
+      if (!["data:", "blob:"].includes(protocol) && !["localhost", "127.0.0.1"].includes(hostname)) {
+        effects.push(`request: ${request.url()}`);
+      }
+    });
+    page.on("pageerror", ({ message }) => effects.push(`error: ${message}`));
+    await page.exposeFunction("reportHostileEffect", (effect: string) => void effects.push(effect));
+    await page.addInitScript(() => {
+      document.addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) => {
+        const { reportHostileEffect } = window as unknown as { reportHostileEffect(effect: string): void };
+        reportHostileEffect(`violation: ${violatedDirective} ${blockedURI}`);
+      });
+    });
+    return watch;
+  }
+
+  /** Returns the watch of a page. */
+  static of(page: Page): HostileTextWatch {
+    const watch = WATCHES.get(page);
+    if (!watch) throw new Error("the page is not watched");
+    return watch;
+  }
+
+  /** Returns the effects so far, and the hostile elements and attributes in the page. */
+  async findEffects(): Promise<string[]> {
+    const found = await Promise.all(this.#page.frames().map(findHostileElements));
+    return [...this.#effects, ...found.flat()];
+  }
+}
+
+/** Returns the elements of a frame that only a parsed hostile text can have created. */
+function findHostileElements(frame: Frame): Promise<string[]> {
+  return frame.evaluate((foreign) => {
+    const roots: (Document | ShadowRoot)[] = [document];
+    const found: string[] = [];
+    for (const root of roots) {
+      for (const element of root.querySelectorAll("*")) {
+        if (element.shadowRoot) roots.push(element.shadowRoot);
+        const { tagName } = element;
+        if (/^(?:object|embed|base|math|mglyph|image)$/i.test(tagName)) found.push(`element: ${tagName}`);
+        for (const { name, value } of element.attributes) {
+          // The console links to its own CSV, which no browser runs.
+          const isScript =
+            /^on/.test(name) ||
+            name === "srcdoc" ||
+            /^[\0-\x20]*(?:javascript|vbscript|data:text(?!\/csv;charset=utf-8,))/i.test(value);
+          // A link may lead to another site: it loads nothing by itself.
+          const isLoaded =
+            /^(?:src|action|formaction|background|poster|data)$/.test(name) && URL.canParse(value, location.href);
+          const loads = isLoaded && new URL(value, location.href).hostname === foreign;
+          const isText = /^(?:value|title|placeholder|aria-label|content)$/.test(name);
+          if ((isScript && !isText) || loads) found.push(`attribute: ${tagName} ${name}=${value}`);
+        }
+      }
+    }
+    return found;
+  }, FOREIGN);
+}
+
+/** Returns the texts of a page as its reader sees them, also those in fields and shadow roots and in frames of the page. */
+export async function readTexts(page: Page): Promise<string> {
+  const texts = await Promise.all(
+    page.frames().map((frame) =>
+      frame.evaluate(() => {
+        const roots: (Document | ShadowRoot)[] = [document];
+        const parts: (string | null)[] = [document.body.textContent];
+        for (const root of roots) {
+          for (const element of root.querySelectorAll("*")) {
+            if (element.shadowRoot) {
+              roots.push(element.shadowRoot);
+              parts.push(element.shadowRoot.textContent);
+            }
+            if (/^(?:INPUT|TEXTAREA|SELECT)$/.test(element.tagName)) parts.push((element as HTMLInputElement).value);
+          }
+        }
+        return parts.join("\n");
+      }),
+    ),
+  );
+  return texts.join("\n");
+}

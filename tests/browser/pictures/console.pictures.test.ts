@@ -1,0 +1,69 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { BrowserContextOptions } from "playwright-core";
+import { beforeAll, expect, it } from "vitest";
+import { root } from "../../system/processes.ts";
+import { addBot, addConversation, addQuestions } from "../console-bot.ts";
+import { ConsolePage } from "../console-page.ts";
+import { describeInBrowser } from "../fixture.ts";
+import { addHistory } from "./history.ts";
+
+const DESK = { viewport: { width: 1440, height: 900 } };
+const DARK = { ...DESK, colorScheme: "dark" } as const;
+const PHONE = { viewport: { width: 375, height: 812 } };
+
+type Picture = {
+  context: BrowserContextOptions;
+  path: (bot: string) => string;
+  /** A text of the loaded screen. */
+  text: string;
+  /** Whether the screen shows the widget. */
+  hasPreview?: boolean;
+};
+
+const PICTURES: Readonly<Record<string, Picture>> = {
+  "console-overview": { context: DESK, path: () => "/overview", text: "Messages a day" },
+  "console-usage": { context: DARK, path: () => "/usage", text: "By bot" },
+  "console-conversations": { context: DESK, path: () => "/conversations", text: "bakery.example/bread" },
+  "console-conversation": { context: DESK, path: () => "/conversations", text: "bakery.example/bread" },
+  "console-bot": { context: DESK, path: (bot) => `/bots/${bot}`, text: "Looks", hasPreview: true },
+  "console-knowledge": { context: DARK, path: (bot) => `/knowledge?bot=${bot}`, text: "delivery.md", hasPreview: true },
+  "console-questions": { context: DESK, path: (bot) => `/questions?bot=${bot}`, text: "Where can I park?" },
+  "console-evaluation": { context: DESK, path: (bot) => `/evaluation?bot=${bot}`, text: "Found at place 1" },
+  "console-phone": { context: PHONE, path: () => "/keys", text: "bakery.example" },
+  "console-moderation": { context: DESK, path: (bot) => `/moderation?bot=${bot}`, text: "refund" },
+  "console-tools": { context: DESK, path: (bot) => `/tools?bot=${bot}`, text: "look_up_order" },
+  "console-playground": { context: DESK, path: (bot) => `/playground?bot=${bot}`, text: "Read what", hasPreview: true },
+  "console-audit-log": { context: DESK, path: () => "/audit-log", text: "Added the document" },
+};
+
+/** They show the bots of the history only. */
+const NEEDS_NO_BOT = new Set(["console-overview", "console-usage"]);
+
+describeInBrowser("pictures of the console", (fixture) => {
+  // The pictures of the overview and the usage come first, before the bots of the others.
+  beforeAll(() => addHistory(fixture.service), 300_000);
+
+  it.each(Object.entries(PICTURES))("%s", async (name, { context, path, text, hasPreview }) => {
+    const bot = NEEDS_NO_BOT.has(name) ? "" : await addBot(fixture.service);
+    if (bot !== "") await addConversation(fixture.service, bot);
+    if (name === "console-questions" || name === "console-evaluation") await addQuestions(fixture.service, bot);
+    const { system } = fixture.service;
+    const page = await ConsolePage.open(await (await fixture.newContext(context)).newPage(), system.consoleUrl);
+    await page.signIn();
+    await page.goto(path(bot));
+    await page.page.getByText(text).first().waitFor();
+    if (name === "console-conversation") {
+      await page.page.getByText(text).first().click();
+      await page.page.getByText("1 passage of knowledge").click();
+    }
+    if (name === "console-moderation") {
+      await page.field("Text to try").fill("Can I get a refund?");
+      await page.button("Try the text").click();
+      await page.page.getByText("Blocks it from a visitor").waitFor();
+    }
+    if (hasPreview) await page.preview.getByText("Hello! Ask me about").waitFor();
+    await writeFile(join(root, "docs/pictures", `${name}.png`), await page.page.screenshot({ animations: "disabled" }));
+    expect(page.problems).toEqual([]);
+  });
+});

@@ -1,0 +1,22 @@
+// pnpm test:resume [--minutes 10]: the long version of tests/resume/chaos.test.ts. Exits 1 if a reply was lost or duplicated, or hangs.
+import { parseArgs } from "node:util";
+import { runKeyedChaos } from "../system/keyed-chaos.ts";
+
+const { values } = parseArgs({ options: { minutes: { type: "string", default: "10" } } });
+const minutes = Number(values.minutes);
+if (!(minutes > 0)) throw new Error("--minutes must be a number above 0");
+
+console.log(`reading replies with keys for ${minutes} minutes, while processes are killed`);
+const result = await runKeyedChaos({
+  seconds: minutes * 60,
+  visitors: 12,
+  leaseSeconds: 5,
+  settleTimeoutMs: 60_000,
+});
+const { keys, turns, charges, readers, stops, erasures, kills, databaseRestarts, lost, duplicated, hung } = result;
+for (const [name, problems] of Object.entries({ lost, duplicated, hung }))
+  for (const problem of problems) console.log(`${name}: ${problem}`);
+console.log(`keys ${keys}  turns ${turns}  charges ${charges}  readers ${readers}`);
+console.log(`stops ${stops}  erasures ${erasures}  kills ${kills}  database restarts ${databaseRestarts}`);
+console.log(`${lost.length} lost, ${duplicated.length} duplicated, ${hung.length} hung`);
+process.exit(lost.length + duplicated.length + hung.length === 0 ? 0 : 1);

@@ -1,0 +1,51 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { build } from "esbuild";
+import { ROOT, run } from "./commands.ts";
+
+/** Starts PostgreSQL, Redis, the fake provider and the pod of the visitors. */
+export async function startBackends(): Promise<void> {
+  const apply = (stdin: string) => run("kubectl", ["apply", "--filename", "-"], { stdin });
+  const manifests = await readFile(join(ROOT, "tests/cluster/backends.yaml"), "utf8");
+  const configMap = async (name: string, source: string) => {
+    const create = ["create", "configmap", name, "--namespace", "backends", `--from-file=${source}`];
+    await apply(await run("kubectl", [...create, "--dry-run=client", "--output=yaml"]));
+  };
+  const bundle = await mkdtemp(join(tmpdir(), "parley-load-"));
+  try {
+    await build({
+      entryPoints: [join(ROOT, "tests/cluster/load.ts")],
+      outfile: join(bundle, "load.js"),
+      bundle: true,
+      platform: "node",
+      format: "esm",
+      // The rest of the package needs packages that the pod lacks.
+      alias: { "@parley/test-support": join(ROOT, "tests/support/src/sse.ts") },
+    });
+    await apply(manifests);
+    await configMap("provider", join(ROOT, "tests/support/src/fake-provider"));
+    await configMap("load", bundle);
+  } finally {
+    await rm(bundle, { recursive: true });
+  }
+  for (const name of ["backends", "redis"]) {
+    const wait = ["wait", "--for=condition=Available", "deployment", "--all", "--timeout=170s"];
+    await run("kubectl", ["--namespace", name, ...wait], { timeoutMs: 180_000 });
+  }
+}
+
+const inPostgres = (script: string) =>
+  run("kubectl", ["--namespace", "backends", "exec", "deployment/postgres", "--", "sh", "-c", script]);
+
+/** Crashes PostgreSQL and keeps it away while the operation runs. Returns the time at which it accepts connections again. */
+export async function withoutPostgres(operation: () => Promise<void>): Promise<number> {
+  await inPostgres('touch /tmp/away && kill -QUIT "$(head -n 1 "$PGDATA/postmaster.pid")"');
+  try {
+    await operation();
+  } finally {
+    await inPostgres("rm /tmp/away");
+  }
+  await inPostgres("until pg_isready --quiet --host 127.0.0.1; do sleep 0.1; done");
+  return Date.now();
+}

@@ -1,0 +1,57 @@
+import { expect } from "vitest";
+import type { Installation, Tenant } from "./installation.ts";
+import type { LoadReport } from "./load.ts";
+
+/** Prints the duration of an operation and the description of its result. */
+export async function timed<T>(
+  name: string,
+  operation: () => Promise<T>,
+  describeResult?: (result: T) => string,
+): Promise<T> {
+  const startedAt = performance.now();
+  const result = await operation();
+  const seconds = Math.round((performance.now() - startedAt) / 1_000);
+  console.log(`${name}: ${seconds} s${describeResult === undefined ? "" : `, ${describeResult(result)}`}`);
+  return result;
+}
+
+export function streamsOf({ whole, total }: LoadReport): string {
+  return `${whole} of ${total} streams whole`;
+}
+
+/** Waits until `audit` finds the tenant's usage balanced and no hold is left. Returns the number of its replies, which are all counted. */
+export async function countReplies({ parley }: Installation, { workspaceId }: Tenant): Promise<number> {
+  let replies = 0;
+  // Settling takes a moment, and the sweeper closes interrupted turns within a minute.
+  await expect
+    .poll(
+      async () => {
+        const { balanced, workspaces } = JSON.parse(await parley("audit", "--json"));
+        // Only workspaces with usage are listed.
+        const unused = { done_messages: 0, used: 0, ledger: 0, held: 0 };
+        const { done_messages, used, ledger, held } =
+          workspaces.find(({ id }: { id: string }) => id === workspaceId) ?? unused;
+        replies = done_messages;
+        return { balanced, used: used - replies, ledger: ledger - replies, held };
+      },
+      { timeout: 120_000, interval: 1_000 },
+    )
+    .toEqual({ balanced: true, used: 0, ledger: 0, held: 0 });
+  return replies;
+}
+
+/** Returns a check that a load had no failed stream and that each of its replies, and none else since `replies`, is counted once. */
+export function createLoadCheck(
+  installation: Installation,
+  tenant: Tenant,
+  replies = 0,
+): (report: LoadReport) => Promise<void> {
+  let expected = replies;
+  return async (report) => {
+    expect(report.failures).toEqual({});
+    expect(report.whole).toBe(report.total);
+    expect(report.whole).toBeGreaterThan(50);
+    expected += report.whole;
+    expect(await countReplies(installation, tenant)).toBe(expected);
+  };
+}

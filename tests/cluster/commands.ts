@@ -1,0 +1,47 @@
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Aborted when the user or the system ends the run: running commands get SIGTERM, and new ones fail. */
+export const interruption = new AbortController();
+
+export type CommandOptions = {
+  cwd?: string;
+  /** Added to this process's environment. */
+  env?: Record<string, string>;
+  stdin?: string;
+  timeoutMs?: number;
+};
+
+/** Runs a command and returns its output. Throws its errors if it fails. */
+export async function run(command: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
+  const { cwd = ROOT, env, stdin = "", timeoutMs = 60_000 } = options;
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const signal = AbortSignal.any([timeout, interruption.signal]);
+  const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, signal });
+  let [stdout, stderr] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+  // Ignore the error of a command that ends before it has read its input.
+  child.stdin.on("error", () => undefined);
+  child.stdin.end(stdin);
+  let failure: Error | undefined;
+  child.once(
+    "error",
+    (error) => (failure = timeout.aborted ? new Error(`no end after ${timeoutMs / 1_000} s`) : error),
+  );
+  // `close` also follows an error. A stopped command may still have to clean up.
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  if (failure !== undefined) throw new Error(`${command} ${args.join(" ")}: ${failure.message}\n${stdout}${stderr}`);
+  if (code !== 0) throw new Error(`${command} ${args.join(" ")}: exit code ${code}\n${stdout}${stderr}`);
+  return stdout;
+}
+
+/** Returns whether a command exits with 0. */
+export function succeeds(command: string, args: readonly string[], options: CommandOptions = {}): Promise<boolean> {
+  return run(command, args, options).then(
+    () => true,
+    () => false,
+  );
+}

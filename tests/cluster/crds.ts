@@ -1,0 +1,38 @@
+import { existsSync } from "node:fs";
+import { copyFile, mkdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { cachePath } from "./cache.ts";
+import { ROOT, run } from "./commands.ts";
+
+const FOLDER = "tests/cluster/node/crds";
+
+/** The CustomResourceDefinitions of the kinds that the chart may render, in the Go modules of their projects. */
+const FILES: [module: string, path: string][] = [
+  ["sigs.k8s.io/gateway-api", "config/crd/standard/gateway.networking.k8s.io_httproutes.yaml"],
+  ["github.com/cert-manager/cert-manager", "deploy/crds/cert-manager.io_certificates.yaml"],
+  ["github.com/kedacore/keda/v2", "config/crd/bases/keda.sh_scaledobjects.yaml"],
+  [
+    "github.com/prometheus-operator/prometheus-operator",
+    "example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml",
+  ],
+  [
+    "github.com/prometheus-operator/prometheus-operator",
+    "example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml",
+  ],
+];
+
+/** Returns the folder with the CustomResourceDefinitions. Downloads them with Go if they are not cached. Throws if that is not possible. */
+export async function ensureCrds(): Promise<string> {
+  const folder = await cachePath("crds", [FOLDER, "tests/cluster/crds.ts"]);
+  if (existsSync(folder)) return folder;
+  const partial = `${folder}.partial`;
+  await rm(partial, { recursive: true, force: true });
+  await mkdir(partial);
+  for (const [module, path] of FILES) {
+    const options = { cwd: join(ROOT, FOLDER), timeoutMs: 300_000 };
+    const { Dir } = JSON.parse(await run("go", ["mod", "download", "-json", module], options)) as { Dir: string };
+    await copyFile(join(Dir, path), join(partial, path.split("/").at(-1) ?? ""));
+  }
+  await rename(partial, folder);
+  return folder;
+}

@@ -1,0 +1,20 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ROOT } from "./commands.ts";
+
+/** Returns the code blocks of a language in a section of a page of docs/install. The text before the first section has no heading. */
+export async function readBlocks(page: string, heading: string, language: string): Promise<string[]> {
+  const text = await readFile(join(ROOT, "docs/install", page), "utf8");
+  const sections = text.split("\n## ");
+  const section = heading === "" ? sections[0] : sections.find((each) => each.startsWith(`${heading}\n`));
+  const blocks = (section ?? "").matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, "g"));
+  const contents = Array.from(blocks, ([, content = ""]) => content);
+  if (contents.length === 0) throw new Error(`${page}, ${heading}: no ${language} block`);
+  return contents;
+}
+
+/** Returns the first of these blocks. */
+export async function readBlock(page: string, heading: string, language: string): Promise<string> {
+  const [block = ""] = await readBlocks(page, heading, language);
+  return block;
+}

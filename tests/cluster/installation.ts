@@ -1,0 +1,240 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parse, stringify } from "yaml";
+import { ROOT, run } from "./commands.ts";
+import { readBlock } from "./documentation.ts";
+import type { LoadReport } from "./load.ts";
+import { merge, type Values } from "./values.ts";
+
+const MODEL = "openai:tokens-60-every-50";
+/** The reply of that model. It takes 3 s. */
+const EXPECTED_REPLY = Array.from({ length: 60 }, (_, index) => `t${index} `).join("");
+/** Visitors that send messages at the same time under load. */
+export const VISITORS = 8;
+const DATABASE_PASSWORD = "of-the-administrator";
+const ORIGIN = "https://www.example.com";
+/** Longer than a rollout of all components with their drains takes, with other work beside it. */
+const HELM_TIMEOUT_MS = 540_000;
+
+/** Small requests, so that two cores have room for the new pods of a rollout. */
+const REQUESTS = { resources: { requests: { cpu: "20m" } } };
+
+/** Values that this cluster needs beside the documented ones. */
+const VALUES = {
+  database: { host: "postgres.backends.svc.cluster.local", tls: { mode: "disable" } },
+  llmProxy: { openaiBaseUrl: "http://provider.backends.svc.cluster.local:9999/v1", ...REQUESTS },
+  networkPolicy: {
+    providers: [
+      {
+        to: [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "backends" } } }],
+        ports: [{ port: 9999, protocol: "TCP" }],
+      },
+    ],
+  },
+  conversation: REQUESTS,
+  edge: REQUESTS,
+  quota: REQUESTS,
+  doctor: { url: "http://parley.parley.svc.cluster.local" },
+};
+
+export type Tenant = { workspaceId: string; publicKey: string };
+export type Pod = {
+  name: string;
+  uid: string;
+  address: string;
+  component: string;
+  isTerminating: boolean;
+  /** Of all its containers. */
+  restarts: number;
+};
+
+export type Installation = {
+  /** Follows "Installing on a cluster" up to the values. */
+  prepare(): Promise<void>;
+  /** Writes values.yaml: the documented values, those of this cluster, and these. */
+  writeValues(values?: Values): Promise<void>;
+  /** Writes values.yaml and runs the first shell command of a section of docs/install as it is printed there. */
+  runDocumented(page: string, heading: string, values?: Values): Promise<void>;
+  /** Runs a shell script in the folder with the chart and values.yaml, and returns its output. */
+  shell(script: string): Promise<string>;
+  /** Runs the `parley` command in its pod and returns its output. */
+  parley(...args: string[]): Promise<string>;
+  /** Runs a command in the pod of the `parley` command and returns its output. */
+  inCliPod(...command: string[]): Promise<string>;
+  /** Runs the shell command at the start of a page of docs/install as it is printed there. */
+  runDocumentedCommand(page: string): Promise<void>;
+  /** Runs the SQL of a section of docs/install as the migrations' administrator. */
+  runDocumentedSql(page: string, heading: string): Promise<void>;
+  /** Runs SQL in Parley's database as the superuser and returns the rows, one a line with `|` between the columns. */
+  query(sql: string): Promise<string>;
+  /** Returns the values of keys of the documented Secret. */
+  secret(...keys: string[]): Promise<string[]>;
+  createTenant(): Promise<Tenant>;
+  pods(): Promise<Pod[]>;
+  /** Waits until no pod of an earlier revision is left. */
+  waitForOldPods(): Promise<void>;
+  /** Runs an operation while visitors send messages, and returns their report. */
+  underLoad(tenant: Tenant, operation: () => Promise<void>): Promise<LoadReport>;
+  helm(...args: string[]): Promise<string>;
+  /** Runs kubectl in Parley's namespace and returns its output. */
+  kubectl(...args: string[]): Promise<string>;
+  /** Returns the objects in Parley's namespace, without those of the cluster and the Secret of the documentation. */
+  objects(): Promise<string[]>;
+  remove(): Promise<void>;
+};
+
+const NAMESPACES = ["parley", "backends", "redis"];
+
+/** Returns the operations on an installation of Parley. Throws if the cluster has one of its namespaces, because `remove` deletes them. */
+export async function createInstallation(): Promise<Installation> {
+  const existing = await run("kubectl", ["get", "namespace", ...NAMESPACES, "--ignore-not-found", "--output=name"]);
+  if (existing !== "") throw new Error(`the cluster already has ${existing.trim().replaceAll("\n", ", ")}`);
+  const folder = await mkdtemp(join(tmpdir(), "parley-installation-"));
+  await symlink(join(ROOT, "charts"), join(folder, "charts"));
+  const env = { HELM_CACHE_HOME: folder, HELM_CONFIG_HOME: folder, HELM_DATA_HOME: folder };
+  const kubectl = (...args: string[]) => run("kubectl", args, { timeoutMs: 180_000 });
+  const helm = (...args: string[]) => run("helm", args, { cwd: folder, env, timeoutMs: HELM_TIMEOUT_MS });
+  const shell = (script: string) =>
+    run("bash", ["-euo", "pipefail", "-c", script], { cwd: folder, env, timeoutMs: HELM_TIMEOUT_MS });
+
+  const inCliPod = (...command: string[]) =>
+    kubectl("--namespace", "parley", "exec", "deployment/parley-cli", "--", ...command);
+  const parley = (...args: string[]) => inCliPod("parley", ...args);
+
+  function psql(user: string, password: string, database: string, sql: string): Promise<string> {
+    const exec = ["exec", "--stdin", "deployment/postgres", "--", "env", `PGPASSWORD=${password}`];
+    const format = ["--no-psqlrc", "--quiet", "--tuples-only", "--no-align"];
+    const connection = ["psql", "--host=127.0.0.1", `--username=${user}`, "--set=ON_ERROR_STOP=1", ...format, database];
+    return run("kubectl", ["--namespace", "backends", ...exec, ...connection], { stdin: sql });
+  }
+
+  async function pods(): Promise<Pod[]> {
+    const { items } = JSON.parse(await kubectl("--namespace", "parley", "get", "pods", "--output", "json")) as {
+      items: {
+        metadata: { name: string; uid: string; labels?: Partial<Record<string, string>>; deletionTimestamp?: string };
+        status: { podIP?: string; containerStatuses?: { restartCount: number }[] };
+      }[];
+    };
+    return items.map(({ metadata: { name, uid, labels = {}, deletionTimestamp }, status }) => ({
+      name,
+      uid,
+      address: status.podIP ?? "",
+      component: labels["app.kubernetes.io/component"] ?? "",
+      isTerminating: deletionTimestamp !== undefined,
+      restarts: (status.containerStatuses ?? []).reduce((sum, { restartCount }) => sum + restartCount, 0),
+    }));
+  }
+
+  async function waitForOldPods(): Promise<void> {
+    while ((await pods()).some(({ isTerminating }) => isTerminating)) await sleep(1_000);
+  }
+
+  async function writeValues(values: Values = {}): Promise<void> {
+    const documented = parse(await readBlock("cluster.md", "4. The values", "yaml")) as Values;
+    // The visitors' pod acts as the load balancer, which forwards each visitor's address.
+    const selector = ["--selector=app=visitors", "--output=jsonpath={.items[0].status.podIP}"];
+    const loadBalancer = await kubectl("--namespace", "backends", "get", "pods", ...selector);
+    const edge = { trustedProxies: [`${loadBalancer}/32`] };
+    const registry = process.env.PARLEY_CLUSTER_REGISTRY;
+    const images = registry === undefined ? {} : { image: { registry } };
+    await writeFile(
+      join(folder, "values.yaml"),
+      stringify([VALUES, { edge }, images, values].reduce(merge, documented)),
+    );
+  }
+
+  return {
+    helm,
+    kubectl: (...args) => kubectl("--namespace", "parley", ...args),
+    parley,
+    inCliPod,
+    pods,
+    waitForOldPods,
+
+    async prepare() {
+      const sql = (await readBlock("cluster.md", "2. The database", "sql")).replace("…", DATABASE_PASSWORD);
+      await psql("postgres", "postgres", "postgres", sql);
+
+      const secret = (await readBlock("cluster.md", "3. The Secret", "sh"))
+        .replace("DATABASE_ADMIN_PASSWORD=…", `DATABASE_ADMIN_PASSWORD=${DATABASE_PASSWORD}`)
+        .replace("OPENAI_API_KEY=…", "OPENAI_API_KEY=sk-of-the-tests");
+      await shell(secret);
+      await kubectl("label", "namespace", "parley", "pod-security.kubernetes.io/enforce=restricted");
+    },
+
+    writeValues,
+    shell,
+    query: (sql) => psql("postgres", "postgres", "parley", sql),
+
+    async runDocumented(page, heading, values) {
+      await writeValues(values);
+      await shell(await readBlock(page, heading, "sh"));
+    },
+
+    async runDocumentedCommand(page) {
+      await shell(await readBlock(page, "", "sh"));
+    },
+
+    async runDocumentedSql(page, heading) {
+      await psql("parley_admin", DATABASE_PASSWORD, "postgres", await readBlock(page, heading, "sql"));
+    },
+
+    async secret(...keys) {
+      const json = await kubectl("--namespace", "parley", "get", "secret", "parley", "--output", "json");
+      const { data } = JSON.parse(json) as { data: Partial<Record<string, string>> };
+      return keys.map((key) => Buffer.from(data[key] ?? "", "base64").toString());
+    },
+
+    async createTenant() {
+      const { id } = JSON.parse(await parley("workspace", "create", "--name", "Test", "--plan", "scale", "--json"));
+      await parley("bot", "create", "--workspace", id, "--slug", "support", "--model", MODEL);
+      const key = ["key", "create", "--workspace", id, "--bot", "support", "--domain", new URL(ORIGIN).host, "--json"];
+      return { workspaceId: id, publicKey: JSON.parse(await parley(...key)).public_key };
+    },
+
+    async underLoad({ publicKey }, operation) {
+      const variables = { URL: VALUES.doctor.url, ORIGIN, PUBLIC_KEY: publicKey, VISITORS: String(VISITORS) };
+      const assignments = Object.entries({ ...variables, EXPECTED_REPLY }).map(([name, value]) => `${name}=${value}`);
+      const exec = ["--namespace", "backends", "exec", "--stdin", "deployment/visitors", "--"];
+      const child = spawn("kubectl", [...exec, "env", ...assignments, "node", "/load/load.js"]);
+      let [stdout, stderr] = ["", ""];
+      child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+      child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+      const exited = once(child, "close");
+      try {
+        // The first replies come before the operation, and the last ones after it.
+        await sleep(5_000);
+        await operation();
+        await sleep(5_000);
+      } finally {
+        child.stdin.end("stop\n");
+      }
+      await exited;
+      // The time and the cause of each failed stream.
+      process.stderr.write(stderr);
+      if (stdout === "") throw new Error(`the load ended without a report: ${stderr}`);
+      return JSON.parse(stdout) as LoadReport;
+    },
+
+    async objects() {
+      const kinds = (await kubectl("api-resources", "--verbs=list", "--namespaced", "--output=name"))
+        .trim()
+        .split("\n");
+      const listed = kinds.filter((kind) => !kind.startsWith("events")).join(",");
+      const names = (await kubectl("--namespace", "parley", "get", listed, "--output=name")).trim().split("\n");
+      const kept = ["configmap/kube-root-ca.crt", "serviceaccount/default", "secret/parley"];
+      return names.filter((name) => name !== "" && !kept.includes(name));
+    },
+
+    async remove() {
+      // If a namespace has pods, its deletion takes half of their grace period, which is minutes.
+      await kubectl("--namespace", "parley", "delete", "deployments,jobs,pods", "--all", "--cascade=foreground");
+      await kubectl("delete", "namespace", ...NAMESPACES, "--ignore-not-found");
+      await rm(folder, { recursive: true });
+    },
+  };
+}

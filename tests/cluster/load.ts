@@ -1,0 +1,77 @@
+// Runs in a pod of the cluster: visitors that send one message after the other, on kept-alive connections, until a line arrives on stdin.
+// Then waits for the open streams and prints a LoadReport. Variables: URL, ORIGIN, PUBLIC_KEY, VISITORS, EXPECTED_REPLY.
+import { randomInt, randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { collectSse } from "@parley/test-support";
+
+export type LoadReport = {
+  /** Streams that were requested. */
+  total: number;
+  /** Streams with the whole reply. */
+  whole: number;
+  /** Number of the other streams by cause. */
+  failures: Record<string, number>;
+  /** Time of the last failure in milliseconds since 1970, or 0. */
+  lastFailureAt: number;
+  /** Streams with the whole reply that ended after the last failure. */
+  wholeSinceFailure: number;
+};
+
+/** A stream lasts 3 s; a retry or a failover takes a few seconds more. */
+const STREAM_TIMEOUT_MS = 60_000;
+/** Keeps a visitor whose requests are refused at once from sending thousands of them. */
+const PAUSE_AFTER_FAILURE_MS = 500;
+
+const { URL: url = "", ORIGIN = "", PUBLIC_KEY = "", VISITORS = "", EXPECTED_REPLY = "" } = process.env;
+
+const report: LoadReport = { total: 0, whole: 0, failures: {}, lastFailureAt: 0, wholeSinceFailure: 0 };
+const stopping = new AbortController();
+
+/** Returns undefined if the whole reply came, otherwise the cause. */
+async function failureOfOneMessage(address: string): Promise<string | undefined> {
+  const response = await fetch(`${url}/api/chat/`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      origin: ORIGIN,
+      "x-forwarded-for": address,
+    },
+    body: JSON.stringify({ public_key: PUBLIC_KEY, session_id: randomUUID(), message: "Hello?" }),
+    signal: AbortSignal.timeout(STREAM_TIMEOUT_MS),
+  });
+  if (response.status !== 200) return `status ${response.status}: ${(await response.text()).slice(0, 200)}`;
+  const events = (await collectSse(response)) as { event: string; data: Record<string, unknown> }[];
+  const texts = events.flatMap(({ event, data }) => (event === "token" ? [data.text] : []));
+  const finishReason = events.find(({ event }) => event === "done")?.data.finish_reason;
+  if (finishReason === "stop" && texts.join("") === EXPECTED_REPLY) return undefined;
+  return `finish_reason ${finishReason}, ${texts.length} tokens: ${JSON.stringify(events.find(({ event }) => event === "error")?.data)}`;
+}
+
+/** Each visitor has an address, as a load balancer forwards it, so that no visitor reaches the rate limit of an address. */
+async function visit(): Promise<void> {
+  const address = `203.0.${randomInt(256)}.${randomInt(256)}`;
+  while (!stopping.signal.aborted) {
+    report.total++;
+    const failure = await failureOfOneMessage(address).catch(
+      (error: Error) => `${error.message}: ${(error.cause as Error | undefined)?.message}`,
+    );
+    if (failure === undefined) {
+      report.whole++;
+      report.wholeSinceFailure++;
+    } else {
+      report.lastFailureAt = Date.now();
+      report.wholeSinceFailure = 0;
+      console.error(`${new Date().toISOString()} ${failure}`);
+      report.failures[failure] = (report.failures[failure] ?? 0) + 1;
+      await sleep(PAUSE_AFTER_FAILURE_MS);
+    }
+  }
+}
+
+const visitors = Array.from({ length: Number(VISITORS) }, visit);
+await once(process.stdin, "data");
+stopping.abort();
+await Promise.all(visitors);
+console.log(JSON.stringify(report));
+process.exit();

@@ -1,0 +1,74 @@
+// pnpm test:cluster [FILTER…]: tests the chart on a real cluster; test:cluster:full runs all test files. Uses the cluster of KUBECONFIG if set, otherwise makes a cluster of one node and
+// removes it. If neither can be had, prints the reason and exits 75, or 1 with PARLEY_REQUIRE_ALL=1.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { dirname, join } from "node:path";
+import { findHelm } from "../../tools/chart/helm.ts";
+import { interruption, ROOT } from "./commands.ts";
+import { ensureCrds } from "./crds.ts";
+import { ensureBinaries, ensureImages, ensurePrerequisites, NoCluster, type Node, startNode } from "./node.ts";
+
+const UNAVAILABLE = 75;
+const INTERRUPTED = 130;
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => interruption.abort());
+
+const isFull = process.env.PARLEY_TEST_FULL === "1";
+const startedAt = performance.now();
+const seconds = () => Math.round((performance.now() - startedAt) / 1_000);
+
+/** Runs vitest and returns its exit code. */
+async function runTests(
+  enter: readonly string[],
+  binaries: readonly string[],
+  env: Record<string, string>,
+): Promise<number> {
+  const selection = isFull ? [] : ["--exclude", "**/*.full.cluster.test.ts"];
+  const options = ["run", "--config", "tests/cluster/vitest.config.ts", ...selection, ...process.argv.slice(2)];
+  const vitest = [join(ROOT, "node_modules/.bin/vitest"), ...options];
+  const [command = "", ...args] = [...enter, ...vitest];
+  const path = [dirname(await findHelm()), ...binaries, process.env.PATH].join(":");
+  const child = spawn(command, args, { cwd: ROOT, env: { ...process.env, ...env, PATH: path }, stdio: "inherit" });
+  const stop = () => child.kill("SIGTERM");
+  interruption.signal.addEventListener("abort", stop);
+  const [code] = (await once(child, "exit")) as [number | null];
+  return code ?? 1;
+}
+
+/** Returns the variable with the folder of the CustomResourceDefinitions, or nothing if they cannot be had. */
+async function findCrds(): Promise<Record<string, string>> {
+  try {
+    return { PARLEY_CLUSTER_CRDS: await ensureCrds() };
+  } catch (error) {
+    console.log(`no CustomResourceDefinitions: ${(error as Error).message}`);
+    return {};
+  }
+}
+
+async function testOwnCluster(crds: Record<string, string>): Promise<number> {
+  await ensurePrerequisites();
+  // One after the other: both use all cores.
+  const binaries = await ensureBinaries();
+  const images = await ensureImages();
+  console.log(`binaries and images: ${seconds()} s`);
+  const node: Node = await startNode(binaries, images);
+  try {
+    interruption.signal.throwIfAborted();
+    console.log(`the node is ready: ${seconds()} s`);
+    return await runTests(node.enter, [binaries], { ...crds, KUBECONFIG: node.kubeconfig });
+  } finally {
+    await node.stop();
+  }
+}
+
+try {
+  const crds = isFull ? await findCrds() : {};
+  process.exitCode = process.env.KUBECONFIG ? await runTests([], [], crds) : await testOwnCluster(crds);
+} catch (error) {
+  if (error instanceof NoCluster) {
+    console.log(`THE CHART IS NOT TESTED ON A CLUSTER: ${error.message}`);
+    process.exitCode = process.env.PARLEY_REQUIRE_ALL === "1" ? 1 : UNAVAILABLE;
+  } else if (!interruption.signal.aborted) throw error;
+}
+if (interruption.signal.aborted) process.exitCode = INTERRUPTED;
+console.log(`test:cluster: ${seconds()} s`);

@@ -1,0 +1,86 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { createLoadCheck, streamsOf, timed } from "./checks.ts";
+import { ROOT, run } from "./commands.ts";
+import { readBlock } from "./documentation.ts";
+import type { Installation, Tenant } from "./installation.ts";
+import { install } from "./installed.ts";
+import { merge, type Values } from "./values.ts";
+
+const ROLES = {
+  parley_conversation: "CONVERSATION_DATABASE_PASSWORD",
+  parley_quota: "QUOTA_DATABASE_PASSWORD",
+  parley_llm: "LLM_DATABASE_PASSWORD",
+};
+
+/** The names of this cluster's servers. */
+const HOSTS = {
+  database: { host: "pgbouncer.backends.svc.cluster.local" },
+  migrations: { database: { host: "postgres.backends.svc.cluster.local" } },
+};
+
+describe("PgBouncer on a real cluster", () => {
+  let installation: Installation;
+  let tenant: Tenant;
+  let expectWholeStreams: ReturnType<typeof createLoadCheck>;
+
+  beforeAll(async () => {
+    ({ installation, tenant } = await install());
+    await startPgBouncer();
+    expectWholeStreams = createLoadCheck(installation, tenant);
+  });
+  afterAll(async () => {
+    await installation.remove();
+  });
+
+  async function startPgBouncer(): Promise<void> {
+    const passwords = await installation.secret(...Object.values(ROLES));
+    const users = Object.keys(ROLES).map((role, index) => `"${role}" "${passwords[index]}"\n`);
+    const secret = ["create", "secret", "generic", "pgbouncer-users", `--from-literal=users.txt=${users.join("")}`];
+    await run("kubectl", ["--namespace", "backends", ...secret]);
+    const manifests = await readFile(join(ROOT, "tests/cluster/pgbouncer.yaml"), "utf8");
+    await run("kubectl", ["apply", "--filename", "-"], { stdin: manifests });
+    await run("kubectl", ["--namespace", "backends", "rollout", "status", "deployment/pgbouncer", "--timeout=50s"]);
+  }
+
+  /** Returns the addresses from which the services' roles are connected to PostgreSQL. */
+  async function clientAddresses(): Promise<string[]> {
+    const sql = "SELECT DISTINCT host(client_addr) FROM pg_stat_activity WHERE usename IN";
+    const roles = Object.keys(ROLES).map((role) => `'${role}'`);
+    return (await installation.query(`${sql} (${roles.join(", ")})`)).trim().split("\n");
+  }
+
+  it("loses no stream in the upgrade to PgBouncer", async () => {
+    const documented = parse(await readBlock("database.md", "Poolers", "yaml")) as Values;
+    const report = await timed(
+      "upgrade to PgBouncer in transaction mode under load",
+      () =>
+        installation.underLoad(tenant, async () => {
+          await installation.runDocumented("upgrades.md", "", merge(documented, HOSTS));
+          await installation.waitForOldPods();
+        }),
+      streamsOf,
+    );
+    await expectWholeStreams(report);
+  });
+
+  it("carries every connection of the services", async () => {
+    const selector = ["--selector=app=pgbouncer", "--output=jsonpath={.items[0].status.podIP}"];
+    const pooler = await run("kubectl", ["--namespace", "backends", "get", "pods", ...selector]);
+    let addresses: string[] = [];
+    const report = await timed(
+      "load through PgBouncer",
+      () =>
+        installation.underLoad(tenant, async () => {
+          await sleep(40_000);
+          addresses = await clientAddresses();
+        }),
+      streamsOf,
+    );
+    expect(addresses).toEqual([pooler]);
+    await expectWholeStreams(report);
+  });
+});

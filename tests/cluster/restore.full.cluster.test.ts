@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { countReplies, createLoadCheck, streamsOf, timed } from "./checks.ts";
+import { readBlock, readBlocks } from "./documentation.ts";
+import type { Installation, Tenant } from "./installation.ts";
+import { install } from "./installed.ts";
+
+/** PostgreSQL's client tools run in its pod, which reaches the database under the name that the services use. */
+const CLIENT_TOOLS = ["psql", "pg_dump", "pg_restore"]
+  .map(
+    (tool) => `${tool}() {
+  kubectl --namespace backends exec --stdin deployment/postgres -- env --chdir=/tmp \\
+    PGHOST="$PGHOST" PGDATABASE="$PGDATABASE" PGUSER="$PGUSER" PGPASSWORD="$PGPASSWORD" ${tool} "$@"
+}`,
+  )
+  .join("\n");
+
+describe("backup and restore on a real cluster", () => {
+  let installation: Installation;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    ({ installation, tenant } = await install());
+  });
+  afterAll(async () => {
+    await installation.remove();
+  });
+
+  /** Runs the commands of sections of docs/install/backup.md in one shell. */
+  async function runCommands(heading: string): Promise<void> {
+    const login = (await readBlock("backup.md", "", "sh")).replace("postgres.example.com", "postgres.backends.svc");
+    await installation.shell([CLIENT_TOOLS, login, ...(await readBlocks("backup.md", heading, "sh"))].join("\n"));
+  }
+
+  it("restores a dump that was made under load, and loses only what came after it", async () => {
+    const report = await timed(
+      "backup under load",
+      () =>
+        installation.underLoad(tenant, async () => {
+          await sleep(20_000);
+          await runCommands("Back up");
+          await sleep(20_000);
+        }),
+      streamsOf,
+    );
+    await createLoadCheck(installation, tenant)(report);
+
+    const replies = await timed(
+      "restore",
+      async () => {
+        await runCommands("Restore");
+        return countReplies(installation, tenant);
+      },
+      (count) => `${count} of ${report.whole} replies`,
+    );
+    expect(replies).toBeGreaterThan(0);
+    expect(replies).toBeLessThan(report.whole);
+  });
+
+  it("loses no stream afterwards", async () => {
+    const replies = await countReplies(installation, tenant);
+    const report = await timed(
+      "load after the restore",
+      () => installation.underLoad(tenant, () => sleep(40_000)),
+      streamsOf,
+    );
+    await createLoadCheck(installation, tenant, replies)(report);
+  });
+});

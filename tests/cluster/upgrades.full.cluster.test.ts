@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createLoadCheck, streamsOf, timed } from "./checks.ts";
+import type { Installation, Tenant } from "./installation.ts";
+import { install } from "./installed.ts";
+import { prepareNextVersion } from "./next-version.ts";
+import type { Values } from "./values.ts";
+
+// One installation passes through all tests in order.
+describe("upgrades across schemas on a real cluster", () => {
+  let installation: Installation;
+  let tenant: Tenant;
+  let nextVersion: Values;
+  let expectWholeStreams: ReturnType<typeof createLoadCheck>;
+
+  beforeAll(async () => {
+    ({ installation, tenant } = await install());
+    nextVersion = await prepareNextVersion(installation);
+    expectWholeStreams = createLoadCheck(installation, tenant);
+  });
+  afterAll(async () => {
+    await installation.remove();
+  });
+
+  /** Returns the newest migration of each schema. */
+  async function newestMigrations(): Promise<string[]> {
+    const newest = (schema: string) => `(SELECT name FROM ${schema}.migrations ORDER BY id DESC LIMIT 1)`;
+    const row = await installation.query(`SELECT ${["conversation", "quota", "llm"].map(newest).join(", ")}`);
+    return row.trim().split("|");
+  }
+
+  it.each([
+    ["upgrade to the next schema", ""],
+    ["rollback on the next schema", "Rolling back"],
+    ["upgrade again", ""],
+  ])("loses no stream: %s", async (name, heading) => {
+    const before = (await installation.pods()).map(({ uid }) => uid);
+    const report = await timed(
+      `${name} under load`,
+      () =>
+        installation.underLoad(tenant, async () => {
+          await installation.runDocumented("upgrades.md", heading, nextVersion);
+          await installation.waitForOldPods();
+        }),
+      streamsOf,
+    );
+    expect((await installation.pods()).filter(({ uid }) => before.includes(uid))).toEqual([]);
+    expect(await newestMigrations()).toEqual(Array(3).fill("9001_next_things"));
+    await expectWholeStreams(report);
+  });
+
+  it("loses no stream in an upgrade to this version on the next schema", async () => {
+    const report = await timed(
+      "upgrade to the previous version under load",
+      () =>
+        installation.underLoad(tenant, async () => {
+          const pod = { annotations: { "example.com/revision": "previous" } };
+          await installation.runDocumented("upgrades.md", "", { pod });
+          await installation.waitForOldPods();
+        }),
+      streamsOf,
+    );
+    expect(await newestMigrations()).toEqual(Array(3).fill("9001_next_things"));
+    await expectWholeStreams(report);
+  });
+});

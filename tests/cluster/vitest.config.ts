@@ -1,0 +1,20 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const results = process.env.PARLEY_TEST_RESULTS;
+
+// This configuration is separate from the other projects, because its tests need a Kubernetes cluster, which main.ts finds or makes.
+export default defineConfig({
+  test: {
+    name: "cluster",
+    reporters: ["default", ...(results ? [["json", { outputFile: results }] as ["json", object]] : [])],
+    root: fileURLToPath(new URL("../..", import.meta.url)),
+    include: ["tests/cluster/**/*.cluster.test.ts"],
+    // Each test of a file continues with the installation of the one before it.
+    bail: 1,
+    fileParallelism: false,
+    disableConsoleIntercept: true,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+  },
+});

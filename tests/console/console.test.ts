@@ -1,0 +1,486 @@
+import { type ClientRequest, createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  CONSOLE_WORKSPACE,
+  type ConsoleProcess,
+  type DevelopmentSso,
+  requestOwnersToken,
+  startConsole,
+  startDevelopmentSso,
+} from "../system/console.ts";
+import { readMetric } from "../system/metrics.ts";
+import { type System, startSystem } from "../system/system.ts";
+import { call, type Owner, signIn } from "./owner.ts";
+
+const BOTS = "parley.conversation.v1.BotAdminService";
+const USAGE = "parley.quota.v1.WorkspaceAdminService/ShowUsage";
+
+let sso: DevelopmentSso;
+let system: System;
+let owners: ConsoleProcess;
+let owner: Owner;
+
+beforeAll(async () => {
+  sso = await startDevelopmentSso();
+  system = await startSystem({ env: { edge: sso.env, conversation: sso.env, quota: sso.env } });
+  await system.admin.workspaces.createWorkspace({ id: CONSOLE_WORKSPACE, name: "Console tests", plan: "pro" });
+  await system.admin.bots.createBot({
+    workspaceId: CONSOLE_WORKSPACE,
+    slug: "guide",
+    changes: { model: "openai:default" },
+  });
+  owners = await startConsole({
+    sso,
+    conversationUrl: `http://127.0.0.1:${system.conversation.opsPort}`,
+    quotaUrl: `http://127.0.0.1:${system.quota.opsPort}`,
+    edgeUrl: system.url(),
+  });
+  owner = await signIn(owners.url);
+});
+afterAll(async () => {
+  await owners.stop();
+  await system.stop();
+  await sso.stop();
+});
+
+describe("sign-in", () => {
+  it("signs in with the code flow and PKCE and returns to the wanted screen", async () => {
+    const response = await fetch(`${owners.url}/auth/sign-in`, { redirect: "manual" });
+    const query = new URL(response.headers.get("location") ?? "").searchParams;
+    expect([query.get("response_type"), query.get("code_challenge_method")]).toEqual(["code", "S256"]);
+    const { send } = await signIn(owners.url, "/keys");
+    expect(await (await send("/auth/session")).json()).toMatchObject({
+      user: "Demo owner",
+      workspace_id: CONSOLE_WORKSPACE,
+    });
+  });
+
+  it("stores the session in __Host- cookies that scripts cannot read", () => {
+    const session = owner.setCookies().filter((header) => /^__Host-parley-session\.\d=[^;]/.test(header));
+    expect(session.length).toBeGreaterThan(0);
+    expect(session.length).toBeLessThanOrEqual(3);
+    for (const header of session) expect(header).toMatch(/Path=\/; HttpOnly; Secure; SameSite=Lax/);
+  });
+
+  it("explains a callback without a sign-in on the sign-in page", async () => {
+    const response = await fetch(`${owners.url}/auth/callback?code=x&state=y`, { redirect: "manual" });
+    expect(response.headers.get("location")).toBe("/sign-in?error=sign_in_expired");
+  });
+
+  it("keeps a session whose token another tab has just refreshed", async () => {
+    const response = await owner.post("/auth/refresh");
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ workspace_id: CONSOLE_WORKSPACE });
+    expect(response.headers.getSetCookie()).toEqual([]);
+  });
+
+  it("revokes the tokens and clears the cookies at sign-out", async () => {
+    const leaving = await signIn(owners.url);
+    const response = await leaving.post("/auth/sign-out");
+    expect(response.status).toBe(204);
+    expect((await leaving.send("/auth/session")).status).toBe(401);
+    expect((await leaving.post("/api/batch", { calls: [call(`${BOTS}/ListBots`)] })).status).toBe(401);
+  });
+
+  it("is refused by the development sign-in under another host name", async () => {
+    // fetch does not send another Host.
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      const url = new URL("/.well-known/openid-configuration", sso.issuer);
+      request(url, { headers: { host: "evil.example" } }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      })
+        .on("error", reject)
+        .end();
+    });
+    expect(status).toBe(421);
+  });
+});
+
+describe("a token that expires soon", () => {
+  // Every refresh asks the identity provider, because the token is valid for less than two minutes.
+  const TTL_SECONDS = 100;
+  let shortSso: DevelopmentSso;
+  let shortConsole: ConsoleProcess;
+  beforeAll(async () => {
+    shortSso = await startDevelopmentSso({ TOKEN_TTL_SECONDS: String(TTL_SECONDS) });
+    const unused = "http://127.0.0.1:1";
+    shortConsole = await startConsole({
+      sso: shortSso,
+      conversationUrl: unused,
+      quotaUrl: unused,
+      edgeUrl: unused,
+    });
+  });
+  afterAll(async () => {
+    await shortConsole.stop();
+    await shortSso.stop();
+  });
+
+  it("is replaced by a new one", async () => {
+    const { send, post } = await signIn(shortConsole.url);
+    const expiry = async () => ((await (await send("/auth/session")).json()) as { expires_at: string }).expires_at;
+    const before = await expiry();
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    expect((await post("/auth/refresh")).status).toBe(200);
+    expect(Date.parse(await expiry())).toBeGreaterThan(Date.parse(before));
+  });
+
+  it("is not replaced after a sign-out, even with a copy of the cookies", async () => {
+    const leaving = await signIn(shortConsole.url);
+    const copy = leaving.copy();
+    expect((await leaving.post("/auth/sign-out")).status).toBe(204);
+    expect((await copy.post("/auth/refresh")).status).toBe(401);
+    expect(shortConsole.process.output()).not.toContain("token revocation failed");
+  });
+});
+
+describe("calls", () => {
+  it("answers a batch in order, with each call's own error", async () => {
+    const response = await owner.post("/api/batch", {
+      calls: [call(USAGE), call(`${BOTS}/GetBot`, { slug: "missing" }), call(`${BOTS}/ListBots`)],
+    });
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({
+      responses: [
+        { status: 200, body: { usage: expect.objectContaining({ plan: "pro", cap: 5000 }) } },
+        { status: 404, code: "bot_not_found", body: expect.objectContaining({ code: "not_found" }) },
+        { status: 200, body: { bots: [expect.objectContaining({ slug: "guide" })] } },
+      ],
+    });
+  });
+
+  it("forwards one call with the owner's token and its error code", async () => {
+    const response = await owner.post(`/api/rpc/${BOTS}/GetBot`, { slug: "missing" });
+    expect([response.status, response.headers.get("parley-code")]).toEqual([404, "bot_not_found"]);
+  });
+
+  it("does not reach another workspace", async () => {
+    const { workspace } = await system.admin.workspaces.createWorkspace({ name: "Other", plan: "free" });
+    const response = await owner.post(`/api/rpc/${BOTS}/ListBots`, { workspaceId: workspace?.id });
+    expect([response.status, response.headers.get("parley-code")]).toEqual([404, "workspace_not_found"]);
+  });
+
+  it("forwards no method outside its list", async () => {
+    for (const method of ["parley.quota.v1.WorkspaceAdminService/SetPlan", `${BOTS}/../ListBots`, "x"]) {
+      expect((await owner.post(`/api/rpc/${method}`, {})).status, method).toBe(404);
+      expect((await owner.post("/api/batch", { calls: [call(method)] })).status, method).toBe(404);
+    }
+  });
+
+  it.each([
+    ["without the header", { origin: "own" }],
+    ["of another origin", { origin: "https://evil.example", "x-parley-console": "1" }],
+    ["without an origin", { "x-parley-console": "1" }],
+    // A browser adds these by itself if a proxy before the console asks for a password.
+    ["of another origin with Basic credentials", { origin: "https://evil.example", authorization: "Basic eDp5" }],
+  ])("refuses a request %s", async (_, headers) => {
+    const sent = Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name, value === "own" ? owners.url : value]),
+    );
+    const all = { "content-type": "application/json", ...sent };
+    const streams = ["/api/chat/playground/", "/api/chat/playground/stop/"];
+    for (const path of ["/api/batch", "/auth/refresh", "/auth/sign-out", ...streams]) {
+      const response = await owner.post(path, { calls: [call(USAGE)] }, all);
+      expect([response.status, await response.json()], path).toEqual([403, { error: "cross_site_request" }]);
+    }
+  });
+
+  it("accepts an access token in place of the cookies, and no other bearer token", async () => {
+    const token = await requestOwnersToken(sso);
+    const send = (authorization: string) =>
+      fetch(`${owners.url}/api/batch`, {
+        method: "POST",
+        headers: { authorization, "content-type": "application/json" },
+        body: JSON.stringify({ calls: [call(USAGE)] }),
+      });
+    expect((await (await send(`Bearer ${token}`)).json()) as object).toMatchObject({ responses: [{ status: 200 }] });
+    expect((await send("Bearer admin")).status).toBe(401);
+    const forged = await send("Bearer a.b.c");
+    expect([forged.status, await forged.json()]).toEqual([401, { error: "authentication_required" }]);
+  });
+
+  it("refuses a malformed batch", async () => {
+    const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+    const ofCall = (fields: string) => `{"calls":[{${fields}}]}`;
+    const bodies = [
+      "",
+      "null",
+      "1",
+      "[]",
+      "{}",
+      "{",
+      '{"calls":null}',
+      '{"calls":[]}',
+      '{"calls":[null]}',
+      '{"calls":{}}',
+    ];
+    const calls = [
+      '"message":{}',
+      `"method":"${USAGE}"`,
+      `"method":1,"message":{}`,
+      `"method":"${USAGE}","message":null`,
+    ];
+    for (const body of [...bodies, ...calls.map(ofCall), ofCall(`"method":"${USAGE}","message":${deep}`)]) {
+      const headers = { origin: owners.url, "x-parley-console": "1", "content-type": "application/json" };
+      const response = await owner.send("/api/batch", { method: "POST", headers, body });
+      expect([response.status, await response.json()], body.slice(0, 60)).toEqual([400, { error: "invalid_request" }]);
+    }
+  });
+
+  it("is not locked out of the playground by others' invalid tokens", async () => {
+    const body = { bot_slug: "guide", session_id: crypto.randomUUID(), message: "hello" };
+    // More than the malformed requests that the edge accepts from one address, here the console's.
+    const forged = Array.from({ length: 350 }, () =>
+      owner.post("/api/chat/playground/", body, { authorization: "Bearer a.b.c", "content-type": "application/json" }),
+    );
+    const statuses = (await Promise.all(forged)).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([401]));
+    expect((await owner.post("/api/chat/playground/", body)).status).toBe(200);
+  });
+
+  it("returns unavailable when a service does not answer, and works again when it does", async () => {
+    await system.quota.stop();
+    const during = await owner.post("/api/batch", { calls: [call(USAGE), call(`${BOTS}/ListBots`)] });
+    expect(await during.json()).toMatchObject({ responses: [{ status: 503, code: "unavailable" }, { status: 200 }] });
+    await system.quota.start();
+    const after = await owner.post("/api/batch", { calls: [call(USAGE)] });
+    expect(await after.json()).toMatchObject({ responses: [{ status: 200 }] });
+  });
+
+  it("streams the playground's reply", async () => {
+    const response = await owner.post("/api/chat/playground/", {
+      bot_slug: "guide",
+      session_id: crypto.randomUUID(),
+      message: "hello",
+    });
+    expect(response.headers.get("content-type")).toContain("text/event-stream");
+    expect(await response.text()).toMatch(/^event: meta\n.*event: done\n/s);
+  });
+
+  it("continues the playground's reply with its key, and calls the model once", async () => {
+    await system.admin.bots.createBot({
+      workspaceId: CONSOLE_WORKSPACE,
+      slug: "steady",
+      changes: { model: "openai:tokens-5-every-100" },
+    });
+    const { send } = keyedMessage("steady");
+    const before = system.provider.requests.length;
+    const whole = await (await send()).text();
+    const [first, second = ""] = [...whole.matchAll(/^id: (.+)$/gm)].map(([, id]) => id);
+    expect(first).toMatch(/^\d+-0$/);
+    const rest = await (await send({ "last-event-id": second })).text();
+    const [firstToken = "", ...others] = tokensOf(whole);
+    expect(firstToken).not.toBe("");
+    expect(tokensOf(rest).join("")).toBe(others.join(""));
+    expect(rest).toContain("event: done");
+    expect(system.provider.requests.length).toBe(before + 1);
+    const other = await send({ "last-event-id": "1-0" });
+    expect([other.status, await other.json()]).toEqual([400, { detail: "invalid_last_event_id" }]);
+  });
+
+  it("stops the playground's reply", async () => {
+    await system.admin.bots.createBot({
+      workspaceId: CONSOLE_WORKSPACE,
+      slug: "slow",
+      changes: { model: "openai:tokens-100-every-100" },
+    });
+    const { send, fields, key } = keyedMessage("slow");
+    const reply = await send();
+    const { message: _, ...target } = fields;
+    const response = await owner.post("/api/chat/playground/stop/", { ...target, idempotency_key: key });
+    expect([response.status, await response.json()]).toEqual([200, { status: "cancelled" }]);
+    expect(await reply.text()).toMatch(/event: done\ndata: \{"finish_reason":"cancelled"/);
+  });
+});
+
+describe("many large uploads at once", () => {
+  const UPLOADS = 30;
+  const CONTENT = Buffer.alloc(15 * 1024 * 1024, "a");
+  /** Far above one body and its content. Without a limit, the uploads occupy 1,000 MiB. */
+  const MAX_GROWTH_MIB = 250;
+  const ADD_SOURCE = "parley.conversation.v1.KnowledgeAdminService/AddSource";
+  const message = { workspaceId: CONSOLE_WORKSPACE, botSlug: "guide", name: "large", format: "pdf" };
+
+  async function readMemoryMib(process: { opsPort: number }): Promise<number> {
+    return (await readMetric(process, "process_resident_memory_bytes", {})) / 1024 / 1024;
+  }
+
+  /** Starts the uploads with all but their last byte, and returns by how many MiB the process has grown at most. */
+  async function measureGrowth(
+    process: { opsPort: number },
+    url: string,
+    headers: Record<string, string>,
+    body: Buffer,
+  ): Promise<number> {
+    const before = await readMemoryMib(process);
+    let peak = before;
+    const uploads = Array.from({ length: UPLOADS }, () => openUpload(url, headers, body));
+    for (const until = performance.now() + 5_000; performance.now() < until; await sleep(100))
+      peak = Math.max(peak, await readMemoryMib(process));
+    for (const upload of uploads) upload.destroy();
+    console.info(
+      `${UPLOADS} uploads of ${Math.round(body.length / 1024 / 1024)} MiB: ${Math.round(peak - before)} MiB more`,
+    );
+    return peak - before;
+  }
+
+  function openUpload(url: string, headers: Record<string, string>, body: Buffer): ClientRequest {
+    const upload = request(url, { method: "POST", headers: { ...headers, "content-length": String(body.length) } });
+    upload.on("error", () => undefined);
+    upload.write(body.subarray(0, -1));
+    return upload;
+  }
+
+  it("of anybody are refused before the console reads them", async () => {
+    const headers = { authorization: "Bearer a.b.c", "content-type": "application/proto" };
+    expect(await measureGrowth(owners, `${owners.url}/api/rpc/${ADD_SOURCE}`, headers, CONTENT)).toBeLessThan(
+      MAX_GROWTH_MIB,
+    );
+  });
+
+  it("of a member occupy a bounded part of the console's memory", async () => {
+    const headers = { authorization: `Bearer ${await requestOwnersToken(sso)}`, "content-type": "application/proto" };
+    const growth = await measureGrowth(owners, `${owners.url}/api/rpc/${ADD_SOURCE}`, headers, CONTENT);
+    expect(growth).toBeLessThan(MAX_GROWTH_MIB);
+  });
+
+  it("of a member occupy a bounded part of the service's memory, and other calls are answered meanwhile", async () => {
+    const headers = { authorization: `Bearer ${await requestOwnersToken(sso)}`, "content-type": "application/json" };
+    const body = Buffer.from(JSON.stringify({ ...message, content: CONTENT.toString("base64") }));
+    const url = `http://127.0.0.1:${system.conversation.opsPort}/${ADD_SOURCE}`;
+    const [growth, meanwhile] = await Promise.all([
+      measureGrowth(system.conversation, url, headers, body),
+      owner.post(`/api/rpc/${BOTS}/ListBots`),
+    ]);
+    expect(meanwhile.status).toBe(200);
+    expect(growth).toBeLessThan(MAX_GROWTH_MIB);
+  });
+});
+
+describe("the owner API", () => {
+  const list = (conversations: string) => ({ conversations });
+
+  it("lists conversations in a batch beside admin calls, and returns the edge's errors", async () => {
+    const response = await owner.post("/api/batch", {
+      calls: [list("limit=1&bot_slug=guide"), list("limit=0"), call(USAGE)],
+    });
+    expect(await response.json()).toEqual({
+      responses: [
+        {
+          status: 200,
+          body: {
+            conversations: [expect.objectContaining({ bot_slug: "guide" })],
+            next_cursor: expect.toBeOneOf([null, expect.any(String)]),
+          },
+        },
+        { status: 400, body: { detail: "invalid_parameter" } },
+        { status: 200, body: expect.objectContaining({ usage: expect.anything() }) },
+      ],
+    });
+  });
+
+  it("downloads an export with the owner's token, and only with it", async () => {
+    const path = "/api/conversations/export.csv?bot_slug=guide";
+    const response = await owner.send(path);
+    expect(response.headers.get("content-disposition")).toBe('attachment; filename="conversations.csv"');
+    expect(await response.text()).toMatch(/^session_id,bot_slug,/);
+    expect((await owner.send(`${path}&visitor_id=v`)).status).toBe(400);
+    expect((await fetch(owners.url + path)).status).toBe(401);
+  });
+
+  it("sends the owner's token to no host that a request names", async () => {
+    const { hostname, port } = new URL(owners.url);
+    const received: string[] = [];
+    const other = createServer(({ headers }, response) => {
+      received.push(headers.authorization ?? "");
+      response.end();
+    });
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    const path = `http://127.0.0.1:${(other.address() as AddressInfo).port}/api/conversations/export.csv`;
+    const headers = { authorization: `Bearer ${await requestOwnersToken(sso)}` };
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      request({ hostname, port, path, headers }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      })
+        .on("error", reject)
+        .end();
+    });
+    other.close();
+    expect([status, received]).toEqual([200, []]);
+  });
+});
+
+describe("the page", () => {
+  it("has a strict policy with a new nonce for each response", async () => {
+    const load = async () => {
+      const response = await fetch(`${owners.url}/bots`);
+      const policy = response.headers.get("content-security-policy") ?? "";
+      const [, nonce = ""] = /'nonce-([^']+)'/.exec(policy) ?? [];
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("require-trusted-types-for 'script'; trusted-types 'none'");
+      expect(policy).not.toMatch(/unsafe-/);
+      expect(await response.text()).toContain(`nonce="${nonce}"`);
+      expect(response.headers.get("cache-control")).toBe("no-store");
+      return nonce;
+    };
+    expect(await load()).not.toBe(await load());
+  });
+
+  it("cannot be framed, and its preview only by the console", async () => {
+    const policyOf = async (path: string) =>
+      (await fetch(owners.url + path)).headers.get("content-security-policy") ?? "";
+    expect(await policyOf("/")).toContain("frame-ancestors 'none'");
+    expect(await policyOf("/preview")).toContain("frame-ancestors 'self'");
+  });
+
+  it("is cached for ever only where the name holds a hash", async () => {
+    const html = await (await fetch(owners.url)).text();
+    const [, script = ""] = /src="(\/assets\/[^"]+\.js)"/.exec(html) ?? [];
+    const response = await fetch(owners.url + script, { headers: { "accept-encoding": "gzip" } });
+    expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+    expect(response.headers.get("content-encoding")).toBe("gzip");
+    expect((await fetch(`${owners.url}/assets/missing.js`)).status).toBe(404);
+  });
+});
+
+describe("operation", () => {
+  it("counts requests, calls and sign-ins", async () => {
+    const count = (name: string, labels: Record<string, string>) => readMetric(owners, name, labels);
+    expect(await count("parley_console_calls_total", { method: USAGE, status: "200" })).toBeGreaterThan(0);
+    expect(await count("parley_console_sign_ins_total", { result: "signed_in" })).toBeGreaterThan(0);
+    expect(
+      await count("parley_console_request_duration_seconds_count", { route: "/api/batch", status: "200" }),
+    ).toBeGreaterThan(0);
+  });
+
+  it("finishes a streaming reply before it stops", async () => {
+    const response = await owner.post("/api/chat/playground/", {
+      bot_slug: "guide",
+      session_id: crypto.randomUUID(),
+      message: "hello",
+    });
+    const stopping = owners.process.stop("SIGTERM");
+    expect(await response.text()).toContain("event: done");
+    expect((await stopping).code).toBe(0);
+  });
+});
+
+/** A message to a bot's playground with a key. */
+function keyedMessage(botSlug: string) {
+  const key = crypto.randomUUID();
+  const fields = { bot_slug: botSlug, session_id: crypto.randomUUID(), message: "hello" };
+  const pageHeaders = { origin: owners.url, "x-parley-console": "1", "content-type": "application/json" };
+  const send = (headers: Record<string, string> = {}) =>
+    owner.post("/api/chat/playground/", fields, { ...pageHeaders, "idempotency-key": key, ...headers });
+  return { key, fields, send };
+}
+
+/** Returns the texts of a reply's token events. */
+function tokensOf(stream: string): string[] {
+  const data = [...stream.matchAll(/^event: token\ndata: (.+)$/gm)].map(([, json = ""]) => json);
+  return data.map((json) => (JSON.parse(json) as { text: string }).text);
+}

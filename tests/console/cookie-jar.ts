@@ -1,0 +1,25 @@
+type CookieJars = Map<string, Map<string, string>>;
+
+/** Returns a fetch that keeps the cookies of each host, as a browser does. */
+export function fetchFrom(cookies: CookieJars = new Map()) {
+  const jars: CookieJars = new Map([...cookies].map(([host, jar]) => [host, new Map(jar)]));
+  const received: string[] = [];
+  return {
+    jars,
+    setCookies: (): readonly string[] => received,
+    async send(url: string, init: RequestInit = {}): Promise<Response> {
+      const { host } = new URL(url);
+      const jar = jars.get(host) ?? new Map<string, string>();
+      jars.set(host, jar);
+      const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join("; ");
+      const response = await fetch(url, { ...init, headers: { ...(init.headers as object), cookie } });
+      for (const header of response.headers.getSetCookie()) {
+        received.push(header);
+        const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(header) ?? [];
+        if (value === "") jar.delete(name);
+        else jar.set(name, value);
+      }
+      return response;
+    },
+  };
+}

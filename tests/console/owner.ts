@@ -1,0 +1,45 @@
+import { fetchFrom } from "./cookie-jar.ts";
+
+/** A signed-in owner's browser, without a page. */
+export type Owner = {
+  /** Sends a request with the owner's cookies and, unless replaced, the page's headers. */
+  send: (path: string, init?: RequestInit) => Promise<Response>;
+  post: (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Response>;
+  /** Returns the Set-Cookie headers so far. */
+  setCookies: () => readonly string[];
+  /** Returns a second browser with a copy of the cookies. */
+  copy: () => Owner;
+};
+
+/** Signs in through the development sign-in's redirects. */
+export async function signIn(consoleUrl: string, returnTo = "/"): Promise<Owner> {
+  const client = fetchFrom();
+  const { send } = client;
+  let url = `${consoleUrl}/auth/sign-in?return_to=${encodeURIComponent(returnTo)}`;
+  for (let redirects = 0; redirects < 10; redirects++) {
+    const response = await send(url, { redirect: "manual" });
+    const location = response.headers.get("location");
+    if (location === null) break;
+    url = new URL(location, url).href;
+    if (url.startsWith(consoleUrl) && !url.includes("/auth/")) break;
+  }
+  if (url !== consoleUrl + returnTo) throw new Error(`the sign-in ended at ${url}`);
+  return createOwner(consoleUrl, client);
+}
+
+function createOwner(consoleUrl: string, client: ReturnType<typeof fetchFrom>): Owner {
+  const pageHeaders = { origin: consoleUrl, "x-parley-console": "1", "content-type": "application/json" };
+  const send: Owner["send"] = (path, init = {}) => client.send(consoleUrl + path, init);
+  return {
+    send,
+    post: (path, body = {}, headers = pageHeaders) =>
+      send(path, { method: "POST", headers, body: JSON.stringify(body) }),
+    setCookies: client.setCookies,
+    copy: () => createOwner(consoleUrl, fetchFrom(client.jars)),
+  };
+}
+
+/** Returns a call of an admin method, for a batch. */
+export function call(method: string, message: object = {}) {
+  return { method, message };
+}

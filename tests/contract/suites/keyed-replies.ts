@@ -1,0 +1,396 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { readSse, type SseEvent } from "@parley/test-support";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type ChatResult, readChat } from "../../system/chat.ts";
+import { createTenant, type Tenant } from "../../system/system.ts";
+import { type Api, bearer } from "../support/api.ts";
+import {
+  addBot,
+  addKey,
+  type ContractSystem,
+  createOwnerToken,
+  formatDetail,
+  formatError,
+  formatRefusal,
+  readTranscript,
+  waitForUsedMessages,
+} from "../support/contract-system.ts";
+import { eventNames } from "../support/stream.ts";
+
+const TEXT = "t0 t1 t2 t3 t4 t5 t6 t7 t8 t9 t10 t11 ";
+/** Streams TEXT in 2.4 s. */
+const SLOW_MODEL = "openai:tokens-12-every-200";
+
+export function keyedRepliesSuite(shared: () => ContractSystem): void {
+  let system: ContractSystem;
+  let api: Api;
+  let tenant: Tenant;
+  let slow: Tenant;
+
+  beforeAll(async () => {
+    system = shared();
+    ({ api } = system);
+    tenant = await createTenant(system.admin);
+    slow = await addBot(system, tenant, "slow", SLOW_MODEL);
+  });
+  beforeEach(() => system.provider.reset());
+
+  type Message = { fields: Record<string, unknown>; headers: Record<string, string> };
+
+  const newMessage = (fields: Record<string, unknown> = {}): Message => ({
+    fields: { session_id: randomUUID(), ...fields },
+    headers: { "idempotency-key": randomUUID() },
+  });
+  const send = ({ fields, headers }: Message, bot = tenant, lastEventId?: string) =>
+    api.chat(bot, fields, { ...headers, ...(lastEventId !== undefined && { "last-event-id": lastEventId }) });
+  const refused = ({ fields, headers }: Message, more: Record<string, string> = {}, bot = tenant) =>
+    api.refusedChat(bot, fields, { headers: { ...headers, ...more } });
+  const ids = (result: ChatResult) => result.events.map(({ id }) => id);
+
+  /** Reads a reply's events until it has this text, then disconnects. */
+  async function readUntil({ fields, headers }: Message, text: string, bot = slow): Promise<SseEvent[]> {
+    const events: SseEvent[] = [];
+    for await (const item of readSse(await api.openChat(bot, fields, { headers }))) {
+      if (!("event" in item)) continue;
+      events.push(item);
+      if (textOf(events).length >= text.length) break;
+    }
+    return events;
+  }
+  const textOf = (events: SseEvent[]) =>
+    events.map(({ event, data }) => (event === "token" ? (data as { text: string }).text : "")).join("");
+  const stop = (fields: Record<string, unknown>, bot = tenant) =>
+    api.call({
+      method: "POST",
+      path: "/api/chat/stop/",
+      headers: { origin: bot.origin },
+      body: { public_key: bot.publicKey, ...fields },
+    });
+  const statusOf = async (sessionId: string) =>
+    (await readTranscript(system, tenant, sessionId)).messages.at(-1)?.status;
+
+  describe("ids", () => {
+    test("every event's id names the message and the offset after the event, in UTF-16 code units [D32/1-2]", async () => {
+      const message = newMessage({ message: "👋🏽 Grüße" });
+      const echo = await addBot(system, tenant, "echo", "openai:echo");
+      const result = await send(message, echo);
+      const id = result.meta?.message_id;
+      let offset = 0;
+      for (const event of result.events) {
+        if (event.event === "token") offset += String(event.data.text).length;
+        expect(event.id).toBe(`${id}-${offset}`);
+      }
+      expect(offset).toBe(result.text.length);
+    });
+
+    test("without a key no event has an id [D32/3]", async () => {
+      const result = await api.chat(tenant);
+      expect(new Set(ids(result))).toEqual(new Set([undefined]));
+    });
+  });
+
+  describe("a known key", () => {
+    test("replays an ended reply without a model call or a charge [D33/1]", async () => {
+      const message = newMessage();
+      const first = await send(message);
+      const used = await waitForUsedMessages(system, tenant);
+      const calls = system.provider.requests.length;
+      const again = await send(message);
+      expect({ ...again, events: [], headers: null }).toEqual({ ...first, events: [], headers: null });
+      expect(again.events.at(-1)).toEqual(first.events.at(-1));
+      expect(system.provider.requests).toHaveLength(calls);
+      expect(await waitForUsedMessages(system, tenant)).toBe(used);
+    });
+
+    test("attaches to a running reply from its start [D33/2]", async () => {
+      const message = newMessage();
+      const opener = send(message, slow);
+      await sleep(700);
+      const second = await send(message, slow);
+      const first = await opener;
+      expect([first.text, second.text]).toEqual([TEXT, TEXT]);
+      expect(second.meta).toEqual(first.meta);
+      expect(second.done).toEqual(first.done);
+      expect(system.provider.requests).toHaveLength(1);
+    });
+
+    test("thirty concurrent requests open one turn, and at most eight read it [D33/3] [D36/2]", async () => {
+      const message = newMessage();
+      const responses = await Promise.all(
+        Array.from({ length: 30 }, () => api.openChat(slow, message.fields, { headers: message.headers })),
+      );
+      const streams = responses.filter(({ status }) => status === 200);
+      const results = await Promise.all(streams.map((response) => readChat(response)));
+      expect(streams).toHaveLength(8);
+      for (const result of results) expect(result).toMatchObject({ text: TEXT, done: results[0]?.done });
+      for (const response of responses.filter(({ status }) => status !== 200))
+        expect([response.status, await response.text()]).toEqual([503, '{"error":"overloaded"}']);
+      expect(system.provider.requests).toHaveLength(1);
+    });
+
+    test("continues after Last-Event-ID while the reply runs and after its end [D33/4]", async () => {
+      const message = newMessage();
+      const start = await readUntil(message, "t0 t1 t2 ");
+      const { id = "" } = start.at(-1) ?? {};
+      const rest = await send(message, slow, id);
+      expect(textOf(start) + rest.text).toBe(TEXT);
+      expect(rest.events[0]).toMatchObject({ event: "meta", id });
+      expect(rest.done).toMatchObject({ finish_reason: "stop" });
+      expect(await send(message, slow, id)).toMatchObject({ text: rest.text, done: rest.done });
+      expect(await statusOf(String(message.fields.session_id))).toBe("done");
+    });
+
+    test("with another message gives 409 idempotency_key_reused, while it runs and after its end [D33/5]", async () => {
+      const message = newMessage();
+      const running = send(message, slow);
+      await sleep(300);
+      const other = { ...message, fields: { ...message.fields, message: "Another one?" } };
+      const reused = formatError(409, "idempotency_key_reused");
+      expect(formatRefusal(await refused(other, {}, slow))).toBe(reused);
+      await running;
+      expect(formatRefusal(await refused(other, {}, slow))).toBe(reused);
+      expect(formatRefusal(await refused(other, { "last-event-id": "1-0" }, slow))).toBe(reused);
+    });
+
+    test("covers neither metadata nor referrer [D33/5]", async () => {
+      const message = newMessage();
+      const first = await send(message);
+      const fields = { ...message.fields, visitor_metadata: { page: 2 } };
+      const again = await send({ fields, headers: { ...message.headers, referer: "https://shop.example/2" } });
+      expect(again.meta).toEqual(first.meta);
+    });
+
+    test("replays a blocked message and the end of a failed reply [D33/6]", async () => {
+      await system.admin.moderation.addPattern({
+        workspaceId: tenant.workspaceId,
+        botSlug: slow.botSlug,
+        pattern: "forbidden",
+        fallback: "No.",
+      });
+      await sleep(4_500);
+      const blocked = newMessage({ message: "forbidden" });
+      const first = await send(blocked, slow);
+      expect(eventNames(first)).toEqual(["meta", "blocked", "done"]);
+      expect((await send(blocked, slow)).events).toEqual(first.events);
+
+      const failing = await addBot(system, tenant, "failing", "openai:cut-after-2");
+      const failed = newMessage();
+      const error = await send(failed, failing);
+      const replayed = await send(failed, failing);
+      expect(replayed.text).toBe(error.text);
+      expect(replayed.events.slice(-2)).toEqual(error.events.slice(-2));
+    });
+
+    test("of a deleted session gives 404 session_not_found [D33/7]", async () => {
+      const message = newMessage();
+      await send(message);
+      const sessionId = String(message.fields.session_id);
+      await system.admin.sessions.deleteSession({ workspaceId: tenant.workspaceId, sessionId });
+      expect(formatRefusal(await refused(message))).toBe(formatError(404, "session_not_found"));
+    });
+  });
+
+  describe("refusals", () => {
+    test("a malformed key gives 400 invalid_idempotency_key [D34/1]", async () => {
+      for (const key of ["", "a b", "x".repeat(256), "é"]) {
+        const answer = await refused({ fields: {}, headers: { "idempotency-key": key } });
+        expect(formatRefusal(answer), key).toBe(formatError(400, "invalid_idempotency_key"));
+      }
+      await send({ fields: {}, headers: { "idempotency-key": "~".repeat(255) } });
+    });
+
+    test("a Last-Event-ID of another message or beyond the text gives 400 invalid_last_event_id [D34/2]", async () => {
+      const message = newMessage({ message: "👋" });
+      const echo = await addBot(system, tenant, "echo-2", "openai:echo");
+      const { meta, text } = await send(message, echo);
+      const id = Number(meta?.message_id);
+      for (const wrong of [`${id + 2}-0`, `${id}-${text.length + 1}`, `${id}-1`, "x", "", `${id}`, `${id}-0-0`])
+        expect(formatRefusal(await refused(message, { "last-event-id": wrong }, echo)), wrong).toBe(
+          formatError(400, "invalid_last_event_id"),
+        );
+    });
+
+    test("an unknown key with Last-Event-ID gives 404 turn_not_found and opens nothing [D34/3]", async () => {
+      const message = newMessage();
+      expect(formatRefusal(await refused(message, { "last-event-id": "1-0" }))).toBe(
+        formatError(404, "turn_not_found"),
+      );
+      expect(system.provider.requests).toEqual([]);
+    });
+
+    test("Last-Event-ID without a key gives an empty stream and opens nothing [D34/4]", async () => {
+      const response = await api.openChat(tenant, {}, { headers: { "last-event-id": "1-0" } });
+      expect([response.status, await response.text()]).toEqual([200, ""]);
+      expect(response.headers.get("content-type")).toMatch(/^text\/event-stream\b/);
+      expect(system.provider.requests).toEqual([]);
+    });
+
+    test("a refusal before the turn is opened does not bind the key [D34/5]", async () => {
+      const message = newMessage();
+      const elsewhere = await refused(message, { origin: "https://elsewhere.example" });
+      expect(elsewhere.status).toBe(403);
+      expect((await send({ ...message, fields: { ...message.fields, message: "Now it is right." } })).status).toBe(200);
+    });
+
+    test("the key and the Origin are checked on every request [D34/6]", async () => {
+      const key = await addKey(system, tenant, ["other.example"]);
+      const message = newMessage();
+      await send(message, key);
+      await system.admin.keys.revokeKey({ publicKey: key.publicKey });
+      await sleep(5_000);
+      expect(formatRefusal(await refused(message, {}, key))).toBe(formatError(401, "invalid_api_key"));
+    }, 15_000);
+
+    test("a third running reply of a session with a key gives 503 overloaded [D36/1]", async () => {
+      const session_id = randomUUID();
+      const running = [newMessage({ session_id }), newMessage({ session_id })].map((message) => send(message, slow));
+      await sleep(500);
+      const third = newMessage({ session_id });
+      expect(formatRefusal(await refused(third, {}, slow))).toBe(formatError(503, "overloaded"));
+      await Promise.all(running);
+      expect((await send(third, slow)).text).toBe(TEXT);
+    });
+
+    test("a request with Last-Event-ID counts in its own bucket of 120 a minute [D36/3]", async () => {
+      const message = newMessage();
+      const { events } = await send(message);
+      const call = { headers: { ...message.headers, "last-event-id": events[0]?.id ?? "" }, address: "10.99.0.1" };
+      const response = await api.openChat(tenant, message.fields, call);
+      await response.text();
+      expect(response.headers.get("ratelimit-policy")).toBe('"resume";q=120;w=60');
+      expect(response.headers.get("ratelimit")).toMatch(/r=119/);
+    });
+  });
+
+  describe("stop", () => {
+    test("by key cancels the provider within a second and answers with the stored outcome [D35/1-2]", async () => {
+      const message = newMessage();
+      const session_id = message.fields.session_id;
+      const reply = send(message, slow);
+      await expect.poll(() => system.provider.requests.length, { timeout: 5_000 }).toBe(1);
+      await sleep(500);
+      const startedAt = performance.now();
+      const answer = await stop({ session_id, idempotency_key: message.headers["idempotency-key"] }, slow);
+      expect([answer.status, answer.body]).toEqual([200, { status: "cancelled" }]);
+      expect(performance.now() - startedAt).toBeLessThan(2_000);
+      const stopped = await reply;
+      expect(stopped.done).toMatchObject({ finish_reason: "cancelled" });
+      expect(stopped.error).toBeUndefined();
+      const { messages } = await readTranscript(system, tenant, String(session_id));
+      expect(messages.at(-1)).toMatchObject({ status: "cancelled", content: stopped.text });
+      expect(await send(message, slow)).toMatchObject({ text: stopped.text, done: stopped.done });
+      expect(await stop({ session_id, message_id: stopped.meta?.message_id }, slow)).toMatchObject({
+        status: 200,
+        body: { status: "cancelled" },
+      });
+    });
+
+    test("by message id stops a reply without a key [D35/1]", async () => {
+      const session_id = randomUUID();
+      const response = await api.openChat(slow, { session_id });
+      const events: SseEvent[] = [];
+      for await (const item of readSse(response)) {
+        if (!("event" in item)) continue;
+        events.push(item);
+        if (item.event !== "meta") continue;
+        const { message_id } = item.data as { message_id: number };
+        expect((await stop({ session_id, message_id }, slow)).body).toEqual({ status: "cancelled" });
+      }
+      expect(events.at(-1)).toMatchObject({ event: "done", data: { finish_reason: "cancelled" } });
+    });
+
+    test("of an ended reply returns its outcome [D35/2]", async () => {
+      const message = newMessage();
+      const { meta } = await send(message);
+      const { session_id } = message.fields;
+      expect((await stop({ session_id, message_id: meta?.message_id })).body).toEqual({ status: "done" });
+    });
+
+    test("of another session or bot, or of an unknown reply, gives 404 message_not_found [D35/3]", async () => {
+      const message = newMessage();
+      const { meta } = await send(message);
+      const { session_id } = message.fields;
+      const message_id = meta?.message_id;
+      const answers = await Promise.all([
+        stop({ session_id: randomUUID(), message_id }),
+        stop({ session_id, message_id }, slow),
+        stop({ session_id, message_id: Number(message_id) + 2 }),
+        stop({ session_id, idempotency_key: "unknown" }),
+      ]);
+      expect(answers.map(formatRefusal)).toEqual(answers.map(() => formatError(404, "message_not_found")));
+    });
+
+    test("refuses a malformed request [D35/4]", async () => {
+      const session_id = randomUUID();
+      const bad: [object, string][] = [
+        [{ session_id }, "invalid_message"],
+        [{ session_id, message_id: 1, idempotency_key: "k" }, "invalid_message"],
+        [{ session_id, message_id: "x" }, "invalid_message"],
+        [{ session_id, idempotency_key: "a b" }, "invalid_idempotency_key"],
+        [{ session_id: "x", message_id: 1 }, "invalid_session_id"],
+      ];
+      for (const [fields, code] of bad)
+        expect(formatRefusal(await stop(fields as Record<string, unknown>))).toBe(formatError(400, code));
+      const call = { method: "POST", path: "/api/chat/stop/", headers: { origin: tenant.origin } };
+      expect(formatRefusal(await api.call({ ...call, body: "{" }))).toBe(formatError(400, "invalid_json"));
+      expect(formatRefusal(await api.call({ ...call, body: "x".repeat(9_000) }))).toBe(
+        formatError(413, "payload_too_large"),
+      );
+      expect(formatRefusal(await api.call({ ...call, method: "GET" }))).toBe(formatError(405, "method_not_allowed"));
+      const valid = { session_id, message_id: 1 };
+      expect(formatRefusal(await stop(valid, { ...tenant, publicKey: "svc_pk_x" }))).toBe(
+        formatError(401, "invalid_api_key"),
+      );
+      expect(formatRefusal(await stop(valid, { ...tenant, origin: "https://no.example" }))).toBe(
+        formatError(403, "origin_not_allowed"),
+      );
+    });
+  });
+
+  test("the playground has the same for its own sessions, with errors as detail [D37/1]", async () => {
+    const token = await createOwnerToken(system, tenant);
+    const session_id = randomUUID();
+    const headers = { ...bearer(token), "idempotency-key": randomUUID() };
+    const body = { bot_slug: slow.botSlug, session_id, message: "Hello?" };
+    const call = (path: string, fields: object, more: Record<string, string> = {}) =>
+      api.send({ method: "POST", path, headers: { ...headers, ...more }, body: fields });
+    const path = "/api/chat/playground/";
+    const reply = readChat(await call(path, body));
+    const stopPath = `${path}stop/`;
+    const stopBody = { bot_slug: slow.botSlug, session_id, idempotency_key: headers["idempotency-key"] };
+    const stopped = await api.call({ method: "POST", path: stopPath, headers: bearer(token), body: stopBody });
+    expect([stopped.status, stopped.body]).toEqual([200, { status: "cancelled" }]);
+    const { done, text } = await reply;
+    expect(done).toMatchObject({ finish_reason: "cancelled" });
+    expect(await readChat(await call(path, body))).toMatchObject({ text, done });
+
+    const answerOf = (fields: object, more: Record<string, string>, to = path) =>
+      api.call({ method: "POST", path: to, headers: { ...headers, ...more }, body: fields });
+    expect(formatRefusal(await answerOf({ ...body, message: "Other" }, {}))).toBe(
+      formatDetail(409, "idempotency_key_reused"),
+    );
+    expect(formatRefusal(await answerOf(body, { "idempotency-key": "a b" }))).toBe(
+      formatDetail(400, "invalid_idempotency_key"),
+    );
+    expect(formatRefusal(await answerOf(body, { "last-event-id": "x" }))).toBe(
+      formatDetail(400, "invalid_last_event_id"),
+    );
+    expect(formatRefusal(await answerOf(body, { "idempotency-key": "new", "last-event-id": "1-0" }))).toBe(
+      formatDetail(404, "turn_not_found"),
+    );
+    const unknown = { ...stopBody, idempotency_key: "unknown" };
+    expect(formatRefusal(await answerOf(unknown, {}, stopPath))).toBe(formatDetail(404, "message_not_found"));
+    expect(formatRefusal(await answerOf({ ...unknown, bot_slug: "none" }, {}, stopPath))).toBe(
+      formatDetail(404, "bot_not_found"),
+    );
+    expect(formatRefusal(await answerOf({}, {}, stopPath))).toBe(formatDetail(400, "invalid_message"));
+    expect(formatRefusal(await answerOf("x".repeat(9_000) as never, {}, stopPath))).toBe(
+      formatDetail(413, "payload_too_large"),
+    );
+    expect(formatRefusal(await answerOf(unknown, { authorization: "" }, stopPath))).toBe(
+      formatDetail(401, "authentication_required"),
+    );
+    expect((await api.call({ path: stopPath })).status).toBe(405);
+  });
+}

@@ -1,0 +1,34 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { chat, postChat } from "../system/chat.ts";
+import { waitUntilSettled } from "../system/database.ts";
+import { createTenant, type System, startSystem } from "../system/system.ts";
+
+let system: System;
+beforeAll(async () => {
+  system = await startSystem({ env: { conversation: { DATABASE_POOL: "2" } } });
+});
+afterAll(() => system?.stop());
+
+test("new messages get 503 overloaded with Retry-After while earlier ones have waited 5 s for the database, and replies later", async () => {
+  const tenant = await createTenant(system.admin);
+  expect((await chat(system.url(), tenant)).done?.finish_reason).toBe("stop");
+  const locker = new pg.Client({ connectionString: system.database.url });
+  await locker.connect();
+  await locker.query("BEGIN; LOCK TABLE conversation.sessions IN EXCLUSIVE MODE");
+  const waiting = Array.from({ length: 10 }, () => chat(system.url(), tenant));
+  await sleep(5_500);
+  const startedAt = performance.now();
+  const refused = await postChat(system.url(), tenant);
+  expect(performance.now() - startedAt).toBeLessThan(1_000);
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get("retry-after")).toBe("2");
+  expect(await refused.json()).toEqual({ error: "overloaded" });
+  await locker.query("ROLLBACK");
+  await locker.end();
+  const replies = await Promise.all(waiting);
+  expect(replies.map(({ done }) => done?.finish_reason)).toEqual(Array(10).fill("stop"));
+  expect((await chat(system.url(), tenant)).done?.finish_reason).toBe("stop");
+  expect(await waitUntilSettled(system.database, 15_000)).toMatchObject({ done: 12, used: 12, held: 0, unbalanced: 0 });
+});

@@ -1,0 +1,66 @@
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describeWith } from "@parley/test-support";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { readBalance } from "../system/database.ts";
+import { readMetric } from "../system/metrics.ts";
+import { formatChatRequest, openConnection } from "../system/raw-http.ts";
+import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
+import { newClientAddress, TRUST_TEST_PROXY } from "../system/visitors.ts";
+
+const READERS = 50;
+/** A reply of 2.7 MB. The kernel's buffers hold it, so all replies end at about the same time although nobody reads them. */
+const TOKENS = 900;
+const TOKEN_CHARACTERS = 3_000;
+const MiB = 1024 * 1024;
+/** Each stream may occupy its reply twice: the text, and what the garbage collector has not freed. The rest is the same for any number. */
+const BOUND_MIB = (2 * READERS * TOKENS * TOKEN_CHARACTERS) / MiB + 160;
+
+describeWith("proc", "streams that nobody reads", () => {
+  let system: System;
+  beforeAll(async () => {
+    const reply = { tokens: Array.from({ length: TOKENS }, () => "x".repeat(TOKEN_CHARACTERS)) };
+    system = await startSystem({
+      script: () => reply,
+      env: { edge: TRUST_TEST_PROXY },
+      llmConfig: (base_url) => ({
+        default_model: "openai:default",
+        providers: { openai: { base_url, api_key_env: "OPENAI_API_KEY", concurrency: { max_active: READERS } } },
+      }),
+    });
+  });
+  afterAll(() => system.stop());
+
+  /** Returns the highest memory of the edge since it started, in MiB. */
+  async function peakMiB(): Promise<number> {
+    const status = await readFile(`/proc/${system.edges[0]?.process().pid}/status`, "utf8");
+    return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
+  }
+
+  test(`occupy at most a bounded multiple of ${READERS} replies of 2.7 MB, also at the moment when they all end`, async () => {
+    const [edge] = system.edges;
+    if (edge === undefined) throw new Error("there is no edge");
+    const tenant: Tenant = await createTenant(system.admin, { plan: "scale" });
+    const idleMiB = await peakMiB();
+    const clients = Array.from({ length: READERS }, () => {
+      const { socket } = openConnection(edge.port, { reads: false });
+      socket.pause();
+      const fields = { public_key: tenant.publicKey, session_id: randomUUID(), message: "Hello" };
+      socket.write(formatChatRequest(fields, { origin: tenant.origin, "x-forwarded-for": newClientAddress() }));
+      return socket;
+    });
+    await expect.poll(() => readMetric(edge, "parley_streams_open"), { timeout: 60_000 }).toBe(READERS);
+    await expect.poll(() => readMetric(edge, "parley_streams_open"), { timeout: 180_000, interval: 500 }).toBe(0);
+    for (const socket of clients) socket.destroy();
+    await expect
+      .poll(() => readBalance(system.database, tenant.workspaceId), { timeout: 60_000, interval: 500 })
+      .toMatchObject({ held: 0, outbox: 0, unbalanced: 0, streaming: 0 });
+    await sleep(500);
+    const grownMiB = (await peakMiB()) - idleMiB;
+    console.info(
+      `${READERS} unread streams: the edge grew by ${grownMiB.toFixed(0)} of at most ${BOUND_MIB.toFixed(0)} MiB`,
+    );
+    expect(grownMiB).toBeLessThan(BOUND_MIB);
+  }, 300_000);
+});

@@ -1,0 +1,269 @@
+import { randomUUID } from "node:crypto";
+import { Code, ConnectError, createClient, type Interceptor } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
+import type { Change } from "@parley/rpc/access";
+import {
+  BotAdminService,
+  ChangeAdminService,
+  KeyAdminService,
+  KnowledgeAdminService,
+  SessionAdminService,
+} from "@parley/rpc/conversation";
+import { ChangeAdminService as QuotaChangeAdminService } from "@parley/rpc/quota";
+import { accessOf } from "@parley/service-kit";
+import pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { chat } from "../system/chat.ts";
+import { cliEnv, runCliJson } from "../system/cli.ts";
+import { queryFirstRow } from "../system/database.ts";
+import type { ServiceProcess } from "../system/processes.ts";
+import { createTenant, type System, serviceDatabaseUrl, startSystem } from "../system/system.ts";
+import { isAdminMethod, METHODS } from "./methods.ts";
+
+let system: System;
+beforeAll(async () => {
+  system = await startSystem();
+});
+afterAll(() => system?.stop());
+
+function connect({ opsPort }: ServiceProcess, token: string) {
+  const authorize: Interceptor = (next) => (request) => {
+    request.header.set("authorization", `Bearer ${token}`);
+    return next(request);
+  };
+  return createConnectTransport({
+    baseUrl: `http://127.0.0.1:${opsPort}`,
+    httpVersion: "1.1",
+    interceptors: [authorize],
+  });
+}
+
+/** Creates a tenant, and clients with the access token of the tenant's owner `anna`. */
+async function createOwner() {
+  const tenant = await createTenant(system.admin);
+  const claims = { iss: system.sso.issuer, aud: system.sso.audience, exp: Math.floor(Date.now() / 1_000) + 600 };
+  const roles = { workspace_id: tenant.workspaceId, roles: ["parley-owner"] };
+  const token = await system.sso.sign({ ...claims, ...roles, sub: "anna" });
+  const transport = connect(system.conversation, token);
+  return {
+    ...tenant,
+    token,
+    bots: createClient(BotAdminService, transport),
+    keys: createClient(KeyAdminService, transport),
+    knowledge: createClient(KnowledgeAdminService, transport),
+    sessions: createClient(SessionAdminService, transport),
+    changes: createClient(ChangeAdminService, transport),
+    quotaChanges: createClient(QuotaChangeAdminService, connect(system.quota, token)),
+  };
+}
+
+const summary = ({ member, method, target, changedFields }: Change) => ({ member, method, target, changedFields });
+
+test("names the member or the operator of each change, what was changed, and no content", async () => {
+  const { workspaceId, botSlug, publicKey, bots, keys, changes, quotaChanges } = await createOwner();
+  const startedAt = Date.now();
+  await bots.updateBot({ slug: botSlug, changes: { systemPrompt: "content-marker", name: "content-marker" } });
+  await keys.revokeKey({ publicKey });
+  await system.admin.knowledge.addSource({
+    workspaceId,
+    botSlug,
+    name: "prices.txt",
+    format: "txt",
+    content: Buffer.from("content-marker"),
+  });
+  await system.admin.workspaces.setPlan({ workspaceId, plan: "scale" });
+
+  const listed = (await changes.listChanges({})).changes;
+  expect(listed.slice(0, 3).map(summary)).toEqual([
+    {
+      member: "",
+      method: "KnowledgeAdminService/AddSource",
+      target: expect.objectContaining({ bot_slug: botSlug, name: "prices.txt" }),
+      changedFields: [],
+    },
+    {
+      member: "anna",
+      method: "KeyAdminService/RevokeKey",
+      target: { bot_slug: botSlug, public_key: publicKey },
+      changedFields: [],
+    },
+    {
+      member: "anna",
+      method: "BotAdminService/UpdateBot",
+      target: { id: expect.any(String), slug: botSlug },
+      changedFields: ["system_prompt", "name"],
+    },
+  ]);
+  expect(JSON.stringify(listed.map(summary))).not.toContain("content-marker");
+  for (const { changedAt } of listed.slice(0, 3))
+    expect(Math.abs(Date.parse(changedAt) - startedAt)).toBeLessThan(60_000);
+  // The operator created the workspace without an ID, so the response names it.
+  expect((await quotaChanges.listChanges({})).changes.map(summary)).toEqual([
+    expect.objectContaining({ member: "", method: "WorkspaceAdminService/SetPlan" }),
+    expect.objectContaining({ member: "", method: "WorkspaceAdminService/CreateWorkspace" }),
+  ]);
+  const cli = await runCliJson<{ method: string; member: string }[]>(
+    ["changes", "--workspace", workspaceId, "--limit", "3"],
+    cliEnv(system),
+  );
+  expect(cli.map(({ member, method }) => [member, method])).toEqual([
+    ["", "WorkspaceAdminService/SetPlan"],
+    ["", "KnowledgeAdminService/AddSource"],
+    ["anna", "KeyAdminService/RevokeKey"],
+  ]);
+});
+
+test("names the member who deletes a session or erases a visitor at the edge, and no visitor", async () => {
+  const { token, workspaceId, publicKey, changes, ...tenant } = await createOwner();
+  const send = (method: string, path: string, body?: object) =>
+    fetch(`${system.url()}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, ...(body && { "content-type": "application/json" }) },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+  const visitorId = "visitor-marker";
+  await chat(system.url(), { ...tenant, workspaceId, publicKey }, { visitor_id: visitorId });
+  const { sessionId } = await queryFirstRow<{ sessionId: string }>(
+    system.database,
+    'SELECT session_id AS "sessionId" FROM conversation.sessions WHERE workspace_id = $1',
+    [workspaceId],
+  );
+  expect((await send("DELETE", `/api/conversations/${randomUUID()}/`)).status).toBe(404);
+  expect((await send("DELETE", `/api/conversations/${sessionId}/`)).status).toBe(204);
+  expect((await send("DELETE", `/api/conversations/${sessionId}/`)).status).toBe(404);
+  expect((await send("POST", "/api/conversations/erase/", { visitor_id: visitorId })).status).toBe(202);
+  const listed = (await changes.listChanges({ pageSize: 2 })).changes;
+  expect(listed.map(summary)).toEqual([
+    { member: "anna", method: "ConversationService/EraseVisitor", target: {}, changedFields: [] },
+    {
+      member: "anna",
+      method: "ConversationService/SoftDeleteSession",
+      target: { session_id: sessionId },
+      changedFields: [],
+    },
+  ]);
+  expect(listed.every((each) => each.workspaceId === workspaceId)).toBe(true);
+  const every = (await changes.listChanges({ pageSize: 500 })).changes.map(({ method }) => method);
+  expect(every.filter((method) => method.startsWith("ConversationService/"))).toHaveLength(2);
+  expect(JSON.stringify(listed.map(summary))).not.toContain(visitorId);
+});
+
+test("contains a change whose name the log cuts within a character, so that no name hides a change", async () => {
+  const { botSlug, knowledge, changes } = await createOwner();
+  const content = Buffer.from("words");
+  const names = [
+    `${"x".repeat(199)}👋`,
+    `${"👋".repeat(100)}`,
+    `x${"👋".repeat(150)}`,
+    "a\nb",
+    "\u202eb",
+    "\u001b[31m",
+  ];
+  for (const name of names) await knowledge.addSource({ botSlug, name, format: "txt", content });
+  const listed = (await changes.listChanges({ pageSize: names.length })).changes;
+  const stored = names.map((name) => name.slice(0, 200).toWellFormed());
+  expect(listed.map(({ target }) => target.name)).toEqual(stored.toReversed());
+});
+
+test("contains neither calls that read nor calls that failed", async () => {
+  const { bots, keys, sessions, changes } = await createOwner();
+  const countOf = async () => (await changes.listChanges({ pageSize: 500 })).changes.length;
+  const before = await countOf();
+  await Promise.all([bots.listBots({}), keys.listKeys({}), sessions.listSessions({})]);
+  await expect(bots.updateBot({ slug: "no-such-bot", changes: { name: "x" } })).rejects.toBeInstanceOf(ConnectError);
+  await expect(sessions.eraseSession({ sessionId: randomUUID() })).rejects.toBeInstanceOf(ConnectError);
+  await expect(bots.updateBot({ workspaceId: "ws_other", slug: "x" })).rejects.toBeInstanceOf(ConnectError);
+  expect(await countOf()).toBe(before);
+});
+
+test("lists each change once on its pages, newest first, and those of one workspace only", async () => {
+  const { botSlug, bots, changes } = await createOwner();
+  const other = await createOwner();
+  for (let index = 0; index < 12; index++) {
+    await bots.updateBot({ slug: botSlug, changes: { name: `n${index}` } });
+    await other.bots.updateBot({ slug: other.botSlug, changes: { name: `n${index}` } });
+  }
+  const pages: Change[] = [];
+  let pageToken = "";
+  do {
+    const page = await changes.listChanges({ pageSize: 5, pageToken });
+    expect(page.changes.length).toBeLessThanOrEqual(5);
+    pages.push(...page.changes);
+    pageToken = page.nextPageToken;
+  } while (pageToken !== "");
+  expect(pages.map(summary)).toEqual((await changes.listChanges({ pageSize: 500 })).changes.map(summary));
+  expect(pages.filter(({ method }) => method === "BotAdminService/UpdateBot")).toHaveLength(12);
+  expect(pages.every(({ target }) => target.slug !== other.botSlug)).toBe(true);
+  expect(pages.map(({ changedAt }) => changedAt)).toEqual(
+    pages.map(({ changedAt }) => changedAt).sort((a, b) => b.localeCompare(a)),
+  );
+  for (const invalid of [{ pageToken: "x" }, { pageToken: "-1" }, { pageSize: 501 }, { pageSize: -1 }])
+    await expect(changes.listChanges(invalid)).rejects.toMatchObject({ code: Code.InvalidArgument });
+});
+
+test.each(["conversation", "quota"] as const)(
+  "the role of %s can only add lines, and delete those older than 400 days",
+  async (service) => {
+    const { database } = system;
+    const client = new pg.Client({ connectionString: serviceDatabaseUrl(database.url, service) });
+    await client.connect();
+    const workspaceId = `ws_${randomUUID()}`;
+    try {
+      for (const days of [1, 399, 401])
+        await queryFirstRow(
+          database,
+          `INSERT INTO ${service}.changes (workspace_id, changed_at, method, target, changed_fields)
+           VALUES ($1, now() - make_interval(days => $2), $2::text, '{}', '{}')`,
+          [workspaceId, days],
+        );
+      for (const sql of [
+        `UPDATE ${service}.changes SET member = 'x'`,
+        `DELETE FROM ${service}.changes`,
+        `TRUNCATE ${service}.changes`,
+        `DROP FUNCTION ${service}.delete_expired_changes()`,
+      ])
+        await expect(client.query(sql), sql).rejects.toMatchObject({ code: "42501" });
+      await client.query(`SELECT ${service}.delete_expired_changes()`);
+      const { rows } = await client.query(
+        `SELECT method FROM ${service}.changes WHERE workspace_id = $1 ORDER BY change_id`,
+        [workspaceId],
+      );
+      expect(rows.map(({ method }) => method)).toEqual(["1", "399"]);
+    } finally {
+      await client.end();
+    }
+  },
+);
+
+test("a change that cannot be recorded fails with change_not_recorded, and the service's log has it", async () => {
+  const { workspaceId, botSlug, bots } = await createOwner();
+  const rename = (from: string, to: string) =>
+    queryFirstRow(system.database, `ALTER TABLE conversation.${from} RENAME TO ${to}`);
+  await rename("changes", "changes_away");
+  try {
+    const error = await bots.updateBot({ slug: botSlug, changes: { name: "Renamed" } }).then(
+      () => undefined,
+      (cause: unknown) => ConnectError.from(cause),
+    );
+    expect(error?.code).toBe(Code.Unavailable);
+    expect(error?.metadata.get("parley-code")).toBe("change_not_recorded");
+  } finally {
+    await rename("changes_away", "changes");
+  }
+  const line = system.conversation
+    .outputs()
+    .split("\n")
+    .find((each) => each.includes("change not recorded") && each.includes(workspaceId));
+  expect(JSON.parse(line ?? "{}")).toMatchObject({
+    member: "anna",
+    method: "BotAdminService/UpdateBot",
+    target: { slug: botSlug },
+    changed_fields: ["name"],
+  });
+});
+
+test("every method that is not for reading is recorded", () => {
+  const reads = /^(Get|List|Show|Sum|Check|Audit)/;
+  for (const method of METHODS.filter(isAdminMethod))
+    expect(accessOf(method).changes, method.name).toBe(!reads.test(method.name));
+});

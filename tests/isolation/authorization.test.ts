@@ -1,0 +1,299 @@
+import { randomUUID } from "node:crypto";
+import { Code, createClient, type Interceptor } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
+import { AdminRole, AdminScope } from "@parley/rpc/access";
+import { BotAdminService, KeyAdminService } from "@parley/rpc/conversation";
+import { WorkspaceAdminService } from "@parley/rpc/quota";
+import { accessOf } from "@parley/service-kit";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { readBalance } from "../system/database.ts";
+import { ADMIN_TOKEN, createService, type ServiceProcess } from "../system/processes.ts";
+import { createTenant, type System, serviceDatabaseUrl, startSystem, type Tenant } from "../system/system.ts";
+import { isAdminMethod, METHODS, nameOf, processOf } from "./methods.ts";
+import { connectAdminPlane, type Fields } from "./raw-calls.ts";
+import { RPC_CASES } from "./rpc-cases.ts";
+import { createTenantData, readWorkspaceRows, type TenantDataWithKey } from "./tenant-data.ts";
+
+type Access = "operator" | "viewer" | "owner";
+
+/** The callers of each admin method. A new method needs a line here and the option admin_access in its proto. */
+const ACCESS: Readonly<Record<string, Access>> = {
+  "parley.conversation.v1.BotAdminService/CreateBot": "owner",
+  "parley.conversation.v1.BotAdminService/UpdateBot": "owner",
+  "parley.conversation.v1.BotAdminService/GetBot": "viewer",
+  "parley.conversation.v1.BotAdminService/ListBots": "viewer",
+  "parley.conversation.v1.BotAdminService/ListModels": "viewer",
+  "parley.conversation.v1.KeyAdminService/CreateKey": "owner",
+  "parley.conversation.v1.KeyAdminService/ListKeys": "viewer",
+  "parley.conversation.v1.KeyAdminService/RevokeKey": "owner",
+  "parley.conversation.v1.ModerationAdminService/AddPattern": "owner",
+  "parley.conversation.v1.ModerationAdminService/ListPatterns": "viewer",
+  "parley.conversation.v1.ModerationAdminService/CheckText": "owner",
+  "parley.conversation.v1.ModerationAdminService/RemovePattern": "owner",
+  "parley.conversation.v1.ToolAdminService/PutTool": "operator",
+  "parley.conversation.v1.ToolAdminService/ListTools": "viewer",
+  "parley.conversation.v1.ToolAdminService/RemoveTool": "owner",
+  "parley.conversation.v1.KnowledgeAdminService/AddSource": "owner",
+  "parley.conversation.v1.KnowledgeAdminService/ListSources": "viewer",
+  "parley.conversation.v1.KnowledgeAdminService/RemoveSource": "owner",
+  "parley.conversation.v1.QuestionAdminService/CheckQuestion": "viewer",
+  "parley.conversation.v1.QuestionAdminService/ListUnanswered": "viewer",
+  "parley.conversation.v1.EvaluationAdminService/AddCase": "owner",
+  "parley.conversation.v1.EvaluationAdminService/RemoveCase": "owner",
+  "parley.conversation.v1.EvaluationAdminService/GetEvaluation": "viewer",
+  "parley.conversation.v1.EvaluationAdminService/RunEvaluation": "owner",
+  "parley.conversation.v1.SessionAdminService/ListSessions": "viewer",
+  "parley.conversation.v1.SessionAdminService/GetTranscript": "viewer",
+  "parley.conversation.v1.SessionAdminService/DeleteSession": "owner",
+  "parley.conversation.v1.SessionAdminService/EraseSession": "owner",
+  "parley.conversation.v1.SessionAdminService/EraseVisitorSessions": "owner",
+  "parley.conversation.v1.SessionAdminService/ReviewMessage": "owner",
+  "parley.conversation.v1.TurnAdminService/GetTurn": "viewer",
+  "parley.conversation.v1.TurnAdminService/ListTurns": "viewer",
+  "parley.conversation.v1.TurnAdminService/GetStatistics": "viewer",
+  "parley.conversation.v1.TurnAdminService/ListUsageByBot": "viewer",
+  "parley.conversation.v1.ChangeAdminService/ListChanges": "owner",
+  "parley.conversation.v1.WorkspaceDeletionAdminService/RestoreWorkspace": "operator",
+  "parley.conversation.v1.WorkspaceDeletionAdminService/DeleteWorkspace": "operator",
+  "parley.conversation.v1.AuditAdminService/Audit": "operator",
+  "parley.conversation.v1.AuditAdminService/Repair": "operator",
+  "parley.quota.v1.WorkspaceAdminService/CreateWorkspace": "operator",
+  "parley.quota.v1.WorkspaceAdminService/ListWorkspaces": "operator",
+  "parley.quota.v1.WorkspaceAdminService/SetPlan": "operator",
+  "parley.quota.v1.WorkspaceAdminService/SetRetention": "operator",
+  "parley.quota.v1.WorkspaceAdminService/ShowUsage": "viewer",
+  "parley.quota.v1.WorkspaceAdminService/ListUsage": "operator",
+  "parley.quota.v1.WorkspaceAdminService/ListUsageMonths": "operator",
+  "parley.quota.v1.WorkspaceAdminService/ListNearestCap": "operator",
+  "parley.quota.v1.WorkspaceAdminService/AdjustUsage": "operator",
+  "parley.quota.v1.WorkspaceAdminService/ListAdjustments": "operator",
+  "parley.quota.v1.ChangeAdminService/ListChanges": "owner",
+  "parley.quota.v1.BooksAdminService/GetTurnEntry": "viewer",
+  "parley.llm.v1.ProviderAdminService/ListProviders": "operator",
+  "parley.llm.v1.ProviderAdminService/CheckProvider": "operator",
+  "parley.llm.v1.CallLedgerAdminService/ListCalls": "operator",
+  "parley.llm.v1.CallLedgerAdminService/ListCallsOfMonth": "operator",
+  "parley.llm.v1.CallLedgerAdminService/SumCalls": "operator",
+};
+
+/** The methods that remove data come last, so that every other call still finds it. DeleteWorkspace hides everything. */
+const orderOf = ({ name }: { name: string }) =>
+  name === "DeleteWorkspace" ? 2 : Number(/^(Remove|Delete|Erase|Revoke)/.test(name));
+const ADMIN_METHODS = METHODS.filter(isAdminMethod).sort((a, b) => orderOf(a) - orderOf(b));
+
+let system: System;
+let tenant: TenantDataWithKey;
+let other: TenantDataWithKey;
+beforeAll(async () => {
+  const planModels = { pro: ["openai:default", "ollama:*"], free: [] };
+  system = await startSystem({ env: { conversation: { PLAN_MODELS: JSON.stringify(planModels) } } });
+  [tenant, other] = [await createTenantData(system), await createTenantData(system)];
+  // The services write the usage ledger shortly after the reply.
+  await vi.waitFor(
+    async () => expect(await readBalance(system.database)).toMatchObject({ used: 2, held: 0, outbox: 0 }),
+    {
+      timeout: 20_000,
+    },
+  );
+});
+afterAll(() => system?.stop());
+
+/** Returns a request that names the tenant's workspace and its existing data, and that succeeds if it is permitted. */
+function requestFor(name: string, { workspaceId, publicKey, ...ids }: TenantDataWithKey): Fields {
+  const method = name.split("/")[1];
+  switch (method) {
+    case "CreateWorkspace":
+      return { name: "New", plan: "free" };
+    case "CheckProvider":
+      return { model: "openai:default" };
+    case "CreateBot":
+      return { workspaceId, slug: `bot-${randomUUID()}` };
+    case "RevokeKey":
+      return { publicKey, workspaceId };
+    case "Repair":
+      return { workspaceId, since: "2026-01-01T00:00:00Z" };
+  }
+  const row = RPC_CASES[name];
+  if (row === undefined) throw new Error(`no case for ${name}`);
+  if ("requests" in row) return row.requests({ workspaceId, ...ids }, ids)[0] ?? {};
+  return "workspace" in row ? row.workspace(workspaceId) : {};
+}
+
+/** Calls a method. Returns "ok" or the stable code of the error, with the HTTP status of a unary call. */
+async function outcomeOf(method: (typeof ADMIN_METHODS)[number], authorization: string, fields: Fields) {
+  const call = connectAdminPlane(processOf(system, method.parent).opsPort, authorization);
+  const response = await call(method, fields, []);
+  const [status] = JSON.parse(response) as [number];
+  const code = /parley-code\W+([a-z_]+)/.exec(response)?.[1] ?? (response.includes("error") ? "error" : "ok");
+  if (method.methodKind === "unary") return `${status} ${code}`;
+  // A stream's error comes after status 200.
+  return `${{ ok: 200, forbidden: 403, workspace_not_found: 404 }[code] ?? 401} ${code}`;
+}
+
+type Owner = Awaited<ReturnType<typeof connectOwner>>;
+
+/** Creates clients that send the access token of a workspace's owner. */
+async function connectOwner({ workspaceId }: Tenant) {
+  const authorization = `Bearer ${await system.sso.token({ workspaceId, role: "owner" })}`;
+  const authorize: Interceptor = (next) => (request) => {
+    request.header.set("authorization", authorization);
+    return next(request);
+  };
+  const transport = ({ opsPort }: ServiceProcess) =>
+    createConnectTransport({
+      baseUrl: `http://127.0.0.1:${opsPort}`,
+      httpVersion: "1.1",
+      interceptors: [authorize],
+    });
+  return {
+    workspaceId,
+    callConversation: connectAdminPlane(system.conversation.opsPort, authorization),
+    bots: createClient(BotAdminService, transport(system.conversation)),
+    keys: createClient(KeyAdminService, transport(system.conversation)),
+    usage: createClient(WorkspaceAdminService, transport(system.quota)),
+  };
+}
+
+test("every admin method is declared as listed here", () => {
+  const declared = ADMIN_METHODS.map((method) => {
+    const { scope, role } = accessOf(method);
+    return [nameOf(method), scope === AdminScope.OPERATOR ? "operator" : AdminRole[role]?.toLowerCase()];
+  });
+  expect(Object.fromEntries(declared)).toEqual(ACCESS);
+});
+
+test("every method answers every kind of caller as declared, and a refused call changes nothing", async () => {
+  const now = Math.floor(Date.now() / 1_000);
+  const { issuer, audience, sign, token } = system.sso;
+  const { workspaceId } = tenant;
+  const claims = {
+    iss: issuer,
+    aud: audience,
+    sub: "owner",
+    exp: now + 600,
+    workspace_id: workspaceId,
+    roles: ["parley-owner"],
+  };
+  const otherOwner = await token({ workspaceId: other.workspaceId, role: "owner" });
+  type Caller = { authorization: string; expected: (access: Access) => string; target?: TenantDataWithKey };
+  const unauthenticated = () => "401 authentication_required";
+  const refused: Record<string, Caller> = {
+    "no token": { authorization: "", expected: unauthenticated },
+    "wrong token": { authorization: `Bearer ${ADMIN_TOKEN}x`, expected: unauthenticated },
+    "expired token": { authorization: `Bearer ${await sign({ ...claims, exp: now - 60 })}`, expected: unauthenticated },
+    "other audience": { authorization: `Bearer ${await sign({ ...claims, aud: "other" })}`, expected: unauthenticated },
+    "no workspace": {
+      authorization: `Bearer ${await sign({ ...claims, workspace_id: undefined })}`,
+      expected: () => "401 no_workspace",
+    },
+    "no role": { authorization: `Bearer ${await token({ workspaceId })}`, expected: () => "403 forbidden" },
+    "other workspace's owner": {
+      authorization: `Bearer ${otherOwner}`,
+      expected: (access) => (access === "operator" ? "403 forbidden" : "404 workspace_not_found"),
+    },
+  };
+  const permitted: Record<string, Caller> = {
+    viewer: {
+      authorization: `Bearer ${await token({ workspaceId, role: "viewer" })}`,
+      expected: (access) => (access === "viewer" ? "200 ok" : "403 forbidden"),
+    },
+    owner: {
+      authorization: `Bearer ${await token({ workspaceId, role: "owner" })}`,
+      expected: (access) => (access === "operator" ? "403 forbidden" : "200 ok"),
+    },
+    operator: { authorization: `Bearer ${ADMIN_TOKEN}`, expected: () => "200 ok", target: other },
+  };
+  const unexpected: string[] = [];
+  const tryEvery = async (callers: Record<string, Caller>) => {
+    for (const [caller, { authorization, expected, target = tenant }] of Object.entries(callers))
+      for (const method of ADMIN_METHODS) {
+        const name = nameOf(method);
+        const outcome = await outcomeOf(method, authorization, requestFor(name, target));
+        const wanted = expected(ACCESS[name] ?? "operator");
+        if (outcome !== wanted) unexpected.push(`${caller}: ${name} returned ${outcome}, not ${wanted}`);
+      }
+  };
+  const before = await readWorkspaceRows(system.database, workspaceId);
+  await tryEvery(refused);
+  expect(await readWorkspaceRows(system.database, workspaceId)).toBe(before);
+  await tryEvery(permitted);
+  const callers = Object.keys({ ...refused, ...permitted });
+  console.info(`${ADMIN_METHODS.length} methods × ${callers.length} callers, ${unexpected.length} unexpected`);
+  expect(unexpected).toEqual([]);
+});
+
+describe("an owner", () => {
+  let owner: Owner;
+  beforeAll(async () => {
+    owner = await connectOwner(await createTenant(system.admin));
+  });
+
+  test("need not name the workspace", async () => {
+    const { workspaceId, bots, keys, usage } = owner;
+    const slug = `bot-${randomUUID()}`;
+    expect((await bots.createBot({ slug })).bot).toMatchObject({ workspaceId, slug });
+    expect((await bots.listBots({})).bots.map((bot) => bot.slug)).toContain(slug);
+    const { key } = await keys.createKey({ botSlug: slug, domains: ["a.example"] });
+    expect((await keys.revokeKey({ publicKey: key?.publicKey ?? "" })).key?.revokedAt).not.toBe("");
+    expect((await usage.showUsage({})).usage?.plan).toBe("pro");
+  });
+
+  test("may choose a model of the plan's list only", async () => {
+    const { workspaceId, bots } = owner;
+    const slug = `bot-${randomUUID()}`;
+    const refusal = { code: Code.PermissionDenied, rawMessage: "the workspace's plan does not include this model" };
+    expect((await bots.listModels({})).models).toEqual(["openai:default", "ollama:*"]);
+    await expect(bots.createBot({ slug, changes: { model: "openai:large" } })).rejects.toMatchObject(refusal);
+    await bots.createBot({ slug, changes: { model: "openai:default" } });
+    await expect(bots.updateBot({ slug, changes: { model: "openai:large" } })).rejects.toMatchObject(refusal);
+    expect((await bots.updateBot({ slug, changes: { model: "ollama:any" } })).bot?.model).toBe("ollama:any");
+    expect((await bots.updateBot({ slug, changes: { model: "" } })).bot?.model).toBe("");
+    await system.admin.bots.updateBot({ workspaceId, slug, changes: { model: "openai:large" } });
+    // The plan of another workspace does not count.
+    await system.admin.workspaces.setPlan({ workspaceId, plan: "free" });
+    await expect(bots.updateBot({ slug, changes: { model: "openai:default" } })).rejects.toMatchObject(refusal);
+    expect((await bots.updateBot({ slug, changes: { name: "Renamed" } })).bot?.model).toBe("openai:large");
+  });
+
+  test("gets the same answer for another workspace as for one that does not exist", async () => {
+    const answers = await Promise.all(
+      [other.workspaceId, `ws_${randomUUID()}`, "a b", `${owner.workspaceId} `, `${owner.workspaceId}\0`].map((id) =>
+        owner.callConversation(BotAdminService.method.listBots, { workspaceId: id }, []),
+      ),
+    );
+    expect(new Set(answers).size).toBe(1);
+    expect(answers[0]).toContain("workspace_not_found");
+  });
+
+  test("cannot revoke the key of another workspace, and gets the answer for an unknown key", async () => {
+    const victim = await createTenant(system.admin);
+    const unknown = `${victim.publicKey.slice(0, -6)}AAAAAA`;
+    const answers = await Promise.all(
+      [victim.publicKey, unknown].map((publicKey) =>
+        owner.callConversation(KeyAdminService.method.revokeKey, { publicKey }, []),
+      ),
+    );
+    expect(answers[0]).toContain("key_not_found");
+    expect(answers[0]).toBe(answers[1]);
+    const { keys } = await system.admin.keys.listKeys({ workspaceId: victim.workspaceId });
+    expect(keys[0]?.revokedAt).toBe("");
+  });
+});
+
+test("without settings of the identity provider, only ADMIN_TOKEN gives access", async () => {
+  const replica = await createService("quota", { DATABASE_URL: serviceDatabaseUrl(system.database.url, "quota") });
+  await replica.start();
+  try {
+    const showUsage = (authorization: string) =>
+      connectAdminPlane(replica.opsPort, authorization)(
+        WorkspaceAdminService.method.showUsage,
+        { workspaceId: tenant.workspaceId },
+        [],
+      );
+    const token = await system.sso.token({ workspaceId: tenant.workspaceId, role: "owner" });
+    expect(await showUsage(`Bearer ${token}`)).toContain("authentication_required");
+    expect(await showUsage(`Bearer ${ADMIN_TOKEN}`)).toContain("plan");
+  } finally {
+    await replica.stop();
+  }
+});

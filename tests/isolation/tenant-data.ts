@@ -1,0 +1,87 @@
+import { randomUUID } from "node:crypto";
+import type { TestDatabase } from "@parley/test-support";
+import { chat } from "../system/chat.ts";
+import { queryFirstRow } from "../system/database.ts";
+import { createTenant, type System } from "../system/system.ts";
+import { ORDER_TOOL, type TenantData } from "./rpc-cases.ts";
+
+export type TenantDataWithKey = TenantData & { publicKey: string };
+
+/** Creates a tenant that has one record for each identifier. */
+export async function createTenantData(system: System): Promise<TenantDataWithKey> {
+  const tenant = await createTenant(system.admin, { model: "openai:default" });
+  const { workspaceId, botSlug, publicKey } = tenant;
+  const { pattern } = await system.admin.moderation.addPattern({ workspaceId, botSlug, pattern: "never" });
+  const sourceName = `source-${randomUUID()}.txt`;
+  const content = Buffer.from("Refunds take a week.");
+  await system.admin.knowledge.addSource({ workspaceId, botSlug, name: sourceName, format: "txt", content });
+  const added = await system.admin.evaluations.addCase({
+    workspaceId,
+    botSlug,
+    question: "How long do refunds take?",
+    document: sourceName,
+  });
+  const caseId = String(added.case?.id);
+  const toolName = `tool_${randomUUID().slice(0, 8)}`;
+  await system.admin.tools.putTool({
+    workspaceId,
+    botSlug,
+    tool: { name: toolName, kind: { case: "http", value: ORDER_TOOL } },
+  });
+  const visitorId = `visitor-of-${workspaceId}`;
+  await chat(system.url(), tenant, { visitor_id: visitorId });
+
+  const ids = await queryFirstRow<{ botId: string; sessionId: string; turnId: string; messageId: string }>(
+    system.database,
+    `SELECT bot_id AS "botId", session_id AS "sessionId", turn_id AS "turnId", message_id AS "messageId"
+     FROM conversation.turns WHERE workspace_id = $1`,
+    [workspaceId],
+  );
+  // The service counts the replies of its bots within about a minute. The tests do not wait for that.
+  await queryFirstRow(
+    system.database,
+    `INSERT INTO conversation.bot_reply_counts (workspace_id, hour, bot_id, month, replies)
+     VALUES ($1, date_trunc('hour', now()), $2, date_trunc('month', now() AT TIME ZONE 'UTC'), 1)
+     ON CONFLICT (workspace_id, hour, bot_id, month) DO UPDATE SET replies = 1 RETURNING replies`,
+    [workspaceId, ids.botId],
+  );
+  // Statistics count ratings at once, and replies later.
+  await fetch(`${system.url()}/api/chat/rating/`, {
+    method: "POST",
+    headers: { "content-type": "application/json", origin: tenant.origin },
+    body: JSON.stringify({
+      public_key: publicKey,
+      session_id: ids.sessionId,
+      message_id: Number(ids.messageId),
+      rating: "up",
+    }),
+  });
+  return {
+    workspaceId,
+    botSlug,
+    publicKey,
+    sourceName,
+    toolName,
+    caseId,
+    visitorId,
+    patternId: String(pattern?.id),
+    ...ids,
+  };
+}
+
+/** Returns every row of a workspace as text, without the counts and days that background tasks store at any time. */
+export async function readWorkspaceRows(database: TestDatabase, workspaceId: string): Promise<string> {
+  const { tables } = await queryFirstRow<{ tables: string }>(
+    database,
+    `SELECT string_agg(format('SELECT %L AS name, (to_jsonb(t) - ''last_used_on'')::text AS row FROM %s t WHERE workspace_id = %L', attrelid::regclass, attrelid::regclass, $1::text), ' UNION ALL ') AS tables
+     FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+     WHERE attname = 'workspace_id' AND relkind = 'r' AND relnamespace::regnamespace::text IN ('conversation', 'quota', 'llm')
+       AND relname NOT IN ('reply_counts', 'bot_reply_counts')`,
+    [workspaceId],
+  );
+  const { all } = await queryFirstRow<{ all: string }>(
+    database,
+    `SELECT string_agg(name || row, E'\\n' ORDER BY name, row) AS all FROM (${tables}) every_table`,
+  );
+  return all;
+}

@@ -1,0 +1,129 @@
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { cliEnv, runCliInProcess, runCliJson, runCliProcess } from "./system/cli.ts";
+import { type DeviceSso, startDeviceSso } from "./system/device-sso.ts";
+import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
+
+let system: System;
+let tenant: Tenant;
+beforeAll(async () => {
+  system = await startSystem();
+  tenant = await createTenant(system.admin);
+});
+afterAll(() => system?.stop());
+
+let sso: DeviceSso;
+let dir: string;
+let path: string;
+let env: Record<string, string>;
+beforeEach(async () => {
+  const { issuer, audience, sign } = system.sso;
+  const claims = { iss: issuer, aud: audience, sub: "anna", workspace_id: tenant.workspaceId, roles: ["parley-owner"] };
+  sso = await startDeviceSso((lifetimeS) => sign({ ...claims, exp: Math.floor(Date.now() / 1_000) + lifetimeS }));
+  dir = await mkdtemp(join(tmpdir(), "parley-login-"));
+  path = join(dir, "parley", "login.json");
+  const { ADMIN_TOKEN: _, ...urls } = cliEnv(system);
+  env = { ...urls, XDG_CONFIG_HOME: dir, PARLEY_LOGIN_ISSUER: sso.issuer, PARLEY_LOGIN_CLIENT_ID: sso.clientId };
+});
+afterEach(async () => {
+  await sso.stop();
+  await rm(dir, { recursive: true });
+});
+
+const modeOf = async (file: string) => ((await stat(file)).mode & 0o777).toString(8);
+const readFileJson = async () => JSON.parse(await readFile(path, "utf8")) as Record<string, string>;
+
+async function signIn(lifetimeS = 3_600): Promise<void> {
+  sso.lifetimeS = lifetimeS;
+  sso.decision = "approve";
+  await runCliJson(["login"], env);
+  sso.tokenRequests = [];
+}
+
+test("parley login waits for the person, keeps the token in a file for its owner only, and commands use it", async () => {
+  const login = runCliInProcess(["login", "--audience", "parley", "--json"], env);
+  await vi.waitFor(() => expect(sso.tokenRequests.length).toBeGreaterThan(0), { timeout: 20_000 });
+  sso.decision = "approve";
+  const { code, stdout, stderr } = await login;
+  expect(stderr).toBe(`Open ${sso.issuer}/verify and sign in. Check that the page shows the code WDJB-MJHT.\n`);
+  expect([code, JSON.parse(stdout)]).toEqual([0, { subject: "anna", expires_at: expect.any(String), file: path }]);
+  expect(sso.tokenRequests.at(-1)?.get("audience")).toBe("parley");
+  expect([await modeOf(path), await modeOf(join(dir, "parley"))]).toEqual(["600", "700"]);
+
+  const { workspaceId, botSlug } = tenant;
+  await runCliJson(["bot", "update", "--workspace", workspaceId, "--slug", botSlug, "--name", "Renamed"], env);
+  expect(await runCliJson(["changes", "--workspace", workspaceId, "--limit", "1"], env)).toEqual([
+    expect.objectContaining({ member: "anna", method: "BotAdminService/UpdateBot", changed_fields: ["name"] }),
+  ]);
+  const refused = await runCliInProcess(["workspace", "list"], env);
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("your role does not permit")]);
+});
+
+test("ADMIN_TOKEN wins over the login", async () => {
+  await signIn();
+  const admin = { ...env, ...cliEnv(system) };
+  expect((await runCliInProcess(["workspace", "list"], admin)).code).toBe(0);
+});
+
+describe("an access token that expires soon", () => {
+  test("is refreshed once, and the file keeps the new tokens and its mode", async () => {
+    await signIn(30);
+    const before = await readFileJson();
+    sso.lifetimeS = 3_600;
+    for (let command = 0; command < 2; command++)
+      await runCliJson(["bot", "list", "--workspace", tenant.workspaceId], env);
+    expect(sso.tokenRequests.map((form) => form.get("grant_type"))).toEqual(["refresh_token"]);
+    const after = await readFileJson();
+    expect([after.accessToken !== before.accessToken, sso.isActive(after.refreshToken ?? "")]).toEqual([true, true]);
+    expect(await modeOf(path)).toBe("600");
+  });
+
+  test("is refreshed by one of several commands at once", async () => {
+    await signIn(30);
+    sso.lifetimeS = 3_600;
+    const commands = Array.from({ length: 5 }, () =>
+      runCliInProcess(["bot", "list", "--workspace", tenant.workspaceId], env),
+    );
+    expect((await Promise.all(commands)).map(({ code, stderr }) => [code, stderr])).toEqual(
+      Array.from({ length: 5 }, () => [0, ""]),
+    );
+    expect(sso.tokenRequests).toHaveLength(1);
+  });
+
+  test("asks the person to sign in again if the identity provider has ended the login", async () => {
+    await signIn(30);
+    sso.endLogins();
+    const { code, stderr } = await runCliInProcess(["bot", "list", "--workspace", tenant.workspaceId], env);
+    expect([code, stderr]).toEqual([1, "parley: your login has ended: sign in again with parley login\n"]);
+  });
+});
+
+test("parley logout revokes the refresh token and deletes the file", async () => {
+  await signIn();
+  const { refreshToken = "" } = await readFileJson();
+  expect(sso.isActive(refreshToken)).toBe(true);
+  expect(await runCliJson(["logout"], env)).toEqual({ revoked: true });
+  expect(sso.isActive(refreshToken)).toBe(false);
+  await expect(stat(path)).rejects.toMatchObject({ code: "ENOENT" });
+  const { code, stderr } = await runCliInProcess(["bot", "list", "--workspace", tenant.workspaceId], env);
+  expect([code, stderr]).toEqual([1, expect.stringContaining("sign in with parley login")]);
+});
+
+test("a refused sign-in leaves no file", async () => {
+  sso.decision = "deny";
+  const { code, stderr } = await runCliInProcess(["login"], env);
+  expect([code, stderr]).toEqual([1, expect.stringContaining("parley: the sign-in was refused\n")]);
+  await expect(stat(path)).rejects.toMatchObject({ code: "ENOENT" });
+});
+
+test.each([
+  ["without an issuer", { PARLEY_LOGIN_ISSUER: "" }, 2, "PARLEY_LOGIN_ISSUER is not set"],
+  ["with an issuer without TLS", { PARLEY_LOGIN_ISSUER: "http://sso.example.com" }, 1, "must be an https URL"],
+  ["at an issuer that is down", { PARLEY_LOGIN_ISSUER: "http://127.0.0.1:1" }, 1, "cannot sign in at"],
+  ["with an unknown client", { PARLEY_LOGIN_CLIENT_ID: "other" }, 1, "does not know this client"],
+])("a sign-in %s fails", async (_, changes, exitCode, message) => {
+  const { code, stderr } = await runCliProcess(["login"], { ...env, ...changes });
+  expect([code, stderr]).toEqual([exitCode, expect.stringContaining(message)]);
+});

@@ -1,0 +1,266 @@
+import { readFile } from "node:fs/promises";
+import { Agent, request } from "node:http";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { isAdminMethod, METHODS, nameOf, processOf } from "../isolation/methods.ts";
+import { chat } from "../system/chat.ts";
+import { type ConsoleProcess, type DevelopmentSso, startConsole, startDevelopmentSso } from "../system/console.ts";
+import { mapConcurrently } from "../system/map-concurrently.ts";
+import { ADMIN_TOKEN, INTERNAL_TOKEN, PASSWORD } from "../system/processes.ts";
+import { openConnection } from "../system/raw-http.ts";
+import { createTenant, PROVIDER_KEY, type System, startSystem, type Tenant } from "../system/system.ts";
+import {
+  bodyRequests,
+  type HostileRequest,
+  headerRequests,
+  largeRequests,
+  pathRequests,
+  RAW_REQUESTS,
+  SLOW_REQUESTS,
+} from "./hostile-requests.ts";
+
+/** The callers of the admin services. */
+const CALLERS = ["nobody", "a wrong token", "an owner of another workspace", "the operator"] as const;
+type Caller = (typeof CALLERS)[number];
+
+type Target = { name: string; opsPort: number; pid: () => number };
+type Answer = { status: number; text: string };
+
+/** Statuses of HTTP and of Connect's errors. 501 is Connect's status for an unknown compression. 503 means overloaded or away. */
+const STATUSES = [200, 400, 401, 403, 404, 405, 408, 415, 429, 501, 503];
+/**
+ * Matches an error that the service did not expect. Connect's server answers `internal` to a compressed message of a stream that names no
+ * compression. That is the caller's mistake, too.
+ */
+const UNEXPECTED = /"code":"(?:internal|unknown|data_loss)"(?!,"message":"received compressed envelope)/;
+const INTERNALS = /\bat \S+ \(|node_modules|\/src\/|postgres(?:ql)?:\/\/|node:internal/;
+const SECRETS = [ADMIN_TOKEN, INTERNAL_TOKEN, PASSWORD, PROVIDER_KEY];
+const VICTIMS_SECRET = "the victim's instructions";
+const CONCURRENCY = 8;
+/** Each service's memory limit in the chart. A pod that exceeds it is killed. */
+const MEMORY_LIMITS_MIB: Readonly<Record<string, number>> = {
+  edge: 768,
+  conversation: 512,
+  quota: 384,
+  "llm-proxy": 512,
+  console: 512,
+};
+
+let sso: DevelopmentSso;
+let system: System;
+let owners: ConsoleProcess;
+let victim: Tenant;
+let targets: Target[];
+let authorizations: Record<Caller, string | undefined>;
+const agent = new Agent({ keepAlive: true, maxSockets: CONCURRENCY });
+
+beforeAll(async () => {
+  sso = await startDevelopmentSso();
+  system = await startSystem();
+  owners = await startConsole({
+    sso,
+    conversationUrl: `http://127.0.0.1:${system.conversation.opsPort}`,
+    quotaUrl: `http://127.0.0.1:${system.quota.opsPort}`,
+    edgeUrl: system.url(),
+  });
+  victim = await createTenant(system.admin);
+  const { workspaceId, botSlug: slug } = victim;
+  await system.admin.bots.updateBot({ workspaceId, slug, changes: { systemPrompt: VICTIMS_SECRET } });
+  const other = await createTenant(system.admin);
+  const token = await system.sso.token({ workspaceId: other.workspaceId, role: "owner" });
+  authorizations = {
+    nobody: undefined,
+    "a wrong token": `Bearer ${INTERNAL_TOKEN}`,
+    "an owner of another workspace": `Bearer ${token}`,
+    "the operator": `Bearer ${ADMIN_TOKEN}`,
+  };
+  targets = [...system.edges, system.conversation, system.quota, system.llm]
+    .map(({ name, opsPort, process }): Target => ({ name, opsPort, pid: () => process().pid }))
+    .concat({ name: "console", opsPort: owners.opsPort, pid: () => owners.process.pid });
+});
+afterAll(async () => {
+  agent.destroy();
+  await owners.stop();
+  await system.stop();
+  await sso.stop();
+});
+
+/** Sends a request. The status is 0 if the server closes the connection without a response. */
+function send(
+  port: number,
+  { method, path, headers, body }: HostileRequest,
+  connections: Agent | false = agent,
+): Promise<Answer> {
+  return new Promise((resolve) => {
+    const length = body === undefined ? {} : { "content-length": String(body.length) };
+    const sent = request({
+      host: "127.0.0.1",
+      port,
+      method,
+      path,
+      agent: connections,
+      headers: { ...headers, ...length },
+    });
+    let answer: Answer = { status: 0, text: "" };
+    sent.setTimeout(30_000, () => sent.destroy());
+    sent.on("response", (response) => {
+      answer = { status: response.statusCode ?? 0, text: `${response.rawHeaders.join("\n")}\n` };
+      response.setEncoding("latin1");
+      response.on("data", (chunk: string) => (answer.text += chunk));
+      response.on("close", () => {
+        const trailers = Object.entries(response.trailers).map(([name, value]) => `\n${name}: ${value}`);
+        resolve({ ...answer, text: `${answer.text}${trailers.join("")}` });
+      });
+    });
+    sent.on("error", () => resolve(answer));
+    sent.end(body);
+  });
+}
+
+/** Returns why an answer is wrong, or undefined. */
+function findProblem({ status, text }: Answer, { mayClose }: HostileRequest, caller: Caller): string | undefined {
+  if (status === 0) return mayClose ? undefined : "no answer";
+  if (!STATUSES.includes(status)) return `status ${status}`;
+  if (UNEXPECTED.test(text)) return "an unexpected error";
+  if (SECRETS.some((secret) => text.includes(secret))) return "a secret";
+  if (INTERNALS.test(text)) return "internals";
+  if (caller !== "the operator" && text.includes(VICTIMS_SECRET)) return "another workspace's data";
+  return undefined;
+}
+
+/** Sends requests. Returns the number of answers with each status, and the wrong ones. */
+async function attack(target: Target, requests: readonly HostileRequest[], caller: Caller) {
+  const problems: string[] = [];
+  const counts: Record<string, number> = {};
+  await mapConcurrently(requests.length, CONCURRENCY, async (index) => {
+    const hostile = requests[index] as HostileRequest;
+    const answer = await send(target.opsPort, hostile);
+    counts[answer.status] = (counts[answer.status] ?? 0) + 1;
+    const problem = findProblem(answer, hostile, caller);
+    if (problem === undefined) return;
+    const body = hostile.body?.toString("latin1").slice(0, 60);
+    const { method, path, headers } = hostile;
+    problems.push(
+      `${problem} to ${caller}: ${target.name} ${method} ${path.slice(0, 90)} ${JSON.stringify({ ...headers, authorization: undefined }).slice(0, 200)} ${body} → ${answer.status} ${answer.text.slice(-300)}`,
+    );
+  });
+  return { counts, problems };
+}
+
+/** Returns the highest memory of a process since it started, in MiB. */
+async function readPeakMib(target: Target): Promise<number> {
+  const status = await readFile(`/proc/${target.pid()}/status`, "utf8");
+  return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
+}
+
+async function expectHealthy(): Promise<void> {
+  for (const { name, opsPort, pid } of targets) {
+    const { status } = await send(opsPort, { method: "GET", path: "/healthz/ready", headers: {} }, false);
+    expect([status, pid()], name).toEqual([200, pids[name]]);
+  }
+  expect((await chat(system.url(), victim)).done).toMatchObject({ finish_reason: "stop" });
+}
+
+let pids: Record<string, number>;
+beforeAll(() => {
+  pids = Object.fromEntries(targets.map(({ name, pid }) => [name, pid()]));
+});
+
+/** The first unary method and the first stream of each service with admin services, and the method with the largest bodies. */
+function attackedMethods(): { target: Target; path: string }[] {
+  const admin = METHODS.filter(isAdminMethod);
+  return targets.flatMap((target) => {
+    const own = admin.filter(({ parent }) => processOf(system, parent).opsPort === target.opsPort);
+    const chosen = ["unary", "server_streaming"].map((kind) => own.find(({ methodKind }) => methodKind === kind));
+    chosen.push(own.find(({ name }) => name === "AddSource"));
+    return chosen.flatMap((method) => (method ? [{ target, path: `/${nameOf(method)}` }] : []));
+  });
+}
+
+function report(what: string, results: readonly { counts: Record<string, number>; problems: string[] }[]): void {
+  const total: Record<string, number> = {};
+  for (const { counts } of results)
+    for (const [status, count] of Object.entries(counts)) total[status] = (total[status] ?? 0) + count;
+  const inputs = Object.values(total).reduce((sum, count) => sum + count, 0);
+  const statuses = Object.entries(total).map(([status, count]) => `${status === "0" ? "closed" : status} ${count}×`);
+  console.log(`${what}: ${inputs} requests; ${statuses.join(", ")}`);
+  expect(results.flatMap(({ problems }) => problems)).toEqual([]);
+}
+
+test("every method and path gets a documented status", async () => {
+  const results = [];
+  for (const target of targets) results.push(await attack(target, pathRequests(), "nobody"));
+  report("methods and paths", results);
+  await expectHealthy();
+});
+
+test("malformed bodies in every format get a documented status, from every caller", async () => {
+  const results = [];
+  for (const { target, path } of attackedMethods())
+    for (const caller of CALLERS)
+      results.push(await attack(target, bodyRequests(path, victim.workspaceId, authorizations[caller]), caller));
+  report("bodies", results);
+  await expectHealthy();
+}, 120_000);
+
+test("odd headers get a documented status", async () => {
+  const results = [];
+  for (const { target, path } of attackedMethods())
+    results.push(await attack(target, headerRequests(path, ADMIN_TOKEN), "the operator"));
+  report("headers", results);
+  await expectHealthy();
+});
+
+test("large and compressed bodies occupy a bounded part of the memory", async () => {
+  const results = [];
+  for (const { target, path } of attackedMethods())
+    for (const caller of ["nobody", "an owner of another workspace"] as const)
+      results.push(await attack(target, largeRequests(path, authorizations[caller]), caller));
+  report("large bodies", results);
+  await expectHealthy();
+}, 120_000);
+
+test("bytes that are not HTTP get a 4xx or a closed connection", async () => {
+  const wrong: string[] = [];
+  for (const { name, opsPort } of targets) {
+    await mapConcurrently(RAW_REQUESTS.length, CONCURRENCY, async (index) => {
+      const bytes = RAW_REQUESTS[index] ?? "";
+      const { socket, closed } = openConnection(opsPort);
+      socket.write(Buffer.from(bytes, "latin1"));
+      const text = await Promise.race([closed, new Promise<string>((resolve) => setTimeout(resolve, 2_000, "open"))]);
+      socket.destroy();
+      const status = /^HTTP\/1\.1 (\d+)/.exec(text)?.[1] ?? "none";
+      if (!/^(?:none|200|4\d\d)$/.test(status) || text === "open")
+        wrong.push(`${name} ${bytes.slice(0, 80)}: ${text.slice(0, 200)}`);
+    });
+  }
+  console.log(`raw bytes: ${RAW_REQUESTS.length * targets.length} connections`);
+  expect(wrong).toEqual([]);
+  await expectHealthy();
+});
+
+test("unfinished requests delay no probe", async () => {
+  const connections = 100;
+  const slow = targets.flatMap(({ opsPort }) =>
+    Array.from({ length: connections }, (_, index) => {
+      const { socket } = openConnection(opsPort);
+      socket.write(SLOW_REQUESTS[index % SLOW_REQUESTS.length] ?? "");
+      return socket;
+    }),
+  );
+  const startedAt = performance.now();
+  await expectHealthy();
+  const ms = performance.now() - startedAt;
+  for (const socket of slow) socket.destroy();
+  console.log(`unfinished requests: ${slow.length}; probes of all services and a reply in ${ms.toFixed(0)} ms`);
+  expect(ms).toBeLessThan(10_000);
+});
+
+test("after all this, each service's memory is below its limit in the chart", async () => {
+  const peaks = await Promise.all(
+    targets.map(async (target) => [target.name, Math.round(await readPeakMib(target))] as const),
+  );
+  console.log(
+    `highest memory in MiB: ${peaks.map(([name, mib]) => `${name} ${mib} of ${MEMORY_LIMITS_MIB[name]}`).join(", ")}`,
+  );
+  for (const [name, mib] of peaks) expect(mib, name).toBeLessThan(MEMORY_LIMITS_MIB[name] ?? 0);
+});

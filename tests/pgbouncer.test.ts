@@ -1,0 +1,147 @@
+import { randomUUID } from "node:crypto";
+import { createDatabase, describeWith, HANDBOOK, type PgBouncer, startPgBouncer } from "@parley/test-support";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { chat, exportTranscript, postChat } from "./system/chat.ts";
+import { queryFirstRow, readBalance, waitUntilSettled } from "./system/database.ts";
+import { PASSWORD } from "./system/processes.ts";
+import { createTenant, type System, serviceDatabaseUrl, startSystem, type Tenant } from "./system/system.ts";
+import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "./system/visitors.ts";
+
+const ROLES = ["parley_conversation", "parley_quota", "parley_llm"];
+/** Server connections of each role. Each service opens up to ten connections to the pooler. */
+const SERVER_CONNECTIONS = 2;
+const VISITORS = 20;
+const TURNS = 80;
+/** An address may export 30 transcripts a minute. */
+const EXPORTS = 10;
+
+describeWith("pgbouncer", "services behind PgBouncer in transaction mode", () => {
+  describe.each([
+    { pooler: "without prepared statements", maxPreparedStatements: 0, setting: "off" },
+    { pooler: "with prepared statements", maxPreparedStatements: 200, setting: "on" },
+  ])("$pooler", ({ maxPreparedStatements, setting }) => {
+    let pooler: PgBouncer;
+    let system: System;
+    let tenant: Tenant;
+    beforeAll(async () => {
+      const database = await createDatabase(undefined, { template: inject("migratedDatabase") });
+      pooler = await startPgBouncer({
+        ...{ serverUrl: database.url, poolSize: SERVER_CONNECTIONS, maxPreparedStatements },
+        passwords: Object.fromEntries(ROLES.map((role) => [role, PASSWORD])),
+      });
+      const environmentOf = (service: Parameters<typeof serviceDatabaseUrl>[1]) => ({
+        DATABASE_URL: serviceDatabaseUrl(pooler.through(database.url), service),
+        DATABASE_PREPARED_STATEMENTS: setting,
+      });
+      system = await startSystem({
+        database,
+        edges: 2,
+        env: {
+          edge: TRUST_TEST_PROXY,
+          conversation: { ...environmentOf("conversation"), EDGE_LEASE_SECONDS: "3" },
+          quota: environmentOf("quota"),
+          "llm-proxy": environmentOf("llm-proxy"),
+        },
+      });
+      tenant = await createTenant(system.admin, { model: "openai:echo" });
+    });
+    afterAll(async () => {
+      await system?.stop();
+      await pooler?.stop();
+    });
+
+    test(`${TURNS} turns of ${VISITORS} visitors use the bot's knowledge, can be exported and are counted`, async () => {
+      const { workspaceId, botSlug } = tenant;
+      const content = new Uint8Array(Buffer.from(HANDBOOK));
+      await system.admin.knowledge.addSource({ workspaceId, botSlug, name: "handbook.md", format: "md", content });
+      const visits: VisitResult[] = [];
+      const exports: number[] = [];
+      let sent = 0;
+      const sendMessages = async () => {
+        while (sent++ < TURNS) {
+          const session_id = randomUUID();
+          visits.push(await visit(system.url(), tenant, { session_id, message: "When does the shop open?" }));
+          if (visits.length <= EXPORTS) exports.push((await exportTranscript(system, tenant, session_id)).status);
+        }
+      };
+      await Promise.all(Array.from({ length: VISITORS }, sendMessages));
+      expect(countOutcomes(visits)).toEqual({ stop: TURNS });
+      expect(new Set(exports)).toEqual(new Set([200]));
+      expect(JSON.stringify(system.provider.requests.at(-1)?.body)).toContain("from nine to six");
+      expect(await waitUntilSettled(system.database, 10_000)).toMatchObject({
+        done: TURNS,
+        used: TURNS,
+        unbalanced: 0,
+      });
+
+      for (const role of ROLES)
+        expect(await countServerConnections(role), role).toBeLessThanOrEqual(SERVER_CONNECTIONS);
+      expect(await countClientConnections("parley_conversation")).toBeGreaterThan(2 * SERVER_CONNECTIONS);
+    });
+
+    test("a session is erased on request and by its retention, and the sweeper closes the turn of a killed edge", async () => {
+      const { workspaceId } = tenant;
+      const stuckTenant = await createTenant(system.admin, { model: "openai:hang" });
+      const stuckChat = postChat(system.url(1), stuckTenant).then((open) => open.text());
+      await Promise.all([
+        expect(stuckChat).rejects.toThrow(),
+        expect
+          .poll(() => readBalance(system.database))
+          .toMatchObject({ streaming: 1, held: 1 })
+          .then(() => system.edges[1]?.kill9()),
+      ]);
+      const [requested, expired, kept] = [randomUUID(), randomUUID(), randomUUID()];
+      for (const session_id of [requested, expired, kept]) await chat(system.url(), tenant, { session_id });
+      await system.admin.sessions.eraseSession({ workspaceId, sessionId: requested });
+      await system.admin.workspaces.setRetention({ workspaceId, retentionDays: 30 });
+      const age =
+        "UPDATE conversation.sessions SET last_activity_at = now() - interval '31 days' WHERE session_id = $1";
+      await queryFirstRow(system.database, age, [expired]);
+      // The retention worker runs at the start and then hourly.
+      await system.conversation.stop();
+      await system.conversation.start();
+      const findErased =
+        "SELECT array_agg(session_id::text) AS ids FROM conversation.sessions WHERE erased_at IS NOT NULL";
+      await expect
+        .poll(async () => (await queryFirstRow<{ ids: string[] }>(system.database, findErased)).ids.sort(), {
+          timeout: 10_000,
+        })
+        .toEqual([requested, expired].sort());
+      expect(await waitUntilSettled(system.database, 20_000)).toMatchObject({ streaming: 0, held: 0, unbalanced: 0 });
+      const exportStatus = async (session: string) => (await exportTranscript(system, tenant, session)).status;
+      // The edge connects to the new conversation process again.
+      await expect.poll(() => exportStatus(kept), { timeout: 10_000, interval: 1_000 }).toBe(200);
+      expect([await exportStatus(requested), await exportStatus(expired)]).toEqual([404, 404]);
+    });
+
+    test("usage reconciles, the call log is complete, and no service has logged an error", async () => {
+      await expect.poll(async () => (await system.admin.audit.audit({})).balanced, { timeout: 10_000 }).toBe(true);
+      const { usage } = await system.admin.workspaces.showUsage({ workspaceId: tenant.workspaceId });
+      expect(usage).toMatchObject({ used: TURNS + 3, held: 0 });
+      await expect
+        .poll(() =>
+          queryFirstRow(system.database, "SELECT count(*)::integer AS calls FROM llm.calls WHERE outcome = 'complete'"),
+        )
+        .toMatchObject({ calls: TURNS + 3 });
+      const logs = [system.conversation, system.quota, system.llm].map((service) => service.outputs()).join("");
+      expect(logs.split("\n").filter((line) => /"level":"(warn|error)"/.test(line))).toEqual([]);
+    });
+
+    async function countServerConnections(role: string): Promise<number> {
+      const count = "SELECT count(*)::integer AS n FROM pg_stat_activity WHERE usename = $1 AND datname = $2";
+      return (await queryFirstRow<{ n: number }>(system.database, count, [role, system.database.name])).n;
+    }
+
+    async function countClientConnections(role: string): Promise<number> {
+      const console = new pg.Client({ connectionString: pooler.consoleUrl });
+      await console.connect();
+      try {
+        const { rows } = await console.query<{ user: string }>("SHOW CLIENTS");
+        return rows.filter(({ user }) => user === role).length;
+      } finally {
+        await console.end();
+      }
+    }
+  });
+});

@@ -1,0 +1,12 @@
+import { expect, test } from "vitest";
+import { runKeyedChaos } from "../system/keyed-chaos.ts";
+
+const SECONDS = 20;
+
+test(`loses, duplicates and hangs no reply with a key in ${SECONDS} seconds of disconnects, stops, erasures and kill -9`, async () => {
+  const result = await runKeyedChaos({ seconds: SECONDS, visitors: 8, leaseSeconds: 3, settleTimeoutMs: 60_000 });
+  expect(result).toMatchObject({ lost: [], duplicated: [], hung: [] });
+  expect(result.turns).toBeLessThanOrEqual(result.keys);
+  expect(result.keys).toBeGreaterThan(10);
+  expect(result.kills + result.databaseRestarts).toBeGreaterThan(3);
+}, 240_000);

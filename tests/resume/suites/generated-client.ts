@@ -1,0 +1,83 @@
+import { randomInt, randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { startTcpProxy, type TcpProxy } from "@parley/test-support";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { queryFirstRow } from "../../system/database.ts";
+import type { System, Tenant } from "../../system/system.ts";
+import { generateClient } from "../generated-client.ts";
+
+const REPLIES = 6;
+/** Fewer than the requests that the documented client sends for a reply. */
+const CUTS = 7;
+
+/** Tests that run docs/retries.md's examples with the client that Hey API generates, through a network that fails. */
+export function generatedClientSuite(get: () => { system: System; tenant: Tenant; text: string }): void {
+  describe("the client that Hey API generates from openapi.json", () => {
+    let proxy: TcpProxy;
+    let connections = 0;
+    beforeAll(async () => {
+      const { system, tenant } = get();
+      const randomEdge = () => {
+        connections++;
+        return system.edges[randomInt(system.edges.length)]?.port ?? 0;
+      };
+      proxy = await startTcpProxy({ targetPort: randomEdge });
+      vi.stubGlobal("location", { origin: tenant.origin });
+    });
+    afterAll(async () => {
+      vi.unstubAllGlobals();
+      await proxy.close();
+    });
+
+    const url = () => `http://127.0.0.1:${proxy.port}`;
+    const newBody = () => ({ public_key: get().tenant.publicKey, session_id: randomUUID(), message: "Hello?" });
+    const countTurns = async (bodies: readonly { session_id: string }[]) => {
+      const { count } = await queryFirstRow<{ count: number }>(
+        get().system.database,
+        "SELECT count(*)::integer AS count FROM conversation.turns WHERE session_id = ANY ($1)",
+        [bodies.map(({ session_id }) => session_id)],
+      );
+      return count;
+    };
+
+    test("with a key, loses no text, duplicates none and opens no second turn when it is disconnected at random", async () => {
+      const { readReply } = await generateClient(url());
+      const { system, text } = get();
+      const bodies = Array.from({ length: REPLIES }, newBody);
+      const connectionsBefore = connections;
+      const replies = Promise.all(bodies.map((body) => readReply(body, randomUUID())));
+      for (let cut = 0; cut < CUTS; cut++) {
+        await sleep(randomInt(50, 600));
+        proxy.resetAll();
+      }
+      expect(await replies).toEqual(bodies.map(() => text));
+      expect(connections - connectionsBefore).toBeGreaterThan(REPLIES);
+      expect(await countTurns(bodies)).toBe(REPLIES);
+      expect(system.provider.requests).toHaveLength(REPLIES);
+    });
+
+    /** Sends a message without a key, and disconnects after its first text. Returns the number of turns when the client has given up. */
+    const disconnectOnce = async (edit?: (code: string) => string) => {
+      const { readReplyOnce } = await generateClient(url(), edit);
+      const body = newBody();
+      const reply = readReplyOnce(body).then(
+        () => "complete",
+        (error: Error) => error.message,
+      );
+      await expect.poll(() => countTurns([body])).toBe(1);
+      await sleep(600);
+      proxy.resetAll();
+      return { result: await reply, turns: await countTurns([body]) };
+    };
+
+    test("without a key, opens no second turn with the documented setting", async () => {
+      expect(await disconnectOnce()).toEqual({ result: "the reply is incomplete", turns: 1 });
+    });
+
+    test("without a key and without the setting, opens a second turn", async () => {
+      const setting = "sseMaxRetryAttempts: 1,";
+      const edit = (code: string) => code.replace(setting, "sseDefaultRetryDelay: 100,");
+      expect(await disconnectOnce(edit)).toEqual({ result: "complete", turns: 2 });
+    });
+  });
+}

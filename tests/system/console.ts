@@ -1,0 +1,128 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buildConsole } from "@parley/console/build";
+import { freePorts, nodeFlags, type RunningProcess, startProcess } from "@parley/test-support";
+import { buildWidget } from "@parley/widget/build";
+import { returnsOk, root } from "./processes.ts";
+
+/** The development sign-in and the settings with which services accept its tokens. */
+export type DevelopmentSso = {
+  issuer: string;
+  /** The origin of the console whose sign-in it accepts. */
+  consoleUrl: string;
+  /** The environment of services that check tokens. */
+  env: Record<string, string>;
+  stop(): Promise<void>;
+};
+
+export const CONSOLE_WORKSPACE = "console-tests";
+const AUDIENCE = "parley";
+
+/** Starts the development sign-in, which signs in an owner of CONSOLE_WORKSPACE, for a console on a free port. */
+export async function startDevelopmentSso(extra: Record<string, string> = {}): Promise<DevelopmentSso> {
+  const [port = 0, consolePort = 0] = await freePorts(2);
+  const issuer = `http://localhost:${port}`;
+  const consoleUrl = `http://localhost:${consolePort}`;
+  const sso = await startProcess({
+    name: "development sign-in",
+    command: process.execPath,
+    args: [...nodeFlags, "deploy/development-sso/src/main.ts"],
+    cwd: root,
+    env: {
+      ISSUER: issuer,
+      PORT: String(port),
+      AUDIENCE,
+      WORKSPACE: CONSOLE_WORKSPACE,
+      ISSUES_ANY_TOKEN: "true",
+      CONSOLE_URL: consoleUrl,
+      ...extra,
+    },
+    ready: () => returnsOk(`${issuer}/.well-known/openid-configuration`),
+  });
+  await sso.waitReady();
+  return {
+    issuer,
+    consoleUrl,
+    env: {
+      JWT_ISSUER: issuer,
+      JWT_AUDIENCE: AUDIENCE,
+      JWKS_URL: `${issuer}/jwks`,
+      JWT_ROLE_CLAIM: "roles",
+      JWT_OWNER_ROLES: "owner",
+    },
+    async stop() {
+      await sso.stop();
+    },
+  };
+}
+
+/** Requests an owner's access token from the development sign-in, as `parley login` will. */
+export async function requestOwnersToken(sso: DevelopmentSso): Promise<string> {
+  const response = await fetch(`${sso.issuer}/token`, {
+    method: "POST",
+    headers: { authorization: `Basic ${Buffer.from("parley:parley").toString("base64")}` },
+    body: new URLSearchParams({
+      grant_type: "client_credentials",
+      workspace: CONSOLE_WORKSPACE,
+      role: "owner",
+    }),
+  });
+  return ((await response.json()) as { access_token: string }).access_token;
+}
+
+export type ConsoleProcess = {
+  url: string;
+  opsPort: number;
+  process: RunningProcess;
+  stop(): Promise<void>;
+};
+
+export type ConsoleOptions = {
+  sso: DevelopmentSso;
+  conversationUrl: string;
+  quotaUrl: string;
+  edgeUrl: string;
+  env?: Record<string, string>;
+};
+
+/** Builds the console's page and the widget, and starts the console as a process. */
+export async function startConsole({ sso, ...urls }: ConsoleOptions): Promise<ConsoleProcess> {
+  const built = await mkdtemp(join(tmpdir(), "parley-console-"));
+  const [pageDir, widgetDir] = [join(built, "page"), join(built, "widget")];
+  await Promise.all([buildConsole(pageDir), buildWidget(widgetDir)]);
+  const [opsPort = 0] = await freePorts(1);
+  const running = await startProcess({
+    name: "console",
+    command: process.execPath,
+    args: [...nodeFlags, "services/console/src/main.ts"],
+    cwd: root,
+    env: {
+      PUBLIC_HOST: "127.0.0.1",
+      PORT: new URL(sso.consoleUrl).port,
+      OPS_PORT: String(opsPort),
+      CONSOLE_URL: sso.consoleUrl,
+      ...sso.env,
+      OIDC_CLIENT_ID: "parley-console",
+      SESSION_SECRET: randomUUID(),
+      CONVERSATION_URL: urls.conversationUrl,
+      QUOTA_URL: urls.quotaUrl,
+      EDGE_URL: urls.edgeUrl,
+      CONSOLE_DIR: pageDir,
+      WIDGET_DIR: widgetDir,
+      ...urls.env,
+    },
+    ready: () => returnsOk(`http://127.0.0.1:${opsPort}/healthz/ready`),
+  });
+  await running.waitReady();
+  return {
+    url: sso.consoleUrl,
+    opsPort,
+    process: running,
+    async stop() {
+      if (running.isRunning()) await running.stop();
+      await rm(built, { recursive: true });
+    },
+  };
+}

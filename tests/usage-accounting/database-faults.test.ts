@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { isFull, startTestPostgres, type TestPostgres } from "@parley/test-support";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { readBalance, waitUntilSettled } from "../system/database.ts";
+import {
+  type DatabaseProxies,
+  killDatabase,
+  makeReadOnly,
+  portsOf,
+  stallDatabase,
+  startDatabaseProxies,
+} from "../system/database-faults.ts";
+import { createTenant, type System, startSystem } from "../system/system.ts";
+import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "../system/visitors.ts";
+
+// A system of its own, because the tests kill its database server and disconnect it.
+
+const VISITORS = 8;
+const RECOVERY_SECONDS = 30;
+const LEASE_SECONDS = 5;
+
+let postgres: TestPostgres;
+let proxies: DatabaseProxies;
+let system: System;
+beforeAll(async () => {
+  postgres = await startTestPostgres();
+  proxies = await startDatabaseProxies(postgres.url);
+  system = await startSystem({
+    databaseServerUrl: postgres.url,
+    databasePorts: portsOf(proxies),
+    env: {
+      edge: TRUST_TEST_PROXY,
+      conversation: { LOG_LEVEL: "silent", EDGE_LEASE_SECONDS: String(LEASE_SECONDS) },
+      quota: { LOG_LEVEL: "silent" },
+      "llm-proxy": { LOG_LEVEL: "silent" },
+    },
+  });
+}, 120_000);
+afterAll(async () => {
+  await system?.stop();
+  for (const proxy of Object.values(proxies ?? {})) await proxy.close();
+  await postgres?.stop();
+});
+
+/**
+ * Injects a fault while visitors chat. Expects a whole reply within 30 s of the fault's end, and that usage reconciles with what visitors
+ * received.
+ */
+async function expectRecovery(fault: () => Promise<unknown>): Promise<void> {
+  const tenant = await createTenant(system.admin);
+  const visits: VisitResult[] = [];
+  let isOver: boolean = false;
+  const chat = async () => {
+    while (!isOver) {
+      const result = await visit(system.url(), tenant);
+      visits.push(result);
+      if (result.kind !== "stream") await sleep(50);
+    }
+  };
+  const visitors = Array.from({ length: VISITORS }, chat);
+  await expect.poll(() => countOutcomes(visits).stop ?? 0, { timeout: 10_000 }).toBeGreaterThan(VISITORS);
+  await fault();
+  const endedAt = performance.now();
+  const repliesAtEnd = countOutcomes(visits).stop ?? 0;
+  // More replies than visitors, so that one of them began after the fault's end.
+  await expect
+    .poll(() => (countOutcomes(visits).stop ?? 0) - repliesAtEnd, { timeout: RECOVERY_SECONDS * 1_000 })
+    .toBeGreaterThan(VISITORS);
+  console.info(`recovered ${((performance.now() - endedAt) / 1_000).toFixed(1)} s after the fault's end`);
+  isOver = true;
+  await Promise.all(visitors);
+  await waitUntilSettled(system.database, 120_000);
+  const balance = await readBalance(system.database);
+  expect(balance).toMatchObject({ held: 0, streaming: 0, outbox: 0, unbalanced: 0 });
+  const outcomes = countOutcomes(visits);
+  expect(outcomes.stop ?? 0).toBeLessThanOrEqual((await readBalance(system.database, tenant.workspaceId)).done);
+  // `undefined` counts streams without a finish reason.
+  expect(outcomes.undefined).toBeUndefined();
+}
+
+test("serves again within 30 s after all connections to the database were silently dropped, and usage reconciles", async () => {
+  await expectRecovery(async () => {
+    for (const proxy of Object.values(proxies)) proxy.stallOpen();
+  });
+}, 300_000);
+
+test("serves again within 30 s after the database was read-only for 5 s, and usage reconciles", async () => {
+  await expectRecovery(() => makeReadOnly(system.database, 5_000));
+}, 300_000);
+
+test.runIf(isFull)(
+  "serves again within 30 s after the database stalled for 60 s, and usage reconciles",
+  async () => {
+    await expectRecovery(() => stallDatabase(Object.values(proxies), 60_000));
+  },
+  400_000,
+);
+
+test.runIf(isFull)(
+  "serves again within 30 s after PostgreSQL was killed and down for 20 s, and usage reconciles",
+  async () => {
+    await expectRecovery(() => killDatabase(postgres, 20_000));
+  },
+  400_000,
+);

@@ -1,0 +1,151 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { chat } from "../system/chat.ts";
+import { cliEnv, runCliInProcess, runCliJson } from "../system/cli.ts";
+import { queryFirstRow, queryRows, readBalance, waitUntilSettled } from "../system/database.ts";
+import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
+
+// The tests build on one another: a month is closed, then pruned, then restored. They need a system of their own, because a closed month is
+// closed for all workspaces and the services are restarted.
+
+const MONTH = "2024-03";
+const TURNS = 3;
+const CLOSE_TIMEOUT_MS = 40_000;
+
+let system: System;
+let tenant: Tenant;
+beforeAll(async () => {
+  system = await startSystem({
+    env: { conversation: { LOG_LEVEL: "error", RECONCILE_EVERY_SECONDS: "1", RECONCILE_MIN_AGE_SECONDS: "1" } },
+  });
+  tenant = await createTenant(system.admin);
+  for (let turn = 0; turn < TURNS; turn++)
+    expect((await chat(system.url(), tenant)).done).toMatchObject({ finish_reason: "stop" });
+  expect(await waitUntilSettled(system.database, 20_000)).toMatchObject({ used: TURNS, held: 0, outbox: 0 });
+  await runSql(`
+    UPDATE conversation.turns SET month = '2024-03-01', closed_at = '2024-03-15', opened_at = '2024-03-15';
+    UPDATE quota.usage SET month = '2024-03-01';
+    UPDATE quota.reservations SET month = '2024-03-01', settled_at = '2024-03-15T00:00:01Z', reserved_at = '2024-03-15';
+    UPDATE quota.ledger SET month = '2024-03-01', counted_at = '2024-03-15T00:00:01Z';
+  `);
+});
+afterAll(() => system?.stop());
+
+const balance = () => readBalance(system.database, tenant.workspaceId);
+const runSql = (sql: string) => queryRows(system.database.url, sql);
+const BALANCED = { done: TURNS, used: TURNS, ledger: TURNS, held: 0, outbox: 0, unbalanced: 0 };
+
+type ListedMonth = { month: string; state: string; used: number; pruned: number; closed_at: string; pruned_at: string };
+
+const readMonth = async () => {
+  const { months } = await runCliJson<{ months: ListedMonth[] }>(["usage", "months"], cliEnv(system));
+  return months.find(({ month }) => month === MONTH);
+};
+
+const countRows = () =>
+  queryFirstRow<{ turns: number; ledger: number; reservations: number }>(
+    system.database,
+    `SELECT (SELECT count(*) FROM conversation.turns WHERE month = '2024-03-01')::integer AS turns,
+            (SELECT count(*) FROM quota.ledger WHERE month = '2024-03-01')::integer AS ledger,
+            (SELECT count(*) FROM quota.reservations WHERE month = '2024-03-01')::integer AS reservations`,
+  );
+
+async function expectAudited(): Promise<void> {
+  expect((await runCliInProcess(["audit", "--check", "--month", MONTH], cliEnv(system))).code).toBe(0);
+}
+
+/** Compares every turn since the month with usage. Returns the repairs. */
+async function repairAll(): Promise<unknown[]> {
+  const args = ["audit", "--repair", "--since", "2024-01-01"];
+  return (await runCliJson<{ repairs: unknown[] }>(args, cliEnv(system))).repairs;
+}
+
+/** Puts the outcome of a turn of the month into the outbox, as a restored database can. */
+async function enqueueLateTurn(): Promise<void> {
+  await queryFirstRow(
+    system.database,
+    "INSERT INTO conversation.outbox (workspace_id, turn_id, outcome, month, created_at) VALUES ($1, $2, 'done', '2024-03-01', now())",
+    [tenant.workspaceId, randomUUID()],
+  );
+}
+
+test("an old month whose turns are settled is closed, and not before a late settlement is counted", async () => {
+  // The second usage of the month is not in the turns table, so the month stays open until it is corrected.
+  await enqueueLateTurn();
+  await expect.poll(balance, { timeout: 20_000 }).toMatchObject({ used: TURNS + 1, outbox: 0 });
+  await system.quota.stop();
+  await system.quota.start();
+  await expect.poll(readMonth, { timeout: 20_000 }).toMatchObject({ state: "open", used: TURNS + 1 });
+  // The service adds a month's row long before it is closed.
+  await runSql("UPDATE quota.months SET created_at = now() - interval '2 minutes'");
+  await runSql(`
+    DELETE FROM quota.ledger WHERE turn_id NOT IN (SELECT turn_id FROM conversation.turns);
+    DELETE FROM quota.reservations WHERE turn_id NOT IN (SELECT turn_id FROM conversation.turns);
+    UPDATE quota.usage SET used = ${TURNS} WHERE month = '2024-03-01';
+  `);
+  await expect
+    .poll(readMonth, { timeout: CLOSE_TIMEOUT_MS })
+    .toMatchObject({ state: "closed", used: TURNS, pruned: 0, pruned_at: "" });
+  await expectAudited();
+}, 90_000);
+
+test("a settlement that comes after the close counts nothing, and leaves the outbox", async () => {
+  await enqueueLateTurn();
+  await expect.poll(async () => (await balance()).outbox, { timeout: 20_000 }).toBe(0);
+  expect(await balance()).toMatchObject(BALANCED);
+  await expectAudited();
+});
+
+const TABLES = {
+  conversation: ["turns", "turn_totals", "outbox"],
+  quota: ["usage", "reservations", "ledger", "ledger_totals", "months"],
+};
+const restore: Partial<Record<keyof typeof TABLES, () => Promise<unknown>>> = {};
+
+/** Copies the rows of a schema. Returns a function that replaces the current rows with the copy, like a restored backup. */
+async function backUp(schema: keyof typeof TABLES): Promise<() => Promise<unknown>> {
+  const copies = TABLES[schema].map((table) => ({ table: `${schema}.${table}`, copy: `copy_${schema}_${table}` }));
+  await runSql(copies.map(({ table, copy }) => `CREATE TABLE ${copy} AS TABLE ${table};`).join(""));
+  const statements = copies.map(({ table, copy }) => `DELETE FROM ${table}; INSERT INTO ${table} TABLE ${copy};`);
+  return () => runSql(`BEGIN; ${statements.join("")} COMMIT`);
+}
+
+/** Makes the month's close old enough, and restarts the services, which prune after their start. */
+async function prune(): Promise<void> {
+  const countClosed = async () => (await runSql("SELECT FROM conversation.closed_months")).length;
+  await expect.poll(countClosed, { timeout: CLOSE_TIMEOUT_MS }).toBe(1);
+  await runSql(`
+    UPDATE quota.months SET closed_at = now() - interval '2 days';
+    UPDATE conversation.closed_months SET closed_at = now() - interval '2 days', pruned_at = NULL;
+    UPDATE conversation.task_leases SET due_at = now();
+  `);
+  await Promise.all([system.conversation.stop(), system.quota.stop()]);
+  await Promise.all([system.conversation.start(), system.quota.start()]);
+  await expect.poll(countRows, { timeout: CLOSE_TIMEOUT_MS }).toEqual({ turns: 0, ledger: 0, reservations: 0 });
+}
+
+test("the rows of the closed month are pruned into totals that the audit compares", async () => {
+  for (const schema of ["conversation", "quota"] as const) restore[schema] = await backUp(schema);
+  await prune();
+  await expect.poll(readMonth, { timeout: 20_000 }).toMatchObject({ state: "pruned", used: TURNS, pruned: TURNS });
+  expect(await balance()).toMatchObject(BALANCED);
+  await expectAudited();
+  expect(await repairAll()).toEqual([]);
+}, 90_000);
+
+test("after a restore of either database to a time before its prune, the reconciler repairs nothing", async () => {
+  await restore.quota?.();
+  expect(await repairAll()).toEqual([]);
+  expect(await balance()).toMatchObject(BALANCED);
+  // The month is closed again.
+  await runSql("UPDATE quota.months SET closed_at = NULL, created_at = now() - interval '2 minutes'");
+  expect(await repairAll()).toEqual([]);
+  await expect.poll(readMonth, { timeout: CLOSE_TIMEOUT_MS }).toMatchObject({ state: "closed", used: TURNS });
+
+  await prune();
+  await restore.conversation?.();
+  await expectAudited();
+  expect(await repairAll()).toEqual([]);
+  expect(await balance()).toMatchObject(BALANCED);
+  expect(await countRows()).toEqual({ turns: TURNS, ledger: 0, reservations: 0 });
+}, 120_000);

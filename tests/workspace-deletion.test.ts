@@ -1,0 +1,165 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { readWorkspaceRows } from "./isolation/tenant-data.ts";
+import { chat, exportTranscript, postChat, readChat } from "./system/chat.ts";
+import { cliEnv, runCliInProcess, runCliJson } from "./system/cli.ts";
+import { queryFirstRow, readBalance } from "./system/database.ts";
+import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
+
+let system: System;
+beforeAll(async () => {
+  system = await startSystem();
+});
+afterAll(() => system?.stop());
+
+const parley = <T>(...args: string[]) => runCliJson<T>(args, cliEnv(system));
+
+/** Calls everything that a workspace's visitors and members can reach. Returns the responses without what is unique to them. */
+async function callEverything(tenant: Tenant, sessionId: string): Promise<string[]> {
+  const authorization = `Bearer ${await system.sso.token({ workspaceId: tenant.workspaceId, role: "owner" })}`;
+  const json = { "content-type": "application/json", origin: tenant.origin };
+  const { publicKey: public_key, botSlug: bot_slug } = tenant;
+  const message = { session_id: sessionId, message: "Hello?" };
+  const post = (body: object, headers: object = {}) => ({
+    method: "POST",
+    headers: { ...json, ...headers },
+    body: JSON.stringify(body),
+  });
+  const calls: [path: string, init: RequestInit][] = [
+    ["/api/chat/", post({ public_key, ...message })],
+    [`/api/widget/config/?public_key=${public_key}`, { headers: { origin: tenant.origin } }],
+    ["/api/chat/rating/", post({ public_key, session_id: sessionId, message_id: 1, rating: "up" })],
+    ["/api/chat/playground/", post({ bot_slug, ...message }, { authorization })],
+    [`/api/conversations/${sessionId}/export.json`, { headers: { authorization } }],
+    ["/api/conversations/", { headers: { authorization } }],
+    ["/api/conversations/export.ndjson", { headers: { authorization } }],
+    [`/api/conversations/${sessionId}/`, { method: "DELETE", headers: { authorization } }],
+  ];
+  return Promise.all(
+    calls.map(async ([path, init]) => {
+      const response = await fetch(`${system.url()}${path}`, init);
+      return `${init.method ?? "GET"} ${path.split("?")[0]?.replace(sessionId, "ID")} ${response.status} ${await response.text()}`;
+    }),
+  );
+}
+
+/** Returns the responses for a workspace, and a key, that never existed. */
+function callForMissing({ publicKey, ...tenant }: Tenant): Promise<string[]> {
+  const unknownKey = `${publicKey.slice(0, -6)}AAAAAA`;
+  return callEverything({ ...tenant, publicKey: unknownKey, workspaceId: `ws_${randomUUID()}` }, randomUUID());
+}
+
+test("a deleted workspace answers as a missing one within 5 s, an open reply still counts, and restore undoes it", async () => {
+  const tenant = await createTenant(system.admin, { model: "openai:tokens-100-every-2" });
+  const { workspaceId } = tenant;
+  const sessionId = randomUUID();
+  expect((await chat(system.url(), tenant, { session_id: sessionId })).done).toMatchObject({ finish_reason: "stop" });
+  const missing = await callForMissing(tenant);
+  expect(await callEverything(tenant, randomUUID())).not.toEqual(missing);
+
+  const open = await postChat(system.url(), tenant, { message: "Still open" });
+  const deleted = await parley<{ deleted_at: string; erase_at: string }>("workspace", "delete", workspaceId);
+  expect(Date.parse(deleted.erase_at) - Date.parse(deleted.deleted_at)).toBe(30 * 86_400_000);
+  expect((await readChat(open)).events.at(-1)?.event).toBe("done");
+  // The slowest is the edge's cache of keys.
+  await vi.waitFor(async () => expect((await postChat(system.url(), tenant)).status).toBe(401), {
+    timeout: 5_000,
+    interval: 200,
+  });
+  expect(await callEverything(tenant, sessionId)).toEqual(missing);
+  // A member has no access to the admin services. The operator still sees the workspace, and cannot add to it.
+  const member = { authorization: `Bearer ${await system.sso.token({ workspaceId, role: "owner" })}` };
+  for (const [{ opsPort }, method] of [
+    [system.quota, "quota.v1.WorkspaceAdminService/ShowUsage"],
+    [system.conversation, "conversation.v1.BotAdminService/ListBots"],
+  ] as const) {
+    const response = await fetch(`http://127.0.0.1:${opsPort}/parley.${method}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...member },
+      body: "{}",
+    });
+    expect([response.status, response.headers.get("parley-code")]).toEqual([404, "workspace_not_found"]);
+  }
+  const refused = await runCliInProcess(["bot", "create", "--workspace", workspaceId, "--slug", "new"], cliEnv(system));
+  expect(refused.stderr).toContain("no such workspace");
+  expect((await runCliInProcess(["workspace", "set-plan", workspaceId, "free"], cliEnv(system))).code).toBe(1);
+  expect(await parley("workspace", "list")).toContainEqual(
+    expect.objectContaining({ id: workspaceId, deleted_at: expect.stringMatching(/Z$/) }),
+  );
+  // A repeated call keeps the first deletion, for example after a lost response.
+  expect(await parley("workspace", "delete", workspaceId)).toEqual({ id: workspaceId, ...deleted });
+
+  expect(await parley("workspace", "restore", workspaceId)).toEqual({ id: workspaceId, restored: true });
+  expect(await parley("workspace", "restore", workspaceId)).toEqual({ id: workspaceId, restored: true });
+  await vi.waitFor(
+    async () => expect((await chat(system.url(), tenant)).done).toMatchObject({ finish_reason: "stop" }),
+    { timeout: 6_000, interval: 200 },
+  );
+  expect((await exportTranscript(system, tenant, sessionId)).status).toBe(200);
+  await vi.waitFor(async () =>
+    expect(await readBalance(system.database, workspaceId)).toMatchObject({ held: 0, streaming: 0, unbalanced: 0 }),
+  );
+  const changes = await parley<{ method: string }[]>("changes", "--workspace", workspaceId, "--limit", "3");
+  expect(changes.map(({ method }) => method)).toEqual([
+    "WorkspaceDeletionAdminService/RestoreWorkspace",
+    "WorkspaceDeletionAdminService/RestoreWorkspace",
+    "WorkspaceDeletionAdminService/DeleteWorkspace",
+  ]);
+});
+
+test("after 30 days its content is erased, its usage stays, and it cannot be restored or created again", async () => {
+  const tenant = await createTenant(system.admin, { model: "openai:echo" });
+  const { workspaceId, botSlug } = tenant;
+  const marker = `marker${randomUUID().replaceAll("-", "")}`;
+  const bot = { workspaceId, botSlug };
+  await system.admin.knowledge.addSource({ ...bot, name: "a.txt", format: "txt", content: Buffer.from(marker) });
+  await system.admin.moderation.addPattern({ ...bot, pattern: marker.slice(1), appliesTo: "reply" });
+  await system.admin.bots.updateBot({ workspaceId, slug: botSlug, changes: { systemPrompt: marker } });
+  const { done } = await chat(system.url(), tenant, { message: `a${marker.slice(0, 3)}`, visitor_id: marker });
+  expect(done).toMatchObject({ finish_reason: "stop" });
+  await vi.waitFor(async () => expect(await readBalance(system.database, workspaceId)).toMatchObject({ used: 1 }));
+  expect(await readWorkspaceRows(system.database, workspaceId)).toContain(marker);
+
+  await parley("workspace", "delete", workspaceId);
+  await system.conversation.stop();
+  const age = (days: number) =>
+    queryFirstRow(
+      system.database,
+      "UPDATE conversation.workspace_deletions SET deleted_at = now() - make_interval(days => $2) WHERE workspace_id = $1",
+      [workspaceId, days],
+    );
+  // The task runs when the service starts.
+  await age(29);
+  await system.conversation.start();
+  expect(await readWorkspaceRows(system.database, workspaceId)).toContain(marker);
+  await system.conversation.stop();
+  await age(31);
+  await system.conversation.start();
+  const rows = await vi.waitFor(
+    async () => {
+      const all = await readWorkspaceRows(system.database, workspaceId);
+      expect(all).not.toContain(marker);
+      return all;
+    },
+    { timeout: 10_000 },
+  );
+  const tables = new Set(rows.split("\n").map((row) => row.split("{")[0]));
+  expect(tables).toEqual(
+    new Set([
+      ...["conversation.changes", "conversation.sessions", "conversation.turns", "conversation.workspace_deletions"],
+      ...["llm.calls", "quota.changes", "quota.ledger", "quota.reservations", "quota.usage", "quota.workspaces"],
+    ]),
+  );
+
+  expect(await readBalance(system.database, workspaceId)).toMatchObject({ done: 1, used: 1, ledger: 1, unbalanced: 0 });
+  expect(await parley("audit", "--workspace", workspaceId)).toMatchObject({ balanced: true });
+  expect(await parley("usage", "--workspace", workspaceId)).toMatchObject({ used: 1 });
+  const billed = await parley<{ workspaces: { id: string }[] }>("usage", "--all");
+  expect(billed.workspaces.map(({ id }) => id)).toContain(workspaceId);
+  const later = await parley<{ workspaces: { id: string }[] }>("usage", "--all", "--month", "2999-01");
+  expect(later.workspaces.map(({ id }) => id)).not.toContain(workspaceId);
+  const restored = await runCliInProcess(["workspace", "restore", workspaceId], cliEnv(system));
+  expect([restored.code, restored.stderr]).toEqual([1, expect.stringContaining("is erased")]);
+  const again = ["workspace", "create", "--name", "Again", "--plan", "free", "--id", workspaceId];
+  expect((await runCliInProcess(again, cliEnv(system))).stderr).toContain("already exists");
+});

@@ -1,0 +1,114 @@
+import { outsidePorts } from "./assertions/call-graph.ts";
+import {
+  type Container,
+  componentOf,
+  type EnvEntry,
+  type Manifest,
+  ofKind,
+  type PodSpec,
+  workloads,
+} from "./manifest.ts";
+
+export type ChartSummary = ReturnType<typeof summarizeChart>;
+
+/** Summarizes a rendered chart: one comma-separated list for each aspect. */
+export function summarizeChart(manifests: readonly Manifest[]) {
+  const pods = workloads(manifests).map(({ pod }) => pod);
+  const containers = pods.flatMap((pod) => pod.containers);
+  return {
+    /** Components with their replicas. */
+    deployments: formatList(ofKind(manifests, "Deployment").map((each) => `${component(each)} ${each.spec.replicas}`)),
+    /** Jobs and single pods, with their Helm hooks. */
+    jobsAndPods: formatList([...ofKind(manifests, "Job"), ...ofKind(manifests, "Pod")].map(describeRun)),
+    images: formatList(containers.map(({ image }) => image)),
+    pods: formatList(pods.map(describePod)),
+    /** Targets of the startup, readiness and liveness probes. */
+    probes: formatList(containers.flatMap(describeProbes)),
+    services: formatList(ofKind(manifests, "Service").map(describeService)),
+    hosts: formatList(manifests.flatMap(listHosts)),
+    /** Components with a policy, and the ports outside the release that it opens. */
+    networkPolicies: formatList(
+      ofKind(manifests, "NetworkPolicy").map((policy) =>
+        [component(policy), ...[...outsidePorts(manifests, component(policy))].sort(byNumber)].join(" "),
+      ),
+    ),
+    disruptionBudgets: formatList(ofKind(manifests, "PodDisruptionBudget").map(component)),
+    /** Servers and databases that the services and the migrations connect to. */
+    databases: formatList(containers.flatMap(({ env = [] }) => env.flatMap(listDatabases))),
+    /** Objects of all other kinds. */
+    otherObjects: formatList(
+      manifests.flatMap(({ kind, metadata }) => (LISTED_KINDS.has(kind) ? [] : [`${kind} ${metadata.name}`])),
+    ),
+  };
+}
+
+/** Kinds that `otherObjects` omits: `summarizeChart` lists them elsewhere, except ServiceAccounts, which `referenceProblems` checks. */
+const LISTED_KINDS: ReadonlySet<string> = new Set([
+  ...["Deployment", "Job", "Pod", "Service", "Ingress", "HTTPRoute"],
+  ...["NetworkPolicy", "PodDisruptionBudget", "ServiceAccount"],
+]);
+
+function formatList(items: readonly string[]): string {
+  return [...new Set(items)].sort(byName).join(", ");
+}
+
+const byName = (a: string, b: string) => (a < b ? -1 : 1);
+const byNumber = (a: number | string, b: number | string) => Number(a) - Number(b);
+
+function component({ metadata }: Manifest): string {
+  return componentOf(metadata.labels ?? {});
+}
+
+/** Replaces the hash in a Job's name, which changes with every version. */
+function describeRun({ kind, metadata }: Manifest): string {
+  const name = metadata.name.replace(/-[0-9a-f]{8}$/, "-HASH");
+  return [kind, name, metadata.annotations?.["helm.sh/hook"] ?? "without hook"].join(" ");
+}
+
+const describeSpread = ({ topologyKey }: { topologyKey: string }) => `over ${topologyKey}`;
+
+function describePod({ securityContext, topologySpreadConstraints = [] }: PodSpec): string {
+  return [
+    `user ${securityContext?.runAsUser ?? "of the platform"}`,
+    ...topologySpreadConstraints.map(describeSpread),
+  ].join(" ");
+}
+
+function describeProbes({ name, startupProbe, readinessProbe, livenessProbe }: Container): string[] {
+  if (startupProbe === undefined) return [];
+  const targets = [startupProbe, readinessProbe, livenessProbe].map((probe) => {
+    const { httpGet, grpc } = (probe ?? {}) as { httpGet?: { port: string; path: string }; grpc?: { port: number } };
+    return httpGet ? `${httpGet.port}${httpGet.path}` : grpc ? `grpc:${grpc.port}` : "nothing";
+  });
+  return [`${name} ${targets.join(" ")}`];
+}
+
+function describeService({ metadata, spec }: Manifest): string {
+  const ports = (spec.ports as { name: string; port: number; targetPort: string }[]).map(
+    ({ name, port, targetPort }) => `${name}:${port}${targetPort === name ? "" : `→${targetPort}`}`,
+  );
+  return [metadata.name, spec.clusterIP === "None" ? "headless" : spec.type, ...ports].join(" ");
+}
+
+function listHosts({ kind, spec }: Manifest): string[] {
+  if (kind === "Ingress") return [[kind, ...(spec.rules as { host: string }[]).map(({ host }) => host)].join(" ")];
+  if (kind === "HTTPRoute") return [[kind, ...(spec.hostnames as string[])].join(" ")];
+  return [];
+}
+
+function listDatabases({ name, value = "" }: EnvEntry): string[] {
+  return name === "DATABASE_URL" ? [value.slice(value.indexOf("@") + 1)] : [];
+}
+
+/** Returns the environment variables by `component NAME`. For a value from a Secret the map has `secret/key`. */
+export function variablesOf(manifests: readonly Manifest[]): Map<string, string> {
+  const entries = workloads(manifests).flatMap(({ labels, pod }) =>
+    pod.containers.flatMap(({ env = [] }) =>
+      env.map(({ name, value, valueFrom }) => {
+        const { name: secret, key } = valueFrom?.secretKeyRef ?? {};
+        return [`${componentOf(labels)} ${name}`, value ?? `${secret}/${key}`] as const;
+      }),
+    ),
+  );
+  return new Map(entries);
+}

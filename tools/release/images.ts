@@ -1,0 +1,26 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+/** The targets of deploy/docker/Dockerfile that a release publishes. `development-sso` is for trials only. */
+export const IMAGES = ["edge", "conversation", "quota", "llm-proxy", "console", "cli"] as const;
+
+export type Image = (typeof IMAGES)[number];
+
+/** The digest of each image, for example `sha256:5eab…`. */
+export type Digests = Readonly<Record<Image, string>>;
+
+/** Reads one file per image. The file has the image's name and contains its digest. Throws if a digest is missing or malformed. */
+export async function readDigests(folder: string): Promise<Digests> {
+  const unknown = (await readdir(folder)).filter((name) => !IMAGES.includes(name as Image));
+  if (unknown.length > 0) throw new Error(`${folder} has digests of unknown images: ${unknown.join(", ")}`);
+  const entries = IMAGES.map(async (image) => [image, await readDigest(join(folder, image))] as const);
+  return Object.fromEntries(await Promise.all(entries)) as Digests;
+}
+
+async function readDigest(file: string): Promise<string> {
+  const text = await readFile(file, "utf8").catch(() => undefined);
+  if (text === undefined) throw new Error(`${file} is missing: build and push this image first`);
+  const digest = text.trim();
+  if (!/^sha256:[0-9a-f]{64}$/.test(digest)) throw new Error(`${file} contains no digest: ${digest}`);
+  return digest;
+}

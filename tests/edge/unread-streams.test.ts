@@ -50,8 +50,10 @@ describeWith("proc", "streams that nobody reads", () => {
       socket.write(formatChatRequest(fields, { origin: tenant.origin, "x-forwarded-for": newClientAddress() }));
       return socket;
     });
-    await expect.poll(() => readMetric(edge, "parley_streams_open"), { timeout: 60_000 }).toBe(READERS);
-    await expect.poll(() => readMetric(edge, "parley_streams_open"), { timeout: 180_000, interval: 500 }).toBe(0);
+    // Counts the replies that ended, because the moment at which all streams are open is short.
+    const readReplies = () => readMetric(edge, "parley_turns_total", { finish: "stop" });
+    await expect.poll(readReplies, { timeout: 240_000, interval: 500 }).toBe(READERS);
+    await expect.poll(() => readMetric(edge, "parley_streams_open"), { timeout: 60_000, interval: 500 }).toBe(0);
     for (const socket of clients) socket.destroy();
     await expect
       .poll(() => readBalance(system.database, tenant.workspaceId), { timeout: 60_000, interval: 500 })

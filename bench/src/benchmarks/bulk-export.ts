@@ -1,8 +1,11 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import type { ReadableStream } from "node:stream/web";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { nodeFlags } from "@parley/test-support";
 import { CONSOLE_WORKSPACE, requestOwnersToken } from "../../../tests/system/console.ts";
 import { visit } from "../../../tests/system/visitors.ts";
 import { residentBytes, watchPeak } from "../support/cpu.ts";
@@ -17,6 +20,7 @@ const CHATS = 400;
 const CUTS = 10;
 const SAMPLE_INTERVAL_MS = 20;
 const MB = 1024 * 1024;
+const downloaderPath = fileURLToPath(new URL("../load/export-downloader.ts", import.meta.url));
 /** The rate limit of exports is 10 a minute. */
 const PAUSE_BETWEEN_EXPORTS_MS = 6_000;
 
@@ -101,6 +105,18 @@ async function download(
   return { bytes, lines, seconds: (performance.now() - started) / 1_000 };
 }
 
+/** Downloads an export in a process of its own, so that the chats that are measured do not wait for this process to read it. */
+async function downloadInProcess({ testbed, sso }: OwnersTestbed): Promise<void> {
+  const url = new URL("/api/conversations/export.ndjson", testbed.system.url()).href;
+  const env = { ...process.env, EXPORT_URL: url, EXPORT_TOKEN: await requestOwnersToken(sso) };
+  const child = spawn(process.execPath, [...nodeFlags, downloaderPath], {
+    env,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const [code] = await once(child, "exit");
+  if (code !== 0) throw new Error("the export failed");
+}
+
 /** Downloads an export whose connection is cut at random, and continues from the last complete line. */
 async function downloadInParts(bench: OwnersTestbed, expectedLines: number) {
   const sessions = new Set<string>();
@@ -160,7 +176,7 @@ async function measureChats(bench: OwnersTestbed, count: number) {
   const before = await p99((chats) => chats >= count);
   await sleep(PAUSE_BETWEEN_EXPORTS_MS);
   let isExporting = true;
-  const exporting = download(bench).finally(() => {
+  const exporting = downloadInProcess(bench).finally(() => {
     isExporting = false;
   });
   const during = await p99(() => !isExporting);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type Database, type Logger, type Registry, registerMeasuredGauges } from "@parley/service-kit";
-import { claimTask, finishTask, readTask, saveProgress, type TaskLease } from "../reconciliation/index.ts";
+import { finishTask, readTask, runIfDue, saveProgress, type TaskLease } from "../reconciliation/index.ts";
 import { type AuditedQuota, auditPage } from "./audit.service.ts";
 import { type AuditProgress, advance, differingOf, startOf } from "./audit-progress.ts";
 
@@ -30,26 +30,25 @@ export function createAuditTask(
   { everySeconds, finalDays }: AuditTaskOptions,
 ): (signal: AbortSignal) => Promise<void> {
   const lease: TaskLease = { task: TASK, holder: randomUUID(), leaseSeconds: Math.max(LEASE_SECONDS, everySeconds) };
-  return async (signal) => {
-    const claimed = await claimTask(database, lease);
-    if (claimed === undefined) return;
-    let progress: AuditProgress = claimed.progress;
-    let turns = 0;
-    for (let page = 0; page < PAGES_PER_RUN && turns < TURNS_PER_RUN; page++) {
-      if (signal.aborted) return;
-      const { month, after } = startOf(progress, claimed.now);
-      const { workspaces, next } = await auditPage(database, quota, month, { after, limit: WORKSPACES_PER_PAGE });
-      turns += workspaces.reduce((sum, { doneMessages }) => sum + doneMessages, 0);
-      for (const { id, differences } of workspaces)
-        if (differences.length > 0)
-          log.error({ workspace_id: id, month, differences: differences.slice(0, 10) }, "turns and usage differ");
-      const advanced = advance(progress, { month, workspaces, next }, { now: claimed.now, finalDays });
-      progress = advanced.progress;
-      if (!(await saveProgress(database, lease, { ...progress }))) return;
-      if (advanced.isComplete) break;
-    }
-    await finishTask(database, lease, everySeconds);
-  };
+  return (signal) =>
+    runIfDue(database, lease, async (claimed) => {
+      let progress: AuditProgress = claimed.progress;
+      let turns = 0;
+      for (let page = 0; page < PAGES_PER_RUN && turns < TURNS_PER_RUN; page++) {
+        if (signal.aborted) return;
+        const { month, after } = startOf(progress, claimed.now);
+        const { workspaces, next } = await auditPage(database, quota, month, { after, limit: WORKSPACES_PER_PAGE });
+        turns += workspaces.reduce((sum, { doneMessages }) => sum + doneMessages, 0);
+        for (const { id, differences } of workspaces)
+          if (differences.length > 0)
+            log.error({ workspace_id: id, month, differences: differences.slice(0, 10) }, "turns and usage differ");
+        const advanced = advance(progress, { month, workspaces, next }, { now: claimed.now, finalDays });
+        progress = advanced.progress;
+        if (!(await saveProgress(database, lease, { ...progress }))) return;
+        if (advanced.isComplete) break;
+      }
+      await finishTask(database, lease, everySeconds);
+    });
 }
 
 /** Registers the gauge of the audit's result. Every replica reports the same value, whichever one audits. */

@@ -3,7 +3,7 @@ import { type RpcClient, RpcError } from "@parley/rpc";
 import type { Month, QuotaService } from "@parley/rpc/quota";
 import type { Database, Logger } from "@parley/service-kit";
 import { type AuditedQuota, auditPage } from "../audit/index.ts";
-import { claimTask, finishTask, type Progress, saveProgress, type TaskLease } from "../reconciliation/index.ts";
+import { finishTask, type Progress, runIfDue, saveProgress, type TaskLease } from "../reconciliation/index.ts";
 import { findUnsettled, storeClosedMonths } from "./months.store.ts";
 
 const TASK = "close months";
@@ -36,28 +36,27 @@ export function createCloseMonthsTask(
 ): (signal: AbortSignal) => Promise<void> {
   const { database, quota, log } = deps;
   const lease: TaskLease = { task: TASK, holder: randomUUID(), leaseSeconds: Math.max(LEASE_SECONDS, everySeconds) };
-  return async (signal) => {
-    const claimed = await claimTask(database, lease);
-    if (claimed === undefined) return;
-    const { months } = await quota.listMonths({}, QUOTA_CALL);
-    await storeClosedMonths(
-      database,
-      months.filter(({ closedAt }) => closedAt !== ""),
-    );
-    const due = months.filter((month) => isDue(month, finalDays)).map(({ month }) => month);
-    let comparison = resume(claimed.progress, due.sort());
-    let turns = 0;
-    for (let page = 0; comparison !== undefined; page++) {
-      if (signal.aborted || page === PAGES_PER_RUN || turns > TURNS_PER_RUN) return;
-      const { month, used } = comparison;
-      const { next, refusal } = await comparePage(deps, comparison);
-      if (refusal !== undefined) log.warn({ month, reason: refusal }, "month cannot be closed yet");
-      turns += (next?.used ?? used) - used;
-      comparison = next ?? startOf(due.find((each) => each > month));
-      if (!(await saveProgress(database, lease, toProgress(comparison)))) return;
-    }
-    await finishTask(database, lease, everySeconds);
-  };
+  return (signal) =>
+    runIfDue(database, lease, async (claimed) => {
+      const { months } = await quota.listMonths({}, QUOTA_CALL);
+      await storeClosedMonths(
+        database,
+        months.filter(({ closedAt }) => closedAt !== ""),
+      );
+      const due = months.filter((month) => isDue(month, finalDays)).map(({ month }) => month);
+      let comparison = resume(claimed.progress, due.sort());
+      let turns = 0;
+      for (let page = 0; comparison !== undefined; page++) {
+        if (signal.aborted || page === PAGES_PER_RUN || turns > TURNS_PER_RUN) return;
+        const { month, used } = comparison;
+        const { next, refusal } = await comparePage(deps, comparison);
+        if (refusal !== undefined) log.warn({ month, reason: refusal }, "month cannot be closed yet");
+        turns += (next?.used ?? used) - used;
+        comparison = next ?? startOf(due.find((each) => each > month));
+        if (!(await saveProgress(database, lease, toProgress(comparison)))) return;
+      }
+      await finishTask(database, lease, everySeconds);
+    });
 }
 
 function isDue({ closedAt, endedSeconds }: Month, finalDays: number): boolean {

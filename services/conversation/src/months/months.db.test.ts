@@ -142,7 +142,9 @@ test("one replica at a time compares, and the next run continues after the last 
   expect(month.closedAt).toBe("");
   const { rows } = await db.database.query("SELECT progress FROM conversation.task_leases WHERE task = 'close months'");
   expect(rows[0]?.progress).toEqual(lastPage);
-  expect(await closeMonths()).toEqual([]);
+  // Any replica may try again at once.
+  await task()(signal);
+  expect(reasons).toEqual([]);
   expect(pages).toBe(3);
   expect(month.closedAt).not.toBe("");
 });

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Counter, Database, Logger } from "@parley/service-kit";
-import { claimTask, finishTask, saveProgress, type TaskLease } from "../reconciliation/index.ts";
+import { finishTask, runIfDue, saveProgress, type TaskLease } from "../reconciliation/index.ts";
 import {
   deleteUncountedTurns,
   findMonthToPrune,
@@ -41,8 +41,7 @@ export function createPruneTurnsTask(deps: PruneTurnsDeps): (signal: AbortSignal
       : pruneTurns(database, { workspaceId, month, limit: ROWS });
   }
 
-  return async (signal) => {
-    if (retentionMonths === 0 || (await claimTask(database, lease)) === undefined) return;
+  const prune = async (signal: AbortSignal) => {
     for (let batch = 0; batch < BATCHES_PER_RUN; batch++) {
       // Renews the lease.
       if (signal.aborted || !(await saveProgress(database, lease, {}))) return;
@@ -55,5 +54,8 @@ export function createPruneTurnsTask(deps: PruneTurnsDeps): (signal: AbortSignal
       log.info({ month }, "turns of month pruned");
     }
     await finishTask(database, lease, EVERY_SECONDS);
+  };
+  return async (signal) => {
+    if (retentionMonths > 0) await runIfDue(database, lease, () => prune(signal));
   };
 }

@@ -4,4 +4,4 @@ export type { ReconcileDeps, Repair } from "./reconcile.service.ts";
 export { createRepairCounter, registerReconciliationGauges } from "./reconciliation.metrics.ts";
 export { createCallLogPlan, createReconciliationTask, type ReconciliationSettings } from "./reconciliation.worker.ts";
 export { repair } from "./repair.service.ts";
-export { claimTask, finishTask, type Progress, readTask, saveProgress, type TaskLease } from "./task-leases.store.ts";
+export { finishTask, type Progress, readTask, runIfDue, saveProgress, type TaskLease } from "./task-leases.store.ts";

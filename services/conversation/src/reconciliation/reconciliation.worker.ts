@@ -7,15 +7,7 @@ import {
   compareHolds,
   type ReconcileDeps,
 } from "./reconcile.service.ts";
-import {
-  claimTask,
-  finishTask,
-  type Progress,
-  readTask,
-  releaseLease,
-  saveProgress,
-  type TaskLease,
-} from "./task-leases.store.ts";
+import { finishTask, type Progress, readTask, runIfDue, saveProgress, type TaskLease } from "./task-leases.store.ts";
 
 export type ReconciliationSettings = {
   /** The pause between two runs of all replicas. */
@@ -98,22 +90,14 @@ export function createReconciliationTask(
     return true;
   }
 
-  return async (signal) => {
-    const claimed = await claimTask(deps.database, lease);
-    if (claimed === undefined) return;
-    const { progress, now } = claimed;
-    const horizon = new Date(now.getTime() - days * 86_400_000).toISOString();
-    try {
+  return (signal) =>
+    runIfDue(deps.database, lease, async ({ progress, now }) => {
+      const horizon = new Date(now.getTime() - days * 86_400_000).toISOString();
       // Holds of every age are compared.
       for (const walk of walks)
         if (!(await run(walk, progress, walk.compare === compareHolds ? "" : horizon, signal))) return;
-    } catch (error) {
-      // Any replica may try again at once. If this fails too, the lease ends by itself.
-      await releaseLease(deps.database, lease).catch(() => undefined);
-      throw error;
-    }
-    await finishTask(deps.database, lease, everySeconds);
-  };
+      await finishTask(deps.database, lease, everySeconds);
+    });
 }
 
 /** Returns the later of two times, RFC 3339 in UTC or empty for none. */

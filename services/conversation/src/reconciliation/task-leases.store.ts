@@ -24,13 +24,33 @@ const CLAIM = `
     WHERE l.due_at <= now() OR ${IS_BEYOND_LEASE}
   RETURNING l.progress, now() AS now`;
 
-/** Starts a run of a task, unless it is not due or another replica runs it. Returns its progress and the database's time. */
+/** A task's progress, and the database's time at the start of the run. */
+export type ClaimedTask = { progress: Progress; now: Date };
+
+/** Starts a run of a task, unless it is not due or another replica runs it. */
 export async function claimTask(
   database: Database,
   { task, holder, leaseSeconds }: TaskLease,
-): Promise<{ progress: Progress; now: Date } | undefined> {
-  const { rows } = await database.query<{ progress: Progress; now: Date }>(CLAIM, [task, holder, leaseSeconds]);
+): Promise<ClaimedTask | undefined> {
+  const { rows } = await database.query<ClaimedTask>(CLAIM, [task, holder, leaseSeconds]);
   return rows[0];
+}
+
+/** Runs a task if it is due and no other replica runs it. After a failure, any replica may try again at once. */
+export async function runIfDue(
+  database: Database,
+  lease: TaskLease,
+  run: (claimed: ClaimedTask) => Promise<void>,
+): Promise<void> {
+  const claimed = await claimTask(database, lease);
+  if (claimed === undefined) return;
+  try {
+    await run(claimed);
+  } catch (error) {
+    // If this fails too, the lease ends by itself.
+    await releaseLease(database, lease).catch(() => undefined);
+    throw error;
+  }
 }
 
 /** Saves the progress of a run and renews its lease. Returns false if another replica has taken over the task. */

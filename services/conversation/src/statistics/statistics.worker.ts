@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "@parley/service-kit";
-import { claimTask, finishTask, saveProgress, type TaskLease } from "../reconciliation/index.ts";
+import { finishTask, runIfDue, saveProgress, type TaskLease } from "../reconciliation/index.ts";
 import { countBotHours, deleteBotCountsBefore } from "./bot-usage.store.ts";
 import { countHours, deleteCountsBefore } from "./statistics.store.ts";
 
@@ -38,27 +38,26 @@ export function createBotCountTask(database: Database): (signal: AbortSignal) =>
  */
 function createTask(database: Database, counts: HourlyCounts): (signal: AbortSignal) => Promise<void> {
   const lease: TaskLease = { task: counts.task, holder: randomUUID(), leaseSeconds: LEASE_SECONDS };
-  return async (signal) => {
-    const claimed = await claimTask(database, lease);
-    if (claimed === undefined) return;
-    const nowMs = claimed.now.getTime();
-    const keptMs = floorHour(nowMs - counts.keptDays * 24 * HOUR_MS);
-    const endMs = floorHour(nowMs) + HOUR_MS;
-    const { counted_to: countedTo = "" } = claimed.progress;
-    const countedMs = Date.parse(countedTo) || keptMs;
-    let fromMs = Math.max(keptMs, countedMs - REPEATED_HOURS * HOUR_MS);
-    while (fromMs < endMs) {
-      if (signal.aborted) return;
-      const toMs = Math.min(endMs, fromMs + HOURS_PER_STATEMENT * HOUR_MS);
-      await counts.countHours(database, new Date(fromMs), new Date(toMs));
-      fromMs = toMs;
-      // The last hour is not over.
-      const counted_to = new Date(Math.min(toMs, floorHour(nowMs))).toISOString();
-      if (!(await saveProgress(database, lease, { counted_to }))) return;
-    }
-    await counts.deleteBefore(database, new Date(keptMs));
-    await finishTask(database, lease, EVERY_SECONDS);
-  };
+  return (signal) =>
+    runIfDue(database, lease, async (claimed) => {
+      const nowMs = claimed.now.getTime();
+      const keptMs = floorHour(nowMs - counts.keptDays * 24 * HOUR_MS);
+      const endMs = floorHour(nowMs) + HOUR_MS;
+      const { counted_to: countedTo = "" } = claimed.progress;
+      const countedMs = Date.parse(countedTo) || keptMs;
+      let fromMs = Math.max(keptMs, countedMs - REPEATED_HOURS * HOUR_MS);
+      while (fromMs < endMs) {
+        if (signal.aborted) return;
+        const toMs = Math.min(endMs, fromMs + HOURS_PER_STATEMENT * HOUR_MS);
+        await counts.countHours(database, new Date(fromMs), new Date(toMs));
+        fromMs = toMs;
+        // The last hour is not over.
+        const counted_to = new Date(Math.min(toMs, floorHour(nowMs))).toISOString();
+        if (!(await saveProgress(database, lease, { counted_to }))) return;
+      }
+      await counts.deleteBefore(database, new Date(keptMs));
+      await finishTask(database, lease, EVERY_SECONDS);
+    });
 }
 
 function floorHour(ms: number): number {

@@ -28,7 +28,7 @@ const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 /**
  * Opens a channel that balances its calls over every address of the target. It detects a dead peer within 15 s by keepalive (grpc-js#2785)
- * and reconnects within one second of the peer's return.
+ * and reconnects within 1.2 s of the peer's return: grpc-js varies the backoff by a fifth.
  */
 export function openChannel(options: ChannelOptions): Channel {
   const serviceConfig = {

@@ -182,13 +182,15 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     router.service(AuditAdminService, createAuditAdmin({ ...reconcileDeps, quota, ...config.reconciliation }));
   };
   const deletedWorkspaces = new DeletedWorkspaces(database);
+  let isServing = false;
+  const isDatabaseReady = createReadinessProbe(database, { schema: "conversation", migrations }, log);
   await startOpsServer(
     {
       host,
       port: config.opsPort,
       tlsDir: config.opsTlsDir,
       registry,
-      isReady: createReadinessProbe(database, { schema: "conversation", migrations }, log),
+      isReady: async () => (await isDatabaseReady()) && isServing,
       admin: {
         tokens: openTokens(config.adminTokens, log, lifecycle),
         jwt: config.jwt,
@@ -260,5 +262,6 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     },
   );
   await grpc.listen();
+  isServing = true;
   settler.start();
 }

@@ -66,13 +66,15 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   registerMonthGauge(registry, database, log);
 
   const changes = openChangeLog(database, "quota", log, lifecycle);
+  let isServing = false;
+  const isDatabaseReady = createReadinessProbe(database, { schema: "quota", migrations }, log);
   await startOpsServer(
     {
       host: config.host,
       port: config.opsPort,
       tlsDir: config.opsTlsDir,
       registry,
-      isReady: createReadinessProbe(database, { schema: "quota", migrations }, log),
+      isReady: async () => (await isDatabaseReady()) && isServing,
       admin: {
         tokens: openTokens(config.adminTokens, log, lifecycle),
         jwt: config.jwt,
@@ -133,4 +135,5 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     createCallGuard(openTokens(config.internalTokens, log, lifecycle), createRpcServerHistogram(registry), log),
   );
   await grpc.listen();
+  isServing = true;
 }

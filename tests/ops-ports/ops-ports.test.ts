@@ -5,6 +5,7 @@ import { isAdminMethod, METHODS, nameOf, processOf } from "../isolation/methods.
 import { chat } from "../system/chat.ts";
 import { type ConsoleProcess, type DevelopmentSso, startConsole, startDevelopmentSso } from "../system/console.ts";
 import { mapConcurrently } from "../system/map-concurrently.ts";
+import { POD_HEAPS, POD_MEMORY_MIB } from "../system/pods.ts";
 import { ADMIN_TOKEN, INTERNAL_TOKEN, PASSWORD } from "../system/processes.ts";
 import { openConnection } from "../system/raw-http.ts";
 import { createTenant, PROVIDER_KEY, type System, startSystem, type Tenant } from "../system/system.ts";
@@ -22,7 +23,7 @@ import {
 const CALLERS = ["nobody", "a wrong token", "an owner of another workspace", "the operator"] as const;
 type Caller = (typeof CALLERS)[number];
 
-type Target = { name: string; opsPort: number; pid: () => number };
+type Target = { name: keyof typeof POD_MEMORY_MIB; opsPort: number; pid: () => number };
 type Answer = { status: number; text: string };
 
 /** Statuses of HTTP and of Connect's errors. 501 is Connect's status for an unknown compression. 503 means overloaded or away. */
@@ -36,14 +37,6 @@ const INTERNALS = /\bat \S+ \(|node_modules|\/src\/|postgres(?:ql)?:\/\/|node:in
 const SECRETS = [ADMIN_TOKEN, INTERNAL_TOKEN, PASSWORD, PROVIDER_KEY];
 const VICTIMS_SECRET = "the victim's instructions";
 const CONCURRENCY = 8;
-/** Each service's memory limit in the chart. A pod that exceeds it is killed. */
-const MEMORY_LIMITS_MIB: Readonly<Record<string, number>> = {
-  edge: 768,
-  conversation: 512,
-  quota: 384,
-  "llm-proxy": 512,
-  console: 512,
-};
 
 let sso: DevelopmentSso;
 let system: System;
@@ -55,12 +48,14 @@ const agent = new Agent({ keepAlive: true, maxSockets: CONCURRENCY });
 
 beforeAll(async () => {
   sso = await startDevelopmentSso();
-  system = await startSystem();
+  const { console: consoleHeap, ...env } = POD_HEAPS;
+  system = await startSystem({ env });
   owners = await startConsole({
     sso,
     conversationUrl: `http://127.0.0.1:${system.conversation.opsPort}`,
     quotaUrl: `http://127.0.0.1:${system.quota.opsPort}`,
     edgeUrl: system.url(),
+    env: consoleHeap,
   });
   victim = await createTenant(system.admin);
   const { workspaceId, botSlug: slug } = victim;
@@ -260,7 +255,7 @@ test("after all this, each service's memory is below its limit in the chart", as
     targets.map(async (target) => [target.name, Math.round(await readPeakMib(target))] as const),
   );
   console.log(
-    `highest memory in MiB: ${peaks.map(([name, mib]) => `${name} ${mib} of ${MEMORY_LIMITS_MIB[name]}`).join(", ")}`,
+    `highest memory in MiB: ${peaks.map(([name, mib]) => `${name} ${mib} of ${POD_MEMORY_MIB[name]}`).join(", ")}`,
   );
-  for (const [name, mib] of peaks) expect(mib, name).toBeLessThan(MEMORY_LIMITS_MIB[name] ?? 0);
+  for (const [name, mib] of peaks) expect(mib, name).toBeLessThan(POD_MEMORY_MIB[name]);
 });

@@ -1,9 +1,10 @@
 import { queryRows } from "../../../tests/system/database.ts";
+import { POD_HEAPS } from "../../../tests/system/pods.ts";
 import { familyCpuMs, residentBytes } from "../support/cpu.ts";
 import { type LoadShape, measureLoad, parleyLoad } from "../support/load.ts";
 import { readRedisInfo } from "../support/redis.ts";
 import { median, sum } from "../support/statistics.ts";
-import { POD_HEAPS, startTestbed, type Testbed } from "../support/testbed.ts";
+import { startTestbed, type Testbed } from "../support/testbed.ts";
 import { atMost, type Benchmark } from "./benchmark.ts";
 
 const TURNS = 4_000;

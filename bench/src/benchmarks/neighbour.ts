@@ -2,11 +2,12 @@ import { fileURLToPath } from "node:url";
 import { nodeFlags, startProcess } from "@parley/test-support";
 import { pdfBombs, slowPdf } from "../../../services/conversation/src/testing/document-bombs.ts";
 import { sendOrdinaryMessages, sendSlowMessages, storeSlowPatterns } from "../../../tests/system/pattern-attack.ts";
+import { POD_HEAPS } from "../../../tests/system/pods.ts";
 import { createTenant } from "../../../tests/system/system.ts";
 import { visit } from "../../../tests/system/visitors.ts";
 import { familyResidentBytes, watchPeak } from "../support/cpu.ts";
 import { median, percentile } from "../support/statistics.ts";
-import { POD_HEAPS, startTestbed, type Testbed } from "../support/testbed.ts";
+import { startTestbed, type Testbed } from "../support/testbed.ts";
 import { atMost, type Benchmark, type Figure, type RunOptions } from "./benchmark.ts";
 
 const FLOOD_SCRIPT = fileURLToPath(new URL("../../../tests/edge/flood.ts", import.meta.url));

@@ -33,15 +33,6 @@ const resolvePath = (path: string) => fileURLToPath(new URL(path, import.meta.ur
 /** A plan with a cap that no benchmark reaches. */
 export const BENCH_PLAN = "bench";
 
-const heapLimit = (megabytes: number) => ({ NODE_OPTIONS: `--max-heap-size=${megabytes}` });
-/** Node's default heap limits in the chart's pods: half of each memory limit, and 3 MiB. On a large machine the default is higher. */
-export const POD_HEAPS = {
-  edge: heapLimit(387),
-  conversation: heapLimit(259),
-  quota: heapLimit(195),
-  "llm-proxy": heapLimit(259),
-};
-
 type TestbedOptions = Pick<SystemOptions, "edges" | "env" | "llmConfig">;
 
 /**

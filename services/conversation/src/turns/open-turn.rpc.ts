@@ -1,13 +1,13 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { moderateMessage, type PatternThreadPool } from "@parley/bot-rules/moderation";
 import type { OpenTurnRequest, OpenTurnResponseSchema } from "@parley/rpc/conversation";
-import { type Database, isUuid, isWorkspaceId, ServiceError } from "@parley/service-kit";
+import { type Database, ServiceError } from "@parley/service-kit";
 import { type BotConfig, botNotFound, type GetBotConfig } from "../bots/index.ts";
 import { readPassages, type SemanticSearch, searchByWords, searchHybrid } from "../knowledge/index.ts";
 import { sessionNotFound } from "../sessions/index.ts";
 import { passagesForPrompt } from "./budget.ts";
 import { findKeyedTurn } from "./keyed-turns.store.ts";
-import { findTurn, openTurn } from "./open-turn.store.ts";
+import { findTurn, MAX_RUNNING_KEYED_TURNS, openTurn } from "./open-turn.store.ts";
 import { encodePrompt } from "./prompt.ts";
 import { requireSameRequest, toStoredTurn } from "./stored-turn.ts";
 import { requireTurn } from "./turn-request.ts";
@@ -21,14 +21,11 @@ export type OpenTurnDeps = {
 
 type Response = MessageInitShape<typeof OpenTurnResponseSchema>;
 
-/** How many keyed turns of a session may run at the same time. */
-const MAX_RUNNING_KEYED_TURNS = 2;
-
 /**
  * Opens a turn and returns its prompt, or the verdict of the moderation pattern that blocked the message. Runs one statement, plus:
- * - one that looks for the idempotency key, if there is one, before anything else;
  * - one for the word search, if the bot has knowledge, and two more if the message has a word that the knowledge does not;
- * - one for the semantic search, which also calls llm-proxy.
+ * - one for the semantic search, which also calls llm-proxy;
+ * - one that reads the turn which has the idempotency key already, or one or two that read this turn if the call is repeated.
  *
  * A repeated call returns the turn as it was stored the first time.
  */
@@ -38,8 +35,6 @@ export async function handleOpenTurn(
 ): Promise<Response> {
   requireTurn(request);
   const { workspaceId, botId, message } = request;
-  const existing = await findExisting(database, request);
-  if (existing !== undefined) return { existing };
   const bot = await botConfigs(workspaceId, botId);
   if (bot === undefined) throw botNotFound();
 
@@ -49,17 +44,20 @@ export async function handleOpenTurn(
   const found = blocked === undefined ? await searchHybrid(database, semanticSearch, knowledge, message) : undefined;
   const passages = passagesForPrompt(found?.passages ?? []);
   const retrievalMs = bot.knowledge.chunks > 0 ? performance.now() - searchStartedAt : 0;
-  const opened = await openTurn(database, {
+  const turn = {
     ...request,
     model: bot.model,
     chunkIds: passages.map((passage) => passage.id),
     blocked,
     ...(request.keyHash.length === 0 && { keyHash: undefined, requestHash: undefined }),
-  });
+  };
+  let opened = await openTurn(database, turn);
   if (opened === undefined) {
-    // A concurrent call may have opened a turn with this key.
-    const concurrent = await findExisting(database, request);
-    return concurrent === undefined ? readRepeatedTurn(database, request, bot) : { existing: concurrent };
+    const existing = await readExisting(database, request, bot);
+    if (existing !== undefined) return existing;
+    // A keyed turn of the session may have ended since.
+    opened = await openTurn(database, turn);
+    if (opened === undefined) throw sessionNotFound();
   }
 
   const messageId = BigInt(opened.messageId);
@@ -76,23 +74,33 @@ export async function handleOpenTurn(
 }
 
 /**
- * Returns the turn with the request's idempotency key, unless it is the request's own turn. Throws if the key was used with another message,
- * or if too many keyed turns of the session are running.
+ * Returns the turn because of which the request's turn was not opened: the one with its idempotency key, or the turn itself if the call is
+ * repeated. Returns undefined if there is none. Throws if the key was used with another message, or if too many keyed turns of the session
+ * are running.
  */
-async function findExisting(database: Database, request: OpenTurnRequest): Promise<Response["existing"]> {
-  if (request.keyHash.length === 0 || !isWorkspaceId(request.workspaceId) || !isUuid(request.botId)) return undefined;
-  const { turn, runningCount } = await findKeyedTurn(database, request);
-  if (turn === undefined) {
-    if (runningCount < MAX_RUNNING_KEYED_TURNS) return undefined;
-    throw new ServiceError("resource_exhausted", "overloaded", "the session has too many running keyed turns");
+async function readExisting(
+  database: Database,
+  request: OpenTurnRequest,
+  bot: BotConfig,
+): Promise<Response | undefined> {
+  if (request.keyHash.length > 0) {
+    const { turn, runningCount } = await findKeyedTurn(database, request);
+    if (turn !== undefined) requireSameRequest(turn, request.requestHash);
+    if (turn !== undefined && turn.turnId !== request.turnId) return { existing: toStoredTurn(turn) };
+    if (turn === undefined && runningCount >= MAX_RUNNING_KEYED_TURNS)
+      throw new ServiceError("resource_exhausted", "overloaded", "the session has too many running keyed turns");
   }
-  requireSameRequest(turn, request.requestHash);
-  return turn.turnId === request.turnId ? undefined : toStoredTurn(turn);
+  return readRepeatedTurn(database, request, bot);
 }
 
-async function readRepeatedTurn(database: Database, request: OpenTurnRequest, bot: BotConfig): Promise<Response> {
+/** Returns this turn as it was first stored; undefined if it does not exist or its session is gone. */
+async function readRepeatedTurn(
+  database: Database,
+  request: OpenTurnRequest,
+  bot: BotConfig,
+): Promise<Response | undefined> {
   const turn = await findTurn(database, request.workspaceId, request.turnId);
-  if (turn === undefined) throw sessionNotFound();
+  if (turn === undefined) return undefined;
   const { blocked, model, message, history } = turn;
   const messageId = BigInt(turn.messageId);
   if (blocked) return { messageId, blocked, model };

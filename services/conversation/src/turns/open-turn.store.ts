@@ -35,6 +35,9 @@ export type OpenedTurn = {
   databaseTimeMicroseconds: number;
 };
 
+/** How many keyed turns of a session may run at the same time. */
+export const MAX_RUNNING_KEYED_TURNS = 2;
+
 const DATABASE_TIME = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS "databaseTimeMicroseconds"`;
 
 type OpenedRow = Omit<OpenedTurn, "history"> & { exchanges: [string, string][] | null };
@@ -43,7 +46,7 @@ type OpenedRow = Omit<OpenedTurn, "history"> & { exchanges: [string, string][] |
 // higher id has a later time. See message-ids.ts for the ranges of ids. If the row has no last id, the session is older than that column:
 // it takes the random start, unless it has an id above.
 // The session's counts stay valid only if they were valid before: see migration 0015.
-// If the turn exists already, the statement writes nothing. If a concurrent statement inserts the same turn, or a turn with the same
+// If the turn or its key exists already, or if too many keyed turns of the session run, the statement writes nothing. If a concurrent statement inserts the same turn, or a turn with the same
 // idempotency key, this one fails on a unique index of conversation.turns and is rolled back.
 const OPEN_TURN = `
   WITH session AS (
@@ -54,6 +57,11 @@ const OPEN_TURN = `
     SELECT $1, $3::uuid, $4::uuid, $6, $7, coalesce(nullif($8, ''), '{}')::jsonb, $9, $10, started.at, started.at, $18::bigint, 2, 0, 0, started.at
     FROM (SELECT clock_timestamp() AS at) started
     WHERE NOT EXISTS (SELECT FROM conversation.turns t WHERE t.workspace_id = $1 AND t.turn_id = $2)
+      AND NOT EXISTS (SELECT FROM conversation.turns t WHERE t.workspace_id = $1 AND t.session_id = $3 AND t.key_hash = $20::bytea)
+      AND ($20::bytea IS NULL OR (
+        SELECT count(*) FROM conversation.turns t
+        WHERE t.workspace_id = $1 AND t.session_id = $3 AND t.status = 'streaming' AND t.key_hash IS NOT NULL
+      ) < ${MAX_RUNNING_KEYED_TURNS})
     ON CONFLICT (workspace_id, session_id) DO UPDATE
       SET visitor_id = coalesce(nullif(excluded.visitor_id, ''), s.visitor_id),
           visitor_metadata = CASE WHEN $8 = '' THEN s.visitor_metadata ELSE excluded.visitor_metadata END,
@@ -104,7 +112,7 @@ const UNSTORABLE = /^(22...|54001)$/;
 
 /**
  * Stores a turn, the visitor's message and an empty reply. Returns undefined and stores nothing if the turn or another turn with its key
- * exists, or if the session has another bot or source or was deleted or erased. Throws invalid_argument if the database refuses the
+ * exists, if the session has too many running turns with keys, or if it has another bot or source or was deleted or erased. Throws invalid_argument if the database refuses the
  * visitor's metadata.
  */
 export async function openTurn(

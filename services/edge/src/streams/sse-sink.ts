@@ -101,13 +101,13 @@ export function openReplyReader(
   options: SseOptions,
 ): ReplyReader {
   const writer = new SseWriter(raw, options);
-  const idAt = (end: number) => `id: ${meta.message_id}-${end}\n`;
-  let id = idAt(offset);
+  const idPrefix = `id: ${meta.message_id}-`;
+  let id = `${idPrefix}${offset}\n`;
   writer.open();
   writer.write("meta", meta, id);
   return {
     token(text, endOffset) {
-      id = idAt(endOffset);
+      id = `${idPrefix}${endOffset}\n`;
       return writer.write("token", { text }, id) ? undefined : writer.drained();
     },
     end: (ending) => writeEnd(writer, createTerminalEvents(ending), id),

@@ -24,12 +24,17 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Folders of other packages that a package may import with relative paths. The benchmarks start the tests' system, run quota's SQL
- * statements without the service, and use the documents of conversation's tests. The browser tests use the widget's texts, the cluster
- * tests the chart's Helm.
+ * Folders of other packages that a package may import with relative paths. The benchmarks start the tests' system, run SQL statements of
+ * quota and conversation without the service, and use the documents of conversation's tests. The browser tests use the widget's texts, the
+ * cluster tests the chart's Helm.
  */
 const MAY_REACH: Readonly<Record<string, readonly string[]>> = {
-  bench: ["tests/system/", "services/quota/src/usage/", "services/conversation/src/testing/"],
+  bench: [
+    "tests/system/",
+    "services/quota/src/usage/",
+    "services/conversation/src/sweeping/",
+    "services/conversation/src/testing/",
+  ],
   tests: ["packages/widget/src/", "tools/chart/"],
 };
 

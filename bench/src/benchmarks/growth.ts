@@ -1,63 +1,145 @@
+import { createLogger, type Database, openDatabase } from "@parley/service-kit";
+import { readSweepMark, sweep } from "../../../services/conversation/src/sweeping/sweep.store.ts";
+import { cliEnv, runCliJson } from "../../../tests/system/cli.ts";
 import { queryRows } from "../../../tests/system/database.ts";
+import { createTenant } from "../../../tests/system/system.ts";
 import { alternate } from "../support/alternate.ts";
 import { measureLoad, parleyLoad } from "../support/load.ts";
 import { storeTurns } from "../support/messages.ts";
 import { median } from "../support/statistics.ts";
-import { startTestbed, type Testbed } from "../support/testbed.ts";
-import { atMost, type Benchmark } from "./benchmark.ts";
+import { BENCH_PLAN, startTestbed, type Testbed } from "../support/testbed.ts";
+import { atMost, type Benchmark, type Figure, type RunOptions } from "./benchmark.ts";
 
+/** With their turns, reservations and entries of the usage ledger, 25 million rows. */
 const MESSAGES = 10_000_000;
 const WORKSPACES = 1_000;
 const GOAL = 1.1;
+/** Reading a page from a large index takes longer, but not more pages. */
+const READ_GOAL = 1.5;
 /** Turns that warm up each side. */
 const WARM_UP_TURNS = 2_000;
 /** Number of alternations in a round. */
 const ALTERNATIONS = 4;
+/** Turns of the workspace that is audited, which both databases have. */
+const AUDITED_TURNS = 5_000;
+/** Audits in a round, and batches of sweeps. */
+const READS = 10;
+const SWEEPS_PER_READ = 50;
 
-/** Cost of a turn with a large database, compared with an empty one. */
+/** A testbed with a workspace that is audited, and a connection for sweeps. */
+type Side = { testbed: Testbed; auditedWorkspaceId: string; database: Database };
+
+/** Cost of a turn, of an audit and of a sweep with a large database, compared with an empty one. */
 export const growth: Benchmark = {
   name: "growth",
-  description: `CPU of a turn with ${MESSAGES.toLocaleString("en")} stored messages ÷ CPU of a turn with none`,
+  description: `a turn, an audit and a sweep with ${MESSAGES.toLocaleString("en")} stored messages ÷ the same with none`,
   whyMissed: "probably a statement that reads more rows when more are stored; check the query plans",
   async run({ rounds, scale }, progress) {
-    const testbeds: Testbed[] = [];
+    const sides: Side[] = [];
     try {
-      const empty = await startTestbed("tokens-100");
-      testbeds.push(empty);
-      const full = await startTestbed("tokens-100");
-      testbeds.push(full);
-      const { url } = full.system.database;
-      const turns = (MESSAGES * scale) / 2;
-      const started = performance.now();
-      await storeTurns(url, { workspaceId: full.tenant.workspaceId, turns, workspaces: WORKSPACES }, (done) =>
-        progress(`${(done * 2).toLocaleString("en")} messages stored`),
-      );
-      const seconds = (performance.now() - started) / 1_000;
-      // Like in production, where autovacuum has processed old rows long ago.
-      await queryRows(url, "VACUUM (ANALYZE)");
-      await queryRows(url, "CHECKPOINT");
-      progress("vacuumed");
-
-      const warmUpShape = { callers: 16, turns: Math.ceil(WARM_UP_TURNS * scale), warmUpTurns: 0 };
-      const shape = { callers: 16, turns: Math.ceil(300 * scale), warmUpTurns: Math.ceil(100 * scale) };
-      for (const testbed of testbeds) await measureLoad(parleyLoad(testbed, warmUpShape), []);
-      const cost = async (testbed: Testbed) => [
-        (await measureLoad(parleyLoad(testbed, shape), testbed.servicePids())).cpuMsPerTurn,
+      const empty = await startSide(scale);
+      sides.push(empty);
+      const full = await startSide(scale);
+      sides.push(full);
+      const seconds = await fill(full.testbed, scale, progress);
+      const turnCost = await compareTurns(empty.testbed, full.testbed, { rounds, scale }, progress);
+      turnCost.detail += `; stored in ${seconds.toFixed(0)} s over ${WORKSPACES} workspaces`;
+      return [
+        turnCost,
+        await compareReads("audit of a workspace's month", empty, full, rounds, measureAudit, progress),
+        await compareReads("sweep", empty, full, rounds, measureSweeps, progress),
       ];
-      const costs: { full: number; empty: number }[] = [];
-      for (let round = 1; round <= rounds; round++) {
-        const [[emptyMs = 0] = [], [fullMs = 0] = []] = await alternate(ALTERNATIONS, [
-          () => cost(empty),
-          () => cost(full),
-        ]);
-        costs.push({ empty: emptyMs, full: fullMs });
-        progress(`round ${round}: full ${fullMs.toFixed(2)} ms, empty ${emptyMs.toFixed(2)} ms`);
-      }
-      const value = median(costs.map((each) => each.full / each.empty));
-      const detail = `${median(costs.map((each) => each.full)).toFixed(2)} ms, empty database ${median(costs.map((each) => each.empty)).toFixed(2)} ms; stored in ${seconds.toFixed(0)} s over ${WORKSPACES} workspaces`;
-      return [atMost(GOAL, { what: "CPU per turn", value, unit: "×", detail })];
     } finally {
-      for (const testbed of testbeds) await testbed.stop();
+      for (const { testbed, database } of sides) await database.end().then(() => testbed.stop());
     }
   },
 };
+
+async function startSide(scale: number): Promise<Side> {
+  const testbed = await startTestbed("tokens-100");
+  const { admin, database } = testbed.system;
+  const { workspaceId } = await createTenant(admin, { plan: BENCH_PLAN });
+  await storeTurns(database.url, { workspaceId, turns: Math.ceil(AUDITED_TURNS * scale) });
+  const options = { url: database.url, applicationName: "bench", maxConnections: 1 };
+  return { testbed, auditedWorkspaceId: workspaceId, database: openDatabase(options, createLogger("bench", "warn")) };
+}
+
+/** Stores the messages. Returns how many seconds it took. */
+async function fill({ system, tenant }: Testbed, scale: number, progress: (line: string) => void): Promise<number> {
+  const { url } = system.database;
+  const started = performance.now();
+  await storeTurns(
+    url,
+    { workspaceId: tenant.workspaceId, turns: (MESSAGES * scale) / 2, workspaces: WORKSPACES },
+    (turns) => progress(`${(turns * 2).toLocaleString("en")} messages stored`),
+  );
+  const seconds = (performance.now() - started) / 1_000;
+  // Like in production, where autovacuum has processed old rows long ago.
+  await queryRows(url, "VACUUM (ANALYZE)");
+  await queryRows(url, "CHECKPOINT");
+  progress("vacuumed");
+  return seconds;
+}
+
+async function compareTurns(
+  empty: Testbed,
+  full: Testbed,
+  { rounds, scale }: RunOptions,
+  progress: (line: string) => void,
+): Promise<Figure> {
+  const warmUpShape = { callers: 16, turns: Math.ceil(WARM_UP_TURNS * scale), warmUpTurns: 0 };
+  const shape = { callers: 16, turns: Math.ceil(300 * scale), warmUpTurns: Math.ceil(100 * scale) };
+  for (const testbed of [empty, full]) await measureLoad(parleyLoad(testbed, warmUpShape), []);
+  const cost = async (testbed: Testbed) => [
+    (await measureLoad(parleyLoad(testbed, shape), testbed.servicePids())).cpuMsPerTurn,
+  ];
+  const costs: { full: number; empty: number }[] = [];
+  for (let round = 1; round <= rounds; round++) {
+    const [[emptyMs = 0] = [], [fullMs = 0] = []] = await alternate(ALTERNATIONS, [
+      () => cost(empty),
+      () => cost(full),
+    ]);
+    costs.push({ empty: emptyMs, full: fullMs });
+    progress(`round ${round}: full ${fullMs.toFixed(2)} ms, empty ${emptyMs.toFixed(2)} ms`);
+  }
+  const value = median(costs.map((each) => each.full / each.empty));
+  const detail = `${median(costs.map((each) => each.full)).toFixed(2)} ms, empty database ${median(costs.map((each) => each.empty)).toFixed(2)} ms`;
+  return atMost(GOAL, { what: "CPU per turn", value, unit: "×", detail });
+}
+
+/** Compares the times of a read. The first one of each side warms up its caches. */
+async function compareReads(
+  what: string,
+  empty: Side,
+  full: Side,
+  rounds: number,
+  measure: (side: Side) => Promise<number>,
+  progress: (line: string) => void,
+): Promise<Figure> {
+  for (const side of [empty, full]) await measure(side);
+  const [emptyMs, fullMs]: [number[], number[]] = [[], []];
+  for (let read = 0; read < rounds * READS; read++) {
+    emptyMs.push(await measure(empty));
+    fullMs.push(await measure(full));
+  }
+  const detail = `${median(fullMs).toFixed(2)} ms, empty database ${median(emptyMs).toFixed(2)} ms`;
+  progress(`${what}: ${detail}`);
+  return atMost(READ_GOAL, { what, value: median(fullMs) / median(emptyMs), unit: "×", detail });
+}
+
+/** Returns the milliseconds in which the CLI audits the workspace's current month. */
+async function measureAudit({ testbed, auditedWorkspaceId }: Side): Promise<number> {
+  const started = performance.now();
+  await runCliJson(["audit", "--workspace", auditedWorkspaceId], cliEnv(testbed.system));
+  return performance.now() - started;
+}
+
+/** Returns the mean milliseconds of a sweep that reads the queue from its start. */
+async function measureSweeps({ database }: Side): Promise<number> {
+  const started = performance.now();
+  for (let count = 0; count < SWEEPS_PER_READ; count++) {
+    await readSweepMark(database);
+    await sweep(database, { leaseSeconds: 30, seenAt: new Date().toISOString(), graceSeconds: 15, limit: 200 });
+  }
+  return (performance.now() - started) / SWEEPS_PER_READ;
+}

@@ -11,7 +11,7 @@ const systemTimeoutMs = process.env.PARLEY_TEST_FULL === "1" ? 1_200_000 : 60_00
 
 /** Tests that measure times under load, or send so many messages that calls time out beside other tests. No other test runs beside them. */
 const alone = [
-  "tests/edge/{edge,moderation,overload,unread-streams}.test.ts",
+  "tests/edge/*.test.ts",
   "tests/observability/**/*.test.ts",
   "tests/usage-accounting/concurrent-turns.test.ts",
 ];

@@ -399,8 +399,9 @@ describe("parley usage adjust", () => {
       const lost = await runCliInProcess(adjustArgs(workspaceId, "4"), throughProxy);
       expect(lost.code).toBe(1);
       const [, requestId = ""] = /--request-id (\S+)/.exec(lost.stderr) ?? [];
-      await vi.waitFor(async () =>
-        expect(await json("usage", "--workspace", workspaceId)).toMatchObject({ used: 4, adjusted: 4 }),
+      await vi.waitFor(
+        async () => expect(await json("usage", "--workspace", workspaceId)).toMatchObject({ used: 4, adjusted: 4 }),
+        10_000,
       );
       for (const _ of [1, 2])
         expect(await json(...adjustArgs(workspaceId, "4", "--request-id", requestId))).toMatchObject({ used: 4 });

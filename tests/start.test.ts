@@ -225,11 +225,11 @@ describe("a start after a clean stop", () => {
     expect(readPublicKey(parley)).toBe(publicKey);
     const response = await sendMessage(crypto.randomUUID());
     parley.signal("SIGINT");
-    await vi.waitFor(() => expect(parley.stdout()).toContain("Press Ctrl-C again to exit immediately"));
+    await vi.waitFor(() => expect(parley.stdout()).toContain("Press Ctrl-C again to exit immediately"), 10_000);
     await vi.waitFor(() => {
       parley.signal("SIGINT");
       expect(parley.isRunning()).toBe(false);
-    }, 3_000);
+    }, 3_000 * loadFactor());
     expect(await parley.exited).toEqual({ code: 130, signal: null });
     await vi.waitFor(async () => expect(await portsInUse(instance)).toEqual([]), 10_000);
     await response.body?.cancel().catch(() => undefined);

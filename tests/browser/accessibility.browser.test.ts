@@ -66,7 +66,7 @@ const STATES = {
   },
   "closed with an unread answer": async (widget) => {
     await startConversation(widget);
-    await widget.ask("slow 5");
+    await widget.ask("slow 50");
     await widget.page.evaluate(() => window.Parley?.close());
     await widget.launcher.locator(".badge").waitFor();
   },

@@ -102,12 +102,12 @@ describeInBrowser("chat", (fixture) => {
 
   it("asks the model again after a stop", async () => {
     const widget = await fixture.visitAndOpen();
-    await widget.ask("slow 30");
+    await widget.ask("slow 100");
     await eventually(() => widget.answers.innerText()).toContain("word3");
     await widget.button.click();
     await widget.log.getByRole("button", { name: "Try again" }).click();
     await widget.ratable.waitFor();
-    expect((await widget.texts())[1]).toMatch(/word30$/);
+    expect((await widget.texts())[1]).toMatch(/word100$/);
     const [{ session_id } = {}] = widget.posted("/api/chat/");
     const statuses = await fixture.service.transcript(session_id, "status");
     expect(statuses).toEqual(["done", "cancelled", "done", "done"]);
@@ -124,24 +124,26 @@ describeInBrowser("chat", (fixture) => {
     await widget.log.hover();
     await widget.page.mouse.wheel(0, -300);
     await latest.waitFor();
-    // Scrolling is smooth: waits until it ends.
+    // Scrolling is smooth: waits until it ends. On a busy machine two frames may be far apart.
     const position = () => widget.log.evaluate((log) => log.scrollTop);
     let top = Number.NaN;
+    let equalPositions = 0;
     await eventually(async () => {
       const before = top;
       top = await position();
-      return top === before;
-    }).toBe(true);
+      equalPositions = top === before ? equalPositions + 1 : 0;
+      return equalPositions;
+    }).toBeGreaterThanOrEqual(8);
     await eventually(fromEnd).toBeGreaterThan(600);
     expect(await widget.log.evaluate((log) => log.scrollTop)).toBe(top);
     await latest.click();
     await eventually(fromEnd).toBeLessThan(60);
-    expect(await latest.isVisible()).toBe(false);
+    await eventually(() => latest.isVisible()).toBe(false);
   });
 
   it("counts the answers that arrive while it is closed", async () => {
     const widget = await fixture.visitAndOpen();
-    await widget.ask("slow 10");
+    await widget.ask("slow 50");
     await widget.launcher.click();
     await eventually(() => widget.launcher.getAttribute("aria-label")).toBe("Chat: Sample Shop, 1");
     expect(await widget.launcher.locator(".badge").innerText()).toBe("1");

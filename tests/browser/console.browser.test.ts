@@ -244,7 +244,7 @@ describeInBrowser("console", (fixture) => {
       const { keys } = await fixture.service.admin.keys.listKeys({ workspaceId: CONSOLE_WORKSPACE });
       return keys.filter(({ botSlug, lastUsedOn }) => botSlug === bot && lastUsedOn !== "").length;
     };
-    await eventually(usedKeys, 20_000).toBe(1);
+    await eventually(usedKeys, 40_000).toBe(1);
     await page.signIn("/keys", "Keys");
     await page.page.getByText(`last used ${today}`).first().waitFor();
     await page.page.getByText("no use recorded").first().waitFor();
@@ -258,7 +258,8 @@ describeInBrowser("console", (fixture) => {
     const answers = async () => {
       await page.goto("/usage");
       await page.heading2("By bot").waitFor();
-      return page.page.getByRole("row", { name: new RegExp(bot) }).innerText();
+      // The page does not add a row by itself.
+      return page.page.getByRole("row", { name: new RegExp(bot) }).innerText({ timeout: 2_000 });
     };
     await page.signIn("/usage", "Usage");
     await eventually(() => answers().catch(() => ""), 90_000).toContain("1");

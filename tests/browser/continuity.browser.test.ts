@@ -83,13 +83,13 @@ describeInFullBrowser("continuity", (fixture) => {
 
   it("continues an answer from the last event after the connection was cut", async () => {
     const widget = await fixture.visitAndOpen();
-    await widget.ask("slow 100");
+    await widget.ask("slow 150");
     await eventually(() => widget.answers.innerText()).toContain("word5");
     fixture.service.cutConnections();
     await eventually(() => widget.answers.innerText()).toContain("word30");
     fixture.service.cutConnections();
     await widget.ratable.waitFor();
-    expect(await widget.texts()).toEqual(["slow 100", slowReply(100)]);
+    expect(await widget.texts()).toEqual(["slow 150", slowReply(150)]);
     await expectOneTurn(widget);
     const positions = widget.requests.map((request) => request.headers()["last-event-id"]).filter(Boolean);
     expect(positions).toHaveLength(2);

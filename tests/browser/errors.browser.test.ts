@@ -194,7 +194,7 @@ describeInBrowser("errors", (fixture) => {
     const widget = await fixture.visitAndOpen();
     await widget.refuseChat(429, "rate_limited", { "Retry-After": "1" }, 4);
     await widget.ask("quick");
-    await eventually(() => widget.notice.innerText(), 10_000).toBe(
+    await eventually(() => widget.notice.innerText(), 20_000).toBe(
       "The assistant is busy just now. Please try again in a moment. Try again",
     );
     expect(widget.posted("/api/chat/")).toHaveLength(4);

@@ -49,7 +49,11 @@ export class BrowserFixture {
 
   /** Closes the browser contexts of a test and gives the next test another client address. */
   async clear(): Promise<void> {
-    await Promise.all([...this.#contexts].map((context) => context.close()));
+    const contexts = [...this.#contexts];
+    // A page may be waiting for a request that a test intercepts. Without this, the handler would fail when the context closes.
+    const pages = contexts.flatMap((context) => context.pages());
+    await Promise.all(pages.map((page) => page.unrouteAll({ behavior: "ignoreErrors" })));
+    await Promise.all(contexts.map((context) => context.close()));
     this.#contexts.clear();
     this.service.nextVisitor();
   }

@@ -19,7 +19,7 @@ describeInBrowser("pages of frameworks", (fixture) => {
       await eventually(() => widget.host.count()).toBe(1);
     }
     expect(await widget.input.inputValue()).toBe("half a mess");
-    expect(await widget.log.evaluate((log) => log.scrollTop)).toBe(120);
+    await eventually(() => widget.log.evaluate((log) => log.scrollTop)).toBe(120);
     await widget.askAndWait("quick");
   });
 

@@ -83,7 +83,7 @@ describeInFullBrowser("screenshots", (fixture) => {
 
   it("matches the reference when closed with an unread answer", async () => {
     const widget = await open({ context: { viewport: { width: 120, height: 120 } } });
-    await widget.ask("slow 5");
+    await widget.ask("slow 50");
     await widget.page.evaluate(() => window.Parley?.close());
     await widget.launcher.locator(".badge").waitFor();
     await expectScreenshot("closed", await takeScreenshot(widget));

@@ -56,7 +56,7 @@ export function replyTo({ body }: ReceivedRequest): Reply {
     case "slow":
       return { tokens: words(Number(count) || 200), everyMs: 40 };
     case "late":
-      return { tokens: ["Done."], firstTokenMs: 600 };
+      return { tokens: ["Done."], firstTokenMs: 2_000 };
     case "never":
       return { hangs: true };
     case "long":

@@ -7,7 +7,7 @@ import { freePort, nodeFlags } from "@parley/test-support";
 import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { chat, postChat, readChat } from "../system/chat.ts";
 import { runCliInProcess, runCliJson, runCliProcess } from "../system/cli.ts";
-import { createPlan } from "../system/database.ts";
+import { createPlan, waitUntilSettled } from "../system/database.ts";
 import { root } from "../system/processes.ts";
 import { createTenant, type System, type Tenant } from "../system/system.ts";
 import { CTRL_C, hasTerminal, openTerminal, type Terminal } from "../system/terminal.ts";
@@ -40,6 +40,8 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
     await createPlan(system.database, "cap-2", 2);
     exhaustedTenant = await createTenant(system.admin, { plan: "cap-2" });
     for (let turn = 0; turn < 3; turn++) await chat(system.url(), exhaustedTenant);
+    // The tests compare the tenant's usage and holds.
+    await waitUntilSettled(system.database, 10_000);
   });
 
   it("prints one snapshot as JSON", async () => {
@@ -148,8 +150,11 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
         return { columns: Math.max(...lines.map((line) => line.length)), rows: lines.length };
       };
       await top.waitFor("streams open", 30_000);
-      expect(size().rows).toBeGreaterThan(8);
-      expect(size().columns).toBeGreaterThan(40);
+      // The first refresh may arrive in parts.
+      await vi.waitFor(() => {
+        expect(size().rows).toBeGreaterThan(8);
+        expect(size().columns).toBeGreaterThan(40);
+      }, 20_000);
       await writeFile(narrow, "");
       await vi.waitFor(() => {
         expect(size().rows).toBe(8);

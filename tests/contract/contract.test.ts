@@ -23,7 +23,7 @@ let timeouts: Timeouts;
 
 beforeAll(async () => {
   system = await startContractSystem();
-  timeouts = startTimeouts(system);
+  timeouts = await startTimeouts(system);
 });
 afterAll(() => system.stop());
 

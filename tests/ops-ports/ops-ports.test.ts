@@ -221,7 +221,7 @@ test("bytes that are not HTTP get a 4xx or a closed connection", async () => {
       const bytes = RAW_REQUESTS[index] ?? "";
       const { socket, closed } = openConnection(opsPort);
       socket.write(Buffer.from(bytes, "latin1"));
-      const text = await Promise.race([closed, new Promise<string>((resolve) => setTimeout(resolve, 2_000, "open"))]);
+      const text = await Promise.race([closed, new Promise<string>((resolve) => setTimeout(resolve, 10_000, "open"))]);
       socket.destroy();
       const status = /^HTTP\/1\.1 (\d+)/.exec(text)?.[1] ?? "none";
       if (!/^(?:none|200|4\d\d)$/.test(status) || text === "open")

@@ -66,11 +66,12 @@ export function doctorSuite(shared: () => ContractSystem): void {
 
   test("the doctor's stream matches the description and keeps the requested silence without a comment [D32/2]", async () => {
     const [events, described] = await Promise.all([
-      eventsOf(call({ silence_ms: 1_500 })),
+      eventsOf(call({ silence_ms: 3_000 })),
       api.send(call({})).then(async (response) => ({ response, ...(await readChat(response)) })),
     ]);
     const [lastTick, done] = events.slice(-2);
-    expect((done?.at ?? 0) - (lastTick?.at ?? 0)).toBeGreaterThan(1_400);
+    // On a busy machine this process may read the last tick late.
+    expect((done?.at ?? 0) - (lastTick?.at ?? 0)).toBeGreaterThan(2_500);
     const { response } = described;
     const exchange = { method: "POST", path: "/api/doctor/", status: response.status, headers: response.headers };
     api.recordResponse(api.description.check({ ...exchange, events: described.events }));

@@ -92,8 +92,13 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
     expect((await api.getConfig(revoked)).status).toBe(200);
     await system.admin.keys.revokeKey({ publicKey: revoked.publicKey });
     const revokedAt = performance.now();
-    while ((await api.getConfig(revoked)).status === 200) await sleep(50);
-    expect(performance.now() - revokedAt).toBeLessThan(5_000);
+    // The times of the requests count. Those of the responses depend on the machine.
+    let lastAcceptedAt = revokedAt;
+    for (let sentAt = revokedAt; (await api.getConfig(revoked)).status === 200; sentAt = performance.now()) {
+      lastAcceptedAt = sentAt;
+      await sleep(50);
+    }
+    expect(lastAcceptedAt - revokedAt).toBeLessThan(5_000);
 
     const last = tenant.publicKey.slice(-1);
     const keys = [
@@ -142,7 +147,7 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
     expect(await lookups()).toBeLessThanOrEqual(before + 20 * seconds);
     expect((await requestConfig(tenant.publicKey)).status).toBe(200);
     const another = await addKey(system, tenant, ["ok.com"]);
-    await expect.poll(async () => (await requestConfig(another.publicKey)).status, { timeout: 3_000 }).toBe(200);
+    await expect.poll(async () => (await requestConfig(another.publicKey)).status, { timeout: 10_000 }).toBe(200);
   });
 
   /** Returns the origins that a key for these domains allows. */

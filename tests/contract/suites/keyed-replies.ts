@@ -67,6 +67,9 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       headers: { origin: bot.origin },
       body: { public_key: bot.publicKey, ...fields },
     });
+  /** Waits until this many requests have opened a turn that calls the provider. */
+  const waitForProviderRequests = (count: number) =>
+    expect.poll(() => system.provider.requests.length, { timeout: 10_000 }).toBe(count);
   const statusOf = async (sessionId: string) =>
     (await readTranscript(system, tenant, sessionId)).messages.at(-1)?.status;
 
@@ -144,7 +147,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
     test("with another message gives 409 idempotency_key_reused, while it runs and after its end [D33/5]", async () => {
       const message = newMessage();
       const running = send(message, slow);
-      await sleep(300);
+      await waitForProviderRequests(1);
       const other = { ...message, fields: { ...message.fields, message: "Another one?" } };
       const reused = formatError(409, "idempotency_key_reused");
       expect(formatRefusal(await refused(other, {}, slow))).toBe(reused);
@@ -245,7 +248,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
     test("a third running reply of a session with a key gives 503 overloaded [D36/1]", async () => {
       const session_id = randomUUID();
       const running = [newMessage({ session_id }), newMessage({ session_id })].map((message) => send(message, slow));
-      await sleep(500);
+      await waitForProviderRequests(2);
       const third = newMessage({ session_id });
       expect(formatRefusal(await refused(third, {}, slow))).toBe(formatError(503, "overloaded"));
       await Promise.all(running);
@@ -268,7 +271,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       const message = newMessage();
       const session_id = message.fields.session_id;
       const reply = send(message, slow);
-      await expect.poll(() => system.provider.requests.length, { timeout: 5_000 }).toBe(1);
+      await waitForProviderRequests(1);
       await sleep(500);
       const startedAt = performance.now();
       const answer = await stop({ session_id, idempotency_key: message.headers["idempotency-key"] }, slow);

@@ -4,6 +4,8 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import { text as readText } from "node:stream/consumers";
 import { describeWith, startRedis, type TestRedis } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { ServiceProcess } from "../../system/processes.ts";
+import { repeatUntilShared } from "../../system/shared-limits.ts";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { newClientAddress } from "../../system/visitors.ts";
 import { type Api, type ApiResponse, chatFields, createApi, exportPath } from "../support/api.ts";
@@ -250,35 +252,48 @@ export function limitsSuite(shared: () => ContractSystem): void {
 
   describeWith("redis-server", "with Redis", () => {
     let redis: TestRedis;
+    let processes: ServiceProcess[];
     let edges: Api[];
 
     beforeAll(async () => {
       redis = await startRedis();
-      const started = await callConcurrently(2, () => system.startEdge({ REDIS_URL: redis.url }));
-      edges = await Promise.all(started.map(({ port }) => createApi(`http://127.0.0.1:${port}`)));
+      processes = await callConcurrently(2, () => system.startEdge({ REDIS_URL: redis.url }));
+      edges = await Promise.all(processes.map(({ port }) => createApi(`http://127.0.0.1:${port}`)));
     });
     afterAll(() => redis.stop());
 
     const callEdgesInTurn = (address: string) => (index: number) => countedChat(address, edges[index % 2]);
 
     test("all replicas together allow 60 requests a minute [D24/2]", async () => {
-      const address = newClientAddress();
-      const answers = await callConcurrently(150, callEdgesInTurn(address));
+      const { answers, later } = await repeatUntilShared(processes, async () => {
+        const address = newClientAddress();
+        return {
+          answers: await callConcurrently(150, callEdgesInTurn(address)),
+          later: await Promise.all(edges.map((edge) => countedChat(address, edge))),
+        };
+      });
       expect(countStatus(answers, 401)).toBe(60);
       expect(countStatus(answers, 429)).toBe(90);
-      for (const edge of edges)
-        expectLimited(await countedChat(address, edge), "chat", 60, formatError(429, "rate_limited"));
+      for (const answer of later) expectLimited(answer, "chat", 60, formatError(429, "rate_limited"));
     });
 
     test("replicas count malformed requests together, and each returns 429 from its first one above 300 [D24/6]", async () => {
-      const address = newClientAddress();
-      const malformed = (index: number) => edges[index % 2]?.refusedChat(tenant, { message: "" }, { address });
-      const answers = await callConcurrently(300, async (index) => malformed(index) as Promise<ApiResponse>);
+      const { answers, later } = await repeatUntilShared(processes, async () => {
+        const address = newClientAddress();
+        const malformed = (edge: Api) => edge.refusedChat(tenant, { message: "" }, { address });
+        const first = await callConcurrently(300, (index) => malformed(edges[index % 2] as Api));
+        const ofEdges = edges.map(async (edge) => ({
+          before: await countedChat(address, edge),
+          above: await malformed(edge),
+          after: await countedChat(address, edge),
+        }));
+        return { answers: first, later: await Promise.all(ofEdges) };
+      });
       expect(countStatus(answers, 400)).toBe(300);
-      for (const [index, edge] of edges.entries()) {
-        expect((await countedChat(address, edge)).status).toBe(401);
-        expect((await malformed(index))?.status).toBe(429);
-        expectLimited(await countedChat(address, edge), "malformed", 300, formatError(429, "rate_limited"));
+      for (const { before, above, after } of later) {
+        expect(before.status).toBe(401);
+        expect(above.status).toBe(429);
+        expectLimited(after, "malformed", 300, formatError(429, "rate_limited"));
       }
     });
 

@@ -31,13 +31,13 @@ export function sessionsSuite(shared: () => ContractSystem): void {
   describe("sessions", () => {
     test("two concurrent turns both run; prompts and the export contain only finished turns [D14/1-2] [D17/3] [4.3/7]", async () => {
       const hasRequest = (index: number) => () => system.provider.requests.length > index;
-      system.provider.script([{}, { everyMs: 250 }, { everyMs: 250 }]);
+      system.provider.script([{}, { everyMs: 500 }, { everyMs: 500 }]);
       const session_id = randomUUID();
       await api.chat(tenant, { session_id, message: "Finished." });
       const events = eventsOf(await api.openChat(tenant, { session_id, message: "First." }));
-      await expect.poll(hasRequest(1)).toBe(true);
+      await expect.poll(hasRequest(1), { timeout: 10_000 }).toBe(true);
       const second = api.chat(tenant, { session_id, message: "Second." });
-      await expect.poll(hasRequest(2)).toBe(true);
+      await expect.poll(hasRequest(2), { timeout: 10_000 }).toBe(true);
       expect(
         promptOf(system, 2)
           .filter(({ role }) => role === "user")

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readSse } from "@parley/test-support";
+import { readSse, type SseComment, type SseEvent } from "@parley/test-support";
 import { expect, test } from "vitest";
 import { createTenant } from "../../system/system.ts";
 import { createApi } from "../support/api.ts";
@@ -14,9 +14,11 @@ export type Timeouts = {
   orphan: Promise<{ status: unknown; content: unknown; afterMs: number }>;
 };
 
-export function startTimeouts(system: ContractSystem): Timeouts {
+export async function startTimeouts(system: ContractSystem): Promise<Timeouts> {
+  // The silence begins before the suites keep this process busy, so that its start is measured exactly.
+  const silentStream = await openSilentStream(system);
   const scenarios = {
-    heartbeat: waitForHeartbeat(system),
+    heartbeat: waitForHeartbeat(silentStream),
     drip: sendBodySlowly(system),
     orphan: killEdgeDuringTurn(system),
   };
@@ -46,14 +48,25 @@ export function timeoutsSuite(timeouts: () => Timeouts): void {
   });
 }
 
-async function waitForHeartbeat({ admin, api }: ContractSystem): Promise<{ silenceMs: number; afterwards: string }> {
+type SilentStream = { rest: AsyncGenerator<SseEvent | SseComment>; silentSince: number };
+
+/** Opens a stream that is silent for 17 s after its first event. */
+async function openSilentStream({ admin, api }: ContractSystem): Promise<SilentStream> {
   const tenant = await createTenant(admin, { model: "patient:first-17000" });
-  let silentSince = 0;
+  const stream = readSse(await api.openChat(tenant));
+  const { value: meta } = await stream.next();
+  if (!meta || !("event" in meta) || meta.event !== "meta") throw new Error("the stream does not begin with meta");
+  return { rest: stream, silentSince: meta.at };
+}
+
+async function waitForHeartbeat({
+  rest,
+  silentSince,
+}: SilentStream): Promise<{ silenceMs: number; afterwards: string }> {
   let silenceMs = 0;
   let afterwards = "";
-  for await (const item of readSse(await api.openChat(tenant))) {
+  for await (const item of rest) {
     if ("comment" in item) silenceMs ||= item.at - silentSince;
-    else if (item.event === "meta") silentSince = item.at;
     else afterwards = item.event;
   }
   return { silenceMs, afterwards };

@@ -57,7 +57,7 @@ export function capsSuite(shared: () => EdgeFixture): void {
     expect([playground.status, await playground.text()]).toEqual([503, '{"detail":"overloaded"}']);
 
     expect([await countRefusals("client"), await countRefusals("process")]).toEqual([1, 2]);
-    await expect.poll(countProviderRequests).toBe(5);
+    await expect.poll(countProviderRequests, { timeout: 10_000 }).toBe(5);
     disconnect.abort();
     openResponses.length = 0;
     await expect.poll(() => readMetric(edge, "parley_streams_open"), { timeout: 5_000 }).toBe(0);

@@ -160,7 +160,8 @@ export function drainSuite(shared: () => EdgeFixture): void {
   });
 
   test("a stream that outlasts the edge's drain ends with error and done, and its turn is stored as failed", async () => {
-    const edge = await system.startEdge({ DRAIN_MS: "1000" });
+    // The connection of the readiness requests may stay idle for a tenth of the drain: longer than the pause between two of them.
+    const edge = await system.startEdge({ DRAIN_MS: "4000" });
     const endless = await createTenant(system.admin, { model: "openai:tokens-10000-every-50" });
     const url = `http://127.0.0.1:${edge.port}`;
     const session_id = randomUUID();
@@ -168,7 +169,7 @@ export function drainSuite(shared: () => EdgeFixture): void {
     const streams = await Promise.all([postChat(url, endless, { session_id }, init), postChat(url, endless, {}, init)]);
     const readinessStatus = async () => (await fetch(`${url}/healthz/ready`)).status;
     expect(await readinessStatus()).toBe(200);
-    const exited = edge.process().stop("SIGTERM", 10_000);
+    const exited = edge.process().stop("SIGTERM", 20_000);
     await expect.poll(readinessStatus).toBe(503);
     // fetch could reuse an open connection. The edge still answers a request there.
     const connected = once(connect(edge.port, "127.0.0.1"), "connect");

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { readSse } from "@parley/test-support";
 import { expect, test } from "vitest";
 import { postChat } from "../../system/chat.ts";
@@ -39,6 +40,8 @@ export async function startFrozenPeer(system: System, name: ServiceWithDatabase)
   peer.process().signal("SIGCONT");
   let hasRecovered = false;
   for (let attempt = 0; attempt < 20 && !hasRecovered; attempt++) {
+    // The edge refuses requests at once until it has connected again.
+    if (attempt > 0) await sleep(250);
     const { events } = await readChatAndFreeze(url, quick, () => undefined);
     hasRecovered = events.at(-1) === "done" && !events.includes("error");
   }

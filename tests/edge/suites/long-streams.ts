@@ -19,9 +19,11 @@ export type LongStreams = {
 
 /** Runs a stream that outlives its connection's maximum age, one while llm-proxy drains and one while conversation drains. */
 export async function startLongStreams(system: System): Promise<LongStreams> {
-  const streamReply = async (url: string, tokens: number): Promise<Outcome> => {
+  const openStream = async (url: string, tokens: number): Promise<Response> => {
     const tenant = await createTenant(system.admin, { model: `openai:tokens-${tokens}-every-100` });
-    const response = await postChat(url, tenant, {}, { headers: { "x-forwarded-for": newClientAddress() } });
+    return postChat(url, tenant, {}, { headers: { "x-forwarded-for": newClientAddress() } });
+  };
+  const readOutcome = async (response: Response): Promise<Outcome> => {
     const { text, done } = await readChat(response);
     // Counts words, because the edge may coalesce tokens into one event.
     return { finish: done?.finish_reason, tokens: text.trimEnd().split(" ").length };
@@ -29,7 +31,8 @@ export async function startLongStreams(system: System): Promise<LongStreams> {
   const drain = async (name: "llm-proxy" | "conversation", target: string) => {
     const replica = await system.startReplica(name);
     const edge = await system.startEdge({ [target]: `127.0.0.1:${replica.port}` });
-    const streaming = streamReply(`http://127.0.0.1:${edge.port}`, DRAINED_TOKENS);
+    // Other scenarios start at the same time, so opening the stream may take seconds.
+    const streaming = readOutcome(await openStream(`http://127.0.0.1:${edge.port}`, DRAINED_TOKENS));
     await sleep(2_000);
     const exit = replica.process().stop("SIGTERM", 40_000);
     // The edge stores the turn's outcome through the restarted replica.
@@ -37,7 +40,7 @@ export async function startLongStreams(system: System): Promise<LongStreams> {
     return { outcome: await streaming, exit: await exit };
   };
   const [long, ...drained] = await Promise.all([
-    streamReply(system.url(), LONG_TOKENS),
+    openStream(system.url(), LONG_TOKENS).then(readOutcome),
     drain("llm-proxy", "LLM_TARGET"),
     drain("conversation", "CONVERSATION_TARGET"),
   ]);

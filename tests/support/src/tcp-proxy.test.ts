@@ -56,7 +56,7 @@ describe("startTcpProxy", () => {
     expect(proxy.connections()).toBe(1);
     socket.end();
     await hadError;
-    await expect.poll(proxy.connections).toBe(0);
+    await expect.poll(proxy.connections, { timeout: 5_000 }).toBe(0);
   });
 
   it("forwards more data than its buffers hold", async () => {
@@ -105,7 +105,7 @@ describe("startTcpProxy", () => {
     await sleep(100);
     expect([text(), socket.destroyed]).toEqual(["", false]);
     await proxy.resume();
-    await expect.poll(text).toBe("held");
+    await expect.poll(text, { timeout: 5_000 }).toBe("held");
   });
 
   it("stalls the open connections and serves new ones", async () => {
@@ -118,7 +118,7 @@ describe("startTcpProxy", () => {
     expect(await echo(next.socket, "c")).toBe("c");
     expect([text(), socket.destroyed]).toEqual(["a", false]);
     await proxy.resume();
-    await expect.poll(text).toBe("ab");
+    await expect.poll(text, { timeout: 5_000 }).toBe("ab");
   });
 
   it("delays each direction", async () => {

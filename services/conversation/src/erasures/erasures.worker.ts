@@ -28,11 +28,12 @@ export class VisitorErasure {
     this.#deps = deps;
   }
 
-  /** Starts a run at once instead of at the next interval. */
+  /** Starts a run instead of waiting for the next interval: at once, or after the current run, which may have listed the requests before. */
   start(): void {
-    void this.run(new AbortController().signal).catch((error: unknown) =>
-      this.#deps.log.warn({ error }, "visitor erasure failed, retrying"),
-    );
+    void Promise.resolve(this.#running)
+      .catch(() => undefined)
+      .then(() => this.run(new AbortController().signal))
+      .catch((error: unknown) => this.#deps.log.warn({ error }, "visitor erasure failed, retrying"));
   }
 
   /** Runs until no request makes progress or the signal is aborted. A call during a run waits for that run. */

@@ -23,7 +23,7 @@ test("answers, stores, counts and exports a visitor's message", async () => {
 
   const { workspaceId } = tenant;
   await expect
-    .poll(async () => (await system.admin.workspaces.showUsage({ workspaceId })).usage)
+    .poll(async () => (await system.admin.workspaces.showUsage({ workspaceId })).usage, { timeout: 20_000 })
     .toMatchObject({ used: 1, held: 0 });
   const response = await exportTranscript(system, tenant, session);
   expect(await response.json()).toMatchObject({

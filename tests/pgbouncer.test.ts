@@ -69,7 +69,7 @@ describeWith("pgbouncer", "services behind PgBouncer in transaction mode", () =>
       expect(countOutcomes(visits)).toEqual({ stop: TURNS });
       expect(new Set(exports)).toEqual(new Set([200]));
       expect(JSON.stringify(system.provider.requests.at(-1)?.body)).toContain("from nine to six");
-      expect(await waitUntilSettled(system.database, 10_000)).toMatchObject({
+      expect(await waitUntilSettled(system.database, 30_000)).toMatchObject({
         done: TURNS,
         used: TURNS,
         unbalanced: 0,
@@ -87,7 +87,7 @@ describeWith("pgbouncer", "services behind PgBouncer in transaction mode", () =>
       await Promise.all([
         expect(stuckChat).rejects.toThrow(),
         expect
-          .poll(() => readBalance(system.database))
+          .poll(() => readBalance(system.database), { timeout: 20_000 })
           .toMatchObject({ streaming: 1, held: 1 })
           .then(() => system.edges[1]?.kill9()),
       ]);
@@ -105,23 +105,28 @@ describeWith("pgbouncer", "services behind PgBouncer in transaction mode", () =>
         "SELECT array_agg(session_id::text) AS ids FROM conversation.sessions WHERE erased_at IS NOT NULL";
       await expect
         .poll(async () => (await queryFirstRow<{ ids: string[] }>(system.database, findErased)).ids.sort(), {
-          timeout: 10_000,
+          timeout: 30_000,
         })
         .toEqual([requested, expired].sort());
-      expect(await waitUntilSettled(system.database, 20_000)).toMatchObject({ streaming: 0, held: 0, unbalanced: 0 });
+      expect(await waitUntilSettled(system.database, 30_000)).toMatchObject({ streaming: 0, held: 0, unbalanced: 0 });
       const exportStatus = async (session: string) => (await exportTranscript(system, tenant, session)).status;
       // The edge connects to the new conversation process again.
-      await expect.poll(() => exportStatus(kept), { timeout: 10_000, interval: 1_000 }).toBe(200);
+      await expect.poll(() => exportStatus(kept), { timeout: 20_000, interval: 1_000 }).toBe(200);
       expect([await exportStatus(requested), await exportStatus(expired)]).toEqual([404, 404]);
     });
 
     test("usage reconciles, the call log is complete, and no service has logged an error", async () => {
-      await expect.poll(async () => (await system.admin.audit.audit({})).balanced, { timeout: 10_000 }).toBe(true);
+      await expect.poll(async () => (await system.admin.audit.audit({})).balanced, { timeout: 20_000 }).toBe(true);
       const { usage } = await system.admin.workspaces.showUsage({ workspaceId: tenant.workspaceId });
       expect(usage).toMatchObject({ used: TURNS + 3, held: 0 });
       await expect
-        .poll(() =>
-          queryFirstRow(system.database, "SELECT count(*)::integer AS calls FROM llm.calls WHERE outcome = 'complete'"),
+        .poll(
+          () =>
+            queryFirstRow(
+              system.database,
+              "SELECT count(*)::integer AS calls FROM llm.calls WHERE outcome = 'complete'",
+            ),
+          { timeout: 20_000 },
         )
         .toMatchObject({ calls: TURNS + 3 });
       const logs = [system.conversation, system.quota, system.llm].map((service) => service.outputs()).join("");

@@ -35,7 +35,10 @@ const countSearches = (result: string) =>
   readMetric(system.conversation, "parley_knowledge_semantic_searches_total", { result });
 
 test("finds a passage that shares no word with the message", async () => {
-  expect(await sendAndReadPrompt("May I bring my dog?")).toContain("Every canine must be on a lead.");
+  // On a busy machine, the message's embedding may take longer than its deadline of 300 ms. After three failures the search pauses for 10 s.
+  await expect
+    .poll(() => sendAndReadPrompt("May I bring my dog?"), { timeout: 40_000, interval: 1_000 })
+    .toContain("Every canine must be on a lead.");
   expect(await countSearches("ok")).toBeGreaterThanOrEqual(1);
 });
 

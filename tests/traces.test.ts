@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { describeWith, startRedis, type TestRedis } from "@parley/test-support";
+import { describeWith, freePort, startRedis, type TestRedis } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ChatFields, chat, postChat, readChat } from "./system/chat.ts";
 import { type CollectedSpan, type Collector, startCollector } from "./system/collector.ts";
@@ -33,7 +33,8 @@ describeWith("redis", "with a collector of traces", () => {
   let tenant: Tenant;
 
   beforeAll(async () => {
-    [collector, redis] = [await startCollector(), await startRedis()];
+    // A test stops the collector and starts it again, so its port must not be one that outgoing connections use.
+    [collector, redis] = [await startCollector(await freePort()), await startRedis()];
     const env = {
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer ${COLLECTOR_TOKEN}`,
@@ -48,14 +49,19 @@ describeWith("redis", "with a collector of traces", () => {
       }),
     });
     tenant = await createTenant(system.admin);
-    // Fills the caches: the first turn has additional spans of look-ups that the services then cache.
-    await chat(system.url(), tenant);
   });
   afterAll(async () => {
     await system?.stop();
     await redis.stop();
     await collector.close();
   });
+
+  /** Creates a tenant whose first turn fills the caches for 4 s. That turn has additional spans of look-ups. */
+  async function createCachedTenant(): Promise<Tenant> {
+    const cached = await createTenant(system.admin);
+    await chat(system.url(), cached);
+    return cached;
+  }
 
   /** Sends a message and waits until its trace is complete. */
   async function traceTurn(on: Tenant, fields: ChatFields = {}, headers: Record<string, string> = {}) {
@@ -73,7 +79,8 @@ describeWith("redis", "with a collector of traces", () => {
 
   test("records a turn as one trace across the four services, with each span under its caller", async () => {
     const foreignParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-    const { turnId, result, spans } = await traceTurn(tenant, {}, { traceparent: foreignParent });
+    const cached = await createCachedTenant();
+    const { turnId, result, spans } = await traceTurn(cached, {}, { traceparent: foreignParent });
     expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
     expect(spans[0]?.traceId).not.toBe("0af7651916cd43dd8448eb211c80319c");
     expect(new Set(spans.map(({ service }) => service))).toEqual(
@@ -92,7 +99,7 @@ describeWith("redis", "with a collector of traces", () => {
       "http.route": "/api/chat/",
       "http.response.status_code": 200,
       "parley.turn_id": turnId,
-      "parley.workspace_id": tenant.workspaceId,
+      "parley.workspace_id": cached.workspaceId,
     });
     expect(byName("chat default", 3)?.attributes).toEqual({
       "gen_ai.operation.name": "chat",
@@ -120,7 +127,8 @@ describeWith("redis", "with a collector of traces", () => {
   });
 
   test("records one trace for each concurrent turn, and none for background work", async () => {
-    const traced = await Promise.all(Array.from({ length: 20 }, () => traceTurn(tenant)));
+    const cached = await createCachedTenant();
+    const traced = await Promise.all(Array.from({ length: 20 }, () => traceTurn(cached)));
     for (const { spans } of traced) {
       expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
       expect(spans).toHaveLength(TURN_SPANS.length + 1);

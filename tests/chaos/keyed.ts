@@ -12,6 +12,7 @@ const result = await runKeyedChaos({
   visitors: 12,
   leaseSeconds: 5,
   settleTimeoutMs: 60_000,
+  minFaults: 0,
 });
 const { keys, turns, charges, readers, stops, erasures, kills, databaseRestarts, lost, duplicated, hung } = result;
 for (const [name, problems] of Object.entries({ lost, duplicated, hung }))

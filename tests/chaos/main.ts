@@ -14,6 +14,7 @@ const result = await runChaos({
   pauseMs: 0,
   leaseSeconds: 30,
   settleTimeoutMs: 60_000,
+  minKills: 0,
   hasDatabaseFaults: true,
   progress: (line) => console.log(line),
 });

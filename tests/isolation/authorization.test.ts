@@ -6,7 +6,7 @@ import { BotAdminService, KeyAdminService } from "@parley/rpc/conversation";
 import { WorkspaceAdminService } from "@parley/rpc/quota";
 import { accessOf } from "@parley/service-kit";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { readBalance } from "../system/database.ts";
+import { queryFirstRow, readBalance } from "../system/database.ts";
 import { ADMIN_TOKEN, createService, type ServiceProcess } from "../system/processes.ts";
 import { createTenant, type System, serviceDatabaseUrl, startSystem, type Tenant } from "../system/system.ts";
 import { isAdminMethod, METHODS, nameOf, processOf } from "./methods.ts";
@@ -88,12 +88,15 @@ beforeAll(async () => {
   const planModels = { pro: ["openai:default", "ollama:*"], free: [] };
   system = await startSystem({ env: { conversation: { PLAN_MODELS: JSON.stringify(planModels) } } });
   [tenant, other] = [await createTenantData(system), await createTenantData(system)];
-  // The services write the usage ledger shortly after the reply.
+  // The services write the usage ledger and the call log shortly after the reply.
   await vi.waitFor(
-    async () => expect(await readBalance(system.database)).toMatchObject({ used: 2, held: 0, outbox: 0 }),
-    {
-      timeout: 20_000,
+    async () => {
+      expect(await readBalance(system.database)).toMatchObject({ used: 2, held: 0, outbox: 0 });
+      expect(await queryFirstRow(system.database, "SELECT count(*)::integer AS calls FROM llm.calls")).toEqual({
+        calls: 2,
+      });
     },
+    { timeout: 20_000 },
   );
 });
 afterAll(() => system?.stop());

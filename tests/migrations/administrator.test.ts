@@ -181,11 +181,13 @@ function defineTests(start: () => Promise<Server>): void {
     await expectMigrated(urlOf("parley_admin"), password, 1);
     await run(server.url, "ALTER ROLE parley_admin NOCREATEROLE");
     const refused = await migrateAll(urlOf("parley_admin"), password);
+    const readLogged = async () =>
+      [...(await server.log()).matchAll(/ALTER ROLE .* PASSWORD .*/g)].map(([statement]) => statement);
+    // The server's output may arrive after the end of the migrations.
+    await expect.poll(readLogged, { timeout: 10_000 }).toHaveLength(SERVICES.length);
     const log = await server.log();
     for (const secret of [password, literal, password.slice(0, 16)]) expect(log).not.toContain(secret);
-    const logged = [...log.matchAll(/ALTER ROLE .* PASSWORD .*/g)].map(([statement]) => statement);
-    expect(logged).toHaveLength(SERVICES.length);
-    for (const statement of logged) expect(statement).toMatch(/ PASSWORD 'SCRAM-SHA-256\$[^']+'$/);
+    for (const statement of await readLogged()) expect(statement).toMatch(/ PASSWORD 'SCRAM-SHA-256\$[^']+'$/);
     for (const { code, stdout, stderr } of refused) {
       expect([code, stdout]).toEqual([1, ""]);
       expect(stderr).toMatch(/; run as a superuser: ALTER ROLE "parley_admin" CREATEROLE;\n$/);

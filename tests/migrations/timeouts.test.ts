@@ -16,7 +16,7 @@ test("starts each service whose role has no timeouts, and logs the SQL that sets
     [system.quota, "parley_quota"],
     [system.llm, "parley_llm"],
   ] as const) {
-    await expect.poll(() => service.outputs()).toContain("role timeout missing");
+    await expect.poll(() => service.outputs(), { timeout: 20_000 }).toContain("role timeout missing");
     expect(service.outputs()).toContain(`ALTER ROLE \\"${role}\\" SET statement_timeout = '10s';`);
     expect(service.outputs()).not.toContain("SET idle_in_transaction_session_timeout");
   }

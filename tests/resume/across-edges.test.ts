@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createClient, GrpcTransport, openChannel, type RpcError } from "@parley/rpc";
 import { EdgeService } from "@parley/rpc/edge";
-import { readSse, type SseEvent } from "@parley/test-support";
+import { type Reply, readSse, type SseEvent } from "@parley/test-support";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type ChatResult, postChat, readChat } from "../system/chat.ts";
 import { cliEnv, runCliInProcess, runCliJson } from "../system/cli.ts";
@@ -12,10 +12,15 @@ import { ADMIN_TOKEN, INTERNAL_TOKEN, type ServiceProcess } from "../system/proc
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 import { generatedClientSuite } from "./suites/generated-client.ts";
 
-const TEXT = Array.from({ length: 15 }, (_, index) => `t${index} `).join("");
+const TOKENS = Array.from({ length: 15 }, (_, index) => `t${index} `);
+const TEXT = TOKENS.join("");
 /** Streams TEXT in 3 s. */
 const MODEL = "openai:tokens-15-every-200";
+/** Streams TEXT in 6 s, for replies that something else must end before. */
+const SLOW_REPLY: Reply = { tokens: TOKENS, everyMs: 400 };
 const LEASE_SECONDS = 3;
+/** Long enough for a busy machine. */
+const WAIT_MS = 20_000;
 
 let system: System;
 let tenant: Tenant;
@@ -44,6 +49,27 @@ function send(edge: ServiceProcess, { fields, key }: Message, lastEventId?: stri
 }
 
 const read = async (...args: Parameters<typeof send>): Promise<ChatResult> => readChat(await send(...args));
+
+/** Sends a message and waits until the provider has sent the first words of its reply. `end` resolves with the whole reply. */
+async function open(edge: ServiceProcess, message: Message): Promise<{ end: Promise<ChatResult> }> {
+  const index = system.provider.requests.length;
+  const end = read(edge, message);
+  await expect
+    .poll(() => system.provider.requests[index]?.tokensSent ?? 0, { timeout: WAIT_MS })
+    .toBeGreaterThanOrEqual(3);
+  return { end };
+}
+
+/** Reads a running reply, and waits for its first text. `end` resolves when the connection ends. */
+async function follow(edge: ServiceProcess, message: Message): Promise<{ end: Promise<"whole" | "reset"> }> {
+  const firstText = Promise.withResolvers<void>();
+  const end = readEvents(await send(edge, message), () => firstText.resolve()).then(
+    () => "whole" as const,
+    () => "reset" as const,
+  );
+  await Promise.race([firstText.promise, end]);
+  return { end };
+}
 
 /** Reads events until the text has this length, then disconnects. */
 async function readPart(edge: ServiceProcess, message: Message, length: number): Promise<{ text: string; id: string }> {
@@ -85,8 +111,7 @@ test("a running reply is found by its own bot's key only, at its own edge as els
   await system.admin.bots.createBot({ workspaceId, slug: "other-bot", changes: { model: MODEL } });
   const { key } = await system.admin.keys.createKey({ workspaceId, botSlug: "other-bot", domains: ["shop.example"] });
   const message = newMessage();
-  const opener = read(edgeAt(0), message);
-  await sleep(800);
+  const opener = await open(edgeAt(0), message);
   const otherBot = { ...tenant, publicKey: key?.publicKey ?? "" };
   const { fields, key: messageKey } = message;
   for (const url of system.edges.map(urlOf))
@@ -99,15 +124,14 @@ test("a running reply is found by its own bot's key only, at its own edge as els
       );
       expect([response.status, await response.json()]).toEqual([404, { error: "session_not_found" }]);
     }
-  expect((await opener).text).toBe(TEXT);
+  expect((await opener.end).text).toBe(TEXT);
 });
 
 describe("a reply of another edge", () => {
   test("is read from its start, live and to the same end", async () => {
     const message = newMessage();
     const before = await attaches(edgeAt(1), "remote");
-    const opener = read(edgeAt(0), message);
-    await sleep(800);
+    const opener = await open(edgeAt(0), message);
     const remote = await send(edgeAt(1), message);
     const arrivals: number[] = [];
     const events: SseEvent[] = [];
@@ -116,7 +140,7 @@ describe("a reply of another edge", () => {
       events.push(item);
       arrivals.push(item.at);
     }
-    const first = await opener;
+    const first = await opener.end;
     const text = events
       .filter(({ event }) => event === "token")
       .map(({ data }) => (data as { text: string }).text)
@@ -151,11 +175,10 @@ describe("a reply of another edge", () => {
 
   test("is stopped there", async () => {
     const message = newMessage();
-    const opener = read(edgeAt(0), message);
-    await sleep(800);
+    const opener = await open(edgeAt(0), message);
     const response = await stop(edgeAt(1), message);
     expect([response.status, await response.json()]).toEqual([200, { status: "cancelled" }]);
-    const { text, done } = await opener;
+    const { text, done } = await opener.end;
     expect(done).toMatchObject({ finish_reason: "cancelled" });
     expect(text.length).toBeLessThan(TEXT.length);
     expect(await read(edgeAt(1), message)).toMatchObject({ text, done });
@@ -165,10 +188,9 @@ describe("a reply of another edge", () => {
     // The edge listens on 127.0.0.1 only.
     const unreachable = await system.startEdge({ EDGE_RPC_ADDRESS: "127.0.0.2" });
     const message = newMessage();
-    const opener = read(unreachable, message);
-    await sleep(800);
+    const opener = await open(unreachable, message);
     const [waiting, stopped] = await Promise.all([read(edgeAt(1), message), stop(edgeAt(1), message)]);
-    expect(waiting).toMatchObject({ text: TEXT, done: (await opener).done });
+    expect(waiting).toMatchObject({ text: TEXT, done: (await opener.end).done });
     expect([stopped.status, await stopped.json()]).toEqual([503, { error: "unavailable" }]);
     await unreachable.stop();
   });
@@ -176,14 +198,13 @@ describe("a reply of another edge", () => {
   test("ends with the outcome that the sweeper stores if that edge is killed", async () => {
     const doomed = await system.startEdge({});
     const message = newMessage();
-    const opener = read(doomed, message).catch(() => "broken");
-    await sleep(800);
-    const remote = read(edgeAt(1), message).catch(() => "broken");
-    await sleep(500);
+    const opener = await open(doomed, message);
+    const openerEnd = opener.end.catch(() => "broken");
+    const remote = await follow(edgeAt(1), message);
     await doomed.kill9();
-    expect(await opener).toBe("broken");
+    expect(await openerEnd).toBe("broken");
     // The text so far is not stored, so the connection is reset, and the reader begins again.
-    expect(await remote).toBe("broken");
+    expect(await remote.end).toBe("reset");
     const end = await read(edgeAt(1), message);
     expect(end).toMatchObject({ text: "", error: { code: "internal_error" }, done: { finish_reason: "error" } });
     expect(await statusOf(message)).toBe("interrupted");
@@ -200,8 +221,7 @@ describe("the port between edges", () => {
     edgeId: string;
     lease: Lease;
     other: Lease;
-    opener: Promise<ChatResult>;
-    message: Message;
+    opener: { end: Promise<ChatResult> };
   };
 
   const ofLease = (edgeId: string, isOther: boolean) =>
@@ -214,15 +234,14 @@ describe("the port between edges", () => {
 
   async function startReply(): Promise<Running> {
     const message = newMessage();
-    const opener = read(edgeAt(0), message);
-    await sleep(800);
+    const opener = await open(edgeAt(0), message);
     const { turnId, edgeId } = await queryFirstRow<{ turnId: string; edgeId: string }>(
       system.database,
       'SELECT turn_id AS "turnId", edge_id AS "edgeId" FROM conversation.turns WHERE session_id = $1',
       [message.fields.session_id],
     );
     const [lease, other] = [await ofLease(edgeId, false), await ofLease(edgeId, true)];
-    return { turnId, edgeId, lease, other, opener, message };
+    return { turnId, edgeId, lease, other, opener };
   }
 
   /** Calls both methods. Returns the codes of their errors. */
@@ -259,7 +278,7 @@ describe("the port between edges", () => {
         await codesOf(lease.address, authorization, { edgeId, workspaceId, turnId, offset: 0 }),
         authorization,
       ).toEqual(["unauthenticated", "unauthenticated"]);
-    expect(await opener).toMatchObject({ text: TEXT, done: { finish_reason: "stop" } });
+    expect(await opener.end).toMatchObject({ text: TEXT, done: { finish_reason: "stop" } });
   });
 
   test("finds a turn only for its workspace, its edge and its id", async () => {
@@ -284,7 +303,7 @@ describe("the port between edges", () => {
         "other_edge",
         "other_edge",
       ]);
-    expect(await opener).toMatchObject({ text: TEXT, done: { finish_reason: "stop" } });
+    expect(await opener.end).toMatchObject({ text: TEXT, done: { finish_reason: "stop" } });
   });
 });
 
@@ -292,21 +311,25 @@ describe("a reply without readers", () => {
   test("completes and is counted", async () => {
     const message = newMessage();
     await readPart(edgeAt(0), message, 3);
-    await expect.poll(() => statusOf(message), { timeout: 8_000 }).toBe("done");
+    await expect.poll(() => statusOf(message), { timeout: WAIT_MS }).toBe("done");
     expect((await read(edgeAt(1), message)).text).toBe(TEXT);
   });
 
   test("is cancelled after DETACHED_REPLY_MS, and resumed if a reader comes back before", async () => {
-    const edge = await system.startEdge({ DETACHED_REPLY_MS: "700" });
+    const edge = await system.startEdge({ DETACHED_REPLY_MS: "2000" });
+    system.provider.script(() => SLOW_REPLY);
     const left = newMessage();
     await readPart(edge, left, 3);
     const kept = newMessage();
     const { id } = await readPart(edge, kept, 3);
-    await sleep(300);
+    // The edge must notice that the reader has left.
+    await sleep(700);
     expect((await read(edge, kept, id)).done).toMatchObject({ finish_reason: "stop" });
-    expect(await statusOf(left)).toBe("cancelled");
+    await expect.poll(() => statusOf(left), { timeout: WAIT_MS }).toBe("cancelled");
     for (const result of ["cancelled", "resumed"])
-      expect(await readMetric(edge, "parley_turns_detached_total", { result })).toBe(1);
+      await expect
+        .poll(() => readMetric(edge, "parley_turns_detached_total", { result }), { timeout: WAIT_MS })
+        .toBe(1);
     await edge.stop();
   });
 
@@ -315,21 +338,12 @@ describe("a reply without readers", () => {
     const message = newMessage();
     await readPart(edge, message, 3);
     const elsewhere = newMessage();
-    const opener = read(edgeAt(0), elsewhere);
-    await sleep(300);
-    let onToken: () => void = () => undefined;
-    const firstToken = new Promise<void>((resolve) => {
-      onToken = resolve;
-    });
-    const remote = readEvents(await send(edge, elsewhere), onToken).then(
-      () => "whole",
-      () => "reset",
-    );
-    await firstToken;
+    const opener = await open(edgeAt(0), elsewhere);
+    const remote = await follow(edge, elsewhere);
     await edge.stop();
-    expect(await remote).toBe("reset");
+    expect(await remote.end).toBe("reset");
     expect(await statusOf(message)).toBe("done");
-    expect((await opener).text).toBe(TEXT);
+    expect((await opener.end).text).toBe(TEXT);
   });
 
   test("ends as an error when its edge's drain is over", async () => {
@@ -345,11 +359,12 @@ describe("a reply without readers", () => {
 
 test("erasing a session ends its running reply and cancels the provider", async () => {
   const message = newMessage();
-  const opener = read(edgeAt(0), message);
-  await sleep(500);
+  // The edge reads once a second which of its turns were closed.
+  system.provider.script(() => SLOW_REPLY);
+  const opener = await open(edgeAt(0), message);
   const { session_id: sessionId } = message.fields;
   await system.admin.sessions.eraseSession({ workspaceId: tenant.workspaceId, sessionId });
-  const { text, done } = await opener;
+  const { text, done } = await opener.end;
   expect(done).toMatchObject({ finish_reason: "cancelled" });
   expect(text.length).toBeLessThan(TEXT.length);
   expect((await send(edgeAt(1), message)).status).toBe(404);
@@ -358,13 +373,13 @@ test("erasing a session ends its running reply and cancels the provider", async 
 test("a reader whose reply cannot be stored for 10 s is reset, and gets the stored end later", async () => {
   const message = newMessage();
   const startedAt = performance.now();
-  const opener = read(edgeAt(0), message).then(
+  const opener = await open(edgeAt(0), message);
+  const openerEnd = opener.end.then(
     () => "whole",
     () => "reset",
   );
-  await sleep(1_000);
   await system.conversation.kill9();
-  expect(await opener).toBe("reset");
+  expect(await openerEnd).toBe("reset");
   // The reply takes 3 s, and the reader waits for 10 s.
   expect(performance.now() - startedAt).toBeGreaterThan(11_000);
   await system.conversation.start();

@@ -18,6 +18,8 @@ export type ChaosOptions = {
   leaseSeconds: number;
   /** Maximum time from the last fault until everything is settled. */
   settleTimeoutMs: number;
+  /** The fewest kills. If services start slowly, the run takes longer than `seconds`. */
+  minKills: number;
   /** Whether the database, the network to it and the clocks fail too. Otherwise only processes and connections are killed. */
   hasDatabaseFaults: boolean;
   progress: (line: string) => void;
@@ -111,7 +113,7 @@ async function failAtRandom(installation: Installation, options: ChaosOptions): 
   // With faults of the database, services run long enough between kills to notice these.
   const betweenKillsMs = options.hasDatabaseFaults ? 2_000 : 500;
   const killServices = async () => {
-    while (performance.now() < deadline) {
+    while (performance.now() < deadline || kills < options.minKills) {
       await sleep(betweenKillsMs + Math.random() * 5 * betweenKillsMs);
       // A fault's recovery is measured without further faults.
       if (injector.isRecovering) continue;

@@ -9,7 +9,14 @@ import { readUntilEnd } from "./resuming-visitor.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system.ts";
 import { TRUST_TEST_PROXY } from "./visitors.ts";
 
-export type KeyedChaosOptions = { seconds: number; visitors: number; leaseSeconds: number; settleTimeoutMs: number };
+export type KeyedChaosOptions = {
+  seconds: number;
+  visitors: number;
+  leaseSeconds: number;
+  settleTimeoutMs: number;
+  /** The fewest kills and restarts of the database together. If services start slowly, the run takes longer than `seconds`. */
+  minFaults: number;
+};
 
 export type KeyedChaosResult = {
   keys: number;
@@ -55,7 +62,7 @@ const MODELS = ["tokens-40-every-50", "tokens-10-every-100", "cut-after-3", "ech
 
 /** The faults and calls of the run so far. */
 type Disturbances = Pick<KeyedChaosResult, "stops" | "erasures" | "kills" | "databaseRestarts">;
-type Chaos = { system: System; postgres: TestPostgres; deadline: number; done: Disturbances };
+type Chaos = { system: System; postgres: TestPostgres; done: Disturbances; isOver: () => boolean };
 
 /**
  * Sends random messages with keys while readers disconnect, reconnect to random edges, stop replies and erase sessions, and while services
@@ -84,11 +91,13 @@ export async function runKeyedChaos(options: KeyedChaosOptions): Promise<KeyedCh
       })),
     );
     const done = { stops: 0, erasures: 0, kills: 0, databaseRestarts: 0 };
-    const chaos = { system, postgres, deadline: performance.now() + options.seconds * 1_000, done };
+    const deadline = performance.now() + options.seconds * 1_000;
+    const isOver = () => performance.now() >= deadline && done.kills + done.databaseRestarts >= options.minFaults;
+    const chaos = { system, postgres, done, isOver };
     const visits: KeyedVisit[] = [];
     await Promise.all([
-      killUntilDeadline(chaos),
-      ...Array.from({ length: options.visitors }, (_, number) => visitUntilDeadline(chaos, tenants, number, visits)),
+      killUntilEnd(chaos),
+      ...Array.from({ length: options.visitors }, (_, number) => visitUntilEnd(chaos, tenants, number, visits)),
     ]);
     const balance = await waitUntilSettled(system.database, options.settleTimeoutMs);
     const proof = await checkProof(system, visits, balance);
@@ -105,13 +114,13 @@ const randomBelow = (limit: number) => Math.floor(Math.random() * limit);
 const randomUrl = (system: System) => system.url(randomBelow(EDGES));
 const randomMessage = () => Array.from({ length: 1 + randomBelow(12) }, () => pick(WORDS, randomBelow(99))).join(" ");
 
-async function visitUntilDeadline(
+async function visitUntilEnd(
   chaos: Chaos,
   tenants: readonly { tenant: Tenant; model: string }[],
   number: number,
   visits: KeyedVisit[],
 ): Promise<void> {
-  for (let index = number; performance.now() < chaos.deadline; index++) {
+  for (let index = number; !chaos.isOver(); index++) {
     const session = { ...pick(tenants, index), sessionId: randomUUID() };
     // A session may have two running replies.
     const inSession: KeyedVisit[] = Array.from({ length: chance(0.3) ? 2 : 1 }, () => ({
@@ -169,11 +178,11 @@ async function stopReply(url: string, { tenant, sessionId, key, stopStatuses }: 
   if (response.status === 200) stopStatuses.push(String(status));
 }
 
-async function killUntilDeadline({ system, postgres, deadline, done }: Chaos): Promise<void> {
+async function killUntilEnd({ system, postgres, done, isOver }: Chaos): Promise<void> {
   const services = [...system.edges, system.conversation, system.quota, system.llm];
   const restarts = new Map<ServiceProcess, Promise<void>>();
   const failures: unknown[] = [];
-  while (performance.now() < deadline) {
+  while (!isOver()) {
     await sleep(1_500 + Math.random() * 3_000);
     const victim = pick(services, randomBelow(services.length));
     if (chance(0.2)) {

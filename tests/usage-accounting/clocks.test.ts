@@ -5,6 +5,8 @@ import { chat } from "../system/chat.ts";
 import { createPlan, queryFirstRow, readBalance } from "../system/database.ts";
 import { createTenant, type System, startSystem } from "../system/system.ts";
 
+const SETTLE_TIMEOUT_MS = 20_000;
+
 let system: System;
 afterEach(() => system?.stop());
 
@@ -26,24 +28,36 @@ async function installClock(database: TestDatabase): Promise<void> {
   );
 }
 
+/** Sets the quota service's clock to this time before the end of the database's month, or after it if negative. Returns both months. */
+function setTimeToMonthEnd(database: TestDatabase, toMonthEnd: string): Promise<{ month: string; next: string }> {
+  return queryFirstRow<{ month: string; next: string }>(
+    database,
+    `WITH month_end AS (SELECT date_trunc('month', now() AT TIME ZONE 'UTC') + interval '1 month' AS at)
+     UPDATE clock.shift SET by = (SELECT at AT TIME ZONE 'UTC' FROM month_end) - $1::interval - now()
+     RETURNING to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS month,
+               to_char((SELECT at FROM month_end), 'YYYY-MM') AS next`,
+    [toMonthEnd],
+  );
+}
+
 test("counts a reply that spans the end of a month once, in the old month", async () => {
   system = await startSystem({ prepareDatabase: installClock });
   await createPlan(system.database, "cap-1", 1);
   const tenant = await createTenant(system.admin, { plan: "cap-1", model: "openai:slow-300" });
   const { workspaceId } = tenant;
-  const { month, next } = await queryFirstRow<{ month: string; next: string }>(
-    system.database,
-    `WITH month_end AS (SELECT date_trunc('month', now() AT TIME ZONE 'UTC') + interval '1 month' AS at)
-     UPDATE clock.shift SET by = (SELECT at AT TIME ZONE 'UTC' FROM month_end) - interval '1.5 seconds' - now()
-     RETURNING to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS month,
-               to_char((SELECT at FROM month_end), 'YYYY-MM') AS next`,
-  );
+  const { month, next } = await setTimeToMonthEnd(system.database, "1 minute");
 
-  const reply = await chat(system.url(), tenant);
+  const pending = chat(system.url(), tenant);
+  // The reply takes 3 s after its message is held.
+  await expect.poll(() => readBalance(system.database), { timeout: SETTLE_TIMEOUT_MS }).toMatchObject({ held: 1 });
+  await setTimeToMonthEnd(system.database, "-1 second");
+  const reply = await pending;
   expect(reply.done).toMatchObject({ finish_reason: "stop" });
   expect(Number(reply.done?.latency_ms)).toBeGreaterThan(2_000);
   await expect
-    .poll(async () => (await system.admin.workspaces.showUsage({ workspaceId, month })).usage)
+    .poll(async () => (await system.admin.workspaces.showUsage({ workspaceId, month })).usage, {
+      timeout: SETTLE_TIMEOUT_MS,
+    })
     .toMatchObject({ used: 1, held: 0, month });
   expect((await system.admin.workspaces.showUsage({ workspaceId, month: next })).usage).toMatchObject({
     used: 0,
@@ -53,11 +67,15 @@ test("counts a reply that spans the end of a month once, in the old month", asyn
   // The new month has a cap of 1 again.
   expect((await chat(system.url(), tenant)).done).toMatchObject({ finish_reason: "stop" });
   expect((await chat(system.url(), tenant)).done).toMatchObject({ finish_reason: "quota_exceeded" });
-  await expect.poll(() => readBalance(system.database)).toMatchObject({ done: 2, used: 2, ledger: 2, held: 0 });
+  await expect
+    .poll(() => readBalance(system.database), { timeout: SETTLE_TIMEOUT_MS })
+    .toMatchObject({ done: 2, used: 2, ledger: 2, held: 0 });
   // The call log uses the month that the quota service returned.
   for (const calendarMonth of [month, next]) {
     await expect
-      .poll(async () => (await system.admin.callLog.sumCalls({ month: calendarMonth, workspaceId })).sums)
+      .poll(async () => (await system.admin.callLog.sumCalls({ month: calendarMonth, workspaceId })).sums, {
+        timeout: SETTLE_TIMEOUT_MS,
+      })
       .toEqual([expect.objectContaining({ calls: 1n })]);
   }
 });
@@ -81,7 +99,7 @@ test("counts every reply when the services' clocks are wrong by an hour in diffe
   const replies = await Promise.all(Array.from({ length: 5 }, () => chat(system.url(), tenant)));
   for (const reply of replies) expect(reply.done).toMatchObject({ finish_reason: "stop" });
   await expect
-    .poll(() => readBalance(system.database))
+    .poll(() => readBalance(system.database), { timeout: SETTLE_TIMEOUT_MS })
     .toMatchObject({ done: 5, used: 5, ledger: 5, held: 0, outbox: 0 });
   const { usage } = await system.admin.workspaces.showUsage({ workspaceId: tenant.workspaceId });
   const { month } = await queryFirstRow<{ month: string }>(

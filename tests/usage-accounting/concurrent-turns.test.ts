@@ -27,7 +27,7 @@ describeWith("redis", "three edges that serve one workspace", () => {
     }
     expect(system.provider.requests).toHaveLength(25);
     await expect
-      .poll(() => readBalance(system.database), { timeout: 10_000, interval: 200 })
+      .poll(() => readBalance(system.database), { timeout: 30_000, interval: 200 })
       .toEqual({ done: 25, used: 25, ledger: 25, held: 0, streaming: 0, outbox: 0, unbalanced: 0 });
   });
 });

@@ -6,19 +6,27 @@ import { queryFirstRow, readBalance } from "../system/database.ts";
 import { readMetric } from "../system/metrics.ts";
 import { createTenant, type System, startSystem } from "../system/system.ts";
 
-const REPLY_MS = 1_500;
+const START_TIMEOUT_MS = 20_000;
+/** Longer than the quota service's lock_timeout of 2 s, and much shorter than Reserve's deadline of 10 s. */
+const USAGE_LOCKED_MS = 4_000;
 
 /** Sends a message. Locks the turn's row until `lockedMs` after the end of the reply, so that every CloseTurn waits for the lock. */
 async function chatWithLockedTurn(system: System, lockedMs: number, settleTimeoutMs = 15_000) {
-  const { admin, database } = system;
-  const tenant = await createTenant(admin, { model: "openai:tokens-5-every-300" });
-  const pendingChat = chat(system.url(), tenant);
-  await vi.waitFor(async () => expect(await readBalance(database, tenant.workspaceId)).toMatchObject({ streaming: 1 }));
+  const { admin, database, provider } = system;
+  // The reply takes 3 s, in which the turn is locked.
+  const tenant = await createTenant(admin, { model: "openai:tokens-5-every-600" });
+  const pendingChat = chat(system.url(), tenant, { message: tenant.workspaceId });
+  await vi.waitFor(
+    async () => expect(await readBalance(database, tenant.workspaceId)).toMatchObject({ streaming: 1 }),
+    START_TIMEOUT_MS,
+  );
   const locker = new pg.Client({ connectionString: database.url });
   await locker.connect();
   await locker.query("BEGIN");
   await locker.query("SELECT FROM conversation.turns WHERE workspace_id = $1 FOR UPDATE", [tenant.workspaceId]);
-  await sleep(REPLY_MS + lockedMs);
+  const request = () => provider.requests.find(({ body }) => JSON.stringify(body).includes(tenant.workspaceId));
+  await vi.waitFor(() => expect(request()?.endedAt).toBeDefined(), START_TIMEOUT_MS);
+  await sleep(lockedMs);
   await locker.query("ROLLBACK");
   await locker.end();
   const { done } = await pendingChat;
@@ -61,7 +69,7 @@ afterAll(() => Promise.all([system?.stop(), slowSystem?.stop()]));
 
 describe.concurrent("a reply whose turn is locked", () => {
   test.each([
-    ["done and counted if the lock ends before the statement timeout", 11_000, "stop", "done", 1],
+    ["done and counted if the lock ends before the statement timeout", 10_500, "stop", "done", 1],
     ["an error and not counted if the lock ends after the statement timeout", 17_000, "error", "error", 0],
   ])("is %s", async (_, lockedMs, finishReason, status, used) => {
     expect(await chatWithLockedTurn(system, lockedMs)).toEqual({ finishReason, status, used });
@@ -82,17 +90,22 @@ test("a workspace whose usage is locked does not delay another workspace, and ge
   const locked = await createTenant(system.admin);
   const other = await createTenant(system.admin);
   for (const tenant of [locked, other]) expect((await chat(system.url(), tenant)).done?.finish_reason).toBe("stop");
+  const measureReplies = async () => {
+    const startedAt = performance.now();
+    for (let i = 0; i < 10; i++) expect((await chat(system.url(), other)).done?.finish_reason).toBe("stop");
+    return performance.now() - startedAt;
+  };
+  const unlockedMs = await measureReplies();
   const locker = new pg.Client({ connectionString: system.database.url });
   await locker.connect();
   await locker.query("BEGIN");
   await locker.query("SELECT FROM quota.usage WHERE workspace_id = $1 FOR UPDATE", [locked.workspaceId]);
   // More than the quota service has connections.
   const pending = Array.from({ length: 20 }, () => chat(system.url(), locked));
+  const lockEnd = sleep(USAGE_LOCKED_MS);
   await sleep(1_000);
-  const startedAt = performance.now();
-  for (let i = 0; i < 10; i++) expect((await chat(system.url(), other)).done?.finish_reason).toBe("stop");
-  expect(performance.now() - startedAt).toBeLessThan(3_000);
-  await sleep(2_000);
+  expect((await measureReplies()) - unlockedMs).toBeLessThan(3_000);
+  await lockEnd;
   await locker.query("ROLLBACK");
   await locker.end();
   const replies = await Promise.all(pending);

@@ -8,6 +8,11 @@ import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "../sys
 
 const TURNS = quickOrFull(600, 10_000);
 const VISITORS = 24;
+/**
+ * The least share of turns that succeed. Retries are limited to a burst of 50 and a tenth of the calls, so not every lost response of
+ * Reserve and OpenTurn is retried. A failed look-up of the key refuses every visitor who waits for it.
+ */
+const MIN_STOP_SHARE = quickOrFull(0.9, 0.8);
 /** All RPCs of a turn. For Generate only the final status is lost, so the turn is still done. */
 const LOSSY_RPCS = {
   conversation: ["ResolveKey", "RenewEdge", "OpenTurn", "CloseTurn"],
@@ -45,8 +50,8 @@ test(`stores and counts each of ${TURNS} turns once when every fifth response is
   };
   await Promise.all(Array.from({ length: VISITORS }, sendMessages));
   const { stop = 0, 503: refused = 0 } = countOutcomes(visits);
-  // Each call has three attempts, and each attempt fails with probability 1/5. So nearly all turns succeed.
-  expect(stop).toBeGreaterThan(TURNS * 0.95);
+  // OpenTurn and Reserve each fail with probability 1/5, so without retries only two turns of three succeed.
+  expect(stop).toBeGreaterThan(TURNS * MIN_STOP_SHARE);
 
   await expect
     .poll(() => readBalance(system.database), { timeout: 60_000, interval: 500 })

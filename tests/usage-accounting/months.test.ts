@@ -123,6 +123,10 @@ async function prune(): Promise<void> {
   await Promise.all([system.conversation.stop(), system.quota.stop()]);
   await Promise.all([system.conversation.start(), system.quota.start()]);
   await expect.poll(countRows, { timeout: CLOSE_TIMEOUT_MS }).toEqual({ turns: 0, ledger: 0, reservations: 0 });
+  // Until the task has recorded its end, it would also prune turns that a restore brings back.
+  const countPruned = async () =>
+    (await runSql("SELECT FROM conversation.closed_months WHERE pruned_at IS NOT NULL")).length;
+  await expect.poll(countPruned, { timeout: CLOSE_TIMEOUT_MS }).toBe(1);
 }
 
 test("the rows of the closed month are pruned into totals that the audit compares", async () => {

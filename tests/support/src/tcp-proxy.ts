@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
+import { freePort } from "./ports.ts";
 import { type Faults, forward, noFaults } from "./tcp-pump.ts";
 
 export interface TcpProxy {
@@ -82,7 +83,8 @@ export async function startTcpProxy({
       },
     });
   });
-  const port = await listen(server, 0);
+  // An outgoing connection could take an ephemeral port between drop and resume.
+  const port = await listen(server, await freePort());
   const resetAll = () => {
     for (const pair of pairs) reset(pair);
   };

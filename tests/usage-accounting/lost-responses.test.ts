@@ -8,11 +8,6 @@ import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "../sys
 
 const TURNS = quickOrFull(600, 10_000);
 const VISITORS = 24;
-/**
- * The least share of turns that succeed. Retries are limited to a burst of 50 and a tenth of the calls, so not every lost response of
- * Reserve and OpenTurn is retried. A failed look-up of the key refuses every visitor who waits for it.
- */
-const MIN_STOP_SHARE = quickOrFull(0.9, 0.8);
 /** All RPCs of a turn. For Generate only the final status is lost, so the turn is still done. */
 const LOSSY_RPCS = {
   conversation: ["ResolveKey", "RenewEdge", "OpenTurn", "CloseTurn"],
@@ -26,7 +21,8 @@ let system: System;
 let tenant: Tenant;
 beforeAll(async () => {
   const withLosses = (service: keyof typeof LOSSY_RPCS) => ({
-    PARLEY_FAILPOINTS: LOSSY_RPCS[service].map((rpc) => `${service}.${rpc}.after=lose%20`).join(" "),
+    // Callers retry a tenth of their calls, and 50 more. Losing more responses would show in the visitors' replies.
+    PARLEY_FAILPOINTS: LOSSY_RPCS[service].map((rpc) => `${service}.${rpc}.after=lose%10`).join(" "),
     LOG_LEVEL: "silent",
   });
   system = await startSystem({
@@ -42,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-test(`stores and counts each of ${TURNS} turns once when every fifth response is lost`, async () => {
+test(`stores and counts each of ${TURNS} turns once when every tenth response is lost`, async () => {
   const visits: VisitResult[] = [];
   let sent = 0;
   const sendMessages = async () => {
@@ -50,8 +46,8 @@ test(`stores and counts each of ${TURNS} turns once when every fifth response is
   };
   await Promise.all(Array.from({ length: VISITORS }, sendMessages));
   const { stop = 0, 503: refused = 0 } = countOutcomes(visits);
-  // OpenTurn and Reserve each fail with probability 1/5, so without retries only two turns of three succeed.
-  expect(stop).toBeGreaterThan(TURNS * MIN_STOP_SHARE);
+  // OpenTurn and Reserve each fail with probability 1/10, so without retries only four turns of five succeed.
+  expect(stop).toBeGreaterThan(TURNS * 0.95);
 
   await expect
     .poll(() => readBalance(system.database), { timeout: 60_000, interval: 500 })
@@ -88,7 +84,7 @@ test(`stores and counts each of ${TURNS} turns once when every fifth response is
   for (const [service, rpcs] of Object.entries(LOSSY_RPCS)) {
     for (const rpc of rpcs.filter((name) => RPCS_OF_EVERY_TURN.includes(name))) {
       const lost = await countLostResponses(system[service as keyof typeof LOSSY_RPCS], rpc);
-      expect(lost, rpc).toBeGreaterThan(TURNS * 0.1);
+      expect(lost, rpc).toBeGreaterThan(TURNS * 0.05);
     }
   }
 }, 1_800_000);

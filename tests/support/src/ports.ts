@@ -2,8 +2,11 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 
-/** The range is below the ephemeral ports, so that no outgoing connection takes one of its ports. */
-const FIRST_PORT = 10_000;
+/**
+ * The range is below the ephemeral ports, so that no outgoing connection takes one of its ports. It is above 10080, to which fetch and
+ * browsers refuse to connect.
+ */
+const FIRST_PORT = 10_100;
 const LAST_PORT = 32_000;
 /** At least the number of Vitest workers plus one for other processes. */
 const RANGE_COUNT = 8;

@@ -15,6 +15,8 @@ const alone = [
   "tests/observability/**/*.test.ts",
   "tests/usage-accounting/concurrent-turns.test.ts",
 ];
+/** A result of another process, a timer or a socket comes within milliseconds, and much later on a busy machine. */
+const expect = { poll: { timeout: 10_000 } };
 /** Four on two cores, because tests spend much of their time waiting. */
 const maxWorkers = 4;
 /** A worker runs all its files in one process, so that it loads shared modules once. Each file cleans up after itself. */
@@ -73,9 +75,13 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
           maxWorkers,
           isolate,
+          expect,
           include: ["{packages,services,deploy,tools,bench,tests/support}/**/*.test.ts"],
           exclude: ["**/*.{db,process,browser,chart,images}.test.ts", "**/node_modules/**"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],
+          // Some tests start processes or threads, which takes seconds on a busy machine.
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
         },
       },
       {
@@ -85,7 +91,7 @@ export default defineConfig({
           maxWorkers,
           isolate,
           include: ["tools/**/*.chart.test.ts"],
-          testTimeout: 30_000,
+          testTimeout: 120_000,
           // The first run installs Helm.
           hookTimeout: 120_000,
         },
@@ -97,11 +103,13 @@ export default defineConfig({
           // Two, because some tests measure milliseconds.
           maxWorkers: 2,
           isolate,
+          expect,
           include: ["{packages,services,deploy,tools,bench,tests/support}/**/*.{db,process}.test.ts"],
           globalSetup: ["tests/support/src/global-setup.ts"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],
-          testTimeout: 20_000,
-          hookTimeout: 60_000,
+          // The processes that read documents have the lowest priority, so on a busy machine they take much longer.
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
         },
       },
       {
@@ -110,6 +118,7 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
           maxWorkers,
           isolate,
+          expect,
           include: ["tests/**/*.test.ts"],
           exclude: [
             "**/*.{browser,images,pictures,cluster}.test.ts",
@@ -129,6 +138,7 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
           maxWorkers,
           isolate,
+          expect,
           include: ["tests/browser/**/*.browser.test.ts"],
           globalSetup: ["tests/browser/global-setup.ts"],
           testTimeout: 60_000,
@@ -141,6 +151,7 @@ export default defineConfig({
           sequence: { groupOrder: 3 },
           fileParallelism: false,
           isolate,
+          expect,
           include: alone,
           globalSetup: ["tests/system/global-setup.ts"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],

@@ -34,7 +34,7 @@ test("a value that is deleted during iteration is not visited", () => {
 });
 
 // V8 sometimes counts a page of 256 KB that is in use by something else.
-test("minor garbage collections free removed values, which a plain Map keeps", { retry: 2 }, () => {
+test("minor garbage collections free removed values, which a plain Map keeps", { retry: 5 }, () => {
   const script = fileURLToPath(new URL("./testing/churn.ts", import.meta.url));
   const keptKilobytes = (kind: string) => {
     const flags = ["--experimental-strip-types", "--disable-warning=ExperimentalWarning", "--expose-gc"];

@@ -5,7 +5,8 @@ import { listen } from "./testing/listen.ts";
 
 // Tests patches/@grpc__grpc-js: after GOAWAY, keepalive still checks the connection, and the connection's streams continue.
 const AGE_MS = 200;
-const KEEPALIVE = { "grpc.keepalive_time_ms": 100, "grpc.keepalive_timeout_ms": 300 };
+/** The timeout is long, because a busy machine may stop this process, and with it both peers, for a while. */
+const KEEPALIVE = { "grpc.keepalive_time_ms": 100, "grpc.keepalive_timeout_ms": 2_000 };
 const TOKENS = 60;
 
 const bytes = (value: Buffer) => value;
@@ -92,5 +93,6 @@ test("a peer that stops answering on a connection past its maximum age is detect
   wire.stall();
   const stalledAt = performance.now();
   expect(await stream.ended).toMatch(/UNAVAILABLE/);
-  expect(performance.now() - stalledAt).toBeLessThan(1_000);
+  // Well before the call's deadline.
+  expect(performance.now() - stalledAt).toBeLessThan(6_000);
 });

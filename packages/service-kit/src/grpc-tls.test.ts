@@ -39,7 +39,7 @@ async function startServer(tlsDir: string | undefined): Promise<(clientDir: stri
       QuotaService,
       { target: `localhost:${port}`, internalTokens: fixedTokens("token"), tlsDir: clientDir },
       lifecycle,
-    ).getUsage({ workspaceId: "ws_1" }, { timeoutMs: 3_000 });
+    ).getUsage({ workspaceId: "ws_1" }, { timeoutMs: 10_000 });
 }
 
 describe("gRPC with mutual TLS", () => {

@@ -51,7 +51,7 @@ test("closes a turn although the caller of CloseTurn left before it got a connec
   await unlock();
   const statusOf = async () =>
     (await system.admin.query("SELECT status FROM conversation.turns WHERE turn_id = $1", [turnId])).rows[0]?.status;
-  await expect.poll(statusOf, { timeout: 3_000 }).toBe("done");
+  await expect.poll(statusOf).toBe("done");
   await opened;
 });
 
@@ -59,12 +59,13 @@ test("refuses new turns at once while a call has waited 5 s for a connection", a
   const bot = await createBot(system.database);
   const unlock = await lockSessions();
   const waiting = Array.from({ length: 20 }, () => openRequest(bot));
-  const opened = Promise.allSettled(waiting.map((each) => system.conversation.openTurn(each, { timeoutMs: 9_000 })));
+  const opened = Promise.allSettled(waiting.map((each) => system.conversation.openTurn(each, { timeoutMs: 20_000 })));
   await sleep(5_500);
   const startedAt = performance.now();
   const failure = await rpcFailure(system.conversation.openTurn(openRequest(bot), { timeoutMs: 9_000 }));
   expect(failure).toMatchObject({ status: status.RESOURCE_EXHAUSTED, code: "overloaded" });
-  expect(performance.now() - startedAt).toBeLessThan(500);
+  // A call that waited for a connection would get none before the lock is released.
+  expect(performance.now() - startedAt).toBeLessThan(2_000);
   await unlock();
   expect((await opened).every(({ status: result }) => result === "fulfilled")).toBe(true);
   await system.conversation.openTurn(openRequest(bot), { timeoutMs: 5_000 });

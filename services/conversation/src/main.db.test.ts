@@ -20,8 +20,9 @@ afterEach(async () => {
   await db.drop();
 });
 
-const startService = () => startServiceProcess(db.url, quota.target);
-const options = { timeoutMs: 5_000 };
+const startService = (env: Record<string, string> = {}) => startServiceProcess(db.url, quota.target, { env });
+/** Long enough for hundreds of calls at once on a busy machine. */
+const options = { timeoutMs: 20_000 };
 const outboxDepth = async () => (await db.admin.query("SELECT FROM conversation.outbox")).rowCount;
 
 test("migrate.ts prints a line per migration, one line when the schema is up to date, and one line when it fails", async () => {
@@ -63,11 +64,12 @@ test("serves calls, exits with code 0 on SIGTERM, and settles its closed turns b
 test("stops accepting calls at once on SIGTERM, although background tasks wait for a lock", async () => {
   const locker = await db.admin.connect();
   await locker.query("BEGIN; LOCK TABLE conversation.task_leases IN ACCESS EXCLUSIVE MODE");
-  const service = await startService();
+  // The waiting tasks occupy the eight connections of the default pool, and the calls need some too.
+  const service = await startService({ DATABASE_POOL: "20" });
   const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-  // Seven tasks wait: the audit, the reconciliation, the call log's reconciliation, the settler's read of the outbox, closing months, pruning
-  // turns and counting replies.
-  await expect.poll(async () => (await db.admin.query(waiting)).rowCount, { timeout: 5_000 }).toBe(7);
+  // Eight tasks wait: the audit, the reconciliation, the call log's reconciliation, the settler's read of the outbox, closing months, pruning
+  // turns, counting replies and counting those of bots.
+  await expect.poll(async () => (await db.admin.query(waiting)).rowCount).toBe(8);
   service.process.signal("SIGTERM");
   const startedAt = performance.now();
   const isRefused = () =>
@@ -111,7 +113,7 @@ test("loses no outcome and counts none twice when it is killed repeatedly under 
   const last = await startService();
   const outcomes = await Promise.all(turns.map((turn) => run(last, turn)));
   expect(new Set(outcomes)).toEqual(new Set([TurnOutcome.DONE]));
-  await expect.poll(outboxDepth, { timeout: 10_000, interval: 100 }).toBe(0);
+  await expect.poll(outboxDepth, { timeout: 30_000, interval: 100 }).toBe(0);
   expect(quota.done(bot.workspaceId)).toBe(300);
   const { rows } = await db.admin.query(
     "SELECT role, count(*) AS count FROM conversation.messages GROUP BY role ORDER BY role",
@@ -122,7 +124,7 @@ test("loses no outcome and counts none twice when it is killed repeatedly under 
   ]);
   await last.process.stop();
   last.close();
-}, 60_000);
+}, 120_000);
 
 test("exports a session of 65 MB without having all of it in memory", async () => {
   const service = await startService();

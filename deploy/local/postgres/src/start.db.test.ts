@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { appendFile, chown, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer, type Server } from "node:net";
@@ -21,9 +22,7 @@ let port: number;
 const running: LocalPostgres[] = [];
 
 beforeEach(async () => {
-  const server = await listenAnywhere();
-  ({ port } = server.address() as AddressInfo);
-  await once(server.close(), "close");
+  port = await findFreePort();
 });
 
 afterEach(async () => {
@@ -52,6 +51,21 @@ async function listenAnywhere(): Promise<Server> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   return server;
+}
+
+/** Returns a free port that no other test takes before the server listens: theirs are above 10,000. */
+async function findFreePort(): Promise<number> {
+  for (;;) {
+    const candidate = randomInt(7_000, 9_900);
+    const server = createServer().listen(candidate, "127.0.0.1");
+    try {
+      await once(server, "listening");
+    } catch {
+      continue;
+    }
+    await once(server.close(), "close");
+    return candidate;
+  }
 }
 
 async function query(url: string, sql: string): Promise<unknown[]> {

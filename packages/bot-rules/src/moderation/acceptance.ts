@@ -1,12 +1,12 @@
 import { compilePattern, type Matcher, PatternRefusedError } from "./pattern.ts";
 import { PatternSet } from "./pattern-set.ts";
+import { readWorkClockMs } from "./work-clock.ts";
 
 /** Limit for the sum of the sizes of a bot's patterns. At the limit, the worst text of 4,000 characters takes a thread about 0.2 s. */
 export const MAX_TOTAL_PATTERN_SIZE = 2_000;
 /**
- * Limit for the time to compile a bot's patterns. Ordinary patterns take about 10 ms; character classes of thousands of characters take
- * much longer. The limit is high enough for ordinary patterns on a busy machine. It is low enough that a match job can compile the stored
- * patterns within its own time limit.
+ * Limit for the CPU time to compile a bot's patterns. Ordinary patterns take about 10 ms; character classes of thousands of characters take
+ * much longer. The limit is low enough that a match job can compile the stored patterns within its own time limit.
  */
 const MAX_COMPILE_MS = 1_000;
 
@@ -17,14 +17,14 @@ export type Candidate = { pattern: string; isForReplies: boolean; others: readon
 export function requireAcceptable({ pattern, isForReplies, others }: Candidate): void {
   const matcher = compilePattern(pattern);
   if (isForReplies) requireReplyPattern(matcher);
-  const startedAt = performance.now();
+  const startedAtMs = readWorkClockMs();
   const { size } = new PatternSet([...others, pattern]);
   if (size > MAX_TOTAL_PATTERN_SIZE)
     throw new PatternRefusedError(
       "patterns_too_large",
       `the bot's patterns are too large: with this pattern of size ${matcher.size} their total size is ${size}, the limit is ${MAX_TOTAL_PATTERN_SIZE}; remove a pattern, or use fewer or smaller repetition counts such as {0,20}`,
     );
-  if (performance.now() - startedAt > MAX_COMPILE_MS) throw slowToCompileError();
+  if (readWorkClockMs() - startedAtMs > MAX_COMPILE_MS) throw slowToCompileError();
 }
 
 export function slowToCompileError(): PatternRefusedError {

@@ -4,6 +4,7 @@ import { LRUCache } from "lru-cache";
 import { type Candidate, requireAcceptable } from "./acceptance.ts";
 import { type PatternRefusalCode, PatternRefusedError } from "./pattern.ts";
 import { PatternSet } from "./pattern-set.ts";
+import { readWorkClockMs } from "./work-clock.ts";
 
 /**
  * A text to match against `patterns`, a JSON array. It is JSON, because a string is cheap to send and is the cache key of the compiled set.
@@ -33,7 +34,7 @@ export type Answer =
   /** A stored pattern cannot be compiled. */
   | { kind: "unusable"; refusal: Refusal };
 
-/** An answer, and the CPU time of the job in milliseconds: waiting for a core on a busy machine is not the workspace's fault. */
+/** An answer, and the CPU time of the job in milliseconds. */
 export type Message = { answer: Answer; workMs: number };
 
 export type Refusal = { code: PatternRefusalCode; message: string };
@@ -84,13 +85,6 @@ parentPort?.on("message", (job: Job) => {
   send({ answer, workMs: readWorkClockMs() - startedAtMs });
 });
 send({ answer: { kind: "ready" }, workMs: 0 });
-
-function readWorkClockMs(): number {
-  // Node.js 22 cannot measure a thread's CPU time. Parley runs on it only where no Node.js comes with the packages.
-  if (process.threadCpuUsage === undefined) return performance.now();
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1_000;
-}
 
 function send(message: Message): void {
   parentPort?.postMessage(message);

@@ -61,7 +61,7 @@ async function nextResponse(count: number): Promise<ServerResponse> {
 async function writeEvent(response: ServerResponse, name: string, id = "") {
   const count = events.length;
   response.write(`: heartbeat\n\n${id && `id: ${id}\n`}event: ${name}\ndata: {}\n\n`);
-  await vi.waitFor(() => expect(events).toHaveLength(count + 1));
+  await vi.waitFor(() => expect(events).toHaveLength(count + 1), 5_000);
 }
 
 describe("streamTurn", () => {
@@ -148,7 +148,7 @@ describe("streamTurn", () => {
     const stop = new AbortController();
     const { outcome, response } = await start(stop.signal);
     response.destroy();
-    await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1));
+    await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1), 5_000);
     stop.abort(new Error("enough"));
     expect(await outcome).toBe("enough");
     expect(requests).toHaveLength(1);

@@ -23,7 +23,7 @@ describe("audit", () => {
     });
     system.quota.isSettleUnavailable = false;
     const settled = { id: workspaceId, doneMessages: 3, used: 3, ledger: 3, waiting: 0, differences: [] };
-    await expect.poll(async () => (await audit.audit(month)).workspaces, { timeout: 8_000 }).toMatchObject([settled]);
+    await expect.poll(async () => (await audit.audit(month)).workspaces, { timeout: 20_000 }).toMatchObject([settled]);
     const everyWorkspace = await audit.audit({ workspaceId: "", month: "2026-10" });
     expect(everyWorkspace.workspaces.find((each) => each.id === workspaceId)).toMatchObject({
       doneMessages: 1,

@@ -45,7 +45,7 @@ function suite() {
     await db.drop();
   });
 
-  const startService = () => startServiceProcess(db.url, quota.target, [CONTAINER_HEAP]);
+  const startService = () => startServiceProcess(db.url, quota.target, { flags: [CONTAINER_HEAP] });
   const add = (name: string, format: string, content: string | Uint8Array, signal?: AbortSignal) =>
     addTo(bot, { name, format, content: Buffer.from(content as string) }, signal);
   const addTo = (
@@ -54,7 +54,7 @@ function suite() {
     signal?: AbortSignal,
   ) => service.admin(KnowledgeAdminService).addSource({ workspaceId, botSlug, ...source }, signal ? { signal } : {});
   const waitForReaders = (count: number) =>
-    expect.poll(() => childrenOf(service.process.pid), { timeout: 10_000 }).toHaveLength(count);
+    expect.poll(() => childrenOf(service.process.pid), { timeout: 30_000 }).toHaveLength(count);
 
   /** Runs `work` and expects the memory of the service and its reading process to stay below the limit. */
   async function withinMemoryLimit<T>(
@@ -171,7 +171,8 @@ function suite() {
     await sleep(500);
     await service.process.kill9();
     await slow;
-    await expect.poll(() => isRunning(reader), { timeout: 5_000 }).toBe(false);
+    // The process checks every 5 ms whether its parent runs, with the lowest priority.
+    await expect.poll(() => isRunning(reader), { timeout: 30_000 }).toBe(false);
     service.close();
     service = await startService();
   });

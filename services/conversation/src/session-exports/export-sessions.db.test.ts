@@ -228,7 +228,8 @@ test("clients that stop reading hold no connection and delay no other export", a
   const busyConnections = async () => {
     const { rows } = await system.admin.query(
       `SELECT state FROM pg_stat_activity
-       WHERE application_name = 'parley-conversation-export' AND (state <> 'idle' OR backend_xmin IS NOT NULL)`,
+       WHERE datname = current_database() AND application_name = 'parley-conversation-export'
+         AND (state <> 'idle' OR backend_xmin IS NOT NULL)`,
     );
     return rows;
   };

@@ -59,7 +59,7 @@ test("closes the turns of an edge whose lease has lapsed, and settles them as vo
 });
 
 test("keeps a turn that is younger than a lease, so that a new edge's first turns stay open", async () => {
-  await openTurnOf(randomUUID(), 28);
+  await openTurnOf(randomUUID(), 25);
   expect(await sweepNow()).toEqual([]);
 });
 

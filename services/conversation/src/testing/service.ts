@@ -50,9 +50,9 @@ export async function startTestService(
 export async function startServiceProcess(
   databaseUrl: string,
   quotaTarget: string,
-  flags: readonly string[] = [],
+  { flags = [], env = {} }: { flags?: readonly string[]; env?: Record<string, string> } = {},
 ): Promise<ServiceProcess> {
-  const settings = await settingsOf(databaseUrl, quotaTarget);
+  const settings = { ...(await settingsOf(databaseUrl, quotaTarget)), ...env };
   const clients = connect(settings);
   const service = await startProcess({
     name: "conversation",

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { Counter, createLogger, createRegistry, Gauge } from "@parley/service-kit";
 import { describeWith, startRedis, type TestRedis } from "@parley/test-support";
 import { Redis } from "ioredis";
@@ -48,28 +49,33 @@ describeWith("redis", "the limiter on Redis", () => {
 
   test("allows at most the limit in any window, also across window boundaries", async () => {
     const quick = { name: "quick", limit: 5, windowMs: 200 };
-    const passed: number[] = [];
-    const until = performance.now() + 900;
-    while (performance.now() < until) {
+    /** The times of the request and of the reply, between which Redis decided. */
+    const passed: { before: number; after: number }[] = [];
+    const startedAt = performance.now();
+    const elapsedMs = () => performance.now() - startedAt;
+    // On a stalled machine fewer requests pass, so the loop then continues.
+    while (elapsedMs() < 900 || (passed.length < 15 && elapsedMs() < 20_000)) {
       const before = performance.now();
       // On a stalled machine a reply may be late. Such a request is not allowed.
-      const decision = await replicas[0]?.take(quick, "a").catch((error: Error) => {
-        expect(error.message).toBe("redis did not reply in time");
+      const decision = await replicas[0]?.take(quick, "a").catch(async (error: Error) => {
+        expect(error.message).toMatch(/^redis (did not reply in time|is unresponsive)$/);
+        // Lets the late reply arrive: an unresponsive limiter refuses without waiting.
+        await nextTurn();
       });
-      if (decision?.isAllowed) passed.push(before);
+      if (decision?.isAllowed) passed.push({ before, after: performance.now() });
     }
     expect(passed.length).toBeGreaterThanOrEqual(15);
-    for (const [i, time] of passed.entries()) {
+    for (const [i, { before }] of passed.entries()) {
       const sixth = passed[i + 5];
-      // `passed` has the times of the requests, and Redis decides a little later: allow 20 ms of difference.
-      if (sixth !== undefined) expect(sixth - time).toBeGreaterThan(quick.windowMs - 20);
+      // Two milliseconds for the difference between Redis's clock and this one.
+      if (sixth !== undefined) expect(sixth.after - before).toBeGreaterThan(quick.windowMs - 2);
     }
   });
 
   test("a bucket expires", async () => {
     await replicas[0]?.take({ name: "short", limit: 5, windowMs: 100 }, "b");
     const redis = new Redis(server.url);
-    await expect.poll(() => redis.exists("parley:rate:short:b"), { timeout: 2_000 }).toBe(0);
+    await expect.poll(() => redis.exists("parley:rate:short:b")).toBe(0);
     redis.disconnect();
   });
 
@@ -107,7 +113,7 @@ describeWith("redis", "the limiter on Redis", () => {
       await limiter.take(policy, "203.0.113.10");
       return (await onFallback.get()).values[0]?.value;
     };
-    await expect.poll(fallback, { timeout: 5_000 }).toBe(0);
+    await expect.poll(fallback).toBe(0);
   });
 
   test("replaces a connection that drops all data", async () => {

@@ -24,7 +24,7 @@ const policy = { name: "chat", limit: 5, windowMs: 60_000 };
 
 const portOf = (server: TestRedis) => Number(new URL(server.url).port);
 
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 120_000;
 
 describeWith(
   "redis-server",
@@ -70,7 +70,7 @@ describeWith(
           () => -1,
         );
 
-      await expect.poll(() => remaining("a"), { timeout: 5_000 }).toBeGreaterThanOrEqual(0);
+      await expect.poll(() => remaining("a"), { timeout: 20_000 }).toBeGreaterThanOrEqual(0);
       const [masterClient, replicaClient] = [new Redis(master.url), new Redis(replica.url)];
       stops.push(async () => {
         for (const client of [masterClient, replicaClient]) client.disconnect();
@@ -80,7 +80,7 @@ describeWith(
 
       master.pause();
       expect(await remaining("a")).toBe(-1);
-      await expect.poll(() => remaining("b"), { timeout: 15_000, interval: 100 }).toBeGreaterThanOrEqual(0);
+      await expect.poll(() => remaining("b"), { timeout: 45_000, interval: 100 }).toBeGreaterThanOrEqual(0);
       expect(await replicaClient.role()).toContain("master");
       expect(await replicaClient.exists("parley:rate:chat:b")).toBe(1);
     });
@@ -174,7 +174,7 @@ describeWith(
         await first.call("CLUSTER", "MEET", "127.0.0.1", ports[1] ?? 0, busPorts[1] ?? 0);
         const states = () =>
           Promise.all(nodes.map(async (node) => String(await node.cluster("INFO")).includes("cluster_state:ok")));
-        await expect.poll(states, { timeout: 10_000 }).toEqual([true, true]);
+        await expect.poll(states, { timeout: 30_000 }).toEqual([true, true]);
 
         const settings = { mode: "cluster", urls: [`rediss://localhost:${ports[0]}`] } as const;
         const names = Array.from({ length: 20 }, (_, index) => `198.51.100.${index}`);

@@ -96,13 +96,14 @@ describe("a breaker", () => {
     expect(sent).toBe(3);
     const turnId = randomUUID();
     const events = await proxy.generate({ model: "second:x", turnId });
+    // Before the call log is read, which may take longer than the cooldown.
+    expect(await proxy.metric('parley_llm_breaker_state{provider="second",service="llm-proxy"}')).toBe(2);
     const [refused] = await proxy.rowsOf("ws_test", turnId);
     expect(refused?.tries).toMatchObject([
       { sent: false, outcome: "provider_error", reason: "breaker_open", next: "end" },
     ]);
     expect([statusOf(events), events.end.attempts, events.end.model]).toEqual(["PROVIDER_ERROR", 0, ""]);
     expect(second.requests).toHaveLength(sent);
-    expect(await proxy.metric('parley_llm_breaker_state{provider="second",service="llm-proxy"}')).toBe(2);
     second.script(() => undefined);
     await eventually(
       () => proxy.generate({ model: "second:x" }),

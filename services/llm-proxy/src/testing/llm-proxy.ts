@@ -142,13 +142,13 @@ export async function startTestProxy(
   };
 }
 
-/** Polls until the value is as expected. Throws after five seconds. */
+/** Polls until the value is as expected. Throws after twenty seconds. */
 export async function eventually<T>(poll: () => Promise<T> | T, isExpected: (value: T) => boolean): Promise<T> {
-  const deadline = performance.now() + 5_000;
+  const deadline = performance.now() + 20_000;
   for (;;) {
     const value = await poll();
     if (isExpected(value)) return value;
-    if (performance.now() > deadline) throw new Error(`still ${JSON.stringify(value)} after five seconds`);
+    if (performance.now() > deadline) throw new Error(`still ${JSON.stringify(value)} after twenty seconds`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

@@ -24,7 +24,7 @@ beforeAll(async () => {
     environment: { TOOL_KEY: SECRET, EGRESS_ALLOW: "127.0.0.1" },
     config: `
       default_model: fake:default
-      tools: { timeout_ms: 600, max_rounds: 3, max_calls: 4, max_result_bytes: 1024 }
+      tools: { timeout_ms: 1500, max_rounds: 3, max_calls: 4, max_result_bytes: 1024 }
       tool_secrets:
         orders: { env: TOOL_KEY, hosts: ["${server.url}"], workspaces: ["ws_test"] }
         keyed: { env: TOOL_KEY, hosts: ["${server.url}"], workspaces: ["*"], header: X-Api-Key }

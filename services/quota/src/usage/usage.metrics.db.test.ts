@@ -29,7 +29,11 @@ async function createUsedWorkspace(workspaceId: string, plan: string, used: numb
   await settle(quota.database, done);
 }
 
-const scrape = (registry: Registry) => registry.metrics();
+/** Scrapes until the usage is measured, because a scrape waits only half a second for the database. */
+async function scrape(registry: Registry): Promise<string> {
+  await expect.poll(() => registry.metrics()).toContain("parley_quota_workspaces{");
+  return registry.metrics();
+}
 
 test("sums usage by plan and names workspaces that used 80 % of their cap or more", async () => {
   const registry = new Registry();
@@ -74,5 +78,5 @@ test("reports no usage series and does not fail the scrape while the database is
   const registry = new Registry();
   const unavailable = { query: () => Promise.reject(new Error("unavailable")) } as unknown as QuotaDatabase["database"];
   registerUsageGauges(registry, unavailable, createLogger("test", "silent"));
-  expect(await scrape(registry)).not.toMatch(/^parley_quota_\w+\{/m);
+  expect(await registry.metrics()).not.toMatch(/^parley_quota_\w+\{/m);
 });

@@ -6,9 +6,9 @@ import { csv, type ExportFormatter, ndjson } from "./export-format.ts";
 import { type ExportedSession, readEnd, readSessions } from "./export-sessions.store.ts";
 
 /** Far below the 16 MiB limit of a gRPC message, to keep buffers small. */
-const MAX_PIECE_BYTES = 256 * 1024;
+const MAX_PIECE_BYTES = 128 * 1024;
 /** The target size of a page. The number of sessions per page adapts to it. Up to two pages are in memory. */
-const PAGE_CHARACTERS = 512 * 1024;
+const PAGE_CHARACTERS = 128 * 1024;
 const FIRST_PAGE_SESSIONS = 16;
 const MAX_PAGE_SESSIONS = 1_000;
 /** A call ends after this time at the end of a line. Connections between services end after about ten minutes. */

@@ -34,14 +34,15 @@ async function callEverything(tenant: Tenant, sessionId: string): Promise<string
     [`/api/conversations/${sessionId}/export.json`, { headers: { authorization } }],
     ["/api/conversations/", { headers: { authorization } }],
     ["/api/conversations/export.ndjson", { headers: { authorization } }],
-    [`/api/conversations/${sessionId}/`, { method: "DELETE", headers: { authorization } }],
   ];
-  return Promise.all(
-    calls.map(async ([path, init]) => {
-      const response = await fetch(`${system.url()}${path}`, init);
-      return `${init.method ?? "GET"} ${path.split("?")[0]?.replace(sessionId, "ID")} ${response.status} ${await response.text()}`;
-    }),
-  );
+  const send = async (path: string, init: RequestInit) => {
+    const response = await fetch(`${system.url()}${path}`, init);
+    return `${init.method ?? "GET"} ${path.split("?")[0]?.replace(sessionId, "ID")} ${response.status} ${await response.text()}`;
+  };
+  const responses = await Promise.all(calls.map(([path, init]) => send(path, init)));
+  // Afterwards, because an export whose session is deleted meanwhile is cut.
+  const deleted = await send(`/api/conversations/${sessionId}/`, { method: "DELETE", headers: { authorization } });
+  return [...responses, deleted];
 }
 
 /**

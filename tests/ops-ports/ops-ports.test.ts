@@ -79,12 +79,12 @@ afterAll(async () => {
   await sso.stop();
 });
 
-/** Sends a request. The status is 0 if the server closes the connection without a response. */
-function send(
-  port: number,
-  { method, path, headers, body }: HostileRequest,
-  connections: Agent | false = agent,
-): Promise<Answer> {
+/**
+ * Sends a request. The status is 0 if the server closes the connection without a response. A server may close an idle connection just when it
+ * is used again, so a request that failed on a used connection is repeated on a new one.
+ */
+function send(port: number, hostile: HostileRequest, connections: Agent | false = agent): Promise<Answer> {
+  const { method, path, headers, body } = hostile;
   return new Promise((resolve) => {
     const length = body === undefined ? {} : { "content-length": String(body.length) };
     const sent = request({
@@ -106,7 +106,9 @@ function send(
         resolve({ ...answer, text: `${answer.text}${trailers.join("")}` });
       });
     });
-    sent.on("error", () => resolve(answer));
+    sent.on("error", () =>
+      resolve(sent.reusedSocket && answer.status === 0 && !hostile.mayClose ? send(port, hostile, false) : answer),
+    );
     sent.end(body);
   });
 }

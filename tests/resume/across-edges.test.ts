@@ -384,6 +384,9 @@ test("a reader whose reply cannot be stored for 10 s is reset, and gets the stor
   expect(performance.now() - startedAt).toBeGreaterThan(11_000);
   await system.conversation.start();
   await expect.poll(() => statusOf(message), { timeout: 20_000 }).not.toBe("streaming");
+  // One edge may have closed the turn before the other one is connected again.
+  const readyStatus = async (edge: ServiceProcess) => (await fetch(`${urlOf(edge)}/healthz/ready`)).status;
+  for (const edge of [edgeAt(0), edgeAt(1)]) await expect.poll(() => readyStatus(edge), { timeout: WAIT_MS }).toBe(200);
   const [one, two] = await Promise.all([read(edgeAt(0), message), read(edgeAt(1), message)]);
   expect(one.events).toEqual(two.events);
   expect(one.done).toMatchObject({ finish_reason: expect.stringMatching(/^(stop|error)$/) });
@@ -392,6 +395,10 @@ test("a reader whose reply cannot be stored for 10 s is reset, and gets the stor
 test("a turn that the database shows as streaming at an edge that does not run it is closed as an error", async () => {
   const message = newMessage();
   await read(edgeAt(0), message);
+  // The reply is counted before its outbox row is deleted below.
+  await expect
+    .poll(() => readBalance(system.database), { timeout: WAIT_MS })
+    .toMatchObject({ held: 0, outbox: 0, unbalanced: 0 });
   await queryFirstRow(
     system.database,
     `WITH turn AS (

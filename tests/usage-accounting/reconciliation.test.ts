@@ -52,8 +52,11 @@ const TABLES = {
   quota: ["usage", "reservations", "ledger", "adjustments"],
 };
 
-/** Copies the tenant's rows of a schema. Returns a function that replaces the current rows with the copy, like a restored backup. */
-async function backUp(schema: keyof typeof TABLES): Promise<() => Promise<void>> {
+/**
+ * Copies the tenant's rows of a schema. Returns a function that replaces the current rows with the copy, like a restored backup, and runs
+ * further SQL in the same transaction.
+ */
+async function backUp(schema: keyof typeof TABLES): Promise<(sql?: string) => Promise<void>> {
   const copies = TABLES[schema].map((table) => ({
     table: `${schema}.${table}`,
     copy: `copy_${randomUUID().slice(0, 8)}`,
@@ -63,11 +66,11 @@ async function backUp(schema: keyof typeof TABLES): Promise<() => Promise<void>>
     system.database,
     copies.map(({ table, copy }) => `CREATE TABLE ${copy} AS SELECT * FROM ${table} WHERE ${ofTenant};`).join("\n"),
   );
-  return async () => {
+  return async (sql = "") => {
     const statements = copies.map(
       ({ table, copy }) => `DELETE FROM ${table} WHERE ${ofTenant}; INSERT INTO ${table} SELECT * FROM ${copy};`,
     );
-    await queryFirstRow(system.database, `BEGIN; ${statements.join("\n")} COMMIT`);
+    await queryFirstRow(system.database, `BEGIN; ${statements.join("\n")} ${sql} COMMIT`);
   };
 }
 
@@ -112,9 +115,7 @@ test("settles the hold of a closed turn whose settlement was lost after its outb
   await streaming;
   await expectBalance({ used: 2, held: 0, outbox: 0 });
   // A run compares the holds before the done turns of at least 1 s. So a run that has just compared the holds does not find this turn.
-  const close = "UPDATE conversation.turns SET closed_at = now() WHERE workspace_id = $1";
-  await queryFirstRow(system.database, close, [tenant.workspaceId]);
-  await restore();
+  await restore(`UPDATE conversation.turns SET closed_at = now() WHERE workspace_id = '${tenant.workspaceId}';`);
   await expectNoDifferences(2);
   expect(await repairs("hold_not_settled")).toBe(1);
 }, 60_000);

@@ -175,6 +175,7 @@ describeInBrowser("console", (fixture) => {
     await page.tabTo("Sign in");
     await keyboard.press("Enter");
     await page.heading("Keys").waitFor();
+    await eventually(() => page.button("New key").isEnabled()).toBe(true);
     await page.tabTo("New key");
     await keyboard.press("Enter");
     await page.tabTo("Domains");
@@ -203,6 +204,7 @@ describeInBrowser("console", (fixture) => {
     const { keyboard } = page.page;
     await page.signIn(`/moderation?bot=${bot}`, "Moderation");
     const matches = page.page.getByRole("list", { name: "Rules that match" });
+    await page.field("Text to try").waitFor();
     await page.tabTo("Text to try");
     await keyboard.type("A REFUND for bread");
     await page.tabTo("Try the text");

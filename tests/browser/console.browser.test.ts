@@ -189,6 +189,8 @@ describeInBrowser("console", (fixture) => {
       /<script async\s+src="http.*\/widget\.js"\s+data-public-key="svc_pk_\w+"><\/script>/,
     );
     await keyboard.press("Escape");
+    // A dialog that closes moves the focus.
+    await dialog.waitFor({ state: "hidden" });
     const row = page.page.getByRole("listitem").filter({ hasText: domain });
     await row.getByRole("button", { name: /Revoke/ }).focus();
     await keyboard.press("Enter");

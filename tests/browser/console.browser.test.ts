@@ -175,6 +175,7 @@ describeInBrowser("console", (fixture) => {
     await page.tabTo("Sign in");
     await keyboard.press("Enter");
     await page.heading("Keys").waitFor();
+    await eventually(() => page.button("New key").isEnabled()).toBe(true);
     await page.tabTo("New key");
     await keyboard.press("Enter");
     await page.tabTo("Domains");
@@ -188,6 +189,8 @@ describeInBrowser("console", (fixture) => {
       /<script async\s+src="http.*\/widget\.js"\s+data-public-key="svc_pk_\w+"><\/script>/,
     );
     await keyboard.press("Escape");
+    // A dialog that closes moves the focus.
+    await dialog.waitFor({ state: "hidden" });
     const row = page.page.getByRole("listitem").filter({ hasText: domain });
     await row.getByRole("button", { name: /Revoke/ }).focus();
     await keyboard.press("Enter");
@@ -203,6 +206,7 @@ describeInBrowser("console", (fixture) => {
     const { keyboard } = page.page;
     await page.signIn(`/moderation?bot=${bot}`, "Moderation");
     const matches = page.page.getByRole("list", { name: "Rules that match" });
+    await page.field("Text to try").waitFor();
     await page.tabTo("Text to try");
     await keyboard.type("A REFUND for bread");
     await page.tabTo("Try the text");

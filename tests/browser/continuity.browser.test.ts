@@ -58,13 +58,14 @@ describeInFullBrowser("continuity", (fixture) => {
 
   it("shows a running answer in a second tab, and does not stop it when the first tab is closed", async () => {
     const first = await fixture.visitAndOpen();
-    await first.ask("slow 100");
+    // The second tab must be open before the answer is complete.
+    await first.ask("slow 200");
     await eventually(() => first.answers.innerText()).toContain("word5");
     const second = await fixture.visitAndOpen({ sameVisitorAs: first });
     await eventually(() => second.answers.innerText()).toContain("word10");
     await first.page.close();
     await second.ratable.waitFor();
-    expect(await second.texts()).toEqual(["slow 100", slowReply(100)]);
+    expect(await second.texts()).toEqual(["slow 200", slowReply(200)]);
     await expectOneTurn(first, second);
   });
 

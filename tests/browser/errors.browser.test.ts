@@ -42,7 +42,8 @@ async function untilNotice(widget: WidgetPage, text: string): Promise<void> {
         await widget.page.clock.runFor(4_000);
         return (await widget.notice.allInnerTexts()).join();
       },
-      { timeout: 10_000 },
+      // Between two advances, the response to a request arrives in real time.
+      { timeout: 30_000, interval: 200 },
     )
     .toBe(text);
 }
@@ -219,7 +220,8 @@ describeInBrowser("errors", (fixture) => {
       await eventually(() => widget.notice.count()).toBe(at + 1);
     }
     await widget.page.context().setOffline(false);
-    await eventually(() => widget.answers.allInnerTexts().then(({ length }) => length)).toBe(3);
+    // Only complete answers can be rated: the third answer is shown before its turn has ended.
+    await eventually(() => widget.ratable.count()).toBe(3);
     await eventually(() => widget.notice.count()).toBe(0);
     const sent = widget.posted("/api/chat/").slice(3);
     expect(sent.map(({ message }) => message)).toEqual(["quick 1", "quick 2", "quick 3"]);
@@ -236,6 +238,8 @@ describeInBrowser("errors", (fixture) => {
     await widget.page.context().setOffline(false);
     await eventually(() => other.texts()).toEqual(["quick", "Done."]);
     await eventually(() => widget.texts()).toEqual(["quick", "Done."]);
+    // The answer is shown before its turn has ended.
+    await Promise.all([other.ratable.waitFor(), widget.ratable.waitFor()]);
     // Both tabs send the message, under one key.
     const [{ session_id } = {}] = widget.posted("/api/chat/");
     expect(await fixture.service.transcript(session_id, "status")).toEqual(["done", "done"]);

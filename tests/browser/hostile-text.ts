@@ -1,4 +1,5 @@
 import type { Frame, Page } from "playwright-core";
+import { vi } from "vitest";
 
 /** No page may load anything from this host. */
 const FOREIGN = "foreign.example";
@@ -73,7 +74,8 @@ export class HostileTextWatch {
     const effects = watch.#effects;
     page.on("dialog", (dialog) => {
       effects.push(`dialog: ${dialog.message()}`);
-      void dialog.dismiss();
+      // The test may close the page meanwhile.
+      dialog.dismiss().catch(() => undefined);
     });
     page.on("request", (request) => {
       const { protocol, hostname } = new URL(request.url());
@@ -101,7 +103,9 @@ export class HostileTextWatch {
 
   /** Returns the effects so far, and the hostile elements and attributes in the page. */
   async findEffects(): Promise<string[]> {
-    const found = await Promise.all(this.#page.frames().map(findHostileElements));
+    // A search rejects if its frame navigates meanwhile, as the frame with the preview does.
+    const search = () => Promise.all(this.#page.frames().map(findHostileElements));
+    const found = await vi.waitFor(search, { timeout: 10_000 });
     return [...this.#effects, ...found.flat()];
   }
 }

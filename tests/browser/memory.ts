@@ -9,6 +9,8 @@ export interface Memory {
 }
 
 export async function measureMemory({ page }: WidgetPage): Promise<Memory> {
+  // The widget keeps each connection for up to 2 s after its answer.
+  await page.waitForTimeout(2_500);
   const client = await page.context().newCDPSession(page);
   await client.send("Performance.enable");
   await client.send("HeapProfiler.collectGarbage");

@@ -135,7 +135,8 @@ describeInBrowser("playground", (fixture) => {
 
     it("continues in a second tab, and does not stop when the first tab is closed", async () => {
       const first = await open();
-      await first.ask("slow 100");
+      // The second tab must continue the reply before it is complete.
+      await first.ask("slow 200");
       await eventually(() => reply(first.page).innerText()).toContain("word5");
       const page = await first.page.context().newPage();
       const second = new WidgetPage(page, fixture.service.url);
@@ -143,8 +144,8 @@ describeInBrowser("playground", (fixture) => {
       await enterToken(page);
       await eventually(() => reply(page).innerText()).toContain("word10");
       await first.page.close();
-      await eventually(() => page.getByRole("status").innerText()).toBe("The reply is complete.");
-      expect(await reply(page).innerText()).toBe(text(100));
+      await eventually(() => page.getByRole("status").innerText(), 30_000).toBe("The reply is complete.");
+      expect(await reply(page).innerText()).toBe(text(200));
       await expectOneTurn([first.widgetPage, second]);
     });
 
@@ -170,7 +171,7 @@ describeInBrowser("playground", (fixture) => {
       await ask("slow 100");
       await eventually(() => reply(page).innerText()).toContain("word5");
       fixture.service.cutConnections();
-      await eventually(() => status.innerText()).toBe("The reply is complete.");
+      await eventually(() => status.innerText(), 30_000).toBe("The reply is complete.");
       expect(await reply(page).innerText()).toBe(text(100));
       await expectOneTurn([widgetPage]);
     });

@@ -24,6 +24,9 @@ describeInBrowser("sample shop", (fixture) => {
       await eventually(() => widget.texts()).toContain("Tell me about the stoneware mug.");
       await widget.ratable.waitFor();
       await widget.page.getByRole("link", { name: "Delivery and returns" }).click();
+      await widget.page.waitForURL(/\/delivery/);
+      // Before the widget has started, a click does nothing.
+      await widget.launcher.waitFor();
       await widget.page.getByRole("button", { name: "Ask something else" }).click();
       await eventually(() => widget.texts()).toHaveLength(2);
       expect(widget.problems).toEqual([]);
@@ -38,6 +41,7 @@ describeInBrowser("sample shop", (fixture) => {
       await page.getByLabel("Language").selectOption("ar");
       await page.getByLabel("Page direction").selectOption("rtl");
       await page.getByRole("button", { name: "Show" }).click();
+      await page.waitForURL(/lang=ar/);
       await widget.open();
       expect((await widget.panel.boundingBox())?.x).toBe(20);
       const { direction, backgroundColor } = await widget.panel.evaluate((panel) => getComputedStyle(panel));

@@ -131,13 +131,19 @@ test("one replica at a time compares, and the next run continues after the last 
   const task = () => createCloseMonthsTask(deps, { everySeconds: 300, finalDays: 7 });
   const getMonth = deps.quota.getMonth.bind(deps.quota);
   let pages = 0;
+  let runs: Promise<void>[] = [];
   Object.assign(deps.quota, {
-    getMonth: (...parameters: Parameters<typeof getMonth>) => {
-      if (++pages === 2) throw new Error("quota is away");
+    getMonth: async (...parameters: Parameters<typeof getMonth>) => {
+      if (++pages === 2) {
+        // The other replica has found the task leased. After the failure it could lease the task itself.
+        await Promise.race(runs);
+        throw new Error("quota is away");
+      }
       return getMonth(...parameters);
     },
   });
-  const results = await Promise.allSettled([task()(signal), task()(signal)]);
+  runs = [task()(signal), task()(signal)];
+  const results = await Promise.allSettled(runs);
   expect(results.filter(({ status }) => status === "rejected")).toHaveLength(1);
   expect(month.closedAt).toBe("");
   const { rows } = await db.database.query("SELECT progress FROM conversation.task_leases WHERE task = 'close months'");

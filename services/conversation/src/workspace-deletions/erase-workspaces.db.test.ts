@@ -12,8 +12,8 @@ const system = useTestSystem();
 
 const warnings: object[] = [];
 const log = { info: () => undefined, warn: (fields: object) => void warnings.push(fields) };
-const run = (signal = new AbortController().signal) =>
-  eraseDeletedWorkspaces({ database: system.database, onClosed: () => undefined, log }, signal);
+const run = (signal = new AbortController().signal, onClosed = (): void => undefined) =>
+  eraseDeletedWorkspaces({ database: system.database, onClosed, log }, signal);
 
 /** Creates a workspace with sessions, a document, an evaluation and a key. */
 async function createWorkspace(sessions: number) {
@@ -68,8 +68,8 @@ test("a run that is interrupted is continued by the next one, and the workspace 
   const { workspaceId } = await createWorkspace(120);
   await deleteDaysAgo(workspaceId, 31);
   const stopping = new AbortController();
-  setTimeout(() => stopping.abort(), 20);
-  await run(stopping.signal);
+  // Stops during the first batch, when the erasure has begun.
+  await run(stopping.signal, () => stopping.abort());
   expect(await countsOf(workspaceId)).toMatchObject({ bots: 1, erased: 0 });
   expect(await removeDeletion(system.database, workspaceId)).toBe(false);
   await run();

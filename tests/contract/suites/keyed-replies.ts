@@ -359,13 +359,13 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
     const token = await createOwnerToken(system, tenant);
     const session_id = randomUUID();
     const headers = { ...bearer(token), "idempotency-key": randomUUID() };
-    const body = { bot_slug: slow.botSlug, session_id, message: "Hello?" };
+    const body = { bot_slug: slower.botSlug, session_id, message: "Hello?" };
     const call = (path: string, fields: object, more: Record<string, string> = {}) =>
       api.send({ method: "POST", path, headers: { ...headers, ...more }, body: fields });
     const path = "/api/chat/playground/";
     const reply = readChat(await call(path, body));
     const stopPath = `${path}stop/`;
-    const stopBody = { bot_slug: slow.botSlug, session_id, idempotency_key: headers["idempotency-key"] };
+    const stopBody = { bot_slug: slower.botSlug, session_id, idempotency_key: headers["idempotency-key"] };
     const stopped = await api.call({ method: "POST", path: stopPath, headers: bearer(token), body: stopBody });
     expect([stopped.status, stopped.body]).toEqual([200, { status: "cancelled" }]);
     const { done, text } = await reply;

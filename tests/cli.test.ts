@@ -306,15 +306,18 @@ describe("parley usage, audit and conversation", () => {
         resets_at: expect.stringMatching(/-01T00:00:00/),
       });
     }, 10_000);
-    expect(await json("audit", ...workspace)).toEqual({
-      balanced: true,
-      workspaces: [
-        {
-          ...{ id: other.workspaceId, done_messages: 1, used: 1, ledger: 1, held: 0 },
-          ...{ adjusted: 0, waiting: 0, differences: [] },
-        },
-      ],
-    });
+    // The conversation service stores that the turn is settled after the quota service has counted it.
+    await vi.waitFor(async () => {
+      expect(await json("audit", ...workspace)).toEqual({
+        balanced: true,
+        workspaces: [
+          {
+            ...{ id: other.workspaceId, done_messages: 1, used: 1, ledger: 1, held: 0 },
+            ...{ adjusted: 0, waiting: 0, differences: [] },
+          },
+        ],
+      });
+    }, 10_000);
     expect((await run("audit", ...workspace, "--check")).code).toBe(0);
 
     expect(await json("conversation", "list", ...workspace)).toEqual([

@@ -297,8 +297,9 @@ export function conversationsSuite(shared: () => ContractSystem): void {
         .poll(async () => (await get(`${NDJSON}?until=2020-01-01`, own)).status, { timeout: 10_000 })
         .toBe(200);
       let answer: ApiResponse;
+      // The edge may still count one of the closed exports as open. It counts a request that it refuses for that against the user's limit.
       do answer = await api.call({ path: `${NDJSON}?until=2020-01-01`, headers });
-      while (answer.status === 200);
+      while (answer.status === 200 || answer.text.includes("too_many_exports"));
       expect(formatRefusal(answer)).toBe(formatDetail(429, "rate_limited"));
       expect(answer.headers.get("ratelimit-policy")).toBe('"exports";q=10;w=60');
       expect((await get(`${NDJSON}?until=2020-01-01`, own)).status).toBe(200);

@@ -10,7 +10,7 @@ import { median } from "../support/statistics.ts";
 import { BENCH_PLAN, startTestbed, type Testbed } from "../support/testbed.ts";
 import { atMost, type Benchmark, type Figure, type RunOptions } from "./benchmark.ts";
 
-/** With their turns, reservations and entries of the usage ledger, 25 million rows. */
+/** Together with their turns, reservations and entries of the usage ledger, these are 25 million rows. */
 const MESSAGES = 10_000_000;
 const WORKSPACES = 1_000;
 const GOAL = 1.1;

@@ -25,7 +25,8 @@ type Response = MessageInitShape<typeof OpenTurnResponseSchema>;
  * Opens a turn and returns its prompt, or the verdict of the moderation pattern that blocked the message. Runs one statement, plus:
  * - one for the word search, if the bot has knowledge, and two more if the message has a word that the knowledge does not;
  * - one for the semantic search, which also calls llm-proxy;
- * - one that reads the turn which has the idempotency key already, or one or two that read this turn if the call is repeated.
+ * - one that reads the turn with the idempotency key, if another turn has it;
+ * - one or two that read this turn, if the call is repeated.
  *
  * A repeated call returns the turn as it was stored the first time.
  */
@@ -74,8 +75,8 @@ export async function handleOpenTurn(
 }
 
 /**
- * Returns the turn because of which the request's turn was not opened: the one with its idempotency key, or the turn itself if the call is
- * repeated. Returns undefined if there is none. Throws if the key was used with another message, or if too many keyed turns of the session
+ * Returns the turn that exists already: another turn with the idempotency key, or the request's own turn if the call is repeated. Returns
+ * undefined if there is none. Throws if the key was used with another message, or if too many keyed turns of the session
  * are running.
  */
 async function readExisting(

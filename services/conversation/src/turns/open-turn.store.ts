@@ -46,8 +46,9 @@ type OpenedRow = Omit<OpenedTurn, "history"> & { exchanges: [string, string][] |
 // higher id has a later time. See message-ids.ts for the ranges of ids. If the row has no last id, the session is older than that column:
 // it takes the random start, unless it has an id above.
 // The session's counts stay valid only if they were valid before: see migration 0015.
-// If the turn or its key exists already, or if too many keyed turns of the session run, the statement writes nothing. If a concurrent statement inserts the same turn, or a turn with the same
-// idempotency key, this one fails on a unique index of conversation.turns and is rolled back.
+// The statement writes nothing if the turn or its key exists already, or if too many keyed turns of the session run. If a concurrent
+// statement inserts the same turn, or a turn with the same idempotency key, this one fails on a unique index of conversation.turns and is
+// rolled back.
 const OPEN_TURN = `
   WITH session AS (
     INSERT INTO conversation.sessions AS s (
@@ -112,8 +113,8 @@ const UNSTORABLE = /^(22...|54001)$/;
 
 /**
  * Stores a turn, the visitor's message and an empty reply. Returns undefined and stores nothing if the turn or another turn with its key
- * exists, if the session has too many running turns with keys, or if it has another bot or source or was deleted or erased. Throws invalid_argument if the database refuses the
- * visitor's metadata.
+ * exists, if the session has too many running turns with keys, or if it has another bot or source or was deleted or erased. Throws
+ * invalid_argument if the database refuses the visitor's metadata.
  */
 export async function openTurn(
   database: Database,

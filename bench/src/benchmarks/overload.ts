@@ -29,7 +29,7 @@ export const overload: Benchmark = {
       for (let round = 1; round <= rounds; round++) {
         const peak = await measurePeak(testbed, Math.ceil(PEAK_TURNS * scale));
         const overloadMs = OVERLOAD_MS * scale;
-        const { completed, refused, failed, secondsUntilRecovered } = await runOverload(testbed, {
+        const { completed, refused, failed, failures, secondsUntilRecovered } = await runOverload(testbed, {
           overloadRate: peak * OVERLOAD_FACTOR,
           overloadMs,
           normalRate: peak * NORMAL_FACTOR,
@@ -40,7 +40,7 @@ export const overload: Benchmark = {
         recoveries.push(secondsUntilRecovered);
         progress(
           `round ${round}: peak ${peak.toFixed(0)} a second; ${completed} complete, ${refused} refused, ${failed} failed; ` +
-            `recovered after ${secondsUntilRecovered.toFixed(1)} s`,
+            `recovered after ${secondsUntilRecovered.toFixed(1)} s; failures: ${JSON.stringify(failures)}`,
         );
       }
       const detail = `${rounds} rounds; the peak is the throughput of ${CALLERS} callers`;
@@ -56,7 +56,7 @@ export const overload: Benchmark = {
 
 /** Returns the turns per second of callers that each wait for their reply. */
 async function measurePeak(testbed: Testbed, turns: number): Promise<number> {
-  const load = startLoad(parleyLoad(testbed, { callers: CALLERS, turns, warmUpTurns: Math.ceil(turns / 4) }));
+  const load = startLoad(parleyLoad(testbed, { callers: CALLERS, turns, warmUpTurns: turns }));
   await load.warm;
   const { elapsedMs } = await load.run();
   return (turns / elapsedMs) * 1_000;

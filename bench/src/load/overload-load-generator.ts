@@ -11,17 +11,31 @@ const STOPPED = '"finish_reason":"stop"';
 const REQUEST_TIMEOUT_MS = 60_000;
 const SEND_INTERVAL_MS = 10;
 
-const result: OverloadResult = { sent: 0, completed: 0, refused: 0, failed: 0, secondsUntilRecovered: -1 };
+const result: OverloadResult = {
+  sent: 0,
+  completed: 0,
+  refused: 0,
+  failed: 0,
+  failures: {},
+  secondsUntilRecovered: -1,
+};
 let nextAddressIndex = 0;
 
+type Outcome = "completed" | "refused" | "failed";
+
+function failed(reason: string): Outcome {
+  result.failures[reason] = (result.failures[reason] ?? 0) + 1;
+  return "failed";
+}
+
 /** Sends a chat. Returns how it ended. */
-function chat(): Promise<"completed" | "refused" | "failed"> {
+function chat(): Promise<Outcome> {
   const n = nextAddressIndex++;
   const address = `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
   return new Promise((resolve) => {
     const headers = { ...options.headers, "x-forwarded-for": address };
     const call = request(options.url, { method: "POST", agent, headers, timeout: REQUEST_TIMEOUT_MS });
-    call.on("error", () => resolve("failed"));
+    call.on("error", (error: NodeJS.ErrnoException) => resolve(failed(error.code ?? error.message)));
     call.on("timeout", () => call.destroy(new Error("timeout")));
     call.on("response", (response: IncomingMessage) => {
       let end = "";
@@ -29,10 +43,13 @@ function chat(): Promise<"completed" | "refused" | "failed"> {
       response.on("data", (text: string) => {
         end = (end + text).slice(-500);
       });
-      response.on("error", () => resolve("failed"));
+      response.on("error", (error: NodeJS.ErrnoException) =>
+        resolve(failed(`after the headers: ${error.code ?? error.message}`)),
+      );
       response.on("end", () => {
         if (response.statusCode === 503 && response.headers["retry-after"] !== undefined) resolve("refused");
-        else resolve(end.includes(STOPPED) ? "completed" : "failed");
+        else if (end.includes(STOPPED)) resolve("completed");
+        else resolve(failed(`${response.statusCode} ${/"code":"(\w+)"/.exec(end)?.[1] ?? "without a code"}`));
       });
     });
     call.end(options.body.replaceAll("$uuid", () => randomUUID()));
@@ -40,7 +57,7 @@ function chat(): Promise<"completed" | "refused" | "failed"> {
 }
 
 /** Sends `rate` chats a second. Calls `onEnd` with the outcome of each. */
-async function sendAt(rate: number, ms: number, onEnd: (outcome: "completed" | "refused" | "failed") => void) {
+async function sendAt(rate: number, ms: number, onEnd: (outcome: Outcome) => void) {
   const startedAt = performance.now();
   const pending: Promise<void>[] = [];
   for (let sent = 0; performance.now() - startedAt < ms; await sleep(SEND_INTERVAL_MS)) {

@@ -20,6 +20,8 @@ export type OverloadResult = {
   /** Chats that got 503 with Retry-After. */
   refused: number;
   failed: number;
+  /** Counts of the failures by their cause: an error code of Node, or the status and code of the response. Includes those after the overload. */
+  failures: Record<string, number>;
   /** From the end of the overload to the last later chat without a complete reply; 0 if each later one had a reply. */
   secondsUntilRecovered: number;
 };

@@ -15,7 +15,7 @@ import {
   startSystem,
   type Tenant,
 } from "../../../tests/system/system.ts";
-import { TRUST_TEST_PROXY } from "../../../tests/system/visitors.ts";
+import { TRUST_TEST_PROXY, visit } from "../../../tests/system/visitors.ts";
 
 /** Both sides of a comparison: Parley as it runs in a cluster, and the bare relay. Both use the same fake provider. */
 export type Testbed = {
@@ -67,6 +67,7 @@ async function startTestbedOn(redisUrl: string, model: string, options: TestbedO
   await addUnlimitedPlan(system.database.url);
   const tenant = await createTenant(system.admin, { plan: BENCH_PLAN, model: `openai:${model}` });
 
+  await collectStatistics(system);
   const port = await freePort();
   const relay = await startProcess({
     name: "bare relay",
@@ -94,4 +95,16 @@ async function startTestbedOn(redisUrl: string, model: string, options: TestbedO
 
 async function addUnlimitedPlan(url: string): Promise<void> {
   await queryRows(url, "INSERT INTO quota.plans (plan, monthly_cap) VALUES ($1, 1000000000)", [BENCH_PLAN]);
+}
+
+const STATISTICS_TURNS = 100;
+
+/**
+ * Stores some turns, then collects the planner's statistics, as in an installation that is in use. PostgreSQL would otherwise run for up to
+ * a minute with plans for empty tables, which read all turns of the workspace.
+ */
+async function collectStatistics(system: System): Promise<void> {
+  const tenant = await createTenant(system.admin, { plan: BENCH_PLAN, model: "openai:tokens-1" });
+  await Promise.all(Array.from({ length: STATISTICS_TURNS }, () => visit(system.url(), tenant)));
+  await queryRows(system.database.url, "ANALYZE");
 }

@@ -6,14 +6,21 @@ const MAX_WAIT_MS = 5_000;
 
 type Callback = (error: unknown, connection?: Connection, release?: Connection["release"]) => void;
 
+/** The rest is left to work that must be completed, like closing a turn, so that it does not wait behind calls that start work. */
+const SHARE_OF_CALLS = 0.75;
+
 /** Gives each call connections of a pool, unless the call was cancelled. Refuses new calls while others have waited too long. */
 export class CallPool {
   readonly #database: Database;
+  #unusedConnections: number;
+  /** Resolves the oldest call first. */
+  readonly #queue: (() => void)[] = [];
   /** When each call that waits for a connection started to wait, oldest first. */
   readonly #waits = new Set<{ sinceMs: number }>();
 
   constructor(database: Database) {
     this.#database = database;
+    this.#unusedConnections = Math.max(1, Math.floor(database.options.max * SHARE_OF_CALLS));
   }
 
   /** Returns a view of the pool for one call. Once the call's signal is aborted, the view gives no connection: the caller has left. */
@@ -42,7 +49,7 @@ export class CallPool {
     signal.throwIfAborted();
     const wait = { sinceMs: performance.now() };
     this.#waits.add(wait);
-    const pending = this.#database.connect();
+    const pending = this.#connect(signal);
     let onAbort: (() => void) | undefined;
     const aborted = new Promise<never>((_, reject) => {
       onAbort = () => reject(signal.reason);
@@ -51,7 +58,7 @@ export class CallPool {
     try {
       return await Promise.race([pending, aborted]);
     } catch (error) {
-      // The pool cannot remove a waiting request. The connection is released as soon as the pool provides it.
+      // The pool cannot remove a waiting request. A connection is released as soon as the pool provides it.
       pending.then(
         (connection) => connection.release(),
         () => undefined,
@@ -61,5 +68,28 @@ export class CallPool {
       this.#waits.delete(wait);
       if (onAbort !== undefined) signal.removeEventListener("abort", onAbort);
     }
+  }
+  async #connect(signal: AbortSignal): Promise<Connection> {
+    if (this.#unusedConnections > 0) this.#unusedConnections--;
+    else await new Promise<void>((resolve) => this.#queue.push(resolve));
+    try {
+      signal.throwIfAborted();
+      const connection = await this.#database.connect();
+      const { release } = connection;
+      connection.release = (error) => {
+        release.call(connection, error);
+        this.#returnConnection();
+      };
+      return connection;
+    } catch (error) {
+      this.#returnConnection();
+      throw error;
+    }
+  }
+
+  #returnConnection(): void {
+    const next = this.#queue.shift();
+    if (next === undefined) this.#unusedConnections++;
+    else next();
   }
 }

@@ -411,6 +411,19 @@ test("measuring the outbox uses its index", async () => {
   expect(plan).toContain('"Index Name":"outbox_age"');
 });
 
+// While the statistics say that no turns are open, the index of a workspace's open turns seems cheaper than the primary key. A cached plan
+// with it would read all open turns of the workspace, and its closed ones until the next vacuum.
+test("a turn is closed by its primary key, although the index of open turns was empty when its statement was planned", async () => {
+  const { workspaceId, turnId } = await anyTurn();
+  const close = await explain((database) => closeTurn(database, closing({ workspaceId, turnId })));
+  const sweeping = { leaseSeconds: 30, seenAt: new Date().toISOString(), graceSeconds: 15, limit: 200 };
+  const swept = await explain((database) => sweep(database, sweeping));
+  for (const { plan } of [close, swept]) {
+    expect(plan).toContain('"Index Name":"turns_pkey"');
+    expect(plan).not.toContain('"Index Name":"turns_streaming"');
+  }
+});
+
 test("opening a turn in a long session reads about as many blocks as in a short one", async () => {
   const { sessionId } = await anyTurn();
   const countBlocksRead = async () => {

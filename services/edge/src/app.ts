@@ -13,6 +13,7 @@ import { healthRoutes } from "./http/health.route.ts";
 import { type HttpMetrics, httpMetrics } from "./http/http-metrics.plugin.ts";
 import { supportAllMethods } from "./http/methods.plugin.ts";
 import { openapiRoute } from "./http/openapi.route.ts";
+import { overload } from "./http/overload.plugin.ts";
 import { ensureDecodable } from "./http/path.ts";
 import { rawBody } from "./http/raw-body.plugin.ts";
 import { securityHeaders } from "./http/security-headers.plugin.ts";
@@ -35,6 +36,8 @@ export type AppDeps = ChatDeps &
     isStopping: () => boolean;
     onRefusal: OnRefusal;
     httpMetrics: HttpMetrics;
+    /** Called for each message that is refused because this process is overloaded. */
+    onOverloadRefused: () => void;
   };
 
 export type AppOptions = {
@@ -51,7 +54,7 @@ const KEEP_ALIVE_MS = 75_000;
 /** A connection without traffic during a request is closed after this time. Must exceed the request timeout, which sends a 408. */
 const IDLE_CONNECTION_TIMEOUT_MS = REQUEST_TIMEOUT_MS + 5_000;
 /** Node buffers this much for a slow client before write() returns false. */
-const WRITE_BUFFER_BYTES = 16 * 1024;
+export const WRITE_BUFFER_BYTES = 16 * 1024;
 
 /** Builds the public HTTP server without listening. */
 export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger): Promise<FastifyInstance> {
@@ -94,6 +97,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
     if (deps.isStopping()) reply.header("connection", "close");
     done();
   });
+  await app.register(overload, { onRefused: deps.onOverloadRefused });
   await app.register(rawBody);
   await app.register(unreadBody);
   await app.register(cors);

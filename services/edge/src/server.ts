@@ -19,13 +19,14 @@ import {
   startOpsServer,
 } from "@parley/service-kit";
 import { v7 as uuidv7 } from "uuid";
-import { buildApp } from "./app.ts";
+import { buildApp, WRITE_BUFFER_BYTES } from "./app.ts";
 import { createKeyResolver } from "./auth/public-keys.client.ts";
 import type { Config } from "./config.ts";
 import { handleAttachTurn } from "./edges/attach-turn.rpc.ts";
 import { handleCancelTurn } from "./edges/cancel-turn.rpc.ts";
 import { createEdgeClients, formatAddress } from "./edges/edges.client.ts";
 import { trackConnections } from "./http/connections.plugin.ts";
+import { listen } from "./http/listen.plugin.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { createFallbackLimiter } from "./rate-limits/fallback-limiter.ts";
 import { createLocalLimiter } from "./rate-limits/local-limiter.ts";
@@ -108,6 +109,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       isStopping,
       onRefusal: (code, route) => metrics.http.refusals.inc({ route, code }),
       httpMetrics: metrics.http,
+      onOverloadRefused: () => metrics.streams.refused.inc({ reason: "overload" }),
     },
     { trustedProxies: config.trustedProxies, widgetDir: config.widgetDir },
     log,
@@ -133,7 +135,8 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     );
     await grpc.listen();
   }
-  await app.listen({ host: config.publicHost, port: config.publicPort });
+  const { publicHost: host, publicPort: port } = config;
+  const listener = await listen(app, { host, port, highWaterMark: WRITE_BUFFER_BYTES });
 
   lifecycle.onClose("http server", () => app.close());
   lifecycle.onClose("turn closes", () => turnCloser.drain(CLOSE_DRAIN_MS), CLOSE_DRAIN_MS + 1_000);
@@ -142,6 +145,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     async () => {
       const graceEndsAtMs = monotonicMs() + config.drainMs;
       streams.resetForwarded();
+      listener.stop();
       await connections.drain(config.drainMs);
       // Replies without a reader may still be running.
       await streams.drain(graceEndsAtMs - monotonicMs(), STREAM_END_MS, () => runningTurns.endKeyedTurns());

@@ -4,6 +4,7 @@ import { type ClosedTurn, RECORD_CLOSED, RECORD_CLOSED_FOR_EDGE, SELECT_CLOSED }
 /** Longer than any turn can run: the llm-proxy ends a generation after at most 6 minutes. */
 const MAX_TURN_SECONDS = 7 * 60;
 
+// `closed` finds its turns by their ids, and not by their status, for the same reason as CLOSE_TURN.
 const SWEEP = `
   WITH lapsed AS (
     SELECT t.workspace_id, t.turn_id
@@ -19,7 +20,7 @@ const SWEEP = `
   ), closed AS (
     UPDATE conversation.turns t SET status = 'interrupted', closed_at = now()
     FROM lapsed
-    WHERE t.workspace_id = lapsed.workspace_id AND t.turn_id = lapsed.turn_id AND t.status = 'streaming'
+    WHERE t.workspace_id = lapsed.workspace_id AND t.turn_id = lapsed.turn_id AND t.closed_at IS NULL
     RETURNING t.*, '' AS content, '[]'::jsonb AS tools_called
   ), ${RECORD_CLOSED}, ${RECORD_CLOSED_FOR_EDGE}
   ${SELECT_CLOSED}`;

@@ -75,13 +75,15 @@ export const SELECT_CLOSED = `
   SELECT s.workspace_id AS "workspaceId", s.turn_id AS "turnId", s.outcome, to_char(s.month, 'YYYY-MM') AS month, c.model
   FROM settlement s JOIN closed c USING (workspace_id, turn_id)`;
 
+// Exactly the streaming turns have no time of closing. The statement must not name the status: PostgreSQL would then often choose an index of
+// the streaming turns, and read all of the workspace's.
 const CLOSE_TURN = `
   WITH closed AS (
     UPDATE conversation.turns t
     SET status = $3, model = coalesce(nullif($5, ''), t.model), tokens_in = $6, tokens_out = $7, latency_ms = $8,
         first_token_ms = $9, error_code = $10, month = to_date($11, 'YYYY-MM'), phases = $12, blocked_reason = $14,
         ending = $16::jsonb, reconnects = nullif($17::integer, 0), closed_at = now()
-    WHERE t.workspace_id = $1 AND t.turn_id = $2 AND t.status = 'streaming'
+    WHERE t.workspace_id = $1 AND t.turn_id = $2 AND t.closed_at IS NULL
       AND ($15::bigint IS NULL OR clock_timestamp() <= to_timestamp($15 / 1e6))
     RETURNING t.*, $4::text AS content, $13::jsonb AS tools_called
   ), ${RECORD_CLOSED}

@@ -1,12 +1,12 @@
 import type { Server } from "node:http";
-import { Server as NetServer, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** The connections of a server's clients. */
 export type Connections = {
   /**
-   * Stops listening and waits until every connection is closed, at most `timeoutMs`. Requests that arrive on open connections are still
-   * served. The caller makes the responses carry `Connection: close`.
+   * Waits until every connection is closed, at most `timeoutMs`. The server must have stopped listening. Requests that arrive on open
+   * connections are still served. The caller makes the responses carry `Connection: close`.
    */
   drain(timeoutMs: number): Promise<void>;
 };
@@ -47,8 +47,6 @@ export function trackConnections(server: Server): Connections {
     async drain(timeoutMs) {
       isDraining = true;
       idleGraceMs = Math.min(MAX_IDLE_GRACE_MS, timeoutMs / 10);
-      // The method of http.Server would also destroy the idle connections.
-      NetServer.prototype.close.call(server);
       // Applies to the connections whose response ends from now on.
       server.keepAliveTimeout = idleGraceMs;
       for (const socket of open) if (!busy.has(socket)) socket.setTimeout(idleGraceMs);

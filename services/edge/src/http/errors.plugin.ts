@@ -28,7 +28,9 @@ export const errors = plugin<ErrorsOptions>(
       const thrown = error instanceof HttpError ? error : fromFramework(error);
       const isMalformed = thrown.status === 400 || thrown.status === 413;
       const refusal = (isMalformed && (await countMalformed(request, reply))) || thrown;
-      if (refusal.status >= 500) request.log.warn({ error, code: refusal.code }, "request failed");
+      // An overloaded edge refuses thousands of messages a second. The metrics count them.
+      if (refusal.status >= 500 && refusal.code !== "overloaded")
+        request.log.warn({ error, code: refusal.code }, "request failed");
       onRefusal(refusal.code, routeOf(request));
       const key = request.routeOptions.config.errorKey ?? "error";
       // Keep the connection open. If Fastify closed it, a client that is still sending would see a reset instead of the response.

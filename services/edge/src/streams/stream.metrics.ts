@@ -14,7 +14,7 @@ export function createStreamMetrics(registry: Registry) {
     }),
     refused: new Counter({
       name: "parley_streams_refused_total",
-      help: "Streams refused with 503, by reason: the process is at its cap, the client is at its cap, or the process is ending its streams.",
+      help: "Streams refused with 503, by reason: the process is at its cap, the client is at its cap, the process is overloaded, or it is ending its streams.",
       labelNames: ["reason"],
       registers,
     }),
@@ -71,6 +71,6 @@ export function createStreamMetrics(registry: Registry) {
   metrics.turns.inc({ finish: "quota_exceeded", code: "quota_exceeded" }, 0);
   for (const where of ["local", "remote", "stored"]) metrics.attaches.inc({ where }, 0);
   for (const result of ["resumed", "completed", "cancelled"]) metrics.detached.inc({ result }, 0);
-  for (const reason of ["process", "client", "draining"]) metrics.refused.inc({ reason }, 0);
+  for (const reason of ["process", "client", "overload", "draining"]) metrics.refused.inc({ reason }, 0);
   return metrics;
 }

@@ -1,0 +1,65 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import fastify from "fastify";
+import { expect, onTestFinished, test } from "vitest";
+import { listen } from "./listen.plugin.ts";
+
+const HOST = "127.0.0.1";
+const options = { host: HOST, port: 0, highWaterMark: 16_384 };
+
+async function startServer() {
+  const app = fastify();
+  app.get("/", async () => "hello");
+  const listener = await listen(app, options);
+  onTestFinished(() => app.close());
+  onTestFinished(() => listener.stop());
+  return { app, listener, port: (app.server.address() as AddressInfo).port };
+}
+
+/** Keeps the event loop busy, so that each of its iterations takes 20 ms. */
+function slowDown(): void {
+  const timer = setInterval(() => {
+    const startedAt = performance.now();
+    while (performance.now() - startedAt < 20);
+  }, 1);
+  onTestFinished(() => clearInterval(timer));
+}
+
+test("a server whose event loop is slow accepts many connections in an iteration", async () => {
+  const { app, port } = await startServer();
+  let accepted = 0;
+  app.server.on("connection", () => accepted++);
+  slowDown();
+  const startedAt = performance.now();
+  const sockets = Array.from({ length: 300 }, () => connect(port, HOST));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  await expect.poll(() => accepted).toBe(300);
+  // One connection an iteration would take 6 s.
+  expect(performance.now() - startedAt).toBeLessThan(3_000);
+});
+
+test("each of the sockets serves HTTP, and none accepts a connection once the server has stopped to listen", async () => {
+  const { listener, port } = await startServer();
+  const url = `http://${HOST}:${port}/`;
+  const headers = { connection: "close" };
+  const texts = await Promise.all(Array.from({ length: 200 }, async () => (await fetch(url, { headers })).text()));
+  expect(new Set(texts)).toEqual(new Set(["hello"]));
+  listener.stop();
+  for (let n = 0; n < 20; n++) {
+    const socket: Socket = connect(port, HOST);
+    const [error] = await once(socket, "error");
+    expect(error).toMatchObject({ code: "ECONNREFUSED" });
+  }
+});
+
+test("refuses a port on which another process listens, shared or not", async () => {
+  const other = createServer().listen(0, HOST);
+  await once(other, "listening");
+  onTestFinished(() => void other.close());
+  const { port } = other.address() as AddressInfo;
+  await expect(listen(fastify(), { ...options, port })).rejects.toMatchObject({ code: "EADDRINUSE" });
+  const parley = await startServer();
+  await expect(listen(fastify(), { ...options, port: parley.port })).rejects.toMatchObject({ code: "EADDRINUSE" });
+});

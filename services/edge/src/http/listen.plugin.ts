@@ -1,0 +1,68 @@
+import { type AddressInfo, createServer, type ListenOptions, Server as NetServer, type Socket } from "node:net";
+import type { FastifyInstance } from "fastify";
+
+/**
+ * Node accepts one connection of a listening socket in each iteration of the event loop. With one socket, an edge whose iterations take 50 ms
+ * accepts 20 connections a second: new clients wait in the kernel's queue for longer than they wait for a refusal.
+ */
+const SOCKETS = 64;
+
+/** Can several sockets of a process listen on a port? On other systems the edge listens on one. */
+const SHARES_PORTS = process.platform === "linux";
+
+export type Listener = {
+  /** Stops listening. Open connections stay open. */
+  stop(): void;
+};
+
+/**
+ * Listens on several sockets of one port. Rejects with EADDRINUSE if another process listens there.
+ * @param highWaterMark how much Node buffers for a slow client; the same value as the server's
+ */
+export async function listen(
+  app: FastifyInstance,
+  { host, port, highWaterMark }: { host: string; port: number; highWaterMark: number },
+): Promise<Listener> {
+  if (!SHARES_PORTS) {
+    await app.listen({ host, port });
+    return listenerOf(app, []);
+  }
+  await ensureFree(host, port);
+  // Node's HTTP server sets the first two for its own socket.
+  const connectionOptions = { allowHalfOpen: true, noDelay: true, highWaterMark };
+  const options = { host, port, reusePort: true };
+  await app.listen(options);
+  const { port: assignedPort } = app.server.address() as AddressInfo;
+  const others = await Promise.all(
+    Array.from({ length: SOCKETS - 1 }, async () => {
+      const server = createServer(connectionOptions);
+      server.on("connection", (socket: Socket) => app.server.emit("connection", socket));
+      await listenOn(server, { ...options, port: assignedPort });
+      return server;
+    }),
+  );
+  return listenerOf(app, others);
+}
+
+function listenerOf(app: FastifyInstance, others: readonly NetServer[]): Listener {
+  return {
+    stop() {
+      // The method of http.Server would also destroy the idle connections.
+      for (const server of [app.server, ...others]) NetServer.prototype.close.call(server);
+    },
+  };
+}
+
+/** A socket that shares its port would listen beside another Parley, and get half of its connections. */
+async function ensureFree(host: string, port: number): Promise<void> {
+  const server = createServer();
+  await listenOn(server, { host, port });
+  await new Promise((resolve) => server.close(resolve));
+}
+
+function listenOn(server: NetServer, options: ListenOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(options, resolve);
+  });
+}

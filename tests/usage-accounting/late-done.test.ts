@@ -121,7 +121,7 @@ async function addUnsettledTurns(workspaceId: string, turns: number, ageSeconds:
     system.database,
     `WITH copies AS (
        INSERT INTO conversation.turns
-       SELECT (jsonb_populate_record(t, jsonb_build_object('turn_id', gen_random_uuid()))).*
+       SELECT (jsonb_populate_record(t, jsonb_build_object('turn_id', gen_random_uuid(), 'message_id', nextval('conversation.message_ids')))).*
        FROM conversation.turns t, generate_series(1, $2::integer) WHERE t.workspace_id = $1
        RETURNING workspace_id, turn_id, month
      )

@@ -52,6 +52,23 @@ export async function makeReadOnly({ url }: Pick<TestDatabase, "url">, readOnlyM
   await set("off");
 }
 
+/**
+ * Makes every connection that the services have open refuse writes, like a primary that was demoted in place, and lets new connections
+ * write, as after a failover. Visitors must send messages meanwhile, so that the services open connections.
+ */
+export async function makeConnectionsReadOnly(
+  { url, name }: Pick<TestDatabase, "url" | "name">,
+  proxies: readonly TcpProxy[],
+): Promise<void> {
+  await queryFirstRow({ url }, `ALTER DATABASE "${name}" SET default_transaction_read_only = on`);
+  for (const proxy of proxies) {
+    await proxy.drop();
+    await proxy.resume();
+  }
+  await sleep(2_000);
+  await queryFirstRow({ url }, `ALTER DATABASE "${name}" RESET default_transaction_read_only`);
+}
+
 /** The tables that hold turns and usage. */
 const TABLES = {
   conversation: ["sessions", "messages", "turns", "outbox", "edges", "closed_turns", "task_leases"],

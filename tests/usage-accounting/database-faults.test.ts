@@ -5,6 +5,7 @@ import { readBalance, waitUntilSettled } from "../system/database.ts";
 import {
   type DatabaseProxies,
   killDatabase,
+  makeConnectionsReadOnly,
   makeReadOnly,
   portsOf,
   stallDatabase,
@@ -86,6 +87,10 @@ test("serves again within 30 s after all connections to the database were silent
 
 test("serves again within 30 s after the database was read-only for 5 s, and usage reconciles", async () => {
   await expectRecovery(() => makeReadOnly(system.database, 5_000));
+}, 300_000);
+
+test("serves again within 30 s after the server of all open connections became read-only, and usage reconciles", async () => {
+  await expectRecovery(() => makeConnectionsReadOnly(system.database, Object.values(proxies)));
 }, 300_000);
 
 test.runIf(isFull)(

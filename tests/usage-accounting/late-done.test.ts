@@ -115,6 +115,45 @@ test("a workspace whose usage is locked does not delay another workspace, and ge
     .toMatchObject({ used: 21, held: 0, outbox: 0, unbalanced: 0 });
 });
 
+/** Copies the workspace's done turn, and puts the copies into the outbox as if they had been closed `ageSeconds` ago. */
+async function addUnsettledTurns(workspaceId: string, turns: number, ageSeconds: number): Promise<void> {
+  await queryFirstRow(
+    system.database,
+    `WITH copies AS (
+       INSERT INTO conversation.turns
+       SELECT (jsonb_populate_record(t, jsonb_build_object('turn_id', gen_random_uuid(), 'message_id', nextval('conversation.message_ids')))).*
+       FROM conversation.turns t, generate_series(1, $2::integer) WHERE t.workspace_id = $1
+       RETURNING workspace_id, turn_id, month
+     )
+     INSERT INTO conversation.outbox (workspace_id, turn_id, outcome, month, created_at)
+     SELECT workspace_id, turn_id, 'done', month, now() - make_interval(secs => $3) FROM copies`,
+    [workspaceId, turns, ageSeconds],
+  );
+}
+
+test("more unsettled turns of a locked workspace than a batch has do not delay another workspace's settlement", async () => {
+  const locked = await createTenant(system.admin);
+  const other = await createTenant(system.admin);
+  const readLocked = () => readBalance(system.database, locked.workspaceId);
+  const readOther = () => readBalance(system.database, other.workspaceId);
+  for (const tenant of [locked, other]) expect((await chat(system.url(), tenant)).done?.finish_reason).toBe("stop");
+  for (const read of [readLocked, readOther])
+    await expect.poll(read, { timeout: 10_000 }).toMatchObject({ used: 1, held: 0, outbox: 0 });
+  const locker = new pg.Client({ connectionString: system.database.url });
+  await locker.connect();
+  await locker.query("BEGIN");
+  await locker.query("SELECT FROM quota.usage WHERE workspace_id = $1 FOR UPDATE", [locked.workspaceId]);
+  // A batch has 500 turns. The other workspace's turn is in the second one, behind the rest of the locked ones.
+  await addUnsettledTurns(locked.workspaceId, 600, 10);
+  await addUnsettledTurns(other.workspaceId, 1, 5);
+  await expect.poll(readOther, { timeout: 40_000 }).toMatchObject({ done: 2, used: 2, outbox: 0, unbalanced: 0 });
+  expect(await readLocked()).toMatchObject({ used: 1, outbox: 600 });
+  await locker.query("ROLLBACK");
+  await locker.end();
+  const settled = { done: 601, used: 601, held: 0, outbox: 0, unbalanced: 0 };
+  await expect.poll(readLocked, { timeout: 40_000 }).toMatchObject(settled);
+}, 120_000);
+
 test("a reply whose text the database refuses is stored as done without the text, and counted", async () => {
   const tenant = await createTenant(system.admin);
   await queryFirstRow(

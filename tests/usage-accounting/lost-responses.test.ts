@@ -89,6 +89,33 @@ test(`stores and counts each of ${TURNS} turns once when every tenth response is
   }
 }, 1_800_000);
 
+test("a quota service that refuses every Reserve gets few more calls than visitors send messages", async () => {
+  await system.quota.stop();
+  await system.quota.start({ PARLEY_FAILPOINTS: "quota.Reserve.before=lose%100" });
+  const countCalls = () => countLostResponses(system.quota, "Reserve");
+  // Sends messages until the edge has connected again.
+  const isConnected = async () => {
+    await visit(system.url(), tenant);
+    return (await countCalls()) > 0;
+  };
+  await expect.poll(isConnected, { timeout: 20_000 }).toBe(true);
+  const before = await countCalls();
+  const messages = 400;
+  const outcomes: VisitResult[] = [];
+  let sent = 0;
+  const sendMessages = async () => {
+    while (sent++ < messages) outcomes.push(await visit(system.url(), tenant));
+  };
+  await Promise.all(Array.from({ length: VISITORS }, sendMessages));
+  // OpenTurn's response is lost too, for one message of ten.
+  const { error: failed = 0 } = countOutcomes(outcomes);
+  expect(failed).toBeGreaterThan(messages * 0.8);
+  const calls = (await countCalls()) - before;
+  expect(calls).toBeGreaterThanOrEqual(failed);
+  // A tenth of the calls, after a burst of 50, once for multiplexed calls and once for gRPC's own retries.
+  expect(calls).toBeLessThan(messages * 1.1 + 100);
+}, 120_000);
+
 async function countLostResponses(service: ServiceProcess, rpc: string): Promise<number> {
   const methods = {
     conversation: "parley.conversation.v1.ConversationService",

@@ -57,10 +57,15 @@ const record: Interceptor = (context, next) => {
 const countStreams = () => new Set(contexts.map(({ metadata }) => metadata)).size;
 
 /** Starts a server with these handlers and returns a client of it. A multiplexed client has an open stream. */
-async function startClient(isMultiplexed: boolean, getUsage: UnaryHandler, listMonthTurns?: StreamHandler) {
+async function startClient(
+  isMultiplexed: boolean,
+  getUsage: UnaryHandler,
+  listMonthTurns?: StreamHandler,
+  settle?: () => Promise<object>,
+) {
   const port = await freePort();
   const grpc = createGrpcServer({ host: "127.0.0.1", port, drainMs: 5_000 }, peer);
-  const implementation = { getUsage, listMonthTurns } as unknown as ServiceImplementation<typeof QuotaService>;
+  const implementation = { getUsage, listMonthTurns, settle } as unknown as ServiceImplementation<typeof QuotaService>;
   grpc.serve(QuotaService, implementation, { intercept: record, isAuthorized: () => true });
   await grpc.listen();
   const client = await connectThroughProxy(port, isMultiplexed);
@@ -76,6 +81,7 @@ async function startClient(isMultiplexed: boolean, getUsage: UnaryHandler, listM
   return {
     getUsage: (workspaceId: string, options = OPTIONS) => client.getUsage({ workspaceId }, options),
     list: (workspaceId: string, options = OPTIONS) => client.listMonthTurns({ workspaceId }, options),
+    settle: () => client.settle({ settlements: [] }, OPTIONS),
   };
 }
 
@@ -327,6 +333,28 @@ describe("multiplexing", () => {
     wire.resetAll();
     expect((await responses).map(({ used }) => used)).toEqual(numbers(20).map((n) => n + 1));
     for (const resolve of held) resolve();
+  });
+
+  test("Settle is repeated although other calls have spent the retry budget", async () => {
+    const unavailable = () => new RpcError(status.UNAVAILABLE, "unavailable", "unavailable");
+    let refusals = 1;
+    const { getUsage, settle } = await startClient(
+      true,
+      async (request, context) => {
+        if (request.workspaceId === "1") throw unavailable();
+        return echo(request, context);
+      },
+      undefined,
+      async () => {
+        if (refusals-- > 0) throw unavailable();
+        return { settled: [] };
+      },
+    );
+    for (let n = 0; n < 100; n += 20) await Promise.all(numbers(20).map(() => getUsage("1").catch(() => undefined)));
+    const spent = contexts.length;
+    await expect(getUsage("1")).rejects.toMatchObject({ status: status.UNAVAILABLE });
+    expect(contexts.length).toBe(spent + 1);
+    await expect(settle()).resolves.toMatchObject({ settled: [] });
   });
 
   test("cancelling drops responses that have arrived but were not read", async () => {

@@ -1,0 +1,98 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { chat, exportTranscript } from "./system/chat.ts";
+import { cliEnv, runCliInProcess } from "./system/cli.ts";
+import { queryFirstRow } from "./system/database.ts";
+import { readMetric } from "./system/metrics.ts";
+import type { ServiceProcess } from "./system/processes.ts";
+import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
+
+/** The connections that the conversation service has for exports: a fifth of its pool of ten. */
+const EXPORT_CONNECTIONS = 2;
+/** Larger than the kernel's buffers of a connection. */
+const LARGE_MESSAGES = 300;
+const MESSAGE_CHARACTERS = 100_000;
+
+let system: System;
+beforeAll(async () => {
+  system = await startSystem();
+});
+afterAll(() => system?.stop());
+
+/** Creates a tenant with a session of one turn. */
+async function createSession(): Promise<{ tenant: Tenant; sessionId: string }> {
+  const tenant = await createTenant(system.admin);
+  const sessionId = randomUUID();
+  const { done } = await chat(system.url(), tenant, { session_id: sessionId });
+  expect(done?.finish_reason).toBe("stop");
+  return { tenant, sessionId };
+}
+
+/** Makes every read of a transcript wait. Returns a function that ends the wait. */
+async function lockMessages(): Promise<() => Promise<void>> {
+  const locker = new pg.Client({ connectionString: system.database.url });
+  await locker.connect();
+  await locker.query("BEGIN; LOCK TABLE conversation.messages IN ACCESS EXCLUSIVE MODE");
+  return async () => {
+    await locker.query("ROLLBACK");
+    await locker.end();
+  };
+}
+
+/** Counts the reads of transcripts that wait for the lock. */
+async function countWaitingReads(): Promise<number> {
+  const { reads } = await queryFirstRow<{ reads: number }>(
+    system.database,
+    `SELECT count(*)::integer AS reads FROM pg_stat_activity
+     WHERE datname = current_database() AND application_name = 'parley-conversation-export' AND wait_event_type = 'Lock'`,
+  );
+  return reads;
+}
+
+test("the audit answers while waiting exports occupy all of their connections", async () => {
+  const sessions = [];
+  for (let index = 0; index < 3 * EXPORT_CONNECTIONS; index++) sessions.push(await createSession());
+  const unlock = await lockMessages();
+  const exports = Promise.allSettled(
+    sessions.map(({ tenant, sessionId }) => exportTranscript(system, tenant, sessionId)),
+  );
+  await expect.poll(countWaitingReads).toBe(EXPORT_CONNECTIONS);
+  const { code } = await runCliInProcess(["audit"], cliEnv(system));
+  expect(code).toBe(0);
+  expect(await countWaitingReads()).toBe(EXPORT_CONNECTIONS);
+  await unlock();
+  await exports;
+});
+
+test("several exports of a workspace use one connection, and another workspace's export gets one", async () => {
+  const [own, other] = [await createSession(), await createSession()];
+  const unlock = await lockMessages();
+  const start = ({ tenant, sessionId }: typeof own) => exportTranscript(system, tenant, sessionId);
+  const exports = [start(own), start(own), start(own)];
+  await expect.poll(countWaitingReads).toBe(1);
+  await sleep(500);
+  expect(await countWaitingReads()).toBe(1);
+  exports.push(start(other));
+  await expect.poll(countWaitingReads).toBe(2);
+  await unlock();
+  expect((await Promise.all(exports)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+});
+
+test("an export whose client stops reading is reset after 30 s, so that it does not look complete", async () => {
+  const { tenant, sessionId } = await createSession();
+  await queryFirstRow(
+    system.database,
+    `INSERT INTO conversation.messages (workspace_id, session_id, message_id, turn_id, role, content, status, created_at, closed_at)
+     SELECT $1, $2, nextval('conversation.message_ids'), gen_random_uuid(), 'user', repeat('x', $4::integer), 'done', now(), now()
+     FROM generate_series(1, $3::integer)`,
+    [tenant.workspaceId, sessionId, LARGE_MESSAGES, MESSAGE_CHARACTERS],
+  );
+  const [edge] = system.edges;
+  const response = await exportTranscript(system, tenant, sessionId);
+  expect(response.status).toBe(200);
+  const countCuts = () => readMetric(edge as ServiceProcess, "parley_streams_stalled_total");
+  await expect.poll(countCuts, { timeout: 50_000, interval: 500 }).toBe(1);
+  await expect(response.text()).rejects.toThrow();
+}, 90_000);

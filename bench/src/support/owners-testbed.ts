@@ -36,6 +36,9 @@ async function fill({ system, tenant }: Testbed, scale: number, progress: (line:
   const workspaceId = CONSOLE_WORKSPACE;
   await admin.workspaces.createWorkspace({ id: workspaceId, name: "Benchmark", plan: BENCH_PLAN });
   await admin.bots.createBot({ workspaceId, slug: BOT, changes: { model: "openai:tokens-10" } });
+  // Without a document, the list of unanswered questions reads only replies that were rated down, and storeTurns stores none.
+  const content = Buffer.from("# Opening hours\n\nThe shop opens at nine.");
+  await admin.knowledge.addSource({ workspaceId, botSlug: BOT, name: "hours.md", format: "md", content });
   const ownTurns = (OWN_MESSAGES * scale) / 2;
   const report = (turns: number) => progress(`${(turns * 2).toLocaleString("en")} messages stored`);
   await storeTurns(database.url, { workspaceId, turns: ownTurns });

@@ -39,9 +39,10 @@ export type UnansweredReplies = {
 // Steps:
 // - `ungrounded` and `rated`: the latest replies of each kind, from an index that holds no others.
 // - `reply`: both, each reply once.
-// - `question`: their questions. A reply of a tool needs no passage. Playground sessions are the owner's own.
+// - `question`: their questions. A reply of a tool needs no passage. Playground sessions are the owner's own. Each subquery with LIMIT 1 reads one
+//   row by its primary key. As plain joins, the planner's low estimates made it read all sessions of the bot, and all messages of each session.
 // - `language`: the bot's languages, each with the stems of the question words. A question is compared in the language that
-//   leaves the fewest words, which is the one whose stop words it contains.
+//   leaves the fewest words, which is the one whose stop words it contains. OFFSET 0 keeps the planner from parsing each question twice.
 const READ_UNANSWERED = `
   WITH ungrounded AS MATERIALIZED (
     SELECT session_id, message_id, closed_at AS at
@@ -67,13 +68,22 @@ const READ_UNANSWERED = `
     SELECT reply.session_id, reply.at, left(asked.content, ${MAX_EXAMPLE_CHARACTERS}) AS text,
            reply.is_ungrounded AND answer.tools_called = '[]' AS is_ungrounded, reply.is_rated
     FROM reply
-    JOIN conversation.sessions s
-      ON s.workspace_id = $1 AND s.session_id = reply.session_id AND s.bot_id = $2 AND s.source = 'widget'
-      AND s.deleted_at IS NULL AND s.erased_at IS NULL
-    JOIN conversation.messages answer
-      ON answer.workspace_id = $1 AND answer.session_id = reply.session_id AND answer.message_id = reply.message_id
-    JOIN conversation.messages asked
-      ON asked.workspace_id = $1 AND asked.session_id = reply.session_id AND asked.message_id = reply.message_id - 1
+    CROSS JOIN LATERAL (
+      SELECT bot_id, source, deleted_at, erased_at FROM conversation.sessions
+      WHERE workspace_id = $1 AND session_id = reply.session_id
+      LIMIT 1
+    ) s
+    CROSS JOIN LATERAL (
+      SELECT tools_called FROM conversation.messages
+      WHERE workspace_id = $1 AND session_id = reply.session_id AND message_id = reply.message_id
+      LIMIT 1
+    ) answer
+    CROSS JOIN LATERAL (
+      SELECT content FROM conversation.messages
+      WHERE workspace_id = $1 AND session_id = reply.session_id AND message_id = reply.message_id - 1
+      LIMIT 1
+    ) asked
+    WHERE s.bot_id = $2 AND s.source = 'widget' AND s.deleted_at IS NULL AND s.erased_at IS NULL
   ), language AS MATERIALIZED (
     SELECT config, tsvector_to_array(to_tsvector(config, $6)) AS question_words
     FROM unnest($5::text[]) AS name, CAST('pg_catalog.' || name AS regconfig) AS config
@@ -86,7 +96,9 @@ const READ_UNANSWERED = `
              'isUngrounded', is_ungrounded, 'isRatedDown', is_rated))
            FROM question, LATERAL (
              SELECT lexemes
-             FROM language, LATERAL (SELECT tsvector_to_array(ts_delete(to_tsvector(config, text), question_words)) AS lexemes) each
+             FROM language, LATERAL (
+               SELECT tsvector_to_array(ts_delete(to_tsvector(config, text), question_words)) AS lexemes OFFSET 0
+             ) each
              ORDER BY cardinality(lexemes), config::text
              LIMIT 1
            ) words

@@ -54,7 +54,7 @@ describe("rotations on a real cluster", () => {
         installation.underLoad(tenant, async () => {
           await installation.runDocumented("rotation.md", "4. Add passwords for the other roles");
           await installation.runDocumented("rotation.md", "5. Use the other roles", { database: { roleSet: 2 } });
-          await installation.waitForOldPods();
+          await installation.runDocumented("rotation.md", "6. Lock the old roles", { database: { roleSet: 2 } });
           await installation.runDocumentedSql("rotation.md", "6. Lock the old roles");
         }),
       streamsOf,

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { chat, exportTranscript } from "./system/chat.ts";
 import { cliEnv, runCliInProcess } from "./system/cli.ts";
 import { queryFirstRow } from "./system/database.ts";
@@ -35,9 +35,9 @@ async function lockMessages(): Promise<() => Promise<void>> {
   const locker = new pg.Client({ connectionString: system.database.url });
   await locker.connect();
   await locker.query("BEGIN; LOCK TABLE conversation.messages IN ACCESS EXCLUSIVE MODE");
+  onTestFinished(() => locker.end());
   return async () => {
     await locker.query("ROLLBACK");
-    await locker.end();
   };
 }
 

@@ -66,7 +66,11 @@ export async function makeConnectionsReadOnly(
     await proxy.resume();
   }
   await sleep(2_000);
-  await queryFirstRow({ url }, `ALTER DATABASE "${name}" RESET default_transaction_read_only`);
+  // READ WRITE, because this connection is read-only too.
+  await queryFirstRow(
+    { url },
+    `BEGIN READ WRITE; ALTER DATABASE "${name}" RESET default_transaction_read_only; COMMIT`,
+  );
 }
 
 /** The tables that hold turns and usage. */

@@ -608,6 +608,13 @@ describe("the chart", () => {
     expect(await doctorOf("minimal", [...key, "doctor.url=https://b.example"])).toEqual(test("https://b.example"));
   });
 
+  // `helm test --logs` prints the log of the pod of a test hook's name once for each hook, whatever its kind.
+  it("renders no test hook but the doctor's pod", async () => {
+    const { manifests } = await renderChart("production");
+    const hooks = manifests.filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"] === "test");
+    expect(hooks.map(({ kind }) => kind)).toEqual(["Pod"]);
+  });
+
   it("can be packaged", async () => {
     const folder = await mkdtemp(join(tmpdir(), "parley-chart-"));
     onTestFinished(() => rm(folder, { recursive: true }));

@@ -1,10 +1,3 @@
-{{/* The annotations of the resources of `helm test`. Helm deletes them after a successful test and before the next one. */}}
-{{- define "parley.doctor.hook" -}}
-helm.sh/hook: test
-helm.sh/hook-weight: {{ .weight | quote }}
-helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded,hook-failed
-{{- end -}}
-
 {{/* Parley's public URL. */}}
 {{- define "parley.doctor.url" -}}
 {{- if .Values.doctor.url -}}
@@ -25,10 +18,7 @@ https://{{ first .Values.httpRoute.hostnames }}
 
 {{- define "parley.doctor.notes" }}
 
-To check that streams reach visitors without buffering:
+To check that streams reach visitors without buffering{{ if not .Values.doctor.publicKey }}, set doctor.publicKey and doctor.origin in your values file, upgrade, and run{{ end }}:
 
-{{ if .Values.doctor.publicKey }}  helm --namespace {{ .Release.Namespace }} test {{ .Release.Name }} --logs
-{{- else }}  helm --namespace {{ .Release.Namespace }} upgrade {{ .Release.Name }} <CHART> --reuse-values --timeout 15m --set doctor.publicKey=<KEY> --set doctor.origin=<ORIGIN>
   helm --namespace {{ .Release.Namespace }} test {{ .Release.Name }} --logs
-{{- end }}
 {{- end }}

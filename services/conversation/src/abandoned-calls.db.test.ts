@@ -10,10 +10,10 @@ const MAIN_CONNECTIONS = 8;
 
 const system = useTestSystem();
 
-/** Makes every statement that changes sessions wait. Returns a function that ends the wait. */
-async function lockSessions(): Promise<() => Promise<void>> {
+/** Makes every statement that changes sessions wait, or another table too. Returns a function that ends the wait. */
+async function lockSessions(...others: string[]): Promise<() => Promise<void>> {
   const locker = await system.admin.connect();
-  await locker.query("BEGIN; LOCK TABLE conversation.sessions IN EXCLUSIVE MODE");
+  await locker.query(`BEGIN; LOCK TABLE ${["conversation.sessions", ...others].join()} IN EXCLUSIVE MODE`);
   return async () => {
     await locker.query("ROLLBACK");
     locker.release();
@@ -38,21 +38,23 @@ test("drops an OpenTurn whose caller left before it got a connection", async () 
 
 test("closes a turn although the caller of CloseTurn left before it got a connection", async () => {
   const bot = await createBot(system.database);
-  const turn = openRequest(bot);
-  await system.conversation.openTurn(turn, { timeoutMs: 5_000 });
-  const unlock = await lockSessions();
-  const others = Array.from({ length: 20 }, () => openRequest(bot));
-  const opened = Promise.allSettled(others.map((each) => system.conversation.openTurn(each, { timeoutMs: 8_000 })));
-  await sleep(500);
-  const { workspaceId, turnId } = turn;
-  const outcome = { workspaceId, turnId, outcome: TurnOutcome.DONE, month: "2026-11" };
-  const failure = await rpcFailure(system.conversation.closeTurn(outcome, { timeoutMs: 500 }));
-  expect(failure.status).toBe(status.DEADLINE_EXCEEDED);
+  const turns = Array.from({ length: MAIN_CONNECTIONS + 1 }, () => openRequest(bot));
+  for (const turn of turns) await system.conversation.openTurn(turn, { timeoutMs: 5_000 });
+  const unlock = await lockSessions("conversation.turns");
+  const failures = [];
+  for (const { workspaceId, turnId } of turns) {
+    const outcome = { workspaceId, turnId, outcome: TurnOutcome.DONE, month: "2026-11" };
+    failures.push(rpcFailure(system.conversation.closeTurn(outcome, { timeoutMs: 500 })));
+  }
+  for (const failure of await Promise.all(failures)) expect(failure.status).toBe(status.DEADLINE_EXCEEDED);
   await unlock();
-  const statusOf = async () =>
-    (await system.admin.query("SELECT status FROM conversation.turns WHERE turn_id = $1", [turnId])).rows[0]?.status;
-  await expect.poll(statusOf).toBe("done");
-  await opened;
+  const statuses = async () =>
+    (
+      await system.admin.query("SELECT DISTINCT status FROM conversation.turns WHERE workspace_id = $1", [
+        bot.workspaceId,
+      ])
+    ).rows;
+  await expect.poll(statuses).toEqual([{ status: "done" }]);
 });
 
 test("refuses new turns at once while a call has waited 5 s for a connection", async () => {

@@ -32,7 +32,7 @@ test("refuses with 503 and Retry-After while the event loop is late for long, an
   const { get, refused } = await startServer();
   expect(await get()).toEqual([200, undefined, "hello"]);
   const recover = slowDown();
-  await expect.poll(get).toEqual([503, "5", '{"error":"overloaded"}']);
+  await expect.poll(get, { timeout: 20_000 }).toEqual([503, "5", '{"error":"overloaded"}']);
   expect(refused()).toBe(1);
   recover();
   await expect.poll(get).toEqual([200, undefined, "hello"]);

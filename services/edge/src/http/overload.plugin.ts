@@ -7,7 +7,7 @@ import { overloaded } from "./http-error.ts";
 const MAX_DELAY_MS = 100;
 const SAMPLE_INTERVAL_MS = 500;
 /** A burst is not an overload: a thousand messages at once, which the edge can serve one after another, make it late for a few seconds. */
-const MIN_LATE_SAMPLES = 14;
+const MIN_LATE_SAMPLES = 20;
 const RESOLUTION_MS = 10;
 
 /** Sends 503 while the process is overloaded. An onRequest hook, so that the body is not read. */
@@ -25,7 +25,7 @@ export type OverloadOptions = {
 };
 
 /**
- * Measures how late the event loop is. If it is late for seven seconds, the process has more work than it can do. Until it is in time again,
+ * Measures how late the event loop is. If it is late for ten seconds, the process has more work than it can do. Until it is in time again,
  * routes that start work refuse it with `refuseIfOverloaded`, so that the replies that have begun are completed. Each sample is the median
  * of half a second, which a single pause, like a garbage collection, does not change.
  */

@@ -15,6 +15,7 @@ const result = await runChaos({
   leaseSeconds: 30,
   settleTimeoutMs: 60_000,
   minKills: 0,
+  minReplies: 0,
   hasDatabaseFaults: true,
   progress: (line) => console.log(line),
 });

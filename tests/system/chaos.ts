@@ -18,8 +18,9 @@ export type ChaosOptions = {
   leaseSeconds: number;
   /** Maximum time from the last fault until everything is settled. */
   settleTimeoutMs: number;
-  /** The fewest kills. If services start slowly, the run takes longer than `seconds`. */
+  /** The fewest kills and complete replies. If services start slowly, the run takes longer than `seconds`. */
   minKills: number;
+  minReplies: number;
   /** Whether the database, the network to it and the clocks fail too. Otherwise only processes and connections are killed. */
   hasDatabaseFaults: boolean;
   progress: (line: string) => void;
@@ -40,6 +41,8 @@ export type ChaosResult = Reconciled & {
 
 /** Shorter than an installation's 2 minutes, which a run would have to wait for at its end. Longer than a statement. */
 const RECONCILE_MIN_AGE_SECONDS = 15;
+/** On a busy machine a restart takes longer than the pause between kills. With more services down at a time, hardly a reply completes. */
+const MAX_DOWN = 2;
 const SKEWED_CLOCK = fileURLToPath(new URL("skewed-clock.ts", import.meta.url));
 
 /**
@@ -112,15 +115,16 @@ async function failAtRandom(installation: Installation, options: ChaosOptions): 
   const restarts = new Map<ServiceProcess, Promise<void>>();
   // With faults of the database, services run long enough between kills to notice these.
   const betweenKillsMs = options.hasDatabaseFaults ? 2_000 : 500;
+  const hasEnough = () => kills >= options.minKills && (countOutcomes(visits).stop ?? 0) >= options.minReplies;
   const killServices = async () => {
-    while (performance.now() < deadline || kills < options.minKills) {
+    while (performance.now() < deadline || !hasEnough()) {
       await sleep(betweenKillsMs + Math.random() * 5 * betweenKillsMs);
       // A fault's recovery is measured without further faults.
       if (injector.isRecovering) continue;
       const victim = pick(services, Math.floor(Math.random() * services.length));
       // The connection cannot be chosen while the database is down.
       if (Math.random() < 0.1) await killDatabaseConnection(system).catch(() => undefined);
-      else if (!restarts.has(victim))
+      else if (restarts.size < MAX_DOWN && !restarts.has(victim))
         restarts.set(
           victim,
           killAndRestart(victim).finally(() => restarts.delete(victim)),

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { chat, postChat } from "../system/chat.ts";
 import { queryFirstRow, waitUntilSettled } from "../system/database.ts";
 import { createTenant, type System, startSystem } from "../system/system.ts";
+import { countOutcomes, outcomeOf, TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
 
 let system: System;
 beforeAll(async () => {
@@ -55,4 +56,27 @@ test("messages that were refused after 10 s without a connection to the database
   );
   // The pool has one connection for calls, and its statement may be running when the lock ends.
   expect(turns).toBeLessThanOrEqual(1);
+}, 60_000);
+
+test("a workspace whose usage row is locked waits with 1,064 messages; its further ones get 503, and other workspaces their replies", async () => {
+  const system = await startSystem({ env: { edge: TRUST_TEST_PROXY } });
+  onTestFinished(() => system.stop());
+  const [stuck, other] = await Promise.all([createTenant(system.admin), createTenant(system.admin)]);
+  expect((await chat(system.url(), stuck)).done?.finish_reason).toBe("stop");
+  expect((await chat(system.url(), other)).done?.finish_reason).toBe("stop");
+  const locker = new pg.Client({ connectionString: system.database.url });
+  await locker.connect();
+  await locker.query("BEGIN");
+  await locker.query("SELECT FROM quota.usage WHERE workspace_id = $1 FOR UPDATE", [stuck.workspaceId]);
+  const ended: string[] = [];
+  const visits = Array.from({ length: 1_100 }, async () => {
+    const result = await visit(system.url(), stuck);
+    ended.push(outcomeOf(result));
+    return result;
+  });
+  await expect.poll(() => ended, { timeout: 8_000 }).toEqual(Array(36).fill("503"));
+  expect((await chat(system.url(), other)).done?.finish_reason).toBe("stop");
+  await locker.query("ROLLBACK");
+  await locker.end();
+  expect(countOutcomes(await Promise.all(visits))).toEqual({ stop: 1_064, 503: 36 });
 }, 60_000);

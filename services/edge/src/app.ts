@@ -13,7 +13,6 @@ import { healthRoutes } from "./http/health.route.ts";
 import { type HttpMetrics, httpMetrics } from "./http/http-metrics.plugin.ts";
 import { supportAllMethods } from "./http/methods.plugin.ts";
 import { openapiRoute } from "./http/openapi.route.ts";
-import { overload } from "./http/overload.plugin.ts";
 import { ensureDecodable } from "./http/path.ts";
 import { rawBody } from "./http/raw-body.plugin.ts";
 import { securityHeaders } from "./http/security-headers.plugin.ts";
@@ -36,8 +35,6 @@ export type AppDeps = ChatDeps &
     isStopping: () => boolean;
     onRefusal: OnRefusal;
     httpMetrics: HttpMetrics;
-    /** Called for each message that is refused because this process is overloaded. */
-    onOverloadRefused: () => void;
   };
 
 export type AppOptions = {
@@ -97,7 +94,6 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
     if (deps.isStopping()) reply.header("connection", "close");
     done();
   });
-  await app.register(overload, { onRefused: deps.onOverloadRefused });
   await app.register(rawBody);
   await app.register(unreadBody);
   await app.register(cors);

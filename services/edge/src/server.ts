@@ -37,6 +37,7 @@ import { createStreamRegistry } from "./streams/stream-registry.ts";
 import { keepLease } from "./turns/lease.worker.ts";
 import { RunningTurns } from "./turns/running-turns.ts";
 import { createTurnCloser } from "./turns/turn-closer.ts";
+import { TurnStarts } from "./turns/turn-starts.ts";
 
 /**
  * During shutdown: how long a stream that the edge has ended may take to store its outcome and send its last events. If a complete reply
@@ -86,7 +87,8 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const isReady = () => lease.isValid() && !isStopping();
 
   const limiter = createLimiter(config, metrics.limiter, log, lifecycle);
-  const turn = { conversation, quota, llm, turnCloser, runningTurns, edgeId, newTurnId: uuidv7 };
+  const starts = new TurnStarts(() => metrics.streams.refused.inc({ reason: "overload" }));
+  const turn = { conversation, quota, llm, turnCloser, runningTurns, starts, edgeId, newTurnId: uuidv7 };
   const edges = createEdgeClients({
     tlsDir: config.grpcTlsDir,
     tlsServerName: config.edgeRpcTlsName,
@@ -109,7 +111,6 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       isStopping,
       onRefusal: (code, route) => metrics.http.refusals.inc({ route, code }),
       httpMetrics: metrics.http,
-      onOverloadRefused: () => metrics.streams.refused.inc({ reason: "overload" }),
     },
     { trustedProxies: config.trustedProxies, widgetDir: config.widgetDir },
     log,

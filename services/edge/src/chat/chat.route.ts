@@ -22,7 +22,7 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
     url: "/api/chat/",
     config: { cors: true },
     bodyLimit: MAX_TURN_BODY_BYTES,
-    onRequest: [app.refuseIfOverloaded, deps.malformed.refuse],
+    onRequest: deps.malformed.refuse,
     handler: async (request, reply) => {
       const stopwatch = new Stopwatch(deps.monotonicMs, "limits");
       const { publicKey, ...turn } = parseChatRequest(request.body as Buffer | undefined);

@@ -27,7 +27,7 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
     url: "/api/chat/playground/",
     config: { errorKey: "detail" },
     bodyLimit: MAX_TURN_BODY_BYTES,
-    onRequest: [app.refuseIfOverloaded, deps.malformed.refuse],
+    onRequest: deps.malformed.refuse,
     handler: async (request, reply) => {
       const stopwatch = new Stopwatch(deps.monotonicMs, "token");
       const caller = await authenticate(deps, request, reply);

@@ -14,7 +14,7 @@ export function createStreamMetrics(registry: Registry) {
     }),
     refused: new Counter({
       name: "parley_streams_refused_total",
-      help: "Streams refused with 503, by reason: the process is at its cap, the client is at its cap, the process is overloaded, or it is ending its streams.",
+      help: "Streams refused with 503, by reason: the process is at its cap, the client is at its cap, too many turns wait to be started, or it is ending its streams.",
       labelNames: ["reason"],
       registers,
     }),

@@ -15,3 +15,4 @@ export { runKeyedTurn, type TurnKey } from "./run-keyed-turn.ts";
 export { runTurn, type TurnContext, type TurnDeps, type TurnReport, type TurnRequest } from "./run-turn.ts";
 export { type RunningTurn, RunningTurns, STOP_TIMEOUT_MS } from "./running-turns.ts";
 export { Stopwatch } from "./stopwatch.ts";
+export { TurnStarts } from "./turn-starts.ts";

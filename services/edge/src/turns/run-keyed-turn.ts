@@ -32,7 +32,10 @@ export async function runKeyedTurn(
 ): Promise<TurnReport | undefined> {
   const turn: IdentifiedTurn = { ...identifyTurn(deps, request), ...request };
   const running = deps.runningTurns.add(turn, () => reply.cancel(), reply);
+  let onStarted: (() => void) | undefined;
   try {
+    stopwatch.enter("open");
+    onStarted = await deps.starts.begin(turn.workspaceId);
     const opened = await openWithRetry(deps, turn, stopwatch);
     if (opened.existing !== undefined) {
       reply.openElsewhere(opened.existing);
@@ -41,6 +44,7 @@ export async function runKeyedTurn(
     const { report, ending } = await completeTurn(deps, turn, opened, {
       sink: reply,
       stopwatch,
+      onStarted,
       cancelSignal: reply.cancelSignal,
       endSignal: reply.endSignal,
       keyed: { onClosing: () => reply.beginClosing(), countReconnects: () => reply.reconnects },
@@ -51,6 +55,7 @@ export async function runKeyedTurn(
     reply.failOpening(error);
     throw error;
   } finally {
+    onStarted?.();
     deps.runningTurns.remove(turn.turnId);
     deps.runningTurns.removeReply(request);
     reply.dispose();

@@ -11,6 +11,7 @@ import { createReplyResult, type ReplyResult } from "./reply-result.ts";
 import type { RunningTurns } from "./running-turns.ts";
 import type { Stopwatch } from "./stopwatch.ts";
 import type { TurnCloser } from "./turn-closer.ts";
+import type { TurnStarts } from "./turn-starts.ts";
 import { readTimings, splitRetrievalTime } from "./turn-time.ts";
 
 const OPEN_TIMEOUT_MS = 10_000;
@@ -22,6 +23,7 @@ export type TurnDeps = {
   llm: RpcClient<typeof LlmService>;
   turnCloser: TurnCloser;
   runningTurns: RunningTurns;
+  starts: TurnStarts;
   edgeId: string;
   newTurnId: () => string;
 };
@@ -39,6 +41,8 @@ export type TurnRequest = {
 };
 
 export type TurnContext = GenerationContext & {
+  /** Called when the turn has started: it is open, and its message of the quota is reserved. */
+  onStarted: () => void;
   /** Aborted when the visitor disconnects or stops the reply. */
   cancelSignal: AbortSignal;
   /** Set for a turn with an idempotency key: its sink gets only a stored ending. */
@@ -83,20 +87,24 @@ export function identifyTurn(deps: TurnDeps, request: TurnRequest): IdentifiedTu
 export async function runTurn(
   deps: TurnDeps,
   request: TurnRequest,
-  context: TurnContext,
+  context: Omit<TurnContext, "onStarted">,
   cancel: () => void,
 ): Promise<TurnReport> {
   const turn = identifyTurn(deps, request);
   const running = deps.runningTurns.add(turn, cancel);
+  let onStarted: (() => void) | undefined;
   try {
+    context.stopwatch.enter("open");
+    onStarted = await deps.starts.begin(turn.workspaceId);
     const opened = await openTurn(deps, turn, context.stopwatch).catch((error: unknown) => {
       abandonTurn(deps, turn, error, context.stopwatch);
       throw error;
     });
-    const completed = await completeTurn(deps, turn, opened, context);
+    const completed = await completeTurn(deps, turn, opened, { ...context, onStarted });
     running.ending = completed.ending;
     return completed.report;
   } finally {
+    onStarted?.();
     deps.runningTurns.remove(turn.turnId);
   }
 }
@@ -230,6 +238,7 @@ async function reserveAndGenerate(
   let month: string;
   try {
     const hold = await deps.quota.reserve({ workspaceId, turnId }, { timeoutMs: RESERVE_TIMEOUT_MS });
+    context.onStarted();
     failpoint("edge.reserved");
     if (hold.status === ReserveStatus.EXCEEDED) {
       const { plan, used, cap } = hold;
@@ -238,6 +247,7 @@ async function reserveAndGenerate(
     if (hold.status !== ReserveStatus.HELD) return createReplyResult({});
     month = hold.month;
   } catch (cause) {
+    context.onStarted();
     return markIfCancelled(createReplyResult({ cause }), context);
   }
   return markIfCancelled(await generateReply(deps.llm, { ...input, month }, context), context);

@@ -77,6 +77,8 @@ export type Installation = {
   pods(): Promise<Pod[]>;
   /** Waits until no pod of an earlier revision is left. */
   waitForOldPods(): Promise<void>;
+  /** Replaces the pods of components, and waits until no old one is left. */
+  restart(...components: string[]): Promise<void>;
   /** Runs an operation while visitors send messages, and returns their report. */
   underLoad(tenant: Tenant, operation: () => Promise<void>): Promise<LoadReport>;
   helm(...args: string[]): Promise<string>;
@@ -133,6 +135,15 @@ export async function createInstallation(): Promise<Installation> {
     while ((await pods()).some(({ isTerminating }) => isTerminating)) await sleep(1_000);
   }
 
+  async function restart(...components: string[]): Promise<void> {
+    for (const component of components) {
+      const deployment = `deployment/parley-${component}`;
+      await kubectl("--namespace", "parley", "rollout", "restart", deployment);
+      await kubectl("--namespace", "parley", "rollout", "status", deployment, "--timeout=170s");
+    }
+    await waitForOldPods();
+  }
+
   async function writeValues(values: Values = {}): Promise<void> {
     const documented = parse(await readBlock("cluster.md", "4. The values", "yaml")) as Values;
     // The visitors' pod acts as the load balancer, which forwards each visitor's address.
@@ -154,6 +165,7 @@ export async function createInstallation(): Promise<Installation> {
     inCliPod,
     pods,
     waitForOldPods,
+    restart,
 
     async prepare() {
       const sql = (await readBlock("cluster.md", "2. The database", "sql")).replace("…", DATABASE_PASSWORD);

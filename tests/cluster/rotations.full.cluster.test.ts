@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLoadCheck, streamsOf, timed } from "./checks.ts";
+import { run } from "./commands.ts";
+import { readBlock } from "./documentation.ts";
 import type { Installation, Tenant } from "./installation.ts";
 import { install } from "./installed.ts";
 
 const STEPS = ["1. Accept the new token", "2. Send the new token", "3. Remove the old token"];
+const NEW_PROVIDER_KEY = "sk-new";
 
 describe("rotations on a real cluster", () => {
   let installation: Installation;
@@ -61,4 +64,57 @@ describe("rotations on a real cluster", () => {
     );
     await expectWholeStreams(report);
   });
+
+  it("replaces a provider's key without a failed stream", async () => {
+    const script = await readBlock("rotation.md", "Keys of providers and Redis", "sh");
+    const report = await timed(
+      "rotation of a provider's key under load",
+      () =>
+        installation.underLoad(tenant, async () => {
+          await installation.shell(script.replace("…", NEW_PROVIDER_KEY));
+          await installation.kubectl("rollout", "status", "deployment/parley-llm-proxy", "--timeout=170s");
+          await installation.waitForOldPods();
+        }),
+      streamsOf,
+    );
+    await expectWholeStreams(report);
+    const pods = (await installation.pods()).filter(({ component }) => component === "llm-proxy");
+    for (const { name } of pods)
+      expect(await installation.kubectl("exec", name, "--", "printenv", "OPENAI_API_KEY")).toBe(
+        `${NEW_PROVIDER_KEY}\n`,
+      );
+  });
+
+  it("replaces the password of Redis without a failed stream and without an edge that counts alone", async () => {
+    await redis("", "ACL", "SETUSER", "default", "resetpass", ">old");
+    await useRedisPassword("old");
+    const report = await timed(
+      "rotation of Redis' password under load",
+      () =>
+        installation.underLoad(tenant, async () => {
+          await redis("old", "ACL", "SETUSER", "default", ">new");
+          await useRedisPassword("new");
+          await redis("new", "ACL", "SETUSER", "default", "<old");
+        }),
+      streamsOf,
+    );
+    await expectWholeStreams(report);
+    const edges = (await installation.pods()).filter(({ component }) => component === "edge");
+    const clients = await redis("new", "CLIENT", "LIST");
+    for (const { address } of edges) expect(clients).toContain(`addr=${address}:`);
+  });
+
+  function redis(password: string, ...args: string[]): Promise<string> {
+    const authentication = password === "" ? [] : ["--no-auth-warning", "--pass", password];
+    const exec = ["--namespace", "redis", "exec", "deployment/redis", "--", "redis-cli", ...authentication];
+    return run("kubectl", [...exec, ...args]);
+  }
+
+  /** Changes REDIS_URL and restarts the edges, as documented. */
+  async function useRedisPassword(password: string): Promise<void> {
+    const url = `redis://:${password}@redis.redis.svc:6379`;
+    const patch = JSON.stringify({ stringData: { REDIS_URL: url } });
+    await installation.kubectl("patch", "secret", "parley", "--patch", patch);
+    await installation.restart("edge");
+  }
 });

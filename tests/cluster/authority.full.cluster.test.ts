@@ -1,0 +1,103 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createAuthority, createCertificates } from "@parley/service-kit/testing";
+import { afterAll, beforeAll, describe, it } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { startBackends } from "./backends.ts";
+import { createLoadCheck, streamsOf, timed } from "./checks.ts";
+import { run } from "./commands.ts";
+import { createInstallation, type Installation, type Tenant } from "./installation.ts";
+
+type Authority = Awaited<ReturnType<typeof createAuthority>>;
+
+const MTLS = { enabled: true, certManager: false };
+const TRUSTED = "authorities";
+/** The documented wait until every pod has read a changed Secret or ConfigMap. */
+const RELOAD_MS = 120_000;
+
+describe("the services' certificate authority on a real cluster", () => {
+  let installation: Installation;
+  let tenant: Tenant;
+  let folder: string;
+  /** The host of each Secret's certificate. */
+  let hosts: Map<string, string>;
+  let oldAuthority: Authority;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "parley-certificates-"));
+    installation = await createInstallation();
+    await startBackends();
+    await installation.prepare();
+    hosts = await listHosts();
+    oldAuthority = await createAuthority("Old");
+    await replaceCertificates(oldAuthority);
+    await installation.runDocumented("cluster.md", "5. Install", { mtls: MTLS });
+    tenant = await installation.createTenant();
+  });
+  afterAll(async () => {
+    await installation.remove();
+    await rm(folder, { recursive: true });
+  });
+
+  /** Returns the names that cert-manager would put into the certificates. */
+  async function listHosts(): Promise<Map<string, string>> {
+    await installation.writeValues({ mtls: { enabled: true, issuerRef: { name: "any" } } });
+    const options = [
+      "--namespace",
+      "parley",
+      "--values",
+      "values.yaml",
+      "--show-only",
+      "templates/tls/certificates.yaml",
+    ];
+    const manifests = parseAllDocuments(await installation.helm("template", "parley", "charts/parley", ...options));
+    return new Map(
+      manifests.map((manifest) => {
+        const { secretName, dnsNames } = (manifest.toJS() as { spec: { secretName: string; dnsNames: string[] } }).spec;
+        return [secretName, String(dnsNames[0])];
+      }),
+    );
+  }
+
+  const apply = (manifest: unknown) =>
+    run("kubectl", ["apply", "--filename", "-"], { stdin: JSON.stringify(manifest) });
+
+  /** Writes the Secrets with certificates of an authority, as an operator without cert-manager does. */
+  async function replaceCertificates(authority: Authority): Promise<void> {
+    for (const [name, host] of hosts) {
+      const files = await createCertificates(folder, authority, host);
+      const sources = ["ca.crt", "tls.crt", "tls.key"].map((file) => `--from-file=${join(files, file)}`);
+      const create = ["create", "secret", "generic", name, ...sources, "--dry-run=client", "--output=json"];
+      await apply(JSON.parse(await installation.kubectl(...create)));
+    }
+  }
+
+  function trust(...authorities: Authority[]): Promise<string> {
+    const data = { "ca.crt": authorities.map(({ cert }) => cert).join("\n") };
+    return apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: TRUSTED, namespace: "parley" }, data });
+  }
+
+  it("is replaced without a failed stream", async () => {
+    const newAuthority = await createAuthority("New");
+    const report = await timed(
+      "replacement of the certificate authority under load",
+      () =>
+        installation.underLoad(tenant, async () => {
+          await trust(oldAuthority, newAuthority);
+          const mtls = { ...MTLS, trustedAuthorities: { existingConfigMap: TRUSTED } };
+          await installation.runDocumented("upgrades.md", "", { mtls });
+          await installation.waitForOldPods();
+          await replaceCertificates(newAuthority);
+          await sleep(RELOAD_MS);
+          await trust(newAuthority);
+          await sleep(RELOAD_MS);
+          // New pods trust only the new authority, so they connect only to services with new certificates.
+          await installation.restart("edge", "conversation");
+        }),
+      streamsOf,
+    );
+    await createLoadCheck(installation, tenant)(report);
+  });
+});

@@ -17,11 +17,12 @@ const NOISE = 1.15;
 type Figure = { what: string; value: number; detail: string };
 
 const page = await read("docs/install/sizing.md");
-const latest = (await readdir(new URL("bench/results/", root)))
-  .filter((name) => name.endsWith(".json"))
-  .toSorted()
-  .at(-1);
-const { results } = JSON.parse(await read(`bench/results/${latest}`)) as { results: Record<string, Figure[]> };
+const files = (await readdir(new URL("bench/results/", root))).filter((name) => name.endsWith(".json")).toSorted();
+const runs = await Promise.all(
+  files.map(async (name) => JSON.parse(await read(`bench/results/${name}`)) as { results: Record<string, Figure[]> }),
+);
+/** Each benchmark's figures in the newest file that has them: a run of some benchmarks writes a file without the others. */
+const results: Record<string, Figure[]> = Object.assign({}, ...runs.map((run) => run.results));
 const values = parse(await read("charts/parley/values.yaml")) as Record<string, Component>;
 type Component = {
   replicas: number;

@@ -2,19 +2,14 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-// Three rings. Unit tests are beside the code and take milliseconds. Integration tests use a real PostgreSQL or Redis (*.db.test.ts), or
+// Four rings. Unit tests are beside the code and take milliseconds. Integration tests use a real PostgreSQL or Redis (*.db.test.ts), or
 // child processes whose CPU time and memory they limit (*.process.test.ts).
 // The tests in tests/ start the whole system and send HTTP requests to it, some of them from a browser.
+// Load tests (*.load.test.ts) measure times, memory or alerts, or stop processes and databases under load. No other test runs beside them.
 const results = process.env.PARLEY_TEST_RESULTS;
 /** A full run has larger tests. */
 const systemTimeoutMs = process.env.PARLEY_TEST_FULL === "1" ? 1_200_000 : 60_000;
 
-/** Tests that measure times under load, or send so many messages that calls time out beside other tests. No other test runs beside them. */
-const alone = [
-  "tests/edge/*.test.ts",
-  "tests/observability/**/*.test.ts",
-  "tests/usage-accounting/concurrent-turns.test.ts",
-];
 /** A result of another process, a timer or a socket comes within milliseconds, and much later on a busy machine. */
 const expect = { poll: { timeout: 10_000 } };
 /** Four on two cores, because tests spend much of their time waiting. */
@@ -40,12 +35,7 @@ const longest = [
   "tests/browser/chat.browser.test.ts",
   "tests/browser/console.browser.test.ts",
   "tests/cli.test.ts",
-  "tests/usage-accounting/chaos.test.ts",
-  "tests/resume/chaos.test.ts",
-  "tests/usage-accounting/failpoints.test.ts",
-  "tests/discovery.test.ts",
   "tests/migrations/administrator.test.ts",
-  "tests/migrations/under-load.test.ts",
   "tests/browser/configuration.browser.test.ts",
   "tests/restore.test.ts",
   "tests/browser/continuity.browser.test.ts",
@@ -77,7 +67,7 @@ export default defineConfig({
           isolate,
           expect,
           include: ["{packages,services,deploy,tools,bench,tests/support}/**/*.test.ts"],
-          exclude: ["**/*.{db,process,browser,chart,images}.test.ts", "**/node_modules/**"],
+          exclude: ["**/*.{db,process,load,browser,chart,images}.test.ts", "**/node_modules/**"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],
           // Some tests start processes or threads, which takes seconds on a busy machine.
           testTimeout: 30_000,
@@ -120,12 +110,7 @@ export default defineConfig({
           isolate,
           expect,
           include: ["tests/**/*.test.ts"],
-          exclude: [
-            "**/*.{browser,images,pictures,cluster}.test.ts",
-            "tests/support/**",
-            ...alone,
-            "**/node_modules/**",
-          ],
+          exclude: ["**/*.{load,browser,images,pictures,cluster}.test.ts", "tests/support/**", "**/node_modules/**"],
           globalSetup: ["tests/system/global-setup.ts"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],
           testTimeout: systemTimeoutMs,
@@ -147,12 +132,12 @@ export default defineConfig({
       },
       {
         test: {
-          name: "alone",
+          name: "load",
           sequence: { groupOrder: 3 },
           fileParallelism: false,
           isolate,
           expect,
-          include: alone,
+          include: ["{packages,services,deploy,tools,bench,tests}/**/*.load.test.ts"],
           globalSetup: ["tests/system/global-setup.ts"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],
           testTimeout: systemTimeoutMs,

@@ -1,4 +1,4 @@
-// pnpm test:chaos [--minutes 5]: the long version of tests/usage-accounting/chaos.test.ts, in which the database, the network to it and the
+// pnpm test:chaos [--minutes 5]: the long version of tests/usage-accounting/chaos.load.test.ts, in which the database, the network to it and the
 // clocks fail too. Exits 1 if usage does not reconcile, or if no visitor got a whole reply within two minutes of a fault.
 import { parseArgs } from "node:util";
 import { runChaos } from "../system/chaos.ts";

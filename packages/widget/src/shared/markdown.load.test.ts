@@ -1,0 +1,96 @@
+import { describe, expect, it } from "vitest";
+import { parseBlock, splitBlocks, type Tree } from "./markdown.ts";
+
+const parse = (source: string): Tree[] => splitBlocks(source).map((block) => parseBlock(block));
+
+/** Returns the CPU time of `work` in milliseconds. On a busy machine the time on the clock is a multiple of it. */
+function cpuMsOf(work: () => void): number {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
+}
+
+describe("a hostile text", () => {
+  it.each([
+    ...[
+      "### # # ",
+      "# ",
+      "#",
+      "*a ",
+      "a*",
+      "**a *b ",
+      "***",
+      "_a ",
+      "(_(",
+      "_a b_ ",
+      "* b* ",
+      "`a ",
+      "``` ",
+      "`",
+      "~~~\n",
+    ],
+    ...[
+      "[",
+      "[[",
+      "[a](",
+      "[a](b ",
+      "[a](b 'c ",
+      "](",
+      "](a(b)",
+      "[a]( ",
+      "(a",
+      "https://",
+      "https://.",
+      "h",
+      "\\",
+      "\\[",
+    ],
+    ...[
+      "- ",
+      "- 1. ",
+      "1. a\n",
+      "-\n",
+      "- a\n\n",
+      "  - a\n",
+      "> ",
+      "> a\n",
+      ">\n- ",
+      "- - - x",
+      "* * ",
+      "_ _ _a",
+      "a\n\n",
+      "\n",
+      " ",
+      "\t",
+    ],
+  ])("of 256 KB is parsed within 2 s if it repeats %j", (piece) => {
+    const source = `${piece.repeat(262_144 / piece.length)}x`;
+    expect(cpuMsOf(() => parse(source))).toBeLessThan(2000);
+  });
+
+  it.each(["### # # ", "*a ", "[a](b ", "1. a\n"])(
+    "of 16 KB that repeats %j is parsed within 4 s while 50 words follow",
+    (piece) => {
+      const source = piece.repeat(16_384 / piece.length);
+      // Like renderMarkdown, which splits the whole text but parses only the last block again.
+      const parseEach = () => {
+        for (let words = 1; words <= 50; words++) {
+          parseBlock(splitBlocks(source + "word ".repeat(words)).at(-1) ?? "");
+        }
+      };
+      expect(cpuMsOf(parseEach)).toBeLessThan(4000);
+    },
+  );
+
+  it("of runs of backticks that become shorter is parsed within 2 s", () => {
+    const source = Array.from({ length: 720 }, (_, at) => "`".repeat(720 - at)).join("a");
+    expect(cpuMsOf(() => parse(source))).toBeLessThan(2000);
+  });
+
+  it("of a megabyte without a block's end does not overflow the stack", () => {
+    for (const piece of ["*a", "[", "[a](https://b.example)", "> ", "`a`", "**a** "]) {
+      expect(parse(piece.repeat(1_000_000 / piece.length))).toHaveLength(1);
+    }
+  });
+});

@@ -60,6 +60,13 @@ afterAll(async () => {
 const explain = (messageId: unknown, { workspaceId }: Tenant) =>
   runCliJson<Explanation>(["explain", String(messageId), "--workspace", workspaceId], env);
 
+/** Gives the tenant's bot the HTTP tool `order` of the tool server. */
+async function putOrderTool({ workspaceId, botSlug }: Tenant): Promise<void> {
+  const parameters = '{"type":"object","properties":{"id":{"type":"string"}}}';
+  const value = { description: "Finds an order.", method: "GET", url: `${toolServer.url}/orders`, parameters };
+  await system.admin.tools.putTool({ workspaceId, botSlug, tool: { name: "order", kind: { case: "http", value } } });
+}
+
 const phaseMs = ({ phases }: Explanation, name: string) => phases.find((phase) => phase.name === name)?.ms ?? 0;
 
 /** The rows that the services have stored about a turn so far. */
@@ -184,12 +191,7 @@ describe("parley explain of a completed reply", () => {
 
   test("counts a round of parallel tool calls once, and not as provider time", async () => {
     const tenant = await createTenant(system.admin);
-    const { workspaceId, botSlug } = tenant;
-    const url = `${toolServer.url}/orders`;
-    const parameters = '{"type":"object","properties":{"id":{"type":"string"}}}';
-    const value = { description: "Finds an order.", method: "GET", url, parameters };
-    const kind = { case: "http" as const, value };
-    await system.admin.tools.putTool({ workspaceId, botSlug, tool: { name: "order", kind } });
+    await putOrderTool(tenant);
     const delaysMs = [900, 1_600];
     toolServer.respondWith(() => ({ body: "{}", delayMs: delaysMs.shift() ?? 0 }));
     let requests = 0;
@@ -204,6 +206,19 @@ describe("parley explain of a completed reply", () => {
     // The sum of both calls is 2.5 s.
     expect(phaseMs(explanation, "tools")).toBeLessThan(2_400);
     expect(phaseMs(explanation, "provider")).toBeLessThan(900);
+  });
+
+  test("adds up rounds of tool calls without text between them", async () => {
+    const tenant = await createTenant(system.admin);
+    await putOrderTool(tenant);
+    toolServer.respondWith(() => ({ body: "{}", delayMs: 700 }));
+    let requests = 0;
+    const call = { name: "order", arguments: '{"id":"A7"}' };
+    system.provider.script(() => (++requests <= 2 ? { toolCalls: [call] } : { tokens: ["Sent."] }));
+    const { explanation } = await chatAndExplain(tenant).finally(() => system.provider.reset());
+    expect(requests).toBe(3);
+    expect(phaseMs(explanation, "tools")).toBeGreaterThanOrEqual(1_390);
+    expect(phaseMs(explanation, "provider")).toBeLessThan(700);
   });
 
   test("shows a playground reply, whose first phase is the token check", async () => {

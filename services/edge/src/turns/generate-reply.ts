@@ -40,7 +40,6 @@ export async function generateReply(
   let firstTokenMs = 0;
   let end: GenerateEnd | undefined;
   let isTextComplete = false;
-  let longestToolCallMs = 0;
   let cause: unknown;
   const toolsCalled: ReplyResult["toolsCalled"] = [];
   const cancellation = createCancellation(endSignal, () => content !== "");
@@ -53,7 +52,6 @@ export async function generateReply(
         const { text } = event.value;
         if (content === "") firstTokenMs = stopwatch.elapsedMs();
         content += text;
-        longestToolCallMs = 0;
         failpoint("edge.token");
         stopwatch.enter("tokens");
         const drained = sink.token(text);
@@ -63,14 +61,11 @@ export async function generateReply(
           stopwatch.enter("tokens");
         }
       } else if (event.case === "toolCall") {
-        const { name, arguments: args, status, latencyMs } = event.value;
+        const { name, arguments: args, status, latencyMs, roundLatencyMs } = event.value;
         toolsCalled.push({ name, arguments: args, status, latencyMs });
         // Before the first text, both the calls and the provider requests between them are waits outside Parley.
         if (content === "") stopwatch.enter("provider");
-        // The calls of a round run in parallel, so a round takes as long as its longest call. The edge cannot distinguish rounds
-        // without text between them and counts them as one.
-        stopwatch.split([["tools", latencyMs - longestToolCallMs]]);
-        longestToolCallMs = Math.max(longestToolCallMs, latencyMs);
+        stopwatch.split([["tools", roundLatencyMs]]);
       } else if (event.case === "finish") {
         isTextComplete = true;
         cancellation.dispose();

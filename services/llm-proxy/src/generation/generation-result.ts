@@ -14,11 +14,14 @@ export type GenerationRequest = {
   prompt: Prompt;
 };
 
+/** A finished tool call, with the time of its round's parallel calls together. Only the round's first call has the time; on others it is 0. */
+export type ToolCallEvent = ToolUse & { roundLatencyMs: number };
+
 /** Follows the last text. The reply is complete, although token counts may follow. */
 export type TextFinished = { isFinished: true };
 
 /** Part of a generation's output: text, a tool call, or the mark that all text was sent. */
-export type GenerationEvent = string | ToolUse | TextFinished;
+export type GenerationEvent = string | ToolCallEvent | TextFinished;
 
 export type GenerationEnding = {
   outcome: GenerationOutcome;

@@ -190,11 +190,14 @@ export class Generation {
     this.#toolCalls += toolRequests.length;
     const startedAtMs = now();
     const calling = Promise.all(toolRequests.map((request) => toolbox.call(request, this.#signal)));
+    let roundMs = 0;
     const calls = await calling.finally(() => {
-      this.#toolsMs += now() - startedAtMs;
+      roundMs = now() - startedAtMs;
+      this.#toolsMs += roundMs;
     });
     this.#toolRounds = [...this.#toolRounds, { text, calls }];
-    for (const { use } of calls) await sink(use);
+    for (const [i, { use }] of calls.entries())
+      await sink({ ...use, roundLatencyMs: i === 0 ? Math.round(roundMs) : 0 });
   }
 
   #measureWaits(attempts: readonly AttemptTimes[]): FirstTextWaits {

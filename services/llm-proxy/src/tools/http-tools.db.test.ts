@@ -148,6 +148,8 @@ describe("an HTTP tool", () => {
     });
     // Both calls ran at the same time.
     expect(row?.toolsMs).toBeGreaterThanOrEqual(119);
+    expect(row?.toolsMs).toBeLessThan(240);
+    expect(toolCalls.map((call) => call.roundLatencyMs)).toEqual([row?.toolsMs, 0]);
     expect(row?.tries).toHaveLength(2);
   });
 

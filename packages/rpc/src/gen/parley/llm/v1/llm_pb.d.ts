@@ -747,6 +747,14 @@ export declare type ToolCall = Message<"parley.llm.v1.ToolCall"> & {
    * @generated from field: int32 latency_ms = 4;
    */
   latencyMs: number;
+
+  /**
+   * Milliseconds that the calls of the round took together: they run in parallel. Set on the round's first call only, so
+   * that the sum over a stream is the time spent waiting for tools.
+   *
+   * @generated from field: int32 round_latency_ms = 5;
+   */
+  roundLatencyMs: number;
 };
 
 /**

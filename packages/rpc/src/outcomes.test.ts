@@ -6,27 +6,43 @@ import {
   OUTCOME_NAMES,
   OUTCOMES,
   outcomeFromProto,
-  SETTLEMENTS,
-  settlementFromProto,
+  RESERVATION_STATES,
+  reservationStateFromProto,
+  SETTLE_OUTCOMES,
+  settleOutcomeFromProto,
+  toErrorCode,
+  toSettleOutcomeSql,
   turnAfterGeneration,
 } from "./outcomes.ts";
-import { SettleOutcome } from "./quota.ts";
+import { ReservationState, SettleOutcome } from "./quota.ts";
 
 test("converts each outcome to protobuf and back", () => {
   for (const name of OUTCOME_NAMES) expect(outcomeFromProto(OUTCOMES[name].proto)).toBe(name);
-  for (const name of ["done", "void"] as const) expect(settlementFromProto(SETTLEMENTS[name])).toBe(name);
+  for (const name of ["done", "void"] as const) expect(settleOutcomeFromProto(SETTLE_OUTCOMES[name])).toBe(name);
+  for (const name of ["held", "done", "void"] as const)
+    expect(reservationStateFromProto(RESERVATION_STATES[name])).toBe(name);
 });
 
 test("returns undefined for an unset or unknown outcome", () => {
   expect(outcomeFromProto(TurnOutcome.UNSPECIFIED)).toBeUndefined();
   expect(outcomeFromProto(99 as TurnOutcome)).toBeUndefined();
-  expect(settlementFromProto(SettleOutcome.UNSPECIFIED)).toBeUndefined();
+  expect(settleOutcomeFromProto(SettleOutcome.UNSPECIFIED)).toBeUndefined();
+  expect(reservationStateFromProto(ReservationState.UNSPECIFIED)).toBeUndefined();
 });
 
 test("only done counts against the quota and has the finish reason stop", () => {
-  const counted = OUTCOME_NAMES.filter((name) => OUTCOMES[name].settlement === "done");
+  const counted = OUTCOME_NAMES.filter((name) => OUTCOMES[name].settleOutcome === "done");
   const stopped = OUTCOME_NAMES.filter((name) => OUTCOMES[name].finishReason === "stop");
   expect([counted, stopped]).toEqual([["done"], ["done"]]);
+  expect(toSettleOutcomeSql("t.status")).toBe("CASE WHEN t.status IN ('done') THEN 'done' ELSE 'void' END");
+});
+
+test("a failed turn without a known code has the code internal_error, and a turn that did not fail has no code", () => {
+  expect(toErrorCode("error", "provider_auth")).toBe("provider_auth");
+  expect(toErrorCode("error", "code_of_a_newer_version")).toBe("internal_error");
+  expect(toErrorCode("interrupted", "")).toBe("internal_error");
+  expect(toErrorCode("quota_exceeded", "")).toBe("quota_exceeded");
+  for (const outcome of ["done", "blocked", "cancelled"] as const) expect(toErrorCode(outcome, "any")).toBe("");
 });
 
 test("a generation's failure keeps its code, except those that a visitor cannot act on", () => {

@@ -2,7 +2,7 @@ import { TurnOutcome } from "./conversation.ts";
 import { GenerateStatus } from "./llm.ts";
 import { ReservationState, ReserveStatus, SettleOutcome } from "./quota.ts";
 
-// This file has every translation between an outcome's names in SQL, protobuf, SSE, metrics and quota. No other file translates them.
+// Every translation between an outcome's names in SQL, protobuf, SSE, metrics and quota is in this file.
 
 /** How a turn ended, as the columns `status` of conversation.turns and conversation.messages store it. */
 export type Outcome = "done" | "error" | "blocked" | "quota_exceeded" | "cancelled" | "interrupted";
@@ -14,29 +14,50 @@ export type TurnStatus = Outcome | "streaming";
 export type FinishReason = "stop" | "error" | "blocked" | "quota_exceeded" | "cancelled";
 
 /** Whether a turn counts against the quota, as quota.reservations and conversation.outbox store it. */
-export type Settlement = "done" | "void";
+export type SettleOutcomeName = "done" | "void";
+
+/** The codes of the stream's `error` event after a failure. */
+export const FAILURE_CODES = [
+  "internal_error",
+  "provider_auth",
+  "provider_rate_limited",
+  "provider_timeout",
+  "provider_error",
+] as const;
+
+export type FailureCode = (typeof FAILURE_CODES)[number];
+
+/** The code of the stream's `error` event, and the label `code` of parley_turns_total; empty if the stream has no such event. */
+export type ErrorCode = FailureCode | "quota_exceeded" | "";
 
 type OutcomeRow = {
   proto: TurnOutcome;
-  settlement: Settlement;
-  /** The `finish_reason` of the stream's `done` event. */
+  settleOutcome: SettleOutcomeName;
+  /** The `finish_reason` of the stream's `done` event, and the label `finish` of parley_turns_total. */
   finishReason: FinishReason;
-  /** The label `finish` of parley_turns_total. */
-  metric: FinishReason;
+  /** The possible codes. The first is the default: a turn can be stored without a code, or with one of a newer version. */
+  errorCodes: readonly [ErrorCode, ...ErrorCode[]];
 };
 
+const NO_ERROR = [""] as const;
+
 export const OUTCOMES: Readonly<Record<Outcome, OutcomeRow>> = {
-  done: { proto: TurnOutcome.DONE, settlement: "done", finishReason: "stop", metric: "stop" },
-  error: { proto: TurnOutcome.ERROR, settlement: "void", finishReason: "error", metric: "error" },
-  blocked: { proto: TurnOutcome.BLOCKED, settlement: "void", finishReason: "blocked", metric: "blocked" },
+  done: { proto: TurnOutcome.DONE, settleOutcome: "done", finishReason: "stop", errorCodes: NO_ERROR },
+  error: { proto: TurnOutcome.ERROR, settleOutcome: "void", finishReason: "error", errorCodes: FAILURE_CODES },
+  blocked: { proto: TurnOutcome.BLOCKED, settleOutcome: "void", finishReason: "blocked", errorCodes: NO_ERROR },
   quota_exceeded: {
     proto: TurnOutcome.QUOTA_EXCEEDED,
-    settlement: "void",
+    settleOutcome: "void",
     finishReason: "quota_exceeded",
-    metric: "quota_exceeded",
+    errorCodes: ["quota_exceeded"],
   },
-  cancelled: { proto: TurnOutcome.CANCELLED, settlement: "void", finishReason: "cancelled", metric: "cancelled" },
-  interrupted: { proto: TurnOutcome.INTERRUPTED, settlement: "void", finishReason: "error", metric: "error" },
+  cancelled: { proto: TurnOutcome.CANCELLED, settleOutcome: "void", finishReason: "cancelled", errorCodes: NO_ERROR },
+  interrupted: {
+    proto: TurnOutcome.INTERRUPTED,
+    settleOutcome: "void",
+    finishReason: "error",
+    errorCodes: FAILURE_CODES,
+  },
 };
 
 export const OUTCOME_NAMES = Object.keys(OUTCOMES) as Outcome[];
@@ -48,25 +69,45 @@ export function outcomeFromProto(outcome: TurnOutcome): Outcome | undefined {
   return OUTCOME_BY_PROTO.get(outcome);
 }
 
-export const SETTLEMENTS: Readonly<Record<Settlement, SettleOutcome>> = {
+/** Returns the code of the `error` event of a turn with this outcome and stored code; empty if its stream has no such event. */
+export function toErrorCode(outcome: Outcome, storedCode: string): ErrorCode {
+  const { errorCodes } = OUTCOMES[outcome];
+  return errorCodes.find((code) => code === storedCode) ?? errorCodes[0];
+}
+
+export const SETTLE_OUTCOMES: Readonly<Record<SettleOutcomeName, SettleOutcome>> = {
   done: SettleOutcome.DONE,
   void: SettleOutcome.VOID,
 };
 
+const SETTLE_OUTCOME_BY_PROTO = invert(SETTLE_OUTCOMES);
+
 /** Returns undefined for an unspecified or unknown outcome. */
-export function settlementFromProto(outcome: SettleOutcome): Settlement | undefined {
-  if (outcome === SettleOutcome.DONE) return "done";
-  return outcome === SettleOutcome.VOID ? "void" : undefined;
+export function settleOutcomeFromProto(outcome: SettleOutcome): SettleOutcomeName | undefined {
+  return SETTLE_OUTCOME_BY_PROTO.get(outcome);
+}
+
+/** Returns an SQL expression for the settle outcome of a closed turn. `status` is the SQL name of the turn's status. */
+export function toSettleOutcomeSql(status: string): string {
+  const counted = OUTCOME_NAMES.filter((name) => OUTCOMES[name].settleOutcome === "done");
+  return `CASE WHEN ${status} IN (${counted.map((name) => `'${name}'`).join()}) THEN 'done' ELSE 'void' END`;
 }
 
 /** The state of a turn in the usage accounting, as quota.reservations stores it. */
-export type ReservationStateName = "held" | Settlement;
+export type ReservationStateName = "held" | SettleOutcomeName;
 
 export const RESERVATION_STATES: Readonly<Record<ReservationStateName, ReservationState>> = {
   held: ReservationState.HELD,
   done: ReservationState.DONE,
   void: ReservationState.VOID,
 };
+
+const RESERVATION_STATE_BY_PROTO = invert(RESERVATION_STATES);
+
+/** Returns undefined for an unspecified or unknown state. */
+export function reservationStateFromProto(state: ReservationState): ReservationStateName | undefined {
+  return RESERVATION_STATE_BY_PROTO.get(state);
+}
 
 /** The result of Reserve, as in the label `status` of parley_quota_reservations_total. */
 export type ReservationStatus = "held" | "exceeded" | "settled";
@@ -77,21 +118,11 @@ export const RESERVATION_STATUSES: Readonly<Record<ReservationStatus, ReserveSta
   settled: ReserveStatus.SETTLED,
 };
 
-/** The `code` of a stream's `error` event, except `quota_exceeded`. */
-export type FailureCode =
-  | "provider_auth"
-  | "provider_rate_limited"
-  | "provider_timeout"
-  | "provider_error"
-  | "internal_error";
+/** The code of a generation whose attempts failed. */
+export type GenerationFailureCode = Exclude<FailureCode, "internal_error"> | "model_unknown";
 
 /** How a generation ended, as in llm.calls and in the label `outcome` of parley_llm_generations_total. */
-export type GenerationOutcome =
-  | "complete"
-  | "blocked"
-  | Exclude<FailureCode, "internal_error">
-  | "model_unknown"
-  | "cancelled";
+export type GenerationOutcome = "complete" | "blocked" | "cancelled" | GenerationFailureCode;
 
 /** `cancelled` has no status of its own, because the caller of a cancelled generation does not read the status. */
 export const GENERATION_STATUSES: Readonly<Record<GenerationOutcome, GenerateStatus>> = {
@@ -124,4 +155,9 @@ const TURN_RESULT_BY_STATUS: Readonly<Record<GenerateStatus, TurnResult>> = {
 /** Returns how a turn ends after its generation. An unknown status of a newer llm-proxy becomes an internal error. */
 export function turnAfterGeneration(status: GenerateStatus): TurnResult {
   return TURN_RESULT_BY_STATUS[status] ?? INTERNAL_ERROR;
+}
+
+/** Maps each value of a table to its name. */
+function invert<Name extends string, Value>(table: Readonly<Record<Name, Value>>): ReadonlyMap<Value, Name> {
+  return new Map((Object.keys(table) as Name[]).map((name) => [table[name], name]));
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { SettleOutcomeName } from "@parley/rpc/outcomes";
 import type { Database } from "@parley/service-kit";
 import { findSequentialScans, recordStatements } from "@parley/service-kit/testing";
 import { fillHistory, quickOrFull } from "@parley/test-support";
@@ -30,7 +31,7 @@ afterAll(() => quota.drop());
 /** Leaves out tables that are so small that a sequential scan is best. */
 const largeTables = (tables: string[]) => tables.filter((table) => !["plans", "months"].includes(table));
 
-const batch = (outcome: "done" | "void"): Settlement[] =>
+const batch = (outcome: SettleOutcomeName): Settlement[] =>
   Array.from({ length: 500 }, (_, i) => ({
     workspaceId: workspaces[i % 50] ?? "",
     turnId: randomUUID(),

@@ -1,5 +1,5 @@
 import type { RpcClient } from "@parley/rpc";
-import { SETTLEMENTS } from "@parley/rpc/outcomes";
+import { SETTLE_OUTCOMES } from "@parley/rpc/outcomes";
 import { type QuotaService, type Reservation, ReservationState, SettleOutcome } from "@parley/rpc/quota";
 import { type Database, formatPosition, parsePosition } from "@parley/service-kit";
 import type { Settlement } from "../turns/index.ts";
@@ -170,7 +170,7 @@ async function enqueue(deps: ReconcileDeps, kind: RepairKind, turns: readonly Tu
 
 async function settleAsVoid(deps: ReconcileDeps, turns: readonly TurnKey[]): Promise<Repair[]> {
   if (turns.length === 0) return [];
-  const settlements = turns.map((turn) => ({ ...toKey(turn), outcome: SETTLEMENTS.void, month: "" }));
+  const settlements = turns.map((turn) => ({ ...toKey(turn), outcome: SETTLE_OUTCOMES.void, month: "" }));
   const { settled } = await deps.quota.settle({ settlements }, QUOTA_CALL);
   const released = settled.filter(({ outcome }) => outcome === SettleOutcome.VOID);
   return report(deps, released, "held_without_turn", "void");
@@ -178,7 +178,7 @@ async function settleAsVoid(deps: ReconcileDeps, turns: readonly TurnKey[]): Pro
 
 async function adjust(deps: ReconcileDeps, kind: RepairKind, turns: readonly TurnKey[]): Promise<Repair[]> {
   if (turns.length === 0) return [];
-  const outcome = SETTLEMENTS[kind === "reply_not_counted" ? "done" : "void"];
+  const outcome = SETTLE_OUTCOMES[kind === "reply_not_counted" ? "done" : "void"];
   const { adjusted } = await deps.quota.adjustTurns({ turns: turns.map(toKey), outcome, reason: REASON }, QUOTA_CALL);
   return report(deps, adjusted, kind, "adjust");
 }

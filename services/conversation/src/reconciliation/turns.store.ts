@@ -1,4 +1,4 @@
-import type { TurnStatus } from "@parley/rpc/outcomes";
+import { type TurnStatus, toSettleOutcomeSql } from "@parley/rpc/outcomes";
 import type { Database, PagePosition } from "@parley/service-kit";
 import type { Settlement } from "../turns/index.ts";
 
@@ -85,7 +85,7 @@ export async function readTurnStates(database: Database, turns: readonly TurnKey
 
 const ENQUEUE = `
   INSERT INTO conversation.outbox AS o (workspace_id, turn_id, outcome, month, created_at)
-  SELECT t.workspace_id, t.turn_id, CASE t.status WHEN 'done' THEN 'done' ELSE 'void' END, t.month, now()
+  SELECT t.workspace_id, t.turn_id, ${toSettleOutcomeSql("t.status")}, t.month, now()
   FROM unnest($1::text[], $2::uuid[]) AS i (workspace_id, turn_id)
   JOIN conversation.turns t ON t.workspace_id = i.workspace_id AND t.turn_id = i.turn_id
   WHERE t.status <> 'streaming'

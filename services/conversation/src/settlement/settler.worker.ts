@@ -1,5 +1,5 @@
 import type { RpcClient } from "@parley/rpc";
-import { SETTLEMENTS } from "@parley/rpc/outcomes";
+import { SETTLE_OUTCOMES } from "@parley/rpc/outcomes";
 import type { QuotaService, SettledTurn } from "@parley/rpc/quota";
 import {
   currentTracer,
@@ -169,7 +169,7 @@ export class Settler {
       const settlements = turns.map(({ workspaceId, turnId, outcome, month }) => ({
         workspaceId,
         turnId,
-        outcome: SETTLEMENTS[outcome],
+        outcome: SETTLE_OUTCOMES[outcome],
         month: month ?? "",
       }));
       const { settled } = await this.#quota.settle({ settlements }, { timeoutMs: SETTLE_TIMEOUT_MS });
@@ -191,7 +191,7 @@ export class Settler {
     const outcomes = new Map(settled.map((each) => [each.turnId, each.outcome]));
     for (const { workspaceId, turnId, outcome } of turns) {
       const quotaOutcome = outcomes.get(turnId);
-      if (quotaOutcome !== undefined && quotaOutcome !== SETTLEMENTS[outcome])
+      if (quotaOutcome !== undefined && quotaOutcome !== SETTLE_OUTCOMES[outcome])
         this.#log.error({ workspace_id: workspaceId, turn_id: turnId, outcome }, "outcome differs from quota's");
     }
   }

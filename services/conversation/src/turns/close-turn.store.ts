@@ -1,4 +1,4 @@
-import type { Outcome, TurnStatus } from "@parley/rpc/outcomes";
+import { type Outcome, type SettleOutcomeName, type TurnStatus, toSettleOutcomeSql } from "@parley/rpc/outcomes";
 import type { Database } from "@parley/service-kit";
 import type { ToolUse } from "./tool-use.ts";
 
@@ -6,7 +6,7 @@ import type { ToolUse } from "./tool-use.ts";
 export type Settlement = {
   workspaceId: string;
   turnId: string;
-  outcome: "done" | "void";
+  outcome: SettleOutcomeName;
   /** The UTC month of the turn's reservation, "YYYY-MM". Always set if the turn is done. */
   month: string | null;
 };
@@ -56,7 +56,7 @@ export const RECORD_CLOSED = `
     WHERE m.workspace_id = c.workspace_id AND m.session_id = c.session_id AND m.message_id = c.message_id
   ), settlement AS (
     INSERT INTO conversation.outbox (workspace_id, turn_id, outcome, month, created_at)
-    SELECT workspace_id, turn_id, CASE status WHEN 'done' THEN 'done' ELSE 'void' END, month, closed_at FROM closed
+    SELECT workspace_id, turn_id, ${toSettleOutcomeSql("status")}, month, closed_at FROM closed
     RETURNING workspace_id, turn_id, outcome, month
   )`;
 

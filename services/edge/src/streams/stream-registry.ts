@@ -151,8 +151,8 @@ export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetric
       };
     },
     reportTurn(report, stopwatch, log) {
-      const { turnId, workspaceId, finish, errorCode, firstTokenMs, done, cause } = report;
-      metrics.turns.inc({ finish, code: errorCode });
+      const { turnId, workspaceId, errorCode, firstTokenMs, done, cause } = report;
+      metrics.turns.inc({ finish: done.finish_reason, code: errorCode });
       const phases = Object.fromEntries(stopwatch.phases.map((phase) => [phase.name, phase.microseconds / 1_000]));
       if (firstTokenMs > 0) {
         metrics.firstToken.observe(firstTokenMs / 1_000);
@@ -163,12 +163,11 @@ export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetric
       const line = {
         turn_id: turnId,
         workspace_id: workspaceId,
-        finish,
         ...done,
         first_token_ms: firstTokenMs,
         phases_ms: phases,
       };
-      if (finish === "error") log.warn({ ...line, code: errorCode, error: cause }, "turn failed");
+      if (done.finish_reason === "error") log.warn({ ...line, code: errorCode, error: cause }, "turn failed");
       else log.info(line, "turn closed");
     },
     resetForwarded() {

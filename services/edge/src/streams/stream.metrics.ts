@@ -1,5 +1,5 @@
+import { OUTCOMES } from "@parley/rpc/outcomes";
 import { Counter, DURATION_BUCKETS, Gauge, Histogram, type Registry } from "@parley/service-kit";
-import { FAILURE_CODES } from "../turns/index.ts";
 
 export type StreamMetrics = ReturnType<typeof createStreamMetrics>;
 
@@ -66,9 +66,8 @@ export function createStreamMetrics(registry: Registry) {
     }),
   };
   // rate() misses the first increment of a series that does not exist yet, so each series starts at 0.
-  for (const finish of ["stop", "blocked", "cancelled"]) metrics.turns.inc({ finish, code: "" }, 0);
-  for (const code of FAILURE_CODES) metrics.turns.inc({ finish: "error", code }, 0);
-  metrics.turns.inc({ finish: "quota_exceeded", code: "quota_exceeded" }, 0);
+  for (const { finishReason, errorCodes } of Object.values(OUTCOMES))
+    for (const code of errorCodes) metrics.turns.inc({ finish: finishReason, code }, 0);
   for (const where of ["local", "remote", "stored"]) metrics.attaches.inc({ where }, 0);
   for (const result of ["resumed", "completed", "cancelled"]) metrics.detached.inc({ result }, 0);
   for (const reason of ["process", "client", "overload", "draining"]) metrics.refused.inc({ reason }, 0);

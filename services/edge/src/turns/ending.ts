@@ -1,7 +1,7 @@
 import type { StoredTurn, TurnEnd } from "@parley/rpc/conversation";
-import { type FailureCode, type FinishReason, OUTCOMES, type Outcome, outcomeFromProto } from "@parley/rpc/outcomes";
+import { type ErrorCode, OUTCOMES, type Outcome, outcomeFromProto, toErrorCode } from "@parley/rpc/outcomes";
 import type { BlockedEvent, DoneEvent, FailureEvent, MetaEvent, QuotaExceededEvent } from "./events.ts";
-import { createFailureEvent, FAILURE_CODES, quotaExceededMessage } from "./failures.ts";
+import { createFailureEvent, quotaExceededMessage } from "./failures.ts";
 
 /** The usage of a workspace at its cap. */
 export type QuotaUsage = { plan: string; used: number; cap: number };
@@ -36,35 +36,29 @@ export type TerminalEvents = {
   blocked?: BlockedEvent;
   error?: FailureEvent | QuotaExceededEvent;
   done: DoneEvent;
-  /** The label `finish` of the metrics. */
-  metric: FinishReason;
-  errorCode: string;
+  errorCode: ErrorCode;
 };
 
 /** Returns the events that end a stream, in the contract's order. */
 export function createTerminalEvents(ending: TurnEnding): TerminalEvents {
   const { outcome, blocked, quota, tokensIn, tokensOut, latencyMs, model } = ending;
-  const { finishReason, metric } = OUTCOMES[outcome];
   const done = {
-    finish_reason: finishReason,
+    finish_reason: OUTCOMES[outcome].finishReason,
     tokens_in: tokensIn,
     tokens_out: tokensOut,
     latency_ms: latencyMs,
     model,
   };
-  if (outcome === "quota_exceeded") {
-    const error = quota && { code: "quota_exceeded" as const, ...quota, message: quotaExceededMessage() };
-    return { ...(error && { error }), done, metric, errorCode: "quota_exceeded" };
-  }
-  if (outcome === "blocked") return { ...(blocked && { blocked }), done, metric, errorCode: "" };
-  if (metric !== "error") return { done, metric, errorCode: "" };
-  const error = createFailureEvent(toFailureCode(ending.errorCode));
-  return { error, done, metric, errorCode: error.code };
+  const errorCode = toErrorCode(outcome, ending.errorCode);
+  const error = createErrorEvent(errorCode, quota);
+  return { ...(outcome === "blocked" && blocked && { blocked }), ...(error && { error }), done, errorCode };
 }
 
-/** An interrupted turn has no code, and a newer release may have stored an unknown one. */
-function toFailureCode(code: string): FailureCode {
-  return FAILURE_CODES.find((each) => each === code) ?? "internal_error";
+/** Returns undefined if the stream has no `error` event, or if the usage at the cap was not stored. */
+function createErrorEvent(code: ErrorCode, quota: QuotaUsage | undefined): TerminalEvents["error"] {
+  if (code === "") return undefined;
+  if (code !== "quota_exceeded") return createFailureEvent(code);
+  return quota && { code, ...quota, message: quotaExceededMessage() };
 }
 
 /** Returns the end of a turn as the database has it, or undefined if the turn is running. */

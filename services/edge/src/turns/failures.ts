@@ -9,8 +9,6 @@ const VISITOR_MESSAGES: Readonly<Record<FailureCode, string>> = {
   internal_error: "Something went wrong on our side. Please try again.",
 };
 
-export const FAILURE_CODES = Object.keys(VISITOR_MESSAGES) as FailureCode[];
-
 /** Returns the `error` event for a visitor. It never contains the provider's own message. */
 export function createFailureEvent(code: FailureCode): FailureEvent {
   return { code, message: VISITOR_MESSAGES[code] };

@@ -9,7 +9,6 @@ export {
   type TurnSink,
 } from "./ending.ts";
 export type { MetaEvent } from "./events.ts";
-export { FAILURE_CODES } from "./failures.ts";
 export { KeyedReply, pieceAt, type ReplyReader, splitsPair } from "./keyed-reply.ts";
 export { runKeyedTurn, type TurnKey } from "./run-keyed-turn.ts";
 export { runTurn, type TurnContext, type TurnDeps, type TurnReport, type TurnRequest } from "./run-turn.ts";

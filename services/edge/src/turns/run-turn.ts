@@ -1,7 +1,7 @@
 import { type RpcClient, RpcError, status } from "@parley/rpc";
 import type { CloseTurnResponse, ConversationService, OpenTurnResponse } from "@parley/rpc/conversation";
 import type { LlmService } from "@parley/rpc/llm";
-import { type FinishReason, OUTCOMES, outcomeFromProto } from "@parley/rpc/outcomes";
+import { type ErrorCode, OUTCOMES, outcomeFromProto } from "@parley/rpc/outcomes";
 import { type QuotaService, ReserveStatus } from "@parley/rpc/quota";
 import { currentTracer, failpoint } from "@parley/service-kit";
 import { createTerminalEvents, type TurnEnding } from "./ending.ts";
@@ -57,8 +57,7 @@ export type TurnContext = GenerationContext & {
 export type TurnReport = {
   turnId: string;
   workspaceId: string;
-  finish: FinishReason;
-  errorCode: string;
+  errorCode: ErrorCode;
   firstTokenMs: number;
   done: DoneEvent;
   /** The error that failed the turn, if there was one. */
@@ -201,9 +200,9 @@ function mergeStored(result: ReplyResult, stored: CloseTurnResponse): TurnEnding
   };
 }
 
-function createReportEnd(ending: TurnEnding): Pick<TurnReport, "finish" | "errorCode" | "done"> {
-  const { metric, errorCode, done } = createTerminalEvents(ending);
-  return { finish: metric, errorCode, done };
+function createReportEnd(ending: TurnEnding): Pick<TurnReport, "errorCode" | "done"> {
+  const { errorCode, done } = createTerminalEvents(ending);
+  return { errorCode, done };
 }
 
 /** Throws RpcError when OpenTurn fails. The turn may have been opened nevertheless. */

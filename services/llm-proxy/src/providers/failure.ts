@@ -1,10 +1,4 @@
-/** The stable codes of a failed generation. */
-export type FailureCode =
-  | "provider_auth"
-  | "provider_rate_limited"
-  | "provider_timeout"
-  | "provider_error"
-  | "model_unknown";
+import type { GenerationFailureCode } from "@parley/rpc/outcomes";
 
 type FailureOptions = {
   /** Whether the same provider may be tried again, as long as no text has been sent on. */
@@ -20,14 +14,14 @@ type FailureOptions = {
 
 /** A failed request to a provider: a stable code, and as reason one of Parley's own codes such as `connect`, `http_503` or `truncated`. */
 export class ProviderFailure extends Error {
-  readonly code: FailureCode;
+  readonly code: GenerationFailureCode;
   readonly reason: string;
   readonly isRetryable: boolean;
   readonly retryAfterMs: number | undefined;
   readonly isFault: boolean;
   readonly detail: string;
 
-  constructor(code: FailureCode, reason: string, options: FailureOptions = {}) {
+  constructor(code: GenerationFailureCode, reason: string, options: FailureOptions = {}) {
     super(`${code}: ${reason}`, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "ProviderFailure";
     this.code = code;

@@ -1,8 +1,9 @@
+import type { ReservationStateName } from "@parley/rpc/outcomes";
 import type { Database } from "@parley/service-kit";
 
 /** One turn in the usage accounting. */
 export type TurnEntry = {
-  state: "held" | "done" | "void";
+  state: ReservationStateName;
   /** The UTC month, "YYYY-MM". */
   month: string;
   /** The time of the hold; null when the turn never had one. */

@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { SettleOutcomeName } from "@parley/rpc/outcomes";
 import { createLogger, createRegistry } from "@parley/service-kit";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { adjustTurns } from "../reconciliation/adjustments.store.ts";
 import { createQuotaDatabase, createWorkspace, type QuotaDatabase } from "../testing/quota-database.ts";
 import { readMonth, readMonthPage } from "../usage/index.ts";
-import { type Outcome, reserve, settle } from "../usage/reservations.store.ts";
+import { reserve, settle } from "../usage/reservations.store.ts";
 import { createPrunedRowCounter } from "./months.metrics.ts";
 import { addMonths, closeMonth, listMonths, measureUnclosedMonth } from "./months.store.ts";
 import { pruneLedger, pruneVoidReservations } from "./prune.store.ts";
@@ -21,7 +22,12 @@ beforeEach(async () => {
 });
 afterEach(() => quota.drop());
 
-const settlement = (turnId: string, outcome: Outcome) => ({ workspaceId: workspace, turnId, outcome, month: MONTH });
+const settlement = (turnId: string, outcome: SettleOutcomeName) => ({
+  workspaceId: workspace,
+  turnId,
+  outcome,
+  month: MONTH,
+});
 
 /** Counts turns of the month without holds, as after a restore. */
 async function countTurns(count: number): Promise<string[]> {

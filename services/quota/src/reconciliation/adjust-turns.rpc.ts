@@ -1,5 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { settlementFromProto } from "@parley/rpc/outcomes";
+import { settleOutcomeFromProto } from "@parley/rpc/outcomes";
 import type { AdjustTurnsRequest, AdjustTurnsResponseSchema } from "@parley/rpc/quota";
 import { type Database, invalidArgument, type Logger, sqlState } from "@parley/service-kit";
 import { adjustTurns } from "./adjustments.store.ts";
@@ -13,7 +13,7 @@ export async function handleAdjustTurns(
   request: AdjustTurnsRequest,
 ): Promise<MessageInitShape<typeof AdjustTurnsResponseSchema>> {
   const { reason } = request;
-  const outcome = settlementFromProto(request.outcome);
+  const outcome = settleOutcomeFromProto(request.outcome);
   if (outcome === undefined) throw invalidArgument("outcome must be DONE or VOID");
   if (reason === "" || reason.length > MAX_REASON_LENGTH || reason.includes("\0"))
     throw invalidArgument(`reason must have 1 to ${MAX_REASON_LENGTH} characters`);

@@ -1,3 +1,4 @@
+import type { SettleOutcomeName } from "@parley/rpc/outcomes";
 import type { Database } from "@parley/service-kit";
 import { LOCK_CLOSED_MONTHS } from "../usage/index.ts";
 import type { ReservationKey } from "./reservations.store.ts";
@@ -38,7 +39,7 @@ const ADJUST = `
  */
 export async function adjustTurns(
   database: Database,
-  { turns, outcome, reason }: { turns: readonly ReservationKey[]; outcome: "done" | "void"; reason: string },
+  { turns, outcome, reason }: { turns: readonly ReservationKey[]; outcome: SettleOutcomeName; reason: string },
 ): Promise<ReservationKey[]> {
   const { rows } = await database.query<ReservationKey>({
     name: "adjust_turns",

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { RESERVATION_STATES } from "@parley/rpc/outcomes";
-import { type ListReservationsRequest, type ListReservationsResponseSchema, ReservationState } from "@parley/rpc/quota";
+import { RESERVATION_STATES, reservationStateFromProto } from "@parley/rpc/outcomes";
+import type { ListReservationsRequest, ListReservationsResponseSchema } from "@parley/rpc/quota";
 import {
   type Database,
   formatPosition,
@@ -20,8 +20,8 @@ export async function handleListReservations(
   request: ListReservationsRequest,
 ): Promise<MessageInitShape<typeof ListReservationsResponseSchema>> {
   const { since, minAgeSeconds, pageSize, workspaceId } = request;
-  const state = LISTED_STATES.get(request.state);
-  if (state === undefined) throw invalidArgument("state must be HELD or DONE");
+  const state = reservationStateFromProto(request.state);
+  if (state !== "held" && state !== "done") throw invalidArgument("state must be HELD or DONE");
   if (since !== "" && !isUtcTime(since)) throw invalidArgument("since must be a time in UTC like 2026-11-22T18:50:00Z");
   if (minAgeSeconds < 0 || minAgeSeconds > MAX_AGE_SECONDS)
     throw invalidArgument(`min_age_seconds must be from 0 to ${MAX_AGE_SECONDS}`);
@@ -38,8 +38,3 @@ export async function handleListReservations(
     listedUntil: last?.changedAt ?? until,
   };
 }
-
-const LISTED_STATES: ReadonlyMap<ReservationState, "held" | "done"> = new Map([
-  [ReservationState.HELD, "held"],
-  [ReservationState.DONE, "done"],
-]);

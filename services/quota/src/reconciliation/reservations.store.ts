@@ -1,12 +1,11 @@
+import type { ReservationStateName } from "@parley/rpc/outcomes";
 import type { Database, PagePosition } from "@parley/service-kit";
-
-export type ReservationState = "held" | "done" | "void";
 
 export type ReservationKey = { workspaceId: string; turnId: string };
 
 /** A turn in the usage accounting. `changedAt` is RFC 3339 in UTC with microseconds, or empty if the time was not recorded. */
 export type Reservation = ReservationKey & {
-  state: ReservationState;
+  state: ReservationStateName;
   month: string;
   changedAt: string;
   ageSeconds: number;

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { SettleOutcomeName } from "@parley/rpc/outcomes";
 import { sqlState } from "@parley/service-kit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createQuotaDatabase, createWorkspace, type QuotaDatabase, usageOf } from "../testing/quota-database.ts";
@@ -13,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => quota.drop());
 
-const settlement = (workspaceId: string, turnId: string, outcome: "done" | "void", month?: string): Settlement => ({
+const settlement = (workspaceId: string, turnId: string, outcome: SettleOutcomeName, month?: string): Settlement => ({
   workspaceId,
   turnId,
   outcome,

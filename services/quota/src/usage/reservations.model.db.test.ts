@@ -1,14 +1,15 @@
 import { randomUUID } from "node:crypto";
+import type { ReservationStateName, SettleOutcomeName } from "@parley/rpc/outcomes";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createQuotaDatabase, createWorkspace, type QuotaDatabase, usageOf } from "../testing/quota-database.ts";
-import { type Outcome, reserve, settle } from "./reservations.store.ts";
+import { reserve, settle } from "./reservations.store.ts";
 
 const CAP = 3;
 const TURNS = 6;
 
 /** The expected state of every turn. */
-type Model = { states: Map<string, "held" | Outcome> };
+type Model = { states: Map<string, ReservationStateName> };
 type Real = { quota: QuotaDatabase; workspace: string; turns: string[] };
 
 let quota: QuotaDatabase;
@@ -39,8 +40,8 @@ class Reserve implements fc.AsyncCommand<Model, Real> {
 }
 
 class Settle implements fc.AsyncCommand<Model, Real> {
-  readonly outcomes: [turn: number, outcome: Outcome][];
-  constructor(outcomes: [turn: number, outcome: Outcome][]) {
+  readonly outcomes: [turn: number, outcome: SettleOutcomeName][];
+  constructor(outcomes: [turn: number, outcome: SettleOutcomeName][]) {
     this.outcomes = outcomes;
   }
   check = () => true;
@@ -64,7 +65,7 @@ class Settle implements fc.AsyncCommand<Model, Real> {
 
 test("matches a simple model for any sequence of repeated Reserve and Settle calls", async () => {
   const turn = fc.nat(TURNS - 1);
-  const outcome = fc.constantFrom<Outcome>("done", "void");
+  const outcome = fc.constantFrom<SettleOutcomeName>("done", "void");
   const commands = fc.commands(
     [
       turn.map((each) => new Reserve(each)),

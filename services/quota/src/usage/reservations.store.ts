@@ -1,3 +1,4 @@
+import type { ReservationStateName, SettleOutcomeName } from "@parley/rpc/outcomes";
 import { type Database, type Queryable, sqlState, transaction } from "@parley/service-kit";
 import { LOCK_CLOSED_MONTHS } from "./closed-months.store.ts";
 
@@ -5,12 +6,10 @@ export type Reservation =
   | { status: "held"; month: string; plan: string; used: number; cap: number }
   | { status: "exceeded" | "settled"; plan: string; used: number; cap: number };
 
-export type Outcome = "done" | "void";
-
-export type Settlement = { workspaceId: string; turnId: string; outcome: Outcome; month: string | undefined };
+export type Settlement = { workspaceId: string; turnId: string; outcome: SettleOutcomeName; month: string | undefined };
 
 /** `code` is "month_closed" if nothing was stored because the turn's month is closed, otherwise empty. */
-export type Settled = { workspaceId: string; turnId: string; outcome: Outcome; code: "" | "month_closed" };
+export type Settled = { workspaceId: string; turnId: string; outcome: SettleOutcomeName; code: "" | "month_closed" };
 
 // One statement. The upsert locks the usage row, so used + held < cap holds under concurrency. If two calls reserve the same turn
 // concurrently, the second statement violates the primary key of quota.reservations, which also rolls back its change of the usage.
@@ -95,7 +94,7 @@ async function isReserved(database: Database, workspaceId: string, turnId: strin
   return rowCount === 1;
 }
 
-type ReserveRow = { plan: string; cap: number; state: "held" | Outcome | null; month: string | null; used: number };
+type ReserveRow = { plan: string; cap: number; state: ReservationStateName | null; month: string | null; used: number };
 
 async function reserveOnce(database: Database, workspaceId: string, turnId: string): Promise<Reservation | undefined> {
   const { rows } = await database.query<ReserveRow>({ name: "reserve", text: RESERVE, values: [workspaceId, turnId] });

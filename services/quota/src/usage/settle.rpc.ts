@@ -1,5 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { SETTLEMENTS, settlementFromProto } from "@parley/rpc/outcomes";
+import { SETTLE_OUTCOMES, settleOutcomeFromProto } from "@parley/rpc/outcomes";
 import type { Settlement, SettleRequest, SettleResponseSchema } from "@parley/rpc/quota";
 import { type Database, invalidArgument, type Logger, parseMonth } from "@parley/service-kit";
 import * as store from "./reservations.store.ts";
@@ -24,11 +24,11 @@ export async function handleSettle(
   });
   for (const { workspaceId, turnId, code } of settled)
     if (code !== "") log.warn({ workspace_id: workspaceId, turn_id: turnId, code }, "turn of closed month not settled");
-  return { settled: settled.map((each) => ({ ...each, outcome: SETTLEMENTS[each.outcome] })) };
+  return { settled: settled.map((each) => ({ ...each, outcome: SETTLE_OUTCOMES[each.outcome] })) };
 }
 
 function toStoredSettlement(settlement: Settlement): store.Settlement {
-  const outcome = settlementFromProto(settlement.outcome);
+  const outcome = settleOutcomeFromProto(settlement.outcome);
   if (outcome === undefined) throw invalidArgument("outcome must be DONE or VOID");
   return {
     workspaceId: settlement.workspaceId,

@@ -220,29 +220,22 @@ describe("parley knowledge", () => {
     );
   });
 
-  it("sends nothing when one of the files does not exist", async () => {
-    const before = await json("knowledge", "list", ...botArgs());
-    await writeFile(join(dir, "more.md"), "More.\n");
-    const { code, stderr } = await runCliInProcess(
-      ["knowledge", "add", "more.md", "missing.md", ...botArgs()],
-      env,
-      dir,
-    );
-    expect([code, stderr]).toEqual([1, `parley: ${join(dir, "missing.md")} does not exist: check the path\n`]);
-    expect(await json("knowledge", "list", ...botArgs())).toEqual(before);
-  });
-
-  it("reports every unreadable file and sends none", async () => {
+  it("adds the other documents if a file is missing, too large, not UTF-8 or of an unsupported format", async () => {
     await writeFile(join(dir, "latin.txt"), Uint8Array.of(0xe9));
-    const { code, stderr } = await runCliInProcess(
-      ["knowledge", "add", "latin.txt", "missing.md", ...botArgs()],
-      env,
-      dir,
-    );
-    expect([code, stderr]).toEqual([
-      1,
-      `parley: latin.txt is not UTF-8 text: convert it to UTF-8\nparley: ${join(dir, "missing.md")} does not exist: check the path\n`,
+    await writeFile(join(dir, "large.txt"), "x".repeat(4 * 1024 * 1024 + 1));
+    await writeFile(join(dir, "sheet.xlsx"), "x");
+    await writeFile(join(dir, "more.md"), "More.\n");
+    const files = ["latin.txt", "missing.md", "large.txt", "sheet.xlsx", "more.md"];
+    const args = ["knowledge", "add", ...files, ...botArgs()];
+    const { code, stdout, stderr } = await runCliInProcess(args, env, dir);
+    expect(code).toBe(1);
+    expect(stderr.split("\n").filter((line) => line.startsWith("parley: "))).toEqual([
+      "parley: latin.txt is not UTF-8 text: convert it to UTF-8",
+      `parley: ${join(dir, "missing.md")} does not exist: check the path`,
+      "parley: large.txt is larger than 4 MiB: split it into smaller files",
+      "parley: sheet.xlsx has an unsupported format: convert it to .txt, .md, .html or .pdf",
     ]);
+    expect(stdout).toMatch(/^NAME .*\nmore\.md .*\nAdded 1 of 5 documents\. Failed: 4\.\n$/);
   });
 
   it("adds the documents after one that the service refuses, names each that failed, and exits 1", async () => {
@@ -279,11 +272,17 @@ describe("parley knowledge", () => {
     ]);
   });
 
-  it("stops at an error that affects all documents", async () => {
-    const args = ["knowledge", "add", "first.md", "last.md", ...workspaceArgs(), "--bot", "nobody", "--json"];
-    const { code, stdout, stderr } = await runCliInProcess(args, env, dir);
-    expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toMatch(/^parley: [^\n]*parley bot list[^\n]*\n$/);
+  it("stops at an error that affects all documents, and names the document", async () => {
+    const args = ["knowledge", "add", "first.md", "last.md", ...workspaceArgs()];
+    const unknownBot = await runCliInProcess([...args, "--bot", "nobody", "--json"], env, dir);
+    expect(unknownBot.code).toBe(1);
+    expect(unknownBot.stderr).toMatch(/^parley: first\.md: [^\n]*parley bot list[^\n]*\n$/);
+    expect(JSON.parse(unknownBot.stdout)).toEqual([{ name: "first.md", error: expect.any(String) }]);
+
+    const refused = await runCliInProcess([...args, ...botArgs()], { ...env, ADMIN_TOKEN: "wrong" }, dir);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(/^\[1\/2\] first\.md …\nparley: first\.md: [^\n]*ADMIN_TOKEN[^\n]*\n$/);
+    expect(refused.stdout).toBe("Added 0 of 2 documents. Failed: 1. Not tried: 1.\n");
   });
 });
 

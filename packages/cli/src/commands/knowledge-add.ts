@@ -8,7 +8,7 @@ import { messageToJson } from "../output/json.ts";
 import { printable } from "../output/printable.ts";
 import type { Result } from "../output/result.ts";
 import { type Cell, formatTable } from "../output/table.ts";
-import { type Document, readDocument } from "./knowledge-document.ts";
+import { type Document, nameDocument, readDocument } from "./knowledge-document.ts";
 
 export type Documents = {
   workspaceId: string;
@@ -19,58 +19,76 @@ export type Documents = {
   language: string;
 };
 
+/** A document to add: a file, or a URL, which is also the document's name. */
+type Item = { name: string; read: () => Promise<Document | { url: string }> };
+
 /**
- * Adds documents. Reads every file before sending the first, so that nothing changes if a file is missing. If the service refuses
- * a document, warns and continues. Throws any other error, because it would affect the next document too.
+ * Adds documents one after the other. Warns about a file that cannot be read and about a document that the service refuses, and continues.
+ * Any other error would affect the next document too, so no further document is sent. The result has the documents that were added before.
  */
 export async function addDocuments(context: Context, documents: Documents): Promise<Result> {
-  const { callAdmin, progress, warn } = context;
-  const { workspaceId, botSlug, files, urls, language } = documents;
-  if (files.length + urls.length === 0) throw new CliError("give a FILE or --url", { exitCode: 2 });
-  const documentsToAdd = [...(await readDocuments(context, files)), ...urls.map((url) => ({ name: url, url }))];
+  const { progress, warn } = context;
+  const items = listItems(context, documents);
+  if (items.length === 0) throw new CliError("give a FILE or --url", { exitCode: 2 });
   const sources: Source[] = [];
   const json: JsonValue[] = [];
-  for (const [index, document] of documentsToAdd.entries()) {
-    const { name } = document;
-    progress(`[${index + 1}/${documentsToAdd.length}] ${printable(name)} …`);
-    // The service uses the URL as the document's name.
-    const content = "url" in document ? { url: document.url } : document;
-    try {
-      const response = await callAdmin(KnowledgeAdminService, (service) =>
-        service.addSource({ workspaceId, botSlug, language, ...content }),
-      );
-      const source = requireField(response.source);
-      sources.push(source);
-      json.push(messageToJson(SourceSchema, source));
-    } catch (error) {
-      if (!(error instanceof AdminError && error.isInvalid)) throw error;
-      warn(`${name}: ${error.message}`);
-      json.push({ name, error: error.message });
+  for (const [index, { name, read }] of items.entries()) {
+    progress(`[${index + 1}/${items.length}] ${printable(name)} …`);
+    const content = await read().catch(toCliError);
+    if (content instanceof CliError) {
+      // The message names the file.
+      warn(content.message);
+      json.push({ name, error: content.message });
+      continue;
     }
+    const source = await addDocument(context, documents, content).catch(toCliError);
+    if (source instanceof CliError) {
+      warn(`${name}: ${source.message}`);
+      json.push({ name, error: source.message });
+      if (!isRefusal(source)) break;
+      continue;
+    }
+    sources.push(source);
+    json.push(messageToJson(SourceSchema, source));
   }
-  const failed = documentsToAdd.length - sources.length;
   const added = sources.length > 0 ? formatTable(...sourceRows(sources), "") : "";
-  const summary =
-    failed > 0 ? `Added ${sources.length} of ${documentsToAdd.length} documents. Failed: ${failed}.\n` : "";
-  return { json, text: added + summary, exitCode: failed > 0 ? 1 : 0 };
+  const summary = formatSummary({ total: items.length, added: sources.length, tried: json.length });
+  return { json, text: added + summary, exitCode: sources.length < items.length ? 1 : 0 };
 }
 
-/** Reads the files. Throws the CliError of the last unreadable file, and warns about the others. */
-async function readDocuments({ config, warn }: Context, files: readonly string[]): Promise<Document[]> {
-  const documents: Document[] = [];
-  const failures: CliError[] = [];
-  for (const file of files) {
-    try {
-      documents.push(await readDocument(config.filesDir, file));
-    } catch (error) {
-      if (!(error instanceof CliError)) throw error;
-      failures.push(error);
-    }
-  }
-  const last = failures.pop();
-  if (last === undefined) return documents;
-  for (const { message } of failures) warn(message);
-  throw last;
+function listItems({ config }: Context, { files, urls }: Documents): Item[] {
+  return [
+    ...files.map((file) => ({ name: nameDocument(file), read: () => readDocument(config.filesDir, file) })),
+    ...urls.map((url) => ({ name: url, read: async () => ({ url }) })),
+  ];
+}
+
+async function addDocument(
+  { callAdmin }: Context,
+  { workspaceId, botSlug, language }: Documents,
+  content: Document | { url: string },
+): Promise<Source> {
+  const { source } = await callAdmin(KnowledgeAdminService, (service) =>
+    service.addSource({ workspaceId, botSlug, language, ...content }),
+  );
+  return requireField(source);
+}
+
+/** Returns an error for the user, and rethrows any other. */
+function toCliError(error: unknown): CliError {
+  if (error instanceof CliError) return error;
+  throw error;
+}
+
+/** Whether the service refused this document only. */
+function isRefusal(error: CliError): boolean {
+  return error instanceof AdminError && (error.isInvalid || error.code === "too_many_documents");
+}
+
+function formatSummary({ total, added, tried }: { total: number; added: number; tried: number }): string {
+  if (added === total) return "";
+  const notTried = tried < total ? ` Not tried: ${total - tried}.` : "";
+  return `Added ${added} of ${total} documents. Failed: ${tried - added}.${notTried}\n`;
 }
 
 /** Returns the titles and rows of a document table. If `hasEmbeddings`, they include the number of embedded chunks. */

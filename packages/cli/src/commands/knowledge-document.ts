@@ -17,8 +17,14 @@ const MAX_PDF_MIB = 16;
 
 export type Document = { name: string; format: string; content: Uint8Array<ArrayBuffer> };
 
+/** Returns a document's name: its file's path relative to the directory of `readDocument`, or the file name if it is outside. */
+export function nameDocument(file: string): string {
+  const path = normalize(file);
+  return isAbsolute(path) || path.startsWith("..") ? basename(path) : path;
+}
+
 /**
- * Reads a file as a knowledge document. Its name is its path relative to `dir`, or its file name if it is outside `dir`.
+ * Reads a file as a knowledge document. `dir` is the directory of relative paths.
  * Throws CliError when the file is missing, too large, not UTF-8 text or of an unsupported format.
  */
 export async function readDocument(dir: string, file: string): Promise<Document> {
@@ -31,9 +37,7 @@ export async function readDocument(dir: string, file: string): Promise<Document>
   if (content.length > maxMiB * MEBIBYTE)
     throw new CliError(`${file} is larger than ${maxMiB} MiB: split it into smaller files`);
   if (format !== "pdf") requireUtf8(file, content);
-  const path = normalize(file);
-  const isOutside = isAbsolute(path) || path.startsWith("..");
-  return { name: isOutside ? basename(path) : path, format, content };
+  return { name: nameDocument(file), format, content };
 }
 
 function requireUtf8(file: string, content: Uint8Array): void {

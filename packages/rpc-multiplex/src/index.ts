@@ -1,3 +1,2 @@
-export { ActiveMap } from "./active-map.ts";
 export { MultiplexClient } from "./multiplex-client.ts";
 export { serveMultiplexed } from "./multiplex-server.ts";

@@ -1,4 +1,3 @@
-import { ActiveMap } from "@parley/service-kit";
 import { CallCancelled, ProviderFailure } from "../providers/index.ts";
 
 export type ActiveGeneration = {
@@ -11,8 +10,7 @@ export type ActiveGeneration = {
 
 /** The running generations, so that the process can end them when it has to stop. */
 export class ActiveGenerations {
-  readonly #controllers = new ActiveMap<number, AbortController>();
-  #nextId = 0;
+  readonly #controllers = new Set<AbortController>();
   readonly #onCount: (count: number) => void;
 
   /** `onCount` is called with the number of running generations whenever it changes. */
@@ -26,15 +24,14 @@ export class ActiveGenerations {
     const cancel = () => controller.abort(new CallCancelled());
     if (caller.aborted) cancel();
     else caller.addEventListener("abort", cancel, { once: true });
-    const id = this.#nextId++;
-    this.#controllers.set(id, controller);
+    this.#controllers.add(controller);
     this.#onCount(this.#controllers.size);
     return {
       signal: controller.signal,
       cancel,
       remove: () => {
         caller.removeEventListener("abort", cancel);
-        this.#controllers.delete(id);
+        this.#controllers.delete(controller);
         this.#onCount(this.#controllers.size);
       },
     };
@@ -42,6 +39,6 @@ export class ActiveGenerations {
 
   /** Ends every running generation with `provider_error`, so that its caller receives an end message. */
   failAll(): void {
-    for (const [, controller] of this.#controllers) controller.abort(new ProviderFailure("provider_error", "draining"));
+    for (const controller of this.#controllers) controller.abort(new ProviderFailure("provider_error", "draining"));
   }
 }

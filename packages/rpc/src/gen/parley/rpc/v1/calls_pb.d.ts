@@ -246,7 +246,7 @@ export declare const CallsService: GenService<{
    * The failure of one call ends that call with a CallEnd; it does not affect the stream or other calls.
    * If the stream is lost, callers repeat its unary calls, which are idempotent, and fail its streaming calls.
    *
-   * Deadline: 321 s. Callers replace their streams every 500 ms; a replaced stream ends when its last call has ended.
+   * Deadline: 381 s. Callers replace their streams every 500 ms; a replaced stream ends when its last call has ended.
    * Handled in packages/rpc-multiplex/src/multiplex-server.ts.
    *
    * @generated from rpc parley.rpc.v1.CallsService.Carry

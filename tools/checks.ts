@@ -7,7 +7,7 @@ import { layoutProblems } from "./layout.ts";
 import { lockfileProblems } from "./lockfile.ts";
 import { observabilityProblems } from "./observability/outputs.ts";
 import type { Problems } from "./problems.ts";
-import { readSources } from "./repository.ts";
+import { readSources, readTypeScript } from "./repository.ts";
 import { runTool } from "./run-tool.ts";
 import { testProjectProblems } from "./test-projects.ts";
 import { workflowProblems } from "./workflows.ts";
@@ -28,7 +28,7 @@ export const CHECKS: readonly Check[] = [
   },
   { name: "handlers", title: "handler files of the protos", run: checkHandlers },
   { name: "audit", title: "production dependencies without known vulnerabilities", run: auditProblems },
-  { name: "layout", title: "layout and imports", run: async () => layoutProblems(await readSources("*.ts")) },
+  { name: "layout", title: "layout and imports", run: async () => layoutProblems(await readTypeScript()) },
   { name: "cycles", title: "import cycles", run: checkCycles },
   { name: "tests", title: "each test file in one project and type-checked", run: testProjectProblems },
   {
@@ -59,12 +59,12 @@ async function checkTypes(): Promise<Problems> {
 }
 
 async function checkHandlers(): Promise<Problems> {
-  const [protos, sources] = await Promise.all([readSources("proto/*.proto"), readSources("*.ts")]);
+  const [protos, sources] = await Promise.all([readSources("proto/*.proto"), readTypeScript()]);
   return handlerProblems(protos, new Set(sources.map(({ path }) => path)));
 }
 
 async function checkCycles(): Promise<Problems> {
-  return importCycles(await readSources("*.ts")).map((cycle) => `import cycle: ${cycle.join(", ")}`);
+  return importCycles(await readTypeScript()).map((cycle) => `import cycle: ${cycle.join(", ")}`);
 }
 
 async function checkDependencies(): Promise<Problems> {

@@ -1,6 +1,6 @@
 import { importsOf, targetOf } from "./imports.ts";
 import type { SourceFile } from "./problems.ts";
-import { readSources } from "./repository.ts";
+import { readTypeScript } from "./repository.ts";
 
 /** Returns each import cycle as the paths of its files. Type-only imports count too. */
 export function importCycles(files: readonly SourceFile[]): string[][] {
@@ -50,7 +50,7 @@ function stronglyConnected(edges: ReadonlyMap<string, readonly string[]>): strin
 
 /** Prints every import cycle of the repository and their number. Exits with 1 if there is one. */
 async function main(): Promise<void> {
-  const cycles = importCycles(await readSources("*.ts"));
+  const cycles = importCycles(await readTypeScript());
   for (const cycle of cycles) process.stdout.write(`${cycle.join("\n  ")}\n`);
   process.stdout.write(`${cycles.length} cycles\n`);
   process.exitCode = cycles.length === 0 ? 0 : 1;

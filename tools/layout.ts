@@ -143,5 +143,5 @@ function roleOf(path: string): string | undefined {
 }
 
 function isTest(path: string): boolean {
-  return /\.test\.ts$|\/testing\//.test(path);
+  return /\.test\.tsx?$|\/testing\//.test(path);
 }

@@ -5,11 +5,11 @@ const OURS = 'application="parley"';
 const HTTP = "parley_http_request_duration_seconds";
 const RPC = "parley_rpc_server_duration_seconds";
 
-/** Shows whether the four services are healthy and fast. */
+/** Shows whether the services are healthy and fast. */
 export const SERVICE: Dashboard = {
   uid: "parley-service",
   title: "Parley / Service",
-  description: "The four services: requests, errors and durations by route and RPC, and their processes.",
+  description: "Parley's services: requests, errors and durations by route and RPC, and their processes.",
   rows: [
     {
       title: "At a glance",

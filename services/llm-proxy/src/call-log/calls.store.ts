@@ -13,7 +13,10 @@ export type AttemptRow = {
   next: string;
 };
 
-/** One generation: a row of the call log, llm.calls. */
+/**
+ * One generation: a row of the call log, llm.calls. Two fields keep their columns' older names: `asked` is the requested model, and `tries`
+ * are the attempts.
+ */
 export type CallRow = {
   workspaceId: string;
   callId: string;
@@ -21,7 +24,7 @@ export type CallRow = {
   /** The provider and the model of the last attempt. */
   provider: string;
   model: string;
-  /** The requested model or route; empty for the default. */
+  /** A model or route; empty for the default. */
   asked: string;
   tokensIn: number;
   tokensOut: number;
@@ -41,7 +44,7 @@ export type CallRow = {
   toolCalls: number;
   /** Time spent waiting for tools. */
   toolsMs: number;
-  /** Every attempt, in order. */
+  /** In order. */
   tries: readonly AttemptRow[];
   /** The UTC month that the turn was reserved in, "YYYY-MM"; null when it was not reserved. */
   month: string | null;

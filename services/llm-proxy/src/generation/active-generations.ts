@@ -1,7 +1,7 @@
-import { CallCancelled, ProviderFailure } from "../providers/index.ts";
+import { GenerationCancelled, ProviderFailure } from "../providers/index.ts";
 
 export type ActiveGeneration = {
-  /** Aborted with CallCancelled when the generation is cancelled, and with ProviderFailure by `failAll`. */
+  /** Aborted with GenerationCancelled when the generation is cancelled, and with ProviderFailure by `failAll`. */
   signal: AbortSignal;
   cancel: () => void;
   /** Must be called when the generation has ended. */
@@ -21,7 +21,7 @@ export class ActiveGenerations {
   /** Adds a generation. It is cancelled when `caller` is aborted. */
   add(caller: AbortSignal): ActiveGeneration {
     const controller = new AbortController();
-    const cancel = () => controller.abort(new CallCancelled());
+    const cancel = () => controller.abort(new GenerationCancelled());
     if (caller.aborted) cancel();
     else caller.addEventListener("abort", cancel, { once: true });
     this.#controllers.add(controller);

@@ -1,5 +1,5 @@
 import type { Prompt } from "@parley/rpc/llm";
-import type { CallCancelled, Candidate, ProviderFailure, Usage } from "../providers/index.ts";
+import type { Candidate, GenerationCancelled, ProviderFailure, Usage } from "../providers/index.ts";
 import type { Timeouts } from "../settings/index.ts";
 import type { ToolFunction, ToolRequest, ToolRound } from "../tools/index.ts";
 
@@ -43,5 +43,5 @@ export type AttemptResult = AttemptTimes & {
   endedAtMs: number;
   completion: Completion;
   /** Why the attempt did not complete; undefined when it did. */
-  failure: ProviderFailure | CallCancelled | undefined;
+  failure: ProviderFailure | GenerationCancelled | undefined;
 };

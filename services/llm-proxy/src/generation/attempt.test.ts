@@ -3,7 +3,7 @@ import { PromptSchema } from "@parley/rpc/llm";
 import { expect, test, vi } from "vitest";
 import { CircuitBreaker } from "../providers/circuit-breaker.ts";
 import { ConcurrencyLimiter } from "../providers/concurrency-limiter.ts";
-import { CallCancelled, ProviderFailure } from "../providers/failure.ts";
+import { GenerationCancelled, ProviderFailure } from "../providers/failure.ts";
 import type { CompletionRequest } from "../providers/provider.ts";
 import { createBuiltinSettings, PROVIDER_DEFAULTS } from "../settings/settings.ts";
 import { runAttempt } from "./attempt.ts";
@@ -74,25 +74,25 @@ test("a cancelled attempt returns the text so far and leaves the breaker closed"
   const caller = new AbortController();
   const request = requestOf(async ({ onText, signal }) => {
     await onText("text");
-    caller.abort(new CallCancelled());
+    caller.abort(new GenerationCancelled());
     signal.throwIfAborted();
   });
   const { completion, failure } = await run(request, caller.signal);
   expect(completion.text).toBe("text");
-  expect(failure).toBeInstanceOf(CallCancelled);
+  expect(failure).toBeInstanceOf(GenerationCancelled);
   expect(request.candidate.guarded.breaker.state).toBe("closed");
 });
 
 test.each([
   ["complete if all its text has arrived", true, undefined],
-  ["cancelled if it only has a finish reason", false, expect.any(CallCancelled)],
+  ["cancelled if it only has a finish reason", false, expect.any(GenerationCancelled)],
 ])("an attempt that is cancelled while it waits for token counts is %s", async (_, isTextComplete, failure) => {
   const caller = new AbortController();
   const request = requestOf(async ({ onText, onFinished, onTextComplete, signal }) => {
     await onText("text");
     onFinished([], "stop");
     if (isTextComplete) onTextComplete();
-    caller.abort(new CallCancelled());
+    caller.abort(new GenerationCancelled());
     signal.throwIfAborted();
   });
   const result = await run(request, caller.signal);

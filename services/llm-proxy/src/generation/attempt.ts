@@ -1,7 +1,7 @@
 import {
   AttemptTimer,
   type BreakerVerdict,
-  CallCancelled,
+  GenerationCancelled,
   ProviderFailure,
   type TextSink,
 } from "../providers/index.ts";
@@ -126,8 +126,8 @@ async function streamCompletion(
 }
 
 /** An unexpected error becomes a failure with the reason `internal` and the error as its cause. */
-function toFailure(error: unknown): ProviderFailure | CallCancelled {
-  if (error instanceof ProviderFailure || error instanceof CallCancelled) return error;
+function toFailure(error: unknown): ProviderFailure | GenerationCancelled {
+  if (error instanceof ProviderFailure || error instanceof GenerationCancelled) return error;
   return new ProviderFailure("provider_error", "internal", { cause: error });
 }
 

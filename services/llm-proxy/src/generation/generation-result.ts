@@ -1,7 +1,7 @@
 import type { Verdict } from "@parley/bot-rules/moderation";
 import type { Prompt } from "@parley/rpc/llm";
 import type { GenerationOutcome } from "@parley/rpc/outcomes";
-import { CallCancelled, ProviderFailure } from "../providers/index.ts";
+import { GenerationCancelled, ProviderFailure } from "../providers/index.ts";
 import type { ToolUse } from "../tools/index.ts";
 import type { AttemptResult } from "./attempt-result.ts";
 import type { GenerationUsage } from "./meter.ts";
@@ -17,7 +17,7 @@ export type GenerationRequest = {
 /** A finished tool call, with the time of its round's parallel calls together. Only the round's first call has the time; on others it is 0. */
 export type ToolCallEvent = ToolUse & { roundLatencyMs: number };
 
-/** Follows the last text. The reply is complete, although token counts may follow. */
+/** Follows the last text. The text is complete, although token counts may follow. */
 export type TextFinished = { isFinished: true };
 
 /** Part of a generation's output: text, a tool call, or the mark that all text was sent. */
@@ -69,7 +69,7 @@ export type GenerationResult = GenerationEnding & {
  */
 export function toEnding(error: unknown): GenerationEnding {
   if (error === undefined) return { outcome: "complete", reason: "" };
-  if (error instanceof CallCancelled) return { outcome: "cancelled", reason: "" };
+  if (error instanceof GenerationCancelled) return { outcome: "cancelled", reason: "" };
   if (error instanceof ProviderFailure) return { outcome: error.code, reason: error.reason };
   throw error;
 }

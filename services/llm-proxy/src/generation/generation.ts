@@ -4,6 +4,7 @@ import type { Timeouts } from "../settings/index.ts";
 import type { Toolbox, ToolRound } from "../tools/index.ts";
 import { runAttempt } from "./attempt.ts";
 import type { AttemptRequest, AttemptResult, AttemptTimes, Completion } from "./attempt-result.ts";
+import type { CompletionModeration } from "./completion-moderation.ts";
 import {
   type GenerationAttempt,
   type GenerationEnding,
@@ -14,7 +15,6 @@ import {
   toEnding,
 } from "./generation-result.ts";
 import type { GenerationUsage } from "./meter.ts";
-import type { ReplyModeration } from "./reply-moderation.ts";
 
 /**
  * Bounds a generation with all its attempts, whatever the providers' total timeouts are. The edge's deadline for Generate is 10 s longer, and
@@ -61,20 +61,20 @@ export class Generation {
   }
 
   /**
-   * Generates a reply with the first candidate that can, and passes it to `output`. Before the first text, retries a candidate by its
+   * Generates a completion with the first candidate that can, and passes it to `output`. Before the first text, retries a candidate by its
    * provider's policy and then fails over to the next one. When the model calls tools, prompts it again with their results.
    */
   async run(
     candidates: readonly Candidate[],
     toolbox: Toolbox | undefined,
-    output: Pick<ReplyModeration, "sink" | "waitForMatches" | "sendHeldBackText">,
+    output: Pick<CompletionModeration, "sink" | "waitForMatches" | "sendHeldBackText">,
   ): Promise<GenerationEnding> {
     this.#candidates = candidates;
     for (;;) {
       const { ending, completion } = await this.#runRound(toolbox, output);
       // Without a toolbox the model was offered no tools, so its tool calls are ignored.
       if (ending.outcome !== "complete" || completion.toolRequests.length === 0 || toolbox === undefined) return ending;
-      // A blocked reply must not call tools.
+      // A blocked completion must not call tools.
       await output.waitForMatches();
       if (this.#signal.aborted) return toEnding(this.#signal.reason);
       if (!toolbox.canCallAgain(this.#toolRounds.length)) return { outcome: "provider_error", reason: "tool_calls" };
@@ -116,7 +116,7 @@ export class Generation {
   /** Makes attempts until one completes or no further one may be made. */
   async #runRound(
     toolbox: Toolbox | undefined,
-    { sink, sendHeldBackText }: Pick<ReplyModeration, "sink" | "sendHeldBackText">,
+    { sink, sendHeldBackText }: Pick<CompletionModeration, "sink" | "sendHeldBackText">,
   ): Promise<{ ending: GenerationEnding; completion: Completion }> {
     let attemptsOfModel = 0;
     for (;;) {

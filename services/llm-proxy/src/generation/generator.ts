@@ -4,6 +4,7 @@ import type { Metrics } from "../metrics.ts";
 import type { Candidate, ProviderCatalog, ProviderFailure, Sink } from "../providers/index.ts";
 import type { ToolboxFactory } from "../tools/index.ts";
 import type { ActiveGeneration, ActiveGenerations } from "./active-generations.ts";
+import { moderateCompletion } from "./completion-moderation.ts";
 import { type FirstTextWaits, Generation, type GenerationDeps } from "./generation.ts";
 import type {
   GenerationEnding,
@@ -13,7 +14,6 @@ import type {
   NextStep,
 } from "./generation-result.ts";
 import { type CountTokens, meterGeneration } from "./meter.ts";
-import { moderateReply } from "./reply-moderation.ts";
 
 export type GeneratorDeps = Pick<GenerationDeps, "now" | "random"> & {
   catalog: ProviderCatalog;
@@ -81,7 +81,7 @@ export class Generator {
     if (candidates === undefined) return { outcome: "model_unknown", reason: "" };
     const toolbox = await this.#openToolbox(candidates, request, signal);
     try {
-      const moderation = moderateReply({ threads: patternThreads, request, sink, stop: cancel });
+      const moderation = moderateCompletion({ threads: patternThreads, request, sink, stop: cancel });
       return await moderation.finish(await generation.run(candidates, toolbox, moderation));
     } finally {
       void toolbox?.close();

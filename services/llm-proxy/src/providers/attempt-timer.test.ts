@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { AttemptTimer } from "./attempt-timer.ts";
-import { CallCancelled, ProviderFailure } from "./failure.ts";
+import { GenerationCancelled, ProviderFailure } from "./failure.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -68,8 +68,8 @@ test("after the completion has finished, the silence timeout applies", () => {
 
 test("an abort of the outer signal aborts with the same reason, before and after the start", () => {
   const { caller, attemptTimer } = setUp();
-  caller.abort(new CallCancelled());
-  expect(attemptTimer.signal.reason).toBeInstanceOf(CallCancelled);
+  caller.abort(new GenerationCancelled());
+  expect(attemptTimer.signal.reason).toBeInstanceOf(GenerationCancelled);
   expect(
     new AttemptTimer({ connectMs: 1, firstTokenMs: 1, silenceMs: 1, totalMs: 1 }, caller.signal).signal.aborted,
   ).toBe(true);
@@ -78,7 +78,7 @@ test("an abort of the outer signal aborts with the same reason, before and after
 test("does nothing after it was stopped", () => {
   const { caller, attemptTimer, reasonAfter } = setUp();
   attemptTimer.stop();
-  caller.abort(new CallCancelled());
+  caller.abort(new GenerationCancelled());
   expect(reasonAfter(1_000)).toBe("");
   expect(vi.getTimerCount()).toBe(0);
 });

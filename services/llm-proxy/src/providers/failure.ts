@@ -33,11 +33,11 @@ export class ProviderFailure extends Error {
   }
 }
 
-/** The reason of a signal that was aborted because the caller cancelled the call or its deadline passed. */
-export class CallCancelled extends Error {
+/** The reason of a signal that was aborted because the caller cancelled the generation or its deadline passed. */
+export class GenerationCancelled extends Error {
   constructor() {
-    super("the caller cancelled the call");
-    this.name = "CallCancelled";
+    super("the caller cancelled the generation");
+    this.name = "GenerationCancelled";
   }
 }
 

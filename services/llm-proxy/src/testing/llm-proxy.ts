@@ -205,7 +205,8 @@ async function generate(client: LlmClient, options: GenerateOptions = {}): Promi
   }
   const [end] = ends;
   if (end === undefined) throw new Error("stream without an end");
-  if (isFinished !== (end.status === GenerateStatus.COMPLETE)) throw new Error("only a complete reply has a finish");
+  if (isFinished !== (end.status === GenerateStatus.COMPLETE))
+    throw new Error("only a complete generation has a finish");
   return { texts, text: texts.join(""), ends, end, toolCalls };
 }
 

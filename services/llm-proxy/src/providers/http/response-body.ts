@@ -2,7 +2,7 @@ import type { Dispatcher } from "undici";
 
 export type Body = Dispatcher.ResponseData["body"];
 
-/** A response whose body is a Node stream. Reading a web stream takes 2.5 ms more of CPU for a reply of 100 tokens, a sixth of a turn. */
+/** A response whose body is a Node stream. Reading a web stream takes 2.5 ms more of CPU for a completion of 100 tokens, a sixth of a turn. */
 export class StreamedResponse extends Response {
   readonly stream: Body;
 

@@ -6,7 +6,7 @@ import type { GenerationEnding, GenerationEvent, GenerationRequest } from "./gen
 /** If more text than this waits to be matched, the provider must wait (backpressure). */
 const MAX_WAITING_CHARACTERS = 16 * 1024;
 
-export type ReplyModerationOptions = {
+export type CompletionModerationOptions = {
   threads: Pick<PatternThreadPool, "match">;
   request: GenerationRequest;
   /** Receives the text that no pattern can match any more. */
@@ -15,7 +15,7 @@ export type ReplyModerationOptions = {
   stop: () => void;
 };
 
-export type ReplyModeration = {
+export type CompletionModeration = {
   sink: Sink<GenerationEvent>;
   /** Waits until the text so far has been matched. If a pattern matches, the generation is stopped before this resolves. */
   waitForMatches: () => Promise<void>;
@@ -32,7 +32,12 @@ export type ReplyModeration = {
  * Holds back the text that a moderation pattern of the prompt may still match. If a pattern matches, the generation is stopped and ends
  * as blocked; if the patterns cannot be matched in time, it ends as failed. Without patterns, everything is passed on as it arrives.
  */
-export function moderateReply({ threads, request, sink, stop }: ReplyModerationOptions): ReplyModeration {
+export function moderateCompletion({
+  threads,
+  request,
+  sink,
+  stop,
+}: CompletionModerationOptions): CompletionModeration {
   const { workspaceId, prompt } = request;
   const { replyPatterns } = prompt;
   if (replyPatterns.length === 0) return createPassThrough(sink);
@@ -106,7 +111,7 @@ export function moderateReply({ threads, request, sink, stop }: ReplyModerationO
 }
 
 /** Passes everything on as it arrives. */
-function createPassThrough(sink: Sink<GenerationEvent>): ReplyModeration {
+function createPassThrough(sink: Sink<GenerationEvent>): CompletionModeration {
   let isSent = false;
   const sendHeldBackText = () => {
     if (!isSent) void sink({ isFinished: true });

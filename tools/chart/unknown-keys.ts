@@ -6,7 +6,7 @@ import { type Manifest, nameOf } from "./manifest.ts";
 import { KNOWN_KINDS } from "./models.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const CACHE = join(ROOT, "tools/node_modules");
+const NODE_MODULES = join(ROOT, "tools/node_modules");
 
 /**
  * Returns a problem for each key that Kubernetes would silently drop because it does not know it. To find them, declares each document as a
@@ -14,7 +14,7 @@ const CACHE = join(ROOT, "tools/node_modules");
  */
 export async function unknownKeys(manifests: readonly Manifest[]): Promise<string[]> {
   // The folder is inside node_modules, so that tsc resolves the types.
-  const folder = await mkdtemp(join(CACHE, ".manifests-"));
+  const folder = await mkdtemp(join(NODE_MODULES, ".manifests-"));
   try {
     const file = join(folder, "manifests.ts");
     const blocks = manifests.map(asConstant);

@@ -45,7 +45,7 @@ async function measureReconnects({ scale }: RunOptions, progress: (line: string)
     const detail = `${replies} replies, ${reconnects} reconnections, ${used} charges; attach p50 ${median(attachMs).toFixed(1)} ms, p99 ${percentile(attachMs, 99).toFixed(1)} ms`;
     progress(detail);
     return [
-      // Fewer, if a slow machine sends a reply's end before the last reconnection.
+      // On a slow machine, a reply can end before its last reconnection. Then this figure is lower.
       atLeast(RECONNECTS, { what: "reconnections of a reply", value: reconnects / replies, unit: "", detail }),
       atMost(0, { what: "replies lost", value: lost, unit: "", detail }),
       atMost(0, { what: "replies duplicated", value: duplicated, unit: "", detail }),

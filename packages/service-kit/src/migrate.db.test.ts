@@ -194,7 +194,7 @@ test("names the statement to run when the administrator may not create the schem
   expect(await migrate({ ...target, rolePassword: PASSWORD })).toEqual({ applied: [] });
 });
 
-test("names the statement to run when the administrator may not grant CONNECT, which is only a warning of PostgreSQL", async () => {
+test("names the statement to run when PostgreSQL only warns that the administrator may not grant CONNECT", async () => {
   const { target, url, name, admin, role } = await createTestDatabase({ isOwner: false });
   await query(url, `REVOKE CONNECT ON DATABASE ${name} FROM PUBLIC; GRANT CONNECT ON DATABASE ${name} TO ${admin}`);
   const message = await errorOf(migrate({ ...target, rolePassword: PASSWORD }));

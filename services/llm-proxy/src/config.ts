@@ -30,7 +30,10 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     /** A directory with ca.crt, tls.crt and tls.key. With it gRPC uses mutual TLS, without it plain text. */
     grpcTlsDir: environment.optionalText("GRPC_TLS_DIR"),
     opsTlsDir: environment.optionalText("OPS_TLS_DIR"),
-    /** The age, in days, from which rows of the call log are deleted; 0 to keep all. */
+    /**
+     * The age, in days, from which rows of the call log are deleted; 0 to keep all. The variable is older than the name "call log". The usage
+     * ledger is another table, of the quota service.
+     */
     callLogRetentionDays: environment.integer("LEDGER_RETENTION_DAYS", 400, { min: 0, max: 36_500 }),
     drainMs: environment.integer("DRAIN_MS", 25_000),
     logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),

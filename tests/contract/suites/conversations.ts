@@ -33,7 +33,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
     system = shared();
     ({ api } = system);
     [tenant, other] = [await createTenant(system.admin), await createTenant(system.admin)];
-    // The system's provider answers with the same text each time.
+    // The provider sends the same text in every reply, so a search of another workspace would find the same words.
     await api.chat(other, { visitor_id: "v-other" });
   });
 
@@ -56,7 +56,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
   }
 
   /** Moves the starts of a workspace's conversations into the past, because exports leave out those of the last minute. */
-  const age = ({ workspaceId }: Tenant) =>
+  const backdateSessions = ({ workspaceId }: Tenant) =>
     queryFirstRow(
       system.database,
       "UPDATE conversation.sessions SET started_at = started_at - interval '2 minutes' WHERE workspace_id = $1",
@@ -173,7 +173,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       const own = await createTenant(system.admin);
       const ids = [];
       for (let i = 0; i < 5; i++) ids.push((await startConversation({}, own)).session_id);
-      await age(own);
+      await backdateSessions(own);
       const young = await startConversation({}, own);
       const answer = await get(NDJSON, own);
       expect(answer.headers.get("content-type")).toBe("application/x-ndjson; charset=utf-8");
@@ -241,7 +241,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
     test("CSV has one row per message and no cell that a spreadsheet would run [D40/6]", async () => {
       const own = await createTenant(system.admin);
       await startConversation({ visitor_id: "=1+1", message: '=HYPERLINK("https://evil.example","a")' }, own);
-      await age(own);
+      await backdateSessions(own);
       const { text, headers } = await get(CSV, own);
       expect(headers.get("content-type")).toBe("text/csv; charset=utf-8");
       const [header = "", question = "", reply = "", end] = text.split("\r\n");
@@ -255,15 +255,15 @@ export function conversationsSuite(shared: () => ContractSystem): void {
     });
 
     test("the response is compressed if the client accepts gzip [D40/7]", async () => {
-      await age(other);
-      const plain = await get(NDJSON, other);
-      expect(plain.headers.get("content-encoding")).toBe("gzip");
+      await backdateSessions(other);
+      const compressed = await get(NDJSON, other);
+      expect(compressed.headers.get("content-encoding")).toBe("gzip");
       const headers = { ...bearer(await token(other)), "accept-encoding": "identity" };
       const identity = await api.call({ path: NDJSON, headers });
       expect(identity.headers.get("content-encoding")).toBeNull();
       // The end of the export is part of each cursor.
       const withoutCursors = (text: string) => linesOf(text).map(({ cursor: _, ...line }) => line);
-      expect(withoutCursors(identity.text)).toEqual(withoutCursors(plain.text));
+      expect(withoutCursors(identity.text)).toEqual(withoutCursors(compressed.text));
     });
 
     test("a user may start 10 exports a minute, and a workspace may have two open [D40/8]", async () => {
@@ -292,12 +292,12 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       expect(refused.headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
       expect((await get(NDJSON, other)).status).toBe(200);
       leaving.abort();
-      // Each of these requests is of another user, so that none counts against the user's limit.
+      // `get` signs in a new user for each request, so these requests do not count against the limit of `user`.
       await expect
         .poll(async () => (await get(`${NDJSON}?until=2020-01-01`, own)).status, { timeout: 10_000 })
         .toBe(200);
       let answer: ApiResponse;
-      // The edge may still count one of the closed exports as open. It counts a request that it refuses for that against the user's limit.
+      // One of the two exports may still be open at the edge, which then refuses with too_many_exports. Such a request counts against the limit too.
       do answer = await api.call({ path: `${NDJSON}?until=2020-01-01`, headers });
       while (answer.status === 200 || answer.text.includes("too_many_exports"));
       expect(formatRefusal(answer)).toBe(formatDetail(429, "rate_limited"));
@@ -385,7 +385,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
     test("a token reads and changes nothing of another workspace [D40/12] [5/9]", async () => {
       const own = await createTenant(system.admin);
       const mine = await startConversation({ visitor_id: "v-shared", message: "secret words" }, own);
-      await age(own);
+      await backdateSessions(own);
       for (const parameters of ["", "?visitor_id=v-shared", "?q=secret", `?bot_slug=${own.botSlug}`])
         expect(JSON.stringify(await list(parameters, other))).not.toContain(mine.session_id);
       const { text } = await get(NDJSON, own);

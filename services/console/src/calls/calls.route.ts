@@ -33,8 +33,9 @@ declare module "fastify" {
 }
 
 /**
- * POST /api/rpc/<method> forwards one Connect call of an allowed admin method. POST /api/batch forwards several JSON calls, and lists of the
- * edge's conversations, and returns their responses in order, so that a screen needs one request.
+ * Adds two routes. `POST /api/rpc/<method>` forwards one Connect call to an admin service. `POST /api/batch` forwards several calls with JSON
+ * and returns their responses in order, so that a screen needs only one request. A call of a batch may also be a list of conversations, which
+ * the edge returns.
  */
 export function callRoutes(app: FastifyInstance, deps: CallDeps): void {
   const { authenticate, limiter, callAdmin, listConversations } = deps;
@@ -78,7 +79,7 @@ export function callRoutes(app: FastifyInstance, deps: CallDeps): void {
 
 function findMethod(method: string): { service: "conversation" | "quota"; method: string } {
   const service = ALLOWED_METHODS.get(method);
-  if (service === undefined) throw new HttpError(404, "method_not_allowed");
+  if (service === undefined) throw new HttpError(404, "method_not_found");
   return { service, method };
 }
 

@@ -4,13 +4,14 @@ import { recountSessions } from "./recount.store.ts";
 /** Sessions counted in one transaction, which holds their locks. */
 const BATCH_SESSIONS = 100;
 const PAUSE_MS = 100;
+/** A session that has been inactive for this long gets no more turns from services of the previous version, which do not count. */
 const INACTIVE_SECONDS = 600;
 
 export type RecountDeps = { database: Database; log: Pick<Logger, "info"> };
 
 /**
- * Counts the messages and ratings of the sessions that the previous version has stored, in batches, until none is left or the signal is
- * aborted. Replicas may run it concurrently. Returns the number of sessions counted.
+ * Counts the messages and ratings of sessions without current counts: services of the previous version store turns without counting them.
+ * Works in batches, until no such session is left or the signal is aborted. Replicas may run it concurrently. Returns the number of sessions counted.
  */
 export async function recountAll(
   { database, log }: RecountDeps,

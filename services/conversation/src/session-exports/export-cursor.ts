@@ -3,13 +3,13 @@ import { formatPosition, parsePosition, type SessionPosition } from "../sessions
 
 /** How far an export has come. */
 export type ExportCursor = {
-  /** The end of the export, in microseconds since 1970. Every part of a continued export has the same end. */
+  /** The export has the sessions that started before this time, in microseconds since 1970. An export that is continued keeps it. */
   untilMicroseconds: number;
-  /** The last exported session, by its start. With a message id, only its messages up to that one were exported. */
+  /** The last exported session. If it has a message id, the session's messages after that one are not exported yet. */
   position: SessionPosition;
 };
 
-const UNTIL = /^(\d{1,16})-(.+)$/s;
+const CURSOR = /^(\d{1,16})-(.+)$/s;
 
 export function formatCursor({ untilMicroseconds, position }: ExportCursor): string {
   return `${untilMicroseconds}-${formatPosition(position)}`;
@@ -18,7 +18,7 @@ export function formatCursor({ untilMicroseconds, position }: ExportCursor): str
 /** Parses a cursor. Returns undefined for an empty one, and throws invalid_argument for one that formatCursor did not return. */
 export function parseCursor(text: string): ExportCursor | undefined {
   if (text === "") return undefined;
-  const [, until = "", token = ""] = UNTIL.exec(text) ?? [];
+  const [, until = "", token = ""] = CURSOR.exec(text) ?? [];
   const position = parsePosition(token);
   if (position === undefined || !Number.isSafeInteger(Number(until))) throw invalidArgument("the cursor is invalid");
   return { untilMicroseconds: Number(until), position };

@@ -49,8 +49,8 @@ export type SessionPage = {
 };
 
 /**
- * Makes the planner read a page in the order of the index. It underestimates how many sessions a bot or a visitor has, and would read and sort
- * all of them.
+ * Makes PostgreSQL read a page in the order of the index. PostgreSQL underestimates how many sessions a bot or a visitor has, so without this
+ * setting it reads and sorts all of them.
  */
 export const READ_IN_ORDER = "SET LOCAL enable_sort = off";
 
@@ -89,9 +89,9 @@ function toSession({ microseconds, streamingTurns, matches: _, number: __, ...ro
 }
 
 /**
- * Builds the statement. The first filter selects the index, which ends in the last activity: so the scan is in the order of the list. The
- * other filters apply to the sessions that the scan finds. If the scan reads MAX_SESSIONS_READ sessions, the statement returns the last one
- * even if it does not match, because the next page starts after it.
+ * Builds the statement. It scans the index of the first filter. The index's last column is the last activity, so the scan is in the order of
+ * the list. For each session that the scan finds, the column `matches` has the result of the other filters. If the scan ends at its limit of
+ * MAX_SESSIONS_READ, the statement also returns the last session that it read, even if it does not match, because the next page starts after it.
  */
 function searchSql(workspaceId: string, filters: SessionFilters, after: SessionPosition | undefined, limit: number) {
   const values: unknown[] = [workspaceId];

@@ -53,7 +53,7 @@ const MUST_NOT_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** Files that the rules for roles and features ignore: wiring of a service, tests, and code of worker threads and child processes. */
 const EXEMPT =
-  /(?:^|\/)(?:main|server|app|periodic-tasks|config|migrate)\.ts$|(?:^|[./])metrics\.ts$|\.(?:thread|child)\.ts$|\.test\.ts$|\/testing\//;
+  /(?:^|\/)(?:main|server|app|admin-services|rpc-handlers|periodic-tasks|config|migrate)\.ts$|(?:^|[./])metrics\.ts$|\.(?:thread|child)\.ts$|\.test\.ts$|\/testing\//;
 
 /** Packages and Node modules that do I/O. A plain file may import only their types. */
 const DOES_IO =

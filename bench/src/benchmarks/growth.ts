@@ -46,8 +46,8 @@ export const growth: Benchmark = {
       turnCost.detail += `; stored in ${seconds.toFixed(0)} s over ${WORKSPACES} workspaces`;
       return [
         turnCost,
-        await compareReads("audit of a workspace's month", empty, full, rounds, measureAudit, progress),
-        await compareReads("sweep", empty, full, rounds, measureSweeps, progress),
+        await compareReads("audit of a workspace's month", { empty, full }, rounds, measureAudit, progress),
+        await compareReads("sweep", { empty, full }, rounds, measureSweeps, progress),
       ];
     } finally {
       for (const { testbed, database } of sides) await database.end().then(() => testbed.stop());
@@ -110,8 +110,7 @@ async function compareTurns(
 /** Compares the times of a read. The first one of each side warms up its caches. */
 async function compareReads(
   what: string,
-  empty: Side,
-  full: Side,
+  { empty, full }: { empty: Side; full: Side },
   rounds: number,
   measure: (side: Side) => Promise<number>,
   progress: (line: string) => void,

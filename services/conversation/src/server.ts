@@ -1,23 +1,6 @@
-import { randomInt, randomUUID } from "node:crypto";
-import { create } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { PatternThreadPool } from "@parley/bot-rules/moderation";
-import {
-  AuditAdminService,
-  BotAdminService,
-  ChangeAdminService,
-  ConversationService,
-  EraseVisitorRequestSchema,
-  EvaluationAdminService,
-  KeyAdminService,
-  KnowledgeAdminService,
-  ModerationAdminService,
-  QuestionAdminService,
-  SessionAdminService,
-  ToolAdminService,
-  TurnAdminService,
-  WorkspaceDeletionAdminService,
-} from "@parley/rpc/conversation";
+import { ConversationService } from "@parley/rpc/conversation";
 import { LlmService } from "@parley/rpc/llm";
 import { QuotaService } from "@parley/rpc/quota";
 import {
@@ -38,27 +21,16 @@ import {
   openTokens,
   runPeriodically,
   startOpsServer,
-  UPLOAD_OPTIONS,
   WorkspaceConcurrencyLimiter,
 } from "@parley/service-kit";
 import { migrations } from "../migrations/index.ts";
-import { createAuditAdmin } from "./audit/audit.admin.ts";
+import { registerAdminServices } from "./admin-services.ts";
 import { registerAuditGauge } from "./audit/audit.worker.ts";
-import { createModerationAdmin } from "./bot-rules/moderation.admin.ts";
-import { createToolAdmin } from "./bot-rules/tools.admin.ts";
 import { createBotConfigCache } from "./bots/bot-configs.service.ts";
-import { createBotAdmin } from "./bots/bots.admin.ts";
-import { handleResolveBot } from "./bots/resolve-bot.rpc.ts";
 import type { Config } from "./config.ts";
-import { handleEraseVisitor } from "./erasures/erase-visitor.rpc.ts";
 import { VisitorErasure } from "./erasures/erasures.worker.ts";
-import { createEvaluationAdmin } from "./evaluations/evaluations.admin.ts";
 import { KeyUses } from "./keys/key-uses.worker.ts";
-import { createKeyAdmin } from "./keys/keys.admin.ts";
-import { createPublicKey } from "./keys/public-key.ts";
-import { handleResolveKey } from "./keys/resolve-key.rpc.ts";
 import { EmbeddingWorker } from "./knowledge/embeddings.worker.ts";
-import { createKnowledgeAdmin } from "./knowledge/knowledge.admin.ts";
 import { SemanticSearch } from "./knowledge/semantic-search.service.ts";
 import {
   createClosedTurnCounter,
@@ -69,23 +41,11 @@ import {
 } from "./metrics.ts";
 import { createPeriodicTasks } from "./periodic-tasks.ts";
 import { QuestionSearch } from "./questions/index.ts";
-import { createQuestionAdmin } from "./questions/questions.admin.ts";
 import { createRepairCounter, type Repair, registerReconciliationGauges } from "./reconciliation/index.ts";
-import { handleExportSessions } from "./session-exports/export-sessions.rpc.ts";
-import { handleSearchSessions } from "./session-search/search-sessions.rpc.ts";
-import { handleExportSession } from "./sessions/export-session.rpc.ts";
-import { handleRateMessage } from "./sessions/rate-message.rpc.ts";
-import { createSessionAdmin } from "./sessions/sessions.admin.ts";
-import { handleSoftDeleteSession } from "./sessions/soft-delete-session.rpc.ts";
+import { createRpcHandlers } from "./rpc-handlers.ts";
 import { Settler } from "./settlement/settler.worker.ts";
-import { handleRenewEdge } from "./sweeping/renew-edge.rpc.ts";
 import { Sweeper } from "./sweeping/sweeper.worker.ts";
-import { handleCloseTurn } from "./turns/close-turn.rpc.ts";
-import { handleFindTurn } from "./turns/find-turn.rpc.ts";
-import { handleOpenTurn } from "./turns/open-turn.rpc.ts";
-import { createTurnAdmin } from "./turns/turns.admin.ts";
 import { DeletedWorkspaces } from "./workspace-deletions/deleted-workspaces.service.ts";
-import { createDeletionAdmin } from "./workspace-deletions/deletions.admin.ts";
 
 const SETTLER_STOP_MS = 10_000;
 
@@ -136,7 +96,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   lifecycle.onClose("settler", () => settler.stop(), SETTLER_STOP_MS);
 
   registerAuditGauge(registry, database, log);
-  const { host, keyPrefix } = config;
+  const { host } = config;
   const onClosed = settler.push.bind(settler);
   const repairs = createRepairCounter(registry);
   const reconcileDeps = {
@@ -152,35 +112,22 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   };
   registerReconciliationGauges(registry, database, log);
   const keyUses = new KeyUses(database);
-  const newKey = () => createPublicKey(keyPrefix, (below) => randomInt(below));
   const changes = openChangeLog(database, "conversation", log, lifecycle);
   const visitorErasure = new VisitorErasure({ database, onClosed, log });
-  const eraseVisitor = async (workspaceId: string, visitorId: string) => {
-    // Without a member: the guard of the admin services writes the line in the audit log.
-    const request = create(EraseVisitorRequestSchema, { workspaceId, requestId: randomUUID(), visitorId });
-    return (await handleEraseVisitor(database, visitorErasure, request)).sessions;
-  };
-  const registerAdmin = (router: ConnectRouter) => {
-    router.service(
-      BotAdminService,
-      createBotAdmin({ database, quota, planModels: config.planModels, newId: randomUUID }),
-    );
-    router.service(KeyAdminService, createKeyAdmin(database, keyPrefix, newKey));
-    router.service(ModerationAdminService, createModerationAdmin(database, patternThreads));
-    router.service(ToolAdminService, createToolAdmin(database));
-    router.service(
-      KnowledgeAdminService,
-      createKnowledgeAdmin({ database, egress: config.egress, embeddings }),
-      UPLOAD_OPTIONS,
-    );
-    router.service(QuestionAdminService, createQuestionAdmin({ database, questionSearch, exports }));
-    router.service(EvaluationAdminService, createEvaluationAdmin(database, questionSearch));
-    router.service(SessionAdminService, createSessionAdmin({ database, exports, onClosed, eraseVisitor }));
-    router.service(ChangeAdminService, { listChanges: changes.listChanges });
-    router.service(TurnAdminService, createTurnAdmin(database));
-    router.service(WorkspaceDeletionAdminService, createDeletionAdmin({ database, quota }));
-    router.service(AuditAdminService, createAuditAdmin({ ...reconcileDeps, quota, ...config.reconciliation }));
-  };
+  const registerAdmin = (router: ConnectRouter) =>
+    registerAdminServices(router, {
+      database,
+      quota,
+      patternThreads,
+      embeddings,
+      questionSearch,
+      exports,
+      onClosed,
+      visitorErasure,
+      changes,
+      reconcileDeps,
+      config,
+    });
   const deletedWorkspaces = new DeletedWorkspaces(database);
   let isServing = false;
   const isDatabaseReady = createReadinessProbe(database, { schema: "conversation", migrations }, log);
@@ -221,7 +168,6 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   // Registered before the gRPC server, so closed after it: a stopping process drains its calls without waiting for the tasks.
   for (const task of tasks) runPeriodically(task, log, lifecycle);
 
-  const calls = new CallPool(database);
   const guard = createCallGuard(internalTokens, createRpcServerHistogram(registry), log);
   const grpc = createGrpcServer(
     { host, port: config.grpcPort, drainMs: config.drainMs, tlsDir: config.grpcTlsDir },
@@ -229,33 +175,19 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   );
   grpc.serve(
     ConversationService,
-    {
-      // CloseTurn, RenewEdge and EraseVisitor ignore the signal: they complete even if the caller cancels.
-      resolveKey: async (request, { signal }) => {
-        calls.refuseIfOverloaded();
-        return handleResolveKey({ database: calls.databaseFor(signal), keyPrefix, keyUses }, request);
-      },
-      resolveBot: async (request, { signal }) => {
-        calls.refuseIfOverloaded();
-        return handleResolveBot(calls.databaseFor(signal), request);
-      },
-      renewEdge: (request) => handleRenewEdge(database, config.leaseSeconds, request),
-      openTurn: async (request, { signal }) => {
-        calls.refuseIfOverloaded();
-        return handleOpenTurn(
-          { database: calls.databaseFor(signal), botConfigs, patternThreads, semanticSearch },
-          request,
-        );
-      },
-      findTurn: (request, { signal }) => handleFindTurn(calls.databaseFor(signal), request),
-      closeTurn: (request) => handleCloseTurn({ database, counter: closedTurnCounter, onClosed }, request),
-      rateMessage: (request, { signal }) => handleRateMessage(calls.databaseFor(signal), request),
-      exportSession: (request, { signal }) => handleExportSession(exports, request, signal),
-      searchSessions: (request, { signal }) => handleSearchSessions(exports, request, signal),
-      exportSessions: (request, { signal }) => handleExportSessions(exports, request, signal),
-      softDeleteSession: (request, { signal }) => handleSoftDeleteSession(calls.databaseFor(signal), request),
-      eraseVisitor: (request) => handleEraseVisitor(database, visitorErasure, request),
-    },
+    createRpcHandlers({
+      database,
+      calls: new CallPool(database),
+      config,
+      botConfigs,
+      patternThreads,
+      semanticSearch,
+      keyUses,
+      exports,
+      visitorErasure,
+      closedTurnCounter,
+      onClosed,
+    }),
     {
       ...guard,
       intercept: (context, next) => guard.intercept(context, () => deletedWorkspaces.hide(context, next)),

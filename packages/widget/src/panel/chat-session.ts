@@ -114,7 +114,7 @@ export class ChatSession {
     this.#store.put(session, reply);
     this.show();
     try {
-      code = await sendMessage(this.#context, session, question.text, key, signal, (update) => {
+      code = await sendMessage(this.#context, { session, message: question.text, key }, signal, (update) => {
         if (received === reply) {
           question = { ...question, expires: Date.now() + UNREAD_MS };
           this.#store.put(session, question);

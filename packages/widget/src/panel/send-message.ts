@@ -8,6 +8,13 @@ export interface Reply {
   readonly messageId?: number;
 }
 
+/** A visitor's message in a session, with its idempotency key. */
+export interface KeyedMessage {
+  readonly session: string;
+  readonly message: string;
+  readonly key: string;
+}
+
 /**
  * Sends a visitor's message and calls `onReply` with the whole reply so far, each time that it grows. With the key of a
  * message that was sent before, receives the same reply again. If the reply ends incomplete, returns the code of the
@@ -15,9 +22,7 @@ export interface Reply {
  */
 export async function sendMessage(
   { base, publicKey, visitor }: PanelContext,
-  session: string,
-  message: string,
-  key: string,
+  { session, message, key }: KeyedMessage,
   signal: AbortSignal,
   onReply: (reply: Reply) => void,
 ): Promise<string | undefined> {

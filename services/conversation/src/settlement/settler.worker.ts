@@ -121,6 +121,7 @@ export class Settler {
     }
   }
 
+  /** Does not use runPeriodically, which ends when the process starts to stop: turns that close during the drain still need the poll. */
   async #poll(): Promise<void> {
     while (await this.#pause()) {
       try {

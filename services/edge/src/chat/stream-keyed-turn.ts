@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { RpcError, status } from "@parley/rpc";
 import type { StoredTurn } from "@parley/rpc/conversation";
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply } from "fastify";
 import type { EdgeClients } from "../edges/index.ts";
 import { addressBucket, HttpError, overloaded, unavailable } from "../http/index.ts";
 import { openReplyReader, type StreamHandle } from "../streams/index.ts";
@@ -56,15 +56,14 @@ export async function streamKeyedTurn(
   deps: KeyedStreamDeps,
   turn: KeyedRequest,
   position: ReplyPosition | undefined,
-  request: FastifyRequest,
   reply: FastifyReply,
   stopwatch: Stopwatch,
 ): Promise<void> {
   const running = deps.turn.runningTurns.findReply(turn);
   if (running !== undefined) requireSameMessage(running, turn);
-  const stream = deps.streams.open(reply.raw, addressBucket(request.ip));
+  const stream = deps.streams.open(reply.raw, addressBucket(reply.request.ip));
   const exchange: Exchange = { deps, turn, position, stream, reply };
-  if (running === undefined && position === undefined) return openReply(exchange, request, stopwatch);
+  if (running === undefined && position === undefined) return openReply(exchange, stopwatch);
   try {
     if (running !== undefined) await readRunning(exchange, running);
     else await readExisting(exchange, await findTurn(deps, turn));
@@ -78,8 +77,9 @@ function requireSameMessage({ requestHash }: KeyedReply, turn: TurnKey): void {
 }
 
 /** Runs a new turn and streams its reply. The turn occupies the stream's slot until it is closed, even if its first reader leaves. */
-async function openReply(exchange: Exchange, request: FastifyRequest, stopwatch: Stopwatch): Promise<void> {
+async function openReply(exchange: Exchange, stopwatch: Stopwatch): Promise<void> {
   const { deps, turn, stream } = exchange;
+  const { log } = exchange.reply.request;
   const { detachedReplyMs, attachMetrics } = deps;
   const reply = new KeyedReply(turn.requestHash, detachedReplyMs, (result) => attachMetrics.detached.inc({ result }));
   if (!deps.turn.runningTurns.addReply(turn, reply)) {
@@ -88,10 +88,10 @@ async function openReply(exchange: Exchange, request: FastifyRequest, stopwatch:
   }
   runKeyedTurn(deps.turn, turn, reply, stopwatch)
     .then(
-      (report) => report && deps.streams.reportTurn(report, stopwatch, request.log),
+      (report) => report && deps.streams.reportTurn(report, stopwatch, log),
       (error: unknown) => {
         // If OpenTurn failed, messageId is 0 and each reader's response reports the error.
-        if (reply.messageId > 0) request.log.error({ error }, "turn with an idempotency key failed");
+        if (reply.messageId > 0) log.error({ error }, "turn with an idempotency key failed");
       },
     )
     .finally(() => stream.release());

@@ -20,7 +20,7 @@ export async function streamReply(
   if (key !== undefined) {
     const keyed = { ...turn, keyHash: hashKey(turn.source, caller, key), requestHash: hashRequest(turn.message) };
     const position = lastEventId === undefined ? undefined : parseEventId(lastEventId);
-    return streamKeyedTurn(deps, keyed, position, request, reply, stopwatch);
+    return streamKeyedTurn(deps, keyed, position, reply, stopwatch);
   }
   if (lastEventId === undefined) return streamTurn(deps, turn, request, reply, stopwatch);
   // A client that reconnects by itself, like EventSource, must not open a second turn.

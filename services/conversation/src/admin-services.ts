@@ -1,0 +1,92 @@
+import { randomInt, randomUUID } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import type { ConnectRouter } from "@connectrpc/connect";
+import type { PatternThreadPool } from "@parley/bot-rules/moderation";
+import type { RpcClient } from "@parley/rpc";
+import {
+  AuditAdminService,
+  BotAdminService,
+  ChangeAdminService,
+  EraseVisitorRequestSchema,
+  EvaluationAdminService,
+  KeyAdminService,
+  KnowledgeAdminService,
+  ModerationAdminService,
+  QuestionAdminService,
+  SessionAdminService,
+  ToolAdminService,
+  TurnAdminService,
+  WorkspaceDeletionAdminService,
+} from "@parley/rpc/conversation";
+import type { QuotaService } from "@parley/rpc/quota";
+import { type ChangeLog, type Database, UPLOAD_OPTIONS } from "@parley/service-kit";
+import { createAuditAdmin } from "./audit/audit.admin.ts";
+import { createModerationAdmin } from "./bot-rules/moderation.admin.ts";
+import { createToolAdmin } from "./bot-rules/tools.admin.ts";
+import { createBotAdmin } from "./bots/bots.admin.ts";
+import type { Config } from "./config.ts";
+import { handleEraseVisitor } from "./erasures/erase-visitor.rpc.ts";
+import type { VisitorErasure } from "./erasures/erasures.worker.ts";
+import { createEvaluationAdmin } from "./evaluations/evaluations.admin.ts";
+import { createKeyAdmin } from "./keys/keys.admin.ts";
+import { createPublicKey } from "./keys/public-key.ts";
+import type { EmbeddingWorker } from "./knowledge/embeddings.worker.ts";
+import { createKnowledgeAdmin } from "./knowledge/knowledge.admin.ts";
+import type { QuestionSearch } from "./questions/index.ts";
+import { createQuestionAdmin } from "./questions/questions.admin.ts";
+import type { ReconcileDeps } from "./reconciliation/index.ts";
+import { createSessionAdmin, type SessionAdminDeps } from "./sessions/sessions.admin.ts";
+import { createTurnAdmin } from "./turns/turns.admin.ts";
+import { createDeletionAdmin } from "./workspace-deletions/deletions.admin.ts";
+
+export type AdminServicesDeps = Pick<SessionAdminDeps, "database" | "exports" | "onClosed"> & {
+  quota: RpcClient<typeof QuotaService>;
+  patternThreads: PatternThreadPool;
+  embeddings: EmbeddingWorker;
+  questionSearch: QuestionSearch;
+  visitorErasure: VisitorErasure;
+  changes: ChangeLog;
+  reconcileDeps: ReconcileDeps;
+  config: Config;
+};
+
+/** Adds the admin services to the router of the ops port. */
+export function registerAdminServices(router: ConnectRouter, deps: AdminServicesDeps): void {
+  const { database, quota, exports, questionSearch, config } = deps;
+  const { keyPrefix, planModels, egress } = config;
+  const newKey = () => createPublicKey(keyPrefix, (below) => randomInt(below));
+  router.service(BotAdminService, createBotAdmin({ database, quota, planModels, newId: randomUUID }));
+  router.service(KeyAdminService, createKeyAdmin(database, keyPrefix, newKey));
+  router.service(ModerationAdminService, createModerationAdmin(database, deps.patternThreads));
+  router.service(ToolAdminService, createToolAdmin(database));
+  router.service(
+    KnowledgeAdminService,
+    createKnowledgeAdmin({ database, egress, embeddings: deps.embeddings }),
+    UPLOAD_OPTIONS,
+  );
+  router.service(QuestionAdminService, createQuestionAdmin({ database, questionSearch, exports }));
+  router.service(EvaluationAdminService, createEvaluationAdmin(database, questionSearch));
+  router.service(
+    SessionAdminService,
+    createSessionAdmin({
+      database,
+      exports,
+      onClosed: deps.onClosed,
+      eraseVisitor: (workspaceId, visitorId) => eraseVisitor(database, deps.visitorErasure, { workspaceId, visitorId }),
+    }),
+  );
+  router.service(ChangeAdminService, { listChanges: deps.changes.listChanges });
+  router.service(TurnAdminService, createTurnAdmin(database));
+  router.service(WorkspaceDeletionAdminService, createDeletionAdmin({ database, quota }));
+  router.service(AuditAdminService, createAuditAdmin({ ...deps.reconcileDeps, quota, ...config.reconciliation }));
+}
+
+/** Erases a visitor's sessions as the RPC does, but without a member: the guard of the admin services writes the line in the audit log. */
+async function eraseVisitor(
+  database: Database,
+  visitorErasure: VisitorErasure,
+  visitor: { workspaceId: string; visitorId: string },
+): Promise<bigint> {
+  const request = create(EraseVisitorRequestSchema, { ...visitor, requestId: randomUUID() });
+  return (await handleEraseVisitor(database, visitorErasure, request)).sessions;
+}

@@ -1,0 +1,64 @@
+import type { ServiceImplementation } from "@parley/rpc";
+import type { ConversationService } from "@parley/rpc/conversation";
+import type { CallPool, Database } from "@parley/service-kit";
+import { handleResolveBot } from "./bots/resolve-bot.rpc.ts";
+import type { Config } from "./config.ts";
+import { handleEraseVisitor } from "./erasures/erase-visitor.rpc.ts";
+import type { VisitorErasure } from "./erasures/erasures.worker.ts";
+import type { KeyUses } from "./keys/key-uses.worker.ts";
+import { handleResolveKey } from "./keys/resolve-key.rpc.ts";
+import { handleExportSessions } from "./session-exports/export-sessions.rpc.ts";
+import { handleSearchSessions } from "./session-search/search-sessions.rpc.ts";
+import { type ExportDeps, handleExportSession } from "./sessions/export-session.rpc.ts";
+import { handleRateMessage } from "./sessions/rate-message.rpc.ts";
+import { handleSoftDeleteSession } from "./sessions/soft-delete-session.rpc.ts";
+import { handleRenewEdge } from "./sweeping/renew-edge.rpc.ts";
+import { type CloseTurnDeps, handleCloseTurn } from "./turns/close-turn.rpc.ts";
+import { handleFindTurn } from "./turns/find-turn.rpc.ts";
+import { handleOpenTurn, type OpenTurnDeps } from "./turns/open-turn.rpc.ts";
+
+export type RpcHandlersDeps = Omit<OpenTurnDeps, "database"> & {
+  database: Database;
+  /** Gives connections to calls that start work. Work that must be completed uses `database` itself. */
+  calls: CallPool;
+  config: Pick<Config, "keyPrefix" | "leaseSeconds">;
+  keyUses: KeyUses;
+  exports: ExportDeps;
+  visitorErasure: VisitorErasure;
+  closedTurnCounter: CloseTurnDeps["counter"];
+  onClosed: CloseTurnDeps["onClosed"];
+};
+
+/** Returns the handlers of the data plane. */
+export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<typeof ConversationService> {
+  const { database, calls, botConfigs, patternThreads, semanticSearch, keyUses, exports, visitorErasure } = deps;
+  const { closedTurnCounter, onClosed } = deps;
+  const { keyPrefix, leaseSeconds } = deps.config;
+  return {
+    // CloseTurn, RenewEdge and EraseVisitor ignore the signal: they complete even if the caller cancels.
+    resolveKey: async (request, { signal }) => {
+      calls.refuseIfOverloaded();
+      return handleResolveKey({ database: calls.databaseFor(signal), keyPrefix, keyUses }, request);
+    },
+    resolveBot: async (request, { signal }) => {
+      calls.refuseIfOverloaded();
+      return handleResolveBot(calls.databaseFor(signal), request);
+    },
+    renewEdge: (request) => handleRenewEdge(database, leaseSeconds, request),
+    openTurn: async (request, { signal }) => {
+      calls.refuseIfOverloaded();
+      return handleOpenTurn(
+        { database: calls.databaseFor(signal), botConfigs, patternThreads, semanticSearch },
+        request,
+      );
+    },
+    findTurn: (request, { signal }) => handleFindTurn(calls.databaseFor(signal), request),
+    closeTurn: (request) => handleCloseTurn({ database, counter: closedTurnCounter, onClosed }, request),
+    rateMessage: (request, { signal }) => handleRateMessage(calls.databaseFor(signal), request),
+    exportSession: (request, { signal }) => handleExportSession(exports, request, signal),
+    searchSessions: (request, { signal }) => handleSearchSessions(exports, request, signal),
+    exportSessions: (request, { signal }) => handleExportSessions(exports, request, signal),
+    softDeleteSession: (request, { signal }) => handleSoftDeleteSession(calls.databaseFor(signal), request),
+    eraseVisitor: (request) => handleEraseVisitor(database, visitorErasure, request),
+  };
+}

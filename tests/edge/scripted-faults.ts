@@ -24,7 +24,7 @@ export const isInString = (at: number) => STRINGS.some(([start, end]) => at >= s
 export type Damage = { at: number; characters: string };
 
 /** Number of events in the reply, including `[DONE]`. A fault can replace each of them. */
-export const BOUNDARIES = WIRE.length;
+export const EVENT_COUNT = WIRE.length;
 
 /** More tokens than all buffers between the provider and a reader can hold. Each character takes six bytes as JSON. */
 export const FLOOD_TOKENS = quickOrFull(1_300, 3_000);
@@ -33,7 +33,7 @@ export const FLOOD_TOKEN_CHARACTERS = 3_000;
 /** The reply of the model `late-usage`. */
 export const LATE_USAGE_TEXT = "This is the whole reply";
 
-/** Replacements for a whole event. */
+/** Invalid events. A model `corrupt-N-G` sends one of them instead of a valid event. */
 const GARBAGE = [
   "data: {broken\n\n",
   "data: \u0000\u0001\u0002\n\n",

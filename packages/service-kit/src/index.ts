@@ -1,4 +1,4 @@
-// Without migrations and guarded requests: knex and undici take a third of the time that a service needs to load.
+// Does not export migrations and guarded requests: they load knex and undici, which take a third of the time that a service needs to load.
 export { UPLOAD_OPTIONS } from "./admin-bodies.ts";
 export { type Caller, createTokenVerifier, type Role, type TokenVerifier } from "./auth/access-token.ts";
 export { type AdminCaller, accessOf, adminCallerOf } from "./auth/admin-access.ts";

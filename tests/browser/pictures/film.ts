@@ -46,6 +46,7 @@ function animate(frames: readonly Frame[]): Buffer {
     const next = frames[at + 1];
     return next ? Math.round((next.atMs - atMs) / SLOWDOWN) : LAST_MS;
   });
+  // toRGBA8 returns the frames of a picture. A screenshot has one.
   const pixels = pictures.flatMap((picture) => toRGBA8(picture).slice(0, 1));
   return Buffer.from(encode(pixels, width, height, 256, delaysMs));
 }

@@ -5,7 +5,7 @@ import { mapConcurrently } from "../../system/map-concurrently.ts";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { newClientAddress } from "../../system/visitors.ts";
 import type { EdgeFixture } from "../edge-fixture.ts";
-import { BOUNDARIES, type Damage, EVENT_ENDS, FULL_TEXT, GARBAGE_KINDS, isInString } from "../scripted-faults.ts";
+import { type Damage, EVENT_COUNT, EVENT_ENDS, FULL_TEXT, GARBAGE_KINDS, isInString } from "../scripted-faults.ts";
 import { expectNoForeignText, expectWellFormed } from "../stream-assertions.ts";
 
 /** The fake provider's default reply. */
@@ -53,13 +53,13 @@ export function providerFaultsSuite(shared: () => EdgeFixture): void {
   });
 
   test("a stream is well formed and has no foreign text when the provider sends garbage instead of any event", async () => {
-    await mapConcurrently(BOUNDARIES * GARBAGE_KINDS, 16, async (index) => {
-      const model = `corrupt-${index % BOUNDARIES}-${Math.floor(index / BOUNDARIES)}`;
+    await mapConcurrently(EVENT_COUNT * GARBAGE_KINDS, 16, async (index) => {
+      const model = `corrupt-${index % EVENT_COUNT}-${Math.floor(index / EVENT_COUNT)}`;
       const result = await chatWith(await createBot(model), index);
       // A reply that lost a token must end with an error. A reply that lost only its finish reason or [DONE] may be complete.
       expectWellFormed(result, model);
       expectNoForeignText(result, FULL_TEXT, model);
-      if (index % BOUNDARIES < BOUNDARIES - 2) expect(result.done?.finish_reason, model).toBe("error");
+      if (index % EVENT_COUNT < EVENT_COUNT - 2) expect(result.done?.finish_reason, model).toBe("error");
     });
   });
 

@@ -13,7 +13,12 @@ export function selectorProblems(manifests: readonly Manifest[]): string[] {
   });
 }
 
-type Selector = { manifest: Manifest; selector: Labels; selectsOneComponent: boolean };
+type Selector = {
+  manifest: Manifest;
+  selector: Labels;
+  /** Whether the selector may select only the pods of its own component. */
+  selectsOneComponent: boolean;
+};
 
 function selectors(manifests: readonly Manifest[]): Selector[] {
   const selectorsOf = (kind: string, selectorOf: (spec: Manifest["spec"]) => Labels, selectsOneComponent = true) =>

@@ -548,7 +548,7 @@ const decisions: Section[] = [
       8: "120 requests a minute per user to list, delete and erase; 10 exports a minute per user and two open per workspace: 429.",
       9: "`DELETE /api/conversations/{session_id}/` hides a conversation: 204.",
       10: "`POST /api/conversations/erase/` erases a visitor's conversations for good: 202 `{conversations, request_id}`.",
-      11: "Deletion and erasure need the role `owner`: 403 `forbidden`.",
+      11: "The list and the exports of all conversations need the role `viewer` or `owner`, deletion and erasure `owner`: 403 `forbidden`.",
       12: "Foreign equals missing.",
       13: "Errors have the form of the export's.",
     },

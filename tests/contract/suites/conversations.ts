@@ -7,6 +7,7 @@ import { type Api, type ApiResponse, bearer, exportPath } from "../support/api.t
 import {
   addBot,
   type ContractSystem,
+  createOwnerToken,
   formatDetail,
   formatError,
   formatRefusal,
@@ -37,9 +38,9 @@ export function conversationsSuite(shared: () => ContractSystem): void {
     await api.chat(other, { visitor_id: "v-other" });
   });
 
-  /** Signs a token of a new user. Without `role` it has no role claim. */
-  const token = (of: Tenant, role?: "owner" | "viewer", user?: string) =>
-    system.sso.sign({ ...ownerClaims(system, of, user), ...(role && { roles: ["staff", `parley-${role}`] }) });
+  /** Signs a token of a user, by default a new one. With the role "none" it has other values than the roles. */
+  const token = (of: Tenant, role: "owner" | "viewer" | "none" = "viewer", user?: string) =>
+    system.sso.sign({ ...ownerClaims(system, of, user), roles: ["staff", `parley-${role}`] });
 
   const get = async (path: string, of = tenant) => api.call({ path, headers: bearer(await token(of)) });
   const list = async (parameters: string, of = tenant) => {
@@ -69,8 +70,8 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       .filter((line) => line !== "")
       .map((line) => JSON.parse(line) as { session: { id: string }; messages: unknown[]; cursor: string });
 
-  const send = async (method: string, path: string, body?: object, role: "owner" | "viewer" | undefined = "owner") =>
-    api.call({ method, path, headers: bearer(await token(tenant, role)), ...(body && { body }) });
+  const send = async (method: string, path: string, body?: object) =>
+    api.call({ method, path, headers: bearer(await token(tenant, "owner")), ...(body && { body }) });
 
   describe("the list", () => {
     test("has the session's fields, the number of messages, the rating and the review, newest activity first [D40/1]", async () => {
@@ -283,7 +284,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       );
       const identity = { "accept-encoding": "identity" };
       const user = randomUUID();
-      const headers = { ...bearer(await token(own, undefined, user)), ...identity };
+      const headers = { ...bearer(await token(own, "viewer", user)), ...identity };
       const leaving = new AbortController();
       const open = await Promise.all([1, 2].map(() => api.send({ path: NDJSON, headers, signal: leaving.signal })));
       expect(open.map(({ status }) => status)).toEqual([200, 200]);
@@ -309,7 +310,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
   describe("deletion", () => {
     test("an owner hides a conversation; without the role the answer is 403 [D40/9] [D40/11]", async () => {
       const { session_id } = await startConversation();
-      for (const role of [undefined, "viewer"] as const) {
+      for (const role of ["none", "viewer"] as const) {
         const headers = bearer(await token(tenant, role));
         const answer = await api.call({ method: "DELETE", path: deletePath(session_id), headers });
         expect(formatRefusal(answer)).toBe(formatDetail(403, "forbidden"));
@@ -339,7 +340,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       const foreign = await startConversation({ visitor_id }, other);
       const kept = await startConversation({ visitor_id: `${visitor_id}x` });
       await send("DELETE", deletePath(deleted.session_id));
-      for (const role of [undefined, "viewer"] as const) {
+      for (const role of ["none", "viewer"] as const) {
         const headers = bearer(await token(tenant, role));
         const answer = await api.call({ method: "POST", path: ERASE, headers, body: { visitor_id } });
         expect(formatRefusal(answer)).toBe(formatDetail(403, "forbidden"));
@@ -397,6 +398,21 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       const nobody = { ...unknown, workspaceId: "unknown-workspace" };
       expect(await list("", nobody)).toEqual({ conversations: [], next_cursor: null });
       expect((await get(NDJSON, nobody)).text).toBe("");
+    });
+
+    test("a token without a role may export one conversation, and gets 403 from the list and the exports of all [D40/11]", async () => {
+      const own = await createTenant(system.admin);
+      const { session_id } = await startConversation({}, own);
+      for (const roleless of [await token(own, "none"), await createOwnerToken(system, own)]) {
+        for (const path of [LIST, `${LIST}?q=x`, NDJSON, CSV])
+          expect(formatRefusal(await api.call({ path, headers: bearer(roleless) })), path).toBe(
+            formatDetail(403, "forbidden"),
+          );
+        expect((await api.exportTranscript(roleless, session_id)).status).toBe(200);
+      }
+      for (const role of ["viewer", "owner"] as const)
+        for (const path of [LIST, NDJSON, CSV])
+          expect((await api.call({ path, headers: bearer(await token(own, role)) })).status, path).toBe(200);
     });
 
     test("a missing or invalid token gets 401 from every endpoint, and another method 405 [D40/13]", async () => {

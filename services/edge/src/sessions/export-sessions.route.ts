@@ -3,7 +3,7 @@ import { constants, createGzip } from "node:zlib";
 import { ExportFormat, type ExportSessionsRequest } from "@parley/rpc/conversation";
 import { pickEncoding } from "@parley/widget";
 import type { FastifyInstance } from "fastify";
-import { authenticateOrCount, userBucket } from "../auth/index.ts";
+import { authenticateOrCount, requireViewer, userBucket } from "../auth/index.ts";
 import { addressBucket, endpoint, HttpError } from "../http/index.ts";
 import { enforce, POLICIES } from "../rate-limits/index.ts";
 import type { ExportDeps } from "./export-session.route.ts";
@@ -33,6 +33,7 @@ export function exportSessionsRoutes(app: FastifyInstance, deps: ExportDeps): vo
       onRequest: deps.malformed.refuse,
       handler: async (request, reply) => {
         const caller = await authenticateOrCount(deps, request, reply, POLICIES.exports);
+        requireViewer(caller);
         const query = parseExportQuery(request.query);
         await enforce(deps.limiter, POLICIES.exports, userBucket(caller), reply);
         const { workspaceId } = caller;

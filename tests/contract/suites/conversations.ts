@@ -68,7 +68,12 @@ export function conversationsSuite(shared: () => ContractSystem): void {
     text
       .split("\n")
       .filter((line) => line !== "")
-      .map((line) => JSON.parse(line) as { session: { id: string }; messages: unknown[]; cursor: string });
+      .map((line) => JSON.parse(line) as { session: { id: string }; messages: { review: string }[]; cursor: string });
+
+  const withoutReviews = ({ messages, ...line }: { messages: { review: string }[] }) => ({
+    ...line,
+    messages: messages.map(({ review: _, ...message }) => message),
+  });
 
   const send = async (method: string, path: string, body?: object) =>
     api.call({ method, path, headers: bearer(await token(tenant, "owner")), ...(body && { body }) });
@@ -155,6 +160,10 @@ export function conversationsSuite(shared: () => ContractSystem): void {
         `${path}?limit=1`,
         `${path}?cursor=x`,
         `${path}?until=2026-02-30`,
+        `${path}?source=email`,
+        `${path}?rating=5`,
+        `${path}?review=up`,
+        `${path}?q=x`,
       ]);
       for (const path of [...paths, ...exports])
         expect(formatRefusal(await get(path)), path).toBe(formatDetail(400, "invalid_parameter"));
@@ -182,7 +191,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       expect(lines.map((line) => line.session.id)).toEqual(ids);
       expect(answer.text).not.toContain(young.session_id);
       for (const { cursor, ...line } of lines) {
-        expect(line).toEqual(await readTranscript(system, own, line.session.id));
+        expect(withoutReviews(line)).toEqual(await readTranscript(system, own, line.session.id));
         expect(cursor).not.toBe("");
       }
       const [, second] = lines;
@@ -191,6 +200,35 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       expect((await get(`${NDJSON}?bot_slug=none`, own)).text).toBe("");
       expect((await get(`${NDJSON}?since=2100-01-01`, own)).text).toBe("");
       expect((await get(`${NDJSON}?until=2020-01-01`, own)).text).toBe("");
+    });
+
+    test("both select by bot, source, visitor, rating and review, and have the reviews [D40/5] [D40/14]", async () => {
+      const own = await createTenant(system.admin);
+      const bot = await addBot(system, own, "second");
+      const a = await startConversation({ visitor_id: "v-a" }, own);
+      const b = await startConversation({}, bot);
+      await api.rateMessage(own, { ...a, rating: "up" });
+      await system.admin.sessions.reviewMessage({
+        ...{ workspaceId: own.workspaceId, sessionId: a.session_id, messageId: BigInt(String(a.message_id)) },
+        review: "bad",
+      });
+      await age(own);
+      const found = async (parameters: string) => {
+        const csv = (await get(`${CSV}?${parameters}`, own)).text.split("\r\n").slice(1, -1);
+        const ids = linesOf((await get(`${NDJSON}?${parameters}`, own)).text).map((line) => line.session.id);
+        expect([...new Set(csv.map((row) => row.split(",")[0]))]).toEqual(ids);
+        return ids;
+      };
+      expect(await found("visitor_id=v-a")).toEqual([a.session_id]);
+      expect(await found("rating=up")).toEqual([a.session_id]);
+      expect(await found("review=bad")).toEqual([a.session_id]);
+      expect(await found("bot_slug=second")).toEqual([b.session_id]);
+      expect(await found("source=widget")).toEqual([a.session_id, b.session_id]);
+      expect(await found("source=playground")).toEqual([]);
+      expect(await found("rating=down")).toEqual([]);
+      const [line] = linesOf((await get(`${NDJSON}?review=bad`, own)).text);
+      expect(line?.messages.map(({ review }) => review)).toEqual(["", "bad"]);
+      expect((await get(`${CSV}?review=bad`, own)).text).toMatch(/^[^\r]*,rating,review,model,/);
     });
 
     test("a download that is cut at random continues by its cursor, with no line lost or duplicated [D40/5] [D40/7]", async () => {

@@ -1,6 +1,7 @@
 import { pipeline, Readable } from "node:stream";
 import { constants, createGzip } from "node:zlib";
-import { ExportFormat, type ExportSessionsRequest } from "@parley/rpc/conversation";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { ExportFormat, type ExportSessionsRequestSchema } from "@parley/rpc/conversation";
 import { pickEncoding } from "@parley/widget";
 import type { FastifyInstance } from "fastify";
 import { authenticateOrCount, requireViewer, userBucket } from "../auth/index.ts";
@@ -73,8 +74,7 @@ class OpenExports {
   }
 }
 
-type ExportRequest = Pick<ExportSessionsRequest, "workspaceId" | "format" | "botSlug" | "cursor"> &
-  Pick<Partial<ExportSessionsRequest>, "sinceMicroseconds" | "untilMicroseconds">;
+type ExportRequest = MessageInitShape<typeof ExportSessionsRequestSchema>;
 
 /** Yields an export in parts. Calls the conversation service again when a call reached its time limit. */
 async function* exportParts(

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from "fastify";
 import plugin from "fastify-plugin";
 import { HttpError } from "./http-error.ts";
 
@@ -6,8 +7,13 @@ export const CONSOLE_HEADER = "x-parley-console";
 
 const SAFE_METHODS = new Set(["GET", "HEAD"]);
 
-/** Browsers add credentials of other schemes by themselves: a proxy before the console may ask for Basic ones. */
-const BEARER = /^Bearer /;
+const BEARER = /^Bearer /i;
+
+/**
+ * Returns whether a request has a bearer token. Browsers add credentials of other schemes by themselves, if a proxy before the console asks for
+ * them, so those neither sign in nor show that the request is a script's.
+ */
+export const hasBearerToken = ({ headers }: FastifyRequest) => BEARER.test(headers.authorization ?? "");
 
 /**
  * Refuses requests that change something and do not come from the console's page: each needs the console's Origin and the custom header.
@@ -18,7 +24,7 @@ export const sameOrigin = plugin<{ origin: string }>(
     app.addHook("onRequest", (request, _, done) => {
       const { headers, method } = request;
       const isFromPage = headers.origin === origin && headers[CONSOLE_HEADER] !== undefined;
-      if (SAFE_METHODS.has(method) || isFromPage || BEARER.test(headers.authorization ?? "")) done();
+      if (SAFE_METHODS.has(method) || isFromPage || hasBearerToken(request)) done();
       else done(new HttpError(403, "cross_site_request"));
     });
   },

@@ -1,19 +1,11 @@
-import type { FastifyRequest } from "fastify";
 import plugin from "fastify-plugin";
+import { hasBearerToken } from "./bearer-token.ts";
 import { HttpError } from "./http-error.ts";
 
 /** A header that a cross-site form cannot send, and that a cross-site script can send only after a preflight, which the console refuses. */
 export const CONSOLE_HEADER = "x-parley-console";
 
 const SAFE_METHODS = new Set(["GET", "HEAD"]);
-
-const BEARER = /^Bearer /i;
-
-/**
- * Returns whether a request has a bearer token. Browsers add credentials of other schemes by themselves, if a proxy before the console asks for
- * them, so those neither sign in nor show that the request is a script's.
- */
-export const hasBearerToken = ({ headers }: FastifyRequest) => BEARER.test(headers.authorization ?? "");
 
 /**
  * Refuses requests that change something and do not come from the console's page: each needs the console's Origin and the custom header.

@@ -144,6 +144,8 @@ test("the edge's owner API is the same through the console, with the session and
     const missing = await send(`${CONVERSATIONS}${randomUUID()}/export.json`);
     expect([missing.status, await missing.json()]).toEqual([404, { detail: "session_not_found" }]);
   }
+  for (const id of ["1", "%2E%2E", "..%2Fchat", "%00"])
+    expect((await withToken(`${CONVERSATIONS}${id}/export.json`)).status, id).toBe(404);
   const withoutPage = await owner.send(`${CONVERSATIONS}${second}/`, { method: "DELETE" });
   expect([withoutPage.status, await withoutPage.json()]).toEqual([403, { error: "cross_site_request" }]);
   expect((await withToken(`${CONVERSATIONS}${second}/?hard=1`, { method: "DELETE" })).status).toBe(400);

@@ -1,4 +1,4 @@
-import type { MemberCallLimiter } from "@parley/service-kit";
+import { isUuid, type MemberCallLimiter } from "@parley/service-kit";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { clientGone, HttpError } from "../http/index.ts";
 import { type Authenticate, createCallHook } from "../sign-in/index.ts";
@@ -55,11 +55,12 @@ export function ownerApiRoutes(app: FastifyInstance, { authenticate, limiter, ca
 function forwardTo(callEdge: CallEdge) {
   return (method: EdgeRequest["method"], toPath: (sessionId: string) => string) =>
     async (request: FastifyRequest, reply: FastifyReply) => {
-      const { sessionId = "" } = request.params as { sessionId?: string };
+      const { sessionId } = request.params as { sessionId?: string };
+      // An id such as ".." would lead to another path of the edge.
+      if (sessionId !== undefined && !isUuid(sessionId)) throw new HttpError(404, "session_not_found");
       // Not request.url, which may name another host.
       const [, query] = request.url.split("?", 2);
-      const path =
-        CONVERSATIONS_PATH + toPath(encodeURIComponent(sessionId)) + (query === undefined ? "" : `?${query}`);
+      const path = CONVERSATIONS_PATH + toPath(sessionId ?? "") + (query === undefined ? "" : `?${query}`);
       const headers: Record<string, string> = { authorization: request.forwardedAuthorization };
       for (const name of REQUEST_HEADERS) {
         const value = request.headers[name];

@@ -109,7 +109,7 @@ describe("parley bot", () => {
 });
 
 describe("parley key", () => {
-  it("creates a key for several domains, lists it and revokes it", async () => {
+  it("creates a key for several domains, changes them, lists it and revokes it", async () => {
     const created = await json<{ public_key: string }>(
       ...["key", "create", ...botArgs(), "--domain", "Shop.Example", "--domain", "*.shop.example"],
     );
@@ -119,14 +119,16 @@ describe("parley key", () => {
       allowed_domains: expect.arrayContaining([expect.stringContaining("shop.example")]),
       revoked_at: "",
     });
+    const updated = await json("key", "update", created.public_key, "--domain", "B.example", "--domain", "c.example");
+    expect(updated).toEqual({ ...created, allowed_domains: ["b.example", "c.example"] });
     const revoked = await json<{ revoked_at: string }>("key", "revoke", created.public_key);
-    expect(revoked).toEqual({ ...created, revoked_at: expect.stringMatching(/Z$/) });
+    expect(revoked).toEqual({ ...(updated as object), revoked_at: expect.stringMatching(/Z$/) });
     expect(await json("key", "list", ...workspaceArgs())).toContainEqual(revoked);
   });
 });
 
 describe("parley moderation", () => {
-  it("adds, lists and removes a pattern by its numeric id", async () => {
+  it("adds, changes, lists and removes a pattern by its numeric id", async () => {
     const args = ["--pattern", "se(c|k)ret", "--fallback", "No."];
     const added = await json<{ id: number }>("moderation", "add", ...botArgs(), ...args);
     expect(added).toEqual({
@@ -143,6 +145,10 @@ describe("parley moderation", () => {
     expect(await check("--pattern", "block", "--on", "reply")).toEqual([
       expect.objectContaining({ blocks_message: false, blocks_reply: true }),
     ]);
+    const update = (...more: string[]) => json("moderation", "update", String(added.id), ...botArgs(), ...more);
+    const changed = await update("--on", "both", "--fallback", "");
+    expect(changed).toEqual({ ...added, applies_to: "both", fallback: "" });
+    expect(await update("--pattern", "other")).toEqual({ ...(changed as object), pattern: "other" });
     expect(await json("moderation", "remove", String(added.id), ...botArgs())).toEqual({ id: added.id, removed: true });
     expect(await json("moderation", "list", ...botArgs())).toEqual([]);
   });
@@ -319,8 +325,19 @@ describe("parley usage, audit and conversation", () => {
     }, 10_000);
     expect((await run("audit", ...workspace, "--check")).code).toBe(0);
 
+    const { messages: before } = await json<{ messages: { id: string }[] }>("conversation", "show", id, ...workspace);
+    const messageId = BigInt(before[1]?.id ?? "");
+    await system.admin.sessions.reviewMessage({
+      workspaceId: other.workspaceId,
+      sessionId: id,
+      messageId,
+      review: "bad",
+    });
     expect(await json("conversation", "list", ...workspace)).toEqual([
-      expect.objectContaining({ id, bot_slug: other.botSlug, source: "widget", messages: 2 }),
+      expect.objectContaining({
+        ...{ id, bot_slug: other.botSlug, source: "widget", messages: 2 },
+        ...{ rating: "", review: "bad" },
+      }),
     ]);
     const { stdout } = await run("conversation", "export", id, ...workspace);
     const transcript = JSON.parse(stdout) as { messages: { role: string; content: string }[] };
@@ -329,8 +346,12 @@ describe("parley usage, audit and conversation", () => {
       text,
     ]);
     expect(stdout.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
-    expect(await json("conversation", "show", id, ...workspace)).toEqual(transcript);
+    expect(await json("conversation", "show", id, ...workspace)).toEqual({
+      ...transcript,
+      messages: transcript.messages.map((message, index) => ({ ...message, review: index === 1 ? "bad" : "" })),
+    });
     const shown = await run("conversation", "show", id, ...workspace);
+    expect(shown.stdout).toMatch(/^assistant {2}.* {2}reviewed bad$/m);
     expect(shown.stdout).toContain("\n  Hello\\u{1b}[31m\\u{9b}2J\\u{202e}?\n  assistant  2026\n");
     expect(shown.stdout).not.toContain("\u001b");
 

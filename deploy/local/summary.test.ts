@@ -45,7 +45,7 @@ describe("summarize", () => {
   });
 
   it("suggests parley token only with the development issuer", () => {
-    expect(summarize(FACTS)).toContain("parley token --workspace demo");
+    expect(summarize(FACTS)).toContain("parley token --workspace demo --role owner");
     expect(summarize({ ...FACTS, hasSso: true })).not.toContain("parley token");
   });
 });

@@ -30,7 +30,7 @@ export function summarize(facts: SummaryFacts): string {
     : facts.defaultModel;
   const isDatabaseOutside = facts.databaseDir !== undefined && !facts.databaseDir.startsWith(`${facts.dataDir}/`);
   const data = isDatabaseOutside ? `${facts.dataDir} (database: ${facts.databaseDir})` : facts.dataDir;
-  const token = facts.hasSso ? [] : [`  ${PARLEY_COMMAND} token --workspace ${workspaceId}`];
+  const token = facts.hasSso ? [] : [`  ${PARLEY_COMMAND} token --workspace ${workspaceId} --role owner`];
   const signIn = facts.hasSso
     ? "sign in with your identity provider"
     : `one click signs you in to the workspace ${workspaceId}`;

@@ -393,7 +393,7 @@ describe("the owner API", () => {
     const response = await owner.send(path);
     expect(response.headers.get("content-disposition")).toBe('attachment; filename="conversations.csv"');
     expect(await response.text()).toMatch(/^session_id,bot_slug,/);
-    expect((await owner.send(`${path}&visitor_id=v`)).status).toBe(400);
+    expect((await owner.send(`${path}&q=v`)).status).toBe(400);
     expect((await fetch(owners.url + path)).status).toBe(401);
   });
 

@@ -235,6 +235,30 @@ test.each(["conversation", "quota"] as const)(
   },
 );
 
+test("names a changed key and pattern, and neither the domains nor the expression", async () => {
+  const { workspaceId, botSlug, publicKey, keys, changes } = await createOwner();
+  const { moderation } = system.admin;
+  const { pattern } = await moderation.addPattern({ workspaceId, botSlug, pattern: "p" });
+  const id = pattern?.id ?? 0n;
+  await moderation.updatePattern({ workspaceId, botSlug, id, changes: { pattern: "content-marker", fallback: "" } });
+  await keys.updateKey({ publicKey, domains: ["content-marker.example"] });
+  const listed = (await changes.listChanges({})).changes.slice(0, 2).map(summary);
+  expect(listed).toEqual([
+    {
+      member: "anna",
+      method: "KeyAdminService/UpdateKey",
+      target: { bot_slug: botSlug, public_key: publicKey },
+      changedFields: [],
+    },
+    {
+      member: "",
+      method: "ModerationAdminService/UpdatePattern",
+      target: { bot_slug: botSlug, id: String(id) },
+      changedFields: ["pattern", "fallback"],
+    },
+  ]);
+});
+
 test("a change that cannot be recorded fails with change_not_recorded, and the service's log has it", async () => {
   const { workspaceId, botSlug, bots } = await createOwner();
   const rename = (from: string, to: string) =>

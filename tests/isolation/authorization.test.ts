@@ -24,9 +24,11 @@ const ACCESS: Readonly<Record<string, Access>> = {
   "parley.conversation.v1.BotAdminService/ListBots": "viewer",
   "parley.conversation.v1.BotAdminService/ListModels": "viewer",
   "parley.conversation.v1.KeyAdminService/CreateKey": "owner",
+  "parley.conversation.v1.KeyAdminService/UpdateKey": "owner",
   "parley.conversation.v1.KeyAdminService/ListKeys": "viewer",
   "parley.conversation.v1.KeyAdminService/RevokeKey": "owner",
   "parley.conversation.v1.ModerationAdminService/AddPattern": "owner",
+  "parley.conversation.v1.ModerationAdminService/UpdatePattern": "owner",
   "parley.conversation.v1.ModerationAdminService/ListPatterns": "viewer",
   "parley.conversation.v1.ModerationAdminService/CheckText": "owner",
   "parley.conversation.v1.ModerationAdminService/RemovePattern": "owner",
@@ -111,6 +113,8 @@ function requestFor(name: string, { workspaceId, publicKey, ...ids }: TenantData
       return { model: "openai:default" };
     case "CreateBot":
       return { workspaceId, slug: `bot-${randomUUID()}` };
+    case "UpdateKey":
+      return { publicKey, workspaceId, domains: ["b.example"] };
     case "RevokeKey":
       return { publicKey, workspaceId };
     case "Repair":
@@ -268,18 +272,21 @@ describe("an owner", () => {
     expect(answers[0]).toContain("workspace_not_found");
   });
 
-  test("cannot revoke the key of another workspace, and gets the answer for an unknown key", async () => {
+  test("cannot revoke or change the key of another workspace, and gets the answer for an unknown key", async () => {
     const victim = await createTenant(system.admin);
+    const { keys: before } = await system.admin.keys.listKeys({ workspaceId: victim.workspaceId });
     const unknown = `${victim.publicKey.slice(0, -6)}AAAAAA`;
-    const answers = await Promise.all(
-      [victim.publicKey, unknown].map((publicKey) =>
-        owner.callConversation(KeyAdminService.method.revokeKey, { publicKey }, []),
-      ),
-    );
-    expect(answers[0]).toContain("key_not_found");
-    expect(answers[0]).toBe(answers[1]);
-    const { keys } = await system.admin.keys.listKeys({ workspaceId: victim.workspaceId });
-    expect(keys[0]?.revokedAt).toBe("");
+    for (const [method, fields] of [
+      [KeyAdminService.method.revokeKey, {}],
+      [KeyAdminService.method.updateKey, { domains: ["mine.example"] }],
+    ] as const) {
+      const answers = await Promise.all(
+        [victim.publicKey, unknown].map((publicKey) => owner.callConversation(method, { publicKey, ...fields }, [])),
+      );
+      expect(answers[0]).toContain("key_not_found");
+      expect(answers[0]).toBe(answers[1]);
+    }
+    expect((await system.admin.keys.listKeys({ workspaceId: victim.workspaceId })).keys).toEqual(before);
   });
 });
 

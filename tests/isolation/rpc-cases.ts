@@ -107,8 +107,15 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "parley.conversation.v1.BotAdminService/ListModels": workspaceOnly(),
   "parley.conversation.v1.KeyAdminService/CreateKey": ofBot({ domains: ["a.example"] }),
   "parley.conversation.v1.KeyAdminService/ListKeys": workspaceOnly(),
+  "parley.conversation.v1.KeyAdminService/UpdateKey": notTenantScoped("a public key is unique across tenants"),
   "parley.conversation.v1.KeyAdminService/RevokeKey": notTenantScoped("a public key is unique across tenants"),
   "parley.conversation.v1.ModerationAdminService/AddPattern": ofBot({ pattern: "p" }),
+  "parley.conversation.v1.ModerationAdminService/UpdatePattern": {
+    requests: ({ workspaceId, botSlug }, ids) => [
+      { workspaceId, botSlug, id: ids.patternId, changes: { pattern: "mine now" } },
+      { workspaceId, botSlug: ids.botSlug, id: ids.patternId, changes: { pattern: "mine now" } },
+    ],
+  },
   "parley.conversation.v1.ModerationAdminService/ListPatterns": ofBot(),
   "parley.conversation.v1.ModerationAdminService/CheckText": ofBot({ text: "never", unsaved: { pattern: "p" } }),
   "parley.conversation.v1.ModerationAdminService/RemovePattern": {

@@ -2,7 +2,7 @@ import cookie from "@fastify/cookie";
 import type { Logger } from "@parley/service-kit";
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
 import { type CallDeps, callRoutes } from "./calls/calls.route.ts";
-import { type ExportDeps, exportRoutes } from "./calls/exports.route.ts";
+import { type OwnerApiDeps, ownerApiRoutes } from "./calls/owner-api.route.ts";
 import { type PlaygroundDeps, playgroundRoutes } from "./calls/playground.route.ts";
 import { errors } from "./http/errors.plugin.ts";
 import { healthRoutes } from "./http/health.route.ts";
@@ -14,7 +14,7 @@ import { type SignInDeps, signInRoutes } from "./sign-in/sign-in.route.ts";
 
 export type AppDeps = SignInDeps &
   CallDeps &
-  ExportDeps &
+  OwnerApiDeps &
   PlaygroundDeps & {
     isReady: () => boolean;
     /** Whether this process is shutting down. */
@@ -59,7 +59,7 @@ export async function buildApp(deps: AppDeps, page: PageOptions, log: Logger): P
   healthRoutes(app, deps.isReady);
   signInRoutes(app, deps);
   callRoutes(app, deps);
-  exportRoutes(app, deps);
+  ownerApiRoutes(app, deps);
   playgroundRoutes(app, deps);
   await pageRoutes(app, page);
   return app;

@@ -10,7 +10,7 @@ import {
 import type { FastifyInstance } from "fastify";
 import { buildApp } from "./app.ts";
 import { createAdminCalls } from "./calls/admin-calls.client.ts";
-import { createFetchFromEdge, createListConversations } from "./calls/owner-api.client.ts";
+import { createCallEdge, createListConversations } from "./calls/owner-api.client.ts";
 import { type Config, isLoopbackHost } from "./config.ts";
 import { createMetrics } from "./metrics.ts";
 import { createAuthenticate } from "./sign-in/authenticate.ts";
@@ -28,7 +28,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const isStopping = () => lifecycle.isClosing;
   const isReady = () => !isStopping();
   const onResponse = (method: string, status: number) => metrics.calls.inc({ method, status });
-  const fetchFromEdge = createFetchFromEdge(config.edgeUrl);
+  const callEdge = createCallEdge(config.edgeUrl);
   const cookies = createSessionCookies(config.sessionSecret, nowMs);
   const jwks = createJwks({ url: config.jwksUrl, now: () => performance.now() }, log);
   jwks.start();
@@ -47,9 +47,9 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       onResult: (result) => metrics.signIns.inc({ result }),
       authenticate: createAuthenticate(cookies, signIn, createTokenVerifier(signIn, jwks), nowMs),
       limiter: new MemberCallLimiter(),
-      callAdmin: createAdminCalls(config.adminUrls, onResponse),
-      listConversations: createListConversations(fetchFromEdge, onResponse),
-      fetchFromEdge,
+      adminCalls: createAdminCalls(config.adminUrls, onResponse),
+      listConversations: createListConversations(callEdge, onResponse),
+      callEdge,
       edgeUrl: config.edgeUrl,
       isReady,
       isStopping,

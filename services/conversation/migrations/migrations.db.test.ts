@@ -30,7 +30,7 @@ afterAll(() => db.drop());
 async function fill() {
   const bot = await createBot(db.database);
   const { workspaceId, id: botId, slug: botSlug } = bot;
-  await insertKey(db.database, { publicKey: `k-${botId}`, workspaceId, botSlug, allowedDomains: ["a.example"] });
+  await insertKey(db.database, { publicKey: `k-${botId}`, workspaceId, botSlug, allowedDomains: ["a.example"] }, 1);
   await insertPattern(
     db.database,
     { workspaceId, botId },

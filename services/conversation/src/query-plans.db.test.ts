@@ -17,12 +17,7 @@ import { enqueueSettlements, listDoneTurns as listClosed, readTurnStates } from 
 import { listExpired, listWorkspaceIds } from "./retention/retention.store.ts";
 import { recountSessions } from "./session-counts/recount.store.ts";
 import { readSessions } from "./session-exports/export-sessions.store.ts";
-import {
-  findText,
-  READ_IN_ORDER,
-  type SessionFilters,
-  searchSessions,
-} from "./session-search/search-sessions.store.ts";
+import { findText, READ_IN_ORDER, type SearchFilters, searchSessions } from "./session-search/search-sessions.store.ts";
 import { eraseSession } from "./sessions/erase-session.store.ts";
 import { exportSession } from "./sessions/export-session.store.ts";
 import type { SessionPosition } from "./sessions/index.ts";
@@ -228,7 +223,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   ],
   [
     "exporting a page of sessions",
-    (database) => readSessions(database, { ...FIRST_EXPORT_PAGE, workspaceId: bot.workspaceId, botSlug: "" }),
+    (database) => readSessions(database, { ...FIRST_EXPORT_PAGE, workspaceId: bot.workspaceId, filters: NO_FILTER }),
   ],
   [
     "finding a text in messages",
@@ -293,7 +288,7 @@ const FIRST_EXPORT_PAGE = {
   until: "2100-01-01Z",
   limit: 100,
 };
-const NO_FILTER: SessionFilters = { botSlug: "", source: "", visitorId: "", rating: "", review: "" };
+const NO_FILTER = { botSlug: "", source: "", visitorId: "", rating: "", review: "" };
 const YEAR_2025_MICROSECONDS = 1_735_689_600_000_000n;
 
 /** Runs a statement and returns its plan as JSON and how many blocks it read. */
@@ -308,7 +303,7 @@ async function explain(use: (database: Database) => Promise<unknown>, setting = 
   return { plan: JSON.stringify(root), blocks: root["Shared Hit Blocks"] + root["Shared Read Blocks"] };
 }
 
-test.each<[string, Partial<SessionFilters>, string]>([
+test.each<[string, Partial<SearchFilters>, string]>([
   ["no filter", {}, "sessions_recent"],
   ["a bot", { botSlug: "assistant" }, "sessions_bot"],
   ["the playground", { source: "playground" }, "sessions_playground"],
@@ -368,10 +363,16 @@ test("an unanswered question of a long session costs about as many blocks as one
   expect(blocks).toBeLessThan(2 * MAX_REPLIES * 25);
 });
 
-test("a page of an export reads only its own sessions and messages by index", async () => {
-  const { plan, blocks } = await explain((database) =>
-    readSessions(database, { ...FIRST_EXPORT_PAGE, workspaceId: bot.workspaceId, botSlug: "" }),
-  );
+test.each<[string, Partial<SearchFilters>]>([
+  ["every session", {}],
+  ["a bot", { botSlug: "assistant" }],
+  ["the playground", { source: "playground" }],
+  ["a visitor", { visitorId: "00000000" }],
+  ["a rating", { rating: "down" }],
+  ["a review", { review: "bad" }],
+])("a page of an export of %s reads only its own sessions and messages by index", async (_, filters) => {
+  const page = { ...FIRST_EXPORT_PAGE, workspaceId: bot.workspaceId, filters: { ...NO_FILTER, ...filters } };
+  const { plan, blocks } = await explain((database) => readSessions(database, page));
   expect(plan).not.toContain("Seq Scan");
   expect(plan).toContain('"Index Name":"sessions_started"');
   expect(blocks).toBeLessThan(100 * 40);

@@ -7,6 +7,7 @@ import { type Api, type ApiResponse, bearer, exportPath } from "../support/api.t
 import {
   addBot,
   type ContractSystem,
+  createOwnerToken,
   formatDetail,
   formatError,
   formatRefusal,
@@ -37,9 +38,9 @@ export function conversationsSuite(shared: () => ContractSystem): void {
     await api.chat(other, { visitor_id: "v-other" });
   });
 
-  /** Signs a token of a new user. Without `role` it has no role claim. */
-  const token = (of: Tenant, role?: "owner" | "viewer", user?: string) =>
-    system.sso.sign({ ...ownerClaims(system, of, user), ...(role && { roles: ["staff", `parley-${role}`] }) });
+  /** Signs a token of a user, by default a new one. With the role "none" it has other values than the roles. */
+  const token = (of: Tenant, role: "owner" | "viewer" | "none" = "viewer", user?: string) =>
+    system.sso.sign({ ...ownerClaims(system, of, user), roles: ["staff", `parley-${role}`] });
 
   const get = async (path: string, of = tenant) => api.call({ path, headers: bearer(await token(of)) });
   const list = async (parameters: string, of = tenant) => {
@@ -67,10 +68,15 @@ export function conversationsSuite(shared: () => ContractSystem): void {
     text
       .split("\n")
       .filter((line) => line !== "")
-      .map((line) => JSON.parse(line) as { session: { id: string }; messages: unknown[]; cursor: string });
+      .map((line) => JSON.parse(line) as { session: { id: string }; messages: { review: string }[]; cursor: string });
 
-  const send = async (method: string, path: string, body?: object, role: "owner" | "viewer" | undefined = "owner") =>
-    api.call({ method, path, headers: bearer(await token(tenant, role)), ...(body && { body }) });
+  const withoutReviews = ({ messages, ...line }: { messages: { review: string }[] }) => ({
+    ...line,
+    messages: messages.map(({ review: _, ...message }) => message),
+  });
+
+  const send = async (method: string, path: string, body?: object) =>
+    api.call({ method, path, headers: bearer(await token(tenant, "owner")), ...(body && { body }) });
 
   describe("the list", () => {
     test("has the session's fields, the number of messages, the rating and the review, newest activity first [D40/1]", async () => {
@@ -154,6 +160,10 @@ export function conversationsSuite(shared: () => ContractSystem): void {
         `${path}?limit=1`,
         `${path}?cursor=x`,
         `${path}?until=2026-02-30`,
+        `${path}?source=email`,
+        `${path}?rating=5`,
+        `${path}?review=up`,
+        `${path}?q=x`,
       ]);
       for (const path of [...paths, ...exports])
         expect(formatRefusal(await get(path)), path).toBe(formatDetail(400, "invalid_parameter"));
@@ -181,7 +191,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       expect(lines.map((line) => line.session.id)).toEqual(ids);
       expect(answer.text).not.toContain(young.session_id);
       for (const { cursor, ...line } of lines) {
-        expect(line).toEqual(await readTranscript(system, own, line.session.id));
+        expect(withoutReviews(line)).toEqual(await readTranscript(system, own, line.session.id));
         expect(cursor).not.toBe("");
       }
       const [, second] = lines;
@@ -190,6 +200,35 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       expect((await get(`${NDJSON}?bot_slug=none`, own)).text).toBe("");
       expect((await get(`${NDJSON}?since=2100-01-01`, own)).text).toBe("");
       expect((await get(`${NDJSON}?until=2020-01-01`, own)).text).toBe("");
+    });
+
+    test("both select by bot, source, visitor, rating and review, and have the reviews [D40/5] [D40/14]", async () => {
+      const own = await createTenant(system.admin);
+      const bot = await addBot(system, own, "second");
+      const a = await startConversation({ visitor_id: "v-a" }, own);
+      const b = await startConversation({}, bot);
+      await api.rateMessage(own, { ...a, rating: "up" });
+      await system.admin.sessions.reviewMessage({
+        ...{ workspaceId: own.workspaceId, sessionId: a.session_id, messageId: BigInt(String(a.message_id)) },
+        review: "bad",
+      });
+      await age(own);
+      const found = async (parameters: string) => {
+        const csv = (await get(`${CSV}?${parameters}`, own)).text.split("\r\n").slice(1, -1);
+        const ids = linesOf((await get(`${NDJSON}?${parameters}`, own)).text).map((line) => line.session.id);
+        expect([...new Set(csv.map((row) => row.split(",")[0]))]).toEqual(ids);
+        return ids;
+      };
+      expect(await found("visitor_id=v-a")).toEqual([a.session_id]);
+      expect(await found("rating=up")).toEqual([a.session_id]);
+      expect(await found("review=bad")).toEqual([a.session_id]);
+      expect(await found("bot_slug=second")).toEqual([b.session_id]);
+      expect(await found("source=widget")).toEqual([a.session_id, b.session_id]);
+      expect(await found("source=playground")).toEqual([]);
+      expect(await found("rating=down")).toEqual([]);
+      const [line] = linesOf((await get(`${NDJSON}?review=bad`, own)).text);
+      expect(line?.messages.map(({ review }) => review)).toEqual(["", "bad"]);
+      expect((await get(`${CSV}?review=bad`, own)).text).toMatch(/^[^\r]*,rating,review,model,/);
     });
 
     test("a download that is cut at random continues by its cursor, with no line lost or duplicated [D40/5] [D40/7]", async () => {
@@ -283,7 +322,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       );
       const identity = { "accept-encoding": "identity" };
       const user = randomUUID();
-      const headers = { ...bearer(await token(own, undefined, user)), ...identity };
+      const headers = { ...bearer(await token(own, "viewer", user)), ...identity };
       const leaving = new AbortController();
       const open = await Promise.all([1, 2].map(() => api.send({ path: NDJSON, headers, signal: leaving.signal })));
       expect(open.map(({ status }) => status)).toEqual([200, 200]);
@@ -309,7 +348,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
   describe("deletion", () => {
     test("an owner hides a conversation; without the role the answer is 403 [D40/9] [D40/11]", async () => {
       const { session_id } = await startConversation();
-      for (const role of [undefined, "viewer"] as const) {
+      for (const role of ["none", "viewer"] as const) {
         const headers = bearer(await token(tenant, role));
         const answer = await api.call({ method: "DELETE", path: deletePath(session_id), headers });
         expect(formatRefusal(answer)).toBe(formatDetail(403, "forbidden"));
@@ -339,7 +378,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       const foreign = await startConversation({ visitor_id }, other);
       const kept = await startConversation({ visitor_id: `${visitor_id}x` });
       await send("DELETE", deletePath(deleted.session_id));
-      for (const role of [undefined, "viewer"] as const) {
+      for (const role of ["none", "viewer"] as const) {
         const headers = bearer(await token(tenant, role));
         const answer = await api.call({ method: "POST", path: ERASE, headers, body: { visitor_id } });
         expect(formatRefusal(answer)).toBe(formatDetail(403, "forbidden"));
@@ -397,6 +436,21 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       const nobody = { ...unknown, workspaceId: "unknown-workspace" };
       expect(await list("", nobody)).toEqual({ conversations: [], next_cursor: null });
       expect((await get(NDJSON, nobody)).text).toBe("");
+    });
+
+    test("a token without a role may export one conversation, and gets 403 from the list and the exports of all [D40/11]", async () => {
+      const own = await createTenant(system.admin);
+      const { session_id } = await startConversation({}, own);
+      for (const roleless of [await token(own, "none"), await createOwnerToken(system, own)]) {
+        for (const path of [LIST, `${LIST}?q=x`, NDJSON, CSV])
+          expect(formatRefusal(await api.call({ path, headers: bearer(roleless) })), path).toBe(
+            formatDetail(403, "forbidden"),
+          );
+        expect((await api.exportTranscript(roleless, session_id)).status).toBe(200);
+      }
+      for (const role of ["viewer", "owner"] as const)
+        for (const path of [LIST, NDJSON, CSV])
+          expect((await api.call({ path, headers: bearer(await token(own, role)) })).status, path).toBe(200);
     });
 
     test("a missing or invalid token gets 401 from every endpoint, and another method 405 [D40/13]", async () => {

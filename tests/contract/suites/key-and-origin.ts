@@ -126,6 +126,24 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
     }
   });
 
+  test("changed domains of a key are in force within 5 s [2.5/2] [D30/2]", async () => {
+    const key = await addKey(system, tenant, ["old.example"]);
+    const origins = ["https://old.example", "https://new.example"];
+    const statuses = async () =>
+      (await Promise.all(origins.map((origin) => api.getConfig(key, origin)))).map(({ status }) => status);
+    expect(await statuses()).toEqual([200, 403]);
+    await system.admin.keys.updateKey({ publicKey: key.publicKey, domains: ["new.example"] });
+    const updatedAt = performance.now();
+    // The times of the requests count. Those of the responses depend on the machine.
+    let lastOldAt = updatedAt;
+    for (let sentAt = updatedAt; (await statuses())[0] === 200; sentAt = performance.now()) {
+      lastOldAt = sentAt;
+      await sleep(50);
+    }
+    expect(lastOldAt - updatedAt).toBeLessThan(5_000);
+    expect(await statuses()).toEqual([403, 200]);
+  });
+
   test("a client's unknown keys cause at most 20 lookups a second, and a known key still works [D28/1]", async () => {
     const lookups = async () => {
       const metrics = await (await fetch(`http://127.0.0.1:${system.conversation.opsPort}/metrics`)).text();

@@ -5,6 +5,8 @@ export const NEXT_STEPS: Readonly<Record<string, string>> = {
   workspace_erased: "create another workspace with parley workspace create",
   bot_not_found: "list bots with parley bot list --workspace W",
   slug_taken: "change the bot with parley bot update, or use another --slug",
+  too_many_bots: "use one of the workspace's bots, or another workspace",
+  too_many_keys: "revoke keys that are not in use with parley key revoke",
   key_not_found: "list keys with parley key list --workspace W",
   pattern_not_found: "list patterns with parley moderation list --workspace W --bot S",
   patterns_too_large: "remove patterns with parley moderation remove; docs/moderation.md lists the limits",

@@ -22,12 +22,14 @@ export function addConversationCommands(program: CommandUnknownOpts, context: Co
           return {
             json: sessions.map((each) => messageToJson(SessionSummarySchema, each)),
             text: formatTable(
-              ["id", "bot", "source", "messages", "started", "last active"],
+              ["id", "bot", "source", "messages", "rating", "review", "started", "last active"],
               sessions.map((each) => [
                 each.id,
                 each.botSlug,
                 each.source,
                 each.messages,
+                each.rating || "–",
+                each.review || "–",
                 each.startedAt,
                 each.lastActivityAt,
               ]),

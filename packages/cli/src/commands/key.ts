@@ -25,6 +25,19 @@ export function addKeyCommands(program: CommandUnknownOpts, { callAdmin, report 
     );
 
   group
+    .command("update")
+    .description("Replace a key's domains within 5 s.")
+    .argument("<key>", "The public key.")
+    .requiredOption("--domain <domain>", "An allowed domain, such as *.example.com; repeatable.", appendValue)
+    .action((publicKey, { domain: domains }) =>
+      report(
+        callAdmin(KeyAdminService, async (service) =>
+          toResult(requireField((await service.updateKey({ publicKey, domains })).key)),
+        ),
+      ),
+    );
+
+  group
     .command("list")
     .description("List a workspace's keys, including revoked ones.")
     .requiredOption(...workspaceOption)

@@ -6,8 +6,10 @@ import { messageToJson } from "../output/json.ts";
 import { formatFields, formatTable } from "../output/table.ts";
 import { botOption, wholeNumberParser, workspaceOption } from "./options.ts";
 
+const APPLIES_TO = ["message", "reply", "both"] as const;
+
 function onOption() {
-  return new Option("--on <what>", "What to match; default message.").choices(["message", "reply", "both"] as const);
+  return new Option("--on <what>", "What to match; default message.").choices(APPLIES_TO);
 }
 
 export function addModerationCommands(program: CommandUnknownOpts, { callAdmin, report }: Context): void {
@@ -28,6 +30,27 @@ export function addModerationCommands(program: CommandUnknownOpts, { callAdmin, 
           const response = await service.addPattern({ workspaceId, botSlug, pattern, fallback, reason, appliesTo });
           const added = requireField(response.pattern);
           return { json: messageToJson(PatternSchema, added), text: describe(added) };
+        }),
+      ),
+    );
+
+  group
+    .command("update")
+    .description("Change a pattern, effective within 5 s.")
+    .argument("<id>", "The pattern ID.", wholeNumberParser(1, Number.MAX_SAFE_INTEGER))
+    .requiredOption(...workspaceOption)
+    .requiredOption(...botOption)
+    .option("--pattern <re>", "A regular expression in RE2 syntax.")
+    .option("--fallback <text>", "The text shown instead; empty for the bot's.")
+    .option("--reason <code>", "The reason in the event; empty for blocked_pattern.")
+    .addOption(new Option("--on <what>", "What to match.").choices(APPLIES_TO))
+    .action((id, { workspace: workspaceId, bot: botSlug, on: appliesTo, ...texts }) =>
+      report(
+        callAdmin(ModerationAdminService, async (service) => {
+          const changes = { ...texts, ...(appliesTo !== undefined && { appliesTo }) };
+          const response = await service.updatePattern({ workspaceId, botSlug, id: BigInt(id), changes });
+          const updated = requireField(response.pattern);
+          return { json: messageToJson(PatternSchema, updated), text: describe(updated) };
         }),
       ),
     );

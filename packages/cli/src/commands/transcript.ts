@@ -8,10 +8,18 @@ import { formatFields } from "../output/table.ts";
 
 type Request = { workspaceId: string; sessionId: string };
 
-/** The fields that showTranscript reads from the export document (docs/api.md). */
+/** The fields that showTranscript reads from the export document (docs/api.md) with reviews. */
 type Transcript = {
   session: { id: string; bot_slug: string; source: string; visitor_id: string; started_at: string };
-  messages: { role: string; content: string; model: string; status: string; rating: string; created_at: string }[];
+  messages: {
+    role: string;
+    content: string;
+    model: string;
+    status: string;
+    rating: string;
+    review: string;
+    created_at: string;
+  }[];
 };
 
 /** Streams the export document to `to`, with invisible characters escaped. */
@@ -25,11 +33,11 @@ export async function copyTranscript(callAdmin: CallAdmin, request: Request, to:
   to.write("\n");
 }
 
-/** Returns the session as text for a terminal of `columns`, and the export document as JSON. */
+/** Returns the session as text for a terminal of `columns`, and the export document with reviews as JSON. */
 export async function showTranscript(callAdmin: CallAdmin, request: Request, columns: number): Promise<Result> {
   const document = await callAdmin(SessionAdminService, async (service) => {
     const parts: Uint8Array[] = [];
-    for await (const { json } of service.getTranscript(request)) parts.push(json);
+    for await (const { json } of service.getTranscript({ ...request, withReviews: true })) parts.push(json);
     return JSON.parse(Buffer.concat(parts).toString("utf8")) as JsonValue;
   });
   const { session, messages } = document as Transcript;
@@ -44,7 +52,8 @@ export async function showTranscript(callAdmin: CallAdmin, request: Request, col
 }
 
 function describe(message: Transcript["messages"][number], columns: number): string {
-  const { role, content, model, status, rating, created_at } = message;
-  const notes = [created_at, model, status === "done" ? "" : status, rating && `rated ${rating}`].filter(Boolean);
+  const { role, content, model, status, rating, review, created_at } = message;
+  const states = [status === "done" ? "" : status, rating && `rated ${rating}`, review && `reviewed ${review}`];
+  const notes = [created_at, model, ...states].filter(Boolean);
   return `${printable(role)}  ${notes.map(printable).join("  ")}\n${indentedLines(content, columns)}`;
 }

@@ -33,34 +33,30 @@ const PAGE_SIZE = 20;
 
 /** Reads a page of conversations, newest activity first. Throws ConnectError. */
 export async function listConversations(filters: ConversationFilters, cursor: string): Promise<ConversationPage> {
-  const query = new URLSearchParams({ limit: String(PAGE_SIZE), cursor, ...selectionOf(filters) });
-  for (const [name, value] of [
-    ["q", filters.q],
-    ["rating", filters.rating],
-    ["review", filters.review],
-    ["source", filters.source],
-    ["visitor_id", filters.visitor],
-  ] as const)
-    if (value !== undefined) query.set(name, value);
+  const { q } = filters;
+  const query = new URLSearchParams({
+    ...{ limit: String(PAGE_SIZE), cursor },
+    ...selectionOf(filters),
+    ...(q !== undefined && { q }),
+  });
   const { status, body } = await sendInBatch({ conversations: query.toString() });
   if (status === 200) return body as ConversationPage;
   const { detail = "" } = body as { detail?: string };
   throw new ConnectError(detail, status >= 500 ? Code.Unavailable : Code.Unknown, { "parley-code": detail });
 }
 
-/** Returns the address of an export. It knows fewer filters than the list, and its days are those of the start. */
+/** Returns the address of an export. It has the list's filters except the search, and its days are those of the start. */
 export function exportUrl(filters: ConversationFilters, form: "csv" | "ndjson"): string {
   return `/api/conversations/export.${form}?${new URLSearchParams(selectionOf(filters))}`;
 }
 
-/** Whether the list has filters that an export does not know. */
-export function isNarrowerThanExport({ q, rating, review, source, visitor }: ConversationFilters): boolean {
-  return [q, rating, review, source, visitor].some((each) => each !== undefined);
-}
-
-function selectionOf({ bot, from, to }: ConversationFilters): Record<string, string> {
+function selectionOf({ bot, rating, review, source, visitor, from, to }: ConversationFilters): Record<string, string> {
   return {
     ...(bot !== undefined && { bot_slug: bot }),
+    ...(rating !== undefined && { rating }),
+    ...(review !== undefined && { review }),
+    ...(source !== undefined && { source }),
+    ...(visitor !== undefined && { visitor_id: visitor }),
     ...(isDay(from) && { since: startOfDay(from, 0) }),
     ...(isDay(to) && { until: startOfDay(to, 1) }),
   };

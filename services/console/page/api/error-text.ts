@@ -21,6 +21,8 @@ const TEXTS: Readonly<Record<string, string>> = {
   moderation_overloaded: "The rules are being tried too often right now. Try again in a few seconds.",
   patterns_too_large:
     "The rules of this bot are too large together. Remove one, or use fewer or smaller repetitions and character classes.",
+  too_many_bots: "A workspace can have at most 200 bots.",
+  too_many_keys: "A workspace can have at most 1,000 keys. Revoke those that are not in use.",
   too_many_patterns: "A bot can have at most 100 rules.",
   too_many_documents: "Many documents are being read right now. Try again in a minute.",
   unreadable_document: "The document could not be read. It may be damaged or protected.",

@@ -1,5 +1,5 @@
 import * as Menu from "@radix-ui/react-dropdown-menu";
-import { type ConversationFilters, exportUrl, isNarrowerThanExport } from "../api/conversations.ts";
+import { type ConversationFilters, exportUrl } from "../api/conversations.ts";
 import { errorText } from "../api/error-text.ts";
 import { refreshSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
@@ -10,7 +10,7 @@ const FORMS = [
   ["ndjson", "For programs", "NDJSON"],
 ] as const;
 
-/** Downloads the conversations of the chosen bot and days. */
+/** Downloads the conversations that the list's filters select. */
 export function ExportMenu({ filters }: { filters: ConversationFilters }) {
   const announce = useAnnounce();
   const download = async (form: "csv" | "ndjson") => {
@@ -29,11 +29,7 @@ export function ExportMenu({ filters }: { filters: ConversationFilters }) {
         Export
       </Menu.Trigger>
       <Menu.Content className="menu" align="end" sideOffset={6}>
-        <Menu.Label className="menu-note">
-          {isNarrowerThanExport(filters)
-            ? "All conversations of the chosen bot that started on the chosen days. The other filters do not apply."
-            : "The conversations of the chosen bot that started on the chosen days."}
-        </Menu.Label>
+        <Menu.Label className="menu-note">{describeSelection(filters)}</Menu.Label>
         {FORMS.map(([form, purpose, name]) => (
           <Menu.Item key={form} className="menu-item" onSelect={() => void download(form)}>
             {name}
@@ -43,4 +39,12 @@ export function ExportMenu({ filters }: { filters: ConversationFilters }) {
       </Menu.Content>
     </Menu.Root>
   );
+}
+
+function describeSelection({ q, from, to }: ConversationFilters): string {
+  const selected =
+    from || to
+      ? "The conversations of these filters that started on these days. The list’s days are those of the last message."
+      : "The conversations of these filters.";
+  return q === undefined ? selected : `${selected} The search does not apply.`;
 }

@@ -9,8 +9,8 @@ import { TextArea } from "../components/field.tsx";
 
 type TryTextProps = {
   botSlug: string;
-  /** A rule that is not saved. Its pattern may be empty. */
-  unsaved?: { pattern: string; appliesTo: string };
+  /** A rule that is not saved, and the id of the one that it would replace, or 0. Its pattern may be empty. */
+  unsaved?: { pattern: string; appliesTo: string; replacesId: bigint };
 };
 
 /** Shows which rules match a text. Stores nothing. It has no form of its own, so that it fits into the form of a new rule. */
@@ -19,7 +19,7 @@ export function TryText({ botSlug, unsaved }: TryTextProps) {
   const announce = useAnnounce();
   const [text, setText] = useState("");
   const rule = unsaved?.pattern ? unsaved : undefined;
-  const tried = { text, rule: JSON.stringify(rule) };
+  const tried = { text, rule: rule && `${rule.appliesTo} ${rule.pattern}` };
   const trial = useMutation({
     mutationFn: async (_: typeof tried) => {
       const { matches } = await moderation.checkText({ workspaceId, botSlug, text, ...(rule && { unsaved: rule }) });
@@ -32,7 +32,7 @@ export function TryText({ botSlug, unsaved }: TryTextProps) {
     <div className="form">
       <TextArea
         label="Text to try"
-        hint={unsaved ? "Tried with this rule and the saved ones." : "Nothing is stored or sent to anybody."}
+        hint={unsaved ? "Tried with this rule and the other saved ones." : "Nothing is stored or sent to anybody."}
         rows={2}
         maxLength={4_000}
         value={text}

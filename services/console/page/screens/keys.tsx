@@ -73,6 +73,7 @@ function KeyRow({ apiKey, botName, onShow }: KeyRowProps) {
   const { publicKey, allowedDomains, createdAt, revokedAt, lastUsedOn } = apiKey;
   const { workspace_id: workspaceId } = useSession();
   const [isAsking, setAsking] = useState(false);
+  const [isChanging, setChanging] = useState(false);
   const queryClient = useQueryClient();
   const announce = useAnnounce();
   const revocation = useMutation({
@@ -105,6 +106,9 @@ function KeyRow({ apiKey, botName, onShow }: KeyRowProps) {
           <button type="button" className="button small" onClick={onShow}>
             Embed<span className="visually-hidden"> {botName}</span>
           </button>
+          <button type="button" className="button small" onClick={() => setChanging(true)}>
+            Domains<span className="visually-hidden"> of the key of {botName}</span>
+          </button>
           <button
             type="button"
             className="button small"
@@ -115,6 +119,7 @@ function KeyRow({ apiKey, botName, onShow }: KeyRowProps) {
           </button>
         </span>
       )}
+      {isChanging && <ChangeDomains apiKey={apiKey} onClose={() => setChanging(false)} />}
       <Confirm
         title="Revoke the key?"
         text={`Pages with this key stop showing “${botName}” within seconds. This cannot be undone.`}
@@ -153,7 +158,7 @@ function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreated: (ke
   const [domains, setDomains] = useState("");
   const queryClient = useQueryClient();
   const creation = useMutation({
-    mutationFn: () => keysClient.createKey({ workspaceId, botSlug, domains: domains.split(/[\s,]+/).filter(Boolean) }),
+    mutationFn: () => keysClient.createKey({ workspaceId, botSlug, domains: splitDomains(domains) }),
     onSuccess: async ({ key }) => {
       onClose();
       if (key) onCreated(key);
@@ -168,15 +173,7 @@ function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreated: (ke
     <Modal title="New key" isOpen onOpenChange={onClose}>
       <form className="form" onSubmit={submit}>
         <BotPicker bots={bots} value={botSlug} onChange={setBotSlug} />
-        <TextArea
-          label="Domains"
-          hint="One a line: example.com, or *.example.com for all its subdomains."
-          rows={3}
-          required
-          spellCheck={false}
-          value={domains}
-          onChange={({ target }) => setDomains(target.value)}
-        />
+        <DomainsField value={domains} onChange={setDomains} />
         {creation.error && (
           <p className="form-error" role="alert">
             {errorText(creation.error)}
@@ -194,3 +191,64 @@ function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreated: (ke
     </Modal>
   );
 }
+
+function ChangeDomains({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
+  const { workspace_id: workspaceId } = useSession();
+  const [domains, setDomains] = useState(apiKey.allowedDomains.join("\n"));
+  const queryClient = useQueryClient();
+  const announce = useAnnounce();
+  const update = useMutation({
+    mutationFn: () =>
+      keysClient.updateKey({ workspaceId, publicKey: apiKey.publicKey, domains: splitDomains(domains) }),
+    onSuccess: async () => {
+      onClose();
+      announce("The domains were changed. They apply within seconds.");
+      await queryClient.invalidateQueries(keysQuery(workspaceId));
+    },
+  });
+  const submit = (event: SubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    update.mutate();
+  };
+  return (
+    <Modal
+      title="Change the domains"
+      description="Pages of domains that you remove stop working within seconds."
+      isOpen
+      onOpenChange={onClose}
+    >
+      <form className="form" onSubmit={submit}>
+        <DomainsField value={domains} onChange={setDomains} />
+        {update.error && (
+          <p className="form-error" role="alert">
+            {errorText(update.error)}
+          </p>
+        )}
+        <div className="modal-actions">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button primary" disabled={update.isPending}>
+            {update.isPending ? "Saving…" : "Save domains"}
+          </button>
+        </div>
+      </form>
+    </Modal>
+  );
+}
+
+function DomainsField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+  return (
+    <TextArea
+      label="Domains"
+      hint="One a line: example.com, or *.example.com for all its subdomains."
+      rows={3}
+      required
+      spellCheck={false}
+      value={value}
+      onChange={({ target }) => onChange(target.value)}
+    />
+  );
+}
+
+const splitDomains = (text: string) => text.split(/[\s,]+/).filter(Boolean);

@@ -1,23 +1,17 @@
 import type { Pattern } from "@parley/rpc/conversation";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type SubmitEvent, useState } from "react";
+import { useState } from "react";
 import { moderation } from "../api/clients.ts";
 import { errorText } from "../api/error-text.ts";
 import { patternsQuery } from "../api/queries.ts";
 import { useSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { BotScreen, useWantedBot } from "../components/bot-screen.tsx";
-import { Confirm, Modal } from "../components/dialogs.tsx";
-import { SelectField, TextArea, TextField } from "../components/field.tsx";
+import { Confirm } from "../components/dialogs.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
+import { APPLIES_TO, EditRule } from "../moderation/edit-rule.tsx";
 import { TryText } from "../moderation/try-text.tsx";
-
-const APPLIES_TO: Readonly<Record<string, string>> = {
-  message: "Visitors' messages",
-  reply: "The bot's answers",
-  both: "Messages and answers",
-};
 
 export function Moderation() {
   const { workspace_id: workspaceId } = useSession();
@@ -65,7 +59,7 @@ function Rules({ botSlug }: { botSlug: string }) {
           </section>
         </>
       )}
-      {isAdding && <AddRule botSlug={botSlug} onClose={() => setAdding(false)} />}
+      {isAdding && <EditRule botSlug={botSlug} onClose={() => setAdding(false)} />}
     </>
   );
 }
@@ -73,6 +67,7 @@ function Rules({ botSlug }: { botSlug: string }) {
 function RuleRow({ pattern, botSlug }: { pattern: Pattern; botSlug: string }) {
   const { workspace_id: workspaceId } = useSession();
   const [isAsking, setAsking] = useState(false);
+  const [isEditing, setEditing] = useState(false);
   const queryClient = useQueryClient();
   const announce = useAnnounce();
   const removal = useMutation({
@@ -96,6 +91,15 @@ function RuleRow({ pattern, botSlug }: { pattern: Pattern; botSlug: string }) {
       </span>
       <button
         type="button"
+        className="button small"
+        aria-label={`Edit the rule ${pattern.pattern}`}
+        onClick={() => setEditing(true)}
+      >
+        Edit
+      </button>
+      {isEditing && <EditRule botSlug={botSlug} rule={pattern} onClose={() => setEditing(false)} />}
+      <button
+        type="button"
         className="icon-button"
         aria-label={`Remove the rule ${pattern.pattern}`}
         disabled={removal.isPending}
@@ -112,69 +116,5 @@ function RuleRow({ pattern, botSlug }: { pattern: Pattern; botSlug: string }) {
         onConfirm={() => removal.mutate()}
       />
     </li>
-  );
-}
-
-function AddRule({ botSlug, onClose }: { botSlug: string; onClose: () => void }) {
-  const { workspace_id: workspaceId } = useSession();
-  const [pattern, setPattern] = useState("");
-  const [fallback, setFallback] = useState("");
-  const [appliesTo, setAppliesTo] = useState("message");
-  const queryClient = useQueryClient();
-  const announce = useAnnounce();
-  const adding = useMutation({
-    mutationFn: () => moderation.addPattern({ workspaceId, botSlug, pattern, fallback, appliesTo }),
-    onSuccess: async () => {
-      onClose();
-      announce("The rule was added. It applies within seconds.");
-      await queryClient.invalidateQueries(patternsQuery(workspaceId, botSlug));
-    },
-  });
-  const submit = (event: SubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    adding.mutate();
-  };
-  return (
-    <Modal title="New rule" isOpen onOpenChange={onClose}>
-      <form className="form" onSubmit={submit}>
-        <TextField
-          label="Pattern"
-          hint="A regular expression in RE2 syntax. It may match any part of a text and ignores case."
-          required
-          maxLength={1_000}
-          spellCheck={false}
-          value={pattern}
-          onChange={({ target }) => setPattern(target.value)}
-        />
-        <SelectField
-          label="Applies to"
-          options={Object.entries(APPLIES_TO)}
-          value={appliesTo}
-          onChange={setAppliesTo}
-        />
-        <TextArea
-          label="Text in place of the answer"
-          hint="Empty for the bot's own text."
-          rows={2}
-          maxLength={2_000}
-          value={fallback}
-          onChange={({ target }) => setFallback(target.value)}
-        />
-        <TryText botSlug={botSlug} unsaved={{ pattern, appliesTo }} />
-        {adding.error && (
-          <p className="form-error" role="alert">
-            {errorText(adding.error)}
-          </p>
-        )}
-        <div className="modal-actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary" disabled={adding.isPending}>
-            {adding.isPending ? "Adding…" : "Add rule"}
-          </button>
-        </div>
-      </form>
-    </Modal>
   );
 }

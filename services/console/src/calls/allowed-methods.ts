@@ -1,4 +1,4 @@
-import type { DescMethodUnary } from "@bufbuild/protobuf";
+import type { DescMethodServerStreaming, DescMethodUnary } from "@bufbuild/protobuf";
 import {
   BotAdminService,
   ChangeAdminService,
@@ -11,18 +11,25 @@ import {
   ToolAdminService,
   TurnAdminService,
 } from "@parley/rpc/conversation";
-import { ChangeAdminService as QuotaChangeAdminService, WorkspaceAdminService } from "@parley/rpc/quota";
+import {
+  BooksAdminService,
+  ChangeAdminService as QuotaChangeAdminService,
+  WorkspaceAdminService,
+} from "@parley/rpc/quota";
 
 export type AdminService = "conversation" | "quota";
 
-/** Every admin method that the console forwards. All are unary. */
-const METHODS: readonly DescMethodUnary[] = [
+export type AllowedMethod = { service: AdminService; isStream: boolean };
+
+/** Every admin method that the console forwards. */
+const METHODS: readonly (DescMethodUnary | DescMethodServerStreaming)[] = [
   BotAdminService.method.createBot,
   BotAdminService.method.updateBot,
   BotAdminService.method.getBot,
   BotAdminService.method.listBots,
   BotAdminService.method.listModels,
   KeyAdminService.method.createKey,
+  KeyAdminService.method.updateKey,
   KeyAdminService.method.listKeys,
   KeyAdminService.method.revokeKey,
   KnowledgeAdminService.method.addSource,
@@ -35,12 +42,17 @@ const METHODS: readonly DescMethodUnary[] = [
   EvaluationAdminService.method.getEvaluation,
   EvaluationAdminService.method.runEvaluation,
   ModerationAdminService.method.addPattern,
+  ModerationAdminService.method.updatePattern,
   ModerationAdminService.method.listPatterns,
   ModerationAdminService.method.checkText,
   ModerationAdminService.method.removePattern,
+  SessionAdminService.method.listSessions,
+  SessionAdminService.method.getTranscript,
   SessionAdminService.method.deleteSession,
+  SessionAdminService.method.eraseSession,
   SessionAdminService.method.eraseVisitorSessions,
   SessionAdminService.method.reviewMessage,
+  TurnAdminService.method.getTurn,
   TurnAdminService.method.listTurns,
   TurnAdminService.method.getStatistics,
   TurnAdminService.method.listUsageByBot,
@@ -49,9 +61,13 @@ const METHODS: readonly DescMethodUnary[] = [
   ChangeAdminService.method.listChanges,
   QuotaChangeAdminService.method.listChanges,
   WorkspaceAdminService.method.showUsage,
+  BooksAdminService.method.getTurnEntry,
 ];
 
-/** Maps each method that the console forwards to its service. A key is like `parley.quota.v1.WorkspaceAdminService/ShowUsage`. */
-export const ALLOWED_METHODS: ReadonlyMap<string, AdminService> = new Map(
-  METHODS.map(({ parent, name }) => [`${parent.typeName}/${name}`, parent.typeName.split(".")[1] as AdminService]),
+/** Describes each method that the console forwards. A key is like `parley.quota.v1.WorkspaceAdminService/ShowUsage`. */
+export const ALLOWED_METHODS: ReadonlyMap<string, AllowedMethod> = new Map(
+  METHODS.map(({ parent, name, methodKind }) => [
+    `${parent.typeName}/${name}`,
+    { service: parent.typeName.split(".")[1] as AdminService, isStream: methodKind === "server_streaming" },
+  ]),
 );

@@ -3,14 +3,14 @@ import type { MemberCallLimiter } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
 import { clientGone, HttpError } from "../http/index.ts";
 import { type Authenticate, createCallHook } from "../sign-in/index.ts";
-import type { AdminResponse, CallAdmin } from "./admin-calls.client.ts";
-import { ALLOWED_METHODS } from "./allowed-methods.ts";
+import type { AdminCalls, AdminResponse } from "./admin-calls.client.ts";
+import { ALLOWED_METHODS, type AllowedMethod } from "./allowed-methods.ts";
 import type { ListConversations } from "./owner-api.client.ts";
 
 export type CallDeps = {
   authenticate: Authenticate;
   limiter: MemberCallLimiter;
-  callAdmin: CallAdmin;
+  adminCalls: AdminCalls;
   listConversations: ListConversations;
 };
 
@@ -19,6 +19,7 @@ const MAX_CALL_BYTES = 17 * 1024 * 1024;
 const MAX_BATCH_BYTES = 256 * 1024;
 const MAX_BATCH_CALLS = 20;
 const CONTENT_TYPES = new Set(["application/json", "application/proto"]);
+const STREAM_CONTENT_TYPES = new Set(["application/connect+json", "application/connect+proto"]);
 
 type MethodCall = { method: string; body: Buffer };
 /** The query of GET /api/conversations/. */
@@ -33,12 +34,12 @@ declare module "fastify" {
 }
 
 /**
- * Adds two routes. `POST /api/rpc/<method>` forwards one Connect call to an admin service. `POST /api/batch` forwards several calls with JSON
- * and returns their responses in order, so that a screen needs only one request. A call of a batch may also be a list of conversations, which
- * the edge returns.
+ * Adds two routes. `POST /api/rpc/<method>` forwards one Connect call of an allowed admin method, unary or with a stream of responses.
+ * `POST /api/batch` forwards several calls with JSON and returns their responses in order, so that a screen needs only one request. A call of a
+ * batch may also be a list of conversations, which the edge returns.
  */
 export function callRoutes(app: FastifyInstance, deps: CallDeps): void {
-  const { authenticate, limiter, callAdmin, listConversations } = deps;
+  const { authenticate, limiter, adminCalls, listConversations } = deps;
   app.decorateRequest("forwardedAuthorization", "");
   const onRequest = createCallHook(authenticate, limiter);
 
@@ -47,9 +48,13 @@ export function callRoutes(app: FastifyInstance, deps: CallDeps): void {
     { bodyLimit: MAX_CALL_BYTES, onRequest },
     async (request, reply) => {
       const contentType = request.headers["content-type"]?.split(";")[0] ?? "";
-      if (!CONTENT_TYPES.has(contentType)) throw new HttpError(415, "unsupported_media_type");
-      const response = await callAdmin({
-        ...findMethod(request.params["*"]),
+      const method = request.params["*"];
+      const { service, isStream } = findMethod(method);
+      if (!(isStream ? STREAM_CONTENT_TYPES : CONTENT_TYPES).has(contentType))
+        throw new HttpError(415, "unsupported_media_type");
+      const response = await adminCalls[isStream ? "stream" : "call"]({
+        service,
+        method,
         contentType,
         body: request.body as Buffer,
         authorization: request.forwardedAuthorization,
@@ -69,18 +74,20 @@ export function callRoutes(app: FastifyInstance, deps: CallDeps): void {
     const signal = clientGone(reply);
     const calls = parseBatch(request.body as Buffer).map((call) => {
       if ("conversations" in call) return () => listConversations(call.conversations, authorization, signal);
-      const target = { ...findMethod(call.method), body: call.body };
-      return () => callAdmin({ ...target, contentType: "application/json", authorization, signal });
+      const { method, body } = call;
+      const { service, isStream } = findMethod(method);
+      if (isStream) throw new HttpError(404, "method_not_allowed");
+      return () => adminCalls.call({ service, method, body, contentType: "application/json", authorization, signal });
     });
     const responses = await Promise.all(calls.map((send) => send()));
     return reply.header("cache-control", "no-store").send({ responses: responses.map(toBatchResponse) });
   });
 }
 
-function findMethod(method: string): { service: "conversation" | "quota"; method: string } {
-  const service = ALLOWED_METHODS.get(method);
-  if (service === undefined) throw new HttpError(404, "method_not_found");
-  return { service, method };
+function findMethod(method: string): AllowedMethod {
+  const allowed = ALLOWED_METHODS.get(method);
+  if (allowed === undefined) throw new HttpError(404, "method_not_found");
+  return allowed;
 }
 
 function parseBatch(body: Buffer): BatchCall[] {

@@ -1,7 +1,22 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { request } from "undici";
 import type { AdminResponse } from "./admin-calls.client.ts";
 
-/** Sends a GET to the edge's owner API. Rejects if the edge does not answer. */
-export type FetchFromEdge = (path: string, headers: Record<string, string>, signal: AbortSignal) => Promise<Response>;
+export type EdgeRequest = {
+  method: "GET" | "POST" | "DELETE";
+  path: string;
+  headers: Record<string, string>;
+  body?: Buffer;
+  signal: AbortSignal;
+};
+
+/** The edge's response. Its body is as the edge sent it, also if it is compressed. */
+export type EdgeResponse = { status: number; headers: IncomingHttpHeaders; body: Readable };
+
+/** Sends a request to the edge's owner API. Rejects if the edge does not answer. */
+export type CallEdge = (request: EdgeRequest) => Promise<EdgeResponse>;
 
 /** Lists the owner's conversations: the query of GET /api/conversations/, unchanged. */
 export type ListConversations = (query: string, authorization: string, signal: AbortSignal) => Promise<AdminResponse>;
@@ -10,21 +25,28 @@ export const CONVERSATIONS_PATH = "/api/conversations/";
 const LIST_TIMEOUT_MS = 10_000;
 const METRIC_NAME = `GET ${CONVERSATIONS_PATH}`;
 
-/** Creates a client of the edge. */
-export function createFetchFromEdge(edgeUrl: string): FetchFromEdge {
-  return (path, headers, signal) => fetch(new URL(path, edgeUrl), { headers, signal, redirect: "error" });
+/** Creates a client of the edge. `fetch` would decompress its exports. */
+export function createCallEdge(edgeUrl: string): CallEdge {
+  return async ({ path, ...options }) => {
+    const { statusCode, headers, body } = await request(new URL(path, edgeUrl), options);
+    return { status: statusCode, headers, body };
+  };
 }
 
 /** Creates the call that lists conversations. An edge that does not answer gives the status 503. */
 export function createListConversations(
-  fetchFromEdge: FetchFromEdge,
+  callEdge: CallEdge,
   onResponse: (method: string, status: number) => void,
 ): ListConversations {
   return async (query, authorization, signal) => {
-    const timeLimit = AbortSignal.any([signal, AbortSignal.timeout(LIST_TIMEOUT_MS)]);
     try {
-      const response = await fetchFromEdge(`${CONVERSATIONS_PATH}?${query}`, { authorization }, timeLimit);
-      const body = Buffer.from(await response.arrayBuffer());
+      const response = await callEdge({
+        method: "GET",
+        path: `${CONVERSATIONS_PATH}?${query}`,
+        headers: { authorization },
+        signal: AbortSignal.any([signal, AbortSignal.timeout(LIST_TIMEOUT_MS)]),
+      });
+      const body = await buffer(response.body);
       onResponse(METRIC_NAME, response.status);
       return { status: response.status, contentType: "application/json", code: undefined, body };
     } catch (cause) {

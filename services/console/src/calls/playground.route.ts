@@ -10,7 +10,8 @@ export type PlaygroundDeps = { authenticate: Authenticate; edgeUrl: string };
 const MAX_BODY_BYTES = 300 * 1024;
 /** With these, a request after a lost connection continues the reply and sends no second message. */
 const REQUEST_HEADERS = ["idempotency-key", "last-event-id"];
-const RESPONSE_HEADERS = ["content-type", "cache-control", "retry-after"];
+/** Without `X-Accel-Buffering`, an nginx before the console would hold the stream back. */
+const RESPONSE_HEADERS = ["content-type", "cache-control", "retry-after", "x-accel-buffering"];
 
 /**
  * POST /api/chat/playground/ and /api/chat/playground/stop/, for the preview: forward a message or a stop to the edge's playground and

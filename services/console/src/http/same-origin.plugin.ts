@@ -1,13 +1,11 @@
 import plugin from "fastify-plugin";
+import { hasBearerToken } from "./bearer-token.ts";
 import { HttpError } from "./http-error.ts";
 
 /** A header that a cross-site form cannot send, and that a cross-site script can send only after a preflight, which the console refuses. */
 export const CONSOLE_HEADER = "x-parley-console";
 
 const SAFE_METHODS = new Set(["GET", "HEAD"]);
-
-/** Browsers add credentials of other schemes by themselves: a proxy before the console may ask for Basic ones. */
-const BEARER = /^Bearer /;
 
 /**
  * Refuses requests that change something and do not come from the console's page: each needs the console's Origin and the custom header.
@@ -18,7 +16,7 @@ export const sameOrigin = plugin<{ origin: string }>(
     app.addHook("onRequest", (request, _, done) => {
       const { headers, method } = request;
       const isFromPage = headers.origin === origin && headers[CONSOLE_HEADER] !== undefined;
-      if (SAFE_METHODS.has(method) || isFromPage || BEARER.test(headers.authorization ?? "")) done();
+      if (SAFE_METHODS.has(method) || isFromPage || hasBearerToken(request)) done();
       else done(new HttpError(403, "cross_site_request"));
     });
   },

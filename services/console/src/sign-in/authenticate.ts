@@ -1,6 +1,6 @@
 import { type DeclaredBody, type MemberCallLimiter, ServiceError, type TokenVerifier } from "@parley/service-kit";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { clientGone, HttpError } from "../http/index.ts";
+import { clientGone, HttpError, hasBearerToken } from "../http/index.ts";
 import type { SessionCookies } from "./cookies.ts";
 import { describeSession, type TokenTerms } from "./session.ts";
 
@@ -19,7 +19,7 @@ export function createAuthenticate(
 ): Authenticate {
   return async (request) => {
     const { authorization } = request.headers;
-    if (authorization !== undefined) {
+    if (authorization !== undefined && hasBearerToken(request)) {
       const { workspaceId } = await verifyToken(authorization).catch((error: unknown) => {
         throw toHttpError(error);
       });

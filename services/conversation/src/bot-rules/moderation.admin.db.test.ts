@@ -27,6 +27,46 @@ describe("moderation patterns", () => {
     expect(await list()).toEqual(["two"]);
   });
 
+  test("are changed in part, keep their place, and are validated as a whole", async () => {
+    const moderation = system.ops(ModerationAdminService);
+    const [bot, other] = [await createBot(system.database), await createBot(system.database)];
+    const { pattern } = await moderation.addPattern({ ...nameOf(bot), pattern: "one.*", reason: "r", fallback: "f" });
+    await moderation.addPattern({ ...nameOf(bot), pattern: "two" });
+    const id = pattern?.id ?? 0n;
+    type Changes = { pattern?: string; fallback?: string; reason?: string; appliesTo?: string };
+    const update = (changes: Changes, of = bot) => moderation.updatePattern({ ...nameOf(of), id, changes });
+    expect((await update({ pattern: "1+" })).pattern).toMatchObject({ id, pattern: "1+", reason: "r", fallback: "f" });
+    expect((await update({ pattern: "one.*" })).pattern).toEqual(pattern);
+    expect(await adminFailure(update({ appliesTo: "reply" }))).toMatchObject({ stable: "invalid_argument" });
+    expect((await update({ pattern: "uno", appliesTo: "reply", fallback: "", reason: "" })).pattern).toMatchObject({
+      ...{ pattern: "uno", appliesTo: "reply", fallback: "", reason: "blocked_pattern" },
+    });
+    expect((await moderation.listPatterns(nameOf(bot))).patterns.map((each) => each.pattern)).toEqual(["uno", "two"]);
+    for (const bad of ["", "(?=a)", "x".repeat(1_001), "a\0", "["])
+      expect(await adminFailure(update({ pattern: bad })), bad).toMatchObject({ stable: "invalid_argument" });
+    expect(await adminFailure(update({ fallback: "x".repeat(2_001) }))).toMatchObject({ stable: "invalid_argument" });
+    expect(await adminFailure(update({ pattern: ".{0,200}", appliesTo: "message" }))).toMatchObject({
+      stable: "pattern_too_large",
+    });
+    expect(await adminFailure(update({ pattern: "p" }, other))).toMatchObject({ stable: "pattern_not_found" });
+    await moderation.removePattern({ ...nameOf(bot), id });
+    expect(await adminFailure(update({ pattern: "p" }))).toMatchObject({ stable: "pattern_not_found" });
+  });
+
+  test("are changed at the limits of a bot, which do not count the replaced pattern", async () => {
+    const moderation = system.ops(ModerationAdminService);
+    const bot = await createBot(system.database);
+    const attack = (number: number) => `(buy|sell|send).{0,60}(bitcoin|crypto)${number}`;
+    const added = [];
+    for (let number = 1; number <= 13; number++)
+      added.push((await moderation.addPattern({ ...nameOf(bot), pattern: attack(number) })).pattern?.id ?? 0n);
+    const request = { ...nameOf(bot), id: added[0] ?? 0n, changes: { pattern: attack(14) } };
+    expect((await moderation.updatePattern(request)).pattern?.pattern).toBe(attack(14));
+    const { pattern: small } = await moderation.addPattern({ ...nameOf(bot), pattern: "rude" });
+    const grown = moderation.updatePattern({ ...request, id: small?.id ?? 0n, changes: { pattern: attack(15) } });
+    expect(await adminFailure(grown)).toMatchObject({ stable: "patterns_too_large" });
+  });
+
   test("for replies are refused if the length of their matches has no upper bound", async () => {
     const moderation = system.ops(ModerationAdminService);
     const bot = await createBot(system.database);
@@ -122,6 +162,22 @@ describe("checking a text", () => {
     expect(await refusal("a", { pattern: "(buy|sell|send).{0,60}(bitcoin|crypto)13" })).toMatchObject({
       stable: "patterns_too_large",
     });
+  });
+
+  test("tries a changed pattern in place of the saved one", async () => {
+    const { bot } = await createRules();
+    const [first] = (await moderation().listPatterns(nameOf(bot))).patterns;
+    const check = async (text: string, replacesId: bigint) => {
+      const unsaved = { pattern: "ref.nd|return", replacesId };
+      const { matches } = await moderation().checkText({ ...nameOf(bot), text, unsaved });
+      return matches.map(({ pattern }) => [pattern?.id, pattern?.pattern]);
+    };
+    const id = first?.id ?? 0n;
+    expect(await check("refund, rude", id)).toEqual([
+      [0n, "ref.nd|return"],
+      [expect.any(BigInt), "rude"],
+    ]);
+    expect(await adminFailure(check("refund", id + 1_000_000n))).toMatchObject({ stable: "pattern_not_found" });
   });
 
   test("refuses an unsaved pattern beside 100 saved ones", async () => {

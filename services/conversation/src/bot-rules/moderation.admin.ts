@@ -4,7 +4,15 @@ import type { ModerationAdminService } from "@parley/rpc/conversation";
 import { type Database, invalidArgument, notFound, ServiceError } from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
 import { isLongerThan } from "../text.ts";
-import { type AppliesTo, deletePattern, insertPattern, listPatterns, type StoredPattern } from "./moderation.store.ts";
+import {
+  type AppliesTo,
+  deletePattern,
+  insertPattern,
+  listPatterns,
+  type NewPattern,
+  type StoredPattern,
+  updatePattern,
+} from "./moderation.store.ts";
 
 const MAX_PATTERNS = 100;
 const DEFAULT_REASON = "blocked_pattern";
@@ -28,21 +36,47 @@ export function createModerationAdmin(
       .catch(rethrowRefusal);
   }
 
+  /** Returns the saved patterns with the unsaved one: in place of the one that it replaces, or last. */
+  async function withUnsaved(
+    workspaceId: string,
+    saved: readonly StoredPattern[],
+    { replacesId, ...expression }: Expression & { replacesId: bigint },
+  ): Promise<StoredPattern[]> {
+    const unsaved = { ...expression, id: 0, reason: "", fallback: "" };
+    if (replacesId !== 0n) {
+      const { replaced, others } = splitAt(saved, replacesId);
+      await requireAcceptable(workspaceId, expression, others);
+      return saved.map((each) => (each === replaced ? unsaved : each));
+    }
+    if (saved.length >= MAX_PATTERNS) throw tooManyPatterns();
+    await requireAcceptable(workspaceId, expression, saved);
+    return [...saved, unsaved];
+  }
+
   return {
     async addPattern(request) {
-      const { workspaceId, fallback, reason } = request;
-      const { pattern, appliesTo } = requireExpression(request);
-      requireText("fallback", fallback, 2_000);
-      requireText("reason", reason, 100);
+      const { workspaceId } = request;
+      const pattern = requirePattern(request);
       const botId = await requireBotId(database, request);
-      await requireAcceptable(workspaceId, { pattern, appliesTo }, await listPatterns(database, workspaceId, botId));
-      const stored = await insertPattern(
-        database,
-        { workspaceId, botId },
-        { pattern, fallback, reason: reason || DEFAULT_REASON, appliesTo },
-        MAX_PATTERNS,
-      );
+      await requireAcceptable(workspaceId, pattern, await listPatterns(database, workspaceId, botId));
+      const stored = await insertPattern(database, { workspaceId, botId }, pattern, MAX_PATTERNS);
       if (stored === undefined) throw tooManyPatterns();
+      return { pattern: toMessage(stored) };
+    },
+    async updatePattern(request) {
+      const { workspaceId, id, changes } = request;
+      const botId = await requireBotId(database, request);
+      const { replaced, others } = splitAt(await listPatterns(database, workspaceId, botId), id);
+      const pattern = requirePattern({
+        pattern: changes?.pattern ?? replaced.pattern,
+        fallback: changes?.fallback ?? replaced.fallback,
+        reason: changes?.reason ?? replaced.reason,
+        appliesTo: changes?.appliesTo ?? replaced.appliesTo,
+      });
+      await requireAcceptable(workspaceId, pattern, others);
+      // All fields are written, so that concurrent changes cannot combine into a pattern that was never checked.
+      const stored = await updatePattern(database, { workspaceId, botId }, { ...pattern, id: replaced.id });
+      if (stored === undefined) throw patternNotFound();
       return { pattern: toMessage(stored) };
     },
     async listPatterns(request) {
@@ -51,21 +85,19 @@ export function createModerationAdmin(
     },
     async removePattern(request) {
       const botId = await requireBotId(database, request);
-      if (!(await deletePattern(database, request.workspaceId, botId, request.id)))
-        throw notFound("pattern_not_found", "the bot has no such pattern");
+      if (!(await deletePattern(database, request.workspaceId, botId, request.id))) throw patternNotFound();
       return {};
     },
     async checkText(request) {
       const { workspaceId, text } = request;
       if (text === "") throw invalidArgument("text must not be empty");
       requireText("text", text, MAX_CHECKED_CHARACTERS);
-      const unsaved = request.unsaved && requireExpression(request.unsaved);
-      const patterns = await listPatterns(database, workspaceId, await requireBotId(database, request));
-      if (unsaved !== undefined) {
-        if (patterns.length >= MAX_PATTERNS) throw tooManyPatterns();
-        await requireAcceptable(workspaceId, unsaved, patterns);
-        patterns.push({ ...unsaved, id: 0, reason: "", fallback: "" });
-      }
+      const unsaved = request.unsaved && {
+        ...requireExpression(request.unsaved),
+        replacesId: request.unsaved.replacesId,
+      };
+      const saved = await listPatterns(database, workspaceId, await requireBotId(database, request));
+      const patterns = unsaved === undefined ? saved : await withUnsaved(workspaceId, saved, unsaved);
       const matching = await findMatchingPatterns(patternThreads, workspaceId, text, patterns);
       return {
         matches: matching.map((pattern) => ({
@@ -84,6 +116,23 @@ function requireExpression({ pattern, appliesTo }: { pattern: string; appliesTo:
   if (pattern === "") throw invalidArgument("pattern must not be empty");
   requireText("pattern", pattern, 1_000);
   return { pattern, appliesTo: requireAppliesTo(appliesTo) };
+}
+
+function requirePattern(pattern: Omit<NewPattern, "appliesTo"> & { appliesTo: string }): NewPattern {
+  const { fallback, reason } = pattern;
+  requireText("fallback", fallback, 2_000);
+  requireText("reason", reason, 100);
+  return { ...requireExpression(pattern), fallback, reason: reason || DEFAULT_REASON };
+}
+
+function splitAt(patterns: readonly StoredPattern[], id: bigint) {
+  const replaced = patterns.find((each) => BigInt(each.id) === id);
+  if (replaced === undefined) throw patternNotFound();
+  return { replaced, others: patterns.filter((each) => each !== replaced) };
+}
+
+function patternNotFound(): ServiceError {
+  return notFound("pattern_not_found", "the bot has no such pattern");
 }
 
 function tooManyPatterns(): ServiceError {

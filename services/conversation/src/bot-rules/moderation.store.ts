@@ -27,6 +27,21 @@ export async function insertPattern(
   return rows[0];
 }
 
+/** Replaces a pattern of a bot. Returns undefined if the bot has no pattern with this id. */
+export async function updatePattern(
+  database: Database,
+  bot: { workspaceId: string; botId: string },
+  { id, pattern, reason, fallback, appliesTo }: StoredPattern,
+): Promise<StoredPattern | undefined> {
+  const { rows } = await database.query<StoredPattern>(
+    `UPDATE conversation.moderation_patterns SET pattern = $4, reason = $5, fallback = $6, applies_to = $7
+     WHERE workspace_id = $1 AND bot_id = $2 AND pattern_id = $3
+     RETURNING ${PATTERN}`,
+    [bot.workspaceId, bot.botId, id, pattern, reason, fallback, appliesTo],
+  );
+  return rows[0];
+}
+
 /** Lists a bot's patterns in the order in which they are matched. */
 export async function listPatterns(database: Database, workspaceId: string, botId: string): Promise<StoredPattern[]> {
   const { rows } = await database.query<StoredPattern>(

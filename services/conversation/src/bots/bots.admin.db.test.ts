@@ -48,6 +48,17 @@ describe("bots", () => {
     ).toMatchObject({ code: Code.InvalidArgument, message: expect.stringContaining("theme_mode") });
   });
 
+  test("are limited to 200 in a workspace", async () => {
+    system.quota.workspaces.add("full");
+    await system.admin.query(
+      `INSERT INTO conversation.bots (workspace_id, bot_id, slug, model, system_prompt, fallback, display)
+       SELECT 'full', gen_random_uuid(), 'b-' || n, '', '', '', '{}' FROM generate_series(1, 200) n`,
+    );
+    expect(
+      await adminFailure(system.ops(BotAdminService).createBot({ workspaceId: "full", slug: "one-more" })),
+    ).toMatchObject({ code: Code.ResourceExhausted, stable: "too_many_bots" });
+  });
+
   test("are not created while the quota service, which owns workspaces, is down", async () => {
     system.quota.isUnavailable = true;
     const refused = await adminFailure(system.ops(BotAdminService).createBot({ workspaceId: "acme", slug: "late" }));

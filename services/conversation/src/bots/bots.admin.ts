@@ -6,11 +6,12 @@ import type { QuotaService } from "@parley/rpc/quota";
 import { adminCallerOf, type Database, invalidArgument, isWorkspaceId, ServiceError } from "@parley/service-kit";
 import { toBotPatch } from "./bot-changes.ts";
 import { DEFAULT_DISPLAY } from "./bot-display.ts";
-import { type Bot, findBot, insertBot, listBots, updateBot } from "./bots.store.ts";
+import { type Bot, countBots, findBot, insertBot, listBots, updateBot } from "./bots.store.ts";
 import { botNotFound } from "./require-bot.service.ts";
 import { isSlug } from "./slug.ts";
 
 const DEFAULT_FALLBACK = "I'm sorry, I can't help with that.";
+const MAX_BOTS = 200;
 const GET_WORKSPACE_TIMEOUT_MS = 5_000;
 
 /** Returns whether the ids are well-formed. Malformed ids are reported as not found. */
@@ -50,6 +51,8 @@ export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminS
       const { display, ...patch } = toBotPatch(changes);
       const models = await listModels(workspaceId);
       if (adminCallerOf(context) !== "operator") requirePermittedModel(patch.model, models);
+      if ((await countBots(database, workspaceId)) >= MAX_BOTS)
+        throw new ServiceError("resource_exhausted", "too_many_bots", `a workspace has at most ${MAX_BOTS} bots`);
       const bot = await insertBot(database, {
         id: newId(),
         workspaceId,

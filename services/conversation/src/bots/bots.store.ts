@@ -43,6 +43,14 @@ export async function listBots(database: Database, workspaceId: string): Promise
   return rows;
 }
 
+export async function countBots(database: Database, workspaceId: string): Promise<number> {
+  const { rows } = await database.query<{ bots: number }>(
+    "SELECT count(*) AS bots FROM conversation.bots WHERE workspace_id = $1",
+    [workspaceId],
+  );
+  return rows[0]?.bots ?? 0;
+}
+
 const UNIQUE_VIOLATION = "23505";
 
 /** Stores a bot. Returns undefined if the workspace has a bot with this slug. */

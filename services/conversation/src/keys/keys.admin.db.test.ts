@@ -35,10 +35,62 @@ describe("keys", () => {
       code: Code.InvalidArgument,
       message: expect.stringContaining("every site"),
     });
+    expect(await adminFailure(keys.updateKey({ publicKey, domains: ["a.example"] }))).toMatchObject({
+      code: Code.NotFound,
+      stable: "key_not_found",
+    });
     expect(
       await adminFailure(keys.createKey({ ...nameOf(bot), botSlug: "none", domains: ["a.example"] })),
     ).toMatchObject({
       stable: "bot_not_found",
     });
+  });
+
+  test("get other domains, only in their own workspace", async () => {
+    const keys = system.ops(KeyAdminService);
+    const [bot, other] = [await createBot(system.database), await createBot(system.database)];
+    const { key } = await keys.createKey({ ...nameOf(bot), domains: ["a.example"] });
+    const publicKey = key?.publicKey ?? "";
+    const domains = ["B.example", "*.b.example", "b.example"];
+    const updated = await keys.updateKey({ publicKey, workspaceId: bot.workspaceId, domains });
+    expect(updated.key).toEqual({ ...key, allowedDomains: ["b.example", "*.b.example"] });
+    expect((await keys.listKeys({ workspaceId: bot.workspaceId })).keys).toEqual([updated.key]);
+    expect(await keys.updateKey({ publicKey, domains })).toEqual(updated);
+    const refused = keys.updateKey({ publicKey, workspaceId: other.workspaceId, domains: ["c.example"] });
+    expect(await adminFailure(refused)).toMatchObject({ stable: "key_not_found" });
+    for (const invalid of [
+      [],
+      ["*"],
+      ["https://a.example/path"],
+      Array.from({ length: 101 }, (_, n) => `${n}.example`),
+    ])
+      expect(await adminFailure(keys.updateKey({ publicKey, domains: invalid }))).toMatchObject({
+        stable: "invalid_argument",
+      });
+    expect((await keys.listKeys({ workspaceId: bot.workspaceId })).keys).toEqual([updated.key]);
+  });
+
+  test("are limited to 1,000 that are not revoked; the list has as many revoked ones, the latest", async () => {
+    const keys = system.ops(KeyAdminService);
+    const bot = await createBot(system.database);
+    const insert = (name: string, count: number, revokedAt: string) =>
+      system.admin.query(
+        `INSERT INTO conversation.api_keys (workspace_id, public_key, bot_id, allowed_domains, revoked_at)
+         SELECT $1, $3::text || n, $2, '{a.example}', ${revokedAt} FROM generate_series(1, $4::integer) n`,
+        [bot.workspaceId, bot.id, name, count],
+      );
+    await insert(`r-${bot.id}-`, 1_001, "now() + n * interval '1 second'");
+    await insert(`k-${bot.id}-`, 999, "NULL");
+    const { key } = await keys.createKey({ ...nameOf(bot), domains: ["a.example"] });
+    expect(await adminFailure(keys.createKey({ ...nameOf(bot), domains: ["a.example"] }))).toMatchObject({
+      code: Code.ResourceExhausted,
+      stable: "too_many_keys",
+      message: expect.stringContaining("at most 1000 keys"),
+    });
+    const listed = (await keys.listKeys({ workspaceId: bot.workspaceId })).keys.map(({ publicKey }) => publicKey);
+    expect(listed).toHaveLength(2_000);
+    expect(listed).not.toContain(`r-${bot.id}-1`);
+    await keys.revokeKey({ publicKey: key?.publicKey ?? "" });
+    await keys.createKey({ ...nameOf(bot), domains: ["a.example"] });
   });
 });

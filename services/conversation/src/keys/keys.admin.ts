@@ -1,11 +1,14 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { ApiKeySchema, KeyAdminService } from "@parley/rpc/conversation";
-import { type Database, isWorkspaceId, notFound } from "@parley/service-kit";
-import { botNotFound, requireBotId } from "../bots/index.ts";
+import { type Database, isWorkspaceId, notFound, ServiceError } from "@parley/service-kit";
+import { requireBotId } from "../bots/index.ts";
 import { normaliseAllowedDomains } from "./allowed-domain.ts";
-import { type ApiKey, insertKey, listKeys, revokeKey } from "./keys.store.ts";
+import { type ApiKey, insertKey, listKeys, revokeKey, updateKey } from "./keys.store.ts";
 import { isPublicKey } from "./public-key.ts";
+
+/** The most keys of a workspace that are not revoked, and the most revoked ones in the list. */
+const MAX_KEYS = 1_000;
 
 /** Implements the admin service of public keys. */
 export function createKeyAdmin(
@@ -18,12 +21,27 @@ export function createKeyAdmin(
       const allowedDomains = normaliseAllowedDomains(request.domains);
       await requireBotId(database, request);
       const { workspaceId, botSlug } = request;
-      const key = await insertKey(database, { publicKey: createKey(), workspaceId, botSlug, allowedDomains });
-      if (key === undefined) throw botNotFound();
+      const created = { publicKey: createKey(), workspaceId, botSlug, allowedDomains };
+      const key = await insertKey(database, created, MAX_KEYS);
+      if (key === undefined)
+        throw new ServiceError(
+          "resource_exhausted",
+          "too_many_keys",
+          `a workspace has at most ${MAX_KEYS} keys that are not revoked`,
+        );
+      return { key: toMessage(key) };
+    },
+    async updateKey({ publicKey, workspaceId, domains }) {
+      const allowedDomains = normaliseAllowedDomains(domains);
+      const couldExist = isPublicKey(keyPrefix, publicKey) && (workspaceId === "" || isWorkspaceId(workspaceId));
+      const key = couldExist ? await updateKey(database, publicKey, workspaceId, allowedDomains) : undefined;
+      if (key === undefined) throw notFound("key_not_found", "no such key, or it is revoked");
       return { key: toMessage(key) };
     },
     async listKeys({ workspaceId }) {
-      return { keys: isWorkspaceId(workspaceId) ? (await listKeys(database, workspaceId)).map(toMessage) : [] };
+      return {
+        keys: isWorkspaceId(workspaceId) ? (await listKeys(database, workspaceId, MAX_KEYS)).map(toMessage) : [],
+      };
     },
     async revokeKey({ publicKey, workspaceId }) {
       const couldExist = isPublicKey(keyPrefix, publicKey) && (workspaceId === "" || isWorkspaceId(workspaceId));

@@ -33,31 +33,60 @@ const API_KEY = `
          coalesce(to_char(k.last_used_on, 'YYYY-MM-DD'), '') AS "lastUsedOn"
   FROM conversation.bots b`;
 
-/** Stores a key for a bot. Returns undefined if the workspace has no bot with this slug. */
+/** Stores a key for a bot. Returns undefined if the workspace has `limit` keys that are not revoked, or no such bot. */
 export async function insertKey(
   database: Database,
   key: { publicKey: string; workspaceId: string; botSlug: string; allowedDomains: readonly string[] },
+  limit: number,
 ): Promise<ApiKey | undefined> {
   const { rows } = await database.query<ApiKey>(
     `WITH k AS (
        INSERT INTO conversation.api_keys (workspace_id, public_key, bot_id, allowed_domains)
-       SELECT workspace_id, $3, bot_id, $4 FROM conversation.bots WHERE workspace_id = $1 AND slug = $2
+       SELECT workspace_id, $3, bot_id, $4 FROM conversation.bots
+       WHERE workspace_id = $1 AND slug = $2
+         AND (SELECT count(*) FROM conversation.api_keys WHERE workspace_id = $1 AND revoked_at IS NULL) < $5
        RETURNING *
      )
      ${API_KEY} JOIN k USING (workspace_id, bot_id)`,
-    [key.workspaceId, key.botSlug, key.publicKey, key.allowedDomains],
+    [key.workspaceId, key.botSlug, key.publicKey, key.allowedDomains, limit],
   );
   return rows[0];
 }
 
-/** Lists a workspace's keys, including revoked ones, oldest first. */
-export async function listKeys(database: Database, workspaceId: string): Promise<ApiKey[]> {
+/** Lists a workspace's keys that are not revoked and those that were revoked last, oldest first. */
+export async function listKeys(database: Database, workspaceId: string, maxRevoked: number): Promise<ApiKey[]> {
   const { rows } = await database.query<ApiKey>(
-    `${API_KEY} JOIN conversation.api_keys k USING (workspace_id, bot_id)
-     WHERE k.workspace_id = $1 ORDER BY k.created_at, k.public_key`,
-    [workspaceId],
+    `${API_KEY} JOIN (
+       SELECT * FROM conversation.api_keys WHERE workspace_id = $1 AND revoked_at IS NULL
+       UNION ALL
+       (SELECT * FROM conversation.api_keys WHERE workspace_id = $1 AND revoked_at IS NOT NULL
+        ORDER BY revoked_at DESC LIMIT $2)
+     ) k USING (workspace_id, bot_id)
+     ORDER BY k.created_at, k.public_key`,
+    [workspaceId, maxRevoked],
   );
   return rows;
+}
+
+/**
+ * Replaces the allowed domains of a key of a workspace, or of any workspace if `workspaceId` is empty. Returns undefined if the key is unknown
+ * or revoked.
+ */
+export async function updateKey(
+  database: Database,
+  publicKey: string,
+  workspaceId: string,
+  allowedDomains: readonly string[],
+): Promise<ApiKey | undefined> {
+  const { rows } = await database.query<ApiKey>(
+    `WITH k AS (
+       UPDATE conversation.api_keys SET allowed_domains = $3
+       WHERE public_key = $1 AND $2 IN ('', workspace_id) AND revoked_at IS NULL RETURNING *
+     )
+     ${API_KEY} JOIN k USING (workspace_id, bot_id)`,
+    [publicKey, workspaceId, allowedDomains],
+  );
+  return rows[0];
 }
 
 /**

@@ -45,6 +45,7 @@ const MESSAGE_COLUMNS = [
   "role",
   "content",
   "rating",
+  "review",
   "model",
   "tokens_in",
   "tokens_out",

@@ -87,12 +87,18 @@ function rowsOf(text: string): { rows: string[][]; rest: string } {
   return { rows, rest: text.slice(start) };
 }
 
-async function transcriptOf(sessionId: string) {
+async function transcriptOf(sessionId: string, workspaceId = bot.workspaceId) {
   const pieces: Uint8Array[] = [];
-  const request = { workspaceId: bot.workspaceId, sessionId };
+  const request = { workspaceId, sessionId };
   for await (const { json } of system.conversation.exportSession(request, { timeoutMs: 30_000 })) pieces.push(json);
   return JSON.parse(Buffer.concat(pieces).toString());
 }
+
+/** Removes what the single export does not have. */
+const withoutReviews = ({ messages, ...line }: ReturnType<typeof linesOf>[number]) => ({
+  ...line,
+  messages: messages.map(({ review: _, ...message }: { review: string }) => message),
+});
 
 test("exports every session once, as the single export does, in the order of their start", async () => {
   const { pieces, text } = await collect();
@@ -101,7 +107,7 @@ test("exports every session once, as the single export does, in the order of the
   expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThanOrEqual(256 * 1024);
   const large = lines.find((line) => line.messages.length === 200);
   for (const { cursor, ...line } of [lines[0], lines[150], lines.at(-1), large]) {
-    expect(line).toEqual(await transcriptOf(line.session.id));
+    expect(withoutReviews(line)).toEqual(await transcriptOf(line.session.id));
     expect(cursor).toMatch(/^[\w.-]+$/);
   }
 });
@@ -198,6 +204,50 @@ test("leaves out sessions younger than 60 s, of other bots and outside of the ti
   expect(rest).toEqual([older[2]]);
 });
 
+test("selects sessions by bot, source, visitor, rating and review, and continues with the same filters", async () => {
+  const own = await createBot(system.database);
+  const { workspaceId } = own;
+  const [oldest = "", ...others] = (await insertSessions(system.admin, own, { sessions: 4, turns: 40 })).toReversed();
+  const set = (sessionId: string | undefined, columns: string) =>
+    system.admin.query(`UPDATE conversation.sessions SET ${columns} WHERE session_id = $1`, [sessionId]);
+  await set(oldest, "source = 'playground', reviews_good = 2, reviews_bad = 1");
+  await set(others[0], "visitor_id = 'v-1', ratings_up = 1, reviews_good = 1");
+  await set(others[1], "visitor_id = 'v-1', ratings_up = 1, ratings_down = 1");
+  const exported = async (request: Request) =>
+    linesOf((await collect({ workspaceId, ...request })).text).map((line) => line.session.id);
+  expect(await exported({ source: "playground" })).toEqual([oldest]);
+  expect(await exported({ source: "widget" })).toEqual(others);
+  expect(await exported({ visitorId: "v-1" })).toEqual(others.slice(0, 2));
+  expect(await exported({ visitorId: "v" })).toEqual([]);
+  expect(await exported({ rating: "up" })).toEqual([others[0]]);
+  expect(await exported({ rating: "down" })).toEqual([others[1]]);
+  expect(await exported({ review: "good" })).toEqual([others[0]]);
+  expect(await exported({ review: "bad" })).toEqual([oldest]);
+  expect(await exported({ visitorId: "v-1", rating: "down", source: "widget", botSlug: own.slug })).toEqual([
+    others[1],
+  ]);
+  expect(await exported({ visitorId: "v-1", review: "bad" })).toEqual([]);
+  const [first] = linesOf((await collect({ workspaceId, visitorId: "v-1" })).text);
+  expect(await exported({ visitorId: "v-1", cursor: first.cursor })).toEqual([others[1]]);
+});
+
+test.each([1, 40])("has the review of each message, in NDJSON and CSV, with %i turns", async (turns) => {
+  const own = await createBot(system.database);
+  const { workspaceId } = own;
+  const [sessionId = ""] = await insertSessions(system.admin, own, { sessions: 1, turns });
+  const [line] = linesOf((await collect({ workspaceId })).text);
+  const messageId = BigInt(line.messages[1].id);
+  await system.ops(SessionAdminService).reviewMessage({ workspaceId, sessionId, messageId, review: "bad" });
+  const [reviewed] = linesOf((await collect({ workspaceId })).text);
+  expect(reviewed.messages.map((message: { review: string }) => message.review)).toEqual(
+    line.messages.map((_: unknown, index: number) => (index === 1 ? "bad" : "")),
+  );
+  const { rows } = rowsOf((await collect({ workspaceId, format: ExportFormat.CSV })).text);
+  const column = rows[0]?.indexOf("review") ?? -1;
+  expect(rows.slice(1, 3).map((row) => row[column])).toEqual(["", "bad"]);
+  expect((await transcriptOf(sessionId, workspaceId)).messages[1]).not.toHaveProperty("review");
+});
+
 test("exports sessions that are not counted, and omits deleted and erased ones and those of other workspaces", async () => {
   const own = await createBot(system.database);
   const { workspaceId } = own;
@@ -245,6 +295,11 @@ test.each<[string, Request]>([
   ["cursor", { cursor: "x" }],
   ["position", { cursor: "1-x" }],
   ["time", { sinceMicroseconds: -1n }],
+  ["source", { source: "email" }],
+  ["rating", { rating: "good" }],
+  ["review", { review: "up" }],
+  ["visitor_id", { visitorId: "\0" }],
+  ["bot_slug", { botSlug: "\0" }],
 ])("refuses an invalid %s", async (word, request) => {
   await expect(collect(request)).rejects.toMatchObject({
     code: "invalid_argument",

@@ -1,6 +1,12 @@
 import { ExportFormat, type ExportSessionsRequest } from "@parley/rpc/conversation";
 import { type Database, invalidArgument, isWorkspaceId, readWithRetry } from "@parley/service-kit";
-import { type ExportDeps, joinMessages, openTranscript, toTimestamp } from "../sessions/index.ts";
+import {
+  type ExportDeps,
+  joinMessages,
+  openTranscript,
+  requireSessionFilters,
+  toTimestamp,
+} from "../sessions/index.ts";
 import { type ExportCursor, formatCursor, parseCursor } from "./export-cursor.ts";
 import { csv, type ExportFormatter, ndjson } from "./export-format.ts";
 import { type ExportedSession, readEnd, readSessions } from "./export-sessions.store.ts";
@@ -35,7 +41,7 @@ export async function* handleExportSessions(
   const startedAt = performance.now();
   const formatter = FORMATTERS[request.format];
   if (formatter === undefined) throw invalidArgument("format must be set");
-  if (request.botSlug.includes("\0")) throw invalidArgument("bot_slug must not contain NUL");
+  requireSessionFilters(request);
   const start = parseStart(request);
   if (request.cursor === "" && formatter.header !== "") yield { content: Buffer.from(formatter.header) };
   if (!isWorkspaceId(request.workspaceId)) return;
@@ -117,7 +123,11 @@ class SessionWalk {
   openTranscript(sessionId: string, afterMessageId: number) {
     const run = <T>(statement: () => Promise<T>) =>
       this.#deps.limiter.run(this.#request.workspaceId, this.#signal, statement);
-    return openTranscript(this.#deps.database, this.#request.workspaceId, sessionId, { run, afterMessageId });
+    return openTranscript(this.#deps.database, this.#request.workspaceId, sessionId, {
+      run,
+      afterMessageId,
+      withReviews: true,
+    });
   }
 
   /** Returns the last exported message of a session that is exported in part. */
@@ -131,10 +141,10 @@ class SessionWalk {
   }
 
   #readPage(after: { startedAt: string; sessionId: string }, isInclusive: boolean): Promise<ExportedSession[]> {
-    const { workspaceId, botSlug } = this.#request;
+    const { workspaceId } = this.#request;
     const until = toTimestamp(BigInt(Math.max(0, this.#untilMicroseconds)));
     const { startedAt, sessionId } = after;
-    const page = { workspaceId, botSlug, startedAt, sessionId, isInclusive, until, limit: this.#limit };
+    const page = { workspaceId, filters: this.#request, startedAt, sessionId, isInclusive, until, limit: this.#limit };
     return this.#read((database) => readSessions(database, page));
   }
 

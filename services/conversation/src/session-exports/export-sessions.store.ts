@@ -1,5 +1,13 @@
 import type { Database } from "@parley/service-kit";
-import { IS_LISTED, MESSAGE_FIELDS, microsecondsSql, SESSION_FIELDS } from "../sessions/index.ts";
+import {
+  IS_LISTED,
+  microsecondsSql,
+  RATING,
+  REVIEW,
+  REVIEWED_MESSAGE_FIELDS,
+  SESSION_FIELDS,
+  type SessionFilters,
+} from "../sessions/index.ts";
 
 /** A session with more messages is read individually, in pages of messages, so that a page of sessions stays small. */
 const MAX_MESSAGES = 64;
@@ -9,13 +17,15 @@ export type ExportedSession = {
   id: string;
   /** When the session was started, in microseconds since 1970. */
   startedAt: number;
-  /** Whether the session's bot is the one that the export asks for. */
+  /** Whether the export selects the session. */
   matches: boolean;
   /** The session as JSON; null if it does not match, or if it has many messages or has not been counted. */
   session: string | null;
   /** The messages in order, as the elements of a JSON array. Empty if there are none, or if `session` is null. */
   messages: string;
 };
+
+const MATCHES = `$6 IN ('', b.slug) AND $7 IN ('', s.source) AND $8 IN ('', s.visitor_id) AND $9 IN ('', ${RATING}) AND $10 IN ('', ${REVIEW})`;
 
 // One short statement for a page, so that a client that reads slowly holds neither a connection nor a snapshot.
 const pageSql = (comparison: ">" | ">=") => `
@@ -24,7 +34,7 @@ const pageSql = (comparison: ">" | ">=") => `
          coalesce(CASE WHEN s.is_small THEN (
            SELECT string_agg(row_to_json(document)::text, ',' ORDER BY document.id::bigint)
            FROM (
-             SELECT ${MESSAGE_FIELDS}
+             SELECT ${REVIEWED_MESSAGE_FIELDS}
              FROM conversation.messages m
              WHERE m.workspace_id = s.workspace_id AND m.session_id = s.session_id
                AND m.turn_id <> ALL (ARRAY(
@@ -34,8 +44,8 @@ const pageSql = (comparison: ">" | ">=") => `
            ) document
          ) END, '') AS messages
   FROM (
-    SELECT s.*, b.slug, $6 IN ('', b.slug) AS matches,
-           $6 IN ('', b.slug) AND s.counted_at = s.last_activity_at AND s.message_count <= ${MAX_MESSAGES} AS is_small
+    SELECT s.*, b.slug, ${MATCHES} AS matches,
+           ${MATCHES} AND s.counted_at = s.last_activity_at AND s.message_count <= ${MAX_MESSAGES} AS is_small
     FROM (
       SELECT * FROM conversation.sessions s
       WHERE s.workspace_id = $1 AND ${IS_LISTED}
@@ -55,7 +65,7 @@ const PAGES = {
 
 export type ExportPage = {
   workspaceId: string;
-  botSlug: string;
+  filters: SessionFilters;
   /** The start and the id at which the page starts. It includes a session with exactly these only if `isInclusive`. */
   startedAt: string;
   sessionId: string;
@@ -68,7 +78,9 @@ export type ExportPage = {
 /** Returns a page of a workspace's sessions in the order of their start. */
 export async function readSessions(database: Database, page: ExportPage): Promise<ExportedSession[]> {
   const name = page.isInclusive ? "export_sessions_from" : "export_sessions_after";
-  const values = [page.workspaceId, page.startedAt, page.sessionId, page.until, page.limit, page.botSlug];
+  const { botSlug, source, visitorId, rating, review } = page.filters;
+  const position = [page.workspaceId, page.startedAt, page.sessionId, page.until, page.limit];
+  const values = [...position, botSlug, source, visitorId, rating, review];
   const { rows } = await database.query<ExportedSession>({ name, text: PAGES[name], values });
   return rows;
 }

@@ -1,7 +1,13 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { SearchSessionsRequest, SearchSessionsResponseSchema } from "@parley/rpc/conversation";
 import { type Database, invalidArgument, isWorkspaceId, readWithRetry } from "@parley/service-kit";
-import { type ExportDeps, formatPosition, parsePosition, type SessionPosition } from "../sessions/index.ts";
+import {
+  type ExportDeps,
+  formatPosition,
+  parsePosition,
+  requireSessionFilters,
+  type SessionPosition,
+} from "../sessions/index.ts";
 import { isLongerThan } from "../text.ts";
 import {
   type FoundSession,
@@ -17,9 +23,6 @@ const MAX_TEXT_CHARACTERS = 200;
 const MAX_MESSAGES_READ = 2_000;
 /** The most sessions that one text search reads. A session has at least two messages, so more sessions would exceed MAX_MESSAGES_READ. */
 const MAX_CANDIDATES = MAX_MESSAGES_READ / 2;
-const SOURCES = ["", "widget", "playground"];
-const RATINGS = ["", "up", "down"];
-const REVIEWS = ["", "good", "bad"];
 
 type Response = MessageInitShape<typeof SearchSessionsResponseSchema>;
 
@@ -30,7 +33,10 @@ export async function handleSearchSessions(
   signal: AbortSignal,
 ): Promise<Response> {
   const { workspaceId, limit, text } = request;
-  requireFilters(request);
+  requireSessionFilters(request);
+  if (limit < 1 || limit > MAX_LIMIT) throw invalidArgument(`limit must be from 1 to ${MAX_LIMIT}`);
+  if (isLongerThan(text, MAX_TEXT_CHARACTERS) || text.includes("\0"))
+    throw invalidArgument(`text must have at most ${MAX_TEXT_CHARACTERS} characters, and no NUL`);
   const after = parsePosition(request.pageToken);
   if (!isWorkspaceId(workspaceId)) return {};
   const read: Read = (statement) => limiter.run(workspaceId, signal, () => readWithRetry(() => statement(database)));
@@ -44,18 +50,6 @@ export async function handleSearchSessions(
 }
 
 type Read = <T>(statement: (database: Database) => Promise<T>) => Promise<T>;
-
-function requireFilters(request: SearchSessionsRequest): void {
-  const { limit, source, rating, review, botSlug, visitorId, text } = request;
-  if (limit < 1 || limit > MAX_LIMIT) throw invalidArgument(`limit must be from 1 to ${MAX_LIMIT}`);
-  if (!SOURCES.includes(source)) throw invalidArgument("source must be widget, playground or empty");
-  if (!RATINGS.includes(rating)) throw invalidArgument("rating must be up, down or empty");
-  if (!REVIEWS.includes(review)) throw invalidArgument("review must be good, bad or empty");
-  if (isLongerThan(text, MAX_TEXT_CHARACTERS))
-    throw invalidArgument(`text must have at most ${MAX_TEXT_CHARACTERS} characters`);
-  for (const [name, value] of Object.entries({ bot_slug: botSlug, visitor_id: visitorId, text }))
-    if (value.includes("\0")) throw invalidArgument(`${name} must not contain NUL`);
-}
 
 type TextSearch = {
   workspaceId: string;

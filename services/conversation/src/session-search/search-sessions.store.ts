@@ -1,19 +1,22 @@
 import { type Database, transaction } from "@parley/service-kit";
-import { formatTimeSql, IS_LISTED, microsecondsSql, type SessionPosition, toTimestamp } from "../sessions/index.ts";
+import {
+  formatTimeSql,
+  IS_LISTED,
+  microsecondsSql,
+  RATING,
+  REVIEW,
+  type SessionFilters,
+  type SessionPosition,
+  toTimestamp,
+} from "../sessions/index.ts";
 
 /** Sessions that one statement reads. Bounds the time of a combination of filters that few sessions match. */
 export const MAX_SESSIONS_READ = 2_000;
 
-/** Filters of a list. Undefined or empty ones match every session. */
-export type SessionFilters = {
-  botSlug: string;
-  source: string;
+export type SearchFilters = SessionFilters & {
   /** Limits of the last activity, in microseconds since 1970. */
   sinceMicroseconds?: bigint | undefined;
   untilMicroseconds?: bigint | undefined;
-  visitorId: string;
-  rating: string;
-  review: string;
 };
 
 export type FoundSession = {
@@ -65,7 +68,7 @@ const MESSAGES = "FROM conversation.messages m WHERE m.workspace_id = s.workspac
 export async function searchSessions(
   database: Database,
   workspaceId: string,
-  filters: SessionFilters,
+  filters: SearchFilters,
   { after, limit }: { after: SessionPosition | undefined; limit: number },
 ): Promise<SessionPage> {
   const { text, values } = searchSql(workspaceId, filters, after, limit + 1);
@@ -93,7 +96,7 @@ function toSession({ microseconds, streamingTurns, matches: _, number: __, ...ro
  * the list. For each session that the scan finds, the column `matches` has the result of the other filters. If the scan ends at its limit of
  * MAX_SESSIONS_READ, the statement also returns the last session that it read, even if it does not match, because the next page starts after it.
  */
-function searchSql(workspaceId: string, filters: SessionFilters, after: SessionPosition | undefined, limit: number) {
+function searchSql(workspaceId: string, filters: SearchFilters, after: SessionPosition | undefined, limit: number) {
   const values: unknown[] = [workspaceId];
   const value = (each: unknown) => `$${values.push(each)}`;
   const [indexed = "true", ...others] = filterSql(filters, value);
@@ -117,10 +120,10 @@ function searchSql(workspaceId: string, filters: SessionFilters, after: SessionP
            CASE WHEN ${ARE_COUNTED} THEN s.message_count ELSE (SELECT count(*) ${MESSAGES}) END AS "storedMessages",
            (SELECT count(*) FROM conversation.turns t
             WHERE t.workspace_id = s.workspace_id AND t.session_id = s.session_id AND t.status = 'streaming') AS "streamingTurns",
-           CASE WHEN ${ARE_COUNTED} THEN CASE WHEN s.ratings_down > 0 THEN 'down' WHEN s.ratings_up > 0 THEN 'up' ELSE '' END
+           CASE WHEN ${ARE_COUNTED} THEN ${RATING}
                 ELSE (SELECT CASE WHEN bool_or(m.rating = 'down') THEN 'down' WHEN bool_or(m.rating = 'up') THEN 'up' ELSE '' END ${MESSAGES})
            END AS rating,
-           CASE WHEN s.reviews_bad > 0 THEN 'bad' WHEN s.reviews_good > 0 THEN 'good' ELSE '' END AS review,
+           ${REVIEW} AS review,
            ${microsecondsSql("s.last_activity_at")} AS microseconds, s.number, ${matches} AS matches
     FROM (
       SELECT s.*, row_number() OVER (ORDER BY s.last_activity_at DESC, s.session_id DESC) AS number

@@ -14,13 +14,13 @@ export type ExportDeps = {
 /** Streams a session's transcript until the signal is aborted. Throws the same error for every session that cannot be exported. */
 export async function* handleExportSession(
   { database, limiter }: ExportDeps,
-  { workspaceId, sessionId }: { workspaceId: string; sessionId: string },
+  { workspaceId, sessionId, withReviews = false }: { workspaceId: string; sessionId: string; withReviews?: boolean },
   signal: AbortSignal,
 ): AsyncGenerator<{ json: Uint8Array }> {
   if (!isWorkspaceId(workspaceId) || !isUuid(sessionId)) throw sessionNotFound();
   let isMissing = true;
   const run = <T>(statement: () => Promise<T>) => limiter.run(workspaceId, signal, statement);
-  for await (const piece of exportSession(database, workspaceId, sessionId, { run })) {
+  for await (const piece of exportSession(database, workspaceId, sessionId, { run, withReviews })) {
     if (signal.aborted) return;
     isMissing = false;
     const bytes = Buffer.from(piece);

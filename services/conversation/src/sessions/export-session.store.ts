@@ -1,5 +1,5 @@
 import { type Database, notFound, readWithRetry } from "@parley/service-kit";
-import { IS_LISTED, MESSAGE_FIELDS, SESSION_FIELDS } from "./session-fields.store.ts";
+import { IS_LISTED, MESSAGE_FIELDS, REVIEWED_MESSAGE_FIELDS, SESSION_FIELDS } from "./session-fields.store.ts";
 
 const SESSION = `
   SELECT row_to_json(document)::text AS json,
@@ -13,13 +13,13 @@ const SESSION = `
 
 // Short statements instead of a transaction with a cursor: a client that reads slowly holds neither a connection nor a snapshot. Returns no row
 // if the session was deleted or erased, and one row without a message after the last message.
-const PAGE = `
+const pageSql = (messageFields: string) => `
   SELECT page.id, page.json
   FROM conversation.sessions s
   LEFT JOIN LATERAL (
     SELECT document.id::bigint AS id, row_to_json(document)::text AS json
     FROM (
-      SELECT ${MESSAGE_FIELDS}
+      SELECT ${messageFields}
       FROM conversation.messages m
       WHERE m.workspace_id = $1 AND m.session_id = $2 AND m.message_id > $3 AND m.message_id <= $4
         AND m.turn_id <> ALL (ARRAY(
@@ -33,6 +33,9 @@ const PAGE = `
   WHERE s.workspace_id = $1 AND s.session_id = $2 AND ${IS_LISTED}
   ORDER BY page.id`;
 
+const PAGE = { name: "export_page", text: pageSql(MESSAGE_FIELDS) };
+const REVIEWED_PAGE = { name: "export_reviewed_page", text: pageSql(REVIEWED_MESSAGE_FIELDS) };
+
 /** Turns per page, about 64 KiB of ordinary messages. Up to two pages are in memory. Large messages make the pages smaller. */
 const MAX_TURNS = 64;
 const PAGE_CHARACTERS = 128 * 1024;
@@ -45,6 +48,8 @@ export type ExportOptions = {
   run?: <T>(statement: () => Promise<T>) => Promise<T>;
   /** Leaves out the messages up to this one. */
   afterMessageId?: number;
+  /** Adds each message's review. */
+  withReviews?: boolean;
 };
 
 /** A session as JSON, and its messages in pages. */
@@ -85,7 +90,7 @@ export async function openTranscript(
   database: Database,
   workspaceId: string,
   sessionId: string,
-  { run = (statement) => statement(), afterMessageId = 0 }: ExportOptions = {},
+  { run = (statement) => statement(), afterMessageId = 0, withReviews = false }: ExportOptions = {},
 ): Promise<Transcript | undefined> {
   const read = <T>(statement: () => Promise<T>) => run(() => readWithRetry(statement));
   const readSession = () => database.query<{ json: string; lastId: number }>(SESSION, [workspaceId, sessionId]);
@@ -96,7 +101,7 @@ export async function openTranscript(
     // A turn has two messages with consecutive ids, so an even number of messages never splits a turn.
     const values = [workspaceId, sessionId, afterId, session.lastId, turns * 2];
     const { rows } = await read(() =>
-      database.query<ExportedMessage | { id: null }>({ name: "export_page", text: PAGE, values }),
+      database.query<ExportedMessage | { id: null }>({ ...(withReviews ? REVIEWED_PAGE : PAGE), values }),
     );
     if (rows.length === 0) throw notFound("session_not_found", "the session was deleted during the export");
     return rows.filter((row): row is ExportedMessage => row.id !== null);

@@ -1,7 +1,16 @@
 export { eraseSession } from "./erase-session.store.ts";
 export type { ExportDeps } from "./export-session.rpc.ts";
 export { type ExportedMessage, joinMessages, openTranscript } from "./export-session.store.ts";
-export { formatTimeSql, IS_LISTED, MESSAGE_FIELDS, microsecondsSql, SESSION_FIELDS } from "./session-fields.store.ts";
+export {
+  formatTimeSql,
+  IS_LISTED,
+  microsecondsSql,
+  RATING,
+  REVIEW,
+  REVIEWED_MESSAGE_FIELDS,
+  SESSION_FIELDS,
+} from "./session-fields.store.ts";
+export { requireSessionFilters, type SessionFilters } from "./session-filters.ts";
 export { sessionNotFound } from "./session-not-found.ts";
 export { formatPosition, parsePosition, type SessionPosition, toTimestamp } from "./session-position.ts";
 export { findSession } from "./sessions.store.ts";

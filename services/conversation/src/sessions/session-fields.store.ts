@@ -8,6 +8,10 @@ export const microsecondsSql = (column: string) => `(extract(epoch FROM ${column
 /** SQL of a row of conversation.sessions, named `s`, that owners may see. */
 export const IS_LISTED = "s.deleted_at IS NULL AND s.erased_at IS NULL";
 
+/** SQL of the visitor's rating and of the owner's review of a row of conversation.sessions, named `s`. */
+export const RATING = "CASE WHEN s.ratings_down > 0 THEN 'down' WHEN s.ratings_up > 0 THEN 'up' ELSE '' END";
+export const REVIEW = "CASE WHEN s.reviews_bad > 0 THEN 'bad' WHEN s.reviews_good > 0 THEN 'good' ELSE '' END";
+
 /** SQL of the fields of a transcript's session: of a row of conversation.sessions named `s` and its bot, named `b`. */
 export const SESSION_FIELDS = `
   s.session_id AS id, b.slug AS bot_slug, s.source, s.visitor_id, s.visitor_metadata, s.referrer, s.user_agent,
@@ -17,3 +21,6 @@ export const SESSION_FIELDS = `
 export const MESSAGE_FIELDS = `
   m.message_id::text AS id, m.role, m.content, m.rating, m.model, m.tokens_in, m.tokens_out, m.latency_ms, m.status,
   m.error_message, m.rag_chunks_used, m.tools_called, ${formatTimeSql("m.created_at")} AS created_at`;
+
+/** MESSAGE_FIELDS and the owner's review, which the public transcript of one session does not have. */
+export const REVIEWED_MESSAGE_FIELDS = `${MESSAGE_FIELDS}, m.review`;

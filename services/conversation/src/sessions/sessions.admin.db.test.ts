@@ -30,6 +30,13 @@ describe("sessions", () => {
       source: "widget",
       startedAt: expect.stringMatching(RFC_3339),
     });
+    expect(listed[0]).toMatchObject({ rating: "", review: "" });
+    await system.admin.query(
+      "UPDATE conversation.sessions SET ratings_up = 1, reviews_good = 1, reviews_bad = 1 WHERE session_id = $1",
+      [third],
+    );
+    const [, rated] = (await sessions.listSessions({ workspaceId })).sessions;
+    expect(rated).toMatchObject({ id: third, rating: "up", review: "bad" });
     expect((await sessions.listSessions({ workspaceId, limit: 1 })).sessions).toHaveLength(1);
     expect(await adminFailure(sessions.listSessions({ workspaceId, limit: 1_001 }))).toMatchObject({
       code: Code.InvalidArgument,

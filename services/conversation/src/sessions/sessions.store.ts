@@ -1,5 +1,5 @@
 import type { Database, Queryable } from "@parley/service-kit";
-import { IS_LISTED } from "./session-fields.store.ts";
+import { IS_LISTED, RATING, REVIEW } from "./session-fields.store.ts";
 
 export type SessionSummary = {
   id: string;
@@ -8,6 +8,8 @@ export type SessionSummary = {
   messages: number;
   startedAt: Date;
   lastActivityAt: Date;
+  rating: string;
+  review: string;
 };
 
 /** Lists a workspace's sessions that are neither deleted nor erased, the most recently active first. */
@@ -15,7 +17,8 @@ export async function listSessions(database: Database, workspaceId: string, limi
   const { rows } = await database.query<SessionSummary>(
     `SELECT s.session_id AS id, b.slug AS "botSlug", s.source, s.started_at AS "startedAt", s.last_activity_at AS "lastActivityAt",
             (SELECT count(*) FROM conversation.messages m
-             WHERE m.workspace_id = s.workspace_id AND m.session_id = s.session_id) AS messages
+             WHERE m.workspace_id = s.workspace_id AND m.session_id = s.session_id) AS messages,
+            ${RATING} AS rating, ${REVIEW} AS review
      FROM (
        SELECT * FROM conversation.sessions
        WHERE workspace_id = $1 AND deleted_at IS NULL AND erased_at IS NULL
@@ -30,7 +33,7 @@ export async function listSessions(database: Database, workspaceId: string, limi
 }
 
 /** A session and its visitor, without its messages. */
-export type SessionDetails = Omit<SessionSummary, "messages"> & {
+export type SessionDetails = Omit<SessionSummary, "messages" | "rating" | "review"> & {
   visitorId: string;
   /** A JSON object. */
   visitorMetadata: string;

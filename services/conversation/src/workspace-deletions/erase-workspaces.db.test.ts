@@ -19,7 +19,8 @@ const run = (signal = new AbortController().signal, onClosed = (): void => undef
 async function createWorkspace(sessions: number) {
   const bot = await createBot(system.database);
   const { workspaceId, slug: botSlug, id: botId } = bot;
-  await insertKey(system.database, { publicKey: `k-${bot.id}`, workspaceId, botSlug, allowedDomains: ["a.example"] });
+  const key = { publicKey: `k-${bot.id}`, workspaceId, botSlug, allowedDomains: ["a.example"] };
+  await insertKey(system.database, key, 1);
   await addDocument(system.database, bot, "n", "words");
   await insertCase(system.database, { workspaceId, botId }, { question: "q", document: "n" }, 1);
   const evaluated = { cases: 1, searched: 1, found: 1, semanticFailures: 0, results: [] };

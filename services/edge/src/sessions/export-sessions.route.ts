@@ -1,9 +1,10 @@
 import { pipeline, Readable } from "node:stream";
 import { constants, createGzip } from "node:zlib";
-import { ExportFormat, type ExportSessionsRequest } from "@parley/rpc/conversation";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { ExportFormat, type ExportSessionsRequestSchema } from "@parley/rpc/conversation";
 import { pickEncoding } from "@parley/widget";
 import type { FastifyInstance } from "fastify";
-import { authenticateOrCount, userBucket } from "../auth/index.ts";
+import { authenticateOrCount, requireViewer, userBucket } from "../auth/index.ts";
 import { addressBucket, endpoint, HttpError } from "../http/index.ts";
 import { enforce, POLICIES } from "../rate-limits/index.ts";
 import type { ExportDeps } from "./export-session.route.ts";
@@ -33,6 +34,7 @@ export function exportSessionsRoutes(app: FastifyInstance, deps: ExportDeps): vo
       onRequest: deps.malformed.refuse,
       handler: async (request, reply) => {
         const caller = await authenticateOrCount(deps, request, reply, POLICIES.exports);
+        requireViewer(caller);
         const query = parseExportQuery(request.query);
         await enforce(deps.limiter, POLICIES.exports, userBucket(caller), reply);
         const { workspaceId } = caller;
@@ -72,8 +74,7 @@ class OpenExports {
   }
 }
 
-type ExportRequest = Pick<ExportSessionsRequest, "workspaceId" | "format" | "botSlug" | "cursor"> &
-  Pick<Partial<ExportSessionsRequest>, "sinceMicroseconds" | "untilMicroseconds">;
+type ExportRequest = MessageInitShape<typeof ExportSessionsRequestSchema>;
 
 /** Yields an export in parts. Calls the conversation service again when a call reached its time limit. */
 async function* exportParts(

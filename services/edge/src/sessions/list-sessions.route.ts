@@ -1,7 +1,7 @@
 import { type RpcClient, RpcError, status } from "@parley/rpc";
 import type { ConversationService, FoundSession } from "@parley/rpc/conversation";
 import type { FastifyInstance } from "fastify";
-import { type AuthDeps, authenticateOrCount, userBucket } from "../auth/index.ts";
+import { type AuthDeps, authenticateOrCount, requireViewer, userBucket } from "../auth/index.ts";
 import { endpoint, unavailable } from "../http/index.ts";
 import { enforce, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { invalidParameter, parseListQuery } from "./session-query.ts";
@@ -19,6 +19,7 @@ export function listSessionsRoute(app: FastifyInstance, deps: SessionDeps): void
     onRequest: deps.malformed.refuse,
     handler: async (request, reply) => {
       const caller = await authenticateOrCount(deps, request, reply, POLICIES.conversations);
+      requireViewer(caller);
       const query = parseListQuery(request.query);
       await enforce(deps.limiter, POLICIES.conversations, userBucket(caller), reply);
       const { sessions, nextPageToken } = await deps.conversation

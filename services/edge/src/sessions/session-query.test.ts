@@ -63,7 +63,8 @@ test.each([{ limit: "1" }, { q: "x" }, { until: "x" }, { cursor: ["a", "b"] }])(
 });
 
 test("treats an empty parameter as absent", () => {
-  expect(parseExportQuery({ cursor: "", since: "", bot_slug: "" })).toEqual({ cursor: "", botSlug: "" });
+  const noFilters = { botSlug: "", visitorId: "", source: "", rating: "", review: "" };
+  expect(parseExportQuery({ cursor: "", since: "", bot_slug: "" })).toEqual({ cursor: "", ...noFilters });
 });
 
 test.each([

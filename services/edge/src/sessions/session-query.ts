@@ -21,45 +21,30 @@ export function invalidParameter(options?: ErrorOptions): HttpError {
   return new HttpError(400, "invalid_parameter", {}, options);
 }
 
-const LIST = [
-  "limit",
-  "cursor",
-  "bot_slug",
-  "source",
-  "since",
-  "until",
-  "visitor_id",
-  "rating",
-  "review",
-  "q",
-] as const;
+const FILTERS = ["bot_slug", "source", "since", "until", "visitor_id", "rating", "review"] as const;
+const LIST = ["limit", "cursor", "q", ...FILTERS] as const;
 
 /** Parses the query of GET /api/conversations/. Throws 400 invalid_parameter. */
 export function parseListQuery(query: unknown) {
-  const { limit, cursor = "", source = "", rating = "", review = "", q: text = "", ...rest } = parseQuery(query, LIST);
-  if (![undefined, "widget", "playground"].includes(source || undefined)) throw invalidParameter();
-  if (![undefined, "up", "down"].includes(rating || undefined)) throw invalidParameter();
-  if (![undefined, "good", "bad"].includes(review || undefined)) throw invalidParameter();
+  const { limit, cursor = "", q: text = "", ...filters } = parseQuery(query, LIST);
   if ([...text].length > MAX_TEXT_CHARACTERS) throw invalidParameter();
-  return {
-    limit: parseLimit(limit),
-    pageToken: cursor,
-    botSlug: rest.bot_slug ?? "",
-    visitorId: rest.visitor_id ?? "",
-    source,
-    rating,
-    review,
-    text,
-    ...parseTimes(rest),
-  };
+  return { limit: parseLimit(limit), pageToken: cursor, text, ...parseFilters(filters) };
 }
 
-const EXPORT = ["since", "until", "bot_slug", "cursor"] as const;
+const EXPORT = ["cursor", ...FILTERS] as const;
 
 /** Parses the query of an export of many sessions. Throws 400 invalid_parameter. */
 export function parseExportQuery(query: unknown) {
-  const { cursor = "", bot_slug: botSlug = "", ...times } = parseQuery(query, EXPORT);
-  return { cursor, botSlug, ...parseTimes(times) };
+  const { cursor = "", ...filters } = parseQuery(query, EXPORT);
+  return { cursor, ...parseFilters(filters) };
+}
+
+function parseFilters({ source = "", rating = "", review = "", ...rest }: Query<(typeof FILTERS)[number]>) {
+  if (!["", "widget", "playground"].includes(source)) throw invalidParameter();
+  if (!["", "up", "down"].includes(rating)) throw invalidParameter();
+  if (!["", "good", "bad"].includes(review)) throw invalidParameter();
+  const { bot_slug: botSlug = "", visitor_id: visitorId = "", ...times } = rest;
+  return { botSlug, visitorId, source, rating, review, ...parseTimes(times) };
 }
 
 function parseLimit(text: string | undefined): number {

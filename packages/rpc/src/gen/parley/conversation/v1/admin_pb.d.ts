@@ -749,6 +749,60 @@ export declare type CreateKeyResponse = Message<"parley.conversation.v1.CreateKe
 export declare const CreateKeyResponseSchema: GenMessage<CreateKeyResponse>;
 
 /**
+ * UpdateKeyRequest holds the new domains of a key.
+ *
+ * @generated from message parley.conversation.v1.UpdateKeyRequest
+ */
+export declare type UpdateKeyRequest = Message<"parley.conversation.v1.UpdateKeyRequest"> & {
+  /**
+   * The key.
+   *
+   * @generated from field: string public_key = 1;
+   */
+  publicKey: string;
+
+  /**
+   * The workspace that owns the key; empty for the key's workspace, whichever it is.
+   *
+   * @generated from field: string workspace_id = 2;
+   */
+  workspaceId: string;
+
+  /**
+   * 1 to 100 allowed domains, as in CreateKeyRequest. They replace all earlier ones.
+   *
+   * @generated from field: repeated string domains = 3;
+   */
+  domains: string[];
+};
+
+/**
+ * Describes the message parley.conversation.v1.UpdateKeyRequest.
+ * Use `create(UpdateKeyRequestSchema)` to create a new message.
+ */
+export declare const UpdateKeyRequestSchema: GenMessage<UpdateKeyRequest>;
+
+/**
+ * UpdateKeyResponse holds the changed key.
+ *
+ * @generated from message parley.conversation.v1.UpdateKeyResponse
+ */
+export declare type UpdateKeyResponse = Message<"parley.conversation.v1.UpdateKeyResponse"> & {
+  /**
+   * The key after the change.
+   *
+   * @generated from field: parley.conversation.v1.ApiKey key = 1;
+   */
+  key?: ApiKey | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.UpdateKeyResponse.
+ * Use `create(UpdateKeyResponseSchema)` to create a new message.
+ */
+export declare const UpdateKeyResponseSchema: GenMessage<UpdateKeyResponse>;
+
+/**
  * ListKeysRequest names a workspace.
  *
  * @generated from message parley.conversation.v1.ListKeysRequest
@@ -960,6 +1014,108 @@ export declare type AddPatternResponse = Message<"parley.conversation.v1.AddPatt
 export declare const AddPatternResponseSchema: GenMessage<AddPatternResponse>;
 
 /**
+ * UpdatePatternRequest holds the changes of a pattern.
+ *
+ * @generated from message parley.conversation.v1.UpdatePatternRequest
+ */
+export declare type UpdatePatternRequest = Message<"parley.conversation.v1.UpdatePatternRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+
+  /**
+   * The pattern's ID.
+   *
+   * @generated from field: int64 id = 3;
+   */
+  id: bigint;
+
+  /**
+   * The fields to change.
+   *
+   * @generated from field: parley.conversation.v1.PatternChanges changes = 4;
+   */
+  changes?: PatternChanges | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.UpdatePatternRequest.
+ * Use `create(UpdatePatternRequestSchema)` to create a new message.
+ */
+export declare const UpdatePatternRequestSchema: GenMessage<UpdatePatternRequest>;
+
+/**
+ * PatternChanges holds the fields of a pattern to change. Unset fields keep their values.
+ *
+ * @generated from message parley.conversation.v1.PatternChanges
+ */
+export declare type PatternChanges = Message<"parley.conversation.v1.PatternChanges"> & {
+  /**
+   * The expression in RE2 syntax, 1 to 1,000 characters.
+   *
+   * @generated from field: optional string pattern = 1;
+   */
+  pattern?: string | undefined;
+
+  /**
+   * The text to show to the visitor instead of a reply, at most 2,000 characters; empty for the bot's fallback.
+   *
+   * @generated from field: optional string fallback = 2;
+   */
+  fallback?: string | undefined;
+
+  /**
+   * The reason in the blocked event, at most 100 characters; empty for blocked_pattern.
+   *
+   * @generated from field: optional string reason = 3;
+   */
+  reason?: string | undefined;
+
+  /**
+   * The texts that the pattern applies to, as in AddPatternRequest.
+   *
+   * @generated from field: optional string applies_to = 4;
+   */
+  appliesTo?: string | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.PatternChanges.
+ * Use `create(PatternChangesSchema)` to create a new message.
+ */
+export declare const PatternChangesSchema: GenMessage<PatternChanges>;
+
+/**
+ * UpdatePatternResponse holds the changed pattern.
+ *
+ * @generated from message parley.conversation.v1.UpdatePatternResponse
+ */
+export declare type UpdatePatternResponse = Message<"parley.conversation.v1.UpdatePatternResponse"> & {
+  /**
+   * The pattern after the change.
+   *
+   * @generated from field: parley.conversation.v1.Pattern pattern = 1;
+   */
+  pattern?: Pattern | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.UpdatePatternResponse.
+ * Use `create(UpdatePatternResponseSchema)` to create a new message.
+ */
+export declare const UpdatePatternResponseSchema: GenMessage<UpdatePatternResponse>;
+
+/**
  * ListPatternsRequest names a bot.
  *
  * @generated from message parley.conversation.v1.ListPatternsRequest
@@ -1082,7 +1238,7 @@ export declare type CheckTextRequest = Message<"parley.conversation.v1.CheckText
   text: string;
 
   /**
-   * A pattern to match after the saved ones; unset for none.
+   * A pattern to match after the saved ones, or in place of one; unset for none.
    *
    * @generated from field: parley.conversation.v1.UnsavedPattern unsaved = 4;
    */
@@ -1114,6 +1270,13 @@ export declare type UnsavedPattern = Message<"parley.conversation.v1.UnsavedPatt
    * @generated from field: string applies_to = 2;
    */
   appliesTo: string;
+
+  /**
+   * The ID of the saved pattern that this one would replace; 0 for a new pattern.
+   *
+   * @generated from field: int64 replaces_id = 3;
+   */
+  replacesId: bigint;
 };
 
 /**
@@ -1663,6 +1826,20 @@ export declare type SessionSummary = Message<"parley.conversation.v1.SessionSumm
    * @generated from field: string last_activity_at = 6;
    */
   lastActivityAt: string;
+
+  /**
+   * The visitor's rating: down if a reply is rated down, up if only up, empty if none is rated.
+   *
+   * @generated from field: string rating = 7;
+   */
+  rating: string;
+
+  /**
+   * The owner's review: bad if a reply is reviewed as bad, good if only as good, empty if none is reviewed.
+   *
+   * @generated from field: string review = 8;
+   */
+  review: string;
 };
 
 /**
@@ -1737,6 +1914,13 @@ export declare type GetTranscriptRequest = Message<"parley.conversation.v1.GetTr
    * @generated from field: string session_id = 2;
    */
   sessionId: string;
+
+  /**
+   * Whether each message also has its review, as in ExportSessions.
+   *
+   * @generated from field: bool with_reviews = 3;
+   */
+  withReviews: boolean;
 };
 
 /**
@@ -3584,6 +3768,7 @@ export declare const BotAdminService: GenService<{
    * - NOT_FOUND (workspace_not_found): the quota service knows no such workspace.
    * - ALREADY_EXISTS (slug_taken): the workspace has a bot with this slug.
    * - INVALID_ARGUMENT (invalid_argument): the slug or a field of changes is invalid.
+   * - RESOURCE_EXHAUSTED (too_many_bots): the workspace has 200 bots.
    * - PERMISSION_DENIED (model_not_permitted): an owner chose a model that the workspace's plan does not include.
    * - UNAVAILABLE (unavailable) or DEADLINE_EXCEEDED (deadline_exceeded): the quota service did not answer within 5 s.
    *
@@ -3657,7 +3842,8 @@ export declare const KeyAdminService: GenService<{
   /**
    * CreateKey creates a key for a bot. Not idempotent: every call creates a key.
    *
-   * Errors: NOT_FOUND (bot_not_found); INVALID_ARGUMENT (invalid_argument) for an invalid list of domains.
+   * Errors: NOT_FOUND (bot_not_found); INVALID_ARGUMENT (invalid_argument) for an invalid list of domains;
+   * RESOURCE_EXHAUSTED (too_many_keys): the workspace has 1,000 keys that are not revoked.
    *
    * @generated from rpc parley.conversation.v1.KeyAdminService.CreateKey
    */
@@ -3667,7 +3853,21 @@ export declare const KeyAdminService: GenService<{
     output: typeof CreateKeyResponseSchema;
   },
   /**
-   * ListKeys lists a workspace's keys, including revoked ones. The list of an unknown workspace is empty.
+   * UpdateKey replaces the allowed domains of a key. Every edge replica uses them within 5 s. Idempotent.
+   *
+   * Errors: NOT_FOUND (key_not_found) when the key is unknown or revoked; INVALID_ARGUMENT (invalid_argument) for an invalid
+   * list of domains.
+   *
+   * @generated from rpc parley.conversation.v1.KeyAdminService.UpdateKey
+   */
+  updateKey: {
+    methodKind: "unary";
+    input: typeof UpdateKeyRequestSchema;
+    output: typeof UpdateKeyResponseSchema;
+  },
+  /**
+   * ListKeys lists a workspace's keys that are not revoked, and the 1,000 that were revoked last. The list of an unknown
+   * workspace is empty.
    *
    * @generated from rpc parley.conversation.v1.KeyAdminService.ListKeys
    */
@@ -3719,6 +3919,19 @@ export declare const ModerationAdminService: GenService<{
     output: typeof AddPatternResponseSchema;
   },
   /**
+   * UpdatePattern changes a pattern. The pattern keeps its place in the order. Idempotent.
+   *
+   * Errors: NOT_FOUND (bot_not_found or pattern_not_found); those of AddPattern for the changed pattern, except
+   * too_many_patterns.
+   *
+   * @generated from rpc parley.conversation.v1.ModerationAdminService.UpdatePattern
+   */
+  updatePattern: {
+    methodKind: "unary";
+    input: typeof UpdatePatternRequestSchema;
+    output: typeof UpdatePatternResponseSchema;
+  },
+  /**
    * ListPatterns lists a bot's patterns in the order in which they are tried.
    *
    * Errors: NOT_FOUND (bot_not_found).
@@ -3746,8 +3959,8 @@ export declare const ModerationAdminService: GenService<{
    * CheckText returns the patterns of a bot that match a text, and whether an unsaved pattern would. It stores nothing. It
    * needs the role owner, because it uses the workspace's share of the matching time.
    *
-   * Errors: NOT_FOUND (bot_not_found); INVALID_ARGUMENT (invalid_argument) for an invalid text; those of AddPattern for the
-   * unsaved pattern; RESOURCE_EXHAUSTED (moderation_overloaded) as for AddPattern.
+   * Errors: NOT_FOUND (bot_not_found, or pattern_not_found for replaces_id); INVALID_ARGUMENT (invalid_argument) for an
+   * invalid text; those of AddPattern for the unsaved pattern; RESOURCE_EXHAUSTED (moderation_overloaded) as for AddPattern.
    *
    * @generated from rpc parley.conversation.v1.ModerationAdminService.CheckText
    */

@@ -1364,6 +1364,34 @@ export declare type ExportSessionsRequest = Message<"parley.conversation.v1.Expo
    * @generated from field: string cursor = 6;
    */
   cursor: string;
+
+  /**
+   * Only sessions with this source: widget or playground; empty for both.
+   *
+   * @generated from field: string source = 7;
+   */
+  source: string;
+
+  /**
+   * Only sessions of this visitor; empty for every visitor.
+   *
+   * @generated from field: string visitor_id = 8;
+   */
+  visitorId: string;
+
+  /**
+   * up or down: only sessions with this rating; empty for all.
+   *
+   * @generated from field: string rating = 9;
+   */
+  rating: string;
+
+  /**
+   * good or bad: only sessions with this review; empty for all.
+   *
+   * @generated from field: string review = 10;
+   */
+  review: string;
 };
 
 /**
@@ -1782,11 +1810,11 @@ export declare const ConversationService: GenService<{
   },
   /**
    * ExportSessions streams the transcripts of a workspace's sessions, ordered by start and ID, from short statements.
-   * Turns that are still streaming are left out. A stream that breaks continues at the cursor of its last complete line.
+   * Each message has its review, which the transcript of ExportSession lacks. Turns that are still streaming are left out. A stream that breaks continues at the cursor of its last complete line.
    * A call ends after 4 min at the end of a line, so that it ends before its connection does: next_cursor is then set.
    *
    * Errors:
-   * - INVALID_ARGUMENT (invalid_argument): the format or the cursor is invalid.
+   * - INVALID_ARGUMENT (invalid_argument): the format, a filter or the cursor is invalid.
    * - NOT_FOUND (session_not_found): a large session was deleted or erased while its line was sent. The export
    *   continues at the cursor of the line before.
    *

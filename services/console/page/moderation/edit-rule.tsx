@@ -1,0 +1,87 @@
+import type { Pattern } from "@parley/rpc/conversation";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { type SubmitEvent, useState } from "react";
+import { moderation } from "../api/clients.ts";
+import { errorText } from "../api/error-text.ts";
+import { patternsQuery } from "../api/queries.ts";
+import { useSession } from "../api/session.ts";
+import { useAnnounce } from "../components/announcements.tsx";
+import { Modal } from "../components/dialogs.tsx";
+import { SelectField, TextArea, TextField } from "../components/field.tsx";
+import { TryText } from "./try-text.tsx";
+
+export const APPLIES_TO: Readonly<Record<string, string>> = {
+  message: "Visitors' messages",
+  reply: "The bot's answers",
+  both: "Messages and answers",
+};
+
+/** Adds a rule, or changes `rule`, after trying it on a text. */
+export function EditRule({ botSlug, rule, onClose }: { botSlug: string; rule?: Pattern; onClose: () => void }) {
+  const { workspace_id: workspaceId } = useSession();
+  const [pattern, setPattern] = useState(rule?.pattern ?? "");
+  const [fallback, setFallback] = useState(rule?.fallback ?? "");
+  const [appliesTo, setAppliesTo] = useState(rule?.appliesTo ?? "message");
+  const queryClient = useQueryClient();
+  const announce = useAnnounce();
+  const saving = useMutation({
+    mutationFn: async () => {
+      const fields = { pattern, fallback, appliesTo };
+      if (rule) await moderation.updatePattern({ workspaceId, botSlug, id: rule.id, changes: fields });
+      else await moderation.addPattern({ workspaceId, botSlug, ...fields });
+    },
+    onSuccess: async () => {
+      onClose();
+      announce(`The rule was ${rule ? "changed" : "added"}. It applies within seconds.`);
+      await queryClient.invalidateQueries(patternsQuery(workspaceId, botSlug));
+    },
+  });
+  const submit = (event: SubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    saving.mutate();
+  };
+  const action = rule ? "Save rule" : "Add rule";
+  return (
+    <Modal title={rule ? "Change the rule" : "New rule"} isOpen onOpenChange={onClose}>
+      <form className="form" onSubmit={submit}>
+        <TextField
+          label="Pattern"
+          hint="A regular expression in RE2 syntax. It may match any part of a text and ignores case."
+          required
+          maxLength={1_000}
+          spellCheck={false}
+          value={pattern}
+          onChange={({ target }) => setPattern(target.value)}
+        />
+        <SelectField
+          label="Applies to"
+          options={Object.entries(APPLIES_TO)}
+          value={appliesTo}
+          onChange={setAppliesTo}
+        />
+        <TextArea
+          label="Text in place of the answer"
+          hint="Empty for the bot's own text."
+          rows={2}
+          maxLength={2_000}
+          value={fallback}
+          onChange={({ target }) => setFallback(target.value)}
+        />
+        <TryText botSlug={botSlug} unsaved={{ pattern, appliesTo, replacesId: rule?.id ?? 0n }} />
+        {saving.error && (
+          <p className="form-error" role="alert">
+            {errorText(saving.error)}
+          </p>
+        )}
+        <div className="modal-actions">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button primary" disabled={saving.isPending}>
+            {saving.isPending ? "Saving…" : action}
+          </button>
+        </div>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,79 @@
+import { isUuid, type MemberCallLimiter } from "@parley/service-kit";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { clientGone, HttpError } from "../http/index.ts";
+import { type Authenticate, createCallHook } from "../sign-in/index.ts";
+import { type CallEdge, CONVERSATIONS_PATH, type EdgeRequest } from "./owner-api.client.ts";
+
+export type OwnerApiDeps = { authenticate: Authenticate; limiter: MemberCallLimiter; callEdge: CallEdge };
+
+const REQUEST_HEADERS = ["accept-encoding", "content-type"];
+const RESPONSE_HEADERS = [
+  ...["content-type", "content-disposition", "content-encoding", "content-length", "cache-control", "vary"],
+  ...["retry-after", "ratelimit", "ratelimit-policy"],
+];
+/** As on the edge. */
+const MAX_ERASE_BODY_BYTES = 16 * 1024;
+
+/** Forwards the edge's owner API with the owner's token. A link of the page can download an export. */
+export function ownerApiRoutes(app: FastifyInstance, { authenticate, limiter, callEdge }: OwnerApiDeps): void {
+  const send = forwardTo(callEdge);
+  // Exports are as long as their reader is slow, so they do not count against a workspace's calls. The edge limits them.
+  const onExport = async (request: FastifyRequest) => {
+    request.forwardedAuthorization = (await authenticate(request)).authorization;
+  };
+  for (const name of ["export.csv", "export.ndjson"])
+    app.get(
+      CONVERSATIONS_PATH + name,
+      { onRequest: onExport },
+      send("GET", () => name),
+    );
+  app.get(
+    `${CONVERSATIONS_PATH}:sessionId/export.json`,
+    { onRequest: onExport },
+    send("GET", (id) => `${id}/export.json`),
+  );
+
+  const onRequest = createCallHook(authenticate, limiter);
+  app.get(
+    CONVERSATIONS_PATH,
+    { onRequest },
+    send("GET", () => ""),
+  );
+  app.delete(
+    `${CONVERSATIONS_PATH}:sessionId/`,
+    { onRequest },
+    send("DELETE", (id) => `${id}/`),
+  );
+  app.post(
+    `${CONVERSATIONS_PATH}erase/`,
+    { onRequest, bodyLimit: MAX_ERASE_BODY_BYTES },
+    send("POST", () => "erase/"),
+  );
+}
+
+/** Returns a function that makes the handler of a route. `toPath` gets the session's id of the route, if it has one. */
+function forwardTo(callEdge: CallEdge) {
+  return (method: EdgeRequest["method"], toPath: (sessionId: string) => string) =>
+    async (request: FastifyRequest, reply: FastifyReply) => {
+      const { sessionId } = request.params as { sessionId?: string };
+      // An id such as ".." would lead to another path of the edge.
+      if (sessionId !== undefined && !isUuid(sessionId)) throw new HttpError(404, "session_not_found");
+      // Not request.url, which may name another host.
+      const [, query] = request.url.split("?", 2);
+      const path = CONVERSATIONS_PATH + toPath(sessionId ?? "") + (query === undefined ? "" : `?${query}`);
+      const headers: Record<string, string> = { authorization: request.forwardedAuthorization };
+      for (const name of REQUEST_HEADERS) {
+        const value = request.headers[name];
+        if (value !== undefined) headers[name] = String(value);
+      }
+      const body = method === "POST" ? { body: (request.body as Buffer | undefined) ?? Buffer.alloc(0) } : {};
+      const response = await callEdge({ method, path, headers, ...body, signal: clientGone(reply) }).catch((cause) => {
+        throw new HttpError(503, "unavailable", { "retry-after": "1" }, { cause });
+      });
+      for (const name of RESPONSE_HEADERS) {
+        const value = response.headers[name];
+        if (value !== undefined) reply.header(name, value);
+      }
+      return reply.code(response.status).send(response.body);
+    };
+}

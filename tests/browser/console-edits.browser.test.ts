@@ -1,0 +1,86 @@
+import { randomUUID } from "node:crypto";
+import { expect, it } from "vitest";
+import { CONSOLE_WORKSPACE } from "../system/console.ts";
+import { addBot, addConversation } from "./console-bot.ts";
+import { openConsole } from "./console-page.ts";
+import { describeInBrowser, eventually } from "./fixture.ts";
+
+describeInBrowser("changes in the console", (fixture) => {
+  it("changes the domains of a key, with the keyboard alone", async () => {
+    const botSlug = await addBot(fixture.service);
+    const [domain, added] = [`${randomUUID()}.example`, `${randomUUID()}.example`];
+    const key = { workspaceId: CONSOLE_WORKSPACE, botSlug, domains: [domain] };
+    const created = await fixture.service.admin.keys.createKey(key);
+    const { page } = await openConsole(fixture);
+    const { keyboard } = page.page;
+    await page.signIn("/keys", "Keys");
+    const row = page.page.getByRole("listitem").filter({ hasText: domain });
+    await row.getByRole("button", { name: /^Domains/ }).focus();
+    await keyboard.press("Enter");
+    const dialog = page.page.getByRole("dialog", { name: "Change the domains" });
+    await dialog.waitFor();
+    await page.tabTo("Domains");
+    await keyboard.press("Control+End");
+    await keyboard.type("\n*");
+    await page.tabTo("Save domains");
+    await keyboard.press("Enter");
+    await dialog.getByRole("alert").waitFor();
+    expect(await page.violations()).toEqual([]);
+    await dialog.getByLabel("Domains", { exact: true }).fill(`${domain}\n${added}`);
+    await page.tabTo("Save domains");
+    await keyboard.press("Enter");
+    await dialog.waitFor({ state: "hidden" });
+    await row.getByText(`${domain}, ${added}`).waitFor();
+    const { keys } = await fixture.service.admin.keys.listKeys(key);
+    const stored = keys.find(({ publicKey }) => publicKey === created.key?.publicKey);
+    expect(stored?.allowedDomains).toEqual([domain, added]);
+    expect(page.problems).toEqual([]);
+  });
+
+  it("tries a changed rule on a text before saving it, with the keyboard alone", async () => {
+    const botSlug = await addBot(fixture.service);
+    const bot = { workspaceId: CONSOLE_WORKSPACE, botSlug };
+    const { moderation } = fixture.service.admin;
+    const [before] = (await moderation.listPatterns(bot)).patterns;
+    const { page } = await openConsole(fixture);
+    const { keyboard } = page.page;
+    await page.signIn(`/moderation?bot=${botSlug}`, "Moderation");
+    await page.button("Edit the rule refund").focus();
+    await keyboard.press("Enter");
+    const dialog = page.page.getByRole("dialog", { name: "Change the rule" });
+    await dialog.waitFor();
+    expect(await page.field("Text in place of the answer").inputValue()).toBe(before?.fallback);
+    await page.field("Pattern").fill("money back");
+    await dialog.getByLabel("Text to try", { exact: true }).fill("A refund: my money back");
+    await page.tabTo("Try the text");
+    await keyboard.press("Enter");
+    const matches = page.page.getByRole("list", { name: "Rules that match" });
+    await eventually(() => matches.innerText()).toBe("money back\nBlocks it from a visitor\nNot saved");
+    expect(await page.violations()).toEqual([]);
+    expect((await moderation.listPatterns(bot)).patterns).toEqual([before]);
+    await page.tabTo("Save rule");
+    await keyboard.press("Enter");
+    await dialog.waitFor({ state: "hidden" });
+    await page.button("Edit the rule money back").waitFor();
+    expect((await moderation.listPatterns(bot)).patterns).toEqual([{ ...before, pattern: "money back" }]);
+    expect(page.problems).toEqual([]);
+  });
+
+  it("exports with the filters of the list, and says what the days mean", async () => {
+    const bot = await addBot(fixture.service);
+    const visitor = await addConversation(fixture.service, bot);
+    const { page } = await openConsole(fixture);
+    const filters = `bot=${bot}&visitor=${visitor}&rating=up&review=bad&source=widget&from=2026-01-02&q=bread`;
+    await page.signIn(`/conversations?${filters}`, "Conversations");
+    await page.button("Export").click();
+    await page.page.getByText(/started on these days.* The search does not apply\./).waitFor();
+    const [download] = await Promise.all([
+      page.page.waitForEvent("download"),
+      page.page.getByRole("menuitem", { name: /^NDJSON/ }).click(),
+    ]);
+    const { since, ...query } = Object.fromEntries(new URL(download.url()).searchParams);
+    expect(query).toEqual({ bot_slug: bot, visitor_id: visitor, rating: "up", review: "bad", source: "widget" });
+    expect(since).toMatch(/^2026-01-0[123]T/);
+    expect(page.problems).toEqual([]);
+  });
+});

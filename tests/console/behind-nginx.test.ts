@@ -1,0 +1,155 @@
+import { readFile } from "node:fs/promises";
+import { describeWith, freePort, readSse } from "@parley/test-support";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+  CONSOLE_WORKSPACE,
+  type ConsoleProcess,
+  type DevelopmentSso,
+  requestOwnersToken,
+  startConsole,
+  startDevelopmentSso,
+} from "../system/console.ts";
+import { type Nginx, runNginx } from "../system/nginx.ts";
+import { root } from "../system/processes.ts";
+import { type System, startSystem } from "../system/system.ts";
+
+/** Makes the session about as large as its three cookies permit. Services would refuse such a user, so the other calls use other tokens. */
+const OWNER = "o".repeat(4_500);
+const ADD_SOURCE = "/api/rpc/parley.conversation.v1.KnowledgeAdminService/AddSource";
+
+describeWith("nginx", "the console behind nginx", () => {
+  let sso: DevelopmentSso;
+  let system: System;
+  let owners: ConsoleProcess;
+  let documented: Nginx;
+  let withDefaults: Nginx;
+
+  beforeAll(async () => {
+    sso = await startDevelopmentSso({ OWNER });
+    system = await startSystem({ env: { edge: sso.env, conversation: sso.env, quota: sso.env } });
+    const workspaceId = CONSOLE_WORKSPACE;
+    await system.admin.workspaces.createWorkspace({ id: workspaceId, name: "Console tests", plan: "pro" });
+    const changes = { model: "openai:tokens-10-every-300" };
+    await system.admin.bots.createBot({ workspaceId, slug: "guide", changes });
+    owners = await startConsole({
+      sso,
+      conversationUrl: `http://127.0.0.1:${system.conversation.opsPort}`,
+      quotaUrl: `http://127.0.0.1:${system.quota.opsPort}`,
+      edgeUrl: system.url(),
+    });
+    withDefaults = await startBefore("");
+    documented = await startBefore(await readDocumentedSettings());
+  });
+  afterAll(async () => {
+    await Promise.all([withDefaults.stop(), documented.stop()]);
+    await owners.stop();
+    await system.stop();
+    await sso.stop();
+  });
+
+  async function startBefore(settings: string): Promise<Nginx> {
+    const port = await freePort();
+    const { stop } = await runNginx(
+      port,
+      () => `server {
+        listen 127.0.0.1:${port};
+        ${settings}
+        location / { proxy_pass http://127.0.0.1:${new URL(owners.url).port}; }
+      }`,
+    );
+    return { url: `http://127.0.0.1:${port}`, stop };
+  }
+
+  /** Follows a sign-in until its callback. Returns the callback's path and cookies. */
+  async function startSignIn() {
+    const jars = new Map<string, string[]>();
+    let url = `${owners.url}/auth/sign-in?return_to=%2F`;
+    for (let redirects = 0; redirects < 10 && !url.includes("/auth/callback"); redirects++) {
+      const { origin } = new URL(url);
+      const headers = { cookie: (jars.get(origin) ?? []).join("; ") };
+      const response = await fetch(url, { headers, redirect: "manual" });
+      jars.set(origin, [...(jars.get(origin) ?? []), ...cookiesOf(response)]);
+      url = new URL(response.headers.get("location") ?? "", url).href;
+    }
+    const { origin, pathname, search } = new URL(url);
+    return { path: pathname + search, cookie: (jars.get(origin) ?? []).join("; ") };
+  }
+
+  const cookiesOf = (response: Response) =>
+    response.headers.getSetCookie().flatMap((each) => /^[^=]+=[^;]+/.exec(each)?.[0] ?? []);
+
+  /** Completes a sign-in through nginx. */
+  async function signInThrough(nginx: Nginx): Promise<Response> {
+    const { path, cookie } = await startSignIn();
+    return fetch(nginx.url + path, { headers: { cookie }, redirect: "manual" });
+  }
+
+  async function upload(nginx: Nginx, bytes: number): Promise<number> {
+    const authorization = `Bearer ${await requestOwnersToken(sso)}`;
+    const content = Buffer.alloc(bytes, "word ").toString("base64");
+    const message = { botSlug: "guide", name: "large.txt", format: "txt", content };
+    const headers = { authorization, "content-type": "application/json" };
+    const response = await fetch(nginx.url + ADD_SOURCE, { method: "POST", headers, body: JSON.stringify(message) });
+    await response.text();
+    return response.status;
+  }
+
+  test("with nginx's default settings, the sign-in, the session and uploads fail", async () => {
+    expect((await signInThrough(withDefaults)).status).toBe(502);
+    const cookie = cookiesOf(await signInThrough(documented)).join("; ");
+    expect((await fetch(`${withDefaults.url}/auth/session`, { headers: { cookie } })).status).toBe(400);
+    expect(await upload(withDefaults, 2 * 1024 * 1024)).toBe(413);
+  });
+
+  test("with the documented settings, an owner with the largest session signs in and loads the page", async () => {
+    const callback = await signInThrough(documented);
+    expect([callback.status, callback.headers.get("location")]).toEqual([302, "/"]);
+    const cookies = cookiesOf(callback);
+    expect(cookies.join("; ").length).toBeGreaterThan(9_000);
+    const headers = { cookie: cookies.join("; ") };
+    const session = await fetch(`${documented.url}/auth/session`, { headers });
+    expect(await session.json()).toMatchObject({ workspace_id: CONSOLE_WORKSPACE });
+    expect((await fetch(`${documented.url}/keys`, { headers })).status).toBe(200);
+  });
+
+  test("with the documented settings, uploads of 12 MiB reach the service", async () => {
+    // The service refuses this document for the length of its text, which it reads after the upload.
+    expect(await upload(documented, 12 * 1024 * 1024)).toBe(400);
+    expect(await upload(documented, 1_000)).toBe(200);
+  });
+
+  test("the playground's tokens arrive one by one", async () => {
+    const response = await fetch(`${documented.url}/api/chat/playground/`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${await requestOwnersToken(sso)}`, "content-type": "application/json" },
+      body: JSON.stringify({ bot_slug: "guide", session_id: crypto.randomUUID(), message: "Hello" }),
+    });
+    const times: number[] = [];
+    for await (const item of readSse(response)) if ("event" in item && item.event === "token") times.push(item.at);
+    expect(times).toHaveLength(10);
+    // The model pauses nine times for 300 ms. If nginx buffered, all tokens would arrive at once.
+    expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(2_100);
+  });
+
+  test("the annotations of the chart's example have the documented values", async () => {
+    const settings = await readDocumentedSettings();
+    const values = await readFile(`${root}charts/parley/ci/console-values.yaml`, "utf8");
+    for (const [directive, annotation] of [
+      ["client_max_body_size", "proxy-body-size"],
+      ["proxy_buffer_size", "proxy-buffer-size"],
+      ["proxy_read_timeout", "proxy-read-timeout"],
+    ] as const) {
+      const [, value = ""] = new RegExp(`${directive} (\\d+[km]?)s?;`).exec(settings) ?? [];
+      expect(value).not.toBe("");
+      expect(values).toContain(`nginx.ingress.kubernetes.io/${annotation}: "${value}"`);
+    }
+  });
+});
+
+/** Returns the settings for nginx in docs/install/ingress.md. */
+async function readDocumentedSettings(): Promise<string> {
+  const text = await readFile(`${root}docs/install/ingress.md`, "utf8");
+  const [, settings] = /## The console\n.*?```nginx\n(.*?)```/s.exec(text) ?? [];
+  if (settings === undefined) throw new Error("docs/install/ingress.md has no settings for nginx before the console");
+  return settings;
+}

@@ -74,6 +74,7 @@ import { createRepairCounter, type Repair, registerReconciliationGauges } from "
 import { handleExportSessions } from "./session-exports/export-sessions.rpc.ts";
 import { handleSearchSessions } from "./session-search/search-sessions.rpc.ts";
 import { handleExportSession } from "./sessions/export-session.rpc.ts";
+import { ExportPacer } from "./sessions/index.ts";
 import { handleRateMessage } from "./sessions/rate-message.rpc.ts";
 import { createSessionAdmin } from "./sessions/sessions.admin.ts";
 import { handleSoftDeleteSession } from "./sessions/soft-delete-session.rpc.ts";
@@ -104,7 +105,8 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   };
   const database = openPool("main", "parley-conversation", config.databasePool - exportConnections);
   const exportDatabase = openPool("export", "parley-conversation-export", exportConnections);
-  const exports = { database: exportDatabase, limiter: new WorkspaceConcurrencyLimiter(1) };
+  const pacer = new ExportPacer();
+  const exports = { database: exportDatabase, limiter: new WorkspaceConcurrencyLimiter(1), pacer };
   void logMissingTimeouts(database, log);
 
   const { grpcTlsDir: tlsDir, isRpcMultiplexed: isMultiplexed } = config;
@@ -242,13 +244,17 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       renewEdge: (request) => handleRenewEdge(database, config.leaseSeconds, request),
       openTurn: async (request, { signal }) => {
         calls.refuseIfOverloaded();
+        pacer.recordTurn();
         return handleOpenTurn(
           { database: calls.databaseFor(signal), botConfigs, patternThreads, semanticSearch },
           request,
         );
       },
       findTurn: (request, { signal }) => handleFindTurn(calls.databaseFor(signal), request),
-      closeTurn: (request) => handleCloseTurn({ database, counter: closedTurnCounter, onClosed }, request),
+      closeTurn: (request) => {
+        pacer.recordTurn();
+        return handleCloseTurn({ database, counter: closedTurnCounter, onClosed }, request);
+      },
       rateMessage: (request, { signal }) => handleRateMessage(calls.databaseFor(signal), request),
       exportSession: (request, { signal }) => handleExportSession(exports, request, signal),
       searchSessions: (request, { signal }) => handleSearchSessions(exports, request, signal),

@@ -9,6 +9,7 @@ import {
 import { WorkspaceConcurrencyLimiter } from "@parley/service-kit";
 import { beforeAll, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
+import { ExportPacer } from "../sessions/index.ts";
 import { insertSessions } from "../testing/sessions.ts";
 import { useTestSystem } from "../testing/system.ts";
 import { createBot, newTurn, runTurn } from "../testing/turns.ts";
@@ -150,7 +151,7 @@ test("a CSV export has one row per message, continues after any complete row, an
 });
 
 test("a call that reaches its time limit ends after a line and names the cursor of the next call", async () => {
-  const exports = { database: system.database, limiter: new WorkspaceConcurrencyLimiter(1) };
+  const exports = { database: system.database, limiter: new WorkspaceConcurrencyLimiter(1), pacer: new ExportPacer() };
   const { signal } = new AbortController();
   let text = "";
   let calls = 0;

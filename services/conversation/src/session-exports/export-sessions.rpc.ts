@@ -1,6 +1,6 @@
 import { ExportFormat, type ExportSessionsRequest } from "@parley/rpc/conversation";
 import { type Database, invalidArgument, isWorkspaceId, readWithRetry } from "@parley/service-kit";
-import { type ExportDeps, joinMessages, openTranscript, toTimestamp } from "../sessions/index.ts";
+import { type ExportDeps, joinMessages, openTranscript, type RunStatement, toTimestamp } from "../sessions/index.ts";
 import { type ExportCursor, formatCursor, parseCursor } from "./export-cursor.ts";
 import { csv, type ExportFormatter, ndjson } from "./export-format.ts";
 import { type ExportedSession, readEnd, readSessions } from "./export-sessions.store.ts";
@@ -24,7 +24,7 @@ type Piece = { content?: Uint8Array; nextCursor?: string };
 
 /**
  * Streams the transcripts of a workspace's sessions until the signal is aborted. All exports of a workspace together read one page at a time,
- * so that they leave connections for the exports of other workspaces.
+ * so that they leave connections for the exports of other workspaces. They pause while turns run.
  */
 export async function* handleExportSessions(
   deps: ExportDeps,
@@ -75,7 +75,7 @@ class SessionWalk {
   readonly #deps: ExportDeps;
   readonly #request: ExportSessionsRequest;
   readonly #start: ReturnType<typeof parseStart>;
-  readonly #signal: AbortSignal;
+  readonly #run: RunStatement;
   #untilMicroseconds = 0;
   /** Adapted after each page to the size of the sessions. */
   #limit = FIRST_PAGE_SESSIONS;
@@ -89,7 +89,7 @@ class SessionWalk {
     this.#deps = deps;
     this.#request = request;
     this.#start = start;
-    this.#signal = signal;
+    this.#run = deps.pacer.pace((statement) => deps.limiter.run(request.workspaceId, signal, statement));
   }
 
   async readEnd(): Promise<void> {
@@ -115,9 +115,8 @@ class SessionWalk {
 
   /** Reads a session with many messages, which a page does not include. */
   openTranscript(sessionId: string, afterMessageId: number) {
-    const run = <T>(statement: () => Promise<T>) =>
-      this.#deps.limiter.run(this.#request.workspaceId, this.#signal, statement);
-    return openTranscript(this.#deps.database, this.#request.workspaceId, sessionId, { run, afterMessageId });
+    const { database } = this.#deps;
+    return openTranscript(database, this.#request.workspaceId, sessionId, { run: this.#run, afterMessageId });
   }
 
   /** Returns the last exported message of a session that is exported in part. */
@@ -139,8 +138,7 @@ class SessionWalk {
   }
 
   #read<T>(statement: (database: Database) => Promise<T>): Promise<T> {
-    const { database, limiter } = this.#deps;
-    return limiter.run(this.#request.workspaceId, this.#signal, () => readWithRetry(() => statement(database)));
+    return this.#run(() => readWithRetry(() => statement(this.#deps.database)));
   }
 }
 

@@ -9,6 +9,8 @@ import { type ExportedSession, readEnd, readSessions } from "./export-sessions.s
 const MAX_PIECE_BYTES = 128 * 1024;
 /** The target size of a page. The number of sessions per page adapts to it. Up to two pages are in memory. */
 const PAGE_CHARACTERS = 128 * 1024;
+/** The target while turns run. A page of 32 Ki delays a turn by a quarter of the time, but costs more for each character. */
+const BUSY_PAGE_CHARACTERS = 32 * 1024;
 const FIRST_PAGE_SESSIONS = 16;
 const MAX_PAGE_SESSIONS = 1_000;
 /** A call ends after this time at the end of a line. Connections between services end after about ten minutes. */
@@ -104,7 +106,7 @@ class SessionWalk {
       const page: ExportedSession[] = await next;
       const last = page.at(-1);
       if (last === undefined) return;
-      this.#limit = adaptLimit(page);
+      this.#limit = adaptLimit(page, this.#deps.pacer.isBusy ? BUSY_PAGE_CHARACTERS : PAGE_CHARACTERS);
       const after = { startedAt: toTimestamp(BigInt(last.startedAt)), sessionId: last.id };
       next = page.length === limit ? this.#readPage(after, false) : undefined;
       // The next iteration handles a failure. If the consumer stops first, this avoids an unhandled rejection.
@@ -142,10 +144,10 @@ class SessionWalk {
   }
 }
 
-/** Returns how many sessions the next page should have, so that it has about PAGE_CHARACTERS. */
-function adaptLimit(page: readonly ExportedSession[]): number {
+/** Returns how many sessions the next page should have, so that it has about as many characters as the target. */
+function adaptLimit(page: readonly ExportedSession[], targetCharacters: number): number {
   const characters = page.reduce((sum, { messages }) => sum + messages.length, 0);
-  const limit = Math.round((page.length * PAGE_CHARACTERS) / Math.max(1, characters));
+  const limit = Math.round((page.length * targetCharacters) / Math.max(1, characters));
   return Math.max(1, Math.min(limit, page.length * 4, MAX_PAGE_SESSIONS));
 }
 

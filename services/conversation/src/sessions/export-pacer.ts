@@ -2,8 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 /** Turns run if a turn was opened or closed within this time. */
 const RECENT_MS = 1_000;
-/** While turns run, all exports together read for at most one part of this many, plus one. */
-const PAUSES_PER_READ = 4;
+/** While turns run, all exports together read for about a tenth of the time. */
+const PAUSE_PER_READ = 9;
 const MAX_PAUSE_MS = 1_000;
 
 /** Runs a statement of an export. */
@@ -23,6 +23,11 @@ export class ExportPacer {
     this.#lastTurnAtMs = performance.now();
   }
 
+  /** Whether turns run. Then exports should also read in small parts, because a turn waits for the part that is being read. */
+  get isBusy(): boolean {
+    return performance.now() - this.#lastTurnAtMs < RECENT_MS;
+  }
+
   /**
    * Returns a function that runs the statements of one export, one after the other. While turns run, it pauses before each statement, in
    * proportion to the time of the previous one and to the number of exports.
@@ -32,8 +37,7 @@ export class ExportPacer {
     return async (statement) => {
       this.#exports++;
       try {
-        const isBusy = performance.now() - this.#lastTurnAtMs < RECENT_MS;
-        if (isBusy) await sleep(Math.min(MAX_PAUSE_MS, readMs * PAUSES_PER_READ * this.#exports));
+        if (this.isBusy) await sleep(Math.min(MAX_PAUSE_MS, readMs * PAUSE_PER_READ * this.#exports));
         return await run(async () => {
           const startedAt = performance.now();
           const result = await statement();

@@ -94,7 +94,7 @@ const SETTLER_STOP_MS = 10_000;
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
   const registry = createRegistry("conversation");
   const observePool = createPoolMetrics(registry);
-  // A separate pool keeps connections free for turns while large sessions are exported.
+  // A separate pool keeps connections free for turns while owners export and read lists, statistics and transcripts.
   const exportConnections = Math.max(1, Math.floor(config.databasePool / 5));
   const openPool = (pool: string, applicationName: string, maxConnections: number) => {
     const { databaseUrl: url, usesPreparedStatements } = config;
@@ -179,7 +179,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     router.service(EvaluationAdminService, createEvaluationAdmin(database, questionSearch));
     router.service(SessionAdminService, createSessionAdmin({ database, exports, onClosed, eraseVisitor }));
     router.service(ChangeAdminService, { listChanges: changes.listChanges });
-    router.service(TurnAdminService, createTurnAdmin(database));
+    router.service(TurnAdminService, createTurnAdmin(exports));
     router.service(WorkspaceDeletionAdminService, createDeletionAdmin({ database, quota }));
     router.service(AuditAdminService, createAuditAdmin({ ...reconcileDeps, quota, ...config.reconciliation }));
   };

@@ -112,3 +112,9 @@ export async function storeTurns(
     "ANALYZE conversation.sessions, conversation.messages, conversation.turns, quota.reservations, quota.ledger",
   );
 }
+
+/** Vacuums and writes a checkpoint, as a database in production has done long ago for its old rows. */
+export async function vacuumDatabase(url: string): Promise<void> {
+  await queryRows(url, "VACUUM (ANALYZE)");
+  await queryRows(url, "CHECKPOINT");
+}

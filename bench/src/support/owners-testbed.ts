@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { CONSOLE_WORKSPACE, type DevelopmentSso, startDevelopmentSso } from "../../../tests/system/console.ts";
 import { queryRows } from "../../../tests/system/database.ts";
-import { storeTurns } from "./messages.ts";
+import { storeTurns, vacuumDatabase } from "./messages.ts";
 import { BENCH_PLAN, startTestbed, type Testbed } from "./testbed.ts";
 
 export const MESSAGES = 10_000_000;
@@ -56,8 +56,7 @@ async function fill({ system, tenant }: Testbed, scale: number, progress: (line:
     },
     report,
   );
-  await queryRows(database.url, "VACUUM (ANALYZE)");
-  await queryRows(database.url, "CHECKPOINT");
+  await vacuumDatabase(database.url);
   // The conversation service counts replies by the hour. It has counted the days before the turns were stored.
   await queryRows(
     database.url,
@@ -68,9 +67,7 @@ async function fill({ system, tenant }: Testbed, scale: number, progress: (line:
       (SELECT coalesce(sum(replies), 0) FROM conversation.reply_counts WHERE workspace_id = $1),
       (SELECT coalesce(sum(replies), 0) FROM conversation.bot_reply_counts WHERE workspace_id = $1)
     )::integer AS count`;
-  while (
-    ((await queryRows<{ count: number }>(database.url, countReplies, [workspaceId]))[0]?.count ?? 0) < ownTurns
-  )
+  while (((await queryRows<{ count: number }>(database.url, countReplies, [workspaceId]))[0]?.count ?? 0) < ownTurns)
     await sleep(500);
   progress("replies counted");
 }

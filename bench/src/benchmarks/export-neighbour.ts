@@ -18,9 +18,8 @@ const MIN_CHATS = 100;
 const MIN_ALTERNATIONS = 5;
 const downloaderPath = fileURLToPath(new URL("../load/export-downloader.ts", import.meta.url));
 
-/** CPU time of each process, by its name. */
-type CpuTimes = Record<string, number>;
-type Window = { p50: number; p99: number; cpuMsPerChat: CpuTimes };
+/** The times of some chats in milliseconds, and the CPU time of each process, by its name. */
+type Window = { p50: number; p99: number; cpuMsPerChat: Record<string, number> };
 
 /** Compares the times of another workspace's chats during an export with those without one. Measures both in turn. */
 export async function measureExportNeighbour(

@@ -58,15 +58,15 @@ export async function measureScreens(
   try {
     const page = await browser.newPage();
     page.on("pageerror", (error) => problems.push(error.message));
-    page.on("response", (response) => {
-      if (response.status() >= 400) problems.push(`status ${response.status()} of ${response.url()}`);
-    });
     page.on("request", (request) => {
       if (CALLS.test(new URL(request.url()).pathname)) requests++;
     });
     await page.goto(running.url);
     await page.getByRole("link", { name: "Sign in" }).click();
     await page.getByRole("heading", { level: 1, name: "Bots" }).waitFor();
+    page.on("response", (response) => {
+      if (response.status() >= 400) problems.push(`status ${response.status()} of ${response.url()}`);
+    });
     const screens = screensOf(await findSession(testbed));
     const times = new Map<string, number[]>(screens.map((path) => [path, []]));
     let mostRequests = 0;

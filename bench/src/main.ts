@@ -12,6 +12,7 @@ import { gap } from "./benchmarks/gap.ts";
 import { growth } from "./benchmarks/growth.ts";
 import { neighbour } from "./benchmarks/neighbour.ts";
 import { overload } from "./benchmarks/overload.ts";
+import { ownerIndexes } from "./benchmarks/owner-indexes.ts";
 import { owners } from "./benchmarks/owners.ts";
 import { reserve } from "./benchmarks/reserve.ts";
 import { resume } from "./benchmarks/resume.ts";
@@ -35,6 +36,7 @@ const BENCHMARKS: Benchmark[] = [
   overload,
   resume,
   owners,
+  ownerIndexes,
 ];
 
 const NAMES = BENCHMARKS.map(({ name }) => name);

@@ -1,33 +1,26 @@
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import type { ReadableStream } from "node:stream/web";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { nodeFlags } from "@parley/test-support";
 import { CONSOLE_WORKSPACE, requestOwnersToken } from "../../../tests/system/console.ts";
-import { visit } from "../../../tests/system/visitors.ts";
 import { residentBytes, watchPeak } from "../support/cpu.ts";
 import type { OwnersTestbed } from "../support/owners-testbed.ts";
-import { median, percentile } from "../support/statistics.ts";
+import { median } from "../support/statistics.ts";
 import { atLeast, atMost, type Figure, type RunOptions } from "./benchmark.ts";
 
 const MIN_RATIO = 0.5;
 const MAX_GROWTH_MB = 32;
-const MAX_CHAT_RATIO = 1.2;
-const CHATS = 400;
 const CUTS = 10;
 const SAMPLE_INTERVAL_MS = 20;
 const MB = 1024 * 1024;
-const downloaderPath = fileURLToPath(new URL("../load/export-downloader.ts", import.meta.url));
 /** The rate limit of exports is 10 a minute. */
-const PAUSE_BETWEEN_EXPORTS_MS = 6_000;
+export const PAUSE_BETWEEN_EXPORTS_MS = 6_000;
 
-/** Exports every conversation of the owner's workspace, also in parts and beside another workspace's chats. */
+/** Exports every conversation of the owner's workspace, also in parts. */
 export async function measureBulkExport(
   bench: OwnersTestbed,
-  { rounds, scale }: RunOptions,
+  { rounds }: RunOptions,
   progress: (line: string) => void,
 ): Promise<Figure[]> {
   const { system } = bench.testbed;
@@ -52,7 +45,6 @@ export async function measureBulkExport(
   }
   const cut = await downloadInParts(bench, complete.lines);
   progress(`${cut.parts} parts: ${cut.lost} lines lost, ${cut.doubled} doubled of ${complete.lines}`);
-  const chats = await measureChats(bench, Math.ceil(CHATS * scale));
   return [
     atLeast(MIN_RATIO, {
       what: "speed of the bulk export",
@@ -71,12 +63,6 @@ export async function measureBulkExport(
       value: cut.lost + cut.doubled,
       unit: "",
       detail: `an export that was cut ${cut.parts - 1} times and continued by its cursor`,
-    }),
-    atMost(MAX_CHAT_RATIO, {
-      what: "another workspace's chat p99 during an export",
-      value: chats.during / chats.before,
-      unit: "×",
-      detail: `${chats.before.toFixed(0)} ms without, ${chats.during.toFixed(0)} ms with`,
     }),
   ];
 }
@@ -103,18 +89,6 @@ async function download(
     if (onChunk?.(chunk) === false) break;
   }
   return { bytes, lines, seconds: (performance.now() - started) / 1_000 };
-}
-
-/** Downloads an export in a process of its own, so that the chats that are measured do not wait for this process to read it. */
-async function downloadInProcess({ testbed, sso }: OwnersTestbed): Promise<void> {
-  const url = new URL("/api/conversations/export.ndjson", testbed.system.url()).href;
-  const env = { ...process.env, EXPORT_URL: url, EXPORT_TOKEN: await requestOwnersToken(sso) };
-  const child = spawn(process.execPath, [...nodeFlags, downloaderPath], {
-    env,
-    stdio: ["ignore", "ignore", "inherit"],
-  });
-  const [code] = await once(child, "exit");
-  if (code !== 0) throw new Error("the export failed");
 }
 
 /** Downloads an export whose connection is cut at random, and continues from the last complete line. */
@@ -158,28 +132,4 @@ async function copyWithPsql({ testbed }: OwnersTestbed): Promise<Transfer> {
   let bytes = 0;
   for await (const line of createInterface({ input: psql.stdout })) bytes += line.length + 1;
   return { bytes, seconds: (performance.now() - started) / 1_000 };
-}
-
-/** Returns the p99 of another workspace's chats, in milliseconds, before and during an export. */
-async function measureChats(bench: OwnersTestbed, count: number) {
-  const { system, tenant } = bench.testbed;
-  const p99 = async (isDone: (chats: number) => boolean) => {
-    const times: number[] = [];
-    while (!isDone(times.length)) {
-      const started = performance.now();
-      const reply = await visit(system.url(), tenant, { message: "Where is my order?" });
-      if (reply.kind !== "stream" || reply.finishReason !== "stop") throw new Error(`a chat ended as ${reply.kind}`);
-      times.push(performance.now() - started);
-    }
-    return percentile(times, 99);
-  };
-  const before = await p99((chats) => chats >= count);
-  await sleep(PAUSE_BETWEEN_EXPORTS_MS);
-  let isExporting = true;
-  const exporting = downloadInProcess(bench).finally(() => {
-    isExporting = false;
-  });
-  const during = await p99(() => !isExporting);
-  await exporting;
-  return { before, during };
 }

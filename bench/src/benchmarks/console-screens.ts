@@ -1,20 +1,31 @@
 import { chromiumCommand, headlessChromiumCommand } from "@parley/test-support";
 import { chromium, type Page } from "playwright-core";
-import { startConsole } from "../../../tests/system/console.ts";
+import { CONSOLE_WORKSPACE, startConsole } from "../../../tests/system/console.ts";
+import { queryRows } from "../../../tests/system/database.ts";
 import { BOT, type OwnersTestbed } from "../support/owners-testbed.ts";
 import { percentile } from "../support/statistics.ts";
+import type { Testbed } from "../support/testbed.ts";
 import { atMost, type Figure, type RunOptions } from "./benchmark.ts";
 
-const SCREENS = [
+/** Each screen, and the conversations with each filter, with a search, and with a transcript. */
+const screensOf = (sessionId: string) => [
   "/bots",
   `/bots/${BOT}`,
   `/knowledge?bot=${BOT}`,
+  `/knowledge?bot=${BOT}&question=When+does+the+shop+open`,
   `/questions?bot=${BOT}`,
   `/evaluation?bot=${BOT}`,
   "/keys",
   `/moderation?bot=${BOT}`,
   "/overview",
   "/conversations",
+  `/conversations?bot=${BOT}&source=widget`,
+  "/conversations?rating=down",
+  "/conversations?rating=up&review=bad",
+  "/conversations?visitor=visitor-7",
+  "/conversations?q=number+77",
+  "/conversations?q=nothing+contains+this",
+  `/conversations/${sessionId}`,
   `/tools?bot=${BOT}`,
   `/playground?bot=${BOT}`,
   "/usage",
@@ -53,12 +64,16 @@ export async function measureScreens(
     await page.goto(running.url);
     await page.getByRole("link", { name: "Sign in" }).click();
     await page.getByRole("heading", { level: 1, name: "Bots" }).waitFor();
-    const times = new Map<string, number[]>(SCREENS.map((path) => [path, []]));
+    page.on("response", (response) => {
+      if (response.status() >= 400) problems.push(`status ${response.status()} of ${response.url()}`);
+    });
+    const screens = screensOf(await findSession(testbed));
+    const times = new Map<string, number[]>(screens.map((path) => [path, []]));
     let mostRequests = 0;
     const loads = Math.ceil(rounds * LOADS_PER_ROUND * scale);
     // The first load of each screen is not measured: it compiles the page and the statements.
     for (let load = 0; load <= loads; load++) {
-      for (const path of SCREENS) {
+      for (const path of screens) {
         requests = 0;
         await page.goto(running.url + path);
         await page.waitForLoadState("networkidle");
@@ -75,7 +90,7 @@ export async function measureScreens(
         what: "p95 of a screen's requests",
         value: worst.p95,
         unit: "ms",
-        detail: `slowest of ${SCREENS.length} screens: ${worst.path}; ${loads} loads each`,
+        detail: `slowest of ${screens.length} screens: ${worst.path}; ${loads} loads each`,
       }),
       atMost(MAX_REQUESTS, {
         what: "requests of a screen",
@@ -88,6 +103,16 @@ export async function measureScreens(
     await browser.close();
     await running.stop();
   }
+}
+
+async function findSession({ system }: Testbed): Promise<string> {
+  const [session] = await queryRows<{ id: string }>(
+    system.database.url,
+    "SELECT session_id AS id FROM conversation.sessions WHERE workspace_id = $1 ORDER BY last_activity_at DESC LIMIT 1",
+    [CONSOLE_WORKSPACE],
+  );
+  if (session === undefined) throw new Error("no session");
+  return session.id;
 }
 
 /** Returns the durations of the page's requests to the console's backend. */

@@ -4,7 +4,7 @@ import { familyCpuMs, residentBytes } from "../support/cpu.ts";
 import { type LoadShape, measureLoad, parleyLoad } from "../support/load.ts";
 import { readRedisInfo } from "../support/redis.ts";
 import { median, sum } from "../support/statistics.ts";
-import { startTestbed, type Testbed } from "../support/testbed.ts";
+import { readServerPid, startTestbed, type Testbed } from "../support/testbed.ts";
 import { atMost, type Benchmark } from "./benchmark.ts";
 
 const TURNS = 4_000;
@@ -130,11 +130,6 @@ async function readCounters(url: string, server: number, redisUrl: string) {
     redisBytes: redis("used_memory"),
     redisKeys: redis("keys"),
   };
-}
-
-async function readServerPid(url: string): Promise<number> {
-  const [file] = await queryRows<{ text: string }>(url, "SELECT pg_read_file('postmaster.pid') AS text");
-  return Number(file?.text.split("\n")[0]);
 }
 
 const SCHEMAS = ["conversation", "quota", "llm"] as const;

@@ -1,11 +1,10 @@
 import { createLogger, type Database, openDatabase } from "@parley/service-kit";
 import { readSweepMark, sweep } from "../../../services/conversation/src/sweeping/sweep.store.ts";
 import { cliEnv, runCliJson } from "../../../tests/system/cli.ts";
-import { queryRows } from "../../../tests/system/database.ts";
 import { createTenant } from "../../../tests/system/system.ts";
 import { alternate } from "../support/alternate.ts";
 import { measureLoad, parleyLoad } from "../support/load.ts";
-import { storeTurns } from "../support/messages.ts";
+import { storeTurns, vacuumDatabase } from "../support/messages.ts";
 import { median } from "../support/statistics.ts";
 import { BENCH_PLAN, startTestbed, type Testbed } from "../support/testbed.ts";
 import { atMost, type Benchmark, type Figure, type RunOptions } from "./benchmark.ts";
@@ -74,9 +73,7 @@ async function fill({ system, tenant }: Testbed, scale: number, progress: (line:
     (turns) => progress(`${(turns * 2).toLocaleString("en")} messages stored`),
   );
   const seconds = (performance.now() - started) / 1_000;
-  // Like in production, where autovacuum has processed old rows long ago.
-  await queryRows(url, "VACUUM (ANALYZE)");
-  await queryRows(url, "CHECKPOINT");
+  await vacuumDatabase(url);
   progress("vacuumed");
   return seconds;
 }

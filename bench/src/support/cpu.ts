@@ -13,18 +13,22 @@ export function cpuMs(pid: number): number {
 /** Returns the CPU time of a process and its children. Includes a child that has ended if the process has waited for it. */
 export function familyCpuMs(pid: number): number {
   const { utime, stime, endedUtime, endedStime } = readStat(pid);
-  return (utime + stime + endedUtime + endedStime) * TICK_MS + sum(childrenOf(pid).map(cpuMs));
+  return (
+    (utime + stime + endedUtime + endedStime) * TICK_MS +
+    sum(childrenOf(pid).map((child) => (child.utime + child.stime) * TICK_MS))
+  );
 }
 
-function childrenOf(pid: number): number[] {
+/** Returns the children that have not ended. */
+function childrenOf(pid: number) {
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-  return pids.map(Number).filter((each) => parentOf(each) === pid);
+  return pids.flatMap((each) => statIfRunning(Number(each)) ?? []).filter(({ parent }) => parent === pid);
 }
 
-/** Returns the parent of a process, or undefined if the process has ended. */
-function parentOf(pid: number): number | undefined {
+/** Returns undefined if the process has ended. */
+function statIfRunning(pid: number) {
   try {
-    return readStat(pid).parent;
+    return { pid, ...readStat(pid) };
   } catch {
     return undefined;
   }
@@ -46,7 +50,7 @@ export function residentBytes(pid: number): number {
 
 /** Returns the resident memory of a process and its children in bytes. Shared memory counts once for each process. */
 export function familyResidentBytes(pid: number): number {
-  return sum([pid, ...childrenOf(pid)].map(residentOrZero));
+  return sum([pid, ...childrenOf(pid).map((child) => child.pid)].map(residentOrZero));
 }
 
 /** Returned by `watchPeak`. `peak` returns the largest value so far, and `stop` ends the sampling. */

@@ -15,14 +15,18 @@ export type StoreTurnsOptions = {
 
 const month = (time: string) => `date_trunc('month', ${time} AT TIME ZONE 'UTC')::date`;
 
-// Inserts the rows that finished turns store: a session with its counts, a turn, two messages with consecutive ids, and the usage. Spreads the
-// turns over the last 30 days. A batch contains whole sessions.
+// Inserts the rows that finished turns store: a session with its counts, a turn, two messages with consecutive ids, the usage and the call log.
+// Spreads the turns over the last 30 days. A batch contains whole sessions. Each visitor has about 20 sessions. Visitors rate a fifth of the
+// replies, and owners review a twentieth.
 const INSERT_BATCH = `
   WITH numbered AS MATERIALIZED (
     SELECT n, CASE WHEN n % $4 = 0 THEN $1 ELSE $1 || '-' || (n % $4) END AS workspace_id,
            CASE WHEN $6::uuid IS NOT NULL THEN $6::uuid ELSE md5($1 || 'session' || (n % $4) || '-' || (n / ($4 * $5)))::uuid END AS session_id,
            gen_random_uuid() AS turn_id, nextval('conversation.message_ids') AS question_id,
-           now() - interval '30 days' * (1 - n / $7::float8) AS at
+           now() - interval '30 days' * (1 - n / $7::float8) AS at,
+           CASE n % 20 WHEN 1 THEN 'up' WHEN 2 THEN 'up' WHEN 3 THEN 'up' WHEN 4 THEN 'down' ELSE '' END AS rating,
+           CASE n % 40 WHEN 5 THEN 'good' WHEN 6 THEN 'bad' ELSE '' END AS review,
+           'visitor-' || n / ($4 * $5 * 20) AS visitor_id
     FROM generate_series($2::integer, $3::integer) n
   ), workspaces AS (
     INSERT INTO quota.workspaces (workspace_id, name, plan)
@@ -38,12 +42,22 @@ const INSERT_BATCH = `
     INSERT INTO quota.usage AS u (workspace_id, month, used)
     SELECT workspace_id, ${month("at")}, count(*) FROM numbered GROUP BY 1, 2
     ON CONFLICT (workspace_id, month) DO UPDATE SET used = u.used + excluded.used
+  ), calls AS (
+    INSERT INTO llm.calls (
+      workspace_id, call_id, turn_id, provider, model, asked, tokens_in, tokens_out, estimated, queue_ms, first_token_ms, latency_ms, attempts,
+      failovers, outcome, reason, month, created_at
+    )
+    SELECT workspace_id, turn_id, turn_id, 'openai', 'm', '', 120, 80, false, 0, 400, 1500, 1, 0, 'complete', '',
+           to_char(at AT TIME ZONE 'UTC', 'YYYY-MM'), at
+    FROM numbered
   ), sessions AS (
     INSERT INTO conversation.sessions (
-      workspace_id, session_id, bot_id, source, visitor_metadata, started_at, last_activity_at, last_message_id, message_count, ratings_up,
-      ratings_down, counted_at
+      workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, started_at, last_activity_at, last_message_id,
+      message_count, ratings_up, ratings_down, reviews_good, reviews_bad, counted_at
     )
-    SELECT workspace_id, session_id, $8, 'widget', '{}', min(at), max(at), max(question_id) + 1, count(*) * 2, 0, 0, max(at)
+    SELECT workspace_id, session_id, $8, 'widget', min(visitor_id), '{}', min(at), max(at), max(question_id) + 1, count(*) * 2,
+           count(*) FILTER (WHERE rating = 'up'), count(*) FILTER (WHERE rating = 'down'), count(*) FILTER (WHERE review = 'good'),
+           count(*) FILTER (WHERE review = 'bad'), max(at)
     FROM numbered GROUP BY 1, 2
     ON CONFLICT DO NOTHING
   ), turns AS (
@@ -56,14 +70,15 @@ const INSERT_BATCH = `
     FROM numbered
   )
   INSERT INTO conversation.messages (
-    workspace_id, session_id, message_id, turn_id, role, content, model, tokens_in, tokens_out, latency_ms, status, created_at, closed_at
+    workspace_id, session_id, message_id, turn_id, role, content, model, tokens_in, tokens_out, latency_ms, status, rating, review, created_at,
+    closed_at
   )
   SELECT workspace_id, session_id, question_id, turn_id, 'user', 'How do I return an order that came last week, number ' || n || '?', '', 0, 0, 0,
-         'done', at, NULL
+         'done', '', '', at, NULL
   FROM numbered
   UNION ALL
   SELECT workspace_id, session_id, question_id + 1, turn_id, 'assistant', repeat('You can send it back within 30 days. ', 8), 'openai:m', 120, 80,
-         1500, 'done', at, at + interval '2 s'
+         1500, 'done', rating, review, at, at + interval '2 s'
   FROM numbered`;
 
 /** Inserts finished turns with SQL, without running them. */
@@ -96,4 +111,10 @@ export async function storeTurns(
     url,
     "ANALYZE conversation.sessions, conversation.messages, conversation.turns, quota.reservations, quota.ledger",
   );
+}
+
+/** Vacuums and writes a checkpoint, as a database in production has done long ago for its old rows. */
+export async function vacuumDatabase(url: string): Promise<void> {
+  await queryRows(url, "VACUUM (ANALYZE)");
+  await queryRows(url, "CHECKPOINT");
 }

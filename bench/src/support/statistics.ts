@@ -11,5 +11,12 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
 }
 
+/** Returns a 95 % confidence interval of the median, from the order of the values. It assumes no distribution. */
+export function medianInterval(values: readonly number[]): [low: number, high: number] {
+  const sorted = [...values].sort((a, b) => a - b);
+  const rank = Math.max(0, Math.floor((sorted.length - 1.96 * Math.sqrt(sorted.length)) / 2));
+  return [sorted[rank] ?? Number.NaN, sorted[sorted.length - 1 - rank] ?? Number.NaN];
+}
+
 export const sum = (values: readonly number[]): number => values.reduce((total, each) => total + each, 0);
 export const mean = (values: readonly number[]): number => sum(values) / values.length;

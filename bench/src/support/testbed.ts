@@ -108,3 +108,9 @@ async function collectStatistics(system: System): Promise<void> {
   await Promise.all(Array.from({ length: STATISTICS_TURNS }, () => visit(system.url(), tenant)));
   await queryRows(system.database.url, "ANALYZE");
 }
+
+/** Returns the pid of the PostgreSQL server, whose children are all its processes. */
+export async function readServerPid(url: string): Promise<number> {
+  const [file] = await queryRows<{ text: string }>(url, "SELECT pg_read_file('postmaster.pid') AS text");
+  return Number(file?.text.split("\n")[0]);
+}

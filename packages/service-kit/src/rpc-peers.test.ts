@@ -21,7 +21,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { createGrpcServer } from "./grpc-server.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { createLogger } from "./logger.ts";
-import { connectPeer } from "./rpc-peers.ts";
+import { connectPeer, type PeerOptions } from "./rpc-peers.ts";
 import { listen } from "./testing/listen.ts";
 import { fixedTokens } from "./tokens.ts";
 
@@ -56,6 +56,22 @@ const record: Interceptor = (context, next) => {
 /** Counts the gRPC calls that contained the received calls. Multiplexed calls share the metadata object of their stream. */
 const countStreams = () => new Set(contexts.map(({ metadata }) => metadata)).size;
 
+type Handlers = {
+  getUsage: UnaryHandler;
+  listMonthTurns?: StreamHandler | undefined;
+  settle?: (() => Promise<object>) | undefined;
+};
+
+/** Starts a server with these handlers. Returns its port. */
+async function startServer(handlers: Handlers): Promise<number> {
+  const port = await freePort();
+  const grpc = createGrpcServer({ host: "127.0.0.1", port, drainMs: 5_000 }, peer);
+  const implementation = handlers as unknown as ServiceImplementation<typeof QuotaService>;
+  grpc.serve(QuotaService, implementation, { intercept: record, isAuthorized: () => true });
+  await grpc.listen();
+  return port;
+}
+
 /** Starts a server with these handlers and returns a client of it. A multiplexed client has an open stream. */
 async function startClient(
   isMultiplexed: boolean,
@@ -63,12 +79,8 @@ async function startClient(
   listMonthTurns?: StreamHandler,
   settle?: () => Promise<object>,
 ) {
-  const port = await freePort();
-  const grpc = createGrpcServer({ host: "127.0.0.1", port, drainMs: 5_000 }, peer);
-  const implementation = { getUsage, listMonthTurns, settle } as unknown as ServiceImplementation<typeof QuotaService>;
-  grpc.serve(QuotaService, implementation, { intercept: record, isAuthorized: () => true });
-  await grpc.listen();
-  const client = await connectThroughProxy(port, isMultiplexed);
+  const port = await startServer({ getUsage, listMonthTurns, settle });
+  const client = await connectThroughProxy(port, { isMultiplexed });
   // No call waits for a stream, so the first ones are not multiplexed.
   await expect
     .poll(async () => {
@@ -85,11 +97,11 @@ async function startClient(
   };
 }
 
-async function connectThroughProxy(port: number, isMultiplexed = true) {
+async function connectThroughProxy(port: number, options: Partial<PeerOptions> = {}) {
   wire = await startTcpProxy({ targetPort: port });
   const target = `127.0.0.1:${wire.port}`;
-  const options = { target, internalTokens: fixedTokens("token"), isMultiplexed, multiplexesStreams: true };
-  return connectPeer(QuotaService, options, caller);
+  const internalTokens = fixedTokens("token");
+  return connectPeer(QuotaService, { target, internalTokens, multiplexesStreams: true, ...options }, caller);
 }
 
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
@@ -300,6 +312,24 @@ describe.each([
 });
 
 describe("multiplexing", () => {
+  test("stalled readers of plain streams on the same connection delay no call", async () => {
+    let produced = 0;
+    async function* large(_: unknown, { signal }: CallContext) {
+      for (; !signal.aborted; produced++) yield { counted: ["x".repeat(128 * 1024)] };
+    }
+    const port = await startServer({ getUsage: echo, listMonthTurns: large });
+    const client = await connectThroughProxy(port, { multiplexesStreams: false });
+    const readers = numbers(5).map(() => iterate(client.listMonthTurns({}, { timeoutMs: 30_000 })));
+    for (const reader of readers) await reader.next();
+    // The servers' handlers have filled every window and buffer.
+    for (let before = -1; before < produced; await sleep(200)) before = produced;
+    for (const n of numbers(50))
+      await expect(client.getUsage({ workspaceId: String(n) }, { timeoutMs: 2_000 })).resolves.toMatchObject({
+        used: n,
+      });
+    for (const reader of readers) await reader.return?.();
+  });
+
   test("a large request gets a gRPC call of its own", async () => {
     const { getUsage } = await startClient(true, async ({ workspaceId }) => ({ used: workspaceId.length }));
     const responses = await Promise.all([getUsage("1"), getUsage("x".repeat(100_000)), getUsage("2")]);

@@ -76,7 +76,7 @@ export function registerAdminServices(router: ConnectRouter, deps: AdminServices
     }),
   );
   router.service(ChangeAdminService, { listChanges: deps.changes.listChanges });
-  router.service(TurnAdminService, createTurnAdmin(database));
+  router.service(TurnAdminService, createTurnAdmin(exports));
   router.service(WorkspaceDeletionAdminService, createDeletionAdmin({ database, quota }));
   router.service(AuditAdminService, createAuditAdmin({ ...deps.reconcileDeps, quota, ...config.reconciliation }));
 }

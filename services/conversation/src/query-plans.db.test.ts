@@ -1,15 +1,18 @@
 import { randomUUID } from "node:crypto";
-import { type Database, transaction } from "@parley/service-kit";
-import { findSequentialScans, recordStatements } from "@parley/service-kit/testing";
+import type { Database } from "@parley/service-kit";
+import { analyze, findSequentialScans, recordStatements, selectChanges } from "@parley/service-kit/testing";
 import { fillHistory, quickOrFull } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { countDoneTurns, countDoneTurnsOfPage, findOpenedTurns, listDoneTurns } from "./audit/audit.store.ts";
+import { listPatterns } from "./bot-rules/moderation.store.ts";
+import { listTools } from "./bot-rules/tools.store.ts";
 import { readBotConfig } from "./bots/bot-config.store.ts";
-import { type Bot, findBot, findBotId } from "./bots/bots.store.ts";
+import { type Bot, findBot, findBotId, listBots } from "./bots/bots.store.ts";
 import { listErasures, listSessionsOf, storeErasure } from "./erasures/erasures.store.ts";
 import { hasDocument, insertCase, insertRun, listCases, listRuns } from "./evaluations/evaluations.store.ts";
 import { storeKeyUses } from "./keys/key-uses.store.ts";
-import { resolveKey } from "./keys/keys.store.ts";
+import { listKeys, resolveKey } from "./keys/keys.store.ts";
+import { listSources } from "./knowledge/knowledge.store.ts";
 import { readPassages } from "./knowledge/knowledge-search.store.ts";
 import { searchByWords } from "./knowledge/word-search.service.ts";
 import { MAX_REPLIES, readUnanswered } from "./questions/unanswered.store.ts";
@@ -107,6 +110,9 @@ beforeAll(async () => {
     INSERT INTO conversation.workspace_deletions (workspace_id) SELECT 'gone_' || n FROM generate_series(1, ${BOTS}) n;
     INSERT INTO conversation.turn_totals (workspace_id, month, turns, digest)
     SELECT 'many_' || n, date '2020-01-01' + make_interval(months => n % 24), 1, n FROM generate_series(1, ${BOTS}) n`);
+  await db.admin.query(`
+    INSERT INTO conversation.changes (workspace_id, method, target, changed_fields)
+    SELECT 'many_' || n, 'CreateBot', '{}', '{}' FROM generate_series(1, ${BOTS}) n`);
   await createCountTask(db.database)(new AbortController().signal);
   await createBotCountTask(db.database)(new AbortController().signal);
   await db.admin.query("VACUUM (ANALYZE)");
@@ -128,6 +134,7 @@ const unansweredOf = ({ workspaceId, id: botId }: Bot) => ({
   ...{ workspaceId, botId, days: 90, languages: ["english"], hasKnowledge: true, questionWords: ["please"] },
 });
 
+const PAGE = { before: "1000000", limit: 50 };
 const A_WEEK = { workspaceId: "", since: new Date(Date.now() - 7 * 86_400_000).toISOString(), minAgeSeconds: 120 };
 
 test("tablesScanned finds a sequential scan, so that the tests below can fail", async () => {
@@ -145,6 +152,12 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
         Array.from({ length: 10 }, (_, n) => ({ workspaceId: `many_${n}`, publicKey: `svc_pk_many_${n}` })),
       ),
   ],
+  ["listing keys", (database) => listKeys(database, bot.workspaceId)],
+  ["listing bots", (database) => listBots(database, bot.workspaceId)],
+  ["listing documents", (database) => listSources(database, bot.workspaceId, bot.id)],
+  ["listing moderation patterns", (database) => listPatterns(database, bot.workspaceId, bot.id)],
+  ["listing tools", (database) => listTools(database, { workspaceId: bot.workspaceId, botId: bot.id })],
+  ["the audit log", (database) => selectChanges(database, "conversation", { workspaceId: bot.workspaceId, ...PAGE })],
   ["finding a bot by its slug", (database) => findBotId(database, bot.workspaceId, bot.slug)],
   ["reading a bot's configuration", (database) => readBotConfig(database, bot.workspaceId, bot.id)],
   [
@@ -291,16 +304,13 @@ const FIRST_EXPORT_PAGE = {
 const NO_FILTER = { botSlug: "", source: "", visitorId: "", rating: "", review: "" };
 const YEAR_2025_MICROSECONDS = 1_735_689_600_000_000n;
 
-/** Runs a statement and returns its plan as JSON and how many blocks it read. */
-async function explain(use: (database: Database) => Promise<unknown>, setting = "SELECT") {
-  const [statement] = await recordStatements(db.database, use);
+/** Runs the last statement and returns its plans as JSON and the most blocks that one of them read. */
+async function explain(use: (database: Database) => Promise<unknown>, setting?: string) {
+  const statement = (await recordStatements(db.database, use)).at(-1);
   if (statement === undefined) throw new Error("no statement");
-  const { rows } = await transaction(db.admin, async (connection) => {
-    await connection.query(setting);
-    return connection.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${statement.text}`, statement.values);
-  });
-  const { Plan: root } = rows[0]["QUERY PLAN"][0];
-  return { plan: JSON.stringify(root), blocks: root["Shared Hit Blocks"] + root["Shared Read Blocks"] };
+  const roots = await analyze(db.admin, statement, setting);
+  const blocks = Math.max(...roots.map((root) => root["Shared Hit Blocks"] + root["Shared Read Blocks"]));
+  return { plan: JSON.stringify(roots), blocks };
 }
 
 test.each<[string, Partial<SearchFilters>, string]>([
@@ -336,7 +346,7 @@ test("the unanswered questions of a bot are read by indexes that hold no other r
     new Set(["turns_ungrounded", "messages_rated_down", "sessions_pkey", "messages_pkey"]),
   );
   // A reply, its session and both of its messages cost a few blocks each.
-  expect(blocks).toBeLessThan(2 * MAX_REPLIES * 25);
+  expect(blocks).toBeLessThan(MAX_REPLIES * 25);
 });
 
 test("an unanswered question of a long session costs about as many blocks as one of a short session", async () => {
@@ -357,10 +367,13 @@ test("an unanswered question of a long session costs about as many blocks as one
      FROM asked, generate_series(0, 1) part`,
     [bot.workspaceId, asked.sessionId, bot.id],
   );
-  const { replies } = await readUnanswered(db.database, unansweredOf(bot));
-  expect(replies.filter(({ sessionId }) => sessionId === asked.sessionId)).toHaveLength(MAX_REPLIES);
+  const { replies, read } = await readUnanswered(db.database, unansweredOf(bot));
+  // The others of the replies that were read are rated down, some of them by visitors of other bots.
+  expect(read).toBe(MAX_REPLIES);
+  const asks = replies.filter(({ sessionId }) => sessionId === asked.sessionId);
+  expect(asks.length).toBeGreaterThanOrEqual(MAX_REPLIES / 2);
   const { blocks } = await explain((database) => readUnanswered(database, unansweredOf(bot)));
-  expect(blocks).toBeLessThan(2 * MAX_REPLIES * 25);
+  expect(blocks).toBeLessThan(MAX_REPLIES * 25);
 });
 
 test.each<[string, Partial<SearchFilters>]>([
@@ -420,14 +433,14 @@ test("a page of the reconciliation reads only its own turns by index, whatever t
   );
   const statement = statements.at(-1);
   if (statement === undefined) throw new Error("no statement");
-  const { rows } = await db.admin.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${statement.text}`, statement.values);
-  const plan = JSON.stringify(rows);
-  expect(plan).toContain('"Index Name":"turns_done_closed"');
-  expect(plan).not.toContain('"Node Type":"Sort"');
-  // A turn and a look-up in the outbox cost a few buffers each.
-  const { Plan: root } = rows[0]["QUERY PLAN"][0];
-  expect(root["Actual Rows"]).toBe(100);
-  expect(root["Shared Hit Blocks"] + root["Shared Read Blocks"]).toBeLessThan(100 * 8);
+  for (const root of await analyze(db.admin, statement)) {
+    const plan = JSON.stringify(root);
+    expect(plan).toContain('"Index Name":"turns_done_closed"');
+    expect(plan).not.toContain('"Node Type":"Sort"');
+    // A turn and a look-up in the outbox cost a few buffers each.
+    expect(root["Actual Rows"]).toBe(100);
+    expect(root["Shared Hit Blocks"] + root["Shared Read Blocks"]).toBeLessThan(100 * 8);
+  }
 });
 
 test("measuring the outbox uses its index", async () => {
@@ -457,8 +470,8 @@ test("opening a turn in a long session reads about as many blocks as in a short 
     const [statement] = await recordStatements(db.database, (database) => openTurn(database, turn));
     if (statement === undefined) throw new Error("no statement");
     const values = statement.values.map((value) => (value === turn.turnId ? randomUUID() : value));
-    const { rows } = await db.admin.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${statement.text}`, values);
-    const { Plan: plan } = rows[0]["QUERY PLAN"][0];
+    const [plan] = await analyze(db.admin, { text: statement.text, values });
+    if (plan === undefined) throw new Error("no plan");
     return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"];
   };
   const before = await countBlocksRead();

@@ -47,13 +47,17 @@ export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<
     renewEdge: (request) => handleRenewEdge(database, leaseSeconds, request),
     openTurn: async (request, { signal }) => {
       calls.refuseIfOverloaded();
+      exports.pacer.recordTurn();
       return handleOpenTurn(
         { database: calls.databaseFor(signal), botConfigs, patternThreads, semanticSearch },
         request,
       );
     },
     findTurn: (request, { signal }) => handleFindTurn(calls.databaseFor(signal), request),
-    closeTurn: (request) => handleCloseTurn({ database, counter: closedTurnCounter, onClosed }, request),
+    closeTurn: (request) => {
+      exports.pacer.recordTurn();
+      return handleCloseTurn({ database, counter: closedTurnCounter, onClosed }, request);
+    },
     rateMessage: (request, { signal }) => handleRateMessage(calls.databaseFor(signal), request),
     exportSession: (request, { signal }) => handleExportSession(exports, request, signal),
     searchSessions: (request, { signal }) => handleSearchSessions(exports, request, signal),

@@ -43,6 +43,7 @@ import { createPeriodicTasks } from "./periodic-tasks.ts";
 import { QuestionSearch } from "./questions/index.ts";
 import { createRepairCounter, type Repair, registerReconciliationGauges } from "./reconciliation/index.ts";
 import { createRpcHandlers } from "./rpc-handlers.ts";
+import { ExportPacer } from "./sessions/index.ts";
 import { Settler } from "./settlement/settler.worker.ts";
 import { Sweeper } from "./sweeping/sweeper.worker.ts";
 import { DeletedWorkspaces } from "./workspace-deletions/deleted-workspaces.service.ts";
@@ -53,7 +54,7 @@ const SETTLER_STOP_MS = 10_000;
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
   const registry = createRegistry("conversation");
   const observePool = createPoolMetrics(registry);
-  // A separate pool keeps connections free for turns while large sessions are exported.
+  // A separate pool keeps connections free for turns while owners export and read lists, statistics and transcripts.
   const exportConnections = Math.max(1, Math.floor(config.databasePool / 5));
   const openPool = (pool: string, applicationName: string, maxConnections: number) => {
     const { databaseUrl: url, usesPreparedStatements } = config;
@@ -64,7 +65,8 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   };
   const database = openPool("main", "parley-conversation", config.databasePool - exportConnections);
   const exportDatabase = openPool("export", "parley-conversation-export", exportConnections);
-  const exports = { database: exportDatabase, limiter: new WorkspaceConcurrencyLimiter(1) };
+  const pacer = new ExportPacer();
+  const exports = { database: exportDatabase, limiter: new WorkspaceConcurrencyLimiter(1), pacer };
   void logMissingTimeouts(database, log);
 
   const { grpcTlsDir: tlsDir, isRpcMultiplexed: isMultiplexed } = config;

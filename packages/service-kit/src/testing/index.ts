@@ -1,4 +1,5 @@
+export { selectChanges } from "../changes/changes.store.ts";
 export { createAuthority, createCertificates } from "./certificates.ts";
 export { listen } from "./listen.ts";
 export { createServiceDatabase, type ServiceDatabase } from "./service-database.ts";
-export { findSequentialScans, recordStatements, type Statement } from "./statements.ts";
+export { analyze, findSequentialScans, type PlanNode, recordStatements, type Statement } from "./statements.ts";

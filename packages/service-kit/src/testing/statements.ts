@@ -1,6 +1,7 @@
-import type { Database } from "../database.ts";
+import { type Database, type Queryable, transaction } from "../database.ts";
 
-export type Statement = { text: string; values: unknown[] };
+/** `name` is that of a prepared statement. */
+export type Statement = { name?: string; text: string; values: unknown[] };
 
 /** Runs `use` and returns the statements that it sends, whether through the pool or through a connection of it. */
 export async function recordStatements(
@@ -33,4 +34,50 @@ export async function findSequentialScans(admin: Database, { text, values }: Sta
   ];
   const json = JSON.stringify(plans.map((plan) => plan.rows));
   return [...json.matchAll(/"Node Type":"Seq Scan",[^{}]*?"Relation Name":"(\w+)"/g)].map((match) => match[1] ?? "");
+}
+
+/** A node of an executed plan. */
+export type PlanNode = {
+  "Relation Name"?: string;
+  "Actual Rows": number;
+  "Actual Loops": number;
+  "Shared Hit Blocks": number;
+  "Shared Read Blocks": number;
+  Plans?: PlanNode[];
+};
+
+/**
+ * Runs a statement and returns its plan: for these values and, if the statement is prepared, also the generic plan, which PostgreSQL uses
+ * after some runs. `setting` is a SET statement.
+ */
+export async function analyze(admin: Database, statement: Statement, setting = "SELECT"): Promise<PlanNode[]> {
+  const { name, text, values } = statement;
+  const explain = "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)";
+  return transaction(admin, async (connection) => {
+    await connection.query(setting);
+    const run = async (...query: [string, unknown[]?]) => {
+      const { rows } = await connection.query<{ "QUERY PLAN": [{ Plan: PlanNode }] }>(...query);
+      return rows.map((row) => row["QUERY PLAN"][0].Plan);
+    };
+    const plans = await run(`${explain} ${text}`, values);
+    if (name === undefined) return plans;
+    await connection.query(`SET LOCAL plan_cache_mode = force_generic_plan; PREPARE analyzed AS ${text}`);
+    const literals = await toLiterals(connection, values);
+    const generic = await run(`${explain} EXECUTE analyzed (${literals.join(", ")})`);
+    await connection.query("DEALLOCATE analyzed");
+    return [...plans, ...generic];
+  });
+}
+
+/** Returns values as literals of SQL. EXECUTE accepts no parameters. */
+async function toLiterals(connection: Queryable, values: readonly unknown[]): Promise<string[]> {
+  const literals: string[] = [];
+  for (const value of values) {
+    const type = Array.isArray(value) ? "text[]" : "text";
+    const { rows } = await connection.query<{ literal: string }>(`SELECT quote_nullable($1::${type}) AS literal`, [
+      value,
+    ]);
+    literals.push(rows[0]?.literal ?? "NULL");
+  }
+  return literals;
 }

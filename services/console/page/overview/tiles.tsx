@@ -3,6 +3,8 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 
 const NONE = "–";
+/** The service counts no more rated conversations of each kind. */
+const MAX_RATED = 10_000;
 
 /** The figures of the last 30 days. */
 export function Tiles({ statistics }: { statistics: GetStatisticsResponse }) {
@@ -27,7 +29,7 @@ export function Tiles({ statistics }: { statistics: GetStatisticsResponse }) {
       <Tile title="Rated good" figure={formatShare(up, up + down)}>
         {up + down === 0
           ? "No conversation was rated."
-          : `${up.toLocaleString()} good and ${down.toLocaleString()} bad conversations.`}{" "}
+          : `${formatRated(up)} good and ${formatRated(down)} bad conversations.`}{" "}
         {down > 0 && (
           <Link to="/conversations" search={{ rating: "down" }}>
             Read the bad ones
@@ -46,6 +48,10 @@ function Tile({ title, figure, children }: { title: string; figure: string; chil
       <p className="hint">{children}</p>
     </section>
   );
+}
+
+function formatRated(count: number): string {
+  return count.toLocaleString() + (count === MAX_RATED ? " or more" : "");
 }
 
 function formatShare(part: number, whole: number): string {

@@ -76,7 +76,7 @@ export function callRoutes(app: FastifyInstance, deps: CallDeps): void {
       if ("conversations" in call) return () => listConversations(call.conversations, authorization, signal);
       const { method, body } = call;
       const { service, isStream } = findMethod(method);
-      if (isStream) throw new HttpError(404, "method_not_allowed");
+      if (isStream) throw new HttpError(404, "method_not_found");
       return () => adminCalls.call({ service, method, body, contentType: "application/json", authorization, signal });
     });
     const responses = await Promise.all(calls.map((send) => send()));

@@ -237,6 +237,16 @@ describe("unanswered questions", () => {
     const { questions, repliesRead, partial } = await list(bot);
     expect({ repliesRead, partial }).toEqual({ repliesRead: 1_000, partial: true });
     expect(questions).toMatchObject([{ count: 1_000 }]);
+
+    // Half of them, if so many were rated down.
+    await system.admin.query(
+      "UPDATE conversation.messages SET rating = 'down' WHERE workspace_id = $1 AND role = 'assistant'",
+      [bot.workspaceId],
+    );
+    await system.admin.query("UPDATE conversation.turns SET grounded = true WHERE workspace_id = $1", [
+      bot.workspaceId,
+    ]);
+    expect(await list(bot)).toMatchObject({ repliesRead: 500, partial: true });
   });
 
   test("refuses invalid days", async () => {

@@ -1,7 +1,8 @@
 import type { Database } from "@parley/service-kit";
 
-/** The number of replies of each kind that a list reads, latest first. */
+/** The number of replies that a list reads, the latest of each kind. At most half of them are those that were rated down. */
 export const MAX_REPLIES = 1_000;
+const MAX_RATED = MAX_REPLIES / 2;
 const MAX_EXAMPLE_CHARACTERS = 300;
 
 export type UnansweredFilters = {
@@ -37,25 +38,27 @@ export type UnansweredReplies = {
 };
 
 // Steps:
-// - `ungrounded` and `rated`: the latest replies of each kind, from an index that holds no others.
+// - `rated` and `ungrounded`: the latest replies of each kind, from an index that holds no others.
 // - `reply`: both, each reply once.
 // - `question`: their questions. A reply of a tool needs no passage. Playground sessions are the owner's own. Each subquery with LIMIT 1 reads one
 //   row by its primary key. As plain joins, the planner's low estimates made it read all sessions of the bot, and all messages of each session.
 // - `language`: the bot's languages, each with the stems of the question words. A question is compared in the language that
 //   leaves the fewest words, which is the one whose stop words it contains. OFFSET 0 keeps the planner from parsing each question twice.
 const READ_UNANSWERED = `
-  WITH ungrounded AS MATERIALIZED (
-    SELECT session_id, message_id, closed_at AS at
-    FROM conversation.turns
-    WHERE workspace_id = $1 AND bot_id = $2 AND status = 'done' AND NOT grounded AND closed_at >= now() - make_interval(days => $3)
-    ORDER BY closed_at DESC
-    LIMIT CASE WHEN $4 THEN ${MAX_REPLIES} ELSE 0 END
-  ), rated AS MATERIALIZED (
+  WITH rated AS MATERIALIZED (
     SELECT session_id, message_id, coalesce(closed_at, created_at) AS at
     FROM conversation.messages
     WHERE workspace_id = $1 AND rating = 'down' AND created_at >= now() - make_interval(days => $3)
     ORDER BY created_at DESC
-    LIMIT ${MAX_REPLIES}
+    LIMIT ${MAX_RATED}
+  ), bound AS (
+    SELECT CASE WHEN $4 THEN ${MAX_REPLIES} - count(*) ELSE 0 END AS ungrounded FROM rated
+  ), ungrounded AS MATERIALIZED (
+    SELECT session_id, message_id, closed_at AS at
+    FROM conversation.turns
+    WHERE workspace_id = $1 AND bot_id = $2 AND status = 'done' AND NOT grounded AND closed_at >= now() - make_interval(days => $3)
+    ORDER BY closed_at DESC
+    LIMIT (SELECT ungrounded FROM bound)
   ), reply AS MATERIALIZED (
     SELECT session_id, message_id, max(at) AS at, bool_or(is_ungrounded) AS is_ungrounded, bool_or(is_rated) AS is_rated
     FROM (
@@ -66,18 +69,16 @@ const READ_UNANSWERED = `
     GROUP BY session_id, message_id
   ), question AS MATERIALIZED (
     SELECT reply.session_id, reply.at, left(asked.content, ${MAX_EXAMPLE_CHARACTERS}) AS text,
-           reply.is_ungrounded AND answer.tools_called = '[]' AS is_ungrounded, reply.is_rated
+           CASE WHEN reply.is_ungrounded THEN (
+             SELECT tools_called = '[]' FROM conversation.messages
+             WHERE workspace_id = $1 AND session_id = reply.session_id AND message_id = reply.message_id
+           ) ELSE false END AS is_ungrounded, reply.is_rated
     FROM reply
     CROSS JOIN LATERAL (
       SELECT bot_id, source, deleted_at, erased_at FROM conversation.sessions
       WHERE workspace_id = $1 AND session_id = reply.session_id
       LIMIT 1
     ) s
-    CROSS JOIN LATERAL (
-      SELECT tools_called FROM conversation.messages
-      WHERE workspace_id = $1 AND session_id = reply.session_id AND message_id = reply.message_id
-      LIMIT 1
-    ) answer
     CROSS JOIN LATERAL (
       SELECT content FROM conversation.messages
       WHERE workspace_id = $1 AND session_id = reply.session_id AND message_id = reply.message_id - 1
@@ -89,7 +90,7 @@ const READ_UNANSWERED = `
     FROM unnest($5::text[]) AS name, CAST('pg_catalog.' || name AS regconfig) AS config
   )
   SELECT (SELECT count(*) FROM reply)::integer AS read,
-         (SELECT count(*) FROM ungrounded) = ${MAX_REPLIES} OR (SELECT count(*) FROM rated) = ${MAX_REPLIES} AS "isPartial",
+         (SELECT count(*) FROM rated) = ${MAX_RATED} OR ($4 AND (SELECT count(*) FROM ungrounded) = (SELECT ungrounded FROM bound)) AS "isPartial",
          coalesce((
            SELECT json_agg(json_build_object(
              'sessionId', session_id, 'at', at, 'text', text, 'lexemes', words.lexemes,

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import {
   ExportFormat,
@@ -9,9 +10,10 @@ import {
 import { WorkspaceConcurrencyLimiter } from "@parley/service-kit";
 import { beforeAll, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
+import { ExportPacer } from "../sessions/index.ts";
 import { insertSessions } from "../testing/sessions.ts";
 import { useTestSystem } from "../testing/system.ts";
-import { createBot, newTurn, runTurn } from "../testing/turns.ts";
+import { createBot, newTurn, openRequest, runTurn } from "../testing/turns.ts";
 import { handleExportSessions } from "./export-sessions.rpc.ts";
 
 const system = useTestSystem();
@@ -156,7 +158,7 @@ test("a CSV export has one row per message, continues after any complete row, an
 });
 
 test("a call that reaches its time limit ends after a line and names the cursor of the next call", async () => {
-  const exports = { database: system.database, limiter: new WorkspaceConcurrencyLimiter(1) };
+  const exports = { database: system.database, limiter: new WorkspaceConcurrencyLimiter(1), pacer: new ExportPacer() };
   const { signal } = new AbortController();
   let text = "";
   let calls = 0;
@@ -269,6 +271,27 @@ test("exports sessions that are not counted, and omits deleted and erased ones a
   ]);
   expect((await collect({ workspaceId: `ws_${randomUUID()}` })).text).toBe("");
   expect((await collect({ workspaceId: "a b\0" })).text).toBe("");
+});
+
+test("an export takes longer while turns are opened", async () => {
+  const measureMs = async () => {
+    const startedAt = performance.now();
+    await collect();
+    return performance.now() - startedAt;
+  };
+  const visited = await createBot(system.database);
+  const open = () => system.conversation.openTurn(openRequest(visited), { timeoutMs: 10_000 });
+  const ratios: number[] = [];
+  for (let round = 0; round < 3; round++) {
+    // The last turn of the previous round is over.
+    await sleep(1_100);
+    const alone = await measureMs();
+    await open();
+    const timer = setInterval(() => void open(), 200);
+    ratios.push((await measureMs()) / alone);
+    clearInterval(timer);
+  }
+  expect(ratios.toSorted((a, b) => a - b)[1]).toBeGreaterThan(2);
 });
 
 test("clients that stop reading hold no connection and delay no other export", async () => {

@@ -4,6 +4,7 @@ import {
   type ExportDeps,
   joinMessages,
   openTranscript,
+  type RunStatement,
   requireSessionFilters,
   toTimestamp,
 } from "../sessions/index.ts";
@@ -15,6 +16,8 @@ import { type ExportedSession, readEnd, readSessions } from "./export-sessions.s
 const MAX_PIECE_BYTES = 128 * 1024;
 /** The target size of a page. The number of sessions per page adapts to it. Up to two pages are in memory. */
 const PAGE_CHARACTERS = 128 * 1024;
+/** The target while turns run. A page of 32 Ki delays a turn by a quarter of the time, but costs more for each character. */
+const BUSY_PAGE_CHARACTERS = 32 * 1024;
 const FIRST_PAGE_SESSIONS = 16;
 const MAX_PAGE_SESSIONS = 1_000;
 /** A call ends after this time at the end of a line. Connections between services end after about ten minutes. */
@@ -30,7 +33,7 @@ type Piece = { content?: Uint8Array; nextCursor?: string };
 
 /**
  * Streams the transcripts of a workspace's sessions until the signal is aborted. All exports of a workspace together read one page at a time,
- * so that they leave connections for the exports of other workspaces.
+ * so that they leave connections for the exports of other workspaces. They pause while turns run.
  */
 export async function* handleExportSessions(
   deps: ExportDeps,
@@ -81,7 +84,7 @@ class SessionWalk {
   readonly #deps: ExportDeps;
   readonly #request: ExportSessionsRequest;
   readonly #start: ReturnType<typeof parseStart>;
-  readonly #signal: AbortSignal;
+  readonly #run: RunStatement;
   #untilMicroseconds = 0;
   /** Adapted after each page to the size of the sessions. */
   #limit = FIRST_PAGE_SESSIONS;
@@ -95,7 +98,7 @@ class SessionWalk {
     this.#deps = deps;
     this.#request = request;
     this.#start = start;
-    this.#signal = signal;
+    this.#run = deps.pacer.pace((statement) => deps.limiter.run(request.workspaceId, signal, statement));
   }
 
   async readEnd(): Promise<void> {
@@ -110,7 +113,7 @@ class SessionWalk {
       const page: ExportedSession[] = await next;
       const last = page.at(-1);
       if (last === undefined) return;
-      this.#limit = adaptLimit(page);
+      this.#limit = adaptLimit(page, this.#deps.pacer.isBusy ? BUSY_PAGE_CHARACTERS : PAGE_CHARACTERS);
       const after = { startedAt: toTimestamp(BigInt(last.startedAt)), sessionId: last.id };
       next = page.length === limit ? this.#readPage(after, false) : undefined;
       // The next iteration handles a failure. If the consumer stops first, this avoids an unhandled rejection.
@@ -121,10 +124,8 @@ class SessionWalk {
 
   /** Reads a session with many messages, which a page does not include. */
   openTranscript(sessionId: string, afterMessageId: number) {
-    const run = <T>(statement: () => Promise<T>) =>
-      this.#deps.limiter.run(this.#request.workspaceId, this.#signal, statement);
     return openTranscript(this.#deps.database, this.#request.workspaceId, sessionId, {
-      run,
+      run: this.#run,
       afterMessageId,
       withReviews: true,
     });
@@ -149,15 +150,14 @@ class SessionWalk {
   }
 
   #read<T>(statement: (database: Database) => Promise<T>): Promise<T> {
-    const { database, limiter } = this.#deps;
-    return limiter.run(this.#request.workspaceId, this.#signal, () => readWithRetry(() => statement(database)));
+    return this.#run(() => readWithRetry(() => statement(this.#deps.database)));
   }
 }
 
-/** Returns how many sessions the next page should have, so that it has about PAGE_CHARACTERS. */
-function adaptLimit(page: readonly ExportedSession[]): number {
+/** Returns how many sessions the next page should have, so that it has about as many characters as the target. */
+function adaptLimit(page: readonly ExportedSession[], targetCharacters: number): number {
   const characters = page.reduce((sum, { messages }) => sum + messages.length, 0);
-  const limit = Math.round((page.length * PAGE_CHARACTERS) / Math.max(1, characters));
+  const limit = Math.round((page.length * targetCharacters) / Math.max(1, characters));
   return Math.max(1, Math.min(limit, page.length * 4, MAX_PAGE_SESSIONS));
 }
 

@@ -1,4 +1,5 @@
 import { type Database, isUuid, isWorkspaceId, type WorkspaceConcurrencyLimiter } from "@parley/service-kit";
+import type { ExportPacer } from "./export-pacer.ts";
 import { exportSession } from "./export-session.store.ts";
 import { sessionNotFound } from "./session-not-found.ts";
 
@@ -9,17 +10,18 @@ export type ExportDeps = {
   database: Database;
   /** A workspace reads one page at a time, so that many exports of one workspace do not delay those of others. */
   limiter: WorkspaceConcurrencyLimiter;
+  pacer: ExportPacer;
 };
 
 /** Streams a session's transcript until the signal is aborted. Throws the same error for every session that cannot be exported. */
 export async function* handleExportSession(
-  { database, limiter }: ExportDeps,
+  { database, limiter, pacer }: ExportDeps,
   { workspaceId, sessionId, withReviews = false }: { workspaceId: string; sessionId: string; withReviews?: boolean },
   signal: AbortSignal,
 ): AsyncGenerator<{ json: Uint8Array }> {
   if (!isWorkspaceId(workspaceId) || !isUuid(sessionId)) throw sessionNotFound();
   let isMissing = true;
-  const run = <T>(statement: () => Promise<T>) => limiter.run(workspaceId, signal, statement);
+  const run = pacer.pace((statement) => limiter.run(workspaceId, signal, statement));
   for await (const piece of exportSession(database, workspaceId, sessionId, { run, withReviews })) {
     if (signal.aborted) return;
     isMissing = false;

@@ -1,4 +1,5 @@
 import { type Database, notFound, readWithRetry } from "@parley/service-kit";
+import type { RunStatement } from "./export-pacer.ts";
 import { IS_LISTED, MESSAGE_FIELDS, REVIEWED_MESSAGE_FIELDS, SESSION_FIELDS } from "./session-fields.store.ts";
 
 const SESSION = `
@@ -45,7 +46,7 @@ export type ExportedMessage = { id: number; json: string };
 
 export type ExportOptions = {
   /** Runs each statement. The default runs it at once; the service passes the limiter of the workspace. */
-  run?: <T>(statement: () => Promise<T>) => Promise<T>;
+  run?: RunStatement;
   /** Leaves out the messages up to this one. */
   afterMessageId?: number;
   /** Adds each message's review. */

@@ -2,6 +2,7 @@ import { Code } from "@connectrpc/connect";
 import { TurnAdminService } from "@parley/rpc/conversation";
 import { beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { rateMessage } from "../sessions/messages.store.ts";
+import { insertSessions } from "../testing/sessions.ts";
 import { adminFailure, useTestSystem } from "../testing/system.ts";
 import { createBot, newTurn, runTurn } from "../testing/turns.ts";
 import { openTurn } from "../turns/open-turn.store.ts";
@@ -94,6 +95,19 @@ test("continues where an aborted run stopped, and deletes counts older than 100 
   );
   await count();
   expect(await countRows()).toBe(0);
+});
+
+test("counts at most 10,000 rated sessions of each kind", async () => {
+  const bot = await createBot(system.database);
+  await insertSessions(system.admin, bot, { sessions: 20_002, turns: 0 });
+  await system.admin.query(
+    `UPDATE conversation.sessions
+     SET ratings_up = 1, ratings_down = (number % 2)::integer, last_activity_at = now(), counted_at = now()
+     FROM (SELECT session_id AS id, row_number() OVER () AS number FROM conversation.sessions WHERE workspace_id = $1) numbered
+     WHERE session_id = id`,
+    [bot.workspaceId],
+  );
+  expect(await statistics(bot.workspaceId)).toMatchObject({ sessionsRatedUp: 10_000, sessionsRatedDown: 10_000 });
 });
 
 test("returns nothing of another workspace, and refuses invalid days", async () => {

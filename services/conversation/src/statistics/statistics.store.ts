@@ -66,16 +66,23 @@ export async function readFirstTokens(database: Database, workspaceId: string, d
 
 export type RatedSessions = { up: number; down: number };
 
-/** Counts the sessions of the last days that are rated. Sessions that are rated are few, and two indexes hold them. */
+/** Bounds the time of a workspace with many rated sessions. */
+const MAX_RATED_SESSIONS = 10_000;
+
+/** Counts the sessions of the last days that are rated, of each kind at most the latest 10,000. Two indexes hold them. */
 export async function countRatedSessions(
   database: Database,
   workspaceId: string,
   days: number,
 ): Promise<RatedSessions> {
   const count = (condition: string) =>
-    `(SELECT count(*)::integer FROM conversation.sessions
-      WHERE workspace_id = $1 AND last_activity_at >= ${startSql("$2")} AND ${condition}
-        AND deleted_at IS NULL AND erased_at IS NULL)`;
+    `(SELECT count(*)::integer FROM (
+        SELECT FROM conversation.sessions
+        WHERE workspace_id = $1 AND last_activity_at >= ${startSql("$2")} AND ${condition}
+          AND deleted_at IS NULL AND erased_at IS NULL
+        ORDER BY last_activity_at DESC
+        LIMIT ${MAX_RATED_SESSIONS}
+      ) session)`;
   const { rows } = await database.query<RatedSessions>(
     `SELECT ${count("ratings_up > 0 AND ratings_down = 0")} AS up, ${count("ratings_down > 0")} AS down`,
     [workspaceId, days],

@@ -3,7 +3,7 @@ import { Code } from "@connectrpc/connect";
 import { KnowledgeAdminService, SessionAdminService, TurnAdminService } from "@parley/rpc/conversation";
 import { expect, test } from "vitest";
 import { adminFailure, useTestSystem } from "../testing/system.ts";
-import { createBot, nameOf, newTurn, runTurn } from "../testing/turns.ts";
+import { createBot, nameOf, newTurn, openRequest, runTurn } from "../testing/turns.ts";
 import { openTurn } from "./open-turn.store.ts";
 
 const system = useTestSystem();
@@ -102,4 +102,32 @@ test("ListTurns returns not_found for a session that is unknown, foreign or dele
       code: Code.NotFound,
       stable: "session_not_found",
     });
+});
+
+test("owners' reads take none of the connections of turns", async () => {
+  const bots = await Promise.all(Array.from({ length: 10 }, () => createBot(system.database)));
+  const locker = await system.admin.connect();
+  await locker.query(
+    "BEGIN; LOCK TABLE conversation.reply_counts, conversation.bot_reply_counts IN ACCESS EXCLUSIVE MODE",
+  );
+  const turns = system.ops(TurnAdminService);
+  const reads = bots.flatMap(({ workspaceId }) => [
+    turns.getStatistics({ workspaceId }),
+    turns.listUsageByBot({ workspaceId }),
+  ]);
+  const waiting = async () => {
+    const { rows } = await system.admin.query<{ pool: string }>(
+      `SELECT DISTINCT application_name AS pool FROM pg_stat_activity
+       WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%reply_counts%' AND query NOT LIKE '%INSERT%'`,
+    );
+    return rows.map(({ pool }) => pool);
+  };
+  try {
+    await expect.poll(waiting, { timeout: 10_000 }).toEqual(["parley-conversation-export"]);
+    for (const bot of bots.slice(0, 1)) await system.conversation.openTurn(openRequest(bot), { timeoutMs: 5_000 });
+  } finally {
+    await locker.query("ROLLBACK");
+    locker.release();
+    await Promise.all(reads);
+  }
 });

@@ -1,7 +1,14 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { TurnAdminService, TurnRecordSchema } from "@parley/rpc/conversation";
-import { type Database, invalidArgument, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
+import {
+  type Database,
+  invalidArgument,
+  isUuid,
+  isWorkspaceId,
+  notFound,
+  type WorkspaceConcurrencyLimiter,
+} from "@parley/service-kit";
 import { readPassages } from "../knowledge/index.ts";
 import { findSession, sessionNotFound } from "../sessions/index.ts";
 import { listUsageByBot, readStatistics } from "../statistics/index.ts";
@@ -10,42 +17,51 @@ import { findTurnRecord, listTurnRecords, type TurnRecord } from "./turn-record.
 const DEFAULT_PAGE_SIZE = 30;
 const MAX_PAGE_SIZE = 100;
 
+/** The connections for owners' reads, so that owners' lists and turns do not wait for each other. */
+export type TurnAdminDeps = { database: Database; limiter: WorkspaceConcurrencyLimiter };
+
 /** Implements the admin service that reads turns. */
-export function createTurnAdmin(database: Database): ServiceImpl<typeof TurnAdminService> {
+export function createTurnAdmin({ database, limiter }: TurnAdminDeps): ServiceImpl<typeof TurnAdminService> {
   return {
-    getStatistics: (request) => readStatistics(database, request),
-    listUsageByBot: (request) => listUsageByBot(database, request),
-    async getTurn({ workspaceId, messageId }) {
+    getStatistics: (request, { signal }) =>
+      limiter.run(request.workspaceId, signal, () => readStatistics(database, request)),
+    listUsageByBot: (request, { signal }) =>
+      limiter.run(request.workspaceId, signal, () => listUsageByBot(database, request)),
+    async getTurn({ workspaceId, messageId }, { signal }) {
       const couldExist = isWorkspaceId(workspaceId) && messageId > 0n && messageId <= BigInt(Number.MAX_SAFE_INTEGER);
-      const found = couldExist ? await findTurnRecord(database, workspaceId, Number(messageId)) : undefined;
+      const find = () => findTurnRecord(database, workspaceId, Number(messageId));
+      const found = couldExist ? await limiter.run(workspaceId, signal, find) : undefined;
       if (found === undefined) throw notFound("message_not_found", "no such message");
       return { turn: toProto(found) };
     },
-    async listTurns({ workspaceId, sessionId, pageSize, pageToken }) {
+    async listTurns({ workspaceId, sessionId, pageSize, pageToken }, { signal }) {
       if (pageSize < 0 || pageSize > MAX_PAGE_SIZE)
         throw invalidArgument(`page_size must be from 0 to ${MAX_PAGE_SIZE}`);
       const limit = pageSize || DEFAULT_PAGE_SIZE;
       const afterMessageId = parsePageToken(pageToken);
       const couldExist = isWorkspaceId(workspaceId) && isUuid(sessionId);
-      const session = couldExist ? await findSession(database, workspaceId, sessionId) : undefined;
-      if (session === undefined) throw sessionNotFound();
-      const found = await listTurnRecords(database, { workspaceId, sessionId }, { afterMessageId, limit: limit + 1 });
-      const page = found.slice(0, limit);
-      const chunkIds = new Set(page.flatMap(({ knowledge }) => knowledge.map(({ chunkId }) => chunkId)));
-      const passages = await readPassages(database, workspaceId, [...chunkIds]);
-      return {
-        session: {
-          ...session,
-          startedAt: session.startedAt.toISOString(),
-          lastActivityAt: session.lastActivityAt.toISOString(),
-        },
-        turns: page.map(({ message, reply, rating, review, ...turn }) => ({
-          ...{ message, reply, rating, review },
-          turn: toProto(turn),
-        })),
-        passages: passages.map(({ id, text }) => ({ chunkId: BigInt(id), text })),
-        nextPageToken: found.length > limit ? String(page.at(-1)?.messageId) : "",
-      };
+      if (!couldExist) throw sessionNotFound();
+      return limiter.run(workspaceId, signal, async () => {
+        const session = await findSession(database, workspaceId, sessionId);
+        if (session === undefined) throw sessionNotFound();
+        const found = await listTurnRecords(database, { workspaceId, sessionId }, { afterMessageId, limit: limit + 1 });
+        const page = found.slice(0, limit);
+        const chunkIds = new Set(page.flatMap(({ knowledge }) => knowledge.map(({ chunkId }) => chunkId)));
+        const passages = await readPassages(database, workspaceId, [...chunkIds]);
+        return {
+          session: {
+            ...session,
+            startedAt: session.startedAt.toISOString(),
+            lastActivityAt: session.lastActivityAt.toISOString(),
+          },
+          turns: page.map(({ message, reply, rating, review, ...turn }) => ({
+            ...{ message, reply, rating, review },
+            turn: toProto(turn),
+          })),
+          passages: passages.map(({ id, text }) => ({ chunkId: BigInt(id), text })),
+          nextPageToken: found.length > limit ? String(page.at(-1)?.messageId) : "",
+        };
+      });
     },
   };
 }

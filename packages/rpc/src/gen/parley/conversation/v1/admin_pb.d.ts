@@ -2989,14 +2989,14 @@ export declare type GetStatisticsResponse = Message<"parley.conversation.v1.GetS
   firstTokenP95Ms: number;
 
   /**
-   * Sessions with a reply rated up and none rated down. Deleted sessions are not counted.
+   * Sessions with a reply rated up and none rated down, at most 10,000. Deleted sessions are not counted.
    *
    * @generated from field: int32 sessions_rated_up = 4;
    */
   sessionsRatedUp: number;
 
   /**
-   * Sessions with a reply rated down. Deleted sessions are not counted.
+   * Sessions with a reply rated down, at most 10,000. Deleted sessions are not counted.
    *
    * @generated from field: int32 sessions_rated_down = 5;
    */
@@ -4100,7 +4100,8 @@ export declare const QuestionAdminService: GenService<{
   },
   /**
    * ListUnanswered groups the latest questions of a bot's visitors whose reply was based on no passage and no tool, or was
-   * rated down. The most frequent group comes first. Reads at most 1,000 replies of each of the two kinds.
+   * rated down. The most frequent group comes first. Reads at most 1,000 replies, of which at
+   * most half are those that were rated down.
    *
    * Errors: NOT_FOUND (bot_not_found); INVALID_ARGUMENT (invalid_argument) for invalid days.
    *

@@ -1,0 +1,116 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { nodeFlags, type RunningProcess, startProcess } from "@parley/test-support";
+import { requestOwnersToken } from "../../../tests/system/console.ts";
+import { queryRows } from "../../../tests/system/database.ts";
+import { visit } from "../../../tests/system/visitors.ts";
+import { familyCpuMs } from "../support/cpu.ts";
+import type { OwnersTestbed } from "../support/owners-testbed.ts";
+import { median, percentile } from "../support/statistics.ts";
+import { readServerPid } from "../support/testbed.ts";
+import { atMost, type Figure, type RunOptions } from "./benchmark.ts";
+import { PAUSE_BETWEEN_EXPORTS_MS } from "./bulk-export.ts";
+
+const MAX_RATIO = 1.2;
+const CHATS = 400;
+/** With fewer chats, the p99 is the slowest of all. */
+const MIN_CHATS = 100;
+const MIN_ALTERNATIONS = 5;
+const downloaderPath = fileURLToPath(new URL("../load/export-downloader.ts", import.meta.url));
+
+/** The times of some chats in milliseconds, and the CPU time of each process, by its name. */
+type Window = { p50: number; p99: number; cpuMsPerChat: Record<string, number> };
+
+/** Compares the times of another workspace's chats during an export with those without one. Measures both in turn. */
+export async function measureExportNeighbour(
+  bench: OwnersTestbed,
+  { rounds, scale }: RunOptions,
+  progress: (line: string) => void,
+): Promise<Figure[]> {
+  const chats = Math.max(MIN_CHATS, Math.ceil(CHATS * scale));
+  const windows: { without: Window; during: Window }[] = [];
+  // The first chats warm up the services' code and connections.
+  await measureWindow(bench, chats);
+  for (let alternation = 1; alternation <= Math.max(rounds, MIN_ALTERNATIONS); alternation++) {
+    await postponeReconciliation(bench);
+    const without = await measureWindow(bench, chats);
+    const exporting = await startExport(bench);
+    const during = await measureWindow(bench, chats);
+    if (!exporting.isRunning()) throw new Error("the export failed");
+    await exporting.kill9();
+    windows.push({ without, during });
+    progress(`chats ${alternation}: ${describe(without)}; during an export ${describe(during)}`);
+    await sleep(PAUSE_BETWEEN_EXPORTS_MS);
+  }
+  const ratio = (name: "p50" | "p99") => median(windows.map(({ without, during }) => during[name] / without[name]));
+  const ms = (side: "without" | "during") => median(windows.map((each) => each[side].p99)).toFixed(0);
+  return [
+    atMost(MAX_RATIO, {
+      what: "another workspace's chat p99 during an export",
+      value: ratio("p99"),
+      unit: "×",
+      detail: `${ms("without")} ms without, ${ms("during")} ms with; p50 ${ratio("p50").toFixed(2)} ×; ${windows.length} × ${chats} chats each`,
+    }),
+  ];
+}
+
+/** Sends chats one after the other. */
+async function measureWindow(bench: OwnersTestbed, chats: number): Promise<Window> {
+  const { system, tenant } = bench.testbed;
+  const pids = await processesOf(bench);
+  const before = Object.values(pids).map(familyCpuMs);
+  const times: number[] = [];
+  while (times.length < chats) {
+    const started = performance.now();
+    const reply = await visit(system.url(), tenant, { message: "Where is my order?" });
+    if (reply.kind !== "stream" || reply.finishReason !== "stop") throw new Error(`a chat ended as ${reply.kind}`);
+    times.push(performance.now() - started);
+  }
+  const cpuMsPerChat = Object.entries(pids).map(([name, pid], index) => [
+    name,
+    (familyCpuMs(pid) - (before[index] ?? 0)) / chats,
+  ]);
+  return { p50: percentile(times, 50), p99: percentile(times, 99), cpuMsPerChat: Object.fromEntries(cpuMsPerChat) };
+}
+
+async function processesOf({ testbed }: OwnersTestbed): Promise<Record<string, number>> {
+  const [edge = 0, conversation = 0, quota = 0, llm = 0] = testbed.servicePids();
+  const postgres = await readServerPid(testbed.system.database.url);
+  return { edge, conversation, quota, "llm-proxy": llm, PostgreSQL: postgres };
+}
+
+function describe({ p50, p99, cpuMsPerChat }: Window): string {
+  const cpu = Object.entries(cpuMsPerChat).map(([name, ms]) => `${name} ${ms.toFixed(1)}`);
+  return `p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms, CPU per chat ${cpu.join(", ")} ms`;
+}
+
+/**
+ * Starts an export in a process of its own, so that the measured chats do not wait for this process to read it. Resolves when its first byte
+ * has arrived.
+ */
+async function startExport({ testbed, sso }: OwnersTestbed): Promise<RunningProcess> {
+  const exporting = await startProcess({
+    name: "export",
+    command: process.execPath,
+    args: [...nodeFlags, downloaderPath],
+    env: {
+      EXPORT_URL: new URL("/api/conversations/export.ndjson", testbed.system.url()).href,
+      EXPORT_TOKEN: await requestOwnersToken(sso),
+    },
+    ready: /exporting/,
+  });
+  await exporting.waitReady();
+  return exporting;
+}
+
+/**
+ * Keeps the audit and the reconciliation out of the next five minutes. Takes their leases over, as another replica would, so that a task that
+ * runs stops after its page.
+ */
+async function postponeReconciliation({ testbed }: OwnersTestbed): Promise<void> {
+  await queryRows(
+    testbed.system.database.url,
+    `UPDATE conversation.task_leases SET holder = gen_random_uuid(), due_at = now() + interval '5 minutes'
+     WHERE task IN ('audit', 'reconcile', 'fill call log', 'close months')`,
+  );
+}

@@ -1,0 +1,88 @@
+import { queryRows } from "../../../tests/system/database.ts";
+import { familyCpuMs } from "../support/cpu.ts";
+import { measureLoad, parleyLoad } from "../support/load.ts";
+import { storeTurns, vacuumDatabase } from "../support/messages.ts";
+import { median, medianInterval } from "../support/statistics.ts";
+import { readServerPid, startTestbed, type Testbed } from "../support/testbed.ts";
+import { atMost, type Benchmark } from "./benchmark.ts";
+
+/** Indexes that only owners' lists, exports and erasures use: those of the migrations 0016, 0033 and 0035 without sessions_uncounted. */
+const OWNER_INDEXES = [
+  "sessions_bot",
+  "sessions_visitor",
+  "sessions_rated_up",
+  "sessions_rated_down",
+  "sessions_playground",
+  "sessions_started",
+  "sessions_reviewed_good",
+  "sessions_reviewed_bad",
+  "turns_ungrounded",
+  "messages_rated_down",
+];
+const MESSAGES = 1_000_000;
+const WORKSPACES = 1_000;
+const GOAL = 1.03;
+const WARM_UP_TURNS = 2_000;
+const TURNS = 600;
+/** Pairs of measurements in a round. Their ratios differ by several percent, so the median needs many. */
+const PAIRS_PER_ROUND = 8;
+
+/** Compares a turn's cost with that on a database without the owners' indexes. */
+export const ownerIndexes: Benchmark = {
+  name: "owner-indexes",
+  description: `CPU of a turn, of the services and PostgreSQL, with the ${OWNER_INDEXES.length} indexes of owners' lists ÷ without them`,
+  whyMissed:
+    "more turns than necessary add entries to an index, or the interval includes the goal: repeat with more rounds",
+  async run({ rounds, scale }, progress) {
+    const sides: Testbed[] = [];
+    try {
+      for (const isIndexed of [true, false]) {
+        const testbed = await startTestbed("tokens-10");
+        sides.push(testbed);
+        await fill(testbed, scale, isIndexed);
+        await measureCost(testbed, Math.ceil(WARM_UP_TURNS * scale));
+      }
+      const [indexed, bare] = sides as [Testbed, Testbed];
+      const turns = Math.ceil(TURNS * scale);
+      const costs: { indexed: number; bare: number }[] = [];
+      for (let pair = 1; pair <= rounds * PAIRS_PER_ROUND; pair++) {
+        const cost = new Map<Testbed, number>();
+        // In alternating order, because the second measurement may meet the background work of the first.
+        for (const side of pair % 2 === 0 ? [indexed, bare] : [bare, indexed])
+          cost.set(side, await measureCost(side, turns));
+        const [indexedMs = Number.NaN, bareMs = Number.NaN] = [cost.get(indexed), cost.get(bare)];
+        costs.push({ indexed: indexedMs, bare: bareMs });
+        progress(`pair ${pair}: ${indexedMs.toFixed(2)} ms with, ${bareMs.toFixed(2)} ms without`);
+      }
+      const ratios = costs.map((each) => each.indexed / each.bare);
+      const [low, high] = medianInterval(ratios);
+      const value = median(ratios);
+      const detail = `${median(costs.map((each) => each.indexed)).toFixed(2)} ms with, ${median(costs.map((each) => each.bare)).toFixed(2)} ms without; 95 % interval ${low.toFixed(3)} to ${high.toFixed(3)} of ${ratios.length} pairs`;
+      return [atMost(GOAL, { what: "CPU per turn, PostgreSQL included", value, unit: "×", detail })];
+    } finally {
+      for (const testbed of sides) await testbed.stop();
+    }
+  },
+};
+
+async function fill({ system, tenant }: Testbed, scale: number, isIndexed: boolean): Promise<void> {
+  const { url } = system.database;
+  await storeTurns(url, {
+    workspaceId: tenant.workspaceId,
+    turns: (MESSAGES * scale) / 2,
+    workspaces: WORKSPACES,
+  });
+  if (!isIndexed)
+    await queryRows(url, `DROP INDEX ${OWNER_INDEXES.map((index) => `conversation.${index}`).join(", ")}`);
+  await vacuumDatabase(url);
+}
+
+/** Returns the CPU time of a turn in a new session of a new visitor. */
+async function measureCost(testbed: Testbed, turns: number): Promise<number> {
+  const load = parleyLoad(testbed, { callers: 16, turns, warmUpTurns: 0 });
+  const body = JSON.stringify({ ...(JSON.parse(load.body) as object), visitor_id: "$uuid" });
+  const server = await readServerPid(testbed.system.database.url);
+  const before = familyCpuMs(server);
+  const { cpuMsPerTurn } = await measureLoad({ ...load, body }, testbed.servicePids());
+  return cpuMsPerTurn + (familyCpuMs(server) - before) / turns;
+}

@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** Turns run if a turn was opened or closed within this time. */
+const RECENT_MS = 1_000;
+/** While turns run, all exports together read for about a tenth of the time. */
+const PAUSE_PER_READ = 9;
+const MAX_PAUSE_MS = 1_000;
+
+/** Runs a statement of an export. */
+export type RunStatement = <T>(statement: () => Promise<T>) => Promise<T>;
+
+/**
+ * Slows exports down while turns run. An export reads as fast as its client receives, and shares the database and the processors with every
+ * turn. Without turns, exports do not pause.
+ */
+export class ExportPacer {
+  #lastTurnAtMs = Number.NEGATIVE_INFINITY;
+  /** The number of exports that read or pause. */
+  #exports = 0;
+
+  /** Notes that a turn was opened or closed. */
+  recordTurn(): void {
+    this.#lastTurnAtMs = performance.now();
+  }
+
+  /** Whether turns run. Then exports should also read in small parts, because a turn waits for the part that is being read. */
+  get isBusy(): boolean {
+    return performance.now() - this.#lastTurnAtMs < RECENT_MS;
+  }
+
+  /**
+   * Returns a function that runs the statements of one export, one after the other. While turns run, it pauses before each statement, in
+   * proportion to the time of the previous one and to the number of exports.
+   */
+  pace(run: RunStatement): RunStatement {
+    let readMs = 0;
+    return async (statement) => {
+      this.#exports++;
+      try {
+        if (this.isBusy) await sleep(Math.min(MAX_PAUSE_MS, readMs * PAUSE_PER_READ * this.#exports));
+        return await run(async () => {
+          const startedAt = performance.now();
+          const result = await statement();
+          readMs = performance.now() - startedAt;
+          return result;
+        });
+      } finally {
+        this.#exports--;
+      }
+    };
+  }
+}

@@ -3,7 +3,8 @@ import { createLogger, Registry } from "@parley/service-kit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { registerHoldGauges } from "./metrics.ts";
 import { createQuotaDatabase, createWorkspace, type QuotaDatabase } from "./testing/quota-database.ts";
-import { reserve, settle } from "./usage/reservations.store.ts";
+import { reserve } from "./usage/reservations.store.ts";
+import { settle } from "./usage/settlements.store.ts";
 
 let quota: QuotaDatabase;
 beforeAll(async () => {

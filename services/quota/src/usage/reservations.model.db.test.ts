@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createQuotaDatabase, createWorkspace, type QuotaDatabase, usageOf } from "../testing/quota-database.ts";
-import { type Outcome, reserve, settle } from "./reservations.store.ts";
+import { reserve } from "./reservations.store.ts";
+import { type Outcome, settle } from "./settlements.store.ts";
 
 const CAP = 3;
 const TURNS = 6;

@@ -70,7 +70,12 @@ import {
 import { createPeriodicTasks } from "./periodic-tasks.ts";
 import { QuestionSearch } from "./questions/index.ts";
 import { createQuestionAdmin } from "./questions/questions.admin.ts";
-import { createRepairCounter, type Repair, registerReconciliationGauges } from "./reconciliation/index.ts";
+import {
+  createCallLogComparison,
+  createRepairCounter,
+  type Repair,
+  registerReconciliationGauges,
+} from "./reconciliation/index.ts";
 import { handleExportSessions } from "./session-exports/export-sessions.rpc.ts";
 import { handleSearchSessions } from "./session-search/search-sessions.rpc.ts";
 import { handleExportSession } from "./sessions/export-session.rpc.ts";
@@ -88,6 +93,8 @@ import { DeletedWorkspaces } from "./workspace-deletions/deleted-workspaces.serv
 import { createDeletionAdmin } from "./workspace-deletions/deletions.admin.ts";
 
 const SETTLER_STOP_MS = 10_000;
+/** The share of the main pool that periodic tasks may use, so that slow ones leave connections to turns. */
+const SHARE_OF_TASKS = 0.5;
 
 /** Starts the conversation service: the data plane on the gRPC port, the admin services on the ops port. */
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
@@ -179,7 +186,15 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     router.service(ChangeAdminService, { listChanges: changes.listChanges });
     router.service(TurnAdminService, createTurnAdmin(database));
     router.service(WorkspaceDeletionAdminService, createDeletionAdmin({ database, quota }));
-    router.service(AuditAdminService, createAuditAdmin({ ...reconcileDeps, quota, ...config.reconciliation }));
+    router.service(
+      AuditAdminService,
+      createAuditAdmin({
+        ...reconcileDeps,
+        quota,
+        fillCallLog: createCallLogComparison(llm),
+        ...config.reconciliation,
+      }),
+    );
   };
   const deletedWorkspaces = new DeletedWorkspaces(database);
   let isServing = false;
@@ -206,6 +221,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const tasks = createPeriodicTasks(
     {
       ...reconcileDeps,
+      database: new CallPool(database, SHARE_OF_TASKS).databaseFor(new AbortController().signal),
       llm,
       sweeper,
       visitorErasure,

@@ -1,10 +1,11 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { chat, postChat } from "../system/chat.ts";
 import { queryFirstRow, waitUntilSettled } from "../system/database.ts";
 import { createTenant, type System, startSystem } from "../system/system.ts";
-import { countOutcomes, outcomeOf, TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
+import { countOutcomes, newClientAddress, outcomeOf, TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
 
 let system: System;
 beforeAll(async () => {
@@ -56,6 +57,38 @@ test("messages that were refused after 10 s without a connection to the database
   );
   // The pool has one connection for calls, and its statement may be running when the lock ends.
   expect(turns).toBeLessThanOrEqual(1);
+}, 60_000);
+
+test("messages whose visitors leave while they wait to be started open no turns", async () => {
+  const system = await startSystem({ env: { edge: TRUST_TEST_PROXY } });
+  onTestFinished(() => system.stop());
+  const tenant = await createTenant(system.admin);
+  expect((await chat(system.url(), tenant)).done?.finish_reason).toBe("stop");
+  const locker = new pg.Client({ connectionString: system.database.url });
+  await locker.connect();
+  await locker.query("BEGIN");
+  await locker.query("SELECT FROM quota.usage WHERE workspace_id = $1 FOR UPDATE", [tenant.workspaceId]);
+  const countTurns = () =>
+    queryFirstRow<{ turns: number }>(system.database, "SELECT count(*)::integer AS turns FROM conversation.turns");
+  const started = Array.from({ length: 64 }, () => visit(system.url(), tenant));
+  await expect.poll(countTurns, { timeout: 8_000 }).toEqual({ turns: 65 });
+  const visitors = new AbortController();
+  const left = Array.from({ length: 40 }, async (_, n) => {
+    const headers = { "x-forwarded-for": newClientAddress(), ...(n % 2 === 0 && { "idempotency-key": randomUUID() }) };
+    await expect(postChat(system.url(), tenant, {}, { headers, signal: visitors.signal })).rejects.toThrow("abort");
+  });
+  // The requests arrive.
+  await sleep(1_000);
+  visitors.abort();
+  await Promise.all(left);
+  const live = visit(system.url(), tenant);
+  await locker.query("ROLLBACK");
+  await locker.end();
+  const visits = await Promise.all([...started, live]);
+  // On a slow machine, some have waited for the lock for 10 s, and end with an error.
+  expect(visits.map(({ kind }) => kind)).toEqual(Array(65).fill("stream"));
+  expect(await waitUntilSettled(system.database, 15_000)).toMatchObject({ held: 0, unbalanced: 0 });
+  expect(await countTurns()).toEqual({ turns: 66 });
 }, 60_000);
 
 test("a workspace whose usage row is locked waits with 1,064 messages; its further ones get 503, and other workspaces their replies", async () => {

@@ -13,10 +13,15 @@ import type { System, Tenant } from "./system.ts";
 import { visit } from "./visitors.ts";
 
 /**
- * How often a fault was injected, and how long after its end the slowest recovery took until a visitor got a whole reply; Infinity if none came
- * within two minutes.
+ * How often a fault was injected, how long after its end the slowest recovery took until a visitor got a whole reply (Infinity if none came
+ * within two minutes), and how long it may take.
  */
-export type FaultReport = { fault: string; count: number; slowestRecoverySeconds: number };
+export type FaultReport = {
+  fault: string;
+  count: number;
+  slowestRecoverySeconds: number;
+  maxRecoverySeconds: number;
+};
 
 export type FaultTarget = {
   system: System;
@@ -30,6 +35,15 @@ const RESTORED_TURNS = 50;
 const RESTORED_TURNS_TIMEOUT_MS = 120_000;
 const PAUSE_MS = 2_000;
 const RECOVERY_TIMEOUT_MS = 120_000;
+/** What Parley promises after a failover. A killed database has recovered when it accepts connections; only then the time begins. */
+const MAX_FAILOVER_SECONDS = 30;
+const FAILOVERS: ReadonlySet<string> = new Set([
+  "database killed",
+  "connections silently dropped",
+  "database read-only",
+  "quota restored",
+  "conversation restored",
+]);
 
 const between = (low: number, high: number) => low + Math.random() * (high - low);
 
@@ -37,6 +51,8 @@ const between = (low: number, high: number) => low + Math.random() * (high - low
 export class FaultInjector {
   /** Done turns that restores of conversation lost. */
   lostReplies = 0;
+  /** Restores to fewer than 50 replies back, because no more were completed in time. */
+  shortRestores = 0;
   /** Whether a fault is over and no visitor has got a whole reply since. */
   isRecovering: boolean = false;
   readonly #target: FaultTarget;
@@ -96,7 +112,9 @@ export class FaultInjector {
   reports(): FaultReport[] {
     return Object.keys(this.#faults).map((fault) => {
       const recoveries = this.#recoveries.get(fault) ?? [];
-      return { fault, count: recoveries.length, slowestRecoverySeconds: Math.max(0, ...recoveries) };
+      const maxRecoverySeconds = FAILOVERS.has(fault) ? MAX_FAILOVER_SECONDS : RECOVERY_TIMEOUT_MS / 1_000;
+      const slowestRecoverySeconds = Math.max(0, ...recoveries);
+      return { fault, count: recoveries.length, slowestRecoverySeconds, maxRecoverySeconds };
     });
   }
 
@@ -134,6 +152,7 @@ export class FaultInjector {
       await sleep(100);
       done = await countReplies(system.database);
     }
+    if (done - backup.done < RESTORED_TURNS) this.shortRestores++;
     this.lostReplies += await backup.restore();
     return `to ${done - backup.done} replies back`;
   }

@@ -36,6 +36,8 @@ export type ChaosResult = Reconciled & {
   receivedReplies: number;
   /** Done turns that restores of conversation lost. */
   lostReplies: number;
+  /** Restores to fewer than 50 replies back. */
+  shortRestores: number;
   providerCalls: number;
 };
 
@@ -157,6 +159,7 @@ async function failAtRandom(installation: Installation, options: ChaosOptions): 
     outcomes,
     receivedReplies: outcomes.stop ?? 0,
     lostReplies: injector.lostReplies,
+    shortRestores: injector.shortRestores,
     providerCalls: system.provider.requests.length,
   };
 }

@@ -3,7 +3,8 @@
 import { randomUUID } from "node:crypto";
 import { QuotaService, SettleOutcome } from "@parley/rpc/quota";
 import { connectPeer, createLogger, fixedTokens, Lifecycle, openDatabase } from "@parley/service-kit";
-import { reserve, settle } from "../../../services/quota/src/usage/reservations.store.ts";
+import { reserve } from "../../../services/quota/src/usage/reservations.store.ts";
+import { settle } from "../../../services/quota/src/usage/settlements.store.ts";
 import type { QuotaLoadOptions, QuotaLoadResult } from "./quota-load-options.ts";
 
 type RunTurn = (workspaceId: string, turnId: string) => Promise<void>;

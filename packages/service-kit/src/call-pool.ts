@@ -9,7 +9,7 @@ type Callback = (error: unknown, connection?: Connection, release?: Connection["
 /** The rest is left to work that must be completed, like closing a turn, so that it does not wait behind calls that start work. */
 const SHARE_OF_CALLS = 0.75;
 
-/** Gives each call connections of a pool, unless the call was cancelled. Refuses new calls while others have waited too long. */
+/** Gives each call connections of a share of a pool, unless the call was cancelled. Refuses new calls while others have waited too long. */
 export class CallPool {
   readonly #database: Database;
   #unusedConnections: number;
@@ -18,9 +18,9 @@ export class CallPool {
   /** When each call that waits for a connection started to wait, oldest first. */
   readonly #waits = new Set<{ sinceMs: number }>();
 
-  constructor(database: Database) {
+  constructor(database: Database, share = SHARE_OF_CALLS) {
     this.#database = database;
-    this.#unusedConnections = Math.max(1, Math.floor(database.options.max * SHARE_OF_CALLS));
+    this.#unusedConnections = Math.max(1, Math.floor(database.options.max * share));
   }
 
   /** Returns a view of the pool for one call. Once the call's signal is aborted, the view gives no connection: the caller has left. */

@@ -4,6 +4,7 @@ import { type Interceptor, implementService, RpcError, type ServiceImplementatio
 import { serveMultiplexed } from "@parley/rpc-multiplex";
 import { HealthImplementation } from "grpc-health-check";
 import type { Histogram } from "prom-client";
+import { CONNECTION_GRACE_MS } from "./call-limits.ts";
 import { type ErrorKind, ServiceError } from "./errors.ts";
 import { failpoint } from "./failpoint.ts";
 import { serverCredentials } from "./grpc-tls.ts";
@@ -49,8 +50,6 @@ const STATUS_BY_KIND: Record<ErrorKind, status> = {
 
 // Clients resolve the peer's addresses again only when a connection ends (grpc-node#2455), so connections end after this time.
 const MAX_CONNECTION_AGE_MS = 30_000;
-/** Longer than the longest call: an export of 10 minutes. */
-const MAX_CONNECTION_AGE_GRACE_MS = 630_000;
 
 /** Creates a grpc-js server with the standard health service. When the service stops, the server waits up to `drainMs` for its calls. */
 export function createGrpcServer(options: GrpcServerOptions, lifecycle: Lifecycle): GrpcServer {
@@ -58,7 +57,7 @@ export function createGrpcServer(options: GrpcServerOptions, lifecycle: Lifecycl
     "grpc.keepalive_time_ms": 5_000,
     "grpc.keepalive_timeout_ms": 9_000,
     "grpc.max_connection_age_ms": MAX_CONNECTION_AGE_MS,
-    "grpc.max_connection_age_grace_ms": MAX_CONNECTION_AGE_GRACE_MS,
+    "grpc.max_connection_age_grace_ms": CONNECTION_GRACE_MS,
     "grpc.max_receive_message_length": 16 * 1024 * 1024,
   });
   const health = new HealthImplementation({ "": "NOT_SERVING" });

@@ -4,6 +4,7 @@ export { type Caller, createTokenVerifier, type Role, type TokenVerifier } from 
 export { type AdminCaller, accessOf, adminCallerOf } from "./auth/admin-access.ts";
 export { createJwks } from "./auth/jwks.ts";
 export { readJwt, readOptionalJwt } from "./auth/settings.ts";
+export { EXPORT_TIMEOUT_MS, GENERATE_TIMEOUT_MS, MAX_GENERATION_MS } from "./call-limits.ts";
 export { CallPool } from "./call-pool.ts";
 export { type ChangeLog, openChangeLog } from "./changes/changes.admin.ts";
 export { insertChange } from "./changes/changes.store.ts";

@@ -42,6 +42,21 @@ test("a slow result is reused for 20 times its duration", async () => {
   expect(await read()).toBe(2);
 });
 
+test("a slow measurement keeps its previous result for up to 30 s beyond its time", async () => {
+  let now = 0;
+  let next = Promise.resolve(1);
+  const read = createCachedMeasurement(() => next, { name: "it", cacheMs: 5_000, now: () => now }, log);
+  expect(await read()).toBe(1);
+  const { promise, resolve } = Promise.withResolvers<number>();
+  next = promise;
+  now = 34_999;
+  expect(await read()).toBe(1);
+  now = 35_000;
+  expect(await read()).toBeUndefined();
+  resolve(2);
+  expect(await read()).toBe(2);
+});
+
 test("returns undefined when the measurement fails or does not end in time", async () => {
   const failing = createCachedMeasurement(
     () => Promise.reject(new Error("unavailable")),

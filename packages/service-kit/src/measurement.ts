@@ -15,10 +15,12 @@ export type MeasurementOptions = {
 /** How long a scrape waits for a result. A database that does not answer must not delay the other metrics. */
 const SCRAPE_WAIT_MS = 500;
 const MAX_BUSY_SHARE = 1 / 20;
+/** How long a result is reused beyond its time while the next measurement runs. Longer than a statement may run (10 s). */
+const MAX_OVERDUE_MS = 30_000;
 
 /**
- * Returns a function that gauges call on each scrape. Concurrent callers share one measurement. The function returns undefined if there is
- * no result, for example because the database is unavailable.
+ * Returns a function that gauges call on each scrape. Concurrent callers share one measurement. While a cached measurement is slow,
+ * returns the previous result for up to 30 s. Returns undefined if there is no result, for example because the database is unavailable.
  */
 export function createCachedMeasurement<T>(
   measure: () => Promise<T>,
@@ -46,7 +48,8 @@ export function createCachedMeasurement<T>(
     running ??= run().finally(() => {
       running = undefined;
     });
-    return (await endsWithin(SCRAPE_WAIT_MS, running)) ? result : undefined;
+    if (await endsWithin(SCRAPE_WAIT_MS, running)) return result;
+    return cacheMs > 0 && now() < freshUntilMs + MAX_OVERDUE_MS ? result : undefined;
   };
 }
 

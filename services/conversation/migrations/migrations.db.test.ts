@@ -68,7 +68,7 @@ async function fill() {
   const counted = newTurn(bot);
   await runTurn(db.database, counted, { month: "2024-03" });
   await pruneTurns(db.database, { workspaceId, month: "2024-03", limit: 10 });
-  await claimTask(db.database, { task: "t", holder: turn.edgeId, leaseSeconds: 60 });
+  await claimTask(db.database, { task: "t", holder: turn.edgeId, leaseSeconds: 60, everySeconds: 60 });
 }
 
 /** Gives the chunks of a source made-up vectors, which needs no pgvector. */

@@ -34,7 +34,7 @@ import type { EmbeddingWorker } from "./knowledge/embeddings.worker.ts";
 import { createKnowledgeAdmin } from "./knowledge/knowledge.admin.ts";
 import type { QuestionSearch } from "./questions/index.ts";
 import { createQuestionAdmin } from "./questions/questions.admin.ts";
-import type { ReconcileDeps } from "./reconciliation/index.ts";
+import type { RepairDeps } from "./reconciliation/index.ts";
 import { createSessionAdmin, type SessionAdminDeps } from "./sessions/sessions.admin.ts";
 import { createTurnAdmin } from "./turns/turns.admin.ts";
 import { createDeletionAdmin } from "./workspace-deletions/deletions.admin.ts";
@@ -46,13 +46,13 @@ export type AdminServicesDeps = Pick<SessionAdminDeps, "database" | "exports" | 
   questionSearch: QuestionSearch;
   visitorErasure: VisitorErasure;
   changes: ChangeLog;
-  reconcileDeps: ReconcileDeps;
+  repairDeps: RepairDeps;
   config: Config;
 };
 
 /** Adds the admin services to the router of the ops port. */
 export function registerAdminServices(router: ConnectRouter, deps: AdminServicesDeps): void {
-  const { database, quota, exports, questionSearch, config } = deps;
+  const { database, quota, exports, questionSearch, repairDeps, config } = deps;
   const { keyPrefix, planModels, egress } = config;
   const newKey = () => createPublicKey(keyPrefix, (below) => randomInt(below));
   router.service(BotAdminService, createBotAdmin({ database, quota, planModels, newId: randomUUID }));
@@ -78,7 +78,7 @@ export function registerAdminServices(router: ConnectRouter, deps: AdminServices
   router.service(ChangeAdminService, { listChanges: deps.changes.listChanges });
   router.service(TurnAdminService, createTurnAdmin(exports));
   router.service(WorkspaceDeletionAdminService, createDeletionAdmin({ database, quota }));
-  router.service(AuditAdminService, createAuditAdmin({ ...deps.reconcileDeps, quota, ...config.reconciliation }));
+  router.service(AuditAdminService, createAuditAdmin({ ...repairDeps, quota, ...config.reconciliation }));
 }
 
 /** Erases a visitor's sessions as the RPC does, but without a member: the guard of the admin services writes the line in the audit log. */

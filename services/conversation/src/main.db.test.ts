@@ -85,6 +85,25 @@ test("stops accepting calls at once on SIGTERM, although background tasks wait f
   service.close();
 });
 
+test("serves calls while its background tasks wait for a lock", async () => {
+  const locker = await db.admin.connect();
+  await locker.query("BEGIN; LOCK TABLE conversation.task_leases IN ACCESS EXCLUSIVE MODE");
+  const service = await startService();
+  const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+  // Four periodic tasks and the settler's read of the outbox, of the main pool's eight connections.
+  await expect.poll(async () => (await db.admin.query(waiting)).rowCount).toBeGreaterThanOrEqual(5);
+  const turn = openRequest(await createBot(db.database));
+  const startedAt = performance.now();
+  await service.conversation.openTurn(turn, options);
+  await service.conversation.closeTurn({ ...turn, outcome: TurnOutcome.ERROR }, options);
+  expect(performance.now() - startedAt).toBeLessThan(3_000);
+  expect((await db.admin.query(waiting)).rowCount).toBe(5);
+  await locker.query("ROLLBACK");
+  locker.release();
+  await service.process.stop();
+  service.close();
+});
+
 test("loses no outcome and counts none twice when it is killed repeatedly under load", async () => {
   const bot = await createBot(db.database);
   const turns = Array.from({ length: 300 }, () => openRequest(bot));

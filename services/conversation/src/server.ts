@@ -41,7 +41,12 @@ import {
 } from "./metrics.ts";
 import { createPeriodicTasks } from "./periodic-tasks.ts";
 import { QuestionSearch } from "./questions/index.ts";
-import { createRepairCounter, type Repair, registerReconciliationGauges } from "./reconciliation/index.ts";
+import {
+  createCallLogComparison,
+  createRepairCounter,
+  type Repair,
+  registerReconciliationGauges,
+} from "./reconciliation/index.ts";
 import { createRpcHandlers } from "./rpc-handlers.ts";
 import { ExportPacer } from "./sessions/index.ts";
 import { Settler } from "./settlement/settler.worker.ts";
@@ -49,6 +54,8 @@ import { Sweeper } from "./sweeping/sweeper.worker.ts";
 import { DeletedWorkspaces } from "./workspace-deletions/deleted-workspaces.service.ts";
 
 const SETTLER_STOP_MS = 10_000;
+/** The share of the main pool that periodic tasks may use, so that slow ones leave connections to turns. */
+const SHARE_OF_TASKS = 0.5;
 
 /** Starts the conversation service: the data plane on the gRPC port, the admin services on the ops port. */
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
@@ -127,7 +134,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       onClosed,
       visitorErasure,
       changes,
-      reconcileDeps,
+      repairDeps: { ...reconcileDeps, fillCallLog: createCallLogComparison(llm) },
       config,
     });
   const deletedWorkspaces = new DeletedWorkspaces(database);
@@ -155,6 +162,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const tasks = createPeriodicTasks(
     {
       ...reconcileDeps,
+      database: new CallPool(database, SHARE_OF_TASKS).databaseFor(new AbortController().signal),
       llm,
       sweeper,
       visitorErasure,

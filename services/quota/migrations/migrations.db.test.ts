@@ -9,7 +9,8 @@ import {
   ROLE,
   usageOf,
 } from "../src/testing/quota-database.ts";
-import { reserve, settle } from "../src/usage/reservations.store.ts";
+import { reserve } from "../src/usage/reservations.store.ts";
+import { settle } from "../src/usage/settlements.store.ts";
 import { migrations } from "./index.ts";
 
 let quota: QuotaDatabase;

@@ -3,7 +3,8 @@ import { createLogger, Registry } from "@parley/service-kit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { registerHoldGauges } from "./metrics.ts";
 import { createQuotaDatabase, createWorkspace, type QuotaDatabase } from "./testing/quota-database.ts";
-import { reserve, settle } from "./usage/reservations.store.ts";
+import { reserve } from "./usage/reservations.store.ts";
+import { settle } from "./usage/settlements.store.ts";
 
 let quota: QuotaDatabase;
 beforeAll(async () => {
@@ -18,8 +19,11 @@ async function scrapeHoldGauges(registry: Registry) {
   return { count: await value("parley_holds"), oldest: await value("parley_holds_oldest_seconds") };
 }
 
-/** Reads the gauges. A scrape that waits too long for the database reports NaN, so it is repeated. */
-async function readHoldGauges(registry: Registry) {
+/** Measures the gauges. A scrape that waits too long for the database reports NaN, so it is repeated. */
+async function readHoldGauges() {
+  // A registry would report a measurement again for 5 s.
+  const registry = new Registry();
+  registerHoldGauges(registry, quota.database, silent);
   let gauges = await scrapeHoldGauges(registry);
   for (let attempt = 1; attempt < 20 && Object.values(gauges).some(Number.isNaN); attempt++)
     gauges = await scrapeHoldGauges(registry);
@@ -27,9 +31,7 @@ async function readHoldGauges(registry: Registry) {
 }
 
 test("reports the number of holds and the age of the oldest one until it is settled", async () => {
-  const registry = new Registry();
-  registerHoldGauges(registry, quota.database, silent);
-  expect(await readHoldGauges(registry)).toEqual({ count: 0, oldest: 0 });
+  expect(await readHoldGauges()).toEqual({ count: 0, oldest: 0 });
 
   const workspace = await createWorkspace(quota, 10);
   const [oldTurn, newTurn] = [randomUUID(), randomUUID()];
@@ -37,7 +39,7 @@ test("reports the number of holds and the age of the oldest one until it is sett
   await quota.admin.query("UPDATE quota.reservations SET reserved_at = now() - interval '2 hours' WHERE turn_id = $1", [
     oldTurn,
   ]);
-  const { count, oldest = 0 } = await readHoldGauges(registry);
+  const { count, oldest = 0 } = await readHoldGauges();
   expect(count).toBe(2);
   expect(oldest).toBeGreaterThan(7_199);
   expect(oldest).toBeLessThan(7_300);
@@ -49,9 +51,9 @@ test("reports the number of holds and the age of the oldest one until it is sett
     month: undefined,
   });
   await settle(quota.database, [voidSettlement(oldTurn)]);
-  expect((await readHoldGauges(registry)).oldest).toBeLessThan(100);
+  expect((await readHoldGauges()).oldest).toBeLessThan(100);
   await settle(quota.database, [voidSettlement(newTurn)]);
-  expect(await readHoldGauges(registry)).toEqual({ count: 0, oldest: 0 });
+  expect(await readHoldGauges()).toEqual({ count: 0, oldest: 0 });
 });
 
 test("reports NaN without failing the scrape while the database is unavailable", async () => {

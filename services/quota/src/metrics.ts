@@ -1,6 +1,9 @@
 import { type Database, type Logger, type Registry, registerMeasuredGauges } from "@parley/service-kit";
 import { measureHolds } from "./usage/holds.store.ts";
 
+/** During a dump, a measurement reads the index entries of all turns that were settled since. */
+const CACHE_MS = 5_000;
+
 /**
  * Registers gauges of the holds. A hold never expires. One that is older than the longest turn (7 minutes) plus two edge leases
  * shows that turns are not being closed or settled.
@@ -17,5 +20,6 @@ export function registerHoldGauges(registry: Registry, database: Database, log: 
     },
     () => measureHolds(database),
     log,
+    CACHE_MS,
   );
 }

@@ -14,7 +14,8 @@ import { adjustTurns } from "./reconciliation/adjustments.store.ts";
 import { findReservations, listReservations } from "./reconciliation/reservations.store.ts";
 import { createQuotaDatabase, type QuotaDatabase } from "./testing/quota-database.ts";
 import { measureHolds } from "./usage/holds.store.ts";
-import { reserve, type Settlement, settle } from "./usage/reservations.store.ts";
+import { reserve } from "./usage/reservations.store.ts";
+import { type Settlement, settle } from "./usage/settlements.store.ts";
 import { currentMonth, listTurns, readMonth, readMonthPage, readUsage } from "./usage/usage.store.ts";
 import { findWorkspace } from "./workspaces/workspaces.store.ts";
 

@@ -1,14 +1,14 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { AuditAdminService } from "@parley/rpc/conversation";
 import { isWorkspaceId, parseMonth } from "@parley/service-kit";
-import { type ReconcileDeps, repair } from "../reconciliation/index.ts";
+import { type RepairDeps, repair } from "../reconciliation/index.ts";
 import { type AuditedQuota, audit } from "./audit.service.ts";
 
 const MAX_DIFFERENCES = 100;
 
 const DAY_MS = 86_400_000;
 
-export type AuditAdminDeps = ReconcileDeps & {
+export type AuditAdminDeps = RepairDeps & {
   quota: AuditedQuota;
   /** How far back a repair goes if the caller sets no start. */
   days: number;
@@ -23,13 +23,13 @@ export function createAuditAdmin(deps: AuditAdminDeps): ServiceImpl<typeof Audit
       const start = since || new Date(Date.now() - days * DAY_MS).toISOString();
       return repair(deps, { workspaceId, since: start, token }, minAgeSeconds);
     },
-    async audit(request) {
+    async audit(request, { signal }) {
       const { workspaceId } = request;
       parseMonth(request.month);
       // No workspace can have this id, so there are no turns and no usage to compare.
       if (workspaceId !== "" && !isWorkspaceId(workspaceId))
         return { balanced: true, month: request.month, workspaces: [] };
-      const { month, workspaces } = await audit(database, quota, workspaceId, request.month);
+      const { month, workspaces } = await audit(database, quota, { workspaceId, month: request.month }, signal);
       return {
         month,
         balanced: workspaces.every(({ differences }) => differences.length === 0),

@@ -22,22 +22,35 @@ export type WorkspaceAudit = {
 /** If the quota service restarts, the audit waits for it instead of failing. */
 const QUOTA_CALL = { timeoutMs: 30_000, waitForReady: true };
 
+/** Bounds a statement: 20 workspaces at the cap of the largest plan have 500,000 messages. */
+export const WORKSPACES_PER_PAGE = 20;
+
 /**
  * Reconciles the done turns of a UTC month with the quota service's usage. Compares counts and digests. If these differ, or if messages are
- * held, compares turn by turn. An empty workspace id means every workspace. The month is "YYYY-MM", or empty for the current month.
+ * held, compares turn by turn. An empty workspace id means every workspace, page by page until the signal is aborted. The month is
+ * "YYYY-MM", or empty for the current month.
  */
 export async function audit(
   database: Database,
   quota: AuditedQuota,
-  workspaceId: string,
-  requestedMonth: string,
+  { workspaceId, month: requestedMonth }: { workspaceId: string; month: string },
+  signal: AbortSignal,
 ): Promise<{ month: string; workspaces: WorkspaceAudit[] }> {
-  const { month, workspaces } = await quota.getMonth({ workspaceId, month: requestedMonth }, QUOTA_CALL);
-  const doneTurns = await countDoneTurns(database, workspaceId, month);
-  return {
-    month,
-    workspaces: await compareWorkspaces(database, quota, month, { turns: doneTurns, usage: workspaces }),
-  };
+  if (workspaceId !== "") {
+    const { month, workspaces } = await quota.getMonth({ workspaceId, month: requestedMonth }, QUOTA_CALL);
+    const turns = await countDoneTurns(database, workspaceId, month);
+    return { month, workspaces: await compareWorkspaces(database, quota, month, { turns, usage: workspaces }) };
+  }
+  const page = { after: "", limit: WORKSPACES_PER_PAGE };
+  const { month, workspaces, ...first } = await auditPage(database, quota, requestedMonth, page);
+  let { next } = first;
+  while (next !== "") {
+    signal.throwIfAborted();
+    const following = await auditPage(database, quota, month, { ...page, after: next });
+    workspaces.push(...following.workspaces);
+    next = following.next;
+  }
+  return { month, workspaces };
 }
 
 /**
@@ -47,18 +60,18 @@ export async function audit(
 export async function auditPage(
   database: Database,
   quota: AuditedQuota,
-  month: string,
+  requestedMonth: string,
   { after, limit }: { after: string; limit: number },
-): Promise<{ workspaces: WorkspaceAudit[]; next: string }> {
-  const request = { month, maxWorkspaces: limit, afterWorkspaceId: after };
-  const { workspaces: usage } = await quota.getMonth(request, QUOTA_CALL);
+): Promise<{ month: string; workspaces: WorkspaceAudit[]; next: string }> {
+  const request = { month: requestedMonth, maxWorkspaces: limit, afterWorkspaceId: after };
+  const { month, workspaces: usage } = await quota.getMonth(request, QUOTA_CALL);
   const turns = await countDoneTurnsOfPage(database, month, { after, limit });
   // A full page ends at its last workspace. The lower of both ends counts: after it, the page that ends there may lack workspaces.
   const ends = [usage, turns].flatMap((page) => (page.length === limit ? (page.at(-1)?.workspaceId ?? []) : []));
   const end = ends.reduce((lowest, id) => (lowest === "" || id < lowest ? id : lowest), "");
   const isInPage = ({ workspaceId }: { workspaceId: string }) => end === "" || workspaceId <= end;
   const page = { turns: turns.filter(isInPage), usage: usage.filter(isInPage) };
-  return { workspaces: await compareWorkspaces(database, quota, month, page), next: end };
+  return { month, workspaces: await compareWorkspaces(database, quota, month, page), next: end };
 }
 
 async function compareWorkspaces(

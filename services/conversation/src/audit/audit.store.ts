@@ -6,12 +6,12 @@ const COUNT_DONE = `
   FROM (
     SELECT workspace_id, count(*) AS turns, bit_xor(('x' || left(md5(turn_id::text), 16))::bit(64)::bigint) AS digest, 0 AS pruned
     FROM conversation.turns
-    WHERE status = 'done' AND month = to_date($1, 'YYYY-MM') AND ($2 = '' OR workspace_id = $2)
+    WHERE status = 'done' AND month = to_date($1, 'YYYY-MM') AND workspace_id = $2
     GROUP BY workspace_id
     UNION ALL
     SELECT workspace_id, turns, digest, turns
     FROM conversation.turn_totals
-    WHERE month = to_date($1, 'YYYY-MM') AND ($2 = '' OR workspace_id = $2)
+    WHERE month = to_date($1, 'YYYY-MM') AND workspace_id = $2
   ) part
   GROUP BY workspace_id`;
 
@@ -21,7 +21,7 @@ function toDoneTurns({ id, done, digest, pruned }: DoneRow): DoneTurns {
   return { workspaceId: id, done, digest: BigInt(digest), pruned };
 }
 
-/** Counts the done turns of a UTC month ("YYYY-MM") by workspace, pruned ones included. An empty workspace id means every workspace. */
+/** Counts the done turns of a workspace in a UTC month ("YYYY-MM"), pruned ones included. Returns an empty list if it has none. */
 export async function countDoneTurns(database: Database, workspaceId: string, month: string): Promise<DoneTurns[]> {
   const { rows } = await database.query<DoneRow>(COUNT_DONE, [month, workspaceId]);
   return rows.map(toDoneTurns);

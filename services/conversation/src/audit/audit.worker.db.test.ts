@@ -4,7 +4,7 @@ import { type Progress, readTask } from "../reconciliation/index.ts";
 import { useTestSystem } from "../testing/system.ts";
 import { closing, createBot, newTurn, runTurn } from "../testing/turns.ts";
 import { closeTurn } from "../turns/close-turn.store.ts";
-import { auditPage } from "./audit.service.ts";
+import { audit, auditPage, WORKSPACES_PER_PAGE } from "./audit.service.ts";
 import { createAuditTask, registerAuditGauge } from "./audit.worker.ts";
 
 const system = useTestSystem();
@@ -14,10 +14,14 @@ const signal = new AbortController().signal;
 /** Returns a quota service of which `countedMonth` and the turns of a workspace are set by the test. */
 function quotaOf(usage: Record<string, { used: number; ledgerDigest: bigint }>) {
   const calls: string[] = [];
+  const limits: number[] = [];
   return {
     calls,
+    /** The number of workspaces that each call asked for; 0 for all. */
+    limits,
     async getMonth({ month = "", workspaceId = "", maxWorkspaces = 0, afterWorkspaceId = "" }) {
       calls.push(month);
+      if (workspaceId === "") limits.push(maxWorkspaces);
       const ids = Object.keys(usage).filter((id) => id > afterWorkspaceId && ["", id].includes(workspaceId));
       const page = ids.sort((a, b) => (a < b ? -1 : 1)).slice(0, maxWorkspaces || ids.length);
       return {
@@ -35,7 +39,7 @@ function quotaOf(usage: Record<string, { used: number; ledgerDigest: bigint }>) 
       yield { counted: [], held: [] };
     },
     getReservations: async () => ({ reservations: [] }),
-  } as never as Parameters<typeof auditPage>[1] & { calls: string[] };
+  } as never as Parameters<typeof auditPage>[1] & { calls: string[]; limits: number[] };
 }
 
 test("each workspace with turns or usage is on exactly one page, whichever side has more workspaces", async () => {
@@ -54,6 +58,42 @@ test("each workspace with turns or usage is on exactly one page, whichever side 
   }
   expect(found).toHaveLength(11);
   expect(new Set(found)).toEqual(new Set([...expected, ...Object.keys(usage)]));
+});
+
+test("an audit of all workspaces reads them in bounded pages, and stops when its caller leaves", async () => {
+  const ids = Array.from({ length: 45 }, (_, n) => `paged-${10 + n}`);
+  const quota = quotaOf(Object.fromEntries(ids.map((id) => [id, { used: 1, ledgerDigest: 1n }])));
+  const month = { workspaceId: "", month: "2020-02" };
+  const { workspaces } = await audit(system.database, quota, month, signal);
+  expect(workspaces.map(({ id }) => id)).toEqual(ids);
+  expect(quota.limits).toEqual(Array(3).fill(WORKSPACES_PER_PAGE));
+  await expect(audit(system.database, quota, month, AbortSignal.abort())).rejects.toThrow("abort");
+});
+
+test("a run audits a bounded number of pages and turns, and the next one continues where it stopped", async () => {
+  const restart = () => system.database.query("DELETE FROM conversation.task_leases WHERE task = 'audit'");
+  const bots = await Promise.all(Array.from({ length: 2 * WORKSPACES_PER_PAGE }, () => createBot(system.database)));
+  const { rows } = await system.database.query<{ month: string }>(
+    "SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS month",
+  );
+  const month = rows[0]?.month ?? "";
+  for (const bot of bots) await runTurn(system.database, newTurn(bot), { month });
+  const after = async () => (await readTask(system.database, "audit"))?.progress.after ?? "";
+  for (const bound of [{ pagesPerRun: 1 }, { turnsPerRun: WORKSPACES_PER_PAGE }]) {
+    await restart();
+    const quota = quotaOf({});
+    const options = { everySeconds: 300, finalDays: 7, ...bound };
+    const run = createAuditTask({ database: system.database, quota, log }, options);
+    await run(signal);
+    expect(quota.limits).toEqual([WORKSPACES_PER_PAGE]);
+    const stoppedAt = await after();
+    expect(stoppedAt).not.toBe("");
+    await system.database.query("UPDATE conversation.task_leases SET due_at = now() WHERE task = 'audit'");
+    await run(signal);
+    expect(quota.limits).toHaveLength(2);
+    expect((await after()) > stoppedAt).toBe(true);
+  }
+  await restart();
 });
 
 test("one replica at a time audits, and every replica reports the result", async () => {

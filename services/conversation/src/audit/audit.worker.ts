@@ -1,13 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { type Database, type Logger, type Registry, registerMeasuredGauges } from "@parley/service-kit";
 import { finishTask, readTask, runIfDue, saveProgress, type TaskLease } from "../reconciliation/index.ts";
-import { type AuditedQuota, auditPage } from "./audit.service.ts";
+import { type AuditedQuota, auditPage, WORKSPACES_PER_PAGE } from "./audit.service.ts";
 import { type AuditProgress, advance, differingOf, startOf } from "./audit-progress.ts";
 
 const TASK = "audit";
-const LEASE_SECONDS = 120;
-/** Bounds a statement: 20 workspaces at the cap of the largest plan have 500,000 messages. */
-const WORKSPACES_PER_PAGE = 20;
+const LEASE_SECONDS = 300;
 /** Bounds a run. With 20 million turns a month, the audit of two months takes about 20 runs. */
 const TURNS_PER_RUN = 2_000_000;
 const PAGES_PER_RUN = 2_000;
@@ -19,6 +17,9 @@ export type AuditTaskOptions = {
   everySeconds: number;
   /** How long after its end a month can become final. */
   finalDays: number;
+  /** Bound a run. */
+  turnsPerRun?: number;
+  pagesPerRun?: number;
 };
 
 /**
@@ -27,14 +28,14 @@ export type AuditTaskOptions = {
  */
 export function createAuditTask(
   { database, quota, log }: { database: Database; quota: AuditedQuota; log: Logger },
-  { everySeconds, finalDays }: AuditTaskOptions,
+  { everySeconds, finalDays, turnsPerRun = TURNS_PER_RUN, pagesPerRun = PAGES_PER_RUN }: AuditTaskOptions,
 ): (signal: AbortSignal) => Promise<void> {
-  const lease: TaskLease = { task: TASK, holder: randomUUID(), leaseSeconds: Math.max(LEASE_SECONDS, everySeconds) };
+  const lease: TaskLease = { task: TASK, holder: randomUUID(), leaseSeconds: LEASE_SECONDS, everySeconds };
   return (signal) =>
     runIfDue(database, lease, async (claimed) => {
       let progress: AuditProgress = claimed.progress;
       let turns = 0;
-      for (let page = 0; page < PAGES_PER_RUN && turns < TURNS_PER_RUN; page++) {
+      for (let page = 0; page < pagesPerRun && turns < turnsPerRun; page++) {
         if (signal.aborted) return;
         const { month, after } = startOf(progress, claimed.now);
         const { workspaces, next } = await auditPage(database, quota, month, { after, limit: WORKSPACES_PER_PAGE });
@@ -47,7 +48,7 @@ export function createAuditTask(
         if (!(await saveProgress(database, lease, { ...progress }))) return;
         if (advanced.isComplete) break;
       }
-      await finishTask(database, lease, everySeconds);
+      await finishTask(database, lease);
     });
 }
 

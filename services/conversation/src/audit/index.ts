@@ -1,1 +1,1 @@
-export { type AuditedQuota, auditPage } from "./audit.service.ts";
+export { type AuditedQuota, auditPage, WORKSPACES_PER_PAGE } from "./audit.service.ts";

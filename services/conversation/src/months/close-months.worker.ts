@@ -2,16 +2,14 @@ import { randomUUID } from "node:crypto";
 import { type RpcClient, RpcError } from "@parley/rpc";
 import type { Month, QuotaService } from "@parley/rpc/quota";
 import type { Database, Logger } from "@parley/service-kit";
-import { type AuditedQuota, auditPage } from "../audit/index.ts";
+import { type AuditedQuota, auditPage, WORKSPACES_PER_PAGE } from "../audit/index.ts";
 import { finishTask, type Progress, runIfDue, saveProgress, type TaskLease } from "../reconciliation/index.ts";
 import { findUnsettled, storeClosedMonths } from "./months.store.ts";
 
 const TASK = "close months";
-const LEASE_SECONDS = 120;
+const LEASE_SECONDS = 300;
 const QUOTA_CALL = { timeoutMs: 30_000, waitForReady: true };
 const DAY_SECONDS = 86_400;
-/** Bounds a statement, as in the audit. */
-const WORKSPACES_PER_PAGE = 20;
 /** Bounds a run. */
 const TURNS_PER_RUN = 2_000_000;
 const PAGES_PER_RUN = 2_000;
@@ -35,7 +33,7 @@ export function createCloseMonthsTask(
   { everySeconds, finalDays }: { everySeconds: number; finalDays: number },
 ): (signal: AbortSignal) => Promise<void> {
   const { database, quota, log } = deps;
-  const lease: TaskLease = { task: TASK, holder: randomUUID(), leaseSeconds: Math.max(LEASE_SECONDS, everySeconds) };
+  const lease: TaskLease = { task: TASK, holder: randomUUID(), leaseSeconds: LEASE_SECONDS, everySeconds };
   return (signal) =>
     runIfDue(database, lease, async (claimed) => {
       const { months } = await quota.listMonths({}, QUOTA_CALL);
@@ -55,7 +53,7 @@ export function createCloseMonthsTask(
         comparison = next ?? startOf(due.find((each) => each > month));
         if (!(await saveProgress(database, lease, toProgress(comparison)))) return;
       }
-      await finishTask(database, lease, everySeconds);
+      await finishTask(database, lease);
     });
 }
 

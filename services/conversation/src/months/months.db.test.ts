@@ -188,7 +188,12 @@ test("moves the turns of a closed month to totals with the same audit, and delet
   const page = await auditPage(db.database, deps.quota, MONTH, { after: "", limit: 20 });
   expect(page).toMatchObject({ next: "", workspaces: [{ id: bot.workspaceId, doneMessages: 30, differences: [] }] });
   quota.forget(turns[0] ?? "");
-  const { workspaces } = await audit(db.database, deps.quota, bot.workspaceId, MONTH);
+  const { workspaces } = await audit(
+    db.database,
+    deps.quota,
+    { workspaceId: bot.workspaceId, month: MONTH },
+    new AbortController().signal,
+  );
   expect(workspaces[0]?.differences).toEqual([{ kind: "totals_differ", turnId: "" }]);
 });
 

@@ -31,7 +31,12 @@ export type PruneTurnsDeps = {
  */
 export function createPruneTurnsTask(deps: PruneTurnsDeps): (signal: AbortSignal) => Promise<void> {
   const { database, retentionMonths, prunedRows, log } = deps;
-  const lease: TaskLease = { task: TASK, holder: randomUUID(), leaseSeconds: LEASE_SECONDS };
+  const lease: TaskLease = {
+    task: TASK,
+    holder: randomUUID(),
+    leaseSeconds: LEASE_SECONDS,
+    everySeconds: EVERY_SECONDS,
+  };
 
   /** Deletes the next batch of a month. Returns the number of turns, 0 at the month's end. */
   async function pruneBatch(month: string): Promise<number> {
@@ -53,7 +58,7 @@ export function createPruneTurnsTask(deps: PruneTurnsDeps): (signal: AbortSignal
       await finishMonth(database, month);
       log.info({ month }, "turns of month pruned");
     }
-    await finishTask(database, lease, EVERY_SECONDS);
+    await finishTask(database, lease);
   };
   return async (signal) => {
     if (retentionMonths > 0) await runIfDue(database, lease, () => prune(signal));

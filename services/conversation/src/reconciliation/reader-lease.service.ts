@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "@parley/service-kit";
-import { holdLease, releaseLease, type TaskLease } from "./task-leases.store.ts";
+import { holdLease, type QueueLease, releaseLease } from "./task-leases.store.ts";
 
 /** The holder renews, and other replicas try to take over, this often per lease. */
 const WRITES_PER_LEASE = 3;
@@ -8,7 +8,7 @@ const WRITES_PER_LEASE = 3;
 /** Lets one replica at a time read a queue. While its holder is unreachable, no replica reads for up to one lease and a third. */
 export class ReaderLease {
   readonly #database: Database;
-  readonly #lease: TaskLease;
+  readonly #lease: QueueLease;
   readonly #writeEveryMs: number;
   #isHeld: boolean = false;
   #writtenAtMs = Number.NEGATIVE_INFINITY;

@@ -2,6 +2,9 @@ import { Counter, type Database, type Logger, type Registry, registerMeasuredGau
 import { REPAIR_KINDS, type RepairKind } from "./reconcile.service.ts";
 import { measureCallLog, measureReconciliation } from "./reconciliation.worker.ts";
 
+/** Before the first run, the measurement reads the oldest turn. */
+const CACHE_MS = 5_000;
+
 export function createRepairCounter(registry: Registry): Counter<"kind"> {
   const counter = new Counter<"kind">({
     name: "parley_reconciliation_repairs_total",
@@ -36,10 +39,11 @@ export function registerReconciliationGauges(registry: Registry, database: Datab
     {
       lagSeconds: {
         name: "parley_call_log_lag_seconds",
-        help: "Age of the oldest done turn that has not been compared with the call log yet, at most; NaN before the first run.",
+        help: "Age of the oldest done turn that has not been compared with the call log yet, at most.",
       },
     },
     () => measureCallLog(database),
     log,
+    CACHE_MS,
   );
 }

@@ -8,6 +8,7 @@ import {
   type ReconcileDeps,
 } from "./reconcile.service.ts";
 import { finishTask, type Progress, readTask, runIfDue, saveProgress, type TaskLease } from "./task-leases.store.ts";
+import { readOldestDoneSeconds } from "./turns.store.ts";
 
 export type ReconciliationSettings = {
   /** The pause between two runs of all replicas. */
@@ -61,7 +62,7 @@ export function createCallLogPlan(fillCallLog: Comparison): ReconciliationPlan {
 }
 
 const CALL_LOG_TASK = "fill call log";
-const MIN_LEASE_SECONDS = 60;
+const LEASE_SECONDS = 60;
 
 /**
  * Returns a function that compares turns with usage in bounded windows and repairs what differs. Replicas call it periodically, and one at
@@ -72,8 +73,7 @@ export function createReconciliationTask(
   { everySeconds, days, minAgeSeconds }: ReconciliationSettings,
   { task, walks }: ReconciliationPlan = USAGE,
 ): (signal: AbortSignal) => Promise<void> {
-  const leaseSeconds = Math.max(MIN_LEASE_SECONDS, everySeconds);
-  const lease: TaskLease = { task, holder: randomUUID(), leaseSeconds };
+  const lease: TaskLease = { task, holder: randomUUID(), leaseSeconds: LEASE_SECONDS, everySeconds };
 
   /** Returns false if the run must end, because the process stops or another replica has taken over. */
   async function run(walk: Walk, progress: Progress, horizon: string, signal: AbortSignal): Promise<boolean> {
@@ -96,7 +96,7 @@ export function createReconciliationTask(
       // Holds of every age are compared.
       for (const walk of walks)
         if (!(await run(walk, progress, walk.compare === compareHolds ? "" : horizon, signal))) return;
-      await finishTask(deps.database, lease, everySeconds);
+      await finishTask(deps.database, lease);
     });
 }
 
@@ -118,8 +118,13 @@ export async function measureReconciliation(
   };
 }
 
-/** Returns how far the comparison of done turns with the call log is behind. NaN before the first run. */
+/**
+ * Returns how far the comparison of done turns with the call log is behind. Before its first success, that is the age of the oldest done turn,
+ * so that a comparison that never succeeds is noticed.
+ */
 export async function measureCallLog(database: Database): Promise<{ lagSeconds: number }> {
   const task = await readTask(database, CALL_LOG_TASK);
-  return { lagSeconds: ((task?.now.getTime() ?? Number.NaN) - Date.parse(task?.progress.done ?? "")) / 1_000 };
+  const done = task?.progress.done;
+  if (task === undefined || done === undefined) return { lagSeconds: await readOldestDoneSeconds(database) };
+  return { lagSeconds: (task.now.getTime() - Date.parse(done)) / 1_000 };
 }

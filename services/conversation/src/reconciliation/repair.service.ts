@@ -10,21 +10,28 @@ import {
 
 export type RepairRequest = { workspaceId: string; since: string; token: string };
 
-const STEPS: readonly { name: string; compare: Comparison }[] = [
-  { name: "holds", compare: compareHolds },
-  { name: "done", compare: compareDoneTurns },
-  { name: "counted", compare: compareCountedTurns },
+export type RepairDeps = ReconcileDeps & {
+  /** Adds the rows that the call log lacks. */
+  fillCallLog: Comparison;
+};
+
+/** The call log comes last, so that an outage of the llm-proxy prevents no repair of usage. */
+const STEPS: readonly { name: string; compare: (deps: RepairDeps) => Comparison }[] = [
+  { name: "holds", compare: () => compareHolds },
+  { name: "done", compare: () => compareDoneTurns },
+  { name: "counted", compare: () => compareCountedTurns },
+  { name: "call_log", compare: ({ fillCallLog }) => fillCallLog },
 ];
 
 /** Bounds the work of a call, in pages of 1,000 turns. */
 const MAX_PAGES = 5;
 
 /**
- * Compares a part of the turns since a time with usage, and repairs what differs. Returns the repairs and the token with which the next
+ * Compares a part of the turns since a time with usage and with the call log, and repairs what differs. Returns the repairs and the token with which the next
  * call continues; the token is empty at the end. Compares holds of every age.
  */
 export async function repair(
-  deps: ReconcileDeps,
+  deps: RepairDeps,
   { workspaceId, since, token }: RepairRequest,
   minAgeSeconds: number,
 ): Promise<{ repairs: Repair[]; checked: number; nextToken: string }> {
@@ -35,12 +42,13 @@ export async function repair(
   if (step === undefined) throw invalidArgument("token must be the next_token of the previous response");
   // No workspace can have this id, so there is nothing to compare.
   if (workspaceId !== "" && !isWorkspaceId(workspaceId)) return { repairs: [], checked: 0, nextToken: "" };
-  const window = { workspaceId, since: step.compare === compareHolds ? "" : since, minAgeSeconds };
+  const compare = step.compare(deps);
+  const window = { workspaceId, since: compare === compareHolds ? "" : since, minAgeSeconds };
   const repairs: Repair[] = [];
   let checked = 0;
   let pageToken = rest.join(" ");
   for (let page = 0; page < MAX_PAGES; page++) {
-    const compared = await step.compare(deps, window, pageToken);
+    const compared = await compare(deps, window, pageToken);
     repairs.push(...compared.repairs);
     checked += compared.checked;
     pageToken = compared.next;

@@ -3,7 +3,7 @@ import type { Database } from "@parley/service-kit";
 /** The progress of a task. Each task defines the keys. */
 export type Progress = Record<string, string>;
 
-export type TaskLease = {
+export type QueueLease = {
   task: string;
   /** Identifies the replica. */
   holder: string;
@@ -11,17 +11,24 @@ export type TaskLease = {
   leaseSeconds: number;
 };
 
+/** The lease of a task that runs periodically. */
+export type TaskLease = QueueLease & {
+  /** The pause between two runs of all replicas. */
+  everySeconds: number;
+};
+
 /**
- * SQL condition: due_at is further in the future than any lease, which happens after the database's clock was set back. The minute is for a
- * concurrent claim: its now() is the time when its statement started, and it may have waited for the other claim since.
+ * SQL condition: due_at is further in the future than `seconds`, the longest that a lease or a pause can be. That happens after the database's
+ * clock was set back. The minute is for a concurrent claim: its now() is the time when its statement started, and it may have waited for the
+ * other claim since.
  */
-const IS_BEYOND_LEASE = "l.due_at > excluded.due_at + interval '1 minute'";
+const isBeyond = (seconds: string) => `l.due_at > now() + make_interval(secs => ${seconds}) + interval '1 minute'`;
 
 const CLAIM = `
   INSERT INTO conversation.task_leases AS l (task, holder, due_at)
   VALUES ($1, $2, now() + make_interval(secs => $3))
   ON CONFLICT (task) DO UPDATE SET holder = excluded.holder, due_at = excluded.due_at
-    WHERE l.due_at <= now() OR ${IS_BEYOND_LEASE}
+    WHERE l.due_at <= now() OR ${isBeyond("$4")}
   RETURNING l.progress, now() AS now`;
 
 /** A task's progress, and the database's time at the start of the run. */
@@ -30,9 +37,10 @@ export type ClaimedTask = { progress: Progress; now: Date };
 /** Starts a run of a task, unless it is not due or another replica runs it. */
 export async function claimTask(
   database: Database,
-  { task, holder, leaseSeconds }: TaskLease,
+  { task, holder, leaseSeconds, everySeconds }: TaskLease,
 ): Promise<ClaimedTask | undefined> {
-  const { rows } = await database.query<ClaimedTask>(CLAIM, [task, holder, leaseSeconds]);
+  const longestSeconds = Math.max(leaseSeconds, everySeconds);
+  const { rows } = await database.query<ClaimedTask>(CLAIM, [task, holder, leaseSeconds, longestSeconds]);
   return rows[0];
 }
 
@@ -67,8 +75,8 @@ export async function saveProgress(
   return rowCount === 1;
 }
 
-/** Records the success of a run. The next one is due after `everySeconds`. */
-export async function finishTask(database: Database, { task, holder }: TaskLease, everySeconds: number): Promise<void> {
+/** Records the success of a run. The next one is due after the task's pause. */
+export async function finishTask(database: Database, { task, holder, everySeconds }: TaskLease): Promise<void> {
   await database.query(
     `UPDATE conversation.task_leases SET succeeded_at = now(), due_at = now() + make_interval(secs => $3)
      WHERE task = $1 AND holder = $2`,
@@ -80,16 +88,16 @@ const HOLD = `
   INSERT INTO conversation.task_leases AS l (task, holder, due_at)
   VALUES ($1, $2, now() + make_interval(secs => $3))
   ON CONFLICT (task) DO UPDATE SET holder = excluded.holder, due_at = excluded.due_at
-    WHERE l.holder = excluded.holder OR l.due_at <= now() OR ${IS_BEYOND_LEASE}`;
+    WHERE l.holder = excluded.holder OR l.due_at <= now() OR ${isBeyond("$3")}`;
 
 /** Takes or renews the lease of a task that one replica runs for as long as it can. Returns false if another replica has the lease. */
-export async function holdLease(database: Database, { task, holder, leaseSeconds }: TaskLease): Promise<boolean> {
+export async function holdLease(database: Database, { task, holder, leaseSeconds }: QueueLease): Promise<boolean> {
   const { rowCount } = await database.query({ name: "hold_lease", text: HOLD, values: [task, holder, leaseSeconds] });
   return rowCount === 1;
 }
 
 /** Ends a lease that holdLease took. */
-export async function releaseLease(database: Database, { task, holder }: TaskLease): Promise<void> {
+export async function releaseLease(database: Database, { task, holder }: QueueLease): Promise<void> {
   await database.query("UPDATE conversation.task_leases SET due_at = now() WHERE task = $1 AND holder = $2", [
     task,
     holder,

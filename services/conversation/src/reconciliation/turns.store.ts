@@ -114,3 +114,12 @@ export async function readPrunedMonths(database: Database): Promise<Set<string>>
   );
   return new Set(rows.map(({ month }) => month));
 }
+
+/** Returns the age of the oldest done turn that was not pruned; 0 if there is none. */
+export async function readOldestDoneSeconds(database: Database): Promise<number> {
+  const { rows } = await database.query<{ seconds: number }>(
+    `SELECT coalesce(extract(epoch FROM now() - min(closed_at)), 0)::float8 AS seconds
+     FROM conversation.turns WHERE status = 'done'`,
+  );
+  return rows[0]?.seconds ?? 0;
+}

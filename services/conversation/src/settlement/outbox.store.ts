@@ -33,10 +33,13 @@ export async function readOutbox(
   return rows;
 }
 
-/** Longer than a statement may run (10 s), so that a row with an earlier time has been committed, or will not be. */
+/**
+ * Longer than a statement may run (10 s), so that a turn that closed earlier has been committed, or will not be. An erasure can commit later. The
+ * process that ran it settles its turns, and so does the next full read.
+ */
 const LONGEST_TRANSACTION_SECONDS = 15;
 
-/** Returns the time before which no more rows are added to the outbox. */
+/** Returns the time before which turns add no more rows to the outbox. */
 export async function readOutboxMark(database: Database): Promise<string> {
   const { rows } = await database.query<{ mark: string }>({
     name: "read_outbox_mark",
@@ -73,11 +76,16 @@ export async function deleteSettled(
 
 const MAX_DEPTH = 100_000;
 
-/** Returns the number of settlements in the outbox, counted to 100,000, and the age of the oldest one. */
+/**
+ * Returns the number of settlements in the outbox, counted to 100,000, and the age of the oldest one. Counts from the oldest one, so that the
+ * rows that a long snapshot keeps before it are read once.
+ */
 export async function measureOutbox(database: Database): Promise<{ depth: number; oldestSeconds: number }> {
   const { rows } = await database.query<{ depth: number; oldestSeconds: number }>(
-    `SELECT (SELECT count(*) FROM (SELECT FROM conversation.outbox LIMIT ${MAX_DEPTH}) o) AS depth,
-            coalesce((SELECT extract(epoch FROM now() - min(created_at)) FROM conversation.outbox), 0)::float8 AS "oldestSeconds"`,
+    `WITH oldest AS MATERIALIZED (SELECT min(created_at) AS at FROM conversation.outbox)
+     SELECT (SELECT count(*) FROM (SELECT FROM conversation.outbox, oldest WHERE created_at >= oldest.at LIMIT ${MAX_DEPTH}) o) AS depth,
+            coalesce(extract(epoch FROM now() - oldest.at), 0)::float8 AS "oldestSeconds"
+     FROM oldest`,
   );
   return rows[0] ?? { depth: 0, oldestSeconds: 0 };
 }

@@ -37,7 +37,12 @@ export function createBotCountTask(database: Database): (signal: AbortSignal) =>
  * periodically, and one at a time does the work. A run that is aborted continues next time where it stopped.
  */
 function createTask(database: Database, counts: HourlyCounts): (signal: AbortSignal) => Promise<void> {
-  const lease: TaskLease = { task: counts.task, holder: randomUUID(), leaseSeconds: LEASE_SECONDS };
+  const lease: TaskLease = {
+    task: counts.task,
+    holder: randomUUID(),
+    leaseSeconds: LEASE_SECONDS,
+    everySeconds: EVERY_SECONDS,
+  };
   return (signal) =>
     runIfDue(database, lease, async (claimed) => {
       const nowMs = claimed.now.getTime();
@@ -56,7 +61,7 @@ function createTask(database: Database, counts: HourlyCounts): (signal: AbortSig
         if (!(await saveProgress(database, lease, { counted_to }))) return;
       }
       await counts.deleteBefore(database, new Date(keptMs));
-      await finishTask(database, lease, EVERY_SECONDS);
+      await finishTask(database, lease);
     });
 }
 

@@ -1,8 +1,8 @@
-import type { Database } from "@parley/service-kit";
+import { type Database, MAX_GENERATION_MS } from "@parley/service-kit";
 import { type ClosedTurn, RECORD_CLOSED, RECORD_CLOSED_FOR_EDGE, SELECT_CLOSED } from "../turns/index.ts";
 
-/** Longer than any turn can run: the llm-proxy ends a generation after at most 6 minutes. */
-const MAX_TURN_SECONDS = 7 * 60;
+/** Longer than any turn can run: a generation, and a minute to open and close the turn. */
+const MAX_TURN_SECONDS = MAX_GENERATION_MS / 1_000 + 60;
 
 // `closed` finds its turns by their ids, and not by their status, for the same reason as CLOSE_TURN.
 const SWEEP = `

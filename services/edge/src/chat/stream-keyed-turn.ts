@@ -95,7 +95,7 @@ async function openReply(exchange: Exchange, stopwatch: Stopwatch): Promise<void
       },
     )
     .finally(() => stream.release());
-  const opening = await reply.opening.catch((error: unknown) => {
+  const opening = await reply.waitForOpening(exchange.stream.clientGoneSignal).catch((error: unknown) => {
     throw toHttpError(error);
   });
   if (opening.isHere) await follow(exchange, reply, true);
@@ -104,7 +104,7 @@ async function openReply(exchange: Exchange, stopwatch: Stopwatch): Promise<void
 
 /** Streams the reply of a turn that this process runs. */
 async function readRunning(exchange: Exchange, reply: KeyedReply): Promise<void> {
-  const opening = await reply.opening.catch((error: unknown) => {
+  const opening = await reply.waitForOpening(exchange.stream.clientGoneSignal).catch((error: unknown) => {
     throw toHttpError(error);
   });
   if (opening.isHere) await follow(exchange, reply, false);

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { type RpcClient, RpcError, status } from "@parley/rpc";
 import type { ConversationService, ExportSessionResponse } from "@parley/rpc/conversation";
-import { isUuid } from "@parley/service-kit";
+import { EXPORT_TIMEOUT_MS, isUuid } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
 import { type AuthDeps, authenticateOrCount, userBucket } from "../auth/index.ts";
 import { addressBucket, endpoint, unavailable } from "../http/index.ts";
@@ -14,8 +14,6 @@ export type ExportDeps = AuthDeps & {
   conversation: RpcClient<typeof ConversationService>;
   streams: StreamRegistry;
 };
-
-const EXPORT_TIMEOUT_MS = 10 * 60_000;
 
 /** GET /api/conversations/{session_id}/export.json: streams the transcript of one session. */
 export function exportRoute(app: FastifyInstance, deps: ExportDeps): void {

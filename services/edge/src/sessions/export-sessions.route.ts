@@ -2,6 +2,7 @@ import { pipeline, Readable } from "node:stream";
 import { constants, createGzip } from "node:zlib";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ExportFormat, type ExportSessionsRequestSchema } from "@parley/rpc/conversation";
+import { EXPORT_TIMEOUT_MS } from "@parley/service-kit";
 import { pickEncoding } from "@parley/widget";
 import type { FastifyInstance } from "fastify";
 import { authenticateOrCount, requireViewer, userBucket } from "../auth/index.ts";
@@ -12,7 +13,6 @@ import { toHttpError } from "./list-sessions.route.ts";
 import { parseExportQuery } from "./session-query.ts";
 
 /** The conversation service ends a call after 4 minutes, at the end of a line. Only a client that reads too slowly reaches this deadline. */
-const CALL_TIMEOUT_MS = 10 * 60_000;
 const MAX_EXPORTS_PER_WORKSPACE = 2;
 const RETRY_AFTER_SECONDS = "10";
 /** The fastest level: exports are large, and their text compresses well at every level. */
@@ -83,7 +83,7 @@ async function* exportParts(
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, void, void> {
   for (let cursor: string | undefined = request.cursor; cursor !== undefined; ) {
-    const call = conversation.exportSessions({ ...request, cursor }, { timeoutMs: CALL_TIMEOUT_MS, signal });
+    const call = conversation.exportSessions({ ...request, cursor }, { timeoutMs: EXPORT_TIMEOUT_MS, signal });
     cursor = undefined;
     for await (const { content, nextCursor } of call) {
       if (content.length > 0) yield content;

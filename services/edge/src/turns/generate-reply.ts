@@ -1,14 +1,12 @@
 import type { RpcClient } from "@parley/rpc";
 import type { GenerateEnd, LlmService } from "@parley/rpc/llm";
 import { turnAfterGeneration } from "@parley/rpc/outcomes";
-import { failpoint } from "@parley/service-kit";
+import { failpoint, GENERATE_TIMEOUT_MS } from "@parley/service-kit";
 import type { TurnSink } from "./ending.ts";
 import { createReplyResult, type ReplyResult } from "./reply-result.ts";
 import type { Stopwatch } from "./stopwatch.ts";
 import { splitProviderWait } from "./turn-time.ts";
 
-/** Longer than the llm-proxy's own limit of six minutes, which ends a generation with a proper status. */
-const GENERATE_TIMEOUT_MS = 370_000;
 /**
  * If a reply with text is interrupted (the visitor disconnects or stops it, or the process stops), how long the edge waits for the reply to finish.
  * Providers send the finish reason right after the last text.

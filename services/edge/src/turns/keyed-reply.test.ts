@@ -80,6 +80,16 @@ describe("KeyedReply", () => {
     expect(slow.state).toMatchObject({ text: "abc", offsets: [1, 3], end: ENDING });
   });
 
+  test("is unawaited once every request that waited for its opening has left", async () => {
+    const { reply } = createReply();
+    const clients = [new AbortController(), new AbortController()];
+    for (const { signal } of clients) reply.waitForOpening(signal).catch(() => undefined);
+    clients[0]?.abort();
+    expect(reply.unawaitedSignal.aborted).toBe(false);
+    clients[1]?.abort();
+    expect(reply.unawaitedSignal.aborted).toBe(true);
+  });
+
   test("replaces NUL as the database does, so that offsets mean the same", () => {
     const { reply } = createReply();
     const { reader, state } = recordReader();

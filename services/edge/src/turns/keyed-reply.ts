@@ -39,6 +39,9 @@ export class KeyedReply implements TurnSink {
   readonly #endController = new AbortController();
   #resolveOpening: (opening: Opening) => void = () => undefined;
   #rejectOpening: (error: unknown) => void = () => undefined;
+  readonly #unawaitedController = new AbortController();
+  /** The requests that wait for the opening. */
+  #waiting = 0;
   #text = "";
   #ending: TurnEnding | undefined;
   #isClosing: boolean = false;
@@ -86,6 +89,22 @@ export class KeyedReply implements TurnSink {
 
   endForShutdown(): void {
     this.#endController.abort();
+  }
+
+  /** Aborted when every request that waited for the reply to open has left. */
+  get unawaitedSignal(): AbortSignal {
+    return this.#unawaitedController.signal;
+  }
+
+  /** Waits until the turn is open, for a request whose signal is aborted when its client leaves. */
+  async waitForOpening(clientGoneSignal: AbortSignal): Promise<Opening> {
+    this.#waiting++;
+    const onGone = () => {
+      if (--this.#waiting === 0) this.#unawaitedController.abort();
+    };
+    clientGoneSignal.addEventListener("abort", onGone, { once: true });
+    if (clientGoneSignal.aborted) onGone();
+    return this.opening.finally(() => clientGoneSignal.removeEventListener("abort", onGone));
   }
 
   failOpening(error: unknown): void {

@@ -94,7 +94,7 @@ export async function runTurn(
   let onStarted: (() => void) | undefined;
   try {
     context.stopwatch.enter("open");
-    onStarted = await deps.starts.begin(turn.workspaceId);
+    onStarted = await deps.starts.begin(turn.workspaceId, context.cancelSignal);
     const opened = await openTurn(deps, turn, context.stopwatch).catch((error: unknown) => {
       abandonTurn(deps, turn, error, context.stopwatch);
       throw error;

@@ -5,11 +5,15 @@ const STARTING_OF_WORKSPACE = 64;
 const STARTING = 256;
 const WAITING_OF_WORKSPACE = 1_000;
 const OVERLOADED = { code: "overloaded" };
+/** The signal of a visitor who does not leave. */
+const STAYS = new AbortController().signal;
 
 /** Begins turns of a workspace. Returns how many have begun, and a function that reports the oldest as started. */
-function begin(starts: TurnStarts, workspaceId: string, count: number) {
+function begin(starts: TurnStarts, workspaceId: string, count: number, signal = STAYS) {
   const begun: (() => void)[] = [];
-  const turns = Array.from({ length: count }, () => starts.begin(workspaceId).then((started) => begun.push(started)));
+  const turns = Array.from({ length: count }, () =>
+    starts.begin(workspaceId, signal).then((started) => begun.push(started)),
+  );
   return { turns, begun, startOldest: () => begun.shift()?.() };
 }
 
@@ -21,7 +25,7 @@ test("starts at most 64 turns of a workspace at once, and the others in order", 
   const starts = new TurnStarts(() => undefined);
   const a = begin(starts, "a", STARTING_OF_WORKSPACE);
   const order: number[] = [];
-  const later = [1, 2].map((n) => starts.begin("a").then(() => order.push(n)));
+  const later = [1, 2].map((n) => starts.begin("a", STAYS).then(() => order.push(n)));
   const b = begin(starts, "b", 1);
   await settle();
   expect([a.begun.length, b.begun.length, order]).toEqual([STARTING_OF_WORKSPACE, 1, []]);
@@ -46,14 +50,68 @@ test("counts a turn once, however often it reports that it has started", async (
 
 test("starts at most 256 turns at once, and lets workspaces take turns", async () => {
   const starts = new TurnStarts(() => undefined);
-  const busy = ["a", "b", "c", "d"].map((workspaceId) => begin(starts, workspaceId, STARTING / 4));
+  const busy = Array.from({ length: STARTING }, (_, n) => begin(starts, `busy-${n}`, 1));
   const waiting = ["e", "f"].map((workspaceId) => begin(starts, workspaceId, 10));
   const begunOfWaiting = () => waiting.map(({ begun }) => begun.length);
   await settle();
   expect(begunOfWaiting()).toEqual([0, 0]);
-  for (let n = 0; n < 4; n++) busy[0]?.startOldest();
+  for (let n = 0; n < 6; n++) busy[n]?.startOldest();
   await settle();
   expect(begunOfWaiting()).toEqual([2, 2]);
+});
+
+test("leaves room for other workspaces however many are stuck", async () => {
+  const starts = new TurnStarts(() => undefined);
+  const stuck = Array.from({ length: 7 }, (_, n) => begin(starts, `stuck-${n}`, 100));
+  await settle();
+  expect(stuck.map(({ begun }) => begun.length)).toEqual([64, 64, 64, 32, 16, 8, 4]);
+  const live = begin(starts, "live", 2);
+  await settle();
+  expect(live.begun).toHaveLength(2);
+});
+
+test("begins every turn that may start once another has started", async () => {
+  const starts = new TurnStarts(() => undefined);
+  const [, , , first, second] = ["a", "b", "c", "d", "e"].map((workspaceId) => begin(starts, workspaceId, 64));
+  await settle();
+  for (let n = 0; n < 32; n++) first?.startOldest();
+  await settle();
+  expect([first?.begun.length, second?.begun.length]).toEqual([21, 22]);
+});
+
+test("does not start the turns of visitors who left, and lets others wait in their place", async () => {
+  const refused = vi.fn();
+  const starts = new TurnStarts(refused);
+  const running = begin(starts, "a", STARTING_OF_WORKSPACE);
+  const visitors = new AbortController();
+  const left = begin(starts, "a", WAITING_OF_WORKSPACE, visitors.signal);
+  visitors.abort();
+  const results = await Promise.allSettled(left.turns);
+  expect(new Set(results.map((result) => result.status))).toEqual(new Set(["rejected"]));
+  await expect(starts.begin("a", visitors.signal)).rejects.toMatchObject(OVERLOADED);
+  const live = begin(starts, "a", 1);
+  running.startOldest();
+  await settle();
+  expect([left.begun.length, live.begun.length, refused.mock.calls.length]).toEqual([0, 1, 0]);
+});
+
+test("refuses a turn at once while an earlier one of its workspace has waited for 5 s", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const refused = vi.fn();
+  const starts = new TurnStarts(refused);
+  const { startOldest } = begin(starts, "a", STARTING_OF_WORKSPACE + 1);
+  await vi.advanceTimersByTimeAsync(4_999);
+  const waiting = starts.begin("a", STAYS);
+  await vi.advanceTimersByTimeAsync(1);
+  await expect(starts.begin("a", STAYS)).rejects.toMatchObject(OVERLOADED);
+  expect(refused).toHaveBeenCalledOnce();
+  await starts.begin("b", STAYS);
+  startOldest();
+  startOldest();
+  await waiting;
+  await Promise.race([starts.begin("a", STAYS), vi.advanceTimersByTimeAsync(1)]);
+  expect(refused).toHaveBeenCalledOnce();
 });
 
 test("refuses a turn at once while 1,000 of its workspace wait", async () => {
@@ -61,11 +119,11 @@ test("refuses a turn at once while 1,000 of its workspace wait", async () => {
   const starts = new TurnStarts(refused);
   const { startOldest } = begin(starts, "a", STARTING_OF_WORKSPACE + WAITING_OF_WORKSPACE);
   await settle();
-  await expect(starts.begin("a")).rejects.toMatchObject(OVERLOADED);
+  await expect(starts.begin("a", STAYS)).rejects.toMatchObject(OVERLOADED);
   expect(refused).toHaveBeenCalledOnce();
-  await starts.begin("b");
+  await starts.begin("b", STAYS);
   startOldest();
-  await Promise.race([starts.begin("a"), settle()]);
+  await Promise.race([starts.begin("a", STAYS), settle()]);
   expect(refused).toHaveBeenCalledOnce();
 });
 
@@ -75,12 +133,12 @@ test("refuses a turn that has waited for 10 s", async () => {
   const refused = vi.fn();
   const starts = new TurnStarts(refused);
   const { startOldest } = begin(starts, "a", STARTING_OF_WORKSPACE);
-  const waiting = expect(starts.begin("a")).rejects.toMatchObject(OVERLOADED);
+  const waiting = expect(starts.begin("a", STAYS)).rejects.toMatchObject(OVERLOADED);
   await vi.advanceTimersByTimeAsync(9_999);
   expect(refused).not.toHaveBeenCalled();
   await vi.advanceTimersByTimeAsync(1);
   await waiting;
   expect(refused).toHaveBeenCalledOnce();
   startOldest();
-  await starts.begin("a");
+  await starts.begin("a", STAYS);
 });

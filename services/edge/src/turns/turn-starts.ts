@@ -2,21 +2,27 @@ import { RpcError, status } from "@parley/rpc";
 
 /** A semantic search may take 300 ms, so a workspace can start 200 turns a second. */
 const MAX_STARTING_OF_WORKSPACE = 64;
-/** So a workspace that is stuck, for example because its usage row is locked, takes a quarter. */
-const MAX_STARTING = 4 * MAX_STARTING_OF_WORKSPACE;
+const MAX_STARTING = 256;
 /** More messages at once are an overload, not a burst. */
 const MAX_WAITING_OF_WORKSPACE = 1_000;
+/** While a turn has waited for this time, later ones of its workspace are refused at once: they would wait too long. */
+const MAX_WAIT_OF_OLDEST_MS = 5_000;
 const MAX_WAIT_MS = 10_000;
+
+type Waiter = { sinceMs: number; begin: () => void };
 
 type WorkspaceStarts = {
   starting: number;
-  /** Functions that begin the waiting turns, oldest first. */
-  readonly waiters: Set<() => void>;
+  /** The turns that wait, oldest first. */
+  readonly waiters: Set<Waiter>;
 };
 
 /**
  * Limits how many turns are being started at once: a turn is opened, and a message of the quota is reserved. Later turns wait before any
  * work is done for them, so the turns that have started get the processor and the databases, and end in time.
+ *
+ * A workspace starts at most as many turns as are free for all others. So workspaces that are stuck, for example because their usage rows
+ * are locked, take 64, 64, 64, 32, 16 and so on of the 256, and always leave some to the others.
  */
 export class TurnStarts {
   #starting = 0;
@@ -31,27 +37,27 @@ export class TurnStarts {
 
   /**
    * Waits until a turn of the workspace may start. Returns a function to call once it has started or failed; repeated calls have no effect.
-   * Throws RESOURCE_EXHAUSTED with the code `overloaded` if too many turns of the workspace wait, or this one has waited for 10 s.
+   * Throws RESOURCE_EXHAUSTED with the code `overloaded` if too many turns of the workspace wait, an earlier one has waited for 5 s, or this
+   * one has waited for 10 s. Also throws when the signal is aborted: nobody waits for the turn.
    */
-  async begin(workspaceId: string): Promise<() => void> {
+  async begin(workspaceId: string, signal: AbortSignal): Promise<() => void> {
     const workspace = this.#workspaces.get(workspaceId) ?? { starting: 0, waiters: new Set() };
     this.#workspaces.set(workspaceId, workspace);
-    const { waiters } = workspace;
-    if (waiters.size >= MAX_WAITING_OF_WORKSPACE) throw this.#refuse();
-    if (waiters.size === 0 && this.#hasRoom(workspace)) this.#count(workspace, 1);
-    else await this.#wait(workspaceId, workspace);
+    if (isOverloaded(workspace)) throw this.#refuse();
+    if (workspace.waiters.size === 0 && this.#hasRoom(workspace)) this.#count(workspace, 1);
+    else await this.#wait(workspaceId, workspace, signal);
     let isOver = false;
     return () => {
       if (isOver) return;
       isOver = true;
       this.#count(workspace, -1);
-      this.#beginNext();
+      while (this.#beginNext());
       this.#forgetIfIdle(workspaceId, workspace);
     };
   }
 
   #hasRoom({ starting }: WorkspaceStarts): boolean {
-    return starting < MAX_STARTING_OF_WORKSPACE && this.#starting < MAX_STARTING;
+    return starting < Math.min(MAX_STARTING_OF_WORKSPACE, MAX_STARTING - this.#starting);
   }
 
   #count(workspace: WorkspaceStarts, change: 1 | -1): void {
@@ -59,33 +65,36 @@ export class TurnStarts {
     this.#starting += change;
   }
 
-  #wait(workspaceId: string, workspace: WorkspaceStarts): Promise<void> {
+  #wait(workspaceId: string, workspace: WorkspaceStarts, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        workspace.waiters.delete(begin);
-        this.#forgetIfIdle(workspaceId, workspace);
-        reject(this.#refuse());
-      }, MAX_WAIT_MS);
-      const begin = () => {
+      const end = (settle: () => void) => {
         clearTimeout(timer);
-        resolve();
+        signal.removeEventListener("abort", onAbort);
+        workspace.waiters.delete(waiter);
+        settle();
+        this.#forgetIfIdle(workspaceId, workspace);
       };
-      workspace.waiters.add(begin);
+      const waiter = { sinceMs: performance.now(), begin: () => end(resolve) };
+      const onAbort = () => end(() => reject(overloaded()));
+      const timer = setTimeout(() => end(() => reject(this.#refuse())), MAX_WAIT_MS);
+      workspace.waiters.add(waiter);
+      signal.addEventListener("abort", onAbort);
+      if (signal.aborted) onAbort();
     });
   }
 
-  /** Begins a waiting turn of the next workspace that may start one. */
-  #beginNext(): void {
+  /** Begins a waiting turn of the next workspace that may start one. Returns whether there was one. */
+  #beginNext(): boolean {
     for (const [workspaceId, workspace] of this.#workspaces) {
       const [oldest] = workspace.waiters;
       if (oldest === undefined || !this.#hasRoom(workspace)) continue;
-      workspace.waiters.delete(oldest);
       this.#workspaces.delete(workspaceId);
       this.#workspaces.set(workspaceId, workspace);
       this.#count(workspace, 1);
-      oldest();
-      return;
+      oldest.begin();
+      return true;
     }
+    return false;
   }
 
   #forgetIfIdle(workspaceId: string, { starting, waiters }: WorkspaceStarts): void {
@@ -94,6 +103,16 @@ export class TurnStarts {
 
   #refuse(): RpcError {
     this.#onRefused();
-    return new RpcError(status.RESOURCE_EXHAUSTED, "overloaded", "too many turns wait to be started");
+    return overloaded();
   }
+}
+
+function isOverloaded({ waiters }: WorkspaceStarts): boolean {
+  const [oldest] = waiters;
+  const waitedMs = oldest === undefined ? 0 : performance.now() - oldest.sinceMs;
+  return waiters.size >= MAX_WAITING_OF_WORKSPACE || waitedMs >= MAX_WAIT_OF_OLDEST_MS;
+}
+
+function overloaded(): RpcError {
+  return new RpcError(status.RESOURCE_EXHAUSTED, "overloaded", "too many turns wait to be started");
 }

@@ -1,4 +1,4 @@
-import { pause } from "@parley/service-kit";
+import { MAX_GENERATION_MS, pause } from "@parley/service-kit";
 import { type Candidate, computeRetryDelayMs, ProviderFailure, type Sink } from "../providers/index.ts";
 import type { Timeouts } from "../settings/index.ts";
 import type { Toolbox, ToolRound } from "../tools/index.ts";
@@ -15,12 +15,6 @@ import {
   toEnding,
 } from "./generation-result.ts";
 import type { GenerationUsage } from "./meter.ts";
-
-/**
- * Bounds a generation with all its attempts, whatever the providers' total timeouts are. The edge's deadline for Generate is 10 s longer, and
- * the sweeper closes a turn that has been open for 7 minutes.
- */
-const MAX_GENERATION_MS = 360_000;
 
 export type GenerationDeps = {
   /** A monotonic clock, in milliseconds. */

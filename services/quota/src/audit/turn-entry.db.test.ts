@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createQuotaDatabase, createWorkspace, type QuotaDatabase } from "../testing/quota-database.ts";
-import { reserve, settle } from "../usage/reservations.store.ts";
+import { reserve } from "../usage/reservations.store.ts";
+import { settle } from "../usage/settlements.store.ts";
 import { readTurnEntry } from "./turn-entry.store.ts";
 
 let quota: QuotaDatabase;

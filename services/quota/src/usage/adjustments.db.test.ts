@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createQuotaDatabase, createWorkspace, type QuotaDatabase, usageOf } from "../testing/quota-database.ts";
 import { insertAdjustment, listAdjustments } from "./adjustments.store.ts";
 import { listUsage } from "./list-usage.store.ts";
-import { reserve, settle } from "./reservations.store.ts";
+import { reserve } from "./reservations.store.ts";
+import { settle } from "./settlements.store.ts";
 import { listTurns, readMonth, readMonthPage, readUsage } from "./usage.store.ts";
 
 let quota: QuotaDatabase;

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createQuotaDatabase, createWorkspace, type QuotaDatabase } from "../testing/quota-database.ts";
 import { updatePlan } from "../workspaces/workspaces.store.ts";
 import { listNearestCap, listUsage } from "./list-usage.store.ts";
-import { reserve, settle } from "./reservations.store.ts";
+import { reserve } from "./reservations.store.ts";
+import { settle } from "./settlements.store.ts";
 import { currentMonth, readUsage } from "./usage.store.ts";
 
 let quota: QuotaDatabase;

@@ -3,7 +3,8 @@ import type { ReservationStateName, SettleOutcomeName } from "@parley/rpc/outcom
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createQuotaDatabase, createWorkspace, type QuotaDatabase, usageOf } from "../testing/quota-database.ts";
-import { reserve, settle } from "./reservations.store.ts";
+import { reserve } from "./reservations.store.ts";
+import { settle } from "./settlements.store.ts";
 
 const CAP = 3;
 const TURNS = 6;

@@ -2,7 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { SETTLE_OUTCOMES, settleOutcomeFromProto } from "@parley/rpc/outcomes";
 import type { Settlement, SettleRequest, SettleResponseSchema } from "@parley/rpc/quota";
 import { type Database, invalidArgument, type Logger, parseMonth } from "@parley/service-kit";
-import * as store from "./reservations.store.ts";
+import * as store from "./settlements.store.ts";
 import { requireTurnId } from "./turn-id.ts";
 
 const MAX_SETTLEMENTS = 1_000;

@@ -3,7 +3,8 @@ import { createLogger, Registry } from "@parley/service-kit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createQuotaDatabase, type QuotaDatabase } from "../testing/quota-database.ts";
 import { insertWorkspace } from "../workspaces/workspaces.store.ts";
-import { reserve, settle } from "./reservations.store.ts";
+import { reserve } from "./reservations.store.ts";
+import { settle } from "./settlements.store.ts";
 import { registerUsageGauges } from "./usage.metrics.ts";
 
 let quota: QuotaDatabase;

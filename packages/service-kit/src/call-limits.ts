@@ -1,0 +1,11 @@
+/** The llm-proxy ends a generation after this time, with all its attempts and whatever the providers' total timeouts are. */
+export const MAX_GENERATION_MS = 360_000;
+
+/** The edge's deadline of Generate. It is longer, so that the llm-proxy ends the generation with a proper status. */
+export const GENERATE_TIMEOUT_MS = MAX_GENERATION_MS + 10_000;
+
+/** The deadline of an export, the longest call between services. */
+export const EXPORT_TIMEOUT_MS = 600_000;
+
+/** How long a server keeps a connection that has reached its maximum age open for the calls that run on it. */
+export const CONNECTION_GRACE_MS = EXPORT_TIMEOUT_MS + 30_000;

@@ -1,0 +1,79 @@
+import { randomUUID } from "node:crypto";
+import { ReservationState } from "@parley/rpc/quota";
+import { expect, test } from "vitest";
+import { useTestSystem } from "../testing/system.ts";
+import { createBot, newTurn, runTurn } from "../testing/turns.ts";
+import { createCallLogComparison } from "./call-log.service.ts";
+import type { ReconciledQuota } from "./reconcile.service.ts";
+import { createCallLogPlan, createReconciliationTask, measureCallLog } from "./reconciliation.worker.ts";
+import { repair } from "./repair.service.ts";
+import { claimTask, finishTask, type TaskLease } from "./task-leases.store.ts";
+
+const system = useTestSystem();
+const signal = new AbortController().signal;
+
+/** A quota service that has counted every turn. */
+const quota = {
+  listReservations: async () => ({ reservations: [], nextPageToken: "", listedUntil: "" }),
+  getReservations: async ({ turns }: { turns: { workspaceId: string; turnId: string }[] }) => ({
+    reservations: turns.map((turn) => ({ ...turn, state: ReservationState.DONE })),
+  }),
+} as unknown as ReconciledQuota;
+
+function createDeps(fillCallLog: (request: { turns?: readonly { turnId?: string }[] }) => Promise<unknown>) {
+  const deps = { database: system.database, quota, onEnqueued: () => undefined, onRepaired: () => undefined };
+  return { ...deps, fillCallLog: createCallLogComparison({ fillCallLog } as never) };
+}
+
+test("a repair also fills the call log", async () => {
+  const bot = await createBot(system.database);
+  const turn = newTurn(bot);
+  await runTurn(system.database, turn);
+  const filled: string[] = [];
+  const deps = createDeps(async ({ turns = [] }) => {
+    filled.push(...turns.map(({ turnId = "" }) => turnId));
+    return { filled: turns.length };
+  });
+  const steps: string[] = [];
+  let token = "";
+  do {
+    const request = { workspaceId: bot.workspaceId, since: "2020-01-01T00:00:00Z", token };
+    token = (await repair(deps, request, 0)).nextToken;
+    steps.push(token);
+  } while (token !== "");
+  expect(steps).toEqual(["done", "counted", "call_log", ""]);
+  expect(filled).toEqual([turn.turnId]);
+});
+
+test("the lag of the call log is the age of the oldest done turn until it was compared once", async () => {
+  const turn = newTurn(await createBot(system.database));
+  await runTurn(system.database, turn);
+  await system.admin.query("UPDATE conversation.turns SET closed_at = now() - interval '2 hours' WHERE turn_id = $1", [
+    turn.turnId,
+  ]);
+  const isReachable = { value: false };
+  const { fillCallLog, ...deps } = createDeps(async () => {
+    if (!isReachable.value) throw new Error("unavailable");
+    return { filled: 0 };
+  });
+  const plan = createCallLogPlan(fillCallLog);
+  const run = createReconciliationTask(deps, { everySeconds: 60, days: 7, minAgeSeconds: 0 }, plan);
+  await system.admin.query("DELETE FROM conversation.task_leases WHERE task = $1", [plan.task]);
+  await expect(run(signal)).rejects.toThrow("unavailable");
+  expect((await measureCallLog(system.database)).lagSeconds).toBeGreaterThan(7_000);
+  isReachable.value = true;
+  await run(signal);
+  expect((await measureCallLog(system.database)).lagSeconds).toBeLessThan(600);
+});
+
+test("a task with a pause longer than its lease runs once, and again if the clock was set back", async () => {
+  const leaseOf = (): TaskLease => ({ task: "rare", holder: randomUUID(), leaseSeconds: 120, everySeconds: 3_600 });
+  const [first, second] = [leaseOf(), leaseOf()];
+  expect(await claimTask(system.database, first)).toBeDefined();
+  await finishTask(system.database, first);
+  expect(await claimTask(system.database, second)).toBeUndefined();
+  await system.admin.query(
+    "UPDATE conversation.task_leases SET due_at = now() + interval '2 hours' WHERE task = 'rare'",
+  );
+  expect(await claimTask(system.database, second)).toBeDefined();
+});

@@ -1,0 +1,210 @@
+import type { SettleOutcomeName } from "@parley/rpc/outcomes";
+import { type Database, type Queryable, sqlState, transaction } from "@parley/service-kit";
+import { LOCK_CLOSED_MONTHS } from "./closed-months.store.ts";
+
+export type Settlement = { workspaceId: string; turnId: string; outcome: SettleOutcomeName; month: string | undefined };
+
+/** `code` is "month_closed" if nothing was stored because the turn's month is closed, otherwise empty. */
+export type Settled = { workspaceId: string; turnId: string; outcome: SettleOutcomeName; code: "" | "month_closed" };
+
+/**
+ * Reserve and Settle both lock the usage row of the month before reservations. Settle cannot lock a usage row that a concurrent
+ * Reserve is still inserting. If both then write the same turn, PostgreSQL cancels one of them with this code.
+ */
+export const DEADLOCK = "40P01";
+export const LOCK_TIMEOUT = "55P03";
+export const MAX_ATTEMPTS = 3;
+
+// Locks usage rows first and reservations second, as Reserve does, each in a fixed order, to prevent deadlocks. A held turn keeps the
+// month of its hold. A done turn without a hold (after a database restore) is counted in the month of its settlement. A row that this
+// statement inserts has equal times; a hold is settled after it was reserved. So different times mean that the turn was held.
+// A turn of a closed month is not changed, because its row may have been pruned. See LOCK_CLOSED_MONTHS.
+const SETTLE = `
+  WITH input AS MATERIALIZED (
+    SELECT i.workspace_id, i.turn_id, i.outcome,
+           coalesce(r.month, to_date(i.month, 'YYYY-MM'), date_trunc('month', now() AT TIME ZONE 'UTC')::date) AS month
+    FROM unnest($1::text[], $2::uuid[], $3::text[], $4::text[]) AS i (workspace_id, turn_id, outcome, month)
+    LEFT JOIN quota.reservations r ON r.workspace_id = i.workspace_id AND r.turn_id = i.turn_id
+  ), ${LOCK_CLOSED_MONTHS}, locked AS MATERIALIZED (
+    SELECT FROM (SELECT DISTINCT workspace_id, month FROM input ORDER BY workspace_id, month) i
+    CROSS JOIN LATERAL (
+      SELECT FROM quota.usage u WHERE u.workspace_id = i.workspace_id AND u.month = i.month FOR NO KEY UPDATE
+    ) u
+  ), moved AS (
+    INSERT INTO quota.reservations AS r (workspace_id, turn_id, month, state, reserved_at, settled_at)
+    SELECT workspace_id, turn_id, month, outcome, now(), now()
+    FROM input CROSS JOIN (SELECT count(*) FROM locked) AS after_locking
+    WHERE month NOT IN (SELECT month FROM closed)
+    ORDER BY workspace_id, turn_id
+    ON CONFLICT (workspace_id, turn_id) DO UPDATE
+      SET state = excluded.state, settled_at = greatest(now(), r.reserved_at + interval '1 microsecond')
+      WHERE r.state = 'held'
+    RETURNING r.workspace_id, r.turn_id, r.month, r.state, r.settled_at <> r.reserved_at AS was_held
+  ), change AS (
+    SELECT workspace_id, month,
+           count(*) FILTER (WHERE state = 'done')::integer AS counted,
+           count(*) FILTER (WHERE was_held)::integer AS released
+    FROM moved WHERE state = 'done' OR was_held
+    GROUP BY workspace_id, month
+  ), updated_usage AS (
+    INSERT INTO quota.usage AS u (workspace_id, month, used)
+    SELECT workspace_id, month, counted FROM change ORDER BY workspace_id, month
+    ON CONFLICT (workspace_id, month) DO UPDATE
+      SET used = u.used + excluded.used,
+          held = u.held - (SELECT c.released FROM change c WHERE c.workspace_id = u.workspace_id AND c.month = u.month)
+  ), ledger_entries AS (
+    INSERT INTO quota.ledger (workspace_id, month, turn_id)
+    SELECT workspace_id, month, turn_id FROM moved WHERE state = 'done'
+  )
+  SELECT i.workspace_id AS "workspaceId", i.turn_id AS "turnId", coalesce(m.state, r.state, 'void') AS outcome,
+         CASE WHEN coalesce(m.state, r.state) IS NULL THEN 'month_closed' ELSE '' END AS code
+  FROM input i
+  LEFT JOIN moved m USING (workspace_id, turn_id)
+  LEFT JOIN quota.reservations r USING (workspace_id, turn_id)
+  WHERE coalesce(m.state, r.state, CASE WHEN i.month IN (SELECT month FROM closed) THEN 'void' END) <> 'held'`;
+
+/** Limits each statement of a batch that was split, so that the other turns do not wait for the locked ones. */
+const SPLIT_LOCK_TIMEOUT = "100ms";
+/** With the role's lock_timeout before it, less than the 5 s that the caller waits, so that the caller gets what is settled. */
+const SPLIT_MS = 2_000;
+
+export type SettleOptions = {
+  /** Aborted when the caller no longer waits. The rest of a batch that was split is then not tried. */
+  signal?: AbortSignal;
+  /** Called with turns that cannot be settled at present. */
+  onFailure?: (turns: readonly Settlement[], error: unknown) => void;
+};
+
+/**
+ * Settles turns; the first outcome of a turn wins. Returns the stored outcome of each turn, or the code month_closed. These turns are
+ * missing, and the caller must send them again: turns that a concurrent call is settling, turns of a workspace whose usage is locked, turns
+ * that PostgreSQL refuses, and turns that were not tried because the batch had too many of those.
+ */
+export async function settle(
+  database: Database,
+  settlements: readonly Settlement[],
+  options: SettleOptions = {},
+): Promise<Settled[]> {
+  const batch = dropRepeatedTurns(settlements);
+  try {
+    return await retryDeadlocks(() => settleBatch(database, batch));
+  } catch (error) {
+    if (!isCausedByTurn(error)) throw error;
+    const timeout = AbortSignal.timeout(SPLIT_MS);
+    const signal = options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]);
+    return settleParts(database, batch, error, { ...options, signal });
+  }
+}
+
+/** Splits a batch that failed, and settles the parts, down to the turns that cannot be settled. */
+async function settleParts(
+  database: Database,
+  batch: readonly Settlement[],
+  error: unknown,
+  options: SettleOptions,
+): Promise<Settled[]> {
+  const parts = options.signal?.aborted ? [] : await split(database, batch, error);
+  if (parts.length === 0) options.onFailure?.(batch, error);
+  const settled: Settled[] = [];
+  for (const part of parts) {
+    if (options.signal?.aborted) {
+      options.onFailure?.(part, error);
+      continue;
+    }
+    try {
+      settled.push(...(await retryDeadlocks(() => settleWithShortLockTimeout(database, part))));
+    } catch (failure) {
+      if (!isCausedByTurn(failure)) throw failure;
+      settled.push(...(await settleParts(database, part, failure, options)));
+    }
+  }
+  return settled;
+}
+
+/**
+ * Splits a batch, ordered by workspace. After a lock timeout, the turns of the workspaces without a lock come first, and each locked
+ * workspace follows: its lock may be short. Otherwise returns halves. Returns nothing for a single turn, and for turns of one workspace that
+ * wait for a lock, because they all need the workspace's usage row.
+ */
+async function split(
+  database: Database,
+  batch: readonly Settlement[],
+  error: unknown,
+): Promise<(readonly Settlement[])[]> {
+  const isLockTimeout = sqlState(error) === LOCK_TIMEOUT;
+  const isOneWorkspace = batch[0]?.workspaceId === batch.at(-1)?.workspaceId;
+  if (batch.length === 1 || (isOneWorkspace && isLockTimeout)) return [];
+  const locked = isLockTimeout ? await findLockedWorkspaces(database, batch) : new Set();
+  if (locked.size > 0) {
+    const unlocked = batch.filter(({ workspaceId }) => !locked.has(workspaceId));
+    const ofWorkspace = [...locked].map((id) => batch.filter(({ workspaceId }) => workspaceId === id));
+    return [unlocked, ...ofWorkspace].filter((part) => part.length > 0);
+  }
+  const middle = Math.ceil(batch.length / 2);
+  return [batch.slice(0, middle), batch.slice(middle)];
+}
+
+const FIND_LOCKED_WORKSPACES = `
+  WITH unlocked AS MATERIALIZED (
+    SELECT workspace_id, month FROM quota.usage WHERE workspace_id = ANY($1) FOR NO KEY UPDATE SKIP LOCKED
+  )
+  SELECT DISTINCT workspace_id AS "workspaceId"
+  FROM quota.usage u
+  WHERE workspace_id = ANY($1)
+    AND NOT EXISTS (SELECT FROM unlocked l WHERE l.workspace_id = u.workspace_id AND l.month = u.month)`;
+
+/** Returns the workspaces of the batch with a locked usage row. Does not wait for the locks. */
+async function findLockedWorkspaces(database: Database, batch: readonly Settlement[]): Promise<Set<string>> {
+  const { rows } = await database.query<{ workspaceId: string }>({
+    name: "find_locked_workspaces",
+    text: FIND_LOCKED_WORKSPACES,
+    values: [[...new Set(batch.map(({ workspaceId }) => workspaceId))]],
+  });
+  return new Set(rows.map(({ workspaceId }) => workspaceId));
+}
+
+/** Whether some of the turns caused the failure: a lock timeout, or data (22) or constraints (23) that do not fit. */
+function isCausedByTurn(error: unknown): boolean {
+  const state = sqlState(error);
+  return state === LOCK_TIMEOUT || state?.startsWith("22") === true || state?.startsWith("23") === true;
+}
+
+function settleWithShortLockTimeout(database: Database, batch: readonly Settlement[]): Promise<Settled[]> {
+  return transaction(database, async (connection) => {
+    await connection.query(`SET LOCAL lock_timeout = '${SPLIT_LOCK_TIMEOUT}'`);
+    return settleBatch(connection, batch);
+  });
+}
+
+async function settleBatch(database: Queryable, batch: readonly Settlement[]): Promise<Settled[]> {
+  const values = [
+    batch.map((each) => each.workspaceId),
+    batch.map((each) => each.turnId),
+    batch.map((each) => each.outcome),
+    batch.map((each) => each.month ?? null),
+  ];
+  const { rows } = await database.query<Settled>({ name: "settle", text: SETTLE, values });
+  return rows;
+}
+
+async function retryDeadlocks<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (sqlState(error) !== DEADLOCK || attempt === MAX_ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** Returns the settlements ordered by workspace, without those that repeat a turn. */
+function dropRepeatedTurns(settlements: readonly Settlement[]): Settlement[] {
+  const byTurn = new Map<string, Settlement>();
+  for (const each of settlements) {
+    const key = `${each.workspaceId} ${each.turnId}`;
+    if (!byTurn.has(key)) byTurn.set(key, each);
+  }
+  return [...byTurn.values()].sort((a, b) =>
+    a.workspaceId < b.workspaceId ? -1 : Number(a.workspaceId > b.workspaceId),
+  );
+}

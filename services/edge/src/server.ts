@@ -35,6 +35,7 @@ import type { RateLimiter } from "./rate-limits/rate-limiter.ts";
 import { createRedisLimiter } from "./rate-limits/redis-limiter.client.ts";
 import { createStreamRegistry } from "./streams/stream-registry.ts";
 import { keepLease } from "./turns/lease.worker.ts";
+import { Peers } from "./turns/peers.client.ts";
 import { RunningTurns } from "./turns/running-turns.ts";
 import { createTurnCloser } from "./turns/turn-closer.ts";
 import { TurnStarts } from "./turns/turn-starts.ts";
@@ -76,7 +77,9 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     token: randomBytes(32).toString("base64url"),
   };
   const runningTurns = new RunningTurns();
-  const lease = keepLease(conversation, identity, runningTurns, log, lifecycle);
+  const peers = new Peers(quota, llm);
+  void peers.waitForAll(log, lifecycle);
+  const lease = keepLease({ conversation, edge: identity, runningTurns, peers }, log, lifecycle);
   const streams = createStreamRegistry(
     { maxOpen: config.maxStreams, maxOpenPerClient: config.maxStreamsPerClient },
     metrics.streams,
@@ -84,7 +87,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   );
   const turnCloser = createTurnCloser(conversation, log, () => metrics.streams.doneAfterError.inc());
   const isStopping = () => lifecycle.isClosing;
-  const isReady = () => lease.isValid() && !isStopping();
+  const isReady = () => lease.isConnected() && peers.haveAccepted && !isStopping();
 
   const limiter = createLimiter(config, metrics.limiter, log, lifecycle);
   const starts = new TurnStarts(() => metrics.streams.refused.inc({ reason: "overload" }));

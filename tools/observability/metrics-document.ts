@@ -145,7 +145,9 @@ export function metricsDocument(): string {
 
 # Metrics
 
-Scrape \`/metrics\` on a service's ops port. The format is Prometheus'. Each series has the label \`service\`. Each service also exports
+Scrape \`/metrics\` on a service's ops port. The format is Prometheus', or OpenMetrics with exemplars if tracing is on and Prometheus
+accepts it. The names that start with \`gen_ai_\` are those of [OpenTelemetry](https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics/). A model that
+the configuration does not name has the label \`_OTHER\`. Each series has the label \`service\`. Each service also exports
 \`process_*\` (CPU, memory, file descriptors) and \`nodejs_*\` (event-loop delay, heap, garbage collection).
 
 A metric has the same labels and buckets in every service. Label values are fixed words and names from the configuration (routes, codes,
@@ -160,7 +162,7 @@ ${rows.join("\n")}
 
 ## Buckets
 
-The upper bounds of the histograms, in seconds:
+The upper bounds of the histograms, in seconds or tokens:
 
 ${bucketLines.join("\n")}
 `;

@@ -56,6 +56,6 @@ export { runService } from "./run.ts";
 export { logMissingTimeouts } from "./service-role.ts";
 export { fixedTokens, openTokens, readTokenSource, type TokenSource, type Tokens } from "./tokens.ts";
 export { readTracing, type TracingSettings } from "./tracing/settings.ts";
-export { currentTracer, openSpan, type Span, withSpan } from "./tracing/tracer.ts";
+export { currentTracer, exemplarLabels, openSpan, type Span, withSpan } from "./tracing/tracer.ts";
 export { WorkspaceConcurrencyLimiter } from "./workspace-concurrency-limiter.ts";
 export { WorkspaceTimeLimiter, type WorkspaceTimeLimiterOptions } from "./workspace-time-limiter.ts";

@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Histogram, type OpenMetricsContentType, Registry } from "prom-client";
 
 export { Counter, Gauge, Histogram, Registry } from "prom-client";
 
@@ -11,6 +11,19 @@ export function createRegistry(service: string): Registry {
   registry.setDefaultLabels({ service });
   collectDefaultMetrics({ register: registry });
   return registry;
+}
+
+/** Returns the metrics in the OpenMetrics format, which contains their exemplars. The series have the same names as in Prometheus' format. */
+export async function renderOpenMetrics(registry: Registry): Promise<string> {
+  const openMetrics = new Registry<OpenMetricsContentType>();
+  openMetrics.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+  for (const metric of await registry.getMetricsAsJSON()) {
+    // In this format, prom-client appends `_total` to the names of counters.
+    const name = String(metric.type) === "counter" ? metric.name.replace(/_total$/, "") : metric.name;
+    const renamed = { ...metric, name };
+    openMetrics.registerMetric({ ...renamed, get: async () => renamed } as never);
+  }
+  return openMetrics.metrics();
 }
 
 /** Returns the histogram of served RPCs. */

@@ -90,7 +90,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const isReady = () => lease.isConnected() && peers.haveAccepted && !isStopping();
 
   const limiter = createLimiter(config, metrics.limiter, log, lifecycle);
-  const starts = new TurnStarts(() => metrics.streams.refused.inc({ reason: "overload" }));
+  const starts = new TurnStarts((reason) => metrics.streams.refused.inc({ reason }));
   const turn = { conversation, quota, llm, turnCloser, runningTurns, starts, edgeId, newTurnId: uuidv7 };
   const edges = createEdgeClients({
     tlsDir: config.grpcTlsDir,

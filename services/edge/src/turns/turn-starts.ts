@@ -14,6 +14,9 @@ type WorkspaceStarts = {
   readonly waiters: Set<() => void>;
 };
 
+/** Which limit kept a turn from being started: its workspace's own, or that of the process. */
+export type StartRefusal = "workspace" | "overload";
+
 /**
  * Limits how many turns are being started at once: a turn is opened, and a message of the quota is reserved. Later turns wait before any
  * work is done for them, so the turns that have started get the processor and the databases, and end in time.
@@ -22,10 +25,10 @@ export class TurnStarts {
   #starting = 0;
   /** The workspaces with turns that start or wait. The workspace that began a waiting turn last is the last one. */
   readonly #workspaces = new Map<string, WorkspaceStarts>();
-  readonly #onRefused: () => void;
+  readonly #onRefused: (reason: StartRefusal) => void;
 
   /** @param onRefused called for each turn that may not start */
-  constructor(onRefused: () => void) {
+  constructor(onRefused: (reason: StartRefusal) => void) {
     this.#onRefused = onRefused;
   }
 
@@ -37,7 +40,7 @@ export class TurnStarts {
     const workspace = this.#workspaces.get(workspaceId) ?? { starting: 0, waiters: new Set() };
     this.#workspaces.set(workspaceId, workspace);
     const { waiters } = workspace;
-    if (waiters.size >= MAX_WAITING_OF_WORKSPACE) throw this.#refuse();
+    if (waiters.size >= MAX_WAITING_OF_WORKSPACE) throw this.#refuse(workspace);
     if (waiters.size === 0 && this.#hasRoom(workspace)) this.#count(workspace, 1);
     else await this.#wait(workspaceId, workspace);
     let isOver = false;
@@ -64,7 +67,7 @@ export class TurnStarts {
       const timer = setTimeout(() => {
         workspace.waiters.delete(begin);
         this.#forgetIfIdle(workspaceId, workspace);
-        reject(this.#refuse());
+        reject(this.#refuse(workspace));
       }, MAX_WAIT_MS);
       const begin = () => {
         clearTimeout(timer);
@@ -92,8 +95,8 @@ export class TurnStarts {
     if (starting === 0 && waiters.size === 0) this.#workspaces.delete(workspaceId);
   }
 
-  #refuse(): RpcError {
-    this.#onRefused();
+  #refuse({ starting }: WorkspaceStarts): RpcError {
+    this.#onRefused(starting >= MAX_STARTING_OF_WORKSPACE ? "workspace" : "overload");
     return new RpcError(status.RESOURCE_EXHAUSTED, "overloaded", "too many turns wait to be started");
   }
 }

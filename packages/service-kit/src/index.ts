@@ -5,6 +5,7 @@ export { type AdminCaller, accessOf, adminCallerOf } from "./auth/admin-access.t
 export { createJwks } from "./auth/jwks.ts";
 export { readJwt, readOptionalJwt } from "./auth/settings.ts";
 export { CallPool } from "./call-pool.ts";
+export { watchCertificates } from "./certificate-watch.ts";
 export { type ChangeLog, openChangeLog } from "./changes/changes.admin.ts";
 export { insertChange } from "./changes/changes.store.ts";
 export { describeChange } from "./changes/describe-change.ts";
@@ -37,6 +38,7 @@ export { type DeclaredBody, MemberCallLimiter } from "./member-call-limiter.ts";
 export {
   Counter,
   createRegistry,
+  createReloadRefusalCounter,
   createRpcClientFailureCounter,
   createRpcServerHistogram,
   DURATION_BUCKETS,

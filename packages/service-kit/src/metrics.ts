@@ -37,6 +37,16 @@ export function createRpcServerHistogram(registry: Registry): Histogram<"method"
   });
 }
 
+/** Returns the counter of files that are read again and cannot be used. Until they can, the process keeps what it read before. */
+export function createReloadRefusalCounter(registry: Registry): Counter<"file"> {
+  return new Counter({
+    name: "parley_reloads_refused_total",
+    help: "Times that a changed file could not be used, by file: INTERNAL_TOKEN, ADMIN_TOKEN, tls.crt or LLM_CONFIG. The previous contents stay in use.",
+    labelNames: ["file"],
+    registers: [registry],
+  });
+}
+
 /** Returns the counter of failed calls to other services. The caller counts them, because an unavailable peer cannot. */
 export function createRpcClientFailureCounter(registry: Registry): Counter<"method" | "status"> {
   return new Counter({

@@ -10,6 +10,7 @@ import {
   createGrpcServer,
   createJwks,
   createRegistry,
+  createReloadRefusalCounter,
   createRpcServerHistogram,
   createTokenVerifier,
   fixedTokens,
@@ -17,6 +18,7 @@ import {
   type Logger,
   openTokens,
   startOpsServer,
+  watchCertificates,
 } from "@parley/service-kit";
 import { v7 as uuidv7 } from "uuid";
 import { buildApp, WRITE_BUFFER_BYTES } from "./app.ts";
@@ -52,10 +54,12 @@ const EDGE_CALLS_DRAIN_MS = 1_000;
 /** Starts the edge. It stops in the opposite order: first the connections with their streams, then their dependencies. */
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
   const registry = createRegistry("edge");
+  const refusals = createReloadRefusalCounter(registry);
+  watchCertificates({ tlsDirs: [config.grpcTlsDir, config.opsTlsDir], registry, refusals }, log, lifecycle);
   const monotonicMs = () => performance.now();
   const jwks = createJwks({ url: config.jwt.jwksUrl, now: monotonicMs }, log);
   const metrics = createMetrics(registry, { jwksAgeSeconds: () => jwks.ageMs() / 1_000 });
-  const internalTokens = openTokens(config.internalTokens, log, lifecycle);
+  const internalTokens = openTokens(config.internalTokens, log, lifecycle, { refusals });
   const peerOptions = (target: string) => ({
     target,
     internalTokens,

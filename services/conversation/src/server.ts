@@ -61,7 +61,10 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const exportConnections = Math.max(1, Math.floor(config.databasePool / 5));
   const openPool = (pool: string, applicationName: string, maxConnections: number) => {
     const { databaseUrl: url, usesPreparedStatements } = config;
-    const database = openDatabase({ url, applicationName, maxConnections, usesPreparedStatements }, log);
+    const database = openDatabase(
+      { url, applicationName, maxConnections, usesPreparedStatements, closingSignal: lifecycle.closingSignal },
+      log,
+    );
     observePool(pool, database);
     lifecycle.onClose(applicationName, () => database.end());
     return database;

@@ -1,5 +1,5 @@
 import { Counter, DURATION_BUCKETS, Gauge, Histogram, type Registry } from "@parley/service-kit";
-import { OperationMetrics } from "./providers/index.ts";
+import { OperationMetrics } from "./providers/operations.metrics.ts";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 

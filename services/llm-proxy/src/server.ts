@@ -53,6 +53,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       applicationName: "parley-llm-proxy",
       maxConnections: config.databasePool,
       usesPreparedStatements: config.usesPreparedStatements,
+      closingSignal: lifecycle.closingSignal,
     },
     log,
   );

@@ -56,6 +56,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       applicationName: "parley-quota",
       maxConnections: config.databasePool,
       usesPreparedStatements: config.usesPreparedStatements,
+      closingSignal: lifecycle.closingSignal,
     },
     log,
   );

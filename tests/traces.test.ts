@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ChatFields, chat, postChat, readChat } from "./system/chat.ts";
 import { type CollectedSpan, type Collector, startCollector } from "./system/collector.ts";
 import { ADMIN_TOKEN, INTERNAL_TOKEN } from "./system/processes.ts";
+import { startPrometheus } from "./system/prometheus.ts";
 import { createTenant, PROVIDER_KEY, type System, startSystem, type Tenant } from "./system/system.ts";
 
 const COLLECTOR_TOKEN = "collector-token-of-the-tests";
@@ -124,6 +125,39 @@ describeWith("redis", "with a collector of traces", () => {
       span_id: expect.stringMatching(/^[0-9a-f]{16}$/),
     });
     for (const header of collector.headers) expect(header.authorization).toBe(`Bearer ${COLLECTOR_TOKEN}`);
+  });
+
+  test("metrics in Prometheus' format have the series of those in OpenMetrics, which have exemplars", async () => {
+    await traceTurn(await createCachedTenant());
+    const scrape = async (accept: string) => {
+      const response = await fetch(`http://127.0.0.1:${system.llm.opsPort}/metrics`, { headers: { accept } });
+      return { type: response.headers.get("content-type"), text: await response.text() };
+    };
+    const plain = await scrape("text/plain");
+    const openMetrics = await scrape("application/openmetrics-text;version=1.0.0,text/plain;q=0.5");
+    expect(plain.type).toContain("text/plain");
+    expect(openMetrics.type).toContain("application/openmetrics-text");
+    const namesOf = ({ text }: { text: string }) => [...new Set(text.match(/^[a-z]\w+/gm))].sort();
+    expect(namesOf(openMetrics)).toEqual(namesOf(plain));
+    expect(openMetrics.text).toMatch(/^gen_ai_client_token_usage_bucket\{.+\} \d+ # \{trace_id="[0-9a-f]{32}"/m);
+    expect(plain.text).not.toContain("trace_id");
+  });
+
+  describeWith("prometheus", "with Prometheus", () => {
+    test("stores a turn's trace as the exemplar of its metrics", async () => {
+      const prometheus = await startPrometheus({ targets: [{ service: "llm-proxy", opsPort: system.llm.opsPort }] });
+      try {
+        const { spans } = await traceTurn(await createCachedTenant());
+        for (const name of ["token_usage", "operation_duration_seconds", "operation_time_to_first_chunk_seconds"])
+          await expect
+            .poll(() => prometheus.exemplars(`gen_ai_client_${name}_bucket`), { timeout: 20_000 })
+            .toContainEqual(expect.objectContaining({ trace_id: spans[0]?.traceId }));
+        const counters = await prometheus.query('parley_llm_generations_total{outcome="complete"}');
+        expect(counters[0]?.value).toBeGreaterThan(0);
+      } finally {
+        await prometheus.stop();
+      }
+    });
   });
 
   test("records one trace for each concurrent turn, and none for background work", async () => {

@@ -73,7 +73,12 @@ export const CHAT: Dashboard = {
           act: "Falls while _Turns_ does not: see _Failed attempts by reason_.",
           unit: "suffix:/s",
           stat: true,
-          queries: [{ expr: `sum(${rate("parley_llm_tokens_total", 'direction="out"')})`, legend: "tokens" }],
+          queries: [
+            {
+              expr: `sum(${rate("gen_ai_client_token_usage_sum", 'gen_ai_operation_name="chat", gen_ai_token_type="output"')})`,
+              legend: "tokens",
+            },
+          ],
         },
       ],
     },
@@ -103,13 +108,16 @@ export const CHAT: Dashboard = {
         },
         {
           title: "First-token time of the provider",
-          shows: "From the llm-proxy's request to the provider's first text, queue and retries included.",
+          shows: "From a request to the provider to its first text, without the queue and earlier attempts.",
           normal: "Depends on the model; p95 below 5 s.",
           act: "One provider above 5 s: see ParleyProviderSlow.",
           unit: "s",
           queries: [0.5, 0.99].map((q) => ({
-            expr: quantile(q, "parley_llm_first_token_seconds", ["provider"]),
-            legend: `{{provider}} p${q * 100}`,
+            expr: quantile(q, "gen_ai_client_operation_time_to_first_chunk_seconds", [
+              "gen_ai_provider_name",
+              "gen_ai_request_model",
+            ]),
+            legend: `{{gen_ai_provider_name}} {{gen_ai_request_model}} p${q * 100}`,
           })),
         },
         {
@@ -132,15 +140,15 @@ export const CHAT: Dashboard = {
           })),
         },
         {
-          title: "Tokens by provider",
-          shows: "Tokens per second by provider and direction (in, out).",
+          title: "Tokens by model",
+          shows: "Tokens per second by provider, model and type (input, output), with those of embeddings.",
           normal: "Proportional to _Generations by provider and outcome_.",
           act: "Input tokens rise and turns do not: prompts have grown. Check the bots' instructions, knowledge and tools.",
           unit: "suffix:/s",
           queries: [
             {
-              expr: `sum by (provider, direction) (${rate("parley_llm_tokens_total")})`,
-              legend: "{{provider}} {{direction}}",
+              expr: `sum by (gen_ai_provider_name, gen_ai_request_model, gen_ai_token_type) (${rate("gen_ai_client_token_usage_sum")})`,
+              legend: "{{gen_ai_provider_name}} {{gen_ai_request_model}} {{gen_ai_token_type}}",
             },
           ],
         },

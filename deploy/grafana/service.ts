@@ -171,9 +171,9 @@ export const SERVICE: Dashboard = {
         {
           title: "Streams refused and cut",
           shows:
-            "Refused by reason (`client`, `process`: a limit; `draining`: the edge ends its streams), and cut because the client stopped reading.",
+            "Refused by reason (`client`, `workspace`, `process`: a limit; `overload`: messages of many workspaces wait to be started; `draining`: the edge ends its streams), and cut because the client stopped reading.",
           normal: "None, except `draining` during a rollout.",
-          act: "`process`: see ParleyStreamsRefused. `client`: if many visitors share an address, raise `edge.maxStreamsPerClient`.",
+          act: "`process`: see ParleyStreamsRefused. `overload`: add edges, or a faster database. `client`: if many visitors share an address, raise `edge.maxStreamsPerClient`.",
           unit: "reqps",
           queries: [
             { expr: `sum by (reason) (${rate("parley_streams_refused_total")})`, legend: "refused: {{reason}}" },

@@ -49,3 +49,22 @@ export async function withoutPostgres(operation: () => Promise<void>): Promise<n
   await inPostgres("until pg_isready --quiet --host 127.0.0.1; do sleep 0.1; done");
   return Date.now();
 }
+
+/** Removes the pods of a deployment while the operation runs. Returns the time at which they are back. */
+export async function withoutDeployment(
+  namespace: string,
+  name: string,
+  operation: () => Promise<void>,
+): Promise<number> {
+  const kubectl = (...args: string[]) => run("kubectl", ["--namespace", namespace, ...args], { timeoutMs: 180_000 });
+  const deployment = `deployment/${name}`;
+  const replicas = await kubectl("get", deployment, "--output=jsonpath={.spec.replicas}");
+  await kubectl("scale", deployment, "--replicas=0");
+  try {
+    await operation();
+  } finally {
+    await kubectl("scale", deployment, `--replicas=${replicas}`);
+  }
+  await kubectl("rollout", "status", deployment, "--timeout=170s");
+  return Date.now();
+}

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { withoutPostgres } from "./backends.ts";
+import { withoutDeployment, withoutPostgres } from "./backends.ts";
 import { countReplies, createLoadCheck, streamsOf, timed } from "./checks.ts";
 import { type Installation, type Tenant, VISITORS } from "./installation.ts";
 import { install } from "./installed.ts";
+import type { LoadReport } from "./load.ts";
 import { endpointsRemovedDuring } from "./watch.ts";
 
 /** The components of which a lost node has a replica. */
@@ -11,7 +12,7 @@ const COMPONENTS = ["edge", "conversation", "quota", "llm-proxy"];
 /** A visitor whose stream breaks sends the next message at once. By then at most one more request may reach what is gone. */
 const MAX_FAILURES_PER_VISITOR = 2;
 
-/** docs/operations/failure-modes.md: visitors get 503 until PostgreSQL responds again, and at most this much longer. */
+/** docs/operations/failure-modes.md: visitors get 503 until a service responds again, and at most this much longer. */
 const RECOVERY_MS = 30_000;
 
 describe("outages on a real cluster", () => {
@@ -26,64 +27,56 @@ describe("outages on a real cluster", () => {
   });
 
   it.each([24, 60])("of PostgreSQL of %d s removes no endpoint, and replies come back", async (seconds) => {
-    const repliesBefore = await countReplies(installation, tenant);
     const podsBefore = await installation.pods();
-    let removed: string[] = [];
-    let recoveryMs = 0;
-    const report = await timed(
-      `PostgreSQL away for ${seconds} s under load`,
-      async () => {
-        let backAt = 0;
-        const load = await installation.underLoad(tenant, async () => {
-          removed = await endpointsRemovedDuring(async () => {
-            backAt = await withoutPostgres(() => sleep(seconds * 1_000));
-            await sleep(RECOVERY_MS + 10_000);
-          });
-        });
-        recoveryMs = load.lastFailureAt - backAt;
-        return load;
-      },
-      (load) =>
-        `${streamsOf(load)}, ${removed.length} endpoints removed, last failure ${(recoveryMs / 1_000).toFixed(1)} s after its return`,
+    const { removed } = await underOutage(`PostgreSQL away for ${seconds} s under load`, () =>
+      withoutPostgres(() => sleep(seconds * 1_000)),
     );
-    console.log(report.failures);
     expect(removed).toEqual([]);
     // Replaces and restarts no pod.
     expect(await installation.pods()).toEqual(podsBefore);
-    expect(recoveryMs).toBeLessThan(RECOVERY_MS);
-    expect(report.wholeSinceFailure).toBeGreaterThan(10);
-    // A reply whose commit was not acknowledged in time is counted, although its visitor got an error.
-    const replies = await countReplies(installation, tenant);
-    expect(replies).toBeGreaterThanOrEqual(repliesBefore + report.whole);
-    expect(replies).toBeLessThanOrEqual(repliesBefore + report.total);
+  });
+
+  it("of conversation of 60 s removes no endpoint of the edges, which answer 503 meanwhile, and replies come back", async () => {
+    const { load, removed } = await underOutage("conversation away for 60 s under load", () =>
+      withoutDeployment("parley", "parley-conversation", () => sleep(60_000)),
+    );
+    expect(removed.filter((endpoint) => !endpoint.startsWith("parley-conversation"))).toEqual([]);
+    const answers = Object.keys(load.failures).filter((failure) => failure.startsWith("status 503"));
+    expect(answers.length).toBeGreaterThan(0);
+    // Of the edge, and not of a load balancer without endpoints.
+    for (const answer of answers) expect(answer).toContain('"error":"unavailable"');
+  });
+
+  it("of Redis of 24 s fails no stream", async () => {
+    const expectWholeStreams = createLoadCheck(installation, tenant, await countReplies(installation, tenant));
+    const report = await timed(
+      "Redis away for 24 s under load",
+      () =>
+        installation.underLoad(tenant, async () => {
+          await withoutDeployment("redis", "redis", () => sleep(24_000));
+        }),
+      streamsOf,
+    );
+    await expectWholeStreams(report);
   });
 
   it("a node with a replica of each service dies: only the streams that it serves break", async () => {
-    const repliesBefore = await countReplies(installation, tenant);
-    const pods = await installation.pods();
-    const lost = COMPONENTS.map((name) => pods.find(({ component }) => component === name)?.name ?? "");
-    let recoveryMs = 0;
-    const report = await timed(
-      "a replica of each service killed under load",
-      async () => {
-        let killedAt = 0;
-        const load = await installation.underLoad(tenant, async () => {
-          killedAt = Date.now();
-          await installation.kubectl("delete", "pods", ...lost, "--grace-period=0", "--force");
-          await sleep(RECOVERY_MS);
-        });
-        recoveryMs = Math.max(0, load.lastFailureAt - killedAt);
-        return load;
-      },
-      (load) => `${streamsOf(load)}, last failure ${(recoveryMs / 1_000).toFixed(1)} s after the kill`,
+    const { load } = await underOutage("a replica of each service killed under load", async () => {
+      const killedAt = Date.now();
+      await killReplicas();
+      return killedAt;
+    });
+    expect(load.total - load.whole).toBeLessThanOrEqual(VISITORS * MAX_FAILURES_PER_VISITOR);
+    await installation.kubectl("wait", "--for=condition=Ready", "pods", "--all", "--timeout=170s");
+  });
+
+  it("a zone with a replica of each service and PostgreSQL dies: replies come back", async () => {
+    await underOutage("a replica of each service and PostgreSQL killed under load, PostgreSQL away for 24 s", () =>
+      withoutPostgres(async () => {
+        await killReplicas();
+        await sleep(24_000);
+      }),
     );
-    console.log(report.failures);
-    expect(report.total - report.whole).toBeLessThanOrEqual(VISITORS * MAX_FAILURES_PER_VISITOR);
-    expect(recoveryMs).toBeLessThan(RECOVERY_MS);
-    expect(report.wholeSinceFailure).toBeGreaterThan(10);
-    const replies = await countReplies(installation, tenant);
-    expect(replies).toBeGreaterThanOrEqual(repliesBefore + report.whole);
-    expect(replies).toBeLessThanOrEqual(repliesBefore + report.total);
     await installation.kubectl("wait", "--for=condition=Ready", "pods", "--all", "--timeout=170s");
   });
 
@@ -96,4 +89,47 @@ describe("outages on a real cluster", () => {
     );
     await expectWholeStreams(report);
   });
+
+  /**
+   * Runs an outage under load. It returns the time of its end. Checks that replies come back soon after that, and that each one is counted.
+   * Also returns the endpoints that were removed.
+   */
+  async function underOutage(
+    name: string,
+    outage: () => Promise<number>,
+  ): Promise<{ load: LoadReport; removed: string[] }> {
+    const repliesBefore = await countReplies(installation, tenant);
+    let removed: string[] = [];
+    let recoveryMs = 0;
+    const load = await timed(
+      name,
+      async () => {
+        let endedAt = 0;
+        const report = await installation.underLoad(tenant, async () => {
+          removed = await endpointsRemovedDuring(async () => {
+            endedAt = await outage();
+            await sleep(RECOVERY_MS + 10_000);
+          });
+        });
+        recoveryMs = Math.max(0, report.lastFailureAt - endedAt);
+        return report;
+      },
+      (report) =>
+        `${streamsOf(report)}, ${removed.length} endpoints removed, last failure ${(recoveryMs / 1_000).toFixed(1)} s after its end`,
+    );
+    console.log(load.failures);
+    expect(recoveryMs).toBeLessThan(RECOVERY_MS);
+    expect(load.wholeSinceFailure).toBeGreaterThan(10);
+    // A reply whose commit was not acknowledged in time is counted, although its visitor got an error.
+    const replies = await countReplies(installation, tenant);
+    expect(replies).toBeGreaterThanOrEqual(repliesBefore + load.whole);
+    expect(replies).toBeLessThanOrEqual(repliesBefore + load.total);
+    return { load, removed };
+  }
+
+  async function killReplicas(): Promise<void> {
+    const pods = await installation.pods();
+    const lost = COMPONENTS.map((name) => pods.find(({ component }) => component === name)?.name ?? "");
+    await installation.kubectl("delete", "pods", ...lost, "--grace-period=0", "--force");
+  }
 });

@@ -42,8 +42,10 @@ describe("a trial on an empty cluster", () => {
   });
 
   it("leaves nothing after helm uninstall", { timeout: 300_000 }, async () => {
-    await installation.helm("uninstall", "parley", "--namespace", "parley", "--wait");
-    await expect.poll(() => installation.objects(), { timeout: 120_000, interval: RETRY_MS }).toEqual([]);
+    await timed("trial, uninstall", async () => {
+      await installation.helm("uninstall", "parley", "--namespace", "parley", "--wait");
+      await expect.poll(() => installation.objects(), { timeout: 120_000, interval: RETRY_MS }).toEqual([]);
+    });
   });
 
   /** Returns the command that the setup prints, once it has printed it. */

@@ -10,8 +10,7 @@ export default defineConfig({
     reporters: ["default", ...(results ? [["json", { outputFile: results }] as ["json", object]] : [])],
     root: fileURLToPath(new URL("../..", import.meta.url)),
     include: ["tests/cluster/**/*.cluster.test.ts"],
-    // Each test of a file continues with the installation of the one before it.
-    bail: 1,
+    setupFiles: ["tests/cluster/setup.ts"],
     fileParallelism: false,
     disableConsoleIntercept: true,
     testTimeout: 600_000,

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { startTcpProxy } from "@parley/test-support";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type System, startSystem } from "../system/system.ts";
+import { postChat } from "../system/chat.ts";
+import { createTenant, type System, startSystem } from "../system/system.ts";
 
 const LEASE_SECONDS = 3;
 
@@ -12,18 +13,59 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-test("an edge cut off from conversation is not ready after one lease, and is ready within 3 s once it reaches conversation again", async () => {
-  const proxy = await startTcpProxy({ targetPort: system.conversation.port });
-  const edge = await system.startEdge({ CONVERSATION_TARGET: `127.0.0.1:${proxy.port}` });
-  const readyStatus = async () => (await fetch(`http://127.0.0.1:${edge.port}/healthz/ready`)).status;
-  expect(await readyStatus()).toBe(200);
-  await proxy.drop();
-  await expect.poll(readyStatus, { timeout: (LEASE_SECONDS + 2) * 1_000 }).toBe(503);
-  await proxy.resume();
-  await expect.poll(readyStatus, { timeout: 3_000 }).toBe(200);
-  await edge.stop();
-  await proxy.close();
+const readyStatus = async (port: number) => (await fetch(`http://127.0.0.1:${port}/healthz/ready`)).status;
+
+/** Starts an edge that reaches each service through a proxy. */
+async function startProxiedEdge() {
+  const targets = {
+    CONVERSATION_TARGET: system.conversation.port,
+    QUOTA_TARGET: system.quota.port,
+    LLM_TARGET: system.llm.port,
+  };
+  const proxies = await Promise.all(Object.values(targets).map((targetPort) => startTcpProxy({ targetPort })));
+  const names = Object.keys(targets);
+  const proxied = Object.fromEntries(proxies.map(({ port }, index) => [names[index], `127.0.0.1:${port}`]));
+  const edge = await system.startEdge(proxied);
+  const stop = async () => {
+    await edge.stop();
+    await Promise.all(proxies.map((proxy) => proxy.close()));
+  };
+  return { edge, proxies, stop };
+}
+
+test("an edge cut off from every service is not ready after one lease, and is ready within 3 s once it reaches conversation again", async () => {
+  const { edge, proxies, stop } = await startProxiedEdge();
+  expect(await readyStatus(edge.port)).toBe(200);
+  await Promise.all(proxies.map((proxy) => proxy.drop()));
+  await expect.poll(() => readyStatus(edge.port), { timeout: (LEASE_SECONDS + 2) * 1_000 }).toBe(503);
+  await proxies[0]?.resume();
+  await expect.poll(() => readyStatus(edge.port), { timeout: 3_000 }).toBe(200);
+  await stop();
 });
+
+test.each(["drop", "stall"] as const)(
+  "an edge stays ready and answers 503 unavailable while only conversation is away (%s)",
+  async (fault) => {
+    const tenant = await createTenant(system.admin);
+    const { edge, proxies, stop } = await startProxiedEdge();
+    const [conversation] = proxies;
+    await conversation?.[fault]();
+    for (let second = 0; second < 3 * LEASE_SECONDS; second++) {
+      expect(await readyStatus(edge.port)).toBe(200);
+      await sleep(1_000);
+    }
+    const refused = await postChat(`http://127.0.0.1:${edge.port}`, tenant);
+    expect({ status: refused.status, body: await refused.json() }).toMatchObject({
+      status: 503,
+      body: { error: "unavailable" },
+    });
+    await conversation?.resume();
+    await expect
+      .poll(async () => (await postChat(`http://127.0.0.1:${edge.port}`, tenant)).status, { timeout: 10_000 })
+      .toBe(200);
+    await stop();
+  },
+);
 
 test("an edge stays ready while conversation responds but cannot store leases", async () => {
   const locker = new pg.Client({ connectionString: system.database.url });
@@ -36,3 +78,18 @@ test("an edge stays ready while conversation responds but cannot store leases", 
   await locker.query("ROLLBACK");
   await locker.end();
 });
+
+test.each(["QUOTA_TARGET", "LLM_TARGET"])(
+  "an edge is not ready before the service at %s accepts its calls",
+  async (name) => {
+    // First the wrong service, as a mistaken value would name it.
+    let targetPort = system.conversation.port;
+    const proxy = await startTcpProxy({ targetPort: () => targetPort });
+    const starting = system.startEdge({ [name]: `127.0.0.1:${proxy.port}` });
+    expect(await Promise.race([starting, sleep(4_000, "not ready")])).toBe("not ready");
+    targetPort = name === "QUOTA_TARGET" ? system.quota.port : system.llm.port;
+    proxy.resetAll();
+    await (await starting).stop();
+    await proxy.close();
+  },
+);

@@ -16,6 +16,8 @@ export type Prometheus = {
   /** Evaluates an expression now. Omits series whose value is NaN. */
   query(expr: string): Promise<Sample[]>;
   firing(): Promise<FiringAlert[]>;
+  /** Returns the labels of the exemplars of an expression's series, of the last minute. */
+  exemplars(expr: string): Promise<Record<string, string>[]>;
   stop(): Promise<void>;
 };
 
@@ -57,6 +59,7 @@ export async function startPrometheus({ targets, rules = {} }: PrometheusOptions
       `--storage.tsdb.path=${join(directory, "data")}`,
       `--web.listen-address=127.0.0.1:${port}`,
       "--log.level=warn",
+      "--enable-feature=exemplar-storage",
     ],
     ready: () => returnsOk(`${url}/-/ready`),
   });
@@ -84,6 +87,13 @@ export async function startPrometheus({ targets, rules = {} }: PrometheusOptions
       return alerts
         .filter(({ state }) => state === "firing")
         .map(({ labels }) => ({ name: labels.alertname ?? "", labels }));
+    },
+    async exemplars(query) {
+      type Series = { exemplars: { labels: Record<string, string> }[] };
+      const nowSeconds = Date.now() / 1_000;
+      const range = { start: String(nowSeconds - 60), end: String(nowSeconds + 1) };
+      const series = await get<Series[]>("query_exemplars", { query, ...range });
+      return series.flatMap(({ exemplars }) => exemplars.map(({ labels }) => labels));
     },
     async stop() {
       await server.stop();

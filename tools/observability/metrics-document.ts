@@ -2,12 +2,14 @@ import {
   Counter,
   createLogger,
   createPoolMetrics,
+  createReloadRefusalCounter,
   createRpcClientFailureCounter,
   createRpcServerHistogram,
   type Database,
   Gauge,
   Histogram,
   Registry,
+  watchCertificates,
 } from "@parley/service-kit";
 import { createMatchDurationHistogram } from "../../packages/bot-rules/src/moderation/metrics.ts";
 import { createMetrics as consoleMetrics } from "../../services/console/src/metrics.ts";
@@ -39,11 +41,16 @@ const log = createLogger("metrics", "silent");
 const unused = {} as never;
 const database = unused as Database;
 
+function registerReloadMetrics(registry: Registry): void {
+  watchCertificates({ tlsDirs: [], registry, refusals: createReloadRefusalCounter(registry) }, log, unused);
+}
+
 /** The metrics that each service registers when it starts. tests/observability compares docs/metrics.md with the running services. */
 const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
   edge: (registry) => {
     edgeMetrics(registry, { jwksAgeSeconds: () => 0 });
     createRpcServerHistogram(registry);
+    registerReloadMetrics(registry);
   },
   conversation: (registry) => {
     createClosedTurnCounter(registry);
@@ -60,6 +67,7 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
     createRpcServerHistogram(registry);
     createRpcClientFailureCounter(registry);
     createPoolMetrics(registry);
+    registerReloadMetrics(registry);
   },
   quota: (registry) => {
     registerHoldGauges(registry, database, log);
@@ -69,14 +77,19 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
     createReservationCounter(registry);
     createRpcServerHistogram(registry);
     createPoolMetrics(registry);
+    registerReloadMetrics(registry);
   },
   "llm-proxy": (registry) => {
     llmMetrics(registry, () => []);
     createMatchDurationHistogram(registry);
     createRpcServerHistogram(registry);
     createPoolMetrics(registry);
+    registerReloadMetrics(registry);
   },
-  console: (registry) => consoleMetrics(registry),
+  console: (registry) => {
+    consoleMetrics(registry);
+    registerReloadMetrics(registry);
+  },
 };
 
 type DocumentedMetric = {
@@ -145,7 +158,9 @@ export function metricsDocument(): string {
 
 # Metrics
 
-Scrape \`/metrics\` on a service's ops port. The format is Prometheus'. Each series has the label \`service\`. Each service also exports
+Scrape \`/metrics\` on a service's ops port. The format is Prometheus', or OpenMetrics with exemplars if tracing is on and Prometheus
+accepts it. The names that start with \`gen_ai_\` are those of [OpenTelemetry](https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics/). A model that
+the configuration does not name has the label \`_OTHER\`. Each series has the label \`service\`. Each service also exports
 \`process_*\` (CPU, memory, file descriptors) and \`nodejs_*\` (event-loop delay, heap, garbage collection).
 
 A metric has the same labels and buckets in every service. Label values are fixed words and names from the configuration (routes, codes,
@@ -160,7 +175,7 @@ ${rows.join("\n")}
 
 ## Buckets
 
-The upper bounds of the histograms, in seconds:
+The upper bounds of the histograms, in seconds or tokens:
 
 ${bucketLines.join("\n")}
 `;

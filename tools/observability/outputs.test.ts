@@ -47,6 +47,6 @@ test("dashboards and alerts use only exported metrics", () => {
     ),
   );
   const exprs = [...panels.flatMap(({ queries }) => queries.map(({ expr }) => expr)), ...rules.map(({ expr }) => expr)];
-  const used = new Set(exprs.flatMap((expr) => expr.match(/\bparley_\w+/g) ?? []));
+  const used = new Set(exprs.flatMap((expr) => expr.match(/\b(?:parley|gen_ai_client)_\w+/g) ?? []));
   expect([...used].filter((name) => !exported.has(name))).toEqual([]);
 });

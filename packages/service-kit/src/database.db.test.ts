@@ -38,6 +38,23 @@ async function fill(pool: Database): Promise<void> {
   for (const connection of connections) connection.release();
 }
 
+test("closes its idle connections at once when the process stops, and later ones within seconds", async () => {
+  const { url, drop } = await createDatabase();
+  const stopping = new AbortController();
+  const options = { url, applicationName: "test", maxConnections: POOL, closingSignal: stopping.signal };
+  const pool = openDatabase(options, createLogger("test", "silent"));
+  await fill(pool);
+  const used = await pool.connect();
+  stopping.abort();
+  await expect.poll(() => pool.totalCount, { timeout: 1_000 }).toBe(1);
+  // Calls that drain can still use the database.
+  expect((await pool.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
+  used.release();
+  await expect.poll(() => pool.totalCount, { timeout: 5_000 }).toBe(0);
+  await pool.end();
+  await drop();
+});
+
 const ways: [string, (pool: Database) => Promise<unknown>][] = [
   ["statement", (pool) => pool.query("SELECT 1")],
   ["transaction", (pool) => transaction(pool, (connection) => connection.query("SELECT 1"))],

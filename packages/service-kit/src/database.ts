@@ -18,12 +18,16 @@ export type DatabaseOptions = {
   queryTimeoutMs?: number;
   /** Whether named statements are prepared once per connection; true unless set. */
   usesPreparedStatements?: boolean;
+  /** Aborted when the process starts to stop. Then idle connections close at once, so that the process that replaces this one can open them. */
+  closingSignal?: AbortSignal;
 };
 
 /** The longest wait for a statement's response, above the 10 s of the roles' statement_timeout. */
 const QUERY_TIMEOUT_MS = 12_000;
 /** Idle time before the first TCP keepalive probe. Node sends ten, one a second, so a dead idle connection is closed after 20 s. */
 const KEEPALIVE_DELAY_MS = 10_000;
+/** While the process stops. */
+const CLOSING_IDLE_TIMEOUT_MS = 1_000;
 /** Connections are replaced at this age, so that they follow a DNS name or a load balancer to another server. */
 const MAX_LIFETIME_SECONDS = 600;
 
@@ -72,6 +76,11 @@ export function openDatabase(options: DatabaseOptions, log: Logger): Database {
   pool.on("release", (error: unknown) => {
     if (!mustReconnect(error)) return;
     log.warn({ error, idle_connections: pool.idleCount }, "database server lost, idle connections closed");
+    closeIdle(pool);
+  });
+  options.closingSignal?.addEventListener("abort", () => {
+    // The pool reads this option whenever a connection becomes idle.
+    pool.options.idleTimeoutMillis = CLOSING_IDLE_TIMEOUT_MS;
     closeIdle(pool);
   });
   traceQueries(pool);

@@ -6,6 +6,7 @@ export { createJwks } from "./auth/jwks.ts";
 export { readJwt, readOptionalJwt } from "./auth/settings.ts";
 export { EXPORT_TIMEOUT_MS, GENERATE_TIMEOUT_MS, MAX_GENERATION_MS } from "./call-limits.ts";
 export { CallPool } from "./call-pool.ts";
+export { watchCertificates } from "./certificate-watch.ts";
 export { type ChangeLog, openChangeLog } from "./changes/changes.admin.ts";
 export { insertChange } from "./changes/changes.store.ts";
 export { describeChange } from "./changes/describe-change.ts";
@@ -38,6 +39,7 @@ export { type DeclaredBody, MemberCallLimiter } from "./member-call-limiter.ts";
 export {
   Counter,
   createRegistry,
+  createReloadRefusalCounter,
   createRpcClientFailureCounter,
   createRpcServerHistogram,
   DURATION_BUCKETS,
@@ -57,6 +59,6 @@ export { runService } from "./run.ts";
 export { logMissingTimeouts } from "./service-role.ts";
 export { fixedTokens, openTokens, readTokenSource, type TokenSource, type Tokens } from "./tokens.ts";
 export { readTracing, type TracingSettings } from "./tracing/settings.ts";
-export { currentTracer, openSpan, type Span, withSpan } from "./tracing/tracer.ts";
+export { currentTracer, exemplarLabels, openSpan, type Span, withSpan } from "./tracing/tracer.ts";
 export { WorkspaceConcurrencyLimiter } from "./workspace-concurrency-limiter.ts";
 export { WorkspaceTimeLimiter, type WorkspaceTimeLimiterOptions } from "./workspace-time-limiter.ts";

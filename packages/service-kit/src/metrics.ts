@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Histogram, type OpenMetricsContentType, Registry } from "prom-client";
 
 export { Counter, Gauge, Histogram, Registry } from "prom-client";
 
@@ -13,6 +13,19 @@ export function createRegistry(service: string): Registry {
   return registry;
 }
 
+/** Returns the metrics in the OpenMetrics format, which contains their exemplars. The series have the same names as in Prometheus' format. */
+export async function renderOpenMetrics(registry: Registry): Promise<string> {
+  const openMetrics = new Registry<OpenMetricsContentType>();
+  openMetrics.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+  for (const metric of await registry.getMetricsAsJSON()) {
+    // In this format, prom-client appends `_total` to the names of counters.
+    const name = String(metric.type) === "counter" ? metric.name.replace(/_total$/, "") : metric.name;
+    const renamed = { ...metric, name };
+    openMetrics.registerMetric({ ...renamed, get: async () => renamed } as never);
+  }
+  return openMetrics.metrics();
+}
+
 /** Returns the histogram of served RPCs. */
 export function createRpcServerHistogram(registry: Registry): Histogram<"method" | "status"> {
   return new Histogram({
@@ -20,6 +33,16 @@ export function createRpcServerHistogram(registry: Registry): Histogram<"method"
     help: "Time to answer an RPC, by method and gRPC status.",
     labelNames: ["method", "status"],
     buckets: DURATION_BUCKETS,
+    registers: [registry],
+  });
+}
+
+/** Returns the counter of files that are read again and cannot be used. Until they can, the process keeps what it read before. */
+export function createReloadRefusalCounter(registry: Registry): Counter<"file"> {
+  return new Counter({
+    name: "parley_reloads_refused_total",
+    help: "Times that a changed file could not be used, by file: INTERNAL_TOKEN, ADMIN_TOKEN, tls.crt or LLM_CONFIG. The previous contents stay in use.",
+    labelNames: ["file"],
     registers: [registry],
   });
 }

@@ -9,7 +9,7 @@ import {
 } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { CODE_METADATA_KEY, type RpcError } from "@parley/rpc";
-import type { Registry } from "prom-client";
+import { Registry } from "prom-client";
 import { BODY_OPTIONS } from "./admin-bodies.ts";
 import { createTokenVerifier, type TokenVerifier } from "./auth/access-token.ts";
 import { adminCallerOf, createAdminGuard } from "./auth/admin-access.ts";
@@ -20,8 +20,10 @@ import { toRpcError } from "./grpc-server.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Logger } from "./logger.ts";
 import { type DeclaredBody, MemberCallLimiter } from "./member-call-limiter.ts";
+import { renderOpenMetrics } from "./metrics.ts";
 import { createTlsServer } from "./ops-tls.ts";
 import type { Tokens } from "./tokens.ts";
+import { currentTracer } from "./tracing/tracer.ts";
 
 export type OpsServerOptions = {
   host: string;
@@ -83,7 +85,7 @@ async function handleRequest(
   log: Logger,
 ) {
   try {
-    const { status, type, body } = await getPage(options, request.url ?? "/");
+    const { status, type, body } = await getPage(options, request);
     if (status !== 404 && !READ_METHODS.includes(request.method ?? ""))
       response
         .writeHead(405, { allow: READ_METHODS.join(", "), "content-type": "text/plain" })
@@ -95,13 +97,12 @@ async function handleRequest(
   }
 }
 
-async function getPage(
-  options: OpsServerOptions,
-  path: string,
-): Promise<{ status: number; type: string; body: string }> {
-  switch (path) {
+type Page = { status: number; type: string; body: string };
+
+async function getPage(options: OpsServerOptions, { url, headers }: IncomingMessage): Promise<Page> {
+  switch (url ?? "/") {
     case "/metrics":
-      return { status: 200, type: options.registry.contentType, body: await options.registry.metrics() };
+      return getMetrics(options.registry, headers.accept ?? "");
     case "/healthz/live":
       return { status: 200, type: "text/plain", body: "live\n" };
     case "/healthz/ready": {
@@ -111,6 +112,13 @@ async function getPage(
     default:
       return { status: 404, type: "text/plain", body: "not found\n" };
   }
+}
+
+/** Exemplars name traces, so without tracing the format is always Prometheus'. */
+async function getMetrics(registry: Registry, accept: string): Promise<Page> {
+  if (currentTracer() === undefined || !accept.includes("application/openmetrics-text"))
+    return { status: 200, type: registry.contentType, body: await registry.metrics() };
+  return { status: 200, type: Registry.OPENMETRICS_CONTENT_TYPE, body: await renderOpenMetrics(registry) };
 }
 
 function serveAdmin({ tokens, jwt, changes, isHidden, register }: AdminOptions, log: Logger, lifecycle: Lifecycle) {

@@ -1,4 +1,5 @@
-import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { X509Certificate } from "node:crypto";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,9 +7,10 @@ import type { TLSSocket } from "node:tls";
 import { freePort } from "@parley/test-support";
 import type { GenerateResult } from "selfsigned";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { watchCertificates } from "./certificate-watch.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { createLogger } from "./logger.ts";
-import { createRegistry } from "./metrics.ts";
+import { createRegistry, createReloadRefusalCounter } from "./metrics.ts";
 import { startOpsServer } from "./ops-server.ts";
 import { createTlsServer } from "./ops-tls.ts";
 import { createAuthority, createCertificates } from "./testing/certificates.ts";
@@ -78,4 +80,23 @@ test("a service does not start without its certificate", async () => {
   const port = await freePort();
   const options = { host: HOST, port, tlsDir: folder, registry: createRegistry("test"), isReady: () => true };
   await expect(startOpsServer(options, log, lifecycle)).rejects.toThrow("tls.crt");
+});
+
+test("the metrics have the expiry of the certificate, and count a renewed one that cannot be used", async () => {
+  const tlsDir = await createCertificates(folder, authority, HOST);
+  const registry = createRegistry("test");
+  const refusals = createReloadRefusalCounter(registry);
+  watchCertificates(
+    { tlsDirs: [tlsDir, undefined, tlsDir], registry, refusals, refreshIntervalMs: 20 },
+    log,
+    lifecycle,
+  );
+  const read = async (name: string) => (await registry.getSingleMetric(name)?.get())?.values[0]?.value;
+  const { validTo } = new X509Certificate(await readFile(join(tlsDir, "tls.crt")));
+  const expiry = Date.parse(validTo) / 1_000;
+  await expect.poll(() => read("parley_certificate_expiry_timestamp_seconds")).toBe(expiry);
+  expect(await read("parley_reloads_refused_total")).toBe(0);
+  await writeFile(join(tlsDir, "tls.key"), "");
+  await expect.poll(() => read("parley_reloads_refused_total")).toBeGreaterThan(0);
+  expect(await read("parley_certificate_expiry_timestamp_seconds")).toBe(expiry);
 });

@@ -7,7 +7,7 @@ import type { Logger } from "./logger.ts";
 import { runPeriodically } from "./periodic.ts";
 
 /** How often the files are read again, so that a renewed certificate needs no restart. */
-const REFRESH_INTERVAL_MS = 30_000;
+export const CERTIFICATE_REFRESH_MS = 30_000;
 
 type Certificate = { cert: string; key: string };
 
@@ -18,7 +18,7 @@ export type TlsServerOptions = { tlsDir: string; refreshIntervalMs?: number };
  * when a file cannot be read or the key does not fit. Later, an unusable pair is logged, and the previous one stays in use.
  */
 export function createTlsServer(
-  { tlsDir, refreshIntervalMs = REFRESH_INTERVAL_MS }: TlsServerOptions,
+  { tlsDir, refreshIntervalMs = CERTIFICATE_REFRESH_MS }: TlsServerOptions,
   log: Pick<Logger, "warn">,
   lifecycle: Pick<Lifecycle, "onClose" | "closingSignal">,
 ): Server {
@@ -34,7 +34,8 @@ export function createTlsServer(
   return server;
 }
 
-function readCertificate(tlsDir: string): Certificate {
+/** Returns the certificate and its key. Throws if they cannot be used. */
+export function readCertificate(tlsDir: string): Certificate {
   const read = (name: string) => readFileSync(join(tlsDir, name), "utf8");
   const [cert, key] = [read("tls.crt"), read("tls.key")];
   // Node.js accepts an empty key, for example of a file that is just being written, and then fails every handshake.

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createCallGuard, createGrpcServer } from "./grpc-server.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { createLogger } from "./logger.ts";
-import { createRegistry, createRpcServerHistogram } from "./metrics.ts";
+import { createRegistry, createReloadRefusalCounter, createRpcServerHistogram } from "./metrics.ts";
 import { startOpsServer } from "./ops-server.ts";
 import { connectPeer } from "./rpc-peers.ts";
 import { openTokens, type Tokens } from "./tokens.ts";
@@ -36,7 +36,7 @@ async function write(name: string, ...tokens: string[]): Promise<string> {
   return file;
 }
 
-const open = (file: string) => openTokens({ file }, log, lifecycle, REFRESH_MS);
+const open = (file: string) => openTokens({ file }, log, lifecycle, { refreshIntervalMs: REFRESH_MS });
 
 /** Starts a server with these tokens and returns a function that makes a client with others. */
 async function startServer(tokens: Tokens) {
@@ -96,13 +96,18 @@ it("the admin services accept every token of the file", async () => {
   expect([await statusWith("old"), await statusWith("new"), await statusWith("other")]).toEqual([200, 200, 401]);
 });
 
-it("a file without a token is logged, and the previous tokens stay in use", async () => {
+it("a file without a token is logged and counted, and the previous tokens stay in use", async () => {
   const warnings: unknown[] = [];
   const file = await write("tokens", "old");
   const recorder = { info: () => undefined, warn: (fields: unknown) => void warnings.push(fields) };
-  const tokens = openTokens({ file }, recorder, lifecycle, REFRESH_MS);
+  const registry = createRegistry("test");
+  const options = { refusals: createReloadRefusalCounter(registry), refreshIntervalMs: REFRESH_MS };
+  const tokens = openTokens({ file }, recorder, lifecycle, options);
+  const series = 'parley_reloads_refused_total{file="tokens",service="test"}';
+  expect(await registry.metrics()).toContain(`${series} 0`);
   await write("tokens", " \n");
   await expect.poll(() => warnings).not.toEqual([]);
+  expect(await registry.metrics()).toMatch(new RegExp(`^${series} [1-9]`, "m"));
   expect(tokens.authorization()).toBe("Bearer old");
   expect(() => open(file)).toThrow("contains no token");
 });

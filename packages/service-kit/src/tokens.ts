@@ -1,6 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
+import type { Counter } from "prom-client";
 import type { Environment } from "./environment.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Logger } from "./logger.ts";
@@ -19,6 +20,12 @@ export type Tokens = {
 
 /** Tokens separated by white space, or a file that contains them. */
 export type TokenSource = { text: string } | { file: string };
+
+export type OpenTokensOptions = {
+  /** Counts the reads of a file without a token. */
+  refusals?: Counter<"file">;
+  refreshIntervalMs?: number;
+};
 
 /** How often a file is read again, so that a rotation needs no restart. */
 const REFRESH_INTERVAL_MS = 5_000;
@@ -50,13 +57,23 @@ export function openTokens(
   source: TokenSource,
   log: Pick<Logger, "info" | "warn">,
   lifecycle: Pick<Lifecycle, "onClose" | "closingSignal">,
-  refreshIntervalMs: number = REFRESH_INTERVAL_MS,
+  { refusals, refreshIntervalMs = REFRESH_INTERVAL_MS }: OpenTokensOptions = {},
 ): Tokens {
   let current = readTokens(source);
   if ("file" in source) {
     const file = basename(source.file);
+    // increase() misses the first increment of a series that does not exist yet.
+    refusals?.inc({ file }, 0);
+    const readAgain = () => {
+      try {
+        return readTokens(source);
+      } catch (error) {
+        refusals?.inc({ file });
+        throw error;
+      }
+    };
     const refresh = async () => {
-      const next = readTokens(source);
+      const next = readAgain();
       if (next.join("\n") === current.join("\n")) return;
       current = next;
       log.info({ file, accepted: next.length }, "tokens reloaded");

@@ -1,11 +1,13 @@
 import {
   createJwks,
   createRegistry,
+  createReloadRefusalCounter,
   createTokenVerifier,
   type Lifecycle,
   type Logger,
   MemberCallLimiter,
   startOpsServer,
+  watchCertificates,
 } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
 import { buildApp } from "./app.ts";
@@ -22,6 +24,8 @@ const IDLE_CHECK_MS = 100;
 /** Starts the console. It stops in the opposite order: first the open requests. */
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
   const registry = createRegistry("console");
+  const refusals = createReloadRefusalCounter(registry);
+  watchCertificates({ tlsDirs: [config.opsTlsDir], registry, refusals }, log, lifecycle);
   const metrics = createMetrics(registry);
   const { signIn, origin } = config;
   const nowMs = () => Date.now();

@@ -11,6 +11,7 @@ import {
   createPoolMetrics,
   createReadinessProbe,
   createRegistry,
+  createReloadRefusalCounter,
   createRpcClientFailureCounter,
   createRpcServerHistogram,
   type Lifecycle,
@@ -22,6 +23,7 @@ import {
   runPeriodically,
   startOpsServer,
   WorkspaceConcurrencyLimiter,
+  watchCertificates,
 } from "@parley/service-kit";
 import { migrations } from "../migrations/index.ts";
 import { registerAdminServices } from "./admin-services.ts";
@@ -60,12 +62,17 @@ const SHARE_OF_TASKS = 0.5;
 /** Starts the conversation service: the data plane on the gRPC port, the admin services on the ops port. */
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
   const registry = createRegistry("conversation");
+  const refusals = createReloadRefusalCounter(registry);
+  watchCertificates({ tlsDirs: [config.grpcTlsDir, config.opsTlsDir], registry, refusals }, log, lifecycle);
   const observePool = createPoolMetrics(registry);
   // A separate pool keeps connections free for turns while owners export and read lists, statistics and transcripts.
   const exportConnections = Math.max(1, Math.floor(config.databasePool / 5));
   const openPool = (pool: string, applicationName: string, maxConnections: number) => {
     const { databaseUrl: url, usesPreparedStatements } = config;
-    const database = openDatabase({ url, applicationName, maxConnections, usesPreparedStatements }, log);
+    const database = openDatabase(
+      { url, applicationName, maxConnections, usesPreparedStatements, closingSignal: lifecycle.closingSignal },
+      log,
+    );
     observePool(pool, database);
     lifecycle.onClose(applicationName, () => database.end());
     return database;
@@ -77,7 +84,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   void logMissingTimeouts(database, log);
 
   const { grpcTlsDir: tlsDir, isRpcMultiplexed: isMultiplexed } = config;
-  const internalTokens = openTokens(config.internalTokens, log, lifecycle);
+  const internalTokens = openTokens(config.internalTokens, log, lifecycle, { refusals });
   const peerOptions = { internalTokens, tlsDir, isMultiplexed, failures: createRpcClientFailureCounter(registry) };
   const quota = connectPeer(QuotaService, { ...peerOptions, target: config.quotaTarget }, lifecycle);
   const llm = connectPeer(LlmService, { ...peerOptions, target: config.llmTarget }, lifecycle);
@@ -148,7 +155,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       registry,
       isReady: async () => (await isDatabaseReady()) && isServing,
       admin: {
-        tokens: openTokens(config.adminTokens, log, lifecycle),
+        tokens: openTokens(config.adminTokens, log, lifecycle, { refusals }),
         jwt: config.jwt,
         changes,
         isHidden: (workspaceId) => deletedWorkspaces.has(workspaceId),

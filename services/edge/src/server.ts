@@ -10,6 +10,7 @@ import {
   createGrpcServer,
   createJwks,
   createRegistry,
+  createReloadRefusalCounter,
   createRpcServerHistogram,
   createTokenVerifier,
   fixedTokens,
@@ -17,6 +18,7 @@ import {
   type Logger,
   openTokens,
   startOpsServer,
+  watchCertificates,
 } from "@parley/service-kit";
 import { v7 as uuidv7 } from "uuid";
 import { buildApp, WRITE_BUFFER_BYTES } from "./app.ts";
@@ -35,6 +37,7 @@ import type { RateLimiter } from "./rate-limits/rate-limiter.ts";
 import { createRedisLimiter } from "./rate-limits/redis-limiter.client.ts";
 import { createStreamRegistry } from "./streams/stream-registry.ts";
 import { keepLease } from "./turns/lease.worker.ts";
+import { Peers } from "./turns/peers.client.ts";
 import { RunningTurns } from "./turns/running-turns.ts";
 import { createTurnCloser } from "./turns/turn-closer.ts";
 import { TurnStarts } from "./turns/turn-starts.ts";
@@ -51,10 +54,12 @@ const EDGE_CALLS_DRAIN_MS = 1_000;
 /** Starts the edge. It stops in the opposite order: first the connections with their streams, then their dependencies. */
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
   const registry = createRegistry("edge");
+  const refusals = createReloadRefusalCounter(registry);
+  watchCertificates({ tlsDirs: [config.grpcTlsDir, config.opsTlsDir], registry, refusals }, log, lifecycle);
   const monotonicMs = () => performance.now();
   const jwks = createJwks({ url: config.jwt.jwksUrl, now: monotonicMs }, log);
   const metrics = createMetrics(registry, { jwksAgeSeconds: () => jwks.ageMs() / 1_000 });
-  const internalTokens = openTokens(config.internalTokens, log, lifecycle);
+  const internalTokens = openTokens(config.internalTokens, log, lifecycle, { refusals });
   const peerOptions = (target: string) => ({
     target,
     internalTokens,
@@ -76,7 +81,9 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     token: randomBytes(32).toString("base64url"),
   };
   const runningTurns = new RunningTurns();
-  const lease = keepLease(conversation, identity, runningTurns, log, lifecycle);
+  const peers = new Peers(quota, llm);
+  void peers.waitForAll(log, lifecycle);
+  const lease = keepLease({ conversation, edge: identity, runningTurns, peers }, log, lifecycle);
   const streams = createStreamRegistry(
     { maxOpen: config.maxStreams, maxOpenPerClient: config.maxStreamsPerClient },
     metrics.streams,
@@ -84,10 +91,10 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   );
   const turnCloser = createTurnCloser(conversation, log, () => metrics.streams.doneAfterError.inc());
   const isStopping = () => lifecycle.isClosing;
-  const isReady = () => lease.isValid() && !isStopping();
+  const isReady = () => lease.isConnected() && peers.haveAccepted && !isStopping();
 
   const limiter = createLimiter(config, metrics.limiter, log, lifecycle);
-  const starts = new TurnStarts(() => metrics.streams.refused.inc({ reason: "overload" }));
+  const starts = new TurnStarts((reason) => metrics.streams.refused.inc({ reason }));
   const turn = { conversation, quota, llm, turnCloser, runningTurns, starts, edgeId, newTurnId: uuidv7 };
   const edges = createEdgeClients({
     tlsDir: config.grpcTlsDir,

@@ -1,4 +1,5 @@
 import { Counter, DURATION_BUCKETS, Gauge, Histogram, type Registry } from "@parley/service-kit";
+import { OperationMetrics } from "./providers/operations.metrics.ts";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -10,7 +11,7 @@ type ProviderState = {
 };
 
 /**
- * Registers the service's metrics. Label values are the names of configured providers and Parley's own codes, which bounds the number of
+ * Registers the service's metrics. Label values are the names of configured providers and models, and Parley's own codes, which bounds the number of
  * series.
  */
 export function createMetrics(registry: Registry, providers: () => readonly ProviderState[]) {
@@ -34,20 +35,7 @@ export function createMetrics(registry: Registry, providers: () => readonly Prov
       labelNames: ["provider", "outcome"],
       registers,
     }),
-    firstToken: new Histogram({
-      name: "parley_llm_first_token_seconds",
-      help: "Time from the request to the first text, including waits and retries.",
-      labelNames: ["provider"],
-      buckets,
-      registers,
-    }),
-    duration: new Histogram({
-      name: "parley_llm_generation_duration_seconds",
-      help: "Time from the request to the end of the generation.",
-      labelNames: ["provider", "outcome"],
-      buckets,
-      registers,
-    }),
+    operations: new OperationMetrics(registry),
     queueWait: new Histogram({
       name: "parley_llm_queue_wait_seconds",
       help: "Time that a generation waited for slots at its providers.",
@@ -61,29 +49,10 @@ export function createMetrics(registry: Registry, providers: () => readonly Prov
       labelNames: ["provider", "reason", "next"],
       registers,
     }),
-    tokens: new Counter({
-      name: "parley_llm_tokens_total",
-      help: "Tokens by provider and direction (in, out).",
-      labelNames: ["provider", "direction"],
-      registers,
-    }),
     embeddings: new Counter({
       name: "parley_llm_embeddings_total",
       help: "Embed calls by provider and outcome.",
       labelNames: ["provider", "outcome"],
-      registers,
-    }),
-    embeddingDuration: new Histogram({
-      name: "parley_llm_embedding_seconds",
-      help: "Time to embed a batch of texts, including waits and retries.",
-      labelNames: ["provider"],
-      buckets,
-      registers,
-    }),
-    embeddingTokens: new Counter({
-      name: "parley_llm_embedding_tokens_total",
-      help: "Tokens of embedded texts, as counted by the provider.",
-      labelNames: ["provider"],
       registers,
     }),
     toolCalls: new Counter({

@@ -6,6 +6,7 @@ import {
   createGrpcServer,
   createPoolMetrics,
   createRegistry,
+  createReloadRefusalCounter,
   createRpcServerHistogram,
   type Lifecycle,
   type Logger,
@@ -14,6 +15,7 @@ import {
   openTokens,
   runPeriodically,
   startOpsServer,
+  watchCertificates,
 } from "@parley/service-kit";
 import { CallLog } from "./call-log/call-log.worker.ts";
 import { createCallLogAdmin } from "./call-log/calls.admin.ts";
@@ -40,6 +42,8 @@ const RETENTION_INTERVAL_MS = 60 * 60_000;
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
   const now = () => performance.now();
   const registry = createRegistry("llm-proxy");
+  const refusals = createReloadRefusalCounter(registry);
+  watchCertificates({ tlsDirs: [config.grpcTlsDir, config.opsTlsDir], registry, refusals }, log, lifecycle);
   const catalog = new ProviderCatalog(loadSettings(config), now, config.providerProxy);
   lifecycle.onClose("providers", () => catalog.close());
 
@@ -49,6 +53,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       applicationName: "parley-llm-proxy",
       maxConnections: config.databasePool,
       usesPreparedStatements: config.usesPreparedStatements,
+      closingSignal: lifecycle.closingSignal,
     },
     log,
   );
@@ -57,7 +62,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   void logMissingTimeouts(database, log);
 
   const metrics = createMetrics(registry, () => catalog.providers);
-  watchSettings(config, catalog, metrics.configReloads, log, lifecycle);
+  watchSettings(config, catalog, { reloads: metrics.configReloads, refusals }, { log, lifecycle });
   const callLog = new CallLog(database, metrics, log, lifecycle);
   const activeGenerations = new ActiveGenerations((count) => metrics.active.set(count));
   const settings = () => catalog.settings;
@@ -88,7 +93,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       // Generations do not need the database, so the service is ready without it.
       isReady: () => isServing,
       admin: {
-        tokens: openTokens(config.adminTokens, log, lifecycle),
+        tokens: openTokens(config.adminTokens, log, lifecycle, { refusals }),
         jwt: config.jwt,
         register: (router) => {
           router.service(ProviderAdminService, createProviderAdmin({ catalog, generator }));
@@ -125,7 +130,11 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       embed: (request, context) => handleEmbed(embedder, request, context),
       fillCallLog: (request) => handleFillCallLog({ database, settings, metrics, retentionDays: days }, request),
     },
-    createCallGuard(openTokens(config.internalTokens, log, lifecycle), createRpcServerHistogram(registry), log),
+    createCallGuard(
+      openTokens(config.internalTokens, log, lifecycle, { refusals }),
+      createRpcServerHistogram(registry),
+      log,
+    ),
   );
   await grpc.listen();
   isServing = true;

@@ -7,6 +7,7 @@ import {
   createPoolMetrics,
   createReadinessProbe,
   createRegistry,
+  createReloadRefusalCounter,
   createRpcServerHistogram,
   type Lifecycle,
   type Logger,
@@ -17,6 +18,7 @@ import {
   runPeriodically,
   startOpsServer,
   WorkspaceConcurrencyLimiter,
+  watchCertificates,
 } from "@parley/service-kit";
 import { migrations } from "../migrations/index.ts";
 import { handleGetMonth } from "./audit/get-month.rpc.ts";
@@ -46,12 +48,15 @@ const PRUNE_INTERVAL_MS = 50 * 60_000;
 /** Starts the quota service with its data plane on the gRPC port and its admin services on the ops port. */
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
   const registry = createRegistry("quota");
+  const refusals = createReloadRefusalCounter(registry);
+  watchCertificates({ tlsDirs: [config.grpcTlsDir, config.opsTlsDir], registry, refusals }, log, lifecycle);
   const database = openDatabase(
     {
       url: config.databaseUrl,
       applicationName: "parley-quota",
       maxConnections: config.databasePool,
       usesPreparedStatements: config.usesPreparedStatements,
+      closingSignal: lifecycle.closingSignal,
     },
     log,
   );
@@ -76,7 +81,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       registry,
       isReady: async () => (await isDatabaseReady()) && isServing,
       admin: {
-        tokens: openTokens(config.adminTokens, log, lifecycle),
+        tokens: openTokens(config.adminTokens, log, lifecycle, { refusals }),
         jwt: config.jwt,
         changes,
         isHidden: (workspaceId) => isDeleted(database, workspaceId),
@@ -132,7 +137,11 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       listMonths: (_request, { signal }) => handleListMonths(calls.databaseFor(signal)),
       closeMonth: (request, { signal }) => handleCloseMonth({ database: calls.databaseFor(signal), log }, request),
     },
-    createCallGuard(openTokens(config.internalTokens, log, lifecycle), createRpcServerHistogram(registry), log),
+    createCallGuard(
+      openTokens(config.internalTokens, log, lifecycle, { refusals }),
+      createRpcServerHistogram(registry),
+      log,
+    ),
   );
   await grpc.listen();
   isServing = true;

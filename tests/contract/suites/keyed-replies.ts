@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { readSse, type SseEvent } from "@parley/test-support";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type ChatResult, readChat } from "../../system/chat.ts";
+import { readMetric } from "../../system/metrics.ts";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { type Api, bearer } from "../support/api.ts";
 import {
@@ -41,6 +42,12 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
   beforeEach(() => system.provider.reset());
 
   type Message = { fields: Record<string, unknown>; headers: Record<string, string> };
+
+  function countClientRefusals(): Promise<number> {
+    const [edge] = system.edges;
+    if (edge === undefined) throw new Error("the system has no edge");
+    return readMetric(edge, "parley_streams_refused_total", { reason: "client" });
+  }
 
   const newMessage = (fields: Record<string, unknown> = {}): Message => ({
     fields: { session_id: randomUUID(), ...fields },
@@ -124,6 +131,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
 
     test("thirty concurrent requests open one turn, and at most eight read it [D33/3] [D36/2]", async () => {
       const message = newMessage();
+      const before = await countClientRefusals();
       const responses = await Promise.all(
         Array.from({ length: 30 }, () => api.openChat(slower, message.fields, { headers: message.headers })),
       );
@@ -134,6 +142,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       for (const response of responses.filter(({ status }) => status !== 200))
         expect([response.status, await response.text()]).toEqual([503, '{"error":"overloaded"}']);
       expect(system.provider.requests).toHaveLength(1);
+      expect(await countClientRefusals()).toBe(before + 22);
     });
 
     test("continues after Last-Event-ID while the reply runs and after its end [D33/4]", async () => {
@@ -254,7 +263,9 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       const running = [newMessage({ session_id }), newMessage({ session_id })].map((message) => send(message, slower));
       await waitForProviderRequests(2);
       const third = newMessage({ session_id });
+      const before = await countClientRefusals();
       expect(formatRefusal(await refused(third, {}, slower))).toBe(formatError(503, "overloaded"));
+      expect(await countClientRefusals()).toBe(before + 1);
       await Promise.all(running);
       expect((await send(third, slower)).text).toBe(TEXT);
     });

@@ -62,14 +62,16 @@ export function expressionsSuite(shared: () => Fixture): void {
     for (const { name, opsPort } of services) {
       const text = await (await fetch(`http://127.0.0.1:${opsPort}/metrics`)).text();
       const types = new Map(
-        [...text.matchAll(/^# TYPE (parley_\w+) (\w+)$/gm)].map(([, metric, type]) => [metric, type]),
+        [...text.matchAll(/^# TYPE ((?:parley|gen_ai)_\w+) (\w+)$/gm)].map(([, metric, type]) => [metric, type]),
       );
-      for (const [, metric, help] of text.matchAll(/^# HELP (parley_\w+) (.+)$/gm))
+      for (const [, metric, help] of text.matchAll(/^# HELP ((?:parley|gen_ai)_\w+) (.+)$/gm))
         exported.add(`${metric} ${types.get(metric)} ${name}: ${help}`);
     }
     const document = readFileSync(join(root, "docs/metrics.md"), "utf8");
-    const documented = [...document.matchAll(/^\| `(parley_\w+)` \| (\w+) \| .+? \| ([^|]+) \| (.+) \|$/gm)].flatMap(
-      ([, metric, type, of = "", help]) => of.split(", ").map((name) => `${metric} ${type} ${name.trim()}: ${help}`),
+    const documented = [
+      ...document.matchAll(/^\| `((?:parley|gen_ai)_\w+)` \| (\w+) \| .+? \| ([^|]+) \| (.+) \|$/gm),
+    ].flatMap(([, metric, type, of = "", help]) =>
+      of.split(", ").map((name) => `${metric} ${type} ${name.trim()}: ${help}`),
     );
     expect(exported).toEqual(new Set(documented));
   });

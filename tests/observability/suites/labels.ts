@@ -10,7 +10,8 @@ const LABELS = new Set([
   "service",
   "le",
   ...["route", "method", "status", "code", "finish", "outcome", "reason", "next", "result", "where"],
-  ...["provider", "direction", "plan", "pool", "state", "kind", "table"],
+  ...["gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model", "gen_ai_token_type", "error_type"],
+  ...["provider", "plan", "pool", "state", "kind", "table"],
 ]);
 /** The only metric with a workspace label. It has series only for workspaces near their cap. */
 const WORKSPACE_METRIC = "parley_quota_workspace_used_ratio";
@@ -20,7 +21,7 @@ export function labelsSuite(shared: () => Fixture): void {
     const { edges, conversation, quota, llm } = shared().system;
     const pages = [...edges, conversation, quota, llm].map(async ({ name, opsPort }) => {
       const text = await (await fetch(`http://127.0.0.1:${opsPort}/metrics`)).text();
-      return text.split("\n").flatMap((line) => (line.startsWith("parley_") ? [`${name}:${opsPort} ${line}`] : []));
+      return text.split("\n").flatMap((line) => (/^(parley|gen_ai)_/.test(line) ? [`${name}:${opsPort} ${line}`] : []));
     });
     return (await Promise.all(pages)).flat();
   }

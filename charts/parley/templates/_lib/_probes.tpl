@@ -1,6 +1,7 @@
 {{/*
-The startup probe succeeds once the service and its database work, so a release that cannot reach its database is not rolled out.
-Readiness and liveness check the process only, so a short outage of the database does not remove every pod.
+The startup probe succeeds once the service can do its work, so a release that cannot is not rolled out. Conversation and quota need their
+database's schema. The edge needs the other services. The llm-proxy needs neither, because it generates without its database.
+Afterwards an outage that every replica shares removes no pod. Liveness checks the process only.
 */}}
 {{- define "parley.probes" -}}
 {{- $tls := .root.Values.mtls.enabled -}}

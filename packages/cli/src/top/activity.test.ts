@@ -45,8 +45,10 @@ describe("activity", () => {
   });
 
   test("sums rates over replicas, counts a restarted replica from zero and skips a new one", () => {
-    const tokens = (value: number) => `parley_llm_tokens_total{direction="out"} ${value}
-parley_llm_tokens_total{direction="in"} 9999`;
+    const tokens = (
+      value: number,
+    ) => `gen_ai_client_token_usage_sum{gen_ai_operation_name="chat",gen_ai_token_type="output"} ${value}
+gen_ai_client_token_usage_sum{gen_ai_operation_name="chat",gen_ai_token_type="input"} 9999`;
     const result = computeActivity(
       [
         sample(0, replica("llm-proxy", "a", tokens(1_000)), replica("llm-proxy", "b", tokens(500))),

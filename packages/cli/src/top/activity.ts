@@ -37,7 +37,10 @@ export function computeActivity(samples: readonly Sample[], quota: WorkspaceShar
   return {
     replicas: latest.replicas.map(({ service, url, series }) => ({ service, url, up: series !== undefined })),
     streams_open: isUp("edge") ? sumOfSeries(latest, "parley_streams_open") : null,
-    tokens_per_second: perSecond("llm-proxy", "parley_llm_tokens_total", { direction: "out" }),
+    tokens_per_second: perSecond("llm-proxy", "gen_ai_client_token_usage_sum", {
+      gen_ai_operation_name: "chat",
+      gen_ai_token_type: "output",
+    }),
     turns_per_second: perSecond("edge", "parley_turns_total"),
     first_token: computeFirstToken(quantileSince, latest),
     refusals: computeRefusals(quantileSince, latest),

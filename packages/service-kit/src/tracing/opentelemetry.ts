@@ -11,7 +11,7 @@ import {
 import type { Logger } from "../logger.ts";
 import { createExporter } from "./exporter.ts";
 import type { TracingSettings } from "./settings.ts";
-import type { Attributes, Span, SpanOptions, Tracer } from "./tracer.ts";
+import type { Attributes, Span, SpanIds, SpanOptions, Tracer } from "./tracer.ts";
 
 const SEND_INTERVAL_MS = 1_000;
 const MAX_QUEUED_SPANS = 8_192;
@@ -77,13 +77,19 @@ export function createTracer(service: string, { endpoint, ratio }: TracingSettin
       propagator.inject((span as OpenSpan).context, write, { set: (carrier, key, value) => carrier(key, value) });
     },
     annotateActiveSpan: (attributes) => void api.trace.getActiveSpan()?.setAttributes(withoutUndefined(attributes)),
-    activeIds() {
-      const { traceId, spanId } = api.trace.getActiveSpan()?.spanContext() ?? {};
-      return traceId && spanId ? { trace_id: traceId, span_id: spanId } : undefined;
+    activeIds: () => toIds(api.trace.getActiveSpan()?.spanContext()),
+    recordedIds() {
+      const context = api.trace.getActiveSpan()?.spanContext();
+      const isRecorded = ((context?.traceFlags ?? 0) & api.TraceFlags.SAMPLED) !== 0;
+      return isRecorded ? toIds(context) : undefined;
     },
     runOutsideTrace: (work) => api.context.with(api.ROOT_CONTEXT, work),
   };
   return { tracer, flush: () => provider.shutdown() };
+}
+
+function toIds(context: api.SpanContext | undefined): SpanIds | undefined {
+  return context && { trace_id: context.traceId, span_id: context.spanId };
 }
 
 function withoutUndefined(attributes: Attributes = {}): api.Attributes {

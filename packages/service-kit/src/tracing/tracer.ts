@@ -11,6 +11,8 @@ export type Span = {
   end(failure?: string): void;
 };
 
+export type SpanIds = { trace_id: string; span_id: string };
+
 /** The operations of a tracing library that a service uses. */
 export type Tracer = {
   /** Opens the first span of a new trace. */
@@ -24,7 +26,9 @@ export type Tracer = {
   /** Adds attributes to the active span. */
   annotateActiveSpan(attributes: Attributes): void;
   /** Returns the ids of the active span, for log lines. */
-  activeIds(): { trace_id: string; span_id: string } | undefined;
+  activeIds(): SpanIds | undefined;
+  /** Returns the ids of the active span if its trace is recorded. */
+  recordedIds(): SpanIds | undefined;
   /** Runs `work` outside any trace. */
   runOutsideTrace<T>(work: () => T): T;
 };
@@ -39,6 +43,11 @@ export function installTracer(tracer: Tracer | undefined): void {
 /** Returns the process's tracer; undefined if tracing is off. */
 export function currentTracer(): Tracer | undefined {
   return installed;
+}
+
+/** Returns the labels of a metric's exemplar: the ids of the active span, or none if its trace is not recorded. */
+export function exemplarLabels(): Partial<SpanIds> {
+  return installed?.recordedIds() ?? {};
 }
 
 /** Opens a child of the active span, which the caller must end. Undefined if no span is active or tracing is off. */

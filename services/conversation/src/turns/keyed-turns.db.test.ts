@@ -92,7 +92,10 @@ describe("OpenTurn with a key", () => {
     const [first, second, third] = turns as [OpenRequest, OpenRequest, OpenRequest];
     await open(first);
     await open(second);
-    expect(await rpcFailure(open(third))).toMatchObject({ status: status.RESOURCE_EXHAUSTED, code: "overloaded" });
+    expect(await rpcFailure(open(third))).toMatchObject({
+      status: status.RESOURCE_EXHAUSTED,
+      code: "too_many_keyed_turns",
+    });
     await open(openRequest(bot, { sessionId: first.sessionId }));
     await system.conversation.closeTurn(closeRequest(first), options);
     expect((await open(third)).existing).toBeUndefined();

@@ -89,7 +89,11 @@ async function readExisting(
     if (turn !== undefined) requireSameRequest(turn, request.requestHash);
     if (turn !== undefined && turn.turnId !== request.turnId) return { existing: toStoredTurn(turn) };
     if (turn === undefined && runningCount >= MAX_RUNNING_KEYED_TURNS)
-      throw new ServiceError("resource_exhausted", "overloaded", "the session has too many running keyed turns");
+      throw new ServiceError(
+        "resource_exhausted",
+        "too_many_keyed_turns",
+        "the session has too many running keyed turns",
+      );
   }
   return readRepeatedTurn(database, request, bot);
 }

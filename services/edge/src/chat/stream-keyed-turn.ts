@@ -29,6 +29,7 @@ export type KeyedStreamDeps = StreamDeps & {
   attachMetrics: {
     attaches: { inc(labels: { where: string }): void };
     detached: { inc(labels: { result: string }): void };
+    refused: { inc(labels: { reason: string }): void };
   };
 };
 
@@ -84,7 +85,7 @@ async function openReply(exchange: Exchange, stopwatch: Stopwatch): Promise<void
   const reply = new KeyedReply(turn.requestHash, detachedReplyMs, (result) => attachMetrics.detached.inc({ result }));
   if (!deps.turn.runningTurns.addReply(turn, reply)) {
     stream.release();
-    throw overloaded();
+    throw atClientCap(deps);
   }
   runKeyedTurn(deps.turn, turn, reply, stopwatch)
     .then(
@@ -95,25 +96,36 @@ async function openReply(exchange: Exchange, stopwatch: Stopwatch): Promise<void
       },
     )
     .finally(() => stream.release());
-  const opening = await reply.waitForOpening(exchange.stream.clientGoneSignal).catch((error: unknown) => {
-    throw toHttpError(error);
-  });
+  const opening = await waitForOpening(exchange, reply);
   if (opening.isHere) await follow(exchange, reply, true);
   else await readExisting(exchange, opening.existing);
 }
 
 /** Streams the reply of a turn that this process runs. */
 async function readRunning(exchange: Exchange, reply: KeyedReply): Promise<void> {
-  const opening = await reply.waitForOpening(exchange.stream.clientGoneSignal).catch((error: unknown) => {
-    throw toHttpError(error);
-  });
+  const opening = await waitForOpening(exchange, reply);
   if (opening.isHere) await follow(exchange, reply, false);
   else await readExisting(exchange, opening.existing);
 }
 
+async function waitForOpening({ deps, stream }: Exchange, reply: KeyedReply): ReturnType<KeyedReply["waitForOpening"]> {
+  try {
+    return await reply.waitForOpening(stream.clientGoneSignal);
+  } catch (error) {
+    if (error instanceof RpcError && error.code === "too_many_keyed_turns") throw atClientCap(deps, error);
+    throw toHttpError(error);
+  }
+}
+
+/** Counts and returns the refusal of a stream above a cap of its session or of its reply. */
+function atClientCap({ attachMetrics }: KeyedStreamDeps, cause?: unknown): HttpError {
+  attachMetrics.refused.inc({ reason: "client" });
+  return overloaded(cause);
+}
+
 async function follow(exchange: Exchange, reply: KeyedReply, isOpener: boolean): Promise<void> {
   const offset = requireOffset(exchange, reply.messageId, reply.text);
-  if (reply.isFull) throw overloaded();
+  if (reply.isFull) throw atClientCap(exchange.deps);
   const { raw } = exchange.reply;
   if (raw.destroyed) return;
   if (!isOpener) exchange.deps.attachMetrics.attaches.inc({ where: "local" });
@@ -176,7 +188,7 @@ async function readRemote(exchange: Exchange, existing: StoredTurn): Promise<voi
   } catch (error) {
     const code = error instanceof RpcError ? error.code : "";
     if (code === "invalid_last_event_id") throw invalidEventId();
-    if (code === "overloaded") throw overloaded(error);
+    if (code === "overloaded") throw atClientCap(deps, error);
     // The other edge has closed the turn.
     if (code === "turn_not_found") return readExisting(exchange, await findTurn(deps, turn));
   }

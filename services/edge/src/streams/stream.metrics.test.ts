@@ -6,6 +6,6 @@ test("refused streams have a series for each reason from the start", async () =>
   const registry = new Registry();
   createStreamMetrics(registry);
   const text = await registry.metrics();
-  for (const reason of ["process", "client", "draining"])
+  for (const reason of ["process", "client", "workspace", "overload", "draining"])
     expect(text).toContain(`parley_streams_refused_total{reason="${reason}"} 0`);
 });

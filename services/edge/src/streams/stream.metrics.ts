@@ -14,7 +14,7 @@ export function createStreamMetrics(registry: Registry) {
     }),
     refused: new Counter({
       name: "parley_streams_refused_total",
-      help: "Streams refused with 503, by reason: the process is at its cap, the client is at its cap, too many turns wait to be started, or it is ending its streams.",
+      help: "Streams refused with 503, by reason. process: it has too many streams. client: the address has too many, or the session too many running replies, or the reply too many readers. workspace: too many of its turns wait to be started. overload: too many turns of all workspaces do. draining: the process is ending its streams.",
       labelNames: ["reason"],
       registers,
     }),
@@ -70,6 +70,6 @@ export function createStreamMetrics(registry: Registry) {
     for (const code of errorCodes) metrics.turns.inc({ finish: finishReason, code }, 0);
   for (const where of ["local", "remote", "stored"]) metrics.attaches.inc({ where }, 0);
   for (const result of ["resumed", "completed", "cancelled"]) metrics.detached.inc({ result }, 0);
-  for (const reason of ["process", "client", "overload", "draining"]) metrics.refused.inc({ reason }, 0);
+  for (const reason of ["process", "client", "workspace", "overload", "draining"]) metrics.refused.inc({ reason }, 0);
   return metrics;
 }

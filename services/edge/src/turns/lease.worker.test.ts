@@ -14,30 +14,64 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("a lease that cannot be renewed is tried again after at most 2.5 s, and lapses", async () => {
-  const log = createLogger("test", "silent");
-  let isReachable = true;
+const log = createLogger("test", "silent");
+
+/** Keeps a lease of 30 s at a conversation service and other services that can become unreachable. */
+function startLease() {
+  const reachable: Record<"conversation" | "peers", boolean> = { conversation: true, peers: true };
   let calls = 0;
   const renewEdge = async () => {
     calls++;
-    if (!isReachable) throw new RpcError(status.UNAVAILABLE, "unavailable", "unavailable");
+    if (!reachable.conversation) throw new RpcError(status.UNAVAILABLE, "unavailable", "unavailable");
     return { leaseSeconds: LEASE_SECONDS, closedTurns: [] };
   };
   const conversation = { renewEdge } as unknown as RpcClient<typeof ConversationService>;
   const lifecycle = new Lifecycle(log);
-  const edge = { edgeId: "edge", address: "", token: "" };
-  const lease = keepLease(conversation, edge, new RunningTurns(), log, lifecycle);
+  const lease = keepLease(
+    {
+      conversation,
+      edge: { edgeId: "edge", address: "", token: "" },
+      runningTurns: new RunningTurns(),
+      peers: { anyAccepts: async () => reachable.peers },
+    },
+    log,
+    lifecycle,
+  );
+  return { lease, lifecycle, reachable, calls: () => calls };
+}
+
+test("an edge that reaches no service tries again after at most 2.5 s, and is not connected after one lease", async () => {
+  const { lease, lifecycle, reachable, calls } = startLease();
   await vi.advanceTimersByTimeAsync(15_000);
-  expect(calls).toBe(2);
-  isReachable = false;
+  expect(calls()).toBe(2);
+  Object.assign(reachable, { conversation: false, peers: false });
   await vi.advanceTimersByTimeAsync(20_000);
   // A third of the lease passes before the renewal that fails first: then 15 s are left.
-  expect(calls).toBeGreaterThan(2 + 15 / 2.5);
-  expect(lease.isValid()).toBe(true);
+  expect(calls()).toBeGreaterThan(2 + 15 / 2.5);
+  expect(lease.isConnected()).toBe(true);
   await vi.advanceTimersByTimeAsync(LEASE_SECONDS * 1_000);
-  expect(lease.isValid()).toBe(false);
-  isReachable = true;
+  expect(lease.isConnected()).toBe(false);
+  reachable.conversation = true;
   await vi.advanceTimersByTimeAsync(2_500);
-  expect(lease.isValid()).toBe(true);
+  expect(lease.isConnected()).toBe(true);
+  await lifecycle.close();
+});
+
+test("an edge that reaches another service stays connected while conversation cannot be reached", async () => {
+  const { lease, lifecycle, reachable } = startLease();
+  await vi.advanceTimersByTimeAsync(15_000);
+  reachable.conversation = false;
+  await vi.advanceTimersByTimeAsync(10 * LEASE_SECONDS * 1_000);
+  expect(lease.isConnected()).toBe(true);
+  reachable.peers = false;
+  await vi.advanceTimersByTimeAsync(LEASE_SECONDS * 1_000 + 2_500);
+  expect(lease.isConnected()).toBe(false);
+  await lifecycle.close();
+});
+
+test("an edge that conversation has never granted a lease is not connected", async () => {
+  const { lease, lifecycle, reachable } = startLease();
+  reachable.conversation = false;
+  expect(lease.isConnected()).toBe(false);
   await lifecycle.close();
 });

@@ -1,22 +1,32 @@
 import { type RpcClient, RpcError } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
 import type { Lifecycle, Logger } from "@parley/service-kit";
+import type { Peers } from "./peers.client.ts";
 import type { RunningTurns } from "./running-turns.ts";
 
 /** The lease survives two failed renewals. */
 const RENEWALS_PER_LEASE = 3;
 const FIRST_RETRY_DELAY_MS = 250;
 const MAX_RETRY_DELAY_MS = 2_000;
-const RENEW_TIMEOUT_MS = 5_000;
+const MAX_RENEW_TIMEOUT_MS = 5_000;
 /** RenewEdge's code if the conversation service responds but cannot store the lease. Every edge shares that outage. */
 const NOT_STORED = "lease_not_stored";
 
+export type LeaseDeps = {
+  conversation: RpcClient<typeof ConversationService>;
+  /** This process, and how other edges call it. */
+  edge: { edgeId: string; address: string; token: string };
+  runningTurns: RunningTurns;
+  peers: Pick<Peers, "anyAccepts">;
+};
+
 export type Lease = {
   /**
-   * Whether the lease was granted, and the conversation service has responded within the time of one lease. If not, the sweeper
-   * has closed or will close this edge's turns, so the edge must not get new ones.
+   * Whether the lease was granted, and this edge was not cut off since: within the time of one lease, the conversation service has
+   * responded, or another service has. If only the conversation service does not respond, every edge probably shares that outage. They then
+   * stay ready and answer 503, because another edge could not help.
    */
-  isValid(): boolean;
+  isConnected(): boolean;
 };
 
 /**
@@ -25,32 +35,34 @@ export type Lease = {
  * the edge has drained its streams.
  */
 export function keepLease(
-  conversation: RpcClient<typeof ConversationService>,
-  edge: { edgeId: string; address: string; token: string },
-  runningTurns: RunningTurns,
+  { conversation, edge, runningTurns, peers }: LeaseDeps,
   log: Logger,
   lifecycle: Lifecycle,
 ): Lease {
   let leaseMs: number | undefined;
-  let validUntilMs = Number.NEGATIVE_INFINITY;
+  /** The lease's end, or one lease after the last response of a service. */
+  let connectedUntilMs = Number.NEGATIVE_INFINITY;
   let retryDelayMs = FIRST_RETRY_DELAY_MS;
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
+
+  const renewTimeoutMs = () =>
+    Math.min(MAX_RENEW_TIMEOUT_MS, (leaseMs ?? Number.POSITIVE_INFINITY) / RENEWALS_PER_LEASE);
 
   /** Returns the delay until the next renewal. */
   async function renew(): Promise<number> {
     const startedAtMs = performance.now();
     try {
-      const { leaseSeconds, closedTurns } = await conversation.renewEdge(edge, { timeoutMs: RENEW_TIMEOUT_MS });
+      const { leaseSeconds, closedTurns } = await conversation.renewEdge(edge, { timeoutMs: renewTimeoutMs() });
       for (const { turnId } of closedTurns) runningTurns.get(turnId)?.cancel();
       leaseMs = leaseSeconds * 1_000;
-      validUntilMs = startedAtMs + leaseMs;
+      connectedUntilMs = startedAtMs + leaseMs;
       retryDelayMs = FIRST_RETRY_DELAY_MS;
       return leaseMs / RENEWALS_PER_LEASE;
     } catch (error) {
       if (leaseMs !== undefined) {
         log.warn({ error }, "lease renewal failed, retrying");
-        if (error instanceof RpcError && error.code === NOT_STORED) validUntilMs = performance.now() + leaseMs;
+        void extendIfConnected(leaseMs, error);
       }
       const delayMs = retryDelayMs * (0.75 + Math.random() / 2);
       retryDelayMs = Math.min(
@@ -60,6 +72,11 @@ export function keepLease(
       );
       return delayMs;
     }
+  }
+
+  async function extendIfConnected(byMs: number, error: unknown): Promise<void> {
+    const hasResponded = error instanceof RpcError && error.code === NOT_STORED;
+    if (hasResponded || (await peers.anyAccepts())) connectedUntilMs = performance.now() + byMs;
   }
 
   async function renewAndSchedule(): Promise<void> {
@@ -72,5 +89,5 @@ export function keepLease(
     isStopped = true;
     clearTimeout(timer);
   });
-  return { isValid: () => performance.now() < validUntilMs };
+  return { isConnected: () => performance.now() < connectedUntilMs };
 }

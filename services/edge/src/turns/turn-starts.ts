@@ -17,6 +17,9 @@ type WorkspaceStarts = {
   readonly waiters: Set<Waiter>;
 };
 
+/** Which limit kept a turn from being started: its workspace's own, or that of the process. */
+export type StartRefusal = "workspace" | "overload";
+
 /**
  * Limits how many turns are being started at once: a turn is opened, and a message of the quota is reserved. Later turns wait before any
  * work is done for them, so the turns that have started get the processor and the databases, and end in time.
@@ -28,10 +31,10 @@ export class TurnStarts {
   #starting = 0;
   /** The workspaces with turns that start or wait. The workspace that began a waiting turn last is the last one. */
   readonly #workspaces = new Map<string, WorkspaceStarts>();
-  readonly #onRefused: () => void;
+  readonly #onRefused: (reason: StartRefusal) => void;
 
   /** @param onRefused called for each turn that may not start */
-  constructor(onRefused: () => void) {
+  constructor(onRefused: (reason: StartRefusal) => void) {
     this.#onRefused = onRefused;
   }
 
@@ -43,7 +46,7 @@ export class TurnStarts {
   async begin(workspaceId: string, signal: AbortSignal): Promise<() => void> {
     const workspace = this.#workspaces.get(workspaceId) ?? { starting: 0, waiters: new Set() };
     this.#workspaces.set(workspaceId, workspace);
-    if (isOverloaded(workspace)) throw this.#refuse();
+    if (isOverloaded(workspace)) throw this.#refuse(workspace);
     if (workspace.waiters.size === 0 && this.#hasRoom(workspace)) this.#count(workspace, 1);
     else await this.#wait(workspaceId, workspace, signal);
     let isOver = false;
@@ -76,7 +79,7 @@ export class TurnStarts {
       };
       const waiter = { sinceMs: performance.now(), begin: () => end(resolve) };
       const onAbort = () => end(() => reject(overloaded()));
-      const timer = setTimeout(() => end(() => reject(this.#refuse())), MAX_WAIT_MS);
+      const timer = setTimeout(() => end(() => reject(this.#refuse(workspace))), MAX_WAIT_MS);
       workspace.waiters.add(waiter);
       signal.addEventListener("abort", onAbort);
       if (signal.aborted) onAbort();
@@ -101,8 +104,8 @@ export class TurnStarts {
     if (starting === 0 && waiters.size === 0) this.#workspaces.delete(workspaceId);
   }
 
-  #refuse(): RpcError {
-    this.#onRefused();
+  #refuse({ starting }: WorkspaceStarts): RpcError {
+    this.#onRefused(starting >= MAX_STARTING_OF_WORKSPACE ? "workspace" : "overload");
     return overloaded();
   }
 }

@@ -50,7 +50,9 @@ test("returns one vector per text in order, with the model, the dimensions and t
   });
   expect(await metric("complete")).toBe(before + 1);
   expect(
-    await proxy.metric('parley_llm_embedding_tokens_total{provider="fake",service="llm-proxy"}'),
+    await proxy.metric(
+      'gen_ai_client_token_usage_sum{service="llm-proxy",gen_ai_operation_name="embeddings",gen_ai_provider_name="fake",gen_ai_request_model="small",gen_ai_token_type="input"}',
+    ),
   ).toBeGreaterThanOrEqual(3);
 });
 

@@ -7,13 +7,14 @@ import {
   computeRetryDelayMs,
   type EmbeddingModel,
   type Embeddings,
+  type Operation,
   type ProviderCatalog,
   ProviderFailure,
 } from "../providers/index.ts";
 
 export type EmbedderDeps = {
   catalog: Pick<ProviderCatalog, "embeddingModel">;
-  metrics: Pick<Metrics, "embeddings" | "embeddingDuration" | "embeddingTokens">;
+  metrics: Pick<Metrics, "embeddings" | "operations">;
   log: Logger;
   /** A monotonic clock, in milliseconds. */
   now: () => number;
@@ -44,15 +45,13 @@ export class Embedder {
     texts: readonly string[],
     signal: AbortSignal,
   ): Promise<Embeddings> {
-    const { metrics, log, now, random } = this.#deps;
+    const { metrics, log, random } = this.#deps;
     const { retries, name: provider } = model.guarded.settings;
-    const startedAtMs = now();
     let outcome = "cancelled";
     try {
       for (let attempts = 1; ; attempts++) {
         try {
           const embeddings = await this.#attempt(model, workspaceId, texts, signal);
-          metrics.embeddingTokens.inc({ provider }, embeddings.tokens);
           outcome = "complete";
           return embeddings;
         } catch (error) {
@@ -70,7 +69,6 @@ export class Embedder {
       }
     } finally {
       metrics.embeddings.inc({ provider, outcome });
-      metrics.embeddingDuration.observe({ provider }, (now() - startedAtMs) / 1_000);
     }
   }
 
@@ -90,6 +88,9 @@ export class Embedder {
       release();
       throw new ProviderFailure("provider_error", "breaker_open");
     }
+    const { metrics, now } = this.#deps;
+    const operation: Operation = { name: "embeddings", provider: settings.name, model: name };
+    const startedAtMs = now();
     const attemptTimer = new AttemptTimer(settings.timeouts, signal);
     const span = openSpan(`embeddings ${name}`, {
       kind: "client",
@@ -103,6 +104,7 @@ export class Embedder {
     let failure: string | undefined = "cancelled";
     try {
       const embeddings = await provider.embed({ model: name, dimensions, texts, signal: attemptTimer.signal });
+      metrics.operations.recordTokens(operation, "input", embeddings.tokens);
       verdict = "ok";
       failure = undefined;
       return embeddings;
@@ -118,6 +120,7 @@ export class Embedder {
       attemptTimer.stop();
       reportVerdict(verdict);
       release();
+      metrics.operations.recordDuration(operation, now() - startedAtMs, failure);
       span?.end(failure);
     }
   }

@@ -372,3 +372,39 @@ describe("an invalid request", () => {
     await expect(proxy.generateUnauthenticated()).rejects.toMatchObject({ code: "unauthenticated" });
   });
 });
+
+describe("metrics by OpenTelemetry's conventions", () => {
+  const labelsOf = (model: string, more = "") =>
+    `{service="llm-proxy",gen_ai_operation_name="chat",gen_ai_provider_name="fake",gen_ai_request_model="${model}"${more}}`;
+  const read = async (name: string, model: string, more = "") =>
+    (await proxy.metric(name + labelsOf(model, more))) ?? 0;
+  const readAll = async (model: string) => ({
+    requests: await read("gen_ai_client_operation_duration_seconds_count", model, ',error_type=""'),
+    firstChunks: await read("gen_ai_client_operation_time_to_first_chunk_seconds_count", model),
+    input: await read("gen_ai_client_token_usage_sum", model, ',gen_ai_token_type="input"'),
+    output: await read("gen_ai_client_token_usage_sum", model, ',gen_ai_token_type="output"'),
+  });
+
+  test.each([
+    ["the default model", "fake:tokens-3", "tokens-3"],
+    ["a model that the settings do not name", "fake:tokens-4", "_OTHER"],
+  ])("count the requests and tokens of %s", async (_, model, label) => {
+    const before = await readAll(label);
+    await proxy.generate({ model });
+    expect(await readAll(label)).toEqual({
+      requests: before.requests + 1,
+      firstChunks: before.firstChunks + 1,
+      input: before.input + fixedUsage.prompt_tokens,
+      output: before.output + fixedUsage.completion_tokens,
+    });
+  });
+
+  test("have the reason of a failed request, and one observation for each request", async () => {
+    const failed = () => read("gen_ai_client_operation_duration_seconds_count", "tokens-3", ',error_type="http_503"');
+    const [before, completed] = [await failed(), (await readAll("tokens-3")).requests];
+    provider.script([{ status: 503 }, {}]);
+    await proxy.generate({ model: "fake:tokens-3" });
+    expect(await failed()).toBe(before + 1);
+    expect((await readAll("tokens-3")).requests).toBe(completed + 1);
+  });
+});

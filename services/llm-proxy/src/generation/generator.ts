@@ -1,7 +1,7 @@
 import type { PatternThreadPool } from "@parley/bot-rules/moderation";
 import type { Logger } from "@parley/service-kit";
 import type { Metrics } from "../metrics.ts";
-import type { Candidate, ProviderCatalog, ProviderFailure, Sink } from "../providers/index.ts";
+import type { Candidate, Operation, ProviderCatalog, ProviderFailure, Sink } from "../providers/index.ts";
 import type { ToolboxFactory } from "../tools/index.ts";
 import type { ActiveGeneration, ActiveGenerations } from "./active-generations.ts";
 import { moderateCompletion } from "./completion-moderation.ts";
@@ -13,7 +13,8 @@ import type {
   GenerationResult,
   NextStep,
 } from "./generation-result.ts";
-import { type CountTokens, meterGeneration } from "./meter.ts";
+import { type CompletionUsage, type CountTokens, meterRounds, sumUsages } from "./meter.ts";
+import { errorTypeOf } from "./provider-span.ts";
 
 export type GeneratorDeps = Pick<GenerationDeps, "now" | "random"> & {
   catalog: ProviderCatalog;
@@ -56,7 +57,7 @@ export class Generator {
     active: ActiveGeneration,
     sink: Sink<GenerationEvent>,
   ): Promise<GenerationResult> {
-    const { countTokens, metrics, log, now } = this.#deps;
+    const { countTokens, log, now } = this.#deps;
     const ending = await this.#generate(generation, request, active, sink).catch((error: unknown): GenerationEnding => {
       log.error({ error, turn_id: request.turnId }, "generation failed unexpectedly");
       return { outcome: "provider_error", reason: "internal" };
@@ -64,9 +65,9 @@ export class Generator {
     const endedAtMs = now();
     active.remove();
     // The tokens of a cancelled generation are estimated, because its caller does not wait for an exact count.
-    const usage = await meterGeneration(generation.attempts, ending.outcome === "cancelled" ? undefined : countTokens);
-    const result = generation.buildResult(ending, endedAtMs, usage);
-    recordMetrics(metrics, result);
+    const usages = await meterRounds(generation.attempts, ending.outcome === "cancelled" ? undefined : countTokens);
+    const result = generation.buildResult(ending, endedAtMs, sumUsages(usages));
+    this.#recordMetrics(result, usages);
     return result;
   }
 
@@ -104,15 +105,29 @@ export class Generator {
     if (detail !== "") log.debug({ turn_id: turnId, model, detail }, "attempt failed, provider's code");
     if (reason === "internal") log.error({ turn_id: turnId, error: cause }, "attempt failed unexpectedly");
   }
-}
 
-function recordMetrics(metrics: Metrics, result: GenerationResult): void {
-  const { outcome, usage, queueMs, firstTextMs, totalMs } = result;
-  const provider = result.provider || "none";
-  metrics.generations.inc({ provider, outcome });
-  metrics.duration.observe({ provider, outcome }, totalMs / 1_000);
-  metrics.queueWait.observe({ provider }, queueMs / 1_000);
-  if (firstTextMs !== undefined) metrics.firstToken.observe({ provider }, firstTextMs / 1_000);
-  metrics.tokens.inc({ provider, direction: "in" }, usage.tokensIn);
-  metrics.tokens.inc({ provider, direction: "out" }, usage.tokensOut);
+  #recordMetrics(result: GenerationResult, usages: readonly CompletionUsage[]): void {
+    const { generations, queueWait, operations } = this.#deps.metrics;
+    const provider = result.provider || "none";
+    generations.inc({ provider, outcome: result.outcome });
+    queueWait.observe({ provider }, result.queueMs / 1_000);
+    for (const { request, isSent, startedAtMs, queueMs, firstTextAtMs, endedAtMs, failure } of result.attempts) {
+      if (!isSent) continue;
+      const operation = this.#operationOf(request.candidate);
+      const sentAtMs = startedAtMs + queueMs;
+      operations.recordDuration(operation, endedAtMs - sentAtMs, failure && errorTypeOf(failure));
+      if (firstTextAtMs !== undefined) operations.recordFirstChunk(operation, firstTextAtMs - sentAtMs);
+    }
+    for (const { candidate, tokensIn, tokensOut, cost } of usages) {
+      const operation = this.#operationOf(candidate);
+      operations.recordTokens(operation, "input", tokensIn);
+      operations.recordTokens(operation, "output", tokensOut);
+      if (cost !== null) operations.recordCost(operation, cost);
+    }
+  }
+
+  #operationOf(candidate: Candidate): Operation {
+    const model = this.#deps.catalog.modelLabel(candidate);
+    return { name: "chat", provider: candidate.guarded.settings.name, model };
+  }
 }

@@ -1,10 +1,13 @@
-import { renderPrompt } from "../providers/index.ts";
+import { type Candidate, renderPrompt } from "../providers/index.ts";
 import { computeCost, findPrice, parseModelName } from "../settings/index.ts";
 import { estimateTokens } from "../tokens/index.ts";
 import type { AttemptResult } from "./attempt-result.ts";
 
 /** The tokens of a generation; `cost` is null when a model has no price. */
 export type GenerationUsage = { tokensIn: number; tokensOut: number; isEstimated: boolean; cost: number | null };
+
+/** The usage of one completion. */
+export type CompletionUsage = GenerationUsage & { candidate: Candidate };
 
 /** Counts the tokens of each text with the vocabulary of the model's family; undefined when the vocabulary is not published. */
 export type CountTokens = (model: string, texts: readonly string[]) => Promise<number[] | undefined>;
@@ -13,26 +16,24 @@ export type CountTokens = (model: string, texts: readonly string[]) => Promise<n
 const TOKENS_PER_MESSAGE = 4;
 
 /**
- * Adds up the usage of a generation: for each round, the usage of the attempt that was sent last. Uses the provider's own counts if it
+ * Returns the usage of each round of a generation: that of the attempt that was sent last. Uses the provider's own counts if it
  * sent any. Otherwise counts tokens with the vocabulary of the model's family. Without a vocabulary or `countTokens`, estimates them.
  */
-export async function meterGeneration(
+export function meterRounds(
   attempts: readonly AttemptResult[],
   countTokens: CountTokens | undefined,
-): Promise<GenerationUsage> {
-  const usages = await Promise.all(
-    findLastAttemptOfRounds(attempts).map((attempt) => meterAttempt(attempt, countTokens)),
-  );
-  const [first = { tokensIn: 0, tokensOut: 0, isEstimated: false, cost: null }, ...others] = usages;
-  return others.reduce(
-    (sum, each) => ({
-      tokensIn: sum.tokensIn + each.tokensIn,
-      tokensOut: sum.tokensOut + each.tokensOut,
-      isEstimated: sum.isEstimated || each.isEstimated,
-      cost: sum.cost === null || each.cost === null ? null : sum.cost + each.cost,
-    }),
-    first,
-  );
+): Promise<CompletionUsage[]> {
+  return Promise.all(findLastAttemptOfRounds(attempts).map((attempt) => meterAttempt(attempt, countTokens)));
+}
+
+export function sumUsages(usages: readonly GenerationUsage[]): GenerationUsage {
+  const costs = usages.flatMap(({ cost }) => cost ?? []);
+  return {
+    tokensIn: usages.reduce((sum, { tokensIn }) => sum + tokensIn, 0),
+    tokensOut: usages.reduce((sum, { tokensOut }) => sum + tokensOut, 0),
+    isEstimated: usages.some(({ isEstimated }) => isEstimated),
+    cost: costs.length === 0 || costs.length < usages.length ? null : costs.reduce((sum, cost) => sum + cost, 0),
+  };
 }
 
 /** Returns the last sent attempt of each round; if none of its attempts was sent, its last attempt. */
@@ -45,13 +46,15 @@ function findLastAttemptOfRounds(attempts: readonly AttemptResult[]): AttemptRes
   return [...byRound.values()];
 }
 
-async function meterAttempt(attempt: AttemptResult, countTokens: CountTokens | undefined): Promise<GenerationUsage> {
+async function meterAttempt(attempt: AttemptResult, countTokens: CountTokens | undefined): Promise<CompletionUsage> {
   const { request, completion } = attempt;
-  const { guarded, name } = request.candidate;
+  const { candidate } = request;
+  const { guarded, name } = candidate;
   const { usage, isFinished, text } = completion;
   const hasOutput = isFinished || text !== "";
   const counts = usage ?? (hasOutput ? await countLocally(attempt, countTokens) : { tokensIn: 0, tokensOut: 0 });
   return {
+    candidate,
     ...counts,
     isEstimated: usage === undefined && hasOutput,
     cost: computeCost(findPrice(guarded.settings.prices, name), counts.tokensIn, counts.tokensOut),

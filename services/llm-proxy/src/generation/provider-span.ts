@@ -35,5 +35,10 @@ export function endProviderSpan(
     "gen_ai.response.finish_reasons": finishReason === "" ? undefined : [finishReason],
   });
   if (failure === undefined) span.end();
-  else span.end(failure instanceof ProviderFailure ? failure.reason : "cancelled");
+  else span.end(errorTypeOf(failure));
+}
+
+/** Returns the value of `error.type` for a failed attempt. */
+export function errorTypeOf(failure: NonNullable<AttemptResult["failure"]>): string {
+  return failure instanceof ProviderFailure ? failure.reason : "cancelled";
 }

@@ -43,3 +43,21 @@ test("new settings keep the state of an unchanged provider, and replace a change
   expect(catalog.providers.map(({ settings: { name } }) => name)).toEqual(["builtin"]);
   await catalog.close();
 });
+
+test("a model that the settings name has its own label in metrics, and all others share one", () => {
+  const catalog = catalogOf(`
+  default_model: route:main
+  providers:
+    one: { base_url: http://127.0.0.1:1/v1, prices: { priced: { input: 1, output: 2 } } }
+    two: { base_url: http://127.0.0.1:2/v1 }
+  routes: { main: ["one:a", "two:b:c"] }
+`);
+  const labelOf = (model: string) => {
+    const [candidate] = catalog.findCandidates(model) ?? [];
+    return candidate && catalog.modelLabel(candidate);
+  };
+  expect(["one:a", "two:b:c", "one:priced", "builtin:extractive"].map(labelOf)).toEqual([
+    ...["a", "b:c", "priced", "extractive"],
+  ]);
+  expect(["two:a", "one:anything", "two:priced"].map(labelOf)).toEqual(["_OTHER", "_OTHER", "_OTHER"]);
+});

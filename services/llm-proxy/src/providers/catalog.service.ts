@@ -1,5 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
-import { type ProviderSettings, parseModelName, ROUTE_PREFIX, type Settings } from "../settings/index.ts";
+import {
+  configuredModels,
+  type ProviderSettings,
+  parseModelName,
+  ROUTE_PREFIX,
+  type Settings,
+} from "../settings/index.ts";
 import { createBuiltinProvider } from "./builtin/builtin.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
 import { ConcurrencyLimiter } from "./concurrency-limiter.ts";
@@ -37,6 +43,7 @@ export class ProviderCatalog {
   readonly #now: () => number;
   readonly #proxyUrl: string | undefined;
   #settings: Settings;
+  #configuredModels: ReadonlySet<string>;
   #providers = new Map<string, GuardedProvider>();
 
   /** `now` is a monotonic clock in milliseconds. Providers with an https URL are reached through `proxyUrl`. */
@@ -44,6 +51,7 @@ export class ProviderCatalog {
     this.#now = now;
     this.#proxyUrl = proxyUrl;
     this.#settings = settings;
+    this.#configuredModels = configuredModels(settings);
     this.#providers = this.#build(settings);
   }
 
@@ -59,6 +67,7 @@ export class ProviderCatalog {
   applySettings(settings: Settings): void {
     const previous = this.#providers;
     this.#settings = settings;
+    this.#configuredModels = configuredModels(settings);
     this.#providers = this.#build(settings);
     for (const [name, each] of previous) if (this.#providers.get(name) !== each) void each.provider.close();
   }
@@ -72,6 +81,11 @@ export class ProviderCatalog {
     const { routes } = this.#settings;
     const route = Object.hasOwn(routes, parsed.name) ? routes[parsed.name] : undefined;
     return route && this.#candidatesOf(route);
+  }
+
+  /** Returns a model's label in metrics: its name if the settings name it. Bots may use any other name, so these share the label `_OTHER`. */
+  modelLabel({ model, name }: Candidate): string {
+    return this.#configuredModels.has(model) ? name : "_OTHER";
   }
 
   /** The model that makes embeddings; undefined when none is configured. */

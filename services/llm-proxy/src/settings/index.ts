@@ -1,13 +1,14 @@
 export { computeCost, findPrice, formatCost, type Price } from "./cost.ts";
 export { parseModelName, ROUTE_PREFIX } from "./model-name.ts";
-export type {
-  BreakerPolicy,
-  ConcurrencyPolicy,
-  OpenAiSettings,
-  ProviderSettings,
-  RetryPolicy,
-  Settings,
-  Timeouts,
-  ToolLimits,
-  ToolSecret,
+export {
+  type BreakerPolicy,
+  type ConcurrencyPolicy,
+  configuredModels,
+  type OpenAiSettings,
+  type ProviderSettings,
+  type RetryPolicy,
+  type Settings,
+  type Timeouts,
+  type ToolLimits,
+  type ToolSecret,
 } from "./settings.ts";

@@ -131,3 +131,12 @@ export const DEFAULT_TOOL_LIMITS: ToolLimits = {
 export function createBuiltinSettings(): BuiltinSettings {
   return { kind: "builtin", name: BUILTIN_PROVIDER, ...PROVIDER_DEFAULTS, prices: {}, checkModel: BUILTIN_MODEL };
 }
+
+/** Returns the models that the settings name, with their providers. */
+export function configuredModels({ providers, routes, defaultModel, embeddings }: Settings): ReadonlySet<string> {
+  const named = providers.flatMap(({ name, prices, checkModel }) => [
+    ...Object.keys(prices).map((model) => `${name}:${model}`),
+    checkModel,
+  ]);
+  return new Set([...named, ...Object.values(routes).flat(), defaultModel, embeddings?.model ?? "", BUILTIN_MODEL]);
+}

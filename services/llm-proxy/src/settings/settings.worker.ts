@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Lifecycle, Logger } from "@parley/service-kit";
+import type { Counter, Lifecycle, Logger } from "@parley/service-kit";
 import type { Metrics } from "../metrics.ts";
 import type { ProviderCatalog } from "../providers/index.ts";
 import { type ModelEnvironment, settingsFromEnvironment } from "./environment.ts";
@@ -35,12 +35,13 @@ const POLL_INTERVAL_MS = 1_000;
 export function watchSettings(
   options: LoadOptions,
   catalog: Pick<ProviderCatalog, "applySettings">,
-  reloads: Metrics["configReloads"],
-  log: Logger,
-  lifecycle: Lifecycle,
+  { reloads, refusals }: { reloads: Metrics["configReloads"]; refusals: Counter<"file"> },
+  { log, lifecycle }: { log: Logger; lifecycle: Lifecycle },
 ): void {
   const { llmConfigPath: path } = options;
   if (path === undefined) return;
+  // increase() misses the first increment of a series that does not exist yet.
+  refusals.inc({ file: "LLM_CONFIG" }, 0);
   let lastText: string | undefined;
   const poll = () => {
     const text = readTextOrErrorCode(path);
@@ -56,6 +57,7 @@ export function watchSettings(
     } catch (error) {
       if (!(error instanceof SettingsError)) throw error;
       reloads.inc({ result: "refused" });
+      refusals.inc({ file: "LLM_CONFIG" });
       log.error({ problems: error.problems }, "LLM_CONFIG refused, previous settings kept");
     }
   };

@@ -1701,7 +1701,7 @@ export declare const ConversationService: GenService<{
    * - NOT_FOUND (session_not_found): the session belongs to another bot or source, or was deleted or erased.
    * - INVALID_ARGUMENT (invalid_argument): an ID is not a UUID, source or message is invalid, or a text cannot be stored.
    * - FAILED_PRECONDITION (idempotency_key_reused): key_hash names a turn with another request_hash.
-   * - RESOURCE_EXHAUSTED (overloaded): the session has as many running keyed turns as it may have.
+   * - RESOURCE_EXHAUSTED (too_many_keyed_turns): the session has as many running keyed turns as it may have.
    *
    * Idempotent by (workspace_id, turn_id): a repeated call stores nothing and answers from the stored turn.
    * If key_hash names another turn of the session, the call stores nothing and returns that turn as existing.

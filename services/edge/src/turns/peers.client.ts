@@ -1,0 +1,60 @@
+import { type RpcClient, RpcError } from "@parley/rpc";
+import type { LlmService } from "@parley/rpc/llm";
+import type { QuotaService } from "@parley/rpc/quota";
+import { type Lifecycle, type Logger, pause } from "@parley/service-kit";
+
+const TIMEOUT_MS = 2_000;
+const RETRY_DELAY_MS = 250;
+const MAX_RETRY_DELAY_MS = 2_000;
+
+/** Checks whether quota and llm-proxy accept this edge's calls: can be reached, are these services, and accept the token. */
+export class Peers {
+  /** By service: a call that it answers once it has checked the token, without its database. Throws if the service does not accept it. */
+  readonly #calls: ReadonlyMap<string, () => Promise<unknown>>;
+  #haveAccepted = false;
+
+  constructor(quota: RpcClient<typeof QuotaService>, llm: RpcClient<typeof LlmService>) {
+    this.#calls = new Map<string, () => Promise<unknown>>([
+      ["quota", () => quota.getWorkspace({ workspaceId: "" }, { timeoutMs: TIMEOUT_MS }).catch(requireNotFound)],
+      ["llm-proxy", () => llm.embed({ texts: [] }, { timeoutMs: TIMEOUT_MS })],
+    ]);
+  }
+
+  /** Whether each service has accepted a call since the start. */
+  get haveAccepted(): boolean {
+    return this.#haveAccepted;
+  }
+
+  /** Whether at least one service accepts a call now. */
+  async anyAccepts(): Promise<boolean> {
+    return Promise.any([...this.#calls.values()].map((call) => call())).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** Calls each service until it accepts a call, or the process stops. */
+  async waitForAll(log: Logger, { closingSignal }: Pick<Lifecycle, "closingSignal">): Promise<void> {
+    const names = [...this.#calls.keys()];
+    await Promise.all(names.map((name) => this.#waitFor(name, log, closingSignal)));
+    this.#haveAccepted = !closingSignal.aborted;
+  }
+
+  async #waitFor(name: string, log: Logger, closingSignal: AbortSignal): Promise<void> {
+    let delayMs = RETRY_DELAY_MS;
+    while (!closingSignal.aborted) {
+      try {
+        await this.#calls.get(name)?.();
+        return;
+      } catch (error) {
+        log.warn({ service: name, error }, "service accepts no call yet, not ready");
+      }
+      await pause(delayMs, closingSignal);
+      delayMs = Math.min(2 * delayMs, MAX_RETRY_DELAY_MS);
+    }
+  }
+}
+
+function requireNotFound(error: unknown): void {
+  if (!(error instanceof RpcError && error.code === "workspace_not_found")) throw error;
+}

@@ -28,7 +28,8 @@ import { CHART, listValuesNames, type Rendered, renderChart, runHelmTemplate, va
 import { unknownKeys } from "./unknown-keys.ts";
 import { schemaProblems } from "./validate.ts";
 
-type RuleGroup = { name: string; rules: { alert?: string; expr: string; labels: Record<string, string> }[] };
+type Rule = { alert?: string; expr: string; labels: Record<string, string> };
+type RuleGroup = { name: string; rules: Rule[] };
 
 /** Removes the labels and selectors that limit the rules to one installation. */
 function withoutInstallation(groups: RuleGroup[]): unknown[] {
@@ -522,6 +523,38 @@ describe("the chart", () => {
     });
     expect(expected).toHaveLength(normal.length - 1);
     expect(changed).toEqual(expected);
+  });
+
+  it("replaces each number of every alert with a threshold", async () => {
+    const rules = (parse(await readFile(join(CHART, "files/alerts.yaml"), "utf8")) as { groups: RuleGroup[] }).groups;
+    const alerts = rules.flatMap((group) => group.rules).filter(({ alert }) => alert !== undefined);
+    const [having, lacking] = [true, false].map((hasThreshold) =>
+      alerts.filter(({ expr }) => expr.includes("# threshold") === hasThreshold),
+    ) as [Rule[], Rule[]];
+    // The others have no number, or a number that cannot have another value.
+    expect(lacking.map(({ alert }) => alert)).toEqual([
+      "ParleyTargetDown",
+      "ParleyServiceMissing",
+      "ParleyConsoleDown",
+      "ParleyAutoscalerAtMaximum",
+      "ParleyMigrationFailed",
+      "ParleyProviderDown",
+      "ParleyProviderBreakerOpen",
+      "ParleyProviderRefusesKey",
+      "ParleyConfigReloadRefused",
+      "ParleyUsageUnreconciled",
+      "ParleyAccountingUnknown",
+      "ParleyWorkspaceAtCap",
+    ]);
+    const sets = having.map(({ alert }) => `prometheusRule.alerts.${alert}.threshold=4242`);
+    const [rule] = ofKind((await renderChart("production", sets)).manifests, "PrometheusRule") as [Manifest];
+    const rendered = new Map(
+      (rule.spec.groups as RuleGroup[]).flatMap((group) => group.rules).map(({ alert, expr }) => [alert, expr]),
+    );
+    for (const { alert, expr } of having) {
+      const numbers = rendered.get(alert)?.match(/\S+ # threshold/g) ?? [];
+      expect(numbers, alert).toEqual(expr.match(/# threshold/g)?.map((comment) => `4242 ${comment}`));
+    }
   });
 
   it.each([

@@ -28,6 +28,11 @@ import { CHART, listValuesNames, type Rendered, renderChart, runHelmTemplate, va
 import { unknownKeys } from "./unknown-keys.ts";
 import { schemaProblems } from "./validate.ts";
 
+/** Sets a trigger of KEDA for the edge. */
+const KEDA_TRIGGER = ["type=prometheus", "metadata.threshold=100", "metadata.query=sum(parley_streams_open)"]
+  .map((each) => `edge.autoscaling.kedaTriggers[0].${each}`)
+  .join(",");
+
 type Rule = { alert?: string; expr: string; labels: Record<string, string> };
 type RuleGroup = { name: string; rules: Rule[] };
 
@@ -231,9 +236,7 @@ describe("the chart", () => {
 
   it("replaces a service's HorizontalPodAutoscaler with a ScaledObject of the same name and limits if it has KEDA triggers", async () => {
     const before = (await renderChart("production")).manifests;
-    const trigger = ["type=prometheus", "metadata.threshold=100", "metadata.query=sum(parley_streams_open)"];
-    const sets = trigger.map((each) => `edge.autoscaling.kedaTriggers[0].${each}`);
-    const { manifests } = await renderChart("production", sets);
+    const { manifests } = await renderChart("production", [KEDA_TRIGGER, "edge.autoscaling.streamsPerPod=0"]);
     const named = (all: Manifest[], kind: string) => ofKind(all, kind).map(({ metadata }) => metadata.name);
     expect(named(before, "HorizontalPodAutoscaler")).toContain("parley-edge");
     expect(named(manifests, "HorizontalPodAutoscaler")).toEqual(
@@ -463,6 +466,9 @@ describe("the chart", () => {
     ["production", "mtls.issuerRef=null", "mtls.issuerRef is empty"],
     ["minimal", "mtls.opsPorts=true", "mtls.opsPorts needs the certificates"],
     ["production", "doctor.origin=", "doctor.origin is empty"],
+    ["production", "caBundle.existingConfigMap=own", "caBundle.containsOpsAuthority is false"],
+    ["console", "cli.enabled=false,caBundle.existingConfigMap=own", "caBundle.containsOpsAuthority is false"],
+    ["production", `edge.autoscaling.streamsPerPod=100,${KEDA_TRIGGER}`, "edge.autoscaling.streamsPerPod has no effect"],
     ["minimal", "doctor.publicKey=svc_pk_x,doctor.origin=https://a.example", "doctor.url is empty"],
     ["production", "llmProxy.existingConfigMap=own", "mutually exclusive"],
     ["minimal", "existingSecret=", "existingSecret is empty"],
@@ -486,7 +492,7 @@ describe("the chart", () => {
     expect(refused.code).toBe(1);
     expect(refused.output).toContain(
       "may open 290 database connections during a rollout, and database.maxConnections is 289: " +
-        "conversation (9 + 3) × 20, quota (4 + 1) × 10, as (replicas + surge) × databasePool. Lower databasePool",
+        "conversation (9 + 3) × 20, quota (4 + 1) × 10, as (replicas + surge) × databasePool, without those of draining pods. Lower databasePool",
     );
     expect((await runHelmTemplate("minimal", [...sets, "database.maxConnections=290"])).code).toBe(0);
   });

@@ -468,7 +468,11 @@ describe("the chart", () => {
     ["production", "doctor.origin=", "doctor.origin is empty"],
     ["production", "caBundle.existingConfigMap=own", "caBundle.containsOpsAuthority is false"],
     ["console", "cli.enabled=false,caBundle.existingConfigMap=own", "caBundle.containsOpsAuthority is false"],
-    ["production", `edge.autoscaling.streamsPerPod=100,${KEDA_TRIGGER}`, "edge.autoscaling.streamsPerPod has no effect"],
+    [
+      "production",
+      `edge.autoscaling.streamsPerPod=100,${KEDA_TRIGGER}`,
+      "edge.autoscaling.streamsPerPod has no effect",
+    ],
     ["minimal", "doctor.publicKey=svc_pk_x,doctor.origin=https://a.example", "doctor.url is empty"],
     ["production", "llmProxy.existingConfigMap=own", "mutually exclusive"],
     ["minimal", "existingSecret=", "existingSecret is empty"],

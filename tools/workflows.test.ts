@@ -22,6 +22,26 @@ test("reports an unknown context", async () => {
   expect(problems).toEqual([expect.stringContaining('undefined variable "nothing"')]);
 });
 
+test("the steps of .ci/run end within 75 minutes", async () => {
+  const [run] = await readSources(".ci/run");
+  const limits = [...(run?.text ?? "").matchAll(/^.*\bwithin (\d+) /gm)].map(([, minutes]) => Number(minutes));
+  expect(limits).toHaveLength(5);
+  expect(limits.reduce((sum, minutes) => sum + minutes)).toBeLessThanOrEqual(75);
+});
+
+test("the ci workflow runs each of the test commands that .ci/run runs", async () => {
+  const [ci] = await readSources(".github/workflows/ci.yml");
+  for (const command of ["check", "test", "test:load", "test:images", "test:cluster"])
+    expect(ci?.text, command).toMatch(new RegExp(`npx --yes pnpm@12 ${command}$`, "m"));
+});
+
+test("the release workflow sets every argument of the images", async () => {
+  const [release, dockerfile] = await readSources(".github/workflows/release.yml", "deploy/docker/Dockerfile");
+  const names = [...(dockerfile?.text ?? "").matchAll(/^ARG (\w+)/gm)].map(([, name]) => String(name));
+  expect(names.length).toBeGreaterThan(3);
+  for (const name of new Set(names)) expect(release?.text).toMatch(new RegExp(`^ {12}${name}=\\$`, "m"));
+});
+
 test("the release workflow builds exactly the images of a release", async () => {
   const [release] = await readSources(".github/workflows/release.yml");
   expect(release?.text).toContain(`image: [${IMAGES.join(", ")}]`);

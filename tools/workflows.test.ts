@@ -16,6 +16,10 @@ test("reports an action that names a tag", async () => {
   expect(await workflowProblems([{ path: "a.yml", text }])).toEqual(["a.yml:7 actions/checkout@v4 names no commit"]);
 });
 
+test("accepts the workflows of this repository, one after the other", async () => {
+  expect(await workflowProblems(await readSources(".github/workflows/*"))).toEqual([]);
+});
+
 test("reports an unknown context", async () => {
   const text = workflow("run: echo $" + "{{ nothing.value }}");
   const problems = await workflowProblems([{ path: "a.yml", text }]);

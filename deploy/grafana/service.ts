@@ -171,9 +171,9 @@ export const SERVICE: Dashboard = {
         {
           title: "Streams refused and cut",
           shows:
-            "Refused by reason, and cut because the client stopped reading. `process`, `client`: a limit of open streams. `overload`, `workspace`: too many turns wait to be started, on the edge or of one workspace. `draining`: the edge ends its streams.",
+            "Refused by reason (`client`, `process`: a limit; `draining`: the edge ends its streams), and cut because the client stopped reading.",
           normal: "None, except `draining` during a rollout.",
-          act: "`process`, `overload`: see ParleyStreamsRefused. `client`: if many visitors share an address, raise `edge.maxStreamsPerClient`.",
+          act: "`process`: see ParleyStreamsRefused. `client`: if many visitors share an address, raise `edge.maxStreamsPerClient`.",
           unit: "reqps",
           queries: [
             { expr: `sum by (reason) (${rate("parley_streams_refused_total")})`, legend: "refused: {{reason}}" },

@@ -16,10 +16,34 @@ test("reports an action that names a tag", async () => {
   expect(await workflowProblems([{ path: "a.yml", text }])).toEqual(["a.yml:7 actions/checkout@v4 names no commit"]);
 });
 
+test("accepts the workflows of this repository, one after the other", async () => {
+  expect(await workflowProblems(await readSources(".github/workflows/*"))).toEqual([]);
+});
+
 test("reports an unknown context", async () => {
   const text = workflow("run: echo $" + "{{ nothing.value }}");
   const problems = await workflowProblems([{ path: "a.yml", text }]);
   expect(problems).toEqual([expect.stringContaining('undefined variable "nothing"')]);
+});
+
+test("the steps of .ci/run end within 75 minutes", async () => {
+  const [run] = await readSources(".ci/run");
+  const limits = [...(run?.text ?? "").matchAll(/^.*\bwithin (\d+) /gm)].map(([, minutes]) => Number(minutes));
+  expect(limits).toHaveLength(5);
+  expect(limits.reduce((sum, minutes) => sum + minutes)).toBeLessThanOrEqual(75);
+});
+
+test("the ci workflow runs each of the test commands that .ci/run runs", async () => {
+  const [ci] = await readSources(".github/workflows/ci.yml");
+  for (const command of ["check", "test", "test:load", "test:images", "test:cluster"])
+    expect(ci?.text, command).toMatch(new RegExp(`npx --yes pnpm@12 ${command}$`, "m"));
+});
+
+test("the release workflow sets every argument of the images", async () => {
+  const [release, dockerfile] = await readSources(".github/workflows/release.yml", "deploy/docker/Dockerfile");
+  const names = [...(dockerfile?.text ?? "").matchAll(/^ARG (\w+)/gm)].map(([, name]) => String(name));
+  expect(names.length).toBeGreaterThan(3);
+  for (const name of new Set(names)) expect(release?.text).toMatch(new RegExp(`^ {12}${name}=\\$`, "m"));
 });
 
 test("the release workflow builds exactly the images of a release", async () => {

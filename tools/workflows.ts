@@ -3,11 +3,13 @@ import type { Problems, SourceFile } from "./problems.ts";
 
 /** Lints GitHub Actions workflows. Requires a commit for every action, because a tag can move. */
 export async function workflowProblems(workflows: readonly SourceFile[]): Promise<Problems> {
-  const lint = await createLinter();
-  return workflows.flatMap(({ path, text }) => {
+  const problems = workflows.map(async ({ path, text }) => {
+    // A linter's memory is exhausted after some files, and it then fails with "unreachable".
+    const lint = await createLinter();
     const lines = lint(text, path).map(({ line, column, message }) => `${path}:${line}:${column} ${message}`);
     return [...lines, ...unpinnedActions({ path, text })];
   });
+  return (await Promise.all(problems)).flat();
 }
 
 function unpinnedActions({ path, text }: SourceFile): string[] {

@@ -7,7 +7,7 @@ const FAILED = [
   rate("parley_turns_total", 'finish="error"', 'code!~"provider_.+"'),
   rate("parley_http_request_duration_seconds_count", 'route=~"/api/chat/(playground/)?"', 'status=~"5.."'),
   rate("parley_turns_closed_total", 'outcome="interrupted"'),
-  `-${rate("parley_streams_refused_total", 'reason="client"')}`,
+  `-${rate("parley_streams_refused_total", 'reason=~"client|workspace"')}`,
   `-${rate("parley_moderation_duration_seconds_count", 'service="conversation"', 'result!="ok"')}`,
 ].join(" or ");
 const ALL = FAILED.replace(', finish="error", code!~"provider_.+"', "");

@@ -12,7 +12,7 @@ import { createInstallation, type Installation, type Tenant } from "./installati
 
 type Authority = Awaited<ReturnType<typeof createAuthority>>;
 
-const MTLS = { enabled: true, certManager: false };
+const MTLS = { enabled: true, certManager: false, opsPorts: true };
 const TRUSTED = "authorities";
 /** The documented wait until every pod has read a changed Secret or ConfigMap. */
 const RELOAD_MS = 120_000;
@@ -21,8 +21,8 @@ describe("the services' certificate authority on a real cluster", () => {
   let installation: Installation;
   let tenant: Tenant;
   let folder: string;
-  /** The host of each Secret's certificate. */
-  let hosts: Map<string, string>;
+  /** The hosts of each Secret's certificate. */
+  let hosts: Map<string, string[]>;
   let oldAuthority: Authority;
 
   beforeAll(async () => {
@@ -42,8 +42,8 @@ describe("the services' certificate authority on a real cluster", () => {
   });
 
   /** Returns the names that cert-manager would put into the certificates. */
-  async function listHosts(): Promise<Map<string, string>> {
-    await installation.writeValues({ mtls: { enabled: true, issuerRef: { name: "any" } } });
+  async function listHosts(): Promise<Map<string, string[]>> {
+    await installation.writeValues({ mtls: { enabled: true, opsPorts: true, issuerRef: { name: "any" } } });
     const options = [
       "--namespace",
       "parley",
@@ -56,7 +56,7 @@ describe("the services' certificate authority on a real cluster", () => {
     return new Map(
       manifests.map((manifest) => {
         const { secretName, dnsNames } = (manifest.toJS() as { spec: { secretName: string; dnsNames: string[] } }).spec;
-        return [secretName, String(dnsNames[0])];
+        return [secretName, dnsNames];
       }),
     );
   }
@@ -66,8 +66,8 @@ describe("the services' certificate authority on a real cluster", () => {
 
   /** Writes the Secrets with certificates of an authority, as an operator without cert-manager does. */
   async function replaceCertificates(authority: Authority): Promise<void> {
-    for (const [name, host] of hosts) {
-      const files = await createCertificates(folder, authority, host);
+    for (const [name, names] of hosts) {
+      const files = await createCertificates(folder, authority, ...names);
       const sources = ["ca.crt", "tls.crt", "tls.key"].map((file) => `--from-file=${join(files, file)}`);
       const create = ["create", "secret", "generic", name, ...sources, "--dry-run=client", "--output=json"];
       await apply(JSON.parse(await installation.kubectl(...create)));
@@ -79,8 +79,9 @@ describe("the services' certificate authority on a real cluster", () => {
     return apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: TRUSTED, namespace: "parley" }, data });
   }
 
-  it("is replaced without a failed stream", async () => {
+  it("is replaced without a failed stream, and the cli pod reaches the ops ports after each step", async () => {
     const newAuthority = await createAuthority("New");
+    const audit = () => installation.parley("audit", "--check");
     const report = await timed(
       "replacement of the certificate authority under load",
       () =>
@@ -89,10 +90,13 @@ describe("the services' certificate authority on a real cluster", () => {
           const mtls = { ...MTLS, trustedAuthorities: { existingConfigMap: TRUSTED } };
           await installation.runDocumented("upgrades.md", "", { mtls });
           await installation.waitForOldPods();
+          await audit();
           await replaceCertificates(newAuthority);
           await sleep(RELOAD_MS);
+          await audit();
           await trust(newAuthority);
           await sleep(RELOAD_MS);
+          await audit();
           // New pods trust only the new authority, so they connect only to services with new certificates.
           await installation.restart("edge", "conversation");
         }),

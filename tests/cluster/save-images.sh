@@ -5,6 +5,10 @@
 set -euo pipefail
 archive=$1
 
+bases=(postgres:17-bookworm redis:8-bookworm node:24-bookworm-slim)
+for image in "${bases[@]}"; do
+  docker image inspect "$image" >/dev/null 2>&1 || docker pull --quiet "$image"
+done
 docker compose build --quiet edge conversation quota llm-proxy cli
 # The container runtime starts one container per pod from this image, only to hold the pod's namespaces.
 printf 'FROM node:24-bookworm-slim\nUSER 1000:1000\nCMD ["sleep", "infinity"]\n' | docker build --quiet --tag parley/pause -
@@ -20,8 +24,7 @@ for target in edge conversation quota llm-proxy cli; do
   services+=("registry.example.com/parley/$target:0.1.0")
   docker tag "parley/$target" "${services[-1]}"
 done
-docker save --output "$archive.partial" "${services[@]}" parley/pause parley/pgbouncer \
-  postgres:17-bookworm redis:8-bookworm node:24-bookworm-slim
+docker save --output "$archive.partial" "${services[@]}" parley/pause parley/pgbouncer "${bases[@]}"
 mv "$archive.partial" "$archive"
 # Remove the images and layers of earlier builds.
 docker image prune --force >/dev/null

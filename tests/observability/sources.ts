@@ -36,9 +36,9 @@ export function fillVariables(expr: string, window: string): string {
   return expr.replaceAll("$namespace", ".*").replaceAll("$__rate_interval", window);
 }
 
-/** Returns whether an expression reads metrics of Kubernetes, its containers or cert-manager, which exist only in a cluster. */
+/** Returns whether an expression reads metrics of Kubernetes or of certificates, which exist only in a cluster or with mutual TLS. */
 export function readsPlatform(expr: string): boolean {
-  return /\b(kube|container|certmanager)_\w+\{/.test(expr);
+  return /\b(kube|container)_\w+\{|\bparley_certificate_/.test(expr);
 }
 
 /** Removes the thresholds and `absent()` from an alert's expression. The result returns data even if the alert does not fire. */

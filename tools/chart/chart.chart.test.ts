@@ -28,7 +28,13 @@ import { CHART, listValuesNames, type Rendered, renderChart, runHelmTemplate, va
 import { unknownKeys } from "./unknown-keys.ts";
 import { schemaProblems } from "./validate.ts";
 
-type RuleGroup = { name: string; rules: { alert?: string; expr: string; labels: Record<string, string> }[] };
+/** Sets a trigger of KEDA for the edge. */
+const KEDA_TRIGGER = ["type=prometheus", "metadata.threshold=100", "metadata.query=sum(parley_streams_open)"]
+  .map((each) => `edge.autoscaling.kedaTriggers[0].${each}`)
+  .join(",");
+
+type Rule = { alert?: string; expr: string; labels: Record<string, string> };
+type RuleGroup = { name: string; rules: Rule[] };
 
 /** Removes the labels and selectors that limit the rules to one installation. */
 function withoutInstallation(groups: RuleGroup[]): unknown[] {
@@ -230,9 +236,7 @@ describe("the chart", () => {
 
   it("replaces a service's HorizontalPodAutoscaler with a ScaledObject of the same name and limits if it has KEDA triggers", async () => {
     const before = (await renderChart("production")).manifests;
-    const trigger = ["type=prometheus", "metadata.threshold=100", "metadata.query=sum(parley_streams_open)"];
-    const sets = trigger.map((each) => `edge.autoscaling.kedaTriggers[0].${each}`);
-    const { manifests } = await renderChart("production", sets);
+    const { manifests } = await renderChart("production", [KEDA_TRIGGER, "edge.autoscaling.streamsPerPod=0"]);
     const named = (all: Manifest[], kind: string) => ofKind(all, kind).map(({ metadata }) => metadata.name);
     expect(named(before, "HorizontalPodAutoscaler")).toContain("parley-edge");
     expect(named(manifests, "HorizontalPodAutoscaler")).toEqual(
@@ -462,6 +466,13 @@ describe("the chart", () => {
     ["production", "mtls.issuerRef=null", "mtls.issuerRef is empty"],
     ["minimal", "mtls.opsPorts=true", "mtls.opsPorts needs the certificates"],
     ["production", "doctor.origin=", "doctor.origin is empty"],
+    ["production", "caBundle.existingConfigMap=own", "caBundle.containsOpsAuthority is false"],
+    ["console", "cli.enabled=false,caBundle.existingConfigMap=own", "caBundle.containsOpsAuthority is false"],
+    [
+      "production",
+      `edge.autoscaling.streamsPerPod=100,${KEDA_TRIGGER}`,
+      "edge.autoscaling.streamsPerPod has no effect",
+    ],
     ["minimal", "doctor.publicKey=svc_pk_x,doctor.origin=https://a.example", "doctor.url is empty"],
     ["production", "llmProxy.existingConfigMap=own", "mutually exclusive"],
     ["minimal", "existingSecret=", "existingSecret is empty"],
@@ -485,7 +496,7 @@ describe("the chart", () => {
     expect(refused.code).toBe(1);
     expect(refused.output).toContain(
       "may open 290 database connections during a rollout, and database.maxConnections is 289: " +
-        "conversation (9 + 3) × 20, quota (4 + 1) × 10, as (replicas + surge) × databasePool. Lower databasePool",
+        "conversation (9 + 3) × 20, quota (4 + 1) × 10, as (replicas + surge) × databasePool, without those of draining pods. Lower databasePool",
     );
     expect((await runHelmTemplate("minimal", [...sets, "database.maxConnections=290"])).code).toBe(0);
   });
@@ -522,6 +533,38 @@ describe("the chart", () => {
     });
     expect(expected).toHaveLength(normal.length - 1);
     expect(changed).toEqual(expected);
+  });
+
+  it("replaces each number of every alert with a threshold", async () => {
+    const rules = (parse(await readFile(join(CHART, "files/alerts.yaml"), "utf8")) as { groups: RuleGroup[] }).groups;
+    const alerts = rules.flatMap((group) => group.rules).filter(({ alert }) => alert !== undefined);
+    const [having, lacking] = [true, false].map((hasThreshold) =>
+      alerts.filter(({ expr }) => expr.includes("# threshold") === hasThreshold),
+    ) as [Rule[], Rule[]];
+    // The others have no number, or a number that cannot have another value.
+    expect(lacking.map(({ alert }) => alert)).toEqual([
+      "ParleyTargetDown",
+      "ParleyServiceMissing",
+      "ParleyConsoleDown",
+      "ParleyAutoscalerAtMaximum",
+      "ParleyMigrationFailed",
+      "ParleyProviderDown",
+      "ParleyProviderBreakerOpen",
+      "ParleyProviderRefusesKey",
+      "ParleyConfigReloadRefused",
+      "ParleyUsageUnreconciled",
+      "ParleyAccountingUnknown",
+      "ParleyWorkspaceAtCap",
+    ]);
+    const sets = having.map(({ alert }) => `prometheusRule.alerts.${alert}.threshold=4242`);
+    const [rule] = ofKind((await renderChart("production", sets)).manifests, "PrometheusRule") as [Manifest];
+    const rendered = new Map(
+      (rule.spec.groups as RuleGroup[]).flatMap((group) => group.rules).map(({ alert, expr }) => [alert, expr]),
+    );
+    for (const { alert, expr } of having) {
+      const numbers = rendered.get(alert)?.match(/\S+ # threshold/g) ?? [];
+      expect(numbers, alert).toEqual(expr.match(/# threshold/g)?.map((comment) => `4242 ${comment}`));
+    }
   });
 
   it.each([

@@ -70,7 +70,8 @@ describe("two installations", () => {
   it("read only their own series in every rule", async () => {
     const rules = groupsOf(await install({ release: "parley-two", namespace: "chat" })).flatMap((group) => group.rules);
     const series = rules.flatMap(
-      ({ expr }) => expr.match(/\b(?:parley[_:][\w:]+|nodejs_\w+|up)\b\{?[^}]{0,40}/g) ?? [],
+      ({ expr }) =>
+        expr.match(/\b(?:parley[_:][\w:]+|gen_ai_\w+_(?:bucket|count|sum)|nodejs_\w+|up)\b\{?[^}]{0,40}/g) ?? [],
     );
     expect(series.length).toBeGreaterThan(80);
     expect(series.filter((each) => !each.includes('{namespace="chat", release="parley-two"'))).toEqual([]);
@@ -80,6 +81,20 @@ describe("two installations", () => {
     expect(rules.map(({ labels }) => [labels.namespace, labels.release])).toEqual(
       rules.map(() => ["chat", "parley-two"]),
     );
+  });
+
+  it("limit the series of OpenTelemetry's conventions, and not the labels with the same prefix", async () => {
+    const expr = "sum by (gen_ai_provider_name, le) (rate(gen_ai_client_operation_duration_seconds_bucket[5m]))";
+    const object = `kind: ConfigMap\ndata: { expr: '{{ include "parley.ownSeries" (dict "root" $ "expr" "${expr}") }}' }`;
+    const { code, output } = await runHelm(
+      ...["template", "parley", CHART, "--namespace", "chat", "--values", valuesFile("minimal")],
+      ...["--set-json", `extraObjects=${JSON.stringify([object])}`],
+    );
+    expect(code, output).toBe(0);
+    const [own] = ofKind(parseManifests(output), "ConfigMap").flatMap(
+      ({ data }) => (data as { expr?: string }).expr ?? [],
+    );
+    expect(own).toBe(expr.replace("_bucket", '_bucket{namespace="chat", release="parley"}'));
   });
 
   it("have different uids, titles, tags and file names of dashboards", async () => {

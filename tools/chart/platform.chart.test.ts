@@ -44,6 +44,28 @@ describe("the cli pod", () => {
     expect(urls).toHaveLength(7);
     for (const { value = "" } of urls ?? []) expect(certified).toContain(new URL(value).hostname);
   });
+
+  it("and Prometheus trust the same authorities as the services, so that a replacement does not cut them off", async () => {
+    const sets = ["mtls.enabled=true", "mtls.opsPorts=true", "mtls.issuerRef.name=ca", "podMonitor.enabled=true"];
+    sets.push("networkPolicy.prometheus[0].ipBlock.cidr=10.0.0.9/32");
+    const trustOf = async (...more: string[]) => {
+      const { manifests } = await renderChart("minimal", [...sets, ...more]);
+      const [monitor] = ofKind(manifests, "PodMonitor") as [Manifest];
+      const volume = podsOf(manifests)
+        .get("cli")
+        ?.volumes?.find(({ name }) => name === "ops-ca");
+      return { volume, ca: monitor.spec.podMetricsEndpoints[0].tlsConfig.ca };
+    };
+    expect(await trustOf()).toEqual({
+      volume: { name: "ops-ca", secret: { secretName: "parley-edge-tls", items: [{ key: "ca.crt", path: "ca.crt" }] } },
+      ca: { secret: { name: "parley-edge-tls", key: "ca.crt" } },
+    });
+    const trusted = ["existingConfigMap=authorities", "key=bundle.pem"].map((set) => `mtls.trustedAuthorities.${set}`);
+    expect(await trustOf(...trusted)).toEqual({
+      volume: { name: "ops-ca", configMap: { name: "authorities", items: [{ key: "bundle.pem", path: "ca.crt" }] } },
+      ca: { configMap: { name: "authorities", key: "bundle.pem" } },
+    });
+  });
 });
 
 describe("network policies", () => {
@@ -62,10 +84,10 @@ describe("network policies", () => {
   });
 
   it("open a component's additional egress for that component alone", async () => {
-    const components = ["edge", "conversation", "quota", "llmProxy", "cli", "migrations"];
+    const components = ["edge", "conversation", "quota", "llmProxy", "cli", "migrations", "console"];
     const sets = components.map((name, index) => `networkPolicy.extraEgress.${name}[0].ports[0].port=${9_000 + index}`);
-    const { manifests } = await renderChart("minimal", sets);
-    const opened = ["edge", "conversation", "quota", "llm-proxy", "cli", "migrations"].map(
+    const { manifests } = await renderChart("console", sets);
+    const opened = ["edge", "conversation", "quota", "llm-proxy", "cli", "migrations", "console"].map(
       (name) => JSON.stringify(egressOf(manifests, name)).match(/"port":9\d{3}/g) ?? [],
     );
     expect(opened).toEqual(components.map((_, index) => [`"port":${9_000 + index}`]));
@@ -145,6 +167,21 @@ describe("network policies", () => {
     ["minimal", "llmProxy.ollamaHost=ollama.example.com", `${NOTHING_OPEN} http://ollama.example.com:11434`],
     ["openshift", "networkPolicy.providers[0].ports[0].port=8000", NOTHING_OPEN],
     ["minimal", "llmProxy.openaiBaseUrl=http://[fd00::7]/v1", NOTHING_OPEN],
+    [
+      "minimal",
+      "llmProxy.openaiBaseUrl=http://models.ai.svc/v1,networkPolicy.extraEgress.llmProxy[0].ports[0].port=3128",
+      NOTHING_OPEN,
+    ],
+    [
+      "minimal",
+      "llmProxy.openaiBaseUrl=http://models.ai.svc/v1,networkPolicy.providers[0].ports[0].port=80,networkPolicy.providers[0].ports[0].protocol=UDP",
+      NOTHING_OPEN,
+    ],
+    [
+      "minimal",
+      "llmProxy.ollamaHost=ollama.example.com,networkPolicy.providers[0].ports[0].port=11434,networkPolicy.providers[0].ports[0].protocol=UDP",
+      NOTHING_OPEN,
+    ],
   ])("fail with %s values and %s", async (name, set, reason) => {
     const { code, output } = await runHelmTemplate(name, [set]);
     expect(code).toBe(1);
@@ -157,6 +194,7 @@ describe("network policies", () => {
     ["minimal", "llmProxy.openaiBaseUrl=http://127.0.0.1:8000/v1"],
     ["minimal", "llmProxy.openaiBaseUrl=https://models.example.com:8443/v1,llmProxy.providerProxy=http://proxy:3128"],
     ["minimal", "llmProxy.ollamaHost=ollama.ai.svc,networkPolicy.providers[0].ports[0].port=8080"],
+    ["minimal", "llmProxy.ollamaHost=ollama.ai.svc,networkPolicy.extraEgress.llmProxy[0].ports[0].port=11434"],
     ["minimal", "llmProxy.ollamaHost=ollama.example.com,networkPolicy.extraEgress.llmProxy[0].ports[0].port=11434"],
     [
       "minimal",
@@ -171,7 +209,9 @@ describe("network policies", () => {
 
 describe("every container of the chart", () => {
   it("trusts the values' authorities", async () => {
-    const sets = ["caBundle.existingConfigMap=authorities", "caBundle.key=bundle.pem"];
+    const sets = ["existingConfigMap=authorities", "key=bundle.pem", "containsOpsAuthority=true"].map(
+      (set) => `caBundle.${set}`,
+    );
     const { manifests } = await renderChart("production", sets);
     for (const [component, { containers, volumes = [] }] of podsOf(manifests)) {
       expect(volumes, component).toContainEqual({

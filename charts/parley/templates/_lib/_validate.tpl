@@ -15,6 +15,15 @@
 {{- if and .Values.mtls.opsPorts (not .Values.mtls.enabled) -}}
 {{- fail "mtls.opsPorts needs the certificates of mtls.enabled. Set mtls.enabled to true too." -}}
 {{- end -}}
+{{- /* Node reads one file of additional authorities only. */ -}}
+{{- if and .Values.mtls.opsPorts .Values.caBundle.existingConfigMap (or .Values.cli.enabled .Values.console.enabled) (not .Values.caBundle.containsOpsAuthority) -}}
+{{- fail "caBundle.containsOpsAuthority is false: with mtls.opsPorts, the cli pod and the console read caBundle only, so it must also contain the authority of the ops ports' certificates. Add it, and set caBundle.containsOpsAuthority to true." -}}
+{{- end -}}
+{{- with .Values.edge.autoscaling -}}
+{{- if and .enabled .kedaTriggers .streamsPerPod -}}
+{{- fail "edge.autoscaling.streamsPerPod has no effect with edge.autoscaling.kedaTriggers. Set it to 0, and add a trigger for open streams; see docs/install/sizing.md." -}}
+{{- end -}}
+{{- end -}}
 {{- if and .Values.llmProxy.config .Values.llmProxy.existingConfigMap -}}
 {{- fail "llmProxy.config and llmProxy.existingConfigMap are mutually exclusive. Set only one." -}}
 {{- end -}}
@@ -57,7 +66,7 @@
 {{- end -}}
 {{- with .Values.database.maxConnections -}}
 {{- if gt $total (int .) -}}
-{{- fail (printf "the services may open %d database connections during a rollout, and database.maxConnections is %d: %s, as (replicas + surge) × databasePool. Lower databasePool, replicas or autoscaling.maxReplicas, or raise the limit; see docs/install/sizing.md." $total (int .) (join ", " $explanations)) -}}
+{{- fail (printf "the services may open %d database connections during a rollout, and database.maxConnections is %d: %s, as (replicas + surge) × databasePool, without those of draining pods. Lower databasePool, replicas or autoscaling.maxReplicas, or raise the limit; see docs/install/sizing.md." $total (int .) (join ", " $explanations)) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -89,25 +98,33 @@
 
 {{/*
 Returns "true" if the llm-proxy's NetworkPolicy permits a URL, as far as the values show: (dict "root" $ "url" …). A policy sees the port of
-a pod, not of its Service. So for a URL inside the cluster, any additional rule is accepted.
+a pod, not of its Service. So for a URL inside the cluster, any port in networkPolicy.providers is accepted. Rules of
+networkPolicy.extraEgress may be for something else, so they must permit the URL's own port.
 */}}
 {{- define "parley.reachesProvider" -}}
 {{- $policy := .root.Values.networkPolicy -}}
 {{- $port := include "parley.urlPort" .url | int -}}
 {{- $host := regexReplaceAll ":[0-9]+$" (urlParse .url).host "" | trimAll "[]" -}}
-{{- $rules := concat $policy.providers (get $policy.extraEgress "llmProxy" | default list) -}}
+{{- $extraRules := get $policy.extraEgress "llmProxy" | default list -}}
+{{- $hasRule := or (include "parley.permitsPort" (dict "rules" $policy.providers "port" $port)) (include "parley.permitsPort" (dict "rules" $extraRules "port" $port)) -}}
 {{- if and .root.Values.llmProxy.providerProxy (hasPrefix "https:" .url) -}}
 true
 {{- else if regexMatch "^(localhost|127[.].*|0[.]0[.]0[.]0|::1)$" $host -}}
 true
 {{- else if regexMatch `^[^.:]+$|[.]svc$|[.]svc[.]|[.]cluster[.]local$|^10[.]|^192[.]168[.]|^172[.](1[6-9]|2[0-9]|3[01])[.]|^169[.]254[.]|^100[.](6[4-9]|[7-9][0-9]|1[01][0-9]|12[0-7])[.]|^f[cde][0-9a-f]*:` $host -}}
-{{- if or $rules (and (not $policy.privateRanges) (eq $port 443)) }}true{{ end -}}
-{{- else if eq $port 443 -}}
+{{- if or $hasRule (include "parley.permitsPort" (dict "rules" $policy.providers "port" 0)) (and (not $policy.privateRanges) (eq $port 443)) }}true{{ end -}}
+{{- else if or $hasRule (eq $port 443) -}}
 true
-{{- else -}}
-{{- range $rules -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Returns "true" if one of the egress rules permits a TCP port: (dict "rules" … "port" …). Port 0 stands for any port. */}}
+{{- define "parley.permitsPort" -}}
+{{- $port := int .port -}}
+{{- range .rules -}}
 {{- range .ports | default (list dict) -}}
-{{- if or (not .port) (kindIs "string" .port) }}true
+{{- if eq (.protocol | default "TCP") "TCP" -}}
+{{- if or (eq $port 0) (not .port) (kindIs "string" .port) }}true
 {{- else if and (ge $port (int .port)) (le $port (int (default .port .endPort))) }}true
 {{- end -}}
 {{- end -}}

@@ -94,11 +94,21 @@
 {{- end }}
 {{- if and (eq .name "cli") $root.Values.mtls.opsPorts }}
 - name: ops-ca
+  {{- with $root.Values.mtls.trustedAuthorities }}
+  {{- if .existingConfigMap }}
+  configMap:
+    name: {{ .existingConfigMap }}
+    items:
+      - key: {{ .key }}
+        path: ca.crt
+  {{- else }}
   secret:
     secretName: {{ include "parley.name" (dict "root" $root "name" "edge") }}-tls
     items:
       - key: ca.crt
         path: ca.crt
+  {{- end }}
+  {{- end }}
 {{- end }}
 {{- with $root.Values.caBundle }}
 {{- if .existingConfigMap }}

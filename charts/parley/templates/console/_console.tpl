@@ -89,12 +89,6 @@
 {{- if and .httpRoute.enabled (not .httpRoute.parentRefs) -}}
 {{- fail "console.httpRoute.parentRefs is empty. Set it to the Gateway." -}}
 {{- end -}}
-{{- if and $.Values.mtls.opsPorts $.Values.caBundle.existingConfigMap -}}
-{{- /* Node reads one file only. */ -}}
-{{- if not .trustsOpsCa -}}
-{{- fail "console.trustsOpsCa is false: with mtls.opsPorts and caBundle, the bundle must also contain the authority of the ops ports' certificates. Add it, and set console.trustsOpsCa to true." -}}
-{{- end -}}
-{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -4,14 +4,15 @@ namespace="{{ .Release.Namespace }}", release="{{ .Release.Name }}"
 {{- end -}}
 
 {{/*
-Limits an expression of files/alerts.yaml to this installation: (dict "root" $ "expr" …). Parley's series are parley_…, parley:…, nodejs_…
-and up. The platform's series have no label `release`. Their expressions contain `namespace=~".+"` and an object's name that starts with
-`parley-`. This template replaces them with the release's namespace and the installation's full name.
+Limits an expression of files/alerts.yaml to this installation: (dict "root" $ "expr" …). Parley's series are parley_…, parley:…, nodejs_…,
+up, and the histograms gen_ai_… of OpenTelemetry's conventions, whose labels have the same prefix. The platform's series have no label
+`release`. Their expressions contain `namespace=~".+"` and an object's name that starts with `parley-`. This template replaces them with the
+release's namespace and the installation's full name.
 */}}
 {{- define "parley.ownSeries" -}}
 {{- $selector := printf "${1}{%s, ${2}}" (include "parley.seriesMatchers" .root) -}}
 {{- $name := include "parley.fullname" .root | replace "." "[.]" -}}
-{{- $expr := regexReplaceAll `\b(parley[_:][\w:]+|nodejs_\w+|up)\b(?:\{([^}]*)\})?` .expr $selector | replace ", }" "}" -}}
+{{- $expr := regexReplaceAll `\b(parley[_:][\w:]+|gen_ai_\w+_(?:bucket|count|sum)|nodejs_\w+|up)\b(?:\{([^}]*)\})?` .expr $selector | replace ", }" "}" -}}
 {{- $expr | replace `namespace=~".+"` (printf `namespace="%s"` .root.Release.Namespace) | replace `=~"parley-` (printf `=~"%s-` $name) -}}
 {{- end -}}
 

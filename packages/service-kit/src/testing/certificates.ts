@@ -13,15 +13,15 @@ export function createAuthority(name: string): Promise<GenerateResult> {
   });
 }
 
-/** Creates a directory like cert-manager's in `folder`, with a certificate for `host`. */
-export async function createCertificates(folder: string, ca: GenerateResult, host: string): Promise<string> {
-  const certificate = await generate([{ name: "commonName", value: host }], {
+/** Creates a directory like cert-manager's in `folder`, with a certificate for `hosts`. */
+export async function createCertificates(folder: string, ca: GenerateResult, ...hosts: string[]): Promise<string> {
+  const certificate = await generate([{ name: "commonName", value: String(hosts[0]) }], {
     keyType: "ec",
     algorithm: "sha256",
     ca: { key: ca.private, cert: ca.cert },
     extensions: [
       { name: "extKeyUsage", serverAuth: true, clientAuth: true },
-      { name: "subjectAltName", altNames: [{ type: 2, value: host }] },
+      { name: "subjectAltName", altNames: hosts.map((value) => ({ type: 2, value })) },
     ],
   });
   const directory = await mkdtemp(join(folder, "certificates-"));

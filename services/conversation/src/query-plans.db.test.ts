@@ -152,7 +152,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
         Array.from({ length: 10 }, (_, n) => ({ workspaceId: `many_${n}`, publicKey: `svc_pk_many_${n}` })),
       ),
   ],
-  ["listing keys", (database) => listKeys(database, bot.workspaceId)],
+  ["listing keys", (database) => listKeys(database, bot.workspaceId, 1_000)],
   ["listing bots", (database) => listBots(database, bot.workspaceId)],
   ["listing documents", (database) => listSources(database, bot.workspaceId, bot.id)],
   ["listing moderation patterns", (database) => listPatterns(database, bot.workspaceId, bot.id)],

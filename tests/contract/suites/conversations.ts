@@ -212,7 +212,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
         ...{ workspaceId: own.workspaceId, sessionId: a.session_id, messageId: BigInt(String(a.message_id)) },
         review: "bad",
       });
-      await age(own);
+      await backdateSessions(own);
       const found = async (parameters: string) => {
         const csv = (await get(`${CSV}?${parameters}`, own)).text.split("\r\n").slice(1, -1);
         const ids = linesOf((await get(`${NDJSON}?${parameters}`, own)).text).map((line) => line.session.id);

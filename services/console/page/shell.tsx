@@ -2,7 +2,8 @@ import * as Dialog from "@radix-ui/react-dialog";
 import * as Menu from "@radix-ui/react-dropdown-menu";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
-import { signOut, useSession } from "./api/session.ts";
+import { useSession } from "./api/session.ts";
+import { signOut } from "./api/session-fetch.ts";
 import { Icon, type IconName } from "./components/icon.tsx";
 import { applyTheme, readTheme, THEMES, type Theme } from "./components/theme.ts";
 

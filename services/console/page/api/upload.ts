@@ -6,7 +6,7 @@ import {
   KnowledgeAdminService,
   type Source,
 } from "@parley/rpc/conversation";
-import { refreshSession } from "./session.ts";
+import { refreshSession } from "./session-fetch.ts";
 
 const { addSource } = KnowledgeAdminService.method;
 const URL_PATH = `/api/rpc/${addSource.parent.typeName}/${addSource.name}`;

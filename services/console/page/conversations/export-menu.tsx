@@ -1,7 +1,7 @@
 import * as Menu from "@radix-ui/react-dropdown-menu";
 import { type ConversationFilters, exportUrl } from "../api/conversations.ts";
 import { errorText } from "../api/error-text.ts";
-import { refreshSession } from "../api/session.ts";
+import { refreshSession } from "../api/session-fetch.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { Icon } from "../components/icon.tsx";
 

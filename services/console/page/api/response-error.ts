@@ -1,29 +1,43 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 
-/** Returns the error of a response that is not OK, with its code if the console or the edge sent one. */
+/** Returns the error of a response that is not OK. */
 export async function toConnectError(response: Response): Promise<ConnectError> {
   const text = await response.text().catch(() => "");
-  return errorOf(response.status, text);
+  return errorOf(response.status, text, response.headers.get("parley-code"));
 }
 
-/** Returns the error of a status and a body such as `{"error": "payload_too_large"}` or `{"detail": "rate_limited"}`. */
-export function errorOf(status: number, text: string): ConnectError {
-  const code = readCode(text);
+/**
+ * Returns the error of a response: of an admin service (with the header parley-code), of the console (`{"error": "payload_too_large"}`) or of the
+ * edge (`{"detail": "rate_limited"}`).
+ */
+export function errorOf(status: number, text: string, codeInHeader: string | null = null): ConnectError {
+  const { error, detail, message } = parse(text);
+  const code = codeInHeader ?? error ?? detail ?? (status === 413 ? "payload_too_large" : undefined);
   const metadata = code === undefined ? undefined : { "parley-code": code };
-  return new ConnectError(`the console answered ${status}`, codeOf(status), metadata);
+  return new ConnectError(message ?? `the console answered ${status}`, codeOf(status), metadata);
 }
 
-function readCode(text: string): string | undefined {
+type ErrorBody = Partial<Record<"error" | "detail" | "message", string>>;
+
+function parse(text: string): ErrorBody {
   try {
-    const { error, detail } = JSON.parse(text) as { error?: string; detail?: string };
-    return error ?? detail;
+    return JSON.parse(text) as ErrorBody;
   } catch {
     // A proxy sent this response. Its status is all that is known.
-    return undefined;
+    return {};
   }
 }
 
 function codeOf(status: number): Code {
-  if (status === 401) return Code.Unauthenticated;
-  return status >= 500 ? Code.Unavailable : Code.Unknown;
+  if (status >= 500) return Code.Unavailable;
+  switch (status) {
+    case 400:
+      return Code.InvalidArgument;
+    case 401:
+      return Code.Unauthenticated;
+    case 403:
+      return Code.PermissionDenied;
+    default:
+      return Code.Unknown;
+  }
 }

@@ -1,0 +1,120 @@
+import { expect, it } from "vitest";
+import { CONSOLE_WORKSPACE } from "../system/console.ts";
+import { addBot } from "./console-bot.ts";
+import { openConsole } from "./console-page.ts";
+import { describeInBrowser, eventually } from "./fixture.ts";
+
+describeInBrowser("failures in the console", (fixture) => {
+  it("keeps the owner signed in and on the screen while the identity provider does not answer", async () => {
+    const { page } = await openConsole(fixture);
+    await page.signIn();
+    await page.page.route("**/api/batch", (route) => route.fulfill({ status: 401, json: { error: "token_expired" } }));
+    await page.page.route("**/auth/refresh", (route) =>
+      route.fulfill({ status: 503, json: { error: "sign_in_unavailable" } }),
+    );
+    await page.goto("/keys");
+    await page.page.getByText("The service is not available right now.").first().waitFor();
+    expect(new URL(page.page.url()).pathname).toBe("/keys");
+    await page.page.unroute("**/auth/refresh");
+    await page.page.unroute("**/api/batch");
+    await page.button("Try again").click();
+    await page.page.getByText("The service is not available right now.").first().waitFor({ state: "hidden" });
+    await page.heading("Keys").waitFor();
+  });
+
+  it("shows the sign-in page, which returns to the screen, when the session has ended", async () => {
+    const { page } = await openConsole(fixture);
+    await page.signIn();
+    for (const path of ["**/api/batch", "**/auth/refresh"])
+      await page.page.route(path, (route) =>
+        route.fulfill({ status: 401, json: { error: "authentication_required" } }),
+      );
+    await page.goto("/usage");
+    await page.heading("Sign in to Parley").waitFor();
+    expect(new URL(page.page.url()).searchParams.get("return_to")).toBe("/usage");
+  });
+
+  it("refreshes an expired session for a message in the playground", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/playground?bot=${bot}`, "Playground");
+    const expired = { status: 401, json: { error: "token_expired" } };
+    await page.page.route("**/api/chat/playground/", (route) => route.fulfill(expired), { times: 1 });
+    const refreshed = page.page.waitForResponse("**/auth/refresh");
+    await page.preview.locator("textarea").fill("When is the delivery of bread?");
+    await page.preview.locator("textarea").press("Enter");
+    expect((await refreshed).status()).toBe(200);
+    await page.preview.locator(".assistant .rating").first().waitFor();
+    expect(page.problems).toEqual([]);
+  });
+
+  it("shows why an export is refused, and stays on the screen", async () => {
+    const { page } = await openConsole(fixture);
+    // The edge accepts no NUL in a parameter.
+    await page.signIn("/conversations?bot=%00", "Conversations");
+    await page.page.getByText("One of the filters is not valid.").waitFor();
+    await page.button("Export").click();
+    await page.page.getByRole("menuitem", { name: /^CSV/ }).click();
+    await eventually(() => page.announcement.innerText()).toContain("One of the filters is not valid.");
+    await page.page.route("**/export.ndjson?*", (route) =>
+      route.fulfill({ status: 429, json: { detail: "too_many_exports" } }),
+    );
+    await page.button("Export").click();
+    await page.page.getByRole("menuitem", { name: /^NDJSON/ }).click();
+    await eventually(() => page.announcement.innerText()).toContain(
+      "Two exports of this workspace are running already.",
+    );
+    await page.heading("Conversations").waitFor();
+    expect(new URL(page.page.url()).pathname).toBe("/conversations");
+    // Only the reports of the refused requests.
+    expect(page.problems.filter((text) => !/status of 4(?:00|29)/.test(text))).toEqual([]);
+  });
+
+  it("adds a text of 100,000 characters of which each takes two bytes", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/knowledge?bot=${bot}&title=Устав`, "Knowledge");
+    await page.field("Text").fill("Хлеб печём утром. ".repeat(6_000).slice(0, 100_000));
+    await page.button("Add text").click();
+    await eventually(() => page.announcement.innerText(), 30_000).toBe("The text was added.");
+    await page.button("Remove Устав").waitFor();
+    expect(page.problems).toEqual([]);
+  });
+
+  it("keeps what an owner types while a bot is being saved", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/bots/${bot}`, "Bakery guide");
+    await page.field("Name").fill("Baker");
+    const save = Promise.withResolvers<void>();
+    await page.page.route("**/api/batch", async (route) => {
+      await save.promise;
+      await route.continue();
+    });
+    await page.button("Save").click();
+    await page.button("Saving…").waitFor();
+    await page.field("Name").fill("Baker of the town");
+    await page.field("Colour").fill("#0a7d45");
+    save.resolve();
+    await eventually(() => page.announcement.innerText()).toContain("Saved.");
+    await page.page.getByText("You have unsaved changes.").waitFor();
+    expect(await page.field("Name").inputValue()).toBe("Baker of the town");
+    expect(await page.field("Colour").inputValue()).toBe("#0a7d45");
+    await page.button("Save").click();
+    await page.page.getByText("All changes are saved.").waitFor();
+    const { bot: stored } = await fixture.service.admin.bots.getBot({ workspaceId: CONSOLE_WORKSPACE, slug: bot });
+    expect(stored?.display).toMatchObject({ name: "Baker of the town", primaryColor: "#0a7d45" });
+    expect(page.problems).toEqual([]);
+  });
+
+  it("announces which documents of an upload were not added, and why", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/knowledge?bot=${bot}`, "Knowledge");
+    await page.dropFile("table.xlsx", "x");
+    await eventually(() => page.announcement.innerText()).toContain("table.xlsx: Only .txt, .md, .html and .pdf files");
+    await page.dropFile("opening.md", "# Opening hours\n\nAt six in the morning.");
+    await eventually(() => page.announcement.innerText()).toContain("The document was added.");
+    expect(page.problems).toEqual([]);
+  });
+});

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { CONSOLE_WORKSPACE } from "../system/console.ts";
-import { addBot } from "./console-bot.ts";
+import { addBot, addConversation } from "./console-bot.ts";
 import { openConsole } from "./console-page.ts";
 import { describeInBrowser, eventually } from "./fixture.ts";
 
@@ -115,6 +115,89 @@ describeInBrowser("failures in the console", (fixture) => {
     await eventually(() => page.announcement.innerText()).toContain("table.xlsx: Only .txt, .md, .html and .pdf files");
     await page.dropFile("opening.md", "# Opening hours\n\nAt six in the morning.");
     await eventually(() => page.announcement.innerText()).toContain("The document was added.");
+    expect(page.problems).toEqual([]);
+  });
+
+  it("shows an error until the owner closes it, as after a sign-out that failed", async () => {
+    const { page } = await openConsole(fixture);
+    await page.signIn();
+    await page.page.route("**/auth/sign-out", (route) =>
+      route.fulfill({ status: 503, json: { error: "unavailable" } }),
+    );
+    await page.page.getByRole("button", { name: /Demo owner/ }).click();
+    await page.page.getByRole("menuitem", { name: "Sign out" }).click();
+    await eventually(() => page.announcement.innerText()).toContain("The service is not available right now.");
+    // Other messages disappear after 5 s.
+    await page.page.waitForTimeout(5_500);
+    expect(await page.announcement.count()).toBe(1);
+    expect(await page.violations()).toEqual([]);
+    await page.button("Close the message").focus();
+    await page.page.keyboard.press("Enter");
+    await eventually(() => page.announcement.count()).toBe(0);
+    await page.heading("Bots").waitFor();
+  });
+
+  it("stays on the page when a file is dropped beside the field", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/knowledge?bot=${bot}`, "Knowledge");
+    const isIgnored = await page.page.locator("main").evaluate((main) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File(["x"], "x.txt"));
+      return ["dragover", "drop"].map(
+        (name) => !main.dispatchEvent(new DragEvent(name, { bubbles: true, cancelable: true, dataTransfer })),
+      );
+    });
+    expect(isIgnored).toEqual([true, true]);
+  });
+
+  it("moves the focus to the next document when one is removed, and to the screen after the last one", async () => {
+    const bot = await addBot(fixture.service);
+    const content = Buffer.from("# Opening hours\n\nAt six in the morning.");
+    await fixture.service.admin.knowledge.addSource({
+      workspaceId: CONSOLE_WORKSPACE,
+      botSlug: bot,
+      name: "opening.md",
+      format: "md",
+      content,
+    });
+    const { page } = await openConsole(fixture);
+    const { keyboard } = page.page;
+    await page.signIn(`/knowledge?bot=${bot}`, "Knowledge");
+    const focused = () => page.page.evaluate(() => document.activeElement?.ariaLabel ?? document.activeElement?.id);
+    await page.button("Remove delivery.md").focus();
+    await keyboard.press("Enter");
+    await page.tabTo("Remove");
+    await keyboard.press("Enter");
+    await page.button("Remove delivery.md").waitFor({ state: "detached" });
+    expect(await focused()).toBe("Remove opening.md");
+    await keyboard.press("Enter");
+    await page.tabTo("Remove");
+    await keyboard.press("Enter");
+    await page.page.getByText("No document yet").waitFor();
+    expect(await focused()).toBe("main");
+    expect(page.problems).toEqual([]);
+  });
+
+  it("shows the keys and the usage by bot if only the list of bots is unavailable", async () => {
+    const bot = await addBot(fixture.service);
+    await addConversation(fixture.service, bot);
+    const { page } = await openConsole(fixture);
+    await page.signIn();
+    await page.page.route("**/api/batch", async (route) => {
+      const { calls } = route.request().postDataJSON() as { calls: { method: string }[] };
+      const response = await route.fetch();
+      const { responses } = (await response.json()) as { responses: object[] };
+      const unavailable = { status: 503, code: "unavailable", body: { code: "unavailable" } };
+      const changed = responses.map((each, index) => (calls[index]?.method.endsWith("/ListBots") ? unavailable : each));
+      await route.fulfill({ response, json: { responses: changed } });
+    });
+    await page.goto("/usage");
+    await page.heading2("By bot").waitFor();
+    await page.page.getByRole("link", { name: "Download CSV" }).waitFor();
+    await page.goto("/keys");
+    await page.page.getByText("The service is not available right now.").first().waitFor();
+    await page.button(`Embed ${bot}`).first().waitFor();
     expect(page.problems).toEqual([]);
   });
 });

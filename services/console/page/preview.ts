@@ -1,5 +1,6 @@
 import "./preview.css";
 import { fetchWithSession, SignedOutError } from "./api/session-fetch.ts";
+import { ignoreDroppedFiles } from "./components/dropped-files.ts";
 import type { PreviewMessage } from "./components/preview-message.ts";
 
 // Runs the real widget in a frame of the console. Its configuration is the form's, and its messages go to the bot's playground with the
@@ -14,6 +15,7 @@ let restartTimer: ReturnType<typeof setTimeout> | undefined;
 let starts = 0;
 const fetchFromServer = window.fetch.bind(window);
 
+ignoreDroppedFiles();
 window.fetch = (input, init) => {
   const { pathname } = new URL(String(input), location.href);
   switch (pathname) {

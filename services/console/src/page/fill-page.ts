@@ -1,12 +1,10 @@
-import type { SessionInfo } from "../sign-in/index.ts";
-
 /** The placeholder of the nonce in the built HTML. */
 export const NONCE_PLACEHOLDER = "{{nonce}}";
 const EDGE_URL_PLACEHOLDER = "{{edge url}}";
 const SESSION_PLACEHOLDER = "{{session}}";
 
-/** The values of a response. The session in the page saves each screen a request. */
-export type PageValues = { nonce: string; edgeUrl: string; session: SessionInfo | undefined };
+/** The values of a response. The session, which GET /auth/session also returns, saves each screen a request. */
+export type PageValues = { nonce: string; edgeUrl: string; session: object | undefined };
 
 /** Replaces the placeholders in the built HTML. */
 export function fillPage(html: string, { nonce, edgeUrl, session }: PageValues): string {

@@ -59,6 +59,54 @@ describeInBrowser("conversations in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
+  it("filters by a selection and by typed days, keeps the focus and announces the count, with the keyboard alone", async () => {
+    const bot = await addBot(fixture.service);
+    const visitor = await addConversation(fixture.service, bot, { rating: "up" });
+    const { page } = await openConsole(fixture);
+    const { keyboard } = page.page;
+    await page.signIn(`/conversations?bot=${bot}`, "Conversations");
+    const row = page.page.getByRole("link", { name: new RegExp(visitor) });
+    const count = page.page
+      .locator("main")
+      .getByRole("status")
+      .filter({ hasText: /conversations?/ });
+    const focused = () => page.page.evaluate(() => (document.activeElement as HTMLInputElement | null)?.name);
+    const search = () => new URL(page.page.url()).search;
+    await eventually(() => count.innerText()).toBe("1 conversation found.");
+    await page.tabTo("Visitor's rating");
+    await keyboard.press("ArrowDown");
+    await page.page.waitForURL(/rating=up/);
+    await row.waitFor();
+    await keyboard.press("ArrowDown");
+    await page.page.waitForURL(/rating=down/);
+    await page.page.getByText("No conversation matches").waitFor();
+    expect(await focused()).toBe("rating");
+    await eventually(() => count.innerText()).toBe("0 conversations found.");
+    await keyboard.press("Home");
+    await row.waitFor();
+    await page.tabTo("From");
+    await keyboard.type("01022024");
+    expect([await focused(), search()]).toEqual(["from", `?bot=${bot}`]);
+    await keyboard.press("Enter");
+    await page.page.waitForURL(/from=2024-01-02/);
+    await row.waitFor();
+    expect([await focused(), await page.field("From").inputValue()]).toEqual(["from", "2024-01-02"]);
+    await page.tabTo("To");
+    await keyboard.type("03042024");
+    // The next element is the link that removes the filters.
+    await page.tabTo("Remove all filters");
+    await page.page.waitForURL(/to=2024-03-04/);
+    await eventually(() => count.innerText()).toBe("0 conversations found.");
+    await keyboard.press("Enter");
+    await page.page.waitForURL(/\/conversations$/);
+    await eventually(() => page.field("From").inputValue()).toBe("");
+    expect([await focused(), await page.field("Bot").inputValue()]).toEqual(["q", ""]);
+    await page.page.goBack();
+    await eventually(() => page.field("To").inputValue()).toBe("2024-03-04");
+    expect(await page.field("Bot").inputValue()).toBe(bot);
+    expect(page.problems).toEqual([]);
+  });
+
   it("erases a visitor only after the visitor's id was typed", async () => {
     const bot = await addBot(fixture.service);
     const visitor = await addConversation(fixture.service, bot);

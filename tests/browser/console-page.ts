@@ -89,8 +89,8 @@ export class ConsolePage {
     await zone.dispatchEvent("drop", { dataTransfer });
   }
 
-  /** Presses Tab until the element with this name or label has the focus. */
-  async tabTo(name: string): Promise<void> {
+  /** Presses Tab until the element with this name, label or text has the focus. */
+  async tabTo(name: string | RegExp): Promise<void> {
     for (let presses = 0; presses < 40; presses++) {
       await this.page.keyboard.press("Tab");
       const focused = await this.page.evaluate(() => {
@@ -98,7 +98,7 @@ export class ConsolePage {
         const label = (element as HTMLInputElement | null)?.labels?.[0]?.textContent;
         return element?.ariaLabel ?? label ?? element?.textContent;
       });
-      if (focused?.trim() === name) return;
+      if (typeof name === "string" ? focused?.trim() === name : name.test(focused ?? "")) return;
     }
     throw new Error(`Tab never reached ${name}`);
   }

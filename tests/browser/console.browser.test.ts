@@ -333,8 +333,10 @@ describeInBrowser("console", (fixture) => {
 
   it("loads each screen with at most two requests", async () => {
     const bot = await addBot(fixture.service);
+    const visitor = await addConversation(fixture.service, bot);
     const { page } = await openConsole(fixture);
-    await page.signIn();
+    await page.signIn(`/conversations?visitor=${visitor}`, "Conversations");
+    const conversation = await page.page.getByRole("link", { name: new RegExp(visitor) }).getAttribute("href");
     for (const path of [
       "/bots",
       `/bots/${bot}`,
@@ -346,22 +348,32 @@ describeInBrowser("console", (fixture) => {
       `/moderation?bot=${bot}`,
       "/overview",
       "/conversations",
+      String(conversation),
       `/tools?bot=${bot}`,
       `/playground?bot=${bot}`,
       "/usage",
       "/audit-log",
+      // Without a bot in the address, and with none chosen before.
+      "/knowledge",
+      "/questions",
+      "/evaluation",
+      "/moderation",
+      "/tools",
+      "/playground",
     ]) {
+      await page.page.evaluate(() => localStorage.clear());
       page.takeCalls();
       // On a busy machine the network can be idle before a screen has sent its calls.
       const isLoaded = page.page.waitForResponse("**/api/batch");
       await page.goto(path);
       await isLoaded;
+      await eventually(() => page.page.locator(".loading").count()).toBe(0);
       await page.page.waitForLoadState("networkidle");
       const calls = page.takeCalls();
-      expect(calls[0], path).toBe("/auth/session");
+      expect(calls[0], path).toBe("/api/batch");
       expect(calls.length, `${path}: ${calls.join(", ")}`).toBeLessThanOrEqual(2);
     }
-  });
+  }, 150_000);
 
   it("shows an error with a retry button while a service is unavailable, and the screen once it is back", async () => {
     const { page } = await openConsole(fixture);

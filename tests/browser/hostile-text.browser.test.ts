@@ -193,8 +193,9 @@ describeInBrowser("hostile text", (fixture) => {
     // The page's owner does not leave the console through a link that someone sent.
     await console.signIn("/sign-in?return_to=%2F%2Fforeign.example%2F");
     // The names of owners come from the identity provider.
-    await page.route("**/auth/session", replaceInResponse("Demo owner", HOSTILE_NAME));
-    await page.route("**/api/batch", replaceInResponse("demo-owner", HOSTILE_NAME));
+    // Only one page: Chromium lets a page that a test intercepts load no image from this machine.
+    await page.route("**/bots", (route) => replaceInResponse(route, "Demo owner", toHtml(toJson(HOSTILE_NAME))));
+    await page.route("**/api/batch", (route) => replaceInResponse(route, "demo-owner", toJson(HOSTILE_NAME)));
     await see("/bots", HOSTILE_NAME, bot.slug);
     await page.getByRole("button", { name: HOSTILE_NAME }).click();
     await expectTexts(page, ["Sign out"], "the owner's menu");
@@ -241,11 +242,18 @@ async function missingFrom(element: Locator): Promise<string[]> {
   return LITERAL.filter((text) => !shown.includes(text));
 }
 
-/** Replaces a text in a JSON response. */
-function replaceInResponse(text: string, replacement: string) {
-  return async (route: Route) => {
-    const response = await route.fetch();
-    const json = (await response.text()).replaceAll(text, JSON.stringify(replacement).slice(1, -1));
-    await route.fulfill({ response, body: json });
-  };
+/** Replaces a text in a response. */
+async function replaceInResponse(route: Route, text: string, replacement: string): Promise<void> {
+  const response = await route.fetch();
+  await route.fulfill({ response, body: (await response.text()).replaceAll(text, () => replacement) });
+}
+
+/** Returns the text as a part of a JSON string. */
+function toJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+/** Returns the text as the console writes it into its page. */
+function toHtml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 }

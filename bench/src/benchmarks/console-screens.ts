@@ -30,6 +30,13 @@ const screensOf = (sessionId: string) => [
   `/playground?bot=${BOT}`,
   "/usage",
   "/audit-log",
+  // Without a bot in the address, and with none chosen before.
+  "/knowledge",
+  "/questions",
+  "/evaluation",
+  "/moderation",
+  "/tools",
+  "/playground",
 ];
 /** The page's requests to its backend. */
 const CALLS = /^\/(?:api|auth)\//;
@@ -74,6 +81,7 @@ export async function measureScreens(
     // The first load of each screen is not measured: it compiles the page and the statements.
     for (let load = 0; load <= loads; load++) {
       for (const path of screens) {
+        await page.evaluate("localStorage.clear()");
         requests = 0;
         await page.goto(running.url + path);
         await page.waitForLoadState("networkidle");

@@ -14,6 +14,7 @@ import { setNonce } from "get-nonce";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Announcements } from "./components/announcements.tsx";
+import { ignoreDroppedFiles } from "./components/dropped-files.ts";
 import { applyTheme, readTheme } from "./components/theme.ts";
 import { queryClient } from "./query-client.ts";
 import { router } from "./router.tsx";
@@ -21,6 +22,7 @@ import { router } from "./router.tsx";
 // The style elements of the dialog library need the response's nonce.
 setNonce(document.querySelector<HTMLMetaElement>("meta[property=csp-nonce]")?.nonce ?? "");
 applyTheme(readTheme());
+ignoreDroppedFiles();
 
 createRoot(document.querySelector("#root") as HTMLElement).render(
   <StrictMode>

@@ -1,4 +1,6 @@
 import "./preview.css";
+import { fetchWithSession, SignedOutError } from "./api/session-fetch.ts";
+import { ignoreDroppedFiles } from "./components/dropped-files.ts";
 import type { PreviewMessage } from "./components/preview-message.ts";
 
 // Runs the real widget in a frame of the console. Its configuration is the form's, and its messages go to the bot's playground with the
@@ -13,6 +15,7 @@ let restartTimer: ReturnType<typeof setTimeout> | undefined;
 let starts = 0;
 const fetchFromServer = window.fetch.bind(window);
 
+ignoreDroppedFiles();
 window.fetch = (input, init) => {
   const { pathname } = new URL(String(input), location.href);
   switch (pathname) {
@@ -31,9 +34,13 @@ window.fetch = (input, init) => {
 };
 
 /** Sends a request of the widget to the bot's playground, with these fields of its body. */
-function fetchFromPlayground(path: string, init: RequestInit | undefined, names: readonly string[]): Promise<Response> {
+async function fetchFromPlayground(
+  path: string,
+  init: RequestInit | undefined,
+  names: readonly string[],
+): Promise<Response> {
   const sent = new Headers(init?.headers);
-  const headers = new Headers({ "Content-Type": "application/json", "X-Parley-Console": "1" });
+  const headers = new Headers({ "Content-Type": "application/json" });
   for (const name of RESUME_HEADERS) {
     const value = sent.get(name);
     if (value !== null) headers.set(name, value);
@@ -44,7 +51,13 @@ function fetchFromPlayground(path: string, init: RequestInit | undefined, names:
     ...Object.fromEntries(names.map((name) => [name, fields[name]])),
   });
   const { signal = null, keepalive = false } = init ?? {};
-  return fetchFromServer(`/api/chat/playground/${path}`, { method: "POST", headers, body, signal, keepalive });
+  try {
+    return await fetchWithSession(`/api/chat/playground/${path}`, { method: "POST", headers, body, signal, keepalive });
+  } catch (error) {
+    if (!(error instanceof SignedOutError)) throw error;
+    // The widget would try again after an error of the network.
+    return Response.json({ error: "authentication_required" }, { status: 401 });
+  }
 }
 
 window.addEventListener("message", ({ origin, source, data }: MessageEvent<PreviewMessage>) => {

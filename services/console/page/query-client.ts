@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
-import { SignedOutError } from "./api/session.ts";
+import { SignedOutError } from "./api/session-fetch.ts";
 
 const MAX_RETRIES = 2;
 const STALE_MS = 15_000;

@@ -1,6 +1,7 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import type { ConversationFilters } from "./api/conversations.ts";
-import { SESSION_QUERY, SignedOutError } from "./api/session.ts";
+import { SESSION_QUERY } from "./api/session.ts";
+import { SignedOutError } from "./api/session-fetch.ts";
 import { ScreenError, ScreenLoading } from "./components/states.tsx";
 import { queryClient } from "./query-client.ts";
 import { NotFound } from "./screens/not-found.tsx";

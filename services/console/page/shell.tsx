@@ -2,7 +2,10 @@ import * as Dialog from "@radix-ui/react-dialog";
 import * as Menu from "@radix-ui/react-dropdown-menu";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
-import { signOut, useSession } from "./api/session.ts";
+import { errorText } from "./api/error-text.ts";
+import { useSession } from "./api/session.ts";
+import { signOut } from "./api/session-fetch.ts";
+import { useAnnounce } from "./components/announcements.tsx";
 import { Icon, type IconName } from "./components/icon.tsx";
 import { applyTheme, readTheme, THEMES, type Theme } from "./components/theme.ts";
 
@@ -104,11 +107,13 @@ const THEME_NAMES: Readonly<Record<Theme, string>> = { system: "System", light: 
 
 function OwnerMenu() {
   const { user, workspace_id } = useSession();
+  const announce = useAnnounce();
   const [theme, setTheme] = useState(readTheme);
   const choose = (value: string) => {
     applyTheme(value as Theme);
     setTheme(value as Theme);
   };
+  const leave = () => void signOut().catch((error: unknown) => announce(errorText(error), { isError: true }));
   return (
     <Menu.Root modal={false}>
       <Menu.Trigger className="owner">
@@ -134,7 +139,7 @@ function OwnerMenu() {
           ))}
         </Menu.RadioGroup>
         <Menu.Separator className="menu-separator" />
-        <Menu.Item className="menu-item" onSelect={() => void signOut()}>
+        <Menu.Item className="menu-item" onSelect={leave}>
           Sign out
           <Icon name="exit" />
         </Menu.Item>

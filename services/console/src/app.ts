@@ -9,13 +9,14 @@ import { healthRoutes } from "./http/health.route.ts";
 import { type HttpMetrics, httpMetrics } from "./http/http-metrics.plugin.ts";
 import { sameOrigin } from "./http/same-origin.plugin.ts";
 import { securityHeaders } from "./http/security-headers.plugin.ts";
-import { type PageOptions, pageRoutes } from "./page/page.route.ts";
+import { type PageDeps, type PageOptions, pageRoutes } from "./page/page.route.ts";
 import { type SignInDeps, signInRoutes } from "./sign-in/sign-in.route.ts";
 
 export type AppDeps = SignInDeps &
   CallDeps &
   OwnerApiDeps &
-  PlaygroundDeps & {
+  PlaygroundDeps &
+  PageDeps & {
     isReady: () => boolean;
     /** Whether this process is shutting down. */
     isStopping: () => boolean;
@@ -61,6 +62,6 @@ export async function buildApp(deps: AppDeps, page: PageOptions, log: Logger): P
   callRoutes(app, deps);
   ownerApiRoutes(app, deps);
   playgroundRoutes(app, deps);
-  await pageRoutes(app, page);
+  await pageRoutes(app, deps, page);
   return app;
 }

@@ -15,7 +15,7 @@ import { createAdminCalls } from "./calls/admin-calls.client.ts";
 import { createCallEdge, createListConversations } from "./calls/owner-api.client.ts";
 import { type Config, isLoopbackHost } from "./config.ts";
 import { createMetrics } from "./metrics.ts";
-import { createAuthenticate } from "./sign-in/authenticate.ts";
+import { createAuthenticate, createReadSessionInfo } from "./sign-in/authenticate.ts";
 import { createSessionCookies } from "./sign-in/cookies.ts";
 import { createProvider } from "./sign-in/provider.client.ts";
 
@@ -50,6 +50,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       nowMs,
       onResult: (result) => metrics.signIns.inc({ result }),
       authenticate: createAuthenticate(cookies, signIn, createTokenVerifier(signIn, jwks), nowMs),
+      readSessionInfo: createReadSessionInfo(cookies, signIn, nowMs),
       limiter: new MemberCallLimiter(),
       adminCalls: createAdminCalls(config.adminUrls, onResponse),
       listConversations: createListConversations(callEdge, onResponse),

@@ -1,4 +1,5 @@
-import { fetchWithSession } from "./session.ts";
+import { toConnectError } from "./response-error.ts";
+import { fetchWithSession } from "./session-fetch.ts";
 
 /** A Connect call of an admin method, or the query of a list of conversations. */
 type BatchCall = { method: string; message: unknown } | { conversations: string };
@@ -43,7 +44,7 @@ async function send(): Promise<void> {
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ calls: batch.map(({ call }) => call) }),
     });
-    if (!response.ok) throw new TypeError(`the console returned status ${response.status}`);
+    if (!response.ok) throw await toConnectError(response);
     const { responses } = (await response.json()) as { responses: BatchResponse[] };
     for (const [index, { resolve, reject }] of batch.entries()) {
       const each = responses[index];

@@ -32,6 +32,8 @@ const TEXTS: Readonly<Record<string, string>> = {
   unreachable: "The address could not be reached.",
   timeout: "The address took too long to answer.",
   too_large: "The document is too large.",
+  payload_too_large: "This is too large to be sent. Shorten it.",
+  too_many_exports: "Two exports of this workspace are running already. Wait until one of them has ended.",
   too_many_redirects: "The address redirects too often.",
   model_not_permitted: "Your plan does not include this model. Choose one of the suggestions.",
   workspace_not_found: "This workspace does not exist. Ask the operator to create it.",
@@ -41,7 +43,9 @@ const TEXTS: Readonly<Record<string, string>> = {
 
 /** Returns a sentence that tells the owner what went wrong. */
 export function errorText(error: unknown): string {
-  if (!(error instanceof ConnectError)) return "The console cannot be reached. Check your connection.";
+  // Connect wraps what its fetch throws.
+  if (!(error instanceof ConnectError) || error.cause instanceof TypeError)
+    return "The console cannot be reached. Check your connection.";
   const text = TEXTS[error.metadata.get("parley-code") ?? ""];
   if (text !== undefined) return text;
   switch (error.code) {

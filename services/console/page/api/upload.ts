@@ -6,18 +6,19 @@ import {
   KnowledgeAdminService,
   type Source,
 } from "@parley/rpc/conversation";
-import { refreshSession } from "./session.ts";
+import { errorOf } from "./response-error.ts";
+import { refreshSession } from "./session-fetch.ts";
 
 const { addSource } = KnowledgeAdminService.method;
 const URL_PATH = `/api/rpc/${addSource.parent.typeName}/${addSource.name}`;
 
 /**
- * Adds a document and reports the progress of its upload, from 0 to 1. Uses XMLHttpRequest, because fetch does not report the progress of an upload. Throws
+ * Adds a document in a request of its own, because it may be too large for a batch, and reports the progress of its upload, from 0 to 1. Uses XMLHttpRequest, because fetch does not report the progress of an upload. Throws
  * ConnectError.
  */
 export async function uploadSource(
   request: MessageInitShape<typeof AddSourceRequestSchema>,
-  onProgress: (share: number) => void,
+  onProgress?: (share: number) => void,
 ): Promise<Source | undefined> {
   // If the token expired during the upload, the upload would be wasted.
   await refreshSession();
@@ -27,7 +28,7 @@ export async function uploadSource(
   xhr.responseType = "arraybuffer";
   xhr.setRequestHeader("Content-Type", "application/proto");
   xhr.setRequestHeader("X-Parley-Console", "1");
-  xhr.upload.onprogress = ({ loaded, total }) => onProgress(total === 0 ? 0 : loaded / total);
+  if (onProgress) xhr.upload.onprogress = ({ loaded, total }) => onProgress(total === 0 ? 0 : loaded / total);
   await new Promise<void>((resolve, reject) => {
     xhr.onload = () => resolve();
     xhr.onerror = () => reject(new ConnectError("the connection failed", Code.Unavailable));
@@ -35,15 +36,5 @@ export async function uploadSource(
   });
   const bytes = new Uint8Array(xhr.response as ArrayBuffer);
   if (xhr.status === 200) return fromBinary(AddSourceResponseSchema, bytes).source;
-  throw toError(bytes, xhr.status, xhr.getResponseHeader("parley-code"));
-}
-
-function toError(bytes: Uint8Array, status: number, code: string | null): ConnectError {
-  let text = `the console answered ${status}`;
-  try {
-    text = (JSON.parse(new TextDecoder().decode(bytes)) as { message?: string }).message ?? text;
-  } catch {
-    // A proxy sent this response. Its status is all that is known.
-  }
-  return new ConnectError(text, Code.Unknown, code === null ? undefined : { "parley-code": code });
+  throw errorOf(xhr.status, new TextDecoder().decode(bytes), xhr.getResponseHeader("parley-code"));
 }

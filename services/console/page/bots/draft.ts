@@ -27,3 +27,9 @@ export function toDraft({ model, systemPrompt, fallback, display }: Bot): Draft 
 export function withoutBlanks(values: readonly string[]): string[] {
   return values.filter((value) => value.trim() !== "");
 }
+
+/** Returns the changes without those that were saved. A field that was changed again since then stays. */
+export function withoutSaved(changes: Partial<Draft>, saved: Partial<Draft>): Partial<Draft> {
+  const rest = Object.entries(changes).filter(([name, value]) => saved[name as keyof Draft] !== value);
+  return Object.fromEntries(rest);
+}

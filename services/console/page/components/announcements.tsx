@@ -1,4 +1,5 @@
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useState } from "react";
+import { focusScreen } from "./focus-neighbour.ts";
 import { Icon } from "./icon.tsx";
 
 type Announcement = { id: number; text: string; isError: boolean };
@@ -7,7 +8,7 @@ type Announce = (text: string, options?: { isError?: boolean }) => void;
 const SHOWN_MS = 5_000;
 const Context = createContext<Announce>(() => undefined);
 
-/** Returns a function that shows a short message, which screen readers announce. */
+/** Returns a function that shows a short message, which screen readers announce. An error stays until the owner closes it. */
 export function useAnnounce(): Announce {
   return useContext(Context);
 }
@@ -17,8 +18,12 @@ export function Announcements({ children }: { children: ReactNode }) {
   const announce = useCallback<Announce>((text, { isError = false } = {}) => {
     setShown({ id: Date.now(), text, isError });
   }, []);
+  const close = () => {
+    focusScreen();
+    setShown(undefined);
+  };
   useEffect(() => {
-    if (shown === undefined) return undefined;
+    if (shown === undefined || shown.isError) return undefined;
     const timer = setTimeout(() => setShown(undefined), SHOWN_MS);
     return () => clearTimeout(timer);
   }, [shown]);
@@ -30,6 +35,11 @@ export function Announcements({ children }: { children: ReactNode }) {
           <p key={shown.id} className={shown.isError ? "announcement error" : "announcement"}>
             <Icon name={shown.isError ? "alert" : "check"} />
             {shown.text}
+            {shown.isError && (
+              <button type="button" className="icon-button" aria-label="Close the message" onClick={close}>
+                <Icon name="close" />
+              </button>
+            )}
           </p>
         )}
       </div>

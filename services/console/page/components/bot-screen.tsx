@@ -16,10 +16,19 @@ type BotScreenProps = {
   children: (bot: Bot) => ReactNode;
 };
 
-/** Returns the slug of the bot that the address names or that was chosen last; empty if none was. */
+/**
+ * Returns the slug of the bot that the address names or that was chosen last. If there is no such bot, returns the first one's as soon as the
+ * bots are loaded, and until then an empty string.
+ */
 export function useWantedBot(): string {
   const { bot } = useSearch({ strict: false });
-  return chooseBot(bot);
+  const wanted = chooseBot(bot);
+  const { data: bots } = useBots();
+  return bots === undefined ? wanted : (findBot(bots, wanted)?.slug ?? "");
+}
+
+function findBot(bots: readonly Bot[], slug: string): Bot | undefined {
+  return bots.find((each) => each.slug === slug) ?? bots[0];
 }
 
 /** A screen about one bot, which the owner chooses at its top. */
@@ -28,7 +37,7 @@ export function BotScreen({ title, intro, path, isWide = false, children }: BotS
   const navigate = useNavigate();
   const { data: bots, error, refetch } = useBots();
   if (bots === undefined && !error) return <ScreenLoading />;
-  const bot = bots?.find(({ slug }) => slug === wanted) ?? bots?.[0];
+  const bot = bots && findBot(bots, wanted);
   const choose = (slug: string) => void navigate({ to: path, search: { bot: slug } });
   return (
     <div className={isWide ? "screen wide" : "screen"}>

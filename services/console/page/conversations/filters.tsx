@@ -1,6 +1,6 @@
 import type { Bot } from "@parley/rpc/conversation";
 import { Link } from "@tanstack/react-router";
-import { type SubmitEvent, useRef } from "react";
+import { type SubmitEvent, useEffect, useRef } from "react";
 import type { ConversationFilters } from "../api/conversations.ts";
 import { SelectField, TextField } from "../components/field.tsx";
 
@@ -10,14 +10,23 @@ type FiltersProps = {
   onChange: (filters: ConversationFilters) => void;
 };
 
-/** The filters of the list. Selections apply at once, texts with the button or the Enter key. */
+/** The filters of the list. Selections apply at once, texts with the button or the Enter key, and days also when the focus leaves them. */
 export function Filters({ filters, bots, onChange }: FiltersProps) {
   const form = useRef<HTMLFormElement>(null);
-  const apply = () => form.current?.requestSubmit();
+  // Not by their key: a form that is mounted again loses the focus.
+  useEffect(() => {
+    if (form.current) showFilters(form.current, filters);
+  }, [filters]);
+  // Without validation, which would move the focus back to a day that is not complete.
+  const apply = () => {
+    const values = [...new FormData(form.current ?? undefined)].map(
+      ([name, value]) => [name, String(value).trim()] as const,
+    );
+    onChange(Object.fromEntries(values.filter(([, value]) => value !== "")));
+  };
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const values = [...new FormData(event.currentTarget)].map(([name, value]) => [name, String(value).trim()] as const);
-    onChange(Object.fromEntries(values.filter(([, value]) => value !== "")));
+    apply();
   };
   const names = bots.map(({ slug, display }) => [slug, display?.name || slug] as const);
   // A bot in the address that is not in the list yet.
@@ -25,7 +34,7 @@ export function Filters({ filters, bots, onChange }: FiltersProps) {
   const isUnlisted = bot !== "" && !bots.some(({ slug }) => slug === bot);
   return (
     <search>
-      <form ref={form} className="panel filters" aria-label="Filters" onSubmit={submit}>
+      <form ref={form} className="panel filters" aria-label="Filters" noValidate onSubmit={submit}>
         <div className="inline-form">
           <TextField
             label="Search"
@@ -81,15 +90,28 @@ export function Filters({ filters, bots, onChange }: FiltersProps) {
             onChange={apply}
           />
           <TextField label="Visitor" name="visitor" maxLength={1_024} defaultValue={filters.visitor ?? ""} />
-          <TextField label="From" name="from" type="date" defaultValue={filters.from ?? ""} onChange={apply} />
-          <TextField label="To" name="to" type="date" defaultValue={filters.to ?? ""} onChange={apply} />
+          <TextField label="From" name="from" type="date" defaultValue={filters.from ?? ""} onBlur={apply} />
+          <TextField label="To" name="to" type="date" defaultValue={filters.to ?? ""} onBlur={apply} />
         </div>
         {Object.keys(filters).length > 0 && (
-          <Link to="/conversations" className="clear-filters">
+          <Link
+            to="/conversations"
+            className="clear-filters"
+            // The link disappears.
+            onClick={() => form.current?.querySelector("input")?.focus()}
+          >
             Remove all filters
           </Link>
         )}
       </form>
     </search>
   );
+}
+
+/** Writes the filters of the address into the fields, because a link or the browser's history may have changed them. */
+function showFilters(form: HTMLFormElement, filters: ConversationFilters): void {
+  for (const field of form.querySelectorAll<HTMLInputElement | HTMLSelectElement>("input, select")) {
+    const value = filters[field.name as keyof ConversationFilters] ?? "";
+    if (field.value !== value) field.value = value;
+  }
 }

@@ -1,11 +1,13 @@
 import type { EvaluationCase } from "@parley/rpc/conversation";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { useRef } from "react";
 import { evaluations } from "../api/clients.ts";
 import { errorText } from "../api/error-text.ts";
 import { evaluationQuery } from "../api/question-queries.ts";
 import { useSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
+import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
 
 type CaseRowProps = {
@@ -18,18 +20,20 @@ type CaseRowProps = {
 
 export function CaseRow({ botSlug, evaluationCase: { id, question, document }, rank, rankBefore }: CaseRowProps) {
   const { workspace_id: workspaceId } = useSession();
+  const row = useRef<HTMLLIElement>(null);
   const queryClient = useQueryClient();
   const announce = useAnnounce();
   const removal = useMutation({
     mutationFn: () => evaluations.removeCase({ workspaceId, botSlug, id }),
     onSuccess: async () => {
+      focusNeighbour(row.current);
       announce("The question was removed.");
       await queryClient.invalidateQueries(evaluationQuery(workspaceId, botSlug));
     },
     onError: (error) => announce(errorText(error), { isError: true }),
   });
   return (
-    <li className="row">
+    <li ref={row} className="row">
       <span className={rank === 0 ? "row-icon error" : "row-icon"}>
         <Icon name={rank === undefined ? "question" : rank === 0 ? "alert" : "check"} />
       </span>

@@ -1,9 +1,9 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type SubmitEvent, useEffect, useRef, useState } from "react";
-import { knowledge } from "../api/clients.ts";
 import { errorText } from "../api/error-text.ts";
 import { sourcesQuery } from "../api/queries.ts";
 import { useSession } from "../api/session.ts";
+import { uploadSource } from "../api/upload.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { TextArea, TextField } from "../components/field.tsx";
 import { Icon } from "../components/icon.tsx";
@@ -30,7 +30,7 @@ export function AddText({ botSlug, suggestedTitle }: AddTextProps) {
   const adding = useMutation({
     mutationFn: () => {
       const content = new TextEncoder().encode(`# ${title.trim().replace(/\s+/g, " ")}\n\n${text}`);
-      return knowledge.addSource({ workspaceId, botSlug, name: title, format: "md", content });
+      return uploadSource({ workspaceId, botSlug, name: title, format: "md", content });
     },
     onSuccess: async () => {
       setTitle("");

@@ -1,6 +1,6 @@
 import type { Source } from "@parley/rpc/conversation";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { knowledge } from "../api/clients.ts";
 import { errorText } from "../api/error-text.ts";
 import { sourcesQuery } from "../api/queries.ts";
@@ -8,6 +8,7 @@ import { useSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { formatDateTime } from "../components/dates.ts";
 import { Confirm } from "../components/dialogs.tsx";
+import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
 
 type SourceRowProps = { source: Source; botSlug: string; hasMeaning: boolean };
@@ -15,11 +16,13 @@ type SourceRowProps = { source: Source; botSlug: string; hasMeaning: boolean };
 export function SourceRow({ source, botSlug, hasMeaning }: SourceRowProps) {
   const { workspace_id: workspaceId } = useSession();
   const [isAsking, setAsking] = useState(false);
+  const row = useRef<HTMLLIElement>(null);
   const queryClient = useQueryClient();
   const announce = useAnnounce();
   const removal = useMutation({
     mutationFn: () => knowledge.removeSource({ workspaceId, botSlug, name: source.name }),
     onSuccess: async () => {
+      focusNeighbour(row.current);
       announce("The document was removed.");
       await queryClient.invalidateQueries(sourcesQuery(workspaceId, botSlug));
     },
@@ -34,7 +37,7 @@ export function SourceRow({ source, botSlug, hasMeaning }: SourceRowProps) {
     formatDateTime(source.updatedAt),
   ];
   return (
-    <li className="row">
+    <li ref={row} className="row">
       <span className="row-icon">
         <Icon name={source.url === "" ? "file" : "link"} />
       </span>

@@ -30,11 +30,16 @@ export type Upload = {
 
 let nextUploadId = 1;
 
-function checkFile(file: File, format: string | undefined): string | undefined {
-  if (format === undefined) return "Only .txt, .md, .html and .pdf files can be read.";
+function checkSize(file: File, format: string): string | undefined {
   if (file.size === 0) return "The file is empty.";
   const limit = format === "pdf" ? MAX_PDF_BYTES : MAX_TEXT_BYTES;
   return file.size > limit ? `The file is larger than ${limit / MIB} MiB.` : undefined;
+}
+
+function describeResult(count: number, problems: readonly string[]): string {
+  const added = count - problems.length;
+  if (problems.length === 0) return added === 1 ? "The document was added." : `${added} documents were added.`;
+  return [...(count === 1 ? [] : [`${added} of ${count} documents were added.`]), ...problems].join(" ");
 }
 
 /** Returns the uploads of this visit, newest first, and functions that add files and remove the finished uploads from the list. */
@@ -46,17 +51,19 @@ export function useUploads(botSlug: string) {
   const update = (id: number, change: Partial<Upload>) =>
     setUploads((before) => before.map((each) => (each.id === id ? { ...each, ...change } : each)));
 
-  const sendFile = async (file: File, id: number) => {
+  /** Returns what is wrong with the file; undefined if it was added. */
+  const sendFile = async (file: File, id: number): Promise<string | undefined> => {
     const format = FORMATS[file.name.split(".").at(-1)?.toLowerCase() ?? ""];
-    const problem = checkFile(file, format);
-    if (problem !== undefined || format === undefined) return update(id, { state: "done", problem: problem ?? "" });
+    if (format === undefined) return "Only .txt, .md, .html and .pdf files can be read.";
+    const problem = checkSize(file, format);
+    if (problem !== undefined) return problem;
     update(id, { state: "sending" });
     try {
       const content = new Uint8Array(await file.arrayBuffer());
       await uploadSource({ workspaceId, botSlug, name: file.name, format, content }, (share) => update(id, { share }));
-      update(id, { state: "done", share: 1 });
+      return undefined;
     } catch (failure) {
-      update(id, { state: "done", problem: errorText(failure) });
+      return errorText(failure);
     }
   };
 
@@ -64,14 +71,17 @@ export function useUploads(botSlug: string) {
     const queue = files.map((file) => ({ file, id: nextUploadId++ }));
     const rows = queue.map(({ file, id }): Upload => ({ id, name: file.name, share: 0, state: "waiting" }));
     setUploads((before) => [...rows, ...before]);
+    const problems: string[] = [];
     const worker = async () => {
       for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-        await sendFile(next.file, next.id);
+        const problem = await sendFile(next.file, next.id);
+        update(next.id, { state: "done", share: 1, ...(problem !== undefined && { problem }) });
+        if (problem !== undefined) problems.push(`${next.file.name}: ${problem}`);
         await queryClient.invalidateQueries(sourcesQuery(workspaceId, botSlug));
       }
     };
     await Promise.all(Array.from({ length: CONCURRENT_UPLOADS }, worker));
-    announce(files.length === 1 ? "The document was processed." : `${files.length} documents were processed.`);
+    announce(describeResult(files.length, problems), { isError: problems.length > 0 });
   };
 
   const clear = () => setUploads((before) => before.filter(({ state }) => state !== "done"));

@@ -7,7 +7,7 @@ import { errorText } from "../api/error-text.ts";
 import { botsQuery, modelsQuery, useBots } from "../api/queries.ts";
 import { useSession } from "../api/session.ts";
 import { Answers } from "../bots/answers.tsx";
-import { type Draft, toDraft, withoutBlanks } from "../bots/draft.ts";
+import { type Draft, toDraft, withoutBlanks, withoutSaved } from "../bots/draft.ts";
 import { Looks } from "../bots/looks.tsx";
 import { QuickReplies } from "../bots/quick-replies.tsx";
 import { useAnnounce } from "../components/announcements.tsx";
@@ -75,17 +75,16 @@ function Editor({ bot, stored, models }: EditorProps) {
     onChange: ({ target }: { target: { value: string } }) => change(name, target.value),
   });
   const saving = useMutation({
-    mutationFn: async () => {
-      const { quickReplies, ...texts } = changes;
+    mutationFn: async ({ quickReplies, ...texts }: Partial<Draft>) => {
       const sent = { ...texts, ...(quickReplies && { quickReplies: { values: withoutBlanks(quickReplies) } }) };
       return (await botsClient.updateBot({ workspaceId, slug: bot.slug, changes: sent })).bot;
     },
-    onSuccess: (saved) => {
+    onSuccess: (saved, sent) => {
       if (saved === undefined) return;
       queryClient.setQueryData(botsQuery(workspaceId).queryKey, (before) =>
         before?.map((each) => (each.id === saved.id ? saved : each)),
       );
-      setChanges({});
+      setChanges((before) => withoutSaved(before, sent));
       announce("Saved. Visitors see it within a minute.");
     },
   });
@@ -95,7 +94,7 @@ function Editor({ bot, stored, models }: EditorProps) {
   });
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
-    saving.mutate();
+    saving.mutate(changes);
   };
   const display = {
     ...draft,

@@ -1,5 +1,5 @@
 import "../conversations/conversations.css";
-import type { SessionDetails } from "@parley/rpc/conversation";
+import type { Bot, SessionDetails } from "@parley/rpc/conversation";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { turns as turnsClient } from "../api/clients.ts";
@@ -18,6 +18,8 @@ const route = getRouteApi("/shell/conversations/$id");
 export function Conversation() {
   const { id: sessionId } = route.useParams();
   const { workspace_id: workspaceId } = useSession();
+  // Both calls are in one batch.
+  const { data: bots = [] } = useBots();
   const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
     queryKey: ["conversation", workspaceId, sessionId],
     queryFn: ({ pageParam }) => turnsClient.listTurns({ workspaceId, sessionId, pageToken: pageParam }),
@@ -49,7 +51,7 @@ export function Conversation() {
       />
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!error && !data && <Loading />}
-      {session && <Facts session={session} />}
+      {session && <Facts session={session} bots={bots} />}
       <div className="transcript">
         {turns?.map((each) => (
           <Turn key={String(each.turn?.messageId)} turn={each} passages={passages} />
@@ -70,8 +72,7 @@ export function Conversation() {
   );
 }
 
-function Facts({ session }: { session: SessionDetails }) {
-  const { data: bots = [] } = useBots();
+function Facts({ session, bots }: { session: SessionDetails; bots: readonly Bot[] }) {
   const metadata = Object.entries(JSON.parse(session.visitorMetadata) as Record<string, unknown>);
   const facts: [string, string][] = [
     ["Bot", bots.find(({ slug }) => slug === session.botSlug)?.display?.name || session.botSlug],

@@ -34,11 +34,13 @@ export function Conversations() {
         What visitors asked and what your bots answered, newest first.
       </PageHeader>
       <Filters
-        key={JSON.stringify(filters)}
         filters={filters}
         bots={bots}
         onChange={(changed) => void navigate({ to: "/conversations", search: changed })}
       />
+      <p className="visually-hidden" role="status">
+        {found && describeCount(found.length, hasNextPage)}
+      </p>
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!error && !data && <Loading />}
       {found?.length === 0 && <NothingFound filters={filters} isComplete={!hasNextPage} />}
@@ -62,6 +64,12 @@ export function Conversations() {
       )}
     </div>
   );
+}
+
+/** Tells a screen reader the result of a filter. */
+function describeCount(count: number, hasMore: boolean): string {
+  const conversations = count === 1 ? "1 conversation" : `${count.toLocaleString()} conversations`;
+  return hasMore ? `${conversations} shown. There are more.` : `${conversations} found.`;
 }
 
 function ConversationRow({ conversation, bots }: { conversation: Conversation; bots: readonly Bot[] }) {

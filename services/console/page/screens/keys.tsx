@@ -1,6 +1,6 @@
 import type { ApiKey } from "@parley/rpc/conversation";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type SubmitEvent, useState } from "react";
+import { type SubmitEvent, useRef, useState } from "react";
 import { keys as keysClient } from "../api/clients.ts";
 import { errorText } from "../api/error-text.ts";
 import { keysQuery, useBots } from "../api/queries.ts";
@@ -11,6 +11,7 @@ import { CopyButton } from "../components/copy-button.tsx";
 import { formatDate, formatDay } from "../components/dates.ts";
 import { Confirm, Modal } from "../components/dialogs.tsx";
 import { TextArea } from "../components/field.tsx";
+import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
 import { PageHeader } from "../components/page-header.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
@@ -18,11 +19,11 @@ import { Empty, Failure, Loading } from "../components/states.tsx";
 export function Keys() {
   const { workspace_id: workspaceId } = useSession();
   const { data: keys, error, refetch } = useQuery(keysQuery(workspaceId));
-  const { data: bots = [] } = useBots();
+  const { data: bots, error: botsError, refetch: refetchBots } = useBots();
   const [isCreating, setCreating] = useState(false);
   const [shown, setShown] = useState<ApiKey | undefined>();
   const create = (
-    <button type="button" className="button primary" disabled={bots.length === 0} onClick={() => setCreating(true)}>
+    <button type="button" className="button primary" disabled={!bots?.length} onClick={() => setCreating(true)}>
       <Icon name="plus" />
       New key
     </button>
@@ -35,9 +36,10 @@ export function Keys() {
       </PageHeader>
       {error && !keys && <Failure error={error} onRetry={refetch} />}
       {!error && !keys && <Loading />}
+      {keys && botsError && !bots && <Failure error={botsError} onRetry={refetchBots} />}
       {keys?.length === 0 && (
         <Empty icon="key" title="No key yet" action={create}>
-          {bots.length === 0
+          {bots?.length === 0
             ? "Create a bot first. Then a key puts it on your site."
             : "A key puts a bot on your site."}
         </Empty>
@@ -48,7 +50,7 @@ export function Keys() {
             <KeyRow
               key={key.publicKey}
               apiKey={key}
-              botName={bots.find(({ slug }) => slug === key.botSlug)?.display?.name || key.botSlug}
+              botName={bots?.find(({ slug }) => slug === key.botSlug)?.display?.name || key.botSlug}
               onShow={() => setShown(key)}
             />
           ))}
@@ -74,11 +76,13 @@ function KeyRow({ apiKey, botName, onShow }: KeyRowProps) {
   const { workspace_id: workspaceId } = useSession();
   const [isAsking, setAsking] = useState(false);
   const [isChanging, setChanging] = useState(false);
+  const row = useRef<HTMLLIElement>(null);
   const queryClient = useQueryClient();
   const announce = useAnnounce();
   const revocation = useMutation({
     mutationFn: () => keysClient.revokeKey({ workspaceId, publicKey }),
     onSuccess: async () => {
+      focusNeighbour(row.current);
       announce("The key was revoked. Pages with it stop working within seconds.");
       await queryClient.invalidateQueries(keysQuery(workspaceId));
     },
@@ -86,7 +90,7 @@ function KeyRow({ apiKey, botName, onShow }: KeyRowProps) {
   });
   const isRevoked = revokedAt !== "";
   return (
-    <li className={isRevoked ? "row key revoked" : "row key"}>
+    <li ref={row} className={isRevoked ? "row key revoked" : "row key"}>
       <span className="row-icon">
         <Icon name="key" />
       </span>

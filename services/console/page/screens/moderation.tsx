@@ -1,6 +1,6 @@
 import type { Pattern } from "@parley/rpc/conversation";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { moderation } from "../api/clients.ts";
 import { errorText } from "../api/error-text.ts";
 import { patternsQuery } from "../api/queries.ts";
@@ -8,6 +8,7 @@ import { useSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { BotScreen, useWantedBot } from "../components/bot-screen.tsx";
 import { Confirm } from "../components/dialogs.tsx";
+import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
 import { APPLIES_TO, EditRule } from "../moderation/edit-rule.tsx";
@@ -68,18 +69,20 @@ function RuleRow({ pattern, botSlug }: { pattern: Pattern; botSlug: string }) {
   const { workspace_id: workspaceId } = useSession();
   const [isAsking, setAsking] = useState(false);
   const [isEditing, setEditing] = useState(false);
+  const row = useRef<HTMLLIElement>(null);
   const queryClient = useQueryClient();
   const announce = useAnnounce();
   const removal = useMutation({
     mutationFn: () => moderation.removePattern({ workspaceId, botSlug, id: pattern.id }),
     onSuccess: async () => {
+      focusNeighbour(row.current);
       announce("The rule was removed.");
       await queryClient.invalidateQueries(patternsQuery(workspaceId, botSlug));
     },
     onError: (error) => announce(errorText(error), { isError: true }),
   });
   return (
-    <li className="row">
+    <li ref={row} className="row">
       <span className="row-icon">
         <Icon name="shield" />
       </span>

@@ -1,6 +1,6 @@
 import type { Tool } from "@parley/rpc/llm";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { tools as toolsClient } from "../api/clients.ts";
 import { errorText } from "../api/error-text.ts";
 import { toolsQuery } from "../api/queries.ts";
@@ -8,6 +8,7 @@ import { useSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { BotScreen, useWantedBot } from "../components/bot-screen.tsx";
 import { Confirm } from "../components/dialogs.tsx";
+import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
 
@@ -49,11 +50,13 @@ function ToolList({ botSlug }: { botSlug: string }) {
 function ToolRow({ tool, botSlug }: { tool: Tool; botSlug: string }) {
   const { workspace_id: workspaceId } = useSession();
   const [isAsking, setAsking] = useState(false);
+  const row = useRef<HTMLLIElement>(null);
   const queryClient = useQueryClient();
   const announce = useAnnounce();
   const removal = useMutation({
     mutationFn: () => toolsClient.removeTool({ workspaceId, botSlug, name: tool.name }),
     onSuccess: async () => {
+      focusNeighbour(row.current);
       announce("The tool was removed. The bot stops using it within seconds.");
       await queryClient.invalidateQueries(toolsQuery(workspaceId, botSlug));
     },
@@ -61,7 +64,7 @@ function ToolRow({ tool, botSlug }: { tool: Tool; botSlug: string }) {
   });
   const { address, description } = describeTool(tool);
   return (
-    <li className="row">
+    <li ref={row} className="row">
       <span className="row-icon">
         <Icon name="tool" />
       </span>

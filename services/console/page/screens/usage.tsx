@@ -25,7 +25,9 @@ export function Usage() {
     queryKey: ["usage-by-bot", workspaceId],
     queryFn: async () => (await turns.listUsageByBot({ workspaceId, months: SHOWN_MONTHS })).usage,
   });
-  const { data: bots } = useBots();
+  const botList = useBots();
+  // Without the bots' names, their short names are shown.
+  const bots = botList.data ?? (botList.error ? [] : undefined);
   const [current, ...earlier] = data ?? [];
   return (
     <div className="screen">

@@ -11,6 +11,8 @@ const RESPONSE_HEADERS = [
   ...["content-type", "content-disposition", "content-encoding", "content-length", "cache-control", "vary"],
   ...["retry-after", "ratelimit", "ratelimit-policy"],
 ];
+/** The page loads exports in a frame, to read the errors. */
+const FRAMED_BY_CONSOLE = "default-src 'none'; frame-ancestors 'self'";
 /** As on the edge. */
 const MAX_ERASE_BODY_BYTES = 16 * 1024;
 
@@ -18,7 +20,8 @@ const MAX_ERASE_BODY_BYTES = 16 * 1024;
 export function ownerApiRoutes(app: FastifyInstance, { authenticate, limiter, callEdge }: OwnerApiDeps): void {
   const send = forwardTo(callEdge);
   // Exports are as long as their reader is slow, so they do not count against a workspace's calls. The edge limits them.
-  const onExport = async (request: FastifyRequest) => {
+  const onExport = async (request: FastifyRequest, reply: FastifyReply) => {
+    reply.header("content-security-policy", FRAMED_BY_CONSOLE);
     request.forwardedAuthorization = (await authenticate(request)).authorization;
   };
   for (const name of ["export.csv", "export.ndjson"])

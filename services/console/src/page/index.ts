@@ -1,1 +1,1 @@
-export { NONCE_PLACEHOLDER } from "./placeholders.ts";
+export { NONCE_PLACEHOLDER } from "./fill-page.ts";

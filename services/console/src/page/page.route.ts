@@ -3,16 +3,22 @@ import fastifyStatic from "@fastify/static";
 import { type Asset, loadAssets, matchesEtag, pickEncoding } from "@parley/widget";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { createNonce, HttpError, pagePolicy } from "../http/index.ts";
+import type { ReadSessionInfo, SessionInfo } from "../sign-in/index.ts";
+import { fillPage } from "./fill-page.ts";
 import { readPageFiles } from "./page-files.client.ts";
-import { EDGE_URL_PLACEHOLDER, NONCE_PLACEHOLDER } from "./placeholders.ts";
 
 export type PageOptions = { pageDir: string; widgetDir: string; publicEdgeUrl: string };
+export type PageDeps = { readSessionInfo: ReadSessionInfo };
 
 /** Paths of the backend. An unknown one is an error and not a page. */
 const BACKEND_PATHS = /^\/(?:api|auth|assets|healthz|widget)(?:\/|$)/;
 
-/** Serves the page with a new nonce for each response, its files, and the widget for the preview. */
-export async function pageRoutes(app: FastifyInstance, options: PageOptions): Promise<void> {
+/** Serves the page with a new nonce and the owner's session, its files, and the widget for the preview. */
+export async function pageRoutes(
+  app: FastifyInstance,
+  { readSessionInfo }: PageDeps,
+  options: PageOptions,
+): Promise<void> {
   const files = await readPageFiles(options.pageDir);
   await app.register(fastifyStatic, {
     root: join(options.pageDir, "assets"),
@@ -29,20 +35,25 @@ export async function pageRoutes(app: FastifyInstance, options: PageOptions): Pr
     app.get(path, async (request, reply) => sendWidgetFile(asset, request, reply));
   }
 
-  app.get("/preview", async (_, reply) => sendPage(reply, files.preview, "'self'"));
+  app.get("/preview", async (_, reply) => sendPage(reply, files.preview, "'self'", undefined));
   app.setNotFoundHandler(async (request, reply) => {
     const [path = "/"] = request.url.split("?");
     if (request.method !== "GET" || BACKEND_PATHS.test(path)) throw new HttpError(404, "not_found");
-    return sendPage(reply, files.console, "'none'");
+    return sendPage(reply, files.console, "'none'", await readSessionInfo(request));
   });
 
-  function sendPage(reply: FastifyReply, html: string, frameAncestors: "'none'" | "'self'"): FastifyReply {
+  function sendPage(
+    reply: FastifyReply,
+    html: string,
+    frameAncestors: "'none'" | "'self'",
+    session: SessionInfo | undefined,
+  ): FastifyReply {
     const nonce = createNonce();
     return reply
       .header("content-type", "text/html; charset=utf-8")
       .header("cache-control", "no-store")
       .header("content-security-policy", pagePolicy(nonce, frameAncestors))
-      .send(html.replaceAll(NONCE_PLACEHOLDER, nonce).replaceAll(EDGE_URL_PLACEHOLDER, options.publicEdgeUrl));
+      .send(fillPage(html, { nonce, edgeUrl: options.publicEdgeUrl, session }));
   }
 }
 

@@ -2,10 +2,24 @@ import { type DeclaredBody, type MemberCallLimiter, ServiceError, type TokenVeri
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { clientGone, HttpError, hasBearerToken } from "../http/index.ts";
 import type { SessionCookies } from "./cookies.ts";
-import { describeSession, type TokenTerms } from "./session.ts";
+import { describeSession, type SessionInfo, type TokenTerms } from "./session.ts";
 
 /** A member of a workspace, and the Authorization header to forward. */
 export type Member = { authorization: string; workspaceId: string };
+
+/** Returns the user behind the session's cookies; undefined when the session or its access token has ended. */
+export type ReadSessionInfo = (request: FastifyRequest) => Promise<SessionInfo | undefined>;
+
+export function createReadSessionInfo(
+  cookies: SessionCookies,
+  terms: TokenTerms,
+  nowMs: () => number,
+): ReadSessionInfo {
+  return async (request) => {
+    const session = await cookies.readSession(request);
+    return session && describeSession(session, terms, nowMs());
+  };
+}
 
 /** Throws 401 when the request has neither a valid bearer token nor a valid session. */
 export type Authenticate = (request: FastifyRequest) => Promise<Member>;

@@ -1,1 +1,2 @@
-export { type Authenticate, createCallHook } from "./authenticate.ts";
+export { type Authenticate, createCallHook, type ReadSessionInfo } from "./authenticate.ts";
+export type { SessionInfo } from "./session.ts";

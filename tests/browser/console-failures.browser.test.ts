@@ -1,0 +1,203 @@
+import { expect, it } from "vitest";
+import { CONSOLE_WORKSPACE } from "../system/console.ts";
+import { addBot, addConversation } from "./console-bot.ts";
+import { openConsole } from "./console-page.ts";
+import { describeInBrowser, eventually } from "./fixture.ts";
+
+describeInBrowser("failures in the console", (fixture) => {
+  it("keeps the owner signed in and on the screen while the identity provider does not answer", async () => {
+    const { page } = await openConsole(fixture);
+    await page.signIn();
+    await page.page.route("**/api/batch", (route) => route.fulfill({ status: 401, json: { error: "token_expired" } }));
+    await page.page.route("**/auth/refresh", (route) =>
+      route.fulfill({ status: 503, json: { error: "sign_in_unavailable" } }),
+    );
+    await page.goto("/keys");
+    await page.page.getByText("The service is not available right now.").first().waitFor();
+    expect(new URL(page.page.url()).pathname).toBe("/keys");
+    await page.page.unroute("**/auth/refresh");
+    await page.page.unroute("**/api/batch");
+    await page.button("Try again").click();
+    await page.page.getByText("The service is not available right now.").first().waitFor({ state: "hidden" });
+    await page.heading("Keys").waitFor();
+  });
+
+  it("shows the sign-in page, which returns to the screen, when the session has ended", async () => {
+    const { page } = await openConsole(fixture);
+    await page.signIn();
+    for (const path of ["**/api/batch", "**/auth/refresh"])
+      await page.page.route(path, (route) =>
+        route.fulfill({ status: 401, json: { error: "authentication_required" } }),
+      );
+    await page.goto("/usage");
+    await page.heading("Sign in to Parley").waitFor();
+    expect(new URL(page.page.url()).searchParams.get("return_to")).toBe("/usage");
+  });
+
+  it("refreshes an expired session for a message in the playground", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/playground?bot=${bot}`, "Playground");
+    const expired = { status: 401, json: { error: "token_expired" } };
+    await page.page.route("**/api/chat/playground/", (route) => route.fulfill(expired), { times: 1 });
+    const refreshed = page.page.waitForResponse("**/auth/refresh");
+    await page.preview.locator("textarea").fill("When is the delivery of bread?");
+    await page.preview.locator("textarea").press("Enter");
+    expect((await refreshed).status()).toBe(200);
+    await page.preview.locator(".assistant .rating").first().waitFor();
+    expect(page.problems).toEqual([]);
+  });
+
+  it("shows why an export is refused, and stays on the screen", async () => {
+    const { page } = await openConsole(fixture);
+    // The edge accepts no NUL in a parameter.
+    await page.signIn("/conversations?bot=%00", "Conversations");
+    await page.page.getByText("One of the filters is not valid.").waitFor();
+    await page.button("Export").click();
+    await page.page.getByRole("menuitem", { name: /^CSV/ }).click();
+    await eventually(() => page.announcement.innerText()).toContain("One of the filters is not valid.");
+    await page.page.route("**/export.ndjson?*", (route) =>
+      route.fulfill({ status: 429, json: { detail: "too_many_exports" } }),
+    );
+    await page.button("Export").click();
+    await page.page.getByRole("menuitem", { name: /^NDJSON/ }).click();
+    await eventually(() => page.announcement.innerText()).toContain(
+      "Two exports of this workspace are running already.",
+    );
+    await page.heading("Conversations").waitFor();
+    expect(new URL(page.page.url()).pathname).toBe("/conversations");
+    // Only the reports of the refused requests.
+    expect(page.problems.filter((text) => !/status of 4(?:00|29)/.test(text))).toEqual([]);
+  });
+
+  it("adds a text of 100,000 characters of which each takes three bytes", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/knowledge?bot=${bot}&title=面包`, "Knowledge");
+    await page.field("Text").fill("早上烤面包。".repeat(20_000).slice(0, 100_000));
+    await page.button("Add text").click();
+    await eventually(() => page.announcement.innerText(), 30_000).toBe("The text was added.");
+    await page.button("Remove 面包").waitFor();
+    expect(page.problems).toEqual([]);
+  });
+
+  it("keeps what an owner types while a bot is being saved", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/bots/${bot}`, "Bakery guide");
+    await page.field("Name").fill("Baker");
+    const save = Promise.withResolvers<void>();
+    await page.page.route("**/api/batch", async (route) => {
+      await save.promise;
+      await route.continue();
+    });
+    await page.button("Save").click();
+    await page.button("Saving…").waitFor();
+    await page.field("Name").fill("Baker of the town");
+    await page.field("Colour").fill("#0a7d45");
+    save.resolve();
+    await eventually(() => page.announcement.innerText()).toContain("Saved.");
+    await page.page.getByText("You have unsaved changes.").waitFor();
+    expect(await page.field("Name").inputValue()).toBe("Baker of the town");
+    expect(await page.field("Colour").inputValue()).toBe("#0a7d45");
+    await page.button("Save").click();
+    await page.page.getByText("All changes are saved.").waitFor();
+    const { bot: stored } = await fixture.service.admin.bots.getBot({ workspaceId: CONSOLE_WORKSPACE, slug: bot });
+    expect(stored?.display).toMatchObject({ name: "Baker of the town", primaryColor: "#0a7d45" });
+    expect(page.problems).toEqual([]);
+  });
+
+  it("announces which documents of an upload were not added, and why", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/knowledge?bot=${bot}`, "Knowledge");
+    await page.dropFile("table.xlsx", "x");
+    await eventually(() => page.announcement.innerText()).toContain("table.xlsx: Only .txt, .md, .html and .pdf files");
+    await page.dropFile("opening.md", "# Opening hours\n\nAt six in the morning.");
+    await eventually(() => page.announcement.innerText()).toContain("The document was added.");
+    expect(page.problems).toEqual([]);
+  });
+
+  it("shows an error until the owner closes it, as after a sign-out that failed", async () => {
+    const { page } = await openConsole(fixture);
+    await page.signIn();
+    await page.page.route("**/auth/sign-out", (route) =>
+      route.fulfill({ status: 503, json: { error: "unavailable" } }),
+    );
+    await page.page.getByRole("button", { name: /Demo owner/ }).click();
+    await page.page.getByRole("menuitem", { name: "Sign out" }).click();
+    await eventually(() => page.announcement.innerText()).toContain("The service is not available right now.");
+    // Other messages disappear after 5 s.
+    await page.page.waitForTimeout(5_500);
+    expect(await page.announcement.count()).toBe(1);
+    expect(await page.violations()).toEqual([]);
+    await page.button("Close the message").focus();
+    await page.page.keyboard.press("Enter");
+    await eventually(() => page.announcement.count()).toBe(0);
+    await page.heading("Bots").waitFor();
+  });
+
+  it("stays on the page when a file is dropped beside the field", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/knowledge?bot=${bot}`, "Knowledge");
+    const isIgnored = await page.page.locator("main").evaluate((main) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File(["x"], "x.txt"));
+      return ["dragover", "drop"].map(
+        (name) => !main.dispatchEvent(new DragEvent(name, { bubbles: true, cancelable: true, dataTransfer })),
+      );
+    });
+    expect(isIgnored).toEqual([true, true]);
+  });
+
+  it("moves the focus to the next document when one is removed, and to the screen after the last one", async () => {
+    const bot = await addBot(fixture.service);
+    const content = Buffer.from("# Opening hours\n\nAt six in the morning.");
+    await fixture.service.admin.knowledge.addSource({
+      workspaceId: CONSOLE_WORKSPACE,
+      botSlug: bot,
+      name: "opening.md",
+      format: "md",
+      content,
+    });
+    const { page } = await openConsole(fixture);
+    const { keyboard } = page.page;
+    await page.signIn(`/knowledge?bot=${bot}`, "Knowledge");
+    const focused = () => page.page.evaluate(() => document.activeElement?.ariaLabel ?? document.activeElement?.id);
+    await page.button("Remove delivery.md").focus();
+    await keyboard.press("Enter");
+    await page.tabTo("Remove");
+    await keyboard.press("Enter");
+    await page.button("Remove delivery.md").waitFor({ state: "detached" });
+    expect(await focused()).toBe("Remove opening.md");
+    await keyboard.press("Enter");
+    await page.tabTo("Remove");
+    await keyboard.press("Enter");
+    await page.page.getByText("No document yet").waitFor();
+    expect(await focused()).toBe("main");
+    expect(page.problems).toEqual([]);
+  });
+
+  it("shows the keys and the usage by bot if only the list of bots is unavailable", async () => {
+    const bot = await addBot(fixture.service);
+    await addConversation(fixture.service, bot);
+    const { page } = await openConsole(fixture);
+    await page.signIn();
+    await page.page.route("**/api/batch", async (route) => {
+      const { calls } = route.request().postDataJSON() as { calls: { method: string }[] };
+      const response = await route.fetch();
+      const { responses } = (await response.json()) as { responses: object[] };
+      const unavailable = { status: 503, code: "unavailable", body: { code: "unavailable" } };
+      const changed = responses.map((each, index) => (calls[index]?.method.endsWith("/ListBots") ? unavailable : each));
+      await route.fulfill({ response, json: { responses: changed } });
+    });
+    await page.goto("/usage");
+    await page.heading2("By bot").waitFor();
+    await page.page.getByRole("link", { name: "Download CSV" }).waitFor();
+    await page.goto("/keys");
+    await page.page.getByText("The service is not available right now.").first().waitFor();
+    await page.button(`Embed ${bot}`).first().waitFor();
+    expect(page.problems).toEqual([]);
+  });
+});

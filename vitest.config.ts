@@ -2,10 +2,11 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-// Four rings. Unit tests are beside the code and take milliseconds. Integration tests use a real PostgreSQL or Redis (*.db.test.ts), or
+// Five rings. Unit tests are beside the code and take milliseconds. Integration tests use a real PostgreSQL or Redis (*.db.test.ts), or
 // child processes whose CPU time and memory they limit (*.process.test.ts).
 // The tests in tests/ start the whole system and send HTTP requests to it, some of them from a browser.
-// Load tests (*.load.test.ts) measure times, memory or alerts, or stop processes and databases under load. No other test runs beside them.
+// Fault tests (*.fault.test.ts) stop processes and databases under load. Load tests (*.load.test.ts) measure times, memory or alerts, so no
+// other test runs beside them.
 const results = process.env.PARLEY_TEST_RESULTS;
 /** A full run has larger tests. */
 const systemTimeoutMs = process.env.PARLEY_TEST_FULL === "1" ? 1_200_000 : 60_000;
@@ -67,7 +68,7 @@ export default defineConfig({
           isolate,
           expect,
           include: ["{packages,services,deploy,tools,bench,tests/support}/**/*.test.ts"],
-          exclude: ["**/*.{db,process,load,browser,chart,images}.test.ts", "**/node_modules/**"],
+          exclude: ["**/*.{db,process,fault,load,browser,chart,images}.test.ts", "**/node_modules/**"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],
           // Some tests start processes or threads, which takes seconds on a busy machine.
           testTimeout: 30_000,
@@ -110,7 +111,11 @@ export default defineConfig({
           isolate,
           expect,
           include: ["tests/**/*.test.ts"],
-          exclude: ["**/*.{load,browser,images,pictures,cluster}.test.ts", "tests/support/**", "**/node_modules/**"],
+          exclude: [
+            "**/*.{fault,load,browser,images,pictures,cluster}.test.ts",
+            "tests/support/**",
+            "**/node_modules/**",
+          ],
           globalSetup: ["tests/system/global-setup.ts"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],
           testTimeout: systemTimeoutMs,
@@ -132,8 +137,22 @@ export default defineConfig({
       },
       {
         test: {
-          name: "load",
+          name: "faults",
           sequence: { groupOrder: 3 },
+          maxWorkers,
+          isolate,
+          expect,
+          include: ["tests/**/*.fault.test.ts"],
+          globalSetup: ["tests/system/global-setup.ts"],
+          setupFiles: ["tests/support/src/vitest-setup.ts"],
+          testTimeout: systemTimeoutMs,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: "load",
+          sequence: { groupOrder: 4 },
           fileParallelism: false,
           isolate,
           expect,

@@ -1,4 +1,4 @@
-// pnpm test:resume [--minutes 10]: the long version of tests/resume/chaos.load.test.ts. Exits 1 if a reply was lost or duplicated, or hangs.
+// pnpm test:resume [--minutes 10]: the long version of tests/resume/chaos.fault.test.ts. Exits 1 if a reply was lost or duplicated, or hangs.
 import { parseArgs } from "node:util";
 import { runKeyedChaos } from "../system/keyed-chaos.ts";
 

@@ -1,4 +1,4 @@
-// pnpm test:chaos [--minutes 5]: the long version of tests/usage-accounting/chaos.load.test.ts, in which the database, the network to it and the
+// pnpm test:chaos [--minutes 5]: the long version of tests/usage-accounting/chaos.fault.test.ts, in which the database, the network to it and the
 // clocks fail too. Exits 1 if usage does not reconcile, if visitors got whole replies too late after a fault (30 s after a failover), or if a
 // restore went fewer than 50 replies back.
 import { parseArgs } from "node:util";

@@ -9,14 +9,17 @@ const MAX_RETRY_DELAY_MS = 2_000;
 
 /** Checks whether quota and llm-proxy accept this edge's calls: can be reached, are these services, and accept the token. */
 export class Peers {
-  /** By service: a call that it answers once it has checked the token, without its database. Throws if the service does not accept it. */
+  /**
+   * By service: a call of a method that every release has. The service refuses the empty request after it has checked the token, without its
+   * database.
+   */
   readonly #calls: ReadonlyMap<string, () => Promise<unknown>>;
   #haveAccepted = false;
 
   constructor(quota: RpcClient<typeof QuotaService>, llm: RpcClient<typeof LlmService>) {
     this.#calls = new Map<string, () => Promise<unknown>>([
-      ["quota", () => quota.getWorkspace({ workspaceId: "" }, { timeoutMs: TIMEOUT_MS }).catch(requireNotFound)],
-      ["llm-proxy", () => llm.embed({ texts: [] }, { timeoutMs: TIMEOUT_MS })],
+      ["quota", () => expectRefusal("workspace_not_found", quota.getWorkspace({}, { timeoutMs: TIMEOUT_MS }))],
+      ["llm-proxy", () => expectRefusal("invalid_argument", firstOf(llm.generate({}, { timeoutMs: TIMEOUT_MS })))],
     ]);
   }
 
@@ -47,7 +50,7 @@ export class Peers {
         await this.#calls.get(name)?.();
         return;
       } catch (error) {
-        log.warn({ service: name, error }, "service accepts no call yet, not ready");
+        log.warn({ peer: name, error }, "service accepts no call yet, not ready");
       }
       await pause(delayMs, closingSignal);
       delayMs = Math.min(2 * delayMs, MAX_RETRY_DELAY_MS);
@@ -55,6 +58,15 @@ export class Peers {
   }
 }
 
-function requireNotFound(error: unknown): void {
-  if (!(error instanceof RpcError && error.code === "workspace_not_found")) throw error;
+/** Throws if the call fails in another way than with this code. */
+async function expectRefusal(code: string, call: Promise<unknown>): Promise<void> {
+  try {
+    await call;
+  } catch (error) {
+    if (!(error instanceof RpcError && error.code === code)) throw error;
+  }
+}
+
+async function firstOf(stream: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of stream) return;
 }

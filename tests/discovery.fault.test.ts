@@ -22,19 +22,16 @@ const replicas = new Map<string, RunningProcess>();
 beforeAll(async () => {
   [port = 0, opsPort = 0] = await freePorts(2);
   dns = await startNameServer();
-  system = await startSystem({
-    env: {
-      edge: {
-        ...TRUST_TEST_PROXY,
-        QUOTA_TARGET: `dns://127.0.0.1:${dns.port}/quota.parley.test:${port}`,
-        // grpc-js's default resolver uses the machine's DNS server. The alternative one queries the server in the target.
-        GRPC_NODE_USE_ALTERNATIVE_RESOLVER: "true",
-      },
-    },
-  });
+  system = await startSystem({ edges: 0 });
   tenant = await createTenant(system.admin);
   await Promise.all([startReplica(REPLICAS[0]), startReplica(REPLICAS[1])]);
   dns.setAddresses(REPLICAS[0], REPLICAS[1]);
+  await system.startEdge({
+    ...TRUST_TEST_PROXY,
+    QUOTA_TARGET: `dns://127.0.0.1:${dns.port}/quota.parley.test:${port}`,
+    // grpc-js's default resolver uses the machine's DNS server. The alternative one queries the server in the target.
+    GRPC_NODE_USE_ALTERNATIVE_RESOLVER: "true",
+  });
 });
 afterAll(async () => {
   await Promise.all([...replicas.values()].map((replica) => replica.stop("SIGTERM", 40_000)));

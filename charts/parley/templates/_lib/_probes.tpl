@@ -1,6 +1,7 @@
 {{/*
-The startup probe succeeds once the service can do its work, so a release that cannot is not rolled out. Conversation and quota need their
-database's schema. The edge needs the other services. The llm-proxy needs neither, because it generates without its database.
+A pod gets no traffic, and a rollout does not continue, until the service can do its work. Conversation and quota need their database's schema,
+which their startup probe checks. The edge needs the other services, which its readiness checks, so that an edge that starts during an outage
+waits instead of being restarted. The llm-proxy needs neither, because it generates without its database.
 Afterwards an outage that every replica shares removes no pod. Liveness checks the process only.
 */}}
 {{- define "parley.probes" -}}
@@ -8,7 +9,7 @@ Afterwards an outage that every replica shares removes no pod. Liveness checks t
 {{- $pod := include "parley.pod" . | fromJson -}}
 startupProbe:
   httpGet:
-    path: /healthz/ready
+    path: /healthz/{{ ternary "live" "ready" (has .name (list "edge" "console")) }}
     port: ops
     {{- include "parley.opsScheme" . | nindent 4 }}
   {{- toYaml $pod.startupProbe | nindent 2 }}

@@ -58,7 +58,7 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
       name: "provider slow",
       inject: async (repaired) => startChats(slow, 12, repaired),
       repair: async () => undefined,
-      alerts: [{ alert: "ParleyProviderSlow", labels: { provider: "slow" } }],
+      alerts: [{ alert: "ParleyProviderSlow", labels: { gen_ai_provider_name: "slow" } }],
     },
     {
       name: "provider down",

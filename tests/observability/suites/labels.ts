@@ -11,7 +11,7 @@ const LABELS = new Set([
   "le",
   ...["route", "method", "status", "code", "finish", "outcome", "reason", "next", "result", "where"],
   ...["gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model", "gen_ai_token_type", "error_type"],
-  ...["provider", "plan", "pool", "state", "kind", "table"],
+  ...["provider", "plan", "pool", "state", "kind", "table", "file"],
 ]);
 /** The only metric with a workspace label. It has series only for workspaces near their cap. */
 const WORKSPACE_METRIC = "parley_quota_workspace_used_ratio";

@@ -564,7 +564,7 @@ describe("the chart", () => {
     const { output } = await runHelmTemplate(
       "production",
       [],
-      having.flatMap(({ alert }) => thresholdFlags(alert, 0.0042)),
+      having.flatMap(({ alert = "" }) => thresholdFlags(alert, 0.0042)),
     );
     const [rule] = ofKind(parseManifests(output), "PrometheusRule") as [Manifest];
     const rendered = new Map(

@@ -22,7 +22,7 @@ import { referenceProblems } from "./assertions/references.ts";
 import { selectorProblems } from "./assertions/selectors.ts";
 import { GOLDEN, goldenText } from "./golden.ts";
 import { runHelm } from "./helm.ts";
-import { componentOf, type Manifest, nameOf, ofKind, workloads } from "./manifest.ts";
+import { componentOf, type Manifest, nameOf, ofKind, parseManifests, workloads } from "./manifest.ts";
 import { withValuesTable } from "./readme.ts";
 import { CHART, listValuesNames, type Rendered, renderChart, runHelmTemplate, valuesFile } from "./render.ts";
 import { unknownKeys } from "./unknown-keys.ts";
@@ -35,6 +35,11 @@ const KEDA_TRIGGER = ["type=prometheus", "metadata.threshold=100", "metadata.que
 
 type Rule = { alert?: string; expr: string; labels: Record<string, string> };
 type RuleGroup = { name: string; rules: Rule[] };
+
+/** Returns helm's flags that set an alert's threshold. `--set` would make a fraction a string. */
+function thresholdFlags(alert: string, threshold: number): string[] {
+  return ["--set-json", `prometheusRule.alerts.${alert}.threshold=${threshold}`];
+}
 
 /** Removes the labels and selectors that limit the rules to one installation. */
 function withoutInstallation(groups: RuleGroup[]): unknown[] {
@@ -556,14 +561,18 @@ describe("the chart", () => {
       "ParleyAccountingUnknown",
       "ParleyWorkspaceAtCap",
     ]);
-    const sets = having.map(({ alert }) => `prometheusRule.alerts.${alert}.threshold=4242`);
-    const [rule] = ofKind((await renderChart("production", sets)).manifests, "PrometheusRule") as [Manifest];
+    const { output } = await runHelmTemplate(
+      "production",
+      [],
+      having.flatMap(({ alert = "" }) => thresholdFlags(alert, 0.0042)),
+    );
+    const [rule] = ofKind(parseManifests(output), "PrometheusRule") as [Manifest];
     const rendered = new Map(
       (rule.spec.groups as RuleGroup[]).flatMap((group) => group.rules).map(({ alert, expr }) => [alert, expr]),
     );
     for (const { alert, expr } of having) {
       const numbers = rendered.get(alert)?.match(/\S+ # threshold/g) ?? [];
-      expect(numbers, alert).toEqual(expr.match(/# threshold/g)?.map((comment) => `4242 ${comment}`));
+      expect(numbers, alert).toEqual(expr.match(/# threshold/g)?.map((comment) => `0.0042 ${comment}`));
     }
   });
 
@@ -577,6 +586,17 @@ describe("the chart", () => {
     const { code, output } = await runHelmTemplate("production", [`prometheusRule.alerts.${setting}`]);
     expect(code).not.toBe(0);
     expect(output).toContain(reason);
+  });
+
+  it.each([
+    ["ParleyTurnsFailing", 0.07, "must be less than 1/14.4,"],
+    ["ParleyFirstTokenLate", 0.07, "must be less than 1/14.4,"],
+    ["ParleyTurnsFailingSlowly", 0.34, "must be less than 1/3,"],
+    ["ParleyFirstTokenLateSlowly", 0.34, "must be less than 1/3,"],
+  ])("refuses a threshold with which a part of %s cannot fire", async (alert, threshold, reason) => {
+    const { code, output } = await runHelmTemplate("production", [], thresholdFlags(alert, threshold));
+    expect(code).not.toBe(0);
+    expect(output).toContain(`prometheusRule.alerts.${alert}.threshold: ${reason}`);
   });
 
   it("renders each dashboard in a ConfigMap with the label that Grafana's sidecar selects", async () => {

@@ -9,7 +9,7 @@ type Callback = (error: unknown, connection?: Connection, release?: Connection["
 /** The rest is left to work that must be completed, like closing a turn, so that it does not wait behind calls that start work. */
 const SHARE_OF_CALLS = 0.75;
 
-/** Gives each call connections of a share of a pool, unless the call was cancelled. Refuses new calls while others have waited too long. */
+/** Gives calls connections, at most a share of the pool. A cancelled call gets none. Refuses new calls while others have waited too long. */
 export class CallPool {
   readonly #database: Database;
   #unusedConnections: number;

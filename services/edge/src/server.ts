@@ -91,7 +91,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   );
   const turnCloser = createTurnCloser(conversation, log, () => metrics.streams.doneAfterError.inc());
   const isStopping = () => lifecycle.isClosing;
-  const isReady = () => lease.isConnected() && peers.haveAccepted && !isStopping();
+  const isReady = () => lease.isConnected() && peers.wereReached && !isStopping();
 
   const limiter = createLimiter(config, metrics.limiter, log, lifecycle);
   const starts = new TurnStarts((reason) => metrics.streams.refused.inc({ reason }));

@@ -31,8 +31,8 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     grpcTlsDir: environment.optionalText("GRPC_TLS_DIR"),
     opsTlsDir: environment.optionalText("OPS_TLS_DIR"),
     /**
-     * The age, in days, from which rows of the call log are deleted; 0 to keep all. The variable is older than the name "call log". The usage
-     * ledger is another table, of the quota service.
+     * The age, in days, from which rows of the call log are deleted; 0 to keep all. LEDGER in its name means the call log, not quota's usage
+     * ledger.
      */
     callLogRetentionDays: environment.integer("LEDGER_RETENTION_DAYS", 400, { min: 0, max: 36_500 }),
     drainMs: environment.integer("DRAIN_MS", 25_000),

@@ -1,6 +1,7 @@
 {{/*
 Renders the groups of files/alerts.yaml with the settings of prometheusRule.alerts. Fails if a setting names an unknown alert, or sets the
-threshold of an alert that has none. A threshold is the number before the comment `# threshold` in the expression.
+threshold of an alert that has none. A threshold is the number before the comment `# threshold` in the expression. An objective's threshold is
+multiplied by burn rates. Fails if a product is 1 or more, because no share is greater.
 */}}
 {{- define "parley.alertGroups" -}}
 {{- $unused := deepCopy .Values.prometheusRule.alerts -}}
@@ -16,6 +17,12 @@ threshold of an alert that has none. A threshold is the number before the commen
 {{- $threshold := printf "%v # threshold" $settings.threshold -}}
 {{- if not (contains "# threshold" $rule.expr) -}}
 {{- fail (printf "prometheusRule.alerts.%s.threshold: this alert has no threshold to set. Remove the value." $rule.alert) -}}
+{{- end -}}
+{{- range regexFindAll "[0-9.]+ \\* [0-9.]+ # threshold" $rule.expr -1 -}}
+{{- $burnRate := splitList " " . | first -}}
+{{- if ge (mulf $burnRate $settings.threshold) 1.0 -}}
+{{- fail (printf "prometheusRule.alerts.%s.threshold: must be less than 1/%s, or a part of the alert cannot fire." $rule.alert $burnRate) -}}
+{{- end -}}
 {{- end -}}
 {{- $_ := set $rule "expr" (regexReplaceAll "[0-9.]+ # threshold" $rule.expr $threshold) -}}
 {{- end -}}

@@ -49,7 +49,7 @@ export function ExportMenu({ filters }: { filters: ConversationFilters }) {
           ))}
         </Menu.Content>
       </Menu.Root>
-      {/* A frame loads only an error: the browser saves an export as it arrives. In place of a link, whose error would replace the console. */}
+      {/* A frame loads only an error: the browser saves an export as it arrives. A link would replace the console with the error. */}
       {latest && <iframe key={latest.number} src={latest.url} title="Export" hidden onLoad={showError} />}
     </>
   );

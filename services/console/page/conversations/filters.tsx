@@ -13,7 +13,7 @@ type FiltersProps = {
 /** The filters of the list. Selections apply at once, texts with the button or the Enter key, and days also when the focus leaves them. */
 export function Filters({ filters, bots, onChange }: FiltersProps) {
   const form = useRef<HTMLFormElement>(null);
-  // Not by their key: a form that is mounted again loses the focus.
+  // Updates the fields in place. A new `key` would mount the form again and lose the focus.
   useEffect(() => {
     if (form.current) showFilters(form.current, filters);
   }, [filters]);

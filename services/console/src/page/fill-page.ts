@@ -9,7 +9,8 @@ export type PageValues = { nonce: string; edgeUrl: string; session: object | und
 /** Replaces the placeholders in the built HTML. */
 export function fillPage(html: string, { nonce, edgeUrl, session }: PageValues): string {
   const filled = html.replaceAll(NONCE_PLACEHOLDER, nonce).replaceAll(EDGE_URL_PLACEHOLDER, edgeUrl);
-  // Last, because a user's name may contain a placeholder, and with a function, because it may contain a pattern such as $&.
+  // The session comes last, because a user's name may contain a placeholder.
+  // A function returns it, because the name may contain a pattern such as $&.
   return filled.replace(SESSION_PLACEHOLDER, () => escapeHtml(JSON.stringify(session ?? null)));
 }
 

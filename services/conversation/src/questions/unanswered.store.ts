@@ -1,6 +1,6 @@
 import type { Database } from "@parley/service-kit";
 
-/** The number of replies that a list reads, the latest of each kind. At most half of them are those that were rated down. */
+/** The number of replies that a list reads, the latest of each kind, at most 500 of them rated down. */
 export const MAX_REPLIES = 1_000;
 const MAX_RATED = MAX_REPLIES / 2;
 const MAX_EXAMPLE_CHARACTERS = 300;

@@ -27,8 +27,8 @@ const STEPS: readonly { name: string; compare: (deps: RepairDeps) => Comparison 
 const MAX_PAGES = 5;
 
 /**
- * Compares a part of the turns since a time with usage and with the call log, and repairs what differs. Returns the repairs and the token with which the next
- * call continues; the token is empty at the end. Compares holds of every age.
+ * Compares a part of the turns since a time with usage and the call log, and repairs the differences. Returns the token of the next call,
+ * empty at the end. Compares holds of every age.
  */
 export async function repair(
   deps: RepairDeps,

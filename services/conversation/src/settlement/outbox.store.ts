@@ -39,7 +39,7 @@ export async function readOutbox(
  */
 const LONGEST_TRANSACTION_SECONDS = 15;
 
-/** Returns the time before which turns add no more rows to the outbox. */
+/** Returns a time. No turn will add a row that is older. */
 export async function readOutboxMark(database: Database): Promise<string> {
   const { rows } = await database.query<{ mark: string }>({
     name: "read_outbox_mark",

@@ -69,7 +69,7 @@ export type RatedSessions = { up: number; down: number };
 /** Bounds the time of a workspace with many rated sessions. */
 const MAX_RATED_SESSIONS = 10_000;
 
-/** Counts the sessions of the last days that are rated, of each kind at most the latest 10,000. Two indexes hold them. */
+/** Counts the rated sessions of the last days. Counts at most 10,000 of each kind, the latest. Two indexes hold them. */
 export async function countRatedSessions(
   database: Database,
   workspaceId: string,

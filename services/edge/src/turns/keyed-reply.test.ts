@@ -85,9 +85,9 @@ describe("KeyedReply", () => {
     const clients = [new AbortController(), new AbortController()];
     for (const { signal } of clients) reply.waitForOpening(signal).catch(() => undefined);
     clients[0]?.abort();
-    expect(reply.unawaitedSignal.aborted).toBe(false);
+    expect(reply.abandonedSignal.aborted).toBe(false);
     clients[1]?.abort();
-    expect(reply.unawaitedSignal.aborted).toBe(true);
+    expect(reply.abandonedSignal.aborted).toBe(true);
   });
 
   test("replaces NUL as the database does, so that offsets mean the same", () => {

@@ -39,7 +39,7 @@ export class KeyedReply implements TurnSink {
   readonly #endController = new AbortController();
   #resolveOpening: (opening: Opening) => void = () => undefined;
   #rejectOpening: (error: unknown) => void = () => undefined;
-  readonly #unawaitedController = new AbortController();
+  readonly #abandonedController = new AbortController();
   /** The requests that wait for the opening. */
   #waiting = 0;
   #text = "";
@@ -92,15 +92,15 @@ export class KeyedReply implements TurnSink {
   }
 
   /** Aborted when every request that waited for the reply to open has left. */
-  get unawaitedSignal(): AbortSignal {
-    return this.#unawaitedController.signal;
+  get abandonedSignal(): AbortSignal {
+    return this.#abandonedController.signal;
   }
 
   /** Waits until the turn is open, for a request whose signal is aborted when its client leaves. */
   async waitForOpening(clientGoneSignal: AbortSignal): Promise<Opening> {
     this.#waiting++;
     const onGone = () => {
-      if (--this.#waiting === 0) this.#unawaitedController.abort();
+      if (--this.#waiting === 0) this.#abandonedController.abort();
     };
     clientGoneSignal.addEventListener("abort", onGone, { once: true });
     if (clientGoneSignal.aborted) onGone();

@@ -32,7 +32,7 @@ function startLease() {
       conversation,
       edge: { edgeId: "edge", address: "", token: "" },
       runningTurns: new RunningTurns(),
-      peers: { anyAccepts: async () => reachable.peers },
+      peers: { isAnyReachable: async () => reachable.peers },
     },
     log,
     lifecycle,

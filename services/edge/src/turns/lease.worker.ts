@@ -17,14 +17,13 @@ export type LeaseDeps = {
   /** This process, and how other edges call it. */
   edge: { edgeId: string; address: string; token: string };
   runningTurns: RunningTurns;
-  peers: Pick<Peers, "anyAccepts">;
+  peers: Pick<Peers, "isAnyReachable">;
 };
 
 export type Lease = {
   /**
-   * Whether the lease was granted, and this edge was not cut off since: within the time of one lease, the conversation service has
-   * responded, or another service has. If only the conversation service does not respond, every edge probably shares that outage. They then
-   * stay ready and answer 503, because another edge could not help.
+   * Whether the lease was granted, and some service has responded within the last lease. If only the conversation service does not respond,
+   * every edge probably shares that outage. They then stay ready and answer 503, because another edge could not help.
    */
   isConnected(): boolean;
 };
@@ -76,7 +75,7 @@ export function keepLease(
 
   async function extendIfConnected(byMs: number, error: unknown): Promise<void> {
     const hasResponded = error instanceof RpcError && error.code === NOT_STORED;
-    if (hasResponded || (await peers.anyAccepts())) connectedUntilMs = performance.now() + byMs;
+    if (hasResponded || (await peers.isAnyReachable())) connectedUntilMs = performance.now() + byMs;
   }
 
   async function renewAndSchedule(): Promise<void> {

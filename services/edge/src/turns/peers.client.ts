@@ -7,14 +7,14 @@ const TIMEOUT_MS = 2_000;
 const RETRY_DELAY_MS = 250;
 const MAX_RETRY_DELAY_MS = 2_000;
 
-/** Checks whether quota and llm-proxy accept this edge's calls: can be reached, are these services, and accept the token. */
+/** Checks that quota and llm-proxy can be reached and accept this edge's token. */
 export class Peers {
   /**
    * By service: a call of a method that every release has. The service refuses the empty request after it has checked the token, without its
    * database.
    */
   readonly #calls: ReadonlyMap<string, () => Promise<unknown>>;
-  #haveAccepted = false;
+  #wereReached = false;
 
   constructor(quota: RpcClient<typeof QuotaService>, llm: RpcClient<typeof LlmService>) {
     this.#calls = new Map<string, () => Promise<unknown>>([
@@ -24,12 +24,12 @@ export class Peers {
   }
 
   /** Whether each service has accepted a call since the start. */
-  get haveAccepted(): boolean {
-    return this.#haveAccepted;
+  get wereReached(): boolean {
+    return this.#wereReached;
   }
 
   /** Whether at least one service accepts a call now. */
-  async anyAccepts(): Promise<boolean> {
+  async isAnyReachable(): Promise<boolean> {
     return Promise.any([...this.#calls.values()].map((call) => call())).then(
       () => true,
       () => false,
@@ -40,7 +40,7 @@ export class Peers {
   async waitForAll(log: Logger, { closingSignal }: Pick<Lifecycle, "closingSignal">): Promise<void> {
     const names = [...this.#calls.keys()];
     await Promise.all(names.map((name) => this.#waitFor(name, log, closingSignal)));
-    this.#haveAccepted = !closingSignal.aborted;
+    this.#wereReached = !closingSignal.aborted;
   }
 
   async #waitFor(name: string, log: Logger, closingSignal: AbortSignal): Promise<void> {

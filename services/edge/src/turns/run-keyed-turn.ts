@@ -35,7 +35,7 @@ export async function runKeyedTurn(
   let onStarted: (() => void) | undefined;
   try {
     stopwatch.enter("open");
-    onStarted = await deps.starts.begin(turn.workspaceId, reply.unawaitedSignal);
+    onStarted = await deps.starts.begin(turn.workspaceId, reply.abandonedSignal);
     const opened = await openWithRetry(deps, turn, stopwatch);
     if (opened.existing !== undefined) {
       reply.openElsewhere(opened.existing);

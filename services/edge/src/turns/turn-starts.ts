@@ -24,8 +24,8 @@ export type StartRefusal = "workspace" | "overload";
  * Limits how many turns are being started at once: a turn is opened, and a message of the quota is reserved. Later turns wait before any
  * work is done for them, so the turns that have started get the processor and the databases, and end in time.
  *
- * A workspace starts at most as many turns as are free for all others. So workspaces that are stuck, for example because their usage rows
- * are locked, take 64, 64, 64, 32, 16 and so on of the 256, and always leave some to the others.
+ * A workspace may start a turn only while more turns are free than it is starting. So workspaces that are stuck, for example because their
+ * usage rows are locked, take 64, 64, 64, 32, 16 and so on of the 256, and always leave some to the others.
  */
 export class TurnStarts {
   #starting = 0;

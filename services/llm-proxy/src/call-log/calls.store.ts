@@ -14,8 +14,8 @@ export type AttemptRow = {
 };
 
 /**
- * One generation: a row of the call log, llm.calls. Two fields keep their columns' older names: `asked` is the requested model, and `tries`
- * are the attempts.
+ * One generation: a row of the call log, llm.calls. Two fields are named like their columns: `asked` is the requested model, and `tries` are
+ * the attempts.
  */
 export type CallRow = {
   workspaceId: string;

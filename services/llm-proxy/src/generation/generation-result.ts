@@ -14,7 +14,7 @@ export type GenerationRequest = {
   prompt: Prompt;
 };
 
-/** A finished tool call, with the time of its round's parallel calls together. Only the round's first call has the time; on others it is 0. */
+/** A finished tool call. `roundLatencyMs` of a round's first call is the time of the whole round; on the others it is 0. */
 export type ToolCallEvent = ToolUse & { roundLatencyMs: number };
 
 /** Follows the last text. The text is complete, although token counts may follow. */

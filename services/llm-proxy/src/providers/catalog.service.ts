@@ -83,7 +83,7 @@ export class ProviderCatalog {
     return route && this.#candidatesOf(route);
   }
 
-  /** Returns a model's label in metrics: its name if the settings name it. Bots may use any other name, so these share the label `_OTHER`. */
+  /** Returns a model's label in metrics: its name, or `_OTHER` if the settings do not name it, because bots may use any name. */
   modelLabel({ model, name }: Candidate): string {
     return this.#configuredModels.has(model) ? name : "_OTHER";
   }

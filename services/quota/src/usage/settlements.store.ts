@@ -65,7 +65,9 @@ const SETTLE = `
 
 /** Limits each statement of a batch that was split, so that the other turns do not wait for the locked ones. */
 const SPLIT_LOCK_TIMEOUT = "100ms";
-/** With the role's lock_timeout before it, less than the 5 s that the caller waits, so that the caller gets what is settled. */
+/**
+ * The role's lock_timeout (2 s) comes before it. Together they are shorter than the caller's 5 s, so the caller still gets the settled turns.
+ */
 const SPLIT_MS = 2_000;
 
 export type SettleOptions = {
@@ -122,9 +124,9 @@ async function settleParts(
 }
 
 /**
- * Splits a batch, ordered by workspace. After a lock timeout, the turns of the workspaces without a lock come first, and each locked
- * workspace follows: its lock may be short. Otherwise returns halves. Returns nothing for a single turn, and for turns of one workspace that
- * wait for a lock, because they all need the workspace's usage row.
+ * Splits a batch, ordered by workspace. After a lock timeout, the turns of the workspaces without a lock come first, then each locked
+ * workspace is tried once more, because its lock may have ended. Otherwise returns halves. Returns nothing for a single turn, and for turns of
+ * one workspace that wait for a lock, because they all need the workspace's usage row.
  */
 async function split(
   database: Database,

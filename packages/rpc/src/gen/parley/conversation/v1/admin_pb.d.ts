@@ -4100,8 +4100,8 @@ export declare const QuestionAdminService: GenService<{
   },
   /**
    * ListUnanswered groups the latest questions of a bot's visitors whose reply was based on no passage and no tool, or was
-   * rated down. The most frequent group comes first. Reads at most 1,000 replies, of which at
-   * most half are those that were rated down.
+   * rated down. The most frequent group comes first. Reads at most 1,000 replies, at most
+   * 500 of them rated down.
    *
    * Errors: NOT_FOUND (bot_not_found); INVALID_ARGUMENT (invalid_argument) for invalid days.
    *

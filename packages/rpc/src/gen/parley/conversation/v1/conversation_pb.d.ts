@@ -1810,7 +1810,8 @@ export declare const ConversationService: GenService<{
   },
   /**
    * ExportSessions streams the transcripts of a workspace's sessions, ordered by start and ID, from short statements.
-   * Each message has its review, which the transcript of ExportSession lacks. Turns that are still streaming are left out. A stream that breaks continues at the cursor of its last complete line.
+   * Each message has its review. ExportSession's transcript has none. Turns that are still streaming are left out. A
+   * stream that breaks continues at the cursor of its last complete line.
    * A call ends after 4 min at the end of a line, so that it ends before its connection does: next_cursor is then set.
    *
    * Errors:

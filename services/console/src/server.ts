@@ -55,6 +55,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       adminCalls: createAdminCalls(config.adminUrls, onResponse),
       listConversations: createListConversations(callEdge, onResponse),
       callEdge,
+      onResponse,
       edgeUrl: config.edgeUrl,
       isReady,
       isStopping,

@@ -56,7 +56,10 @@ import { Sweeper } from "./sweeping/sweeper.worker.ts";
 import { DeletedWorkspaces } from "./workspace-deletions/deleted-workspaces.service.ts";
 
 const SETTLER_STOP_MS = 10_000;
-/** The share of the main pool that periodic tasks may use, so that slow ones leave connections to turns. */
+/**
+ * The share of the main pool that the statements of periodic tasks may use together, so that slow ones leave connections to turns. The
+ * sweeper, the embeddings, the erasure of visitors, the uses of keys and the list of deleted workspaces use the main pool without this limit.
+ */
 const SHARE_OF_TASKS = 0.5;
 
 /** Starts the conversation service: the data plane on the gRPC port, the admin services on the ops port. */

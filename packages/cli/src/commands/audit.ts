@@ -1,5 +1,4 @@
 import { type CommandUnknownOpts, InvalidArgumentError, Option } from "@commander-js/extra-typings";
-import type { Client } from "@connectrpc/connect";
 import {
   AuditAdminService,
   type Repair,
@@ -14,7 +13,8 @@ import type { Result } from "../output/result.ts";
 import { formatTable } from "../output/table.ts";
 import { monthOption } from "./options.ts";
 
-export function addAuditCommand(program: CommandUnknownOpts, { callAdmin, report }: Context): void {
+export function addAuditCommand(program: CommandUnknownOpts, context: Context): void {
+  const { callAdmin, report } = context;
   program
     .command("audit")
     .description("Reconcile completed turns with the month's usage.")
@@ -25,11 +25,11 @@ export function addAuditCommand(program: CommandUnknownOpts, { callAdmin, report
     .addOption(
       new Option("--since <time>", "Repair turns since this time; default RECONCILE_DAYS.").argParser(parseTime),
     )
-    .action(({ workspace: workspaceId = "", month = "", check = false, repair = false, since = "" }) =>
-      report(
+    .action(({ workspace: workspaceId = "", month = "", check = false, repair = false, since = "" }) => {
+      if (repair) return report(repairUsage(context, workspaceId, since));
+      if (since !== "") throw new CliError("--since needs --repair", { exitCode: 2 });
+      return report(
         callAdmin(AuditAdminService, async (service) => {
-          if (since !== "" && !repair) throw new CliError("--since needs --repair", { exitCode: 2 });
-          if (repair) return repairUsage(service, workspaceId, since);
           const { balanced, workspaces, month: auditedMonth } = await service.audit({ workspaceId, month });
           return {
             json: { balanced, workspaces: workspaces.map((each) => messageToJson(WorkspaceAuditSchema, each)) },
@@ -37,31 +37,39 @@ export function addAuditCommand(program: CommandUnknownOpts, { callAdmin, report
             exitCode: check && !balanced ? 1 : 0,
           };
         }),
-      ),
-    );
+      );
+    });
 }
 
-/** Calls Repair until it has compared all turns and holds. */
-async function repairUsage(
-  service: Client<typeof AuditAdminService>,
-  workspaceId: string,
-  since: string,
-): Promise<Result> {
+/**
+ * Calls Repair until it has compared all turns and holds. If a call after the first fails, the result has the repairs before it, and the exit
+ * code is 1.
+ */
+export async function repairUsage({ callAdmin, warn }: Context, workspaceId: string, since: string): Promise<Result> {
   const repairs: Repair[] = [];
   let checked = 0;
-  for (let token = ""; ; ) {
-    const part = await service.repair({ workspaceId, since, token });
-    repairs.push(...part.repairs);
-    checked += part.checked;
-    token = part.nextToken;
-    if (token === "") break;
-  }
+  let exitCode = 0;
+  let token = "";
+  do {
+    try {
+      const part = await callAdmin(AuditAdminService, (service) => service.repair({ workspaceId, since, token }));
+      repairs.push(...part.repairs);
+      checked += part.checked;
+      token = part.nextToken;
+    } catch (error) {
+      if (token === "" || !(error instanceof CliError)) throw error;
+      warn(`${error.message}; not everything was compared, run the command again`);
+      exitCode = 1;
+      break;
+    }
+  } while (token !== "");
   const rows = repairs.map(({ workspaceId: id, turnId, kind, action }) => [id, turnId, kind, action]);
   return {
     json: { checked, repairs: repairs.map((each) => messageToJson(RepairSchema, each)) },
     text:
       (rows.length > 0 ? formatTable(["workspace", "turn", "difference", "repair"], rows, "") : "") +
       `${repairs.length} differences repaired among ${checked} turns and holds.\n`,
+    exitCode,
   };
 }
 

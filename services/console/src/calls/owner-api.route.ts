@@ -4,7 +4,16 @@ import { clientGone, HttpError } from "../http/index.ts";
 import { type Authenticate, createCallHook } from "../sign-in/index.ts";
 import { type CallEdge, CONVERSATIONS_PATH, type EdgeRequest } from "./owner-api.client.ts";
 
-export type OwnerApiDeps = { authenticate: Authenticate; limiter: MemberCallLimiter; callEdge: CallEdge };
+export type OwnerApiDeps = {
+  authenticate: Authenticate;
+  limiter: MemberCallLimiter;
+  callEdge: CallEdge;
+  onResponse: OnResponse;
+};
+
+/** Called with the method and the status of each response of the edge, or 503 if the edge did not answer. */
+type OnResponse = (method: string, status: number) => void;
+type RouteOptions = { method: EdgeRequest["method"]; toPath: (sessionId: string) => string; timeoutMs?: number };
 
 const REQUEST_HEADERS = ["accept-encoding", "content-type"];
 const RESPONSE_HEADERS = [
@@ -16,63 +25,64 @@ const FRAMED_BY_CONSOLE = "default-src 'none'; frame-ancestors 'self'";
 /** As on the edge. */
 const MAX_ERASE_BODY_BYTES = 16 * 1024;
 
+const CALL_TIMEOUT_MS = 10_000;
+
 /** Forwards the edge's owner API with the owner's token. A link of the page can download an export. */
-export function ownerApiRoutes(app: FastifyInstance, { authenticate, limiter, callEdge }: OwnerApiDeps): void {
-  const send = forwardTo(callEdge);
+export function ownerApiRoutes(app: FastifyInstance, deps: OwnerApiDeps, timeoutMs = CALL_TIMEOUT_MS): void {
+  const { authenticate, limiter } = deps;
+  const send = forwardTo(deps);
   // Exports are as long as their reader is slow, so they do not count against a workspace's calls. The edge limits them.
   const onExport = async (request: FastifyRequest, reply: FastifyReply) => {
     reply.header("content-security-policy", FRAMED_BY_CONSOLE);
     request.forwardedAuthorization = (await authenticate(request)).authorization;
   };
   for (const name of ["export.csv", "export.ndjson"])
-    app.get(
-      CONVERSATIONS_PATH + name,
-      { onRequest: onExport },
-      send("GET", () => name),
-    );
+    app.get(CONVERSATIONS_PATH + name, { onRequest: onExport }, send({ method: "GET", toPath: () => name }));
   app.get(
     `${CONVERSATIONS_PATH}:sessionId/export.json`,
     { onRequest: onExport },
-    send("GET", (id) => `${id}/export.json`),
+    send({ method: "GET", toPath: (id) => `${id}/export.json` }),
   );
 
   const onRequest = createCallHook(authenticate, limiter);
-  app.get(
-    CONVERSATIONS_PATH,
-    { onRequest },
-    send("GET", () => ""),
-  );
+  app.get(CONVERSATIONS_PATH, { onRequest }, send({ method: "GET", toPath: () => "", timeoutMs }));
   app.delete(
     `${CONVERSATIONS_PATH}:sessionId/`,
     { onRequest },
-    send("DELETE", (id) => `${id}/`),
+    send({ method: "DELETE", toPath: (id) => `${id}/`, timeoutMs }),
   );
   app.post(
     `${CONVERSATIONS_PATH}erase/`,
     { onRequest, bodyLimit: MAX_ERASE_BODY_BYTES },
-    send("POST", () => "erase/"),
+    send({ method: "POST", toPath: () => "erase/", timeoutMs }),
   );
 }
 
 /** Returns a function that makes the handler of a route. `toPath` gets the session's id of the route, if it has one. */
-function forwardTo(callEdge: CallEdge) {
-  return (method: EdgeRequest["method"], toPath: (sessionId: string) => string) =>
+function forwardTo({ callEdge, onResponse }: Pick<OwnerApiDeps, "callEdge" | "onResponse">) {
+  return ({ method, toPath, timeoutMs }: RouteOptions) =>
     async (request: FastifyRequest, reply: FastifyReply) => {
       const { sessionId } = request.params as { sessionId?: string };
       // An id such as ".." would lead to another path of the edge.
       if (sessionId !== undefined && !isUuid(sessionId)) throw new HttpError(404, "session_not_found");
       // Not request.url, which may name another host.
-      const [, query] = request.url.split("?", 2);
-      const path = CONVERSATIONS_PATH + toPath(sessionId ?? "") + (query === undefined ? "" : `?${query}`);
+      const queryStart = request.url.indexOf("?");
+      const query = queryStart === -1 ? "" : request.url.slice(queryStart);
+      const path = CONVERSATIONS_PATH + toPath(sessionId ?? "") + query;
       const headers: Record<string, string> = { authorization: request.forwardedAuthorization };
       for (const name of REQUEST_HEADERS) {
         const value = request.headers[name];
         if (value !== undefined) headers[name] = String(value);
       }
       const body = method === "POST" ? { body: (request.body as Buffer | undefined) ?? Buffer.alloc(0) } : {};
-      const response = await callEdge({ method, path, headers, ...body, signal: clientGone(reply) }).catch((cause) => {
+      const gone = clientGone(reply);
+      const signal = timeoutMs === undefined ? gone : AbortSignal.any([gone, AbortSignal.timeout(timeoutMs)]);
+      const metricName = `${method} ${request.routeOptions.url}`;
+      const response = await callEdge({ method, path, headers, ...body, signal }).catch((cause) => {
+        if (!gone.aborted) onResponse(metricName, 503);
         throw new HttpError(503, "unavailable", { "retry-after": "1" }, { cause });
       });
+      onResponse(metricName, response.status);
       for (const name of RESPONSE_HEADERS) {
         const value = response.headers[name];
         if (value !== undefined) reply.header(name, value);

@@ -35,14 +35,18 @@ test("a repair also fills the call log", async () => {
     return { filled: turns.length };
   });
   const steps: string[] = [];
+  const counts: number[] = [];
   let token = "";
   do {
     const request = { workspaceId: bot.workspaceId, since: "2020-01-01T00:00:00Z", token };
-    token = (await repair(deps, request, 0)).nextToken;
+    const { nextToken, checked } = await repair(deps, request, 0);
+    token = nextToken;
     steps.push(token);
+    counts.push(checked);
   } while (token !== "");
   expect(steps).toEqual(["done", "counted", "call_log", ""]);
   expect(filled).toEqual([turn.turnId]);
+  expect(counts).toEqual([0, 1, 0, 0]);
 });
 
 test("the lag of the call log is the age of the oldest done turn until it was compared once", async () => {

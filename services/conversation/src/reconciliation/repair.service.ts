@@ -50,7 +50,8 @@ export async function repair(
   for (let page = 0; page < MAX_PAGES; page++) {
     const compared = await compare(deps, window, pageToken);
     repairs.push(...compared.repairs);
-    checked += compared.checked;
+    // The call log's turns are done turns, which are counted already.
+    if (name !== "call_log") checked += compared.checked;
     pageToken = compared.next;
     if (pageToken === "") return { repairs, checked, nextToken: STEPS[index + 1]?.name ?? "" };
   }

@@ -8,7 +8,7 @@ import {
   SessionAdminService,
 } from "@parley/rpc/conversation";
 import { WorkspaceConcurrencyLimiter } from "@parley/service-kit";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { ExportPacer } from "../sessions/index.ts";
 import { insertSessions } from "../testing/sessions.ts";
@@ -292,6 +292,25 @@ test("an export takes longer while turns are opened", async () => {
     clearInterval(timer);
   }
   expect(ratios.toSorted((a, b) => a - b)[1]).toBeGreaterThan(2);
+});
+
+test("an export reads the next page without a pause after a page without a match", async () => {
+  const pacer = new ExportPacer();
+  let paced = 0;
+  vi.spyOn(pacer, "pace").mockImplementation((run) => (statement) => {
+    paced++;
+    return run(statement);
+  });
+  const exports = { database: system.database, limiter: new WorkspaceConcurrencyLimiter(1), pacer };
+  const request = create(ExportSessionsRequestSchema, {
+    workspaceId: bot.workspaceId,
+    format: ExportFormat.NDJSON,
+    visitorId: "nobody",
+  });
+  const pieces = [];
+  for await (const piece of handleExportSessions(exports, request, new AbortController().signal)) pieces.push(piece);
+  // Only the statement that reads the end and the first page can pause.
+  expect([pieces, paced]).toEqual([[], 2]);
 });
 
 test("clients that stop reading hold no connection and delay no other export", async () => {

@@ -10,7 +10,7 @@ import {
 } from "../sessions/index.ts";
 import { type ExportCursor, formatCursor, parseCursor } from "./export-cursor.ts";
 import { csv, type ExportFormatter, ndjson } from "./export-format.ts";
-import { type ExportedSession, readEnd, readSessions } from "./export-sessions.store.ts";
+import { type ExportedSession, type ExportPage, readEnd, readSessions } from "./export-sessions.store.ts";
 
 /** Far below the 16 MiB limit of a gRPC message, to keep buffers small. */
 const MAX_PIECE_BYTES = 128 * 1024;
@@ -33,7 +33,7 @@ type Piece = { content?: Uint8Array; nextCursor?: string };
 
 /**
  * Streams the transcripts of a workspace's sessions until the signal is aborted. All exports of a workspace together read one page at a time,
- * so that they leave connections for the exports of other workspaces. They pause while turns run.
+ * so that they leave connections for the exports of other workspaces. While turns run, they pause after each page with a match.
  */
 export async function* handleExportSessions(
   deps: ExportDeps,
@@ -61,6 +61,7 @@ export async function* handleExportSessions(
   }
 }
 
+type PagePosition = Pick<ExportPage, "startedAt" | "sessionId" | "isInclusive">;
 type Start = { until: string | undefined; startedAt: string; sessionId: string; messageId: number | undefined };
 
 /** Returns where the export starts: at its first time, or at the position of the cursor. */
@@ -85,6 +86,7 @@ class SessionWalk {
   readonly #request: ExportSessionsRequest;
   readonly #start: ReturnType<typeof parseStart>;
   readonly #run: RunStatement;
+  readonly #runPaced: RunStatement;
   #untilMicroseconds = 0;
   /** Adapted after each page to the size of the sessions. */
   #limit = FIRST_PAGE_SESSIONS;
@@ -98,24 +100,27 @@ class SessionWalk {
     this.#deps = deps;
     this.#request = request;
     this.#start = start;
-    this.#run = deps.pacer.pace((statement) => deps.limiter.run(request.workspaceId, signal, statement));
+    this.#run = (statement) => deps.limiter.run(request.workspaceId, signal, statement);
+    this.#runPaced = deps.pacer.pace(this.#run, signal);
   }
 
   async readEnd(): Promise<void> {
-    this.#untilMicroseconds = await this.#read((database) => readEnd(database, this.#start.until));
+    this.#untilMicroseconds = await this.#read(this.#runPaced, (database) => readEnd(database, this.#start.until));
   }
 
   /** Yields pages, at most one ahead of the consumer. */
   async *pages(): AsyncGenerator<ExportedSession[], void, void> {
-    let next: Promise<ExportedSession[]> | undefined = this.#readPage(this.#start, this.#start.isInclusive);
+    let next: Promise<ExportedSession[]> | undefined = this.#readPage(this.#runPaced, this.#start);
     while (next !== undefined) {
       const limit = this.#limit;
       const page: ExportedSession[] = await next;
       const last = page.at(-1);
       if (last === undefined) return;
       this.#limit = adaptLimit(page, this.#deps.pacer.isBusy ? BUSY_PAGE_CHARACTERS : PAGE_CHARACTERS);
-      const after = { startedAt: toTimestamp(BigInt(last.startedAt)), sessionId: last.id };
-      next = page.length === limit ? this.#readPage(after, false) : undefined;
+      const after = { startedAt: toTimestamp(BigInt(last.startedAt)), sessionId: last.id, isInclusive: false };
+      // Without a pause after a page without a match, because the client receives nothing until the next match.
+      const run = page.some(({ matches }) => matches) ? this.#runPaced : this.#run;
+      next = page.length === limit ? this.#readPage(run, after) : undefined;
       // The next iteration handles a failure. If the consumer stops first, this avoids an unhandled rejection.
       next?.catch(() => undefined);
       yield page;
@@ -125,7 +130,7 @@ class SessionWalk {
   /** Reads a session with many messages, which a page does not include. */
   openTranscript(sessionId: string, afterMessageId: number) {
     return openTranscript(this.#deps.database, this.#request.workspaceId, sessionId, {
-      run: this.#run,
+      run: this.#runPaced,
       afterMessageId,
       withReviews: true,
     });
@@ -141,16 +146,16 @@ class SessionWalk {
     return formatCursor({ untilMicroseconds: this.#untilMicroseconds, position } satisfies ExportCursor);
   }
 
-  #readPage(after: { startedAt: string; sessionId: string }, isInclusive: boolean): Promise<ExportedSession[]> {
+  #readPage(run: RunStatement, after: PagePosition): Promise<ExportedSession[]> {
     const { workspaceId } = this.#request;
     const until = toTimestamp(BigInt(Math.max(0, this.#untilMicroseconds)));
-    const { startedAt, sessionId } = after;
+    const { startedAt, sessionId, isInclusive } = after;
     const page = { workspaceId, filters: this.#request, startedAt, sessionId, isInclusive, until, limit: this.#limit };
-    return this.#read((database) => readSessions(database, page));
+    return this.#read(run, (database) => readSessions(database, page));
   }
 
-  #read<T>(statement: (database: Database) => Promise<T>): Promise<T> {
-    return this.#run(() => readWithRetry(() => statement(this.#deps.database)));
+  #read<T>(run: RunStatement, statement: (database: Database) => Promise<T>): Promise<T> {
+    return run(() => readWithRetry(() => statement(this.#deps.database)));
   }
 }
 

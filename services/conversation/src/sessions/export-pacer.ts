@@ -30,14 +30,18 @@ export class ExportPacer {
 
   /**
    * Returns a function that runs the statements of one export, one after the other. While turns run, it pauses before each statement, in
-   * proportion to the time of the previous one and to the number of exports.
+   * proportion to the time of the previous one and to the number of exports. If the signal is aborted, the pause ends and
+   * throws the signal's reason.
    */
-  pace(run: RunStatement): RunStatement {
+  pace(run: RunStatement, signal: AbortSignal): RunStatement {
     let readMs = 0;
     return async (statement) => {
       this.#exports++;
       try {
-        if (this.isBusy) await sleep(Math.min(MAX_PAUSE_MS, readMs * PAUSE_PER_READ * this.#exports));
+        if (this.isBusy) {
+          const pauseMs = Math.min(MAX_PAUSE_MS, readMs * PAUSE_PER_READ * this.#exports);
+          await sleep(pauseMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+        }
         return await run(async () => {
           const startedAt = performance.now();
           const result = await statement();

@@ -21,7 +21,7 @@ export async function* handleExportSession(
 ): AsyncGenerator<{ json: Uint8Array }> {
   if (!isWorkspaceId(workspaceId) || !isUuid(sessionId)) throw sessionNotFound();
   let isMissing = true;
-  const run = pacer.pace((statement) => limiter.run(workspaceId, signal, statement));
+  const run = pacer.pace((statement) => limiter.run(workspaceId, signal, statement), signal);
   for await (const piece of exportSession(database, workspaceId, sessionId, { run, withReviews })) {
     if (signal.aborted) return;
     isMissing = false;

@@ -90,7 +90,7 @@ test("does not start the turns of visitors who left, and lets others wait in the
   visitors.abort();
   const results = await Promise.allSettled(left.turns);
   expect(new Set(results.map((result) => result.status))).toEqual(new Set(["rejected"]));
-  await expect(starts.begin("a", visitors.signal)).rejects.toMatchObject(OVERLOADED);
+  await expect(starts.begin("a", visitors.signal)).rejects.toMatchObject({ code: "client_gone", status: 499 });
   const live = begin(starts, "a", 1);
   running.startOldest();
   await settle();

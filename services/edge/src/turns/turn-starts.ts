@@ -1,4 +1,5 @@
 import { RpcError, status } from "@parley/rpc";
+import { HttpError } from "../http/index.ts";
 
 /** A semantic search may take 300 ms, so a workspace can start 200 turns a second. */
 const MAX_STARTING_OF_WORKSPACE = 64;
@@ -41,7 +42,7 @@ export class TurnStarts {
   /**
    * Waits until a turn of the workspace may start. Returns a function to call once it has started or failed; repeated calls have no effect.
    * Throws RESOURCE_EXHAUSTED with the code `overloaded` if too many turns of the workspace wait, an earlier one has waited for 5 s, or this
-   * one has waited for 10 s. Also throws when the signal is aborted: nobody waits for the turn.
+   * one has waited for 10 s. Throws 499 client_gone when the signal is aborted: nobody waits for the turn.
    */
   async begin(workspaceId: string, signal: AbortSignal): Promise<() => void> {
     const workspace = this.#workspaces.get(workspaceId) ?? { starting: 0, waiters: new Set() };
@@ -78,7 +79,7 @@ export class TurnStarts {
         this.#forgetIfIdle(workspaceId, workspace);
       };
       const waiter = { sinceMs: performance.now(), begin: () => end(resolve) };
-      const onAbort = () => end(() => reject(overloaded()));
+      const onAbort = () => end(() => reject(new HttpError(499, "client_gone")));
       const timer = setTimeout(() => end(() => reject(this.#refuse(workspace))), MAX_WAIT_MS);
       workspace.waiters.add(waiter);
       signal.addEventListener("abort", onAbort);

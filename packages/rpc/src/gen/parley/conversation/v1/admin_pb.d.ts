@@ -2277,7 +2277,7 @@ export declare type RepairResponse = Message<"parley.conversation.v1.RepairRespo
   repairs: Repair[];
 
   /**
-   * The number of turns and holds compared.
+   * The number of turns and holds compared. The turns compared with the call log do not count again.
    *
    * @generated from field: int32 checked = 2;
    */
@@ -4358,12 +4358,14 @@ export declare const AuditAdminService: GenService<{
   },
   /**
    * Repair compares turns with the quota service's holds and counted turns, and repairs the differences. The turns of the
-   * conversation service decide. Each call handles a bounded number of turns; the caller calls it again with next_token
-   * until that is empty. Idempotent, and safe while turns run.
+   * conversation service decide. The last calls add the rows that the llm-proxy's call log lacks. Each call handles a
+   * bounded number of turns; the caller calls it again with next_token until that is empty. Idempotent, and safe while
+   * turns run.
    *
    * Errors:
    * - INVALID_ARGUMENT (invalid_argument): since or token is invalid.
-   * - UNAVAILABLE (unavailable) or DEADLINE_EXCEEDED (deadline_exceeded): the quota service did not answer within 10 s.
+   * - UNAVAILABLE (unavailable) or DEADLINE_EXCEEDED (deadline_exceeded): the quota service or the llm-proxy did not
+   *   answer within 10 s.
    *
    * @generated from rpc parley.conversation.v1.AuditAdminService.Repair
    */

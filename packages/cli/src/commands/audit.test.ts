@@ -1,0 +1,39 @@
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { RepairResponseSchema, RepairSchema } from "@parley/rpc/conversation";
+import { expect, it } from "vitest";
+import { AdminError } from "../admin/call.ts";
+import type { Context } from "../context.ts";
+import { repairUsage } from "./audit.ts";
+
+const REPAIR = create(RepairSchema, { workspaceId: "w", turnId: "t", kind: "not_counted", action: "settle" });
+
+/** A context whose service answers the first calls, then is unavailable. Records the warnings. */
+function createContext(answers: number) {
+  const warnings: string[] = [];
+  let calls = 0;
+  const repair = async () => {
+    if (++calls > answers) throw new AdminError("unavailable", "try later", new ConnectError("", Code.Unavailable));
+    return create(RepairResponseSchema, { repairs: [REPAIR], checked: 5, nextToken: `step ${calls}` });
+  };
+  const context = {
+    callAdmin: (_: unknown, call: (client: unknown) => unknown) => call({ repair }),
+    warn: (message: string) => warnings.push(message),
+  } as unknown as Context;
+  return { context, warnings };
+}
+
+it("prints the repairs before a failed call, warns and exits with 1", async () => {
+  const { context, warnings } = createContext(2);
+  const { json, text, exitCode } = await repairUsage(context, "", "");
+  expect(exitCode).toBe(1);
+  expect(warnings).toEqual([expect.stringMatching(/^try later; not everything was compared/)]);
+  expect(json).toMatchObject({ checked: 10, repairs: [{ turn_id: "t" }, { turn_id: "t" }] });
+  expect(text).toContain("2 differences repaired among 10 turns and holds.");
+});
+
+it("fails if the first call fails", async () => {
+  const { context, warnings } = createContext(0);
+  await expect(repairUsage(context, "", "")).rejects.toThrow("try later");
+  expect(warnings).toEqual([]);
+});

@@ -1,0 +1,50 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { MemberCallLimiter } from "@parley/service-kit";
+import Fastify from "fastify";
+import { expect, onTestFinished, test } from "vitest";
+import type { Authenticate } from "../sign-in/index.ts";
+import { createCallEdge } from "./owner-api.client.ts";
+import { ownerApiRoutes } from "./owner-api.route.ts";
+
+const TIMEOUT_MS = 200;
+
+/** Starts an edge, which answers all but slow requests at once, and the routes before it. */
+async function startRoutes() {
+  const paths: string[] = [];
+  const edge = createServer((request, response) => {
+    paths.push(request.url ?? "");
+    setTimeout(() => response.end("{}"), request.url?.includes("slow") ? 3 * TIMEOUT_MS : 0);
+  });
+  await new Promise<void>((resolve) => edge.listen(0, "127.0.0.1", resolve));
+  const app = Fastify();
+  app.decorateRequest("forwardedAuthorization", "");
+  onTestFinished(async () => {
+    await app.close();
+    edge.close();
+  });
+  const counted: [string, number][] = [];
+  const callEdge = createCallEdge(`http://127.0.0.1:${(edge.address() as AddressInfo).port}`);
+  const authenticate = (async () => ({ authorization: "Bearer t", workspaceId: "w" })) as unknown as Authenticate;
+  const onResponse = (method: string, status: number) => counted.push([method, status]);
+  ownerApiRoutes(app, { authenticate, limiter: new MemberCallLimiter(), callEdge, onResponse }, TIMEOUT_MS);
+  const get = (url: string) => app.inject({ method: "GET", url });
+  return { get, paths, counted };
+}
+
+test("forwards a query with a second question mark", async () => {
+  const { get, paths } = await startRoutes();
+  await get("/api/conversations/?search=why?&limit=1");
+  await get("/api/conversations/");
+  expect(paths).toEqual(["/api/conversations/?search=why?&limit=1", "/api/conversations/"]);
+});
+
+test("waits for the edge within a time limit, except for exports, and counts its responses", async () => {
+  const { get, counted } = await startRoutes();
+  const statuses = [await get("/api/conversations/?slow"), await get("/api/conversations/export.csv?slow")];
+  expect(statuses.map(({ statusCode }) => statusCode)).toEqual([503, 200]);
+  expect(counted).toEqual([
+    ["GET /api/conversations/", 503],
+    ["GET /api/conversations/export.csv", 200],
+  ]);
+});

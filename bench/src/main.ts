@@ -44,9 +44,9 @@ const RESULTS = fileURLToPath(new URL("../results/", import.meta.url));
 
 program
   .name("pnpm bench")
-  .description("Compare Parley with the bare relay.")
-  .argument("[names...]", `Benchmarks to run, by default all: ${NAMES.join(", ")}.`)
-  .option("--rounds <n>", "Set the number of rounds; the result is their median.", Number, 5)
+  .description("Run Parley's benchmarks.")
+  .argument("[names...]", `Select benchmarks (default: all): ${NAMES.join(", ")}.`)
+  .option("--rounds <n>", "Set the number of rounds (default 5).", Number, 5)
   .option("--profile", "Save a CPU profile of each service (turn-cost).")
   .option("--quick", "Check that every benchmark works, without saving results.")
   .action(async (names: string[], options: { rounds: number; quick?: boolean; profile?: boolean }) => {

@@ -19,7 +19,7 @@ export interface ProvidedSystem {
   readonly widgetDir: string;
   /** The database's URL as superuser. */
   readonly databaseUrl: string;
-  /** The owners' console, whose sign-in signs in an owner of CONSOLE_WORKSPACE. */
+  /** The owners' console. Its development sign-in authenticates an owner of CONSOLE_WORKSPACE. */
   readonly consoleUrl: string;
 }
 
@@ -41,7 +41,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const system = await startSystem({
     script: replyTo,
     databaseServerUrl: postgres.url,
-    // The edge trusts the ingress as its proxy, because ingress.ts gives each test's visitor an address.
+    // The edge trusts the ingress as its proxy, because ingress.ts sets X-Forwarded-For to a separate address per visitor.
     env: {
       edge: { WIDGET_DIR: widgetDir, TRUSTED_PROXIES: "127.0.0.1/32" },
       conversation: consoleSso.env,

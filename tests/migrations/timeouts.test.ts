@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { queryFirstRow } from "../system/database.ts";
 import { startSystem } from "../system/system.ts";
 
-test("starts each service whose role has no timeouts, and logs the SQL that sets them", async () => {
+test("each service starts when its role has no statement_timeout, and logs the SQL for that setting only", async () => {
   const system = await startSystem({
     async prepareDatabase(database) {
       for (const role of ["parley_conversation", "parley_quota", "parley_llm"]) {

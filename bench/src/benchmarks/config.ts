@@ -15,9 +15,8 @@ const baseline = fileURLToPath(new URL("../baselines/bare-route.ts", import.meta
 /** Throughput of the config endpoint, compared with a route without any checks. Every visitor requests this endpoint first. */
 export const config: Benchmark = {
   name: "config",
-  description: "requests per second of the config endpoint ÷ of a bare Fastify route that returns the same JSON",
-  whyMissed:
-    "each response also has security headers, CORS and rate-limit headers, and needs a lookup of the public key",
+  description: "requests per second: config endpoint ÷ bare Fastify route with the same JSON",
+  whyMissed: "each response also has security and CORS headers, and needs a lookup of the public key",
   async run({ rounds, scale }, progress) {
     const testbed = await startTestbed("tokens-100");
     const { publicKey, origin } = testbed.tenant;
@@ -58,7 +57,7 @@ export const config: Benchmark = {
   },
 };
 
-/** Sends requests for some seconds. Returns the number of responses with status 200; throws if there is another one. */
+/** Sends requests for `seconds`. Returns the number of 2xx responses. Throws if a request fails or gets another status. */
 async function sendRequests(url: string, origin: string, seconds: number): Promise<number> {
   const result = await autocannon({ url, connections: CONNECTIONS, duration: seconds, headers: { origin } });
   const failed = result.non2xx + result.errors;

@@ -9,29 +9,29 @@ import { median } from "../support/statistics.ts";
 import { BENCH_PLAN, startTestbed, type Testbed } from "../support/testbed.ts";
 import { atMost, type Benchmark, type Figure, type RunOptions } from "./benchmark.ts";
 
-/** Together with their turns, reservations and entries of the usage ledger, these are 25 million rows. */
+/** The tables of turns, reservations, ledger entries and logged calls hold half as many rows each: with the messages, 30 million rows. */
 const MESSAGES = 10_000_000;
 const WORKSPACES = 1_000;
 const GOAL = 1.1;
-/** Reading a page from a large index takes longer, but not more pages. */
+/** A large index is slower to read, but a query must not read more pages as it grows. */
 const READ_GOAL = 1.5;
 /** Turns that warm up each side. */
 const WARM_UP_TURNS = 2_000;
 /** Number of alternations in a round. */
 const ALTERNATIONS = 4;
-/** Turns of the workspace that is audited, which both databases have. */
+/** Turns of the audited workspace, in each database. */
 const AUDITED_TURNS = 5_000;
-/** Audits in a round, and batches of sweeps. */
+/** Measurements per round and side: audits, or batches of SWEEPS_PER_READ sweeps. */
 const READS = 10;
 const SWEEPS_PER_READ = 50;
 
 /** A testbed with a workspace that is audited, and a connection for sweeps. */
 type Side = { testbed: Testbed; auditedWorkspaceId: string; database: Database };
 
-/** Cost of a turn, of an audit and of a sweep with a large database, compared with an empty one. */
+/** Cost of a turn, of an audit and of a sweep with a large database, compared with one of 10,000 messages. */
 export const growth: Benchmark = {
   name: "growth",
-  description: `a turn, an audit and a sweep with ${MESSAGES.toLocaleString("en")} stored messages ÷ the same with none`,
+  description: `a turn, an audit and a sweep with ${MESSAGES.toLocaleString("en")} stored messages ÷ the same with 10,000`,
   whyMissed: "probably a statement that reads more rows when more are stored; check the query plans",
   async run({ rounds, scale }, progress) {
     const sides: Side[] = [];
@@ -45,8 +45,8 @@ export const growth: Benchmark = {
       turnCost.detail += `; stored in ${seconds.toFixed(0)} s over ${WORKSPACES} workspaces`;
       return [
         turnCost,
-        await compareReads("audit of a workspace's month", { empty, full }, rounds, measureAudit, progress),
-        await compareReads("sweep", { empty, full }, rounds, measureSweeps, progress),
+        await compareDurations("audit of a workspace's month", { empty, full }, rounds, measureAudit, progress),
+        await compareDurations("sweep", { empty, full }, rounds, measureSweeps, progress),
       ];
     } finally {
       for (const { testbed, database } of sides) await database.end().then(() => testbed.stop());
@@ -104,8 +104,8 @@ async function compareTurns(
   return atMost(GOAL, { what: "CPU per turn", value, unit: "×", detail });
 }
 
-/** Compares the times of a read. The first one of each side warms up its caches. */
-async function compareReads(
+/** Compares the durations of a measured operation. The first measurement of each side warms up its caches. */
+async function compareDurations(
   what: string,
   { empty, full }: { empty: Side; full: Side },
   rounds: number,
@@ -123,14 +123,14 @@ async function compareReads(
   return atMost(READ_GOAL, { what, value: median(fullMs) / median(emptyMs), unit: "×", detail });
 }
 
-/** Returns the milliseconds in which the CLI audits the workspace's current month. */
+/** Returns how many milliseconds the CLI takes to audit the workspace's current month. */
 async function measureAudit({ testbed, auditedWorkspaceId }: Side): Promise<number> {
   const started = performance.now();
   await runCliJson(["audit", "--workspace", auditedWorkspaceId], cliEnv(testbed.system));
   return performance.now() - started;
 }
 
-/** Returns the mean milliseconds of a sweep that reads the queue from its start. */
+/** Returns the mean milliseconds of `readSweepMark` and `sweep` over all streaming turns. */
 async function measureSweeps({ database }: Side): Promise<number> {
   const started = performance.now();
   for (let count = 0; count < SWEEPS_PER_READ; count++) {

@@ -4,10 +4,10 @@ import { measureBulkExport } from "./bulk-export.ts";
 import { measureScreens } from "./console-screens.ts";
 import { measureExportNeighbour } from "./export-neighbour.ts";
 
-/** The console's screens and the bulk export of an owner whose workspace is one of many in a large database. */
+/** Measures, with a large database: the console's screens, a bulk export, and another workspace's chats during an export. */
 export const owners: Benchmark = {
   name: "owners",
-  description: `the console's requests, and an export of ${OWN_MESSAGES.toLocaleString("en")} messages, with ${MESSAGES.toLocaleString("en")} messages stored`,
+  description: `with ${MESSAGES.toLocaleString("en")} stored messages: the console's screens, an export of ${OWN_MESSAGES.toLocaleString("en")} messages, and another workspace's chats during an export`,
   whyMissed:
     "slow screens: check the query plans; slow chats: compare the CPU per chat of each process, because all share the machine's cores",
   async run(options, progress) {

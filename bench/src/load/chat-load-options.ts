@@ -1,7 +1,7 @@
 /** Configuration of the load generator, passed as JSON on its command line. */
 export type LoadOptions = {
   url: string;
-  /** Request body. `$uuid` is replaced with a new UUID in each request, also in headers. */
+  /** Request body. Each `$uuid` is replaced with its own new UUID, also in headers. */
   body: string;
   headers: Record<string, string>;
   /** Number of concurrent callers. Each sends one request at a time. */
@@ -23,6 +23,6 @@ export type LoadResult = {
   tokens: number;
   elapsedMs: number;
   firstTokenMs: { p50: number; p99: number };
-  /** Time between two tokens of a stream. */
+  /** Time between two chunks that contain tokens. */
   tokenGapMs: { p50: number; p99: number };
 };

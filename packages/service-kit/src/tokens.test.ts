@@ -28,7 +28,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Replaces a file at once, as the kubelet does. */
+/** Replaces a file atomically, as the kubelet does. */
 async function write(name: string, ...tokens: string[]): Promise<string> {
   const file = join(folder, name);
   await writeFile(`${file}.new`, tokens.join("\n"));
@@ -38,7 +38,7 @@ async function write(name: string, ...tokens: string[]): Promise<string> {
 
 const open = (file: string) => openTokens({ file }, log, lifecycle, { refreshIntervalMs: REFRESH_MS });
 
-/** Starts a server with these tokens and returns a function that makes a client with others. */
+/** Starts a server that accepts `tokens`. Returns a function that connects a client with its own tokens and returns its call. */
 async function startServer(tokens: Tokens) {
   const port = await freePort();
   const grpc = createGrpcServer({ host: "127.0.0.1", port, drainMs: 500 }, lifecycle);
@@ -55,9 +55,9 @@ async function startServer(tokens: Tokens) {
 
 describe.each([
   ["multiplexed", true],
-  ["ordinary", false],
+  ["unary", false],
 ])("the internal token of %s calls", (_, isMultiplexed) => {
-  it("is rotated without a failed call, whichever process reads a step first", async () => {
+  it("rotates without a failed call, whichever side reloads its file first", async () => {
     const server = open(await write("server", "old"));
     const client = open(await write("client", "old"));
     const connect = await startServer(server);

@@ -1,5 +1,8 @@
 /** Limits how long a statement waits for a locked usage row. Without it, the wait would hold a connection until statement_timeout (10 s). */
 export const ROLE_TIMEOUTS = { lock_timeout: "2s" } as const;
 
-/** The service adds rows to these tables and never changes one. A correction is another row. */
+/**
+ * Tables whose rows the service's role may not change or delete. A correction is another row. Only `quota.prune_ledger`, which runs with its
+ * owner's rights, prunes `ledger` into `ledger_totals`.
+ */
 export const APPEND_ONLY_TABLES = ["ledger", "ledger_totals", "adjustments", "plan_changes"] as const;

@@ -48,7 +48,7 @@ export function corsSuite(shared: () => ContractSystem): void {
     }
   });
 
-  test("a request without an origin, or with null, gets no Access-Control-Allow-Origin [D11/3]", async () => {
+  test("a request without an Origin header, or with `Origin: null`, gets no Access-Control-Allow-Origin [D11/3]", async () => {
     for (const origin of [null, "null"]) {
       const { headers } = await api.getConfig(tenant, origin);
       expect(headers.get("access-control-allow-origin")).toBeNull();

@@ -18,7 +18,7 @@ export function addAuditCommand(program: CommandUnknownOpts, context: Context): 
   program
     .command("audit")
     .description("Reconcile completed turns with the month's usage.")
-    .option("--workspace <id>", "The workspace; default all.")
+    .option("--workspace <id>", "Select the workspace (default: all).")
     .addOption(monthOption())
     .option("--check", "Exit 1 when usage does not reconcile.")
     .addOption(new Option("--repair", "Repair the differences.").conflicts(["month", "check"]))

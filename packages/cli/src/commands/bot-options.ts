@@ -23,18 +23,21 @@ type Changes = {
 export function withChangeOptions<Args extends unknown[], Opts extends OptionValues>(command: Command<Args, Opts>) {
   return command
     .option("--model <provider:name>", "The model; '' for the installation's default.")
-    .option("--system-prompt <text>", "The system prompt.")
-    .option("--fallback <text>", "The default reply to a blocked message.")
-    .option("--name <name>", "The name in the widget.")
-    .option("--welcome-message <text>", "The first message in the widget.")
+    .option("--system-prompt <text>", "Set the system prompt.")
+    .option("--fallback <text>", "Set the default reply to a blocked message.")
+    .option("--name <name>", "Set the name in the widget.")
+    .option("--welcome-message <text>", "Set the first message in the widget.")
     .option("--logo-url <url>", "The logo; '' for none.")
-    .option("--primary-color <#RRGGBB>", "The primary colour.")
+    .option("--primary-color <#RRGGBB>", "Set the primary colour.")
     .addOption(
-      new Option("--position <corner>", "The corner for the widget.").choices(["bottom-right", "bottom-left"] as const),
+      new Option("--position <corner>", "Choose the widget's corner.").choices([
+        "bottom-right",
+        "bottom-left",
+      ] as const),
     )
-    .addOption(new Option("--theme-mode <mode>", "The theme.").choices(["light", "dark", "system"] as const))
-    .option("--font-family <family>", "The CSS font family.")
-    .option("--border-radius <pixels>", "The corner radius, 0 to 64.", wholeNumberParser(0, 64))
+    .addOption(new Option("--theme-mode <mode>", "Choose the theme.").choices(["light", "dark", "system"] as const))
+    .option("--font-family <family>", "Set the CSS font family.")
+    .option("--border-radius <pixels>", "Set the corner radius, 0 to 64.", wholeNumberParser(0, 64))
     .option("--quick-reply <text>", "A suggested message, repeatable; '' clears all.", appendValue)
     .option("--css-var <name=value>", "A CSS variable, repeatable; '' clears all.", collectVariable);
 }

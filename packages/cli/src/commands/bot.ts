@@ -30,7 +30,7 @@ export function addBotCommands(program: CommandUnknownOpts, { callAdmin, report 
       .command("update")
       .description("Change the given settings of a bot.")
       .requiredOption(...workspaceOption)
-      .requiredOption("--slug <slug>", "The bot."),
+      .requiredOption("--slug <slug>", "Select the bot."),
   ).action(({ workspace: workspaceId, slug, ...options }) =>
     report(
       callAdmin(BotAdminService, async (service) =>
@@ -63,7 +63,7 @@ export function addBotCommands(program: CommandUnknownOpts, { callAdmin, report 
     .command("show")
     .description("Show a bot.")
     .requiredOption(...workspaceOption)
-    .requiredOption("--slug <slug>", "The bot.")
+    .requiredOption("--slug <slug>", "Select the bot.")
     .action(({ workspace: workspaceId, slug }) =>
       report(
         callAdmin(BotAdminService, async (service) =>

@@ -20,7 +20,7 @@ export function addChangesCommand(program: CommandUnknownOpts, { callAdmin, repo
     .command("changes")
     .description("List who changed what, newest first.")
     .requiredOption(...workspaceOption)
-    .option("--limit <count>", "The most changes to list.", wholeNumberParser(1, MAX_LIMIT), DEFAULT_LIMIT)
+    .option("--limit <count>", "Limit the number of changes.", wholeNumberParser(1, MAX_LIMIT), DEFAULT_LIMIT)
     .action(({ workspace, limit }) => {
       const list = async (): Promise<Result> => {
         // Each service has the audit log of its own methods.

@@ -14,7 +14,7 @@ export function addConversationCommands(program: CommandUnknownOpts, context: Co
     .command("list")
     .description("List sessions, most recently active first.")
     .requiredOption(...workspaceOption)
-    .option("--limit <count>", "The maximum number, 1 to 1000.", wholeNumberParser(1, 1_000), 50)
+    .option("--limit <count>", "Limit the number, 1 to 1000.", wholeNumberParser(1, 1_000), 50)
     .action(({ workspace: workspaceId, limit }) =>
       report(
         callAdmin(SessionAdminService, async (service) => {
@@ -43,7 +43,7 @@ export function addConversationCommands(program: CommandUnknownOpts, context: Co
   group
     .command("show")
     .description("Show a session's messages.")
-    .argument("<id>", "The session ID.")
+    .argument("<id>", "Select the session by its ID.")
     .requiredOption(...workspaceOption)
     .action((sessionId, { workspace: workspaceId }) => {
       // Only a terminal breaks lines.
@@ -54,7 +54,7 @@ export function addConversationCommands(program: CommandUnknownOpts, context: Co
   group
     .command("export")
     .description("Write a session's transcript as JSON.")
-    .argument("<id>", "The session ID.")
+    .argument("<id>", "Select the session by its ID.")
     .requiredOption(...workspaceOption)
     .action((sessionId, { workspace: workspaceId }) =>
       copyTranscript(callAdmin, { workspaceId, sessionId }, context.stdout),
@@ -63,7 +63,7 @@ export function addConversationCommands(program: CommandUnknownOpts, context: Co
   group
     .command("delete")
     .description("Hide a session but keep its content.")
-    .argument("<id>", "The session ID.")
+    .argument("<id>", "Select the session by its ID.")
     .requiredOption(...workspaceOption)
     .action((sessionId, { workspace: workspaceId }) =>
       report(
@@ -80,7 +80,7 @@ export function addConversationCommands(program: CommandUnknownOpts, context: Co
   group
     .command("erase")
     .description("Permanently remove a session's content.")
-    .argument("<id>", "The session ID.")
+    .argument("<id>", "Select the session by its ID.")
     .requiredOption(...workspaceOption)
     .action((sessionId, { workspace: workspaceId }) =>
       report(

@@ -18,12 +18,12 @@ export function addDoctorCommand(program: CommandUnknownOpts, context: Context):
     .requiredOption("--origin <origin>", "An allowed origin, such as https://www.example.com", parseOrigin)
     .option("--quick", "Skip the idle timeout check.")
     .addOption(
-      new Option("--silence <seconds>", "The silence that a stream must survive.")
+      new Option("--silence <seconds>", "Set the silence that streams must survive.")
         .argParser(wholeNumberParser(1, MAX_SILENCE_SECONDS))
         .default(SILENCE_SECONDS)
         .conflicts("quick"),
     )
-    .addOption(new Option("--proxy <name>", "The proxy, if not detected.").choices(PROXIES))
+    .addOption(new Option("--proxy <name>", "Name the proxy, if not detected.").choices(PROXIES))
     .addHelpText("after", "\nExits 1 when a check fails and 0 when checks only warn. Calls no model and uses no quota.")
     .action((url, { publicKey, origin, quick, silence, proxy }) =>
       context.report(

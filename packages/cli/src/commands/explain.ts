@@ -13,7 +13,7 @@ export function addExplainCommand(program: CommandUnknownOpts, { callAdmin, repo
   program
     .command("explain")
     .description("Explain where a reply's time and tokens went.")
-    .argument("<message-id>", "The ID of either message of the turn.", wholeNumberParser(1, Number.MAX_SAFE_INTEGER))
+    .argument("<message-id>", "Select the turn by either message ID.", wholeNumberParser(1, Number.MAX_SAFE_INTEGER))
     .requiredOption(...workspaceOption)
     .action((messageId, { workspace }) => {
       const explain = async (): Promise<Result> => {

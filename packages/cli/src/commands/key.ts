@@ -27,7 +27,7 @@ export function addKeyCommands(program: CommandUnknownOpts, { callAdmin, report 
   group
     .command("update")
     .description("Replace a key's domains within 5 s.")
-    .argument("<key>", "The public key.")
+    .argument("<key>", "Select the public key.")
     .requiredOption("--domain <domain>", "An allowed domain, such as *.example.com; repeatable.", appendValue)
     .action((publicKey, { domain: domains }) =>
       report(
@@ -67,7 +67,7 @@ export function addKeyCommands(program: CommandUnknownOpts, { callAdmin, report 
   group
     .command("revoke")
     .description("Revoke a key within 5 s.")
-    .argument("<key>", "The public key.")
+    .argument("<key>", "Select the public key.")
     .action((publicKey) =>
       report(
         callAdmin(KeyAdminService, async (service) =>

@@ -10,7 +10,7 @@ import type { Result } from "../output/result.ts";
 import { type Cell, formatTable } from "../output/table.ts";
 import { type Document, nameDocument, readDocument } from "./knowledge-document.ts";
 
-export type Documents = {
+export type AddDocumentsOptions = {
   workspaceId: string;
   botSlug: string;
   files: readonly string[];
@@ -24,9 +24,9 @@ type Item = { name: string; read: () => Promise<Document | { url: string }> };
 
 /**
  * Adds documents one after the other. Warns about a file that cannot be read and about a document that the service refuses, and continues.
- * Any other error would affect the next document too, so no further document is sent. The result has the documents that were added before.
+ * Stops at any other CliError, because the next document would fail too, and returns the documents tried so far. Rethrows unexpected errors.
  */
-export async function addDocuments(context: Context, documents: Documents): Promise<Result> {
+export async function addDocuments(context: Context, documents: AddDocumentsOptions): Promise<Result> {
   const { progress, warn } = context;
   const items = listItems(context, documents);
   if (items.length === 0) throw new CliError("give a FILE or --url", { exitCode: 2 });
@@ -45,7 +45,7 @@ export async function addDocuments(context: Context, documents: Documents): Prom
     if (source instanceof CliError) {
       warn(`${name}: ${source.message}`);
       json.push({ name, error: source.message });
-      if (!isRefusal(source)) break;
+      if (!mayNextSucceed(source)) break;
       continue;
     }
     sources.push(source);
@@ -56,7 +56,7 @@ export async function addDocuments(context: Context, documents: Documents): Prom
   return { json, text: added + summary, exitCode: sources.length < items.length ? 1 : 0 };
 }
 
-function listItems({ config }: Context, { files, urls }: Documents): Item[] {
+function listItems({ config }: Context, { files, urls }: AddDocumentsOptions): Item[] {
   return [
     ...files.map((file) => ({ name: nameDocument(file), read: () => readDocument(config.filesDir, file) })),
     ...urls.map((url) => ({ name: url, read: async () => ({ url }) })),
@@ -65,7 +65,7 @@ function listItems({ config }: Context, { files, urls }: Documents): Item[] {
 
 async function addDocument(
   { callAdmin }: Context,
-  { workspaceId, botSlug, language }: Documents,
+  { workspaceId, botSlug, language }: AddDocumentsOptions,
   content: Document | { url: string },
 ): Promise<Source> {
   const { source } = await callAdmin(KnowledgeAdminService, (service) =>
@@ -74,14 +74,14 @@ async function addDocument(
   return requireField(source);
 }
 
-/** Returns an error for the user, and rethrows any other. */
+/** Returns a CliError; rethrows any other error. */
 function toCliError(error: unknown): CliError {
   if (error instanceof CliError) return error;
   throw error;
 }
 
-/** Whether the service refused this document only. */
-function isRefusal(error: CliError): boolean {
+/** Returns whether a later document may still succeed: this one was invalid, or the service's document queue was full. */
+function mayNextSucceed(error: CliError): boolean {
   return error instanceof AdminError && (error.isInvalid || error.code === "too_many_documents");
 }
 

@@ -24,7 +24,7 @@ export function addQuestionCommands(group: CommandUnknownOpts, { callAdmin, repo
   group
     .command("try")
     .description("Show the passages found for a question.")
-    .argument("<question>", "The question.")
+    .argument("<question>", "Set the question.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .action((question, { workspace: workspaceId, bot: botSlug }) =>
@@ -41,7 +41,7 @@ export function addQuestionCommands(group: CommandUnknownOpts, { callAdmin, repo
     .description("List visitors' questions without an answer.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
-    .option("--days <days>", "The period; default 30.", wholeNumberParser(1, 90), 30)
+    .option("--days <days>", "Set the period in days (default 30).", wholeNumberParser(1, 90), 30)
     .action(({ workspace: workspaceId, bot: botSlug, days }) =>
       report(
         callAdmin(QuestionAdminService, async (service) => {

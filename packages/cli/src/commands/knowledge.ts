@@ -47,7 +47,7 @@ export function addKnowledgeCommands(program: CommandUnknownOpts, context: Conte
   group
     .command("remove")
     .description("Remove a document.")
-    .argument("<name>", "The document name, as listed.")
+    .argument("<name>", "Select the document by its listed name.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .action((name, { workspace: workspaceId, bot: botSlug }) =>

@@ -16,11 +16,11 @@ export function addLoginCommands(program: CommandUnknownOpts, context: Context):
   program
     .command("login")
     .description("Sign in as a workspace's member.")
-    .option("--issuer <url>", "The identity provider; default PARLEY_LOGIN_ISSUER.")
-    .option("--client-id <id>", "The public client; default PARLEY_LOGIN_CLIENT_ID.")
+    .option("--issuer <url>", "Set the identity provider (default: PARLEY_LOGIN_ISSUER).")
+    .option("--client-id <id>", "Set the public client (default: PARLEY_LOGIN_CLIENT_ID).")
     .option("--scope <scopes>", `The scopes; default "${DEFAULT_SCOPE}".`)
-    .option("--audience <audience>", "The audience to request, for Auth0.")
-    .option("--resource <uri>", "The resource to request (RFC 8707).")
+    .option("--audience <audience>", "Set the audience to request, for Auth0.")
+    .option("--resource <uri>", "Set the resource to request (RFC 8707).")
     .action((options) => context.report(login(context, options)));
 
   program

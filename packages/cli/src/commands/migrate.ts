@@ -14,7 +14,7 @@ export function addMigrateCommand(program: CommandUnknownOpts, context: Context)
   program
     .command("migrate")
     .description("Migrate the schemas in DATABASE_URL.")
-    .addArgument(new Argument("[service]", "The service; default all.").choices(MIGRATED_SERVICES))
+    .addArgument(new Argument("[service]", "Choose the service (default: all).").choices(MIGRATED_SERVICES))
     .addHelpText(
       "after",
       `

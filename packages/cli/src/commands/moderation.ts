@@ -22,7 +22,7 @@ export function addModerationCommands(program: CommandUnknownOpts, { callAdmin, 
     .requiredOption(...botOption)
     .requiredOption("--pattern <re>", "A regular expression in RE2 syntax.")
     .option("--fallback <text>", "The text shown instead; default the bot's fallback.")
-    .option("--reason <code>", "The reason in the event; default blocked_pattern.")
+    .option("--reason <code>", "Set the event's reason (default: blocked_pattern).")
     .addOption(onOption())
     .action(({ workspace: workspaceId, bot: botSlug, pattern, fallback = "", reason = "", on: appliesTo = "" }) =>
       report(
@@ -37,12 +37,12 @@ export function addModerationCommands(program: CommandUnknownOpts, { callAdmin, 
   group
     .command("update")
     .description("Change a pattern, effective within 5 s.")
-    .argument("<id>", "The pattern ID.", wholeNumberParser(1, Number.MAX_SAFE_INTEGER))
+    .argument("<id>", "Select the pattern by its ID.", wholeNumberParser(1, Number.MAX_SAFE_INTEGER))
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .option("--pattern <re>", "A regular expression in RE2 syntax.")
     .option("--fallback <text>", "The text shown instead; empty for the bot's.")
-    .option("--reason <code>", "The reason in the event; empty for blocked_pattern.")
+    .option("--reason <code>", "Set the event's reason (empty: blocked_pattern).")
     .addOption(new Option("--on <what>", "What to match.").choices(APPLIES_TO))
     .action((id, { workspace: workspaceId, bot: botSlug, on: appliesTo, ...texts }) =>
       report(
@@ -85,7 +85,7 @@ export function addModerationCommands(program: CommandUnknownOpts, { callAdmin, 
   group
     .command("check")
     .description("List the patterns that match a text.")
-    .argument("<text>", "The text, at most 4,000 characters.")
+    .argument("<text>", "Set the text, at most 4,000 characters.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .option("--pattern <re>", "An unsaved pattern to match too.")
@@ -115,7 +115,7 @@ export function addModerationCommands(program: CommandUnknownOpts, { callAdmin, 
   group
     .command("remove")
     .description("Remove a pattern.")
-    .argument("<id>", "The pattern ID.", wholeNumberParser(1, Number.MAX_SAFE_INTEGER))
+    .argument("<id>", "Select the pattern by its ID.", wholeNumberParser(1, Number.MAX_SAFE_INTEGER))
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .action((id, { workspace: workspaceId, bot: botSlug }) =>

@@ -3,11 +3,11 @@ import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
 export const PLANS = ["free", "pro", "scale"] as const;
 
 /** Options that several commands share. */
-export const workspaceOption = ["--workspace <id>", "The workspace."] as const;
-export const botOption = ["--bot <slug>", "The bot."] as const;
+export const workspaceOption = ["--workspace <id>", "Select the workspace."] as const;
+export const botOption = ["--bot <slug>", "Select the bot."] as const;
 
 export function monthOption() {
-  return new Option("--month <YYYY-MM>", "The UTC month; default the current one.").argParser((text) => {
+  return new Option("--month <YYYY-MM>", "Select the UTC month (default: current).").argParser((text) => {
     if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(text)) throw new InvalidArgumentError('Write it like "2026-11".');
     return text;
   });

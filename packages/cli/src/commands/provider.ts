@@ -26,7 +26,7 @@ export function addProviderCommands(program: CommandUnknownOpts, context: Contex
   group
     .command("check")
     .description("Send each provider a timed test request.")
-    .argument("[name]", "The provider; default all.")
+    .argument("[name]", "Select the provider (default: all).")
     .action((name) => context.report(checkProviders(context, name)));
 
   group
@@ -35,7 +35,7 @@ export function addProviderCommands(program: CommandUnknownOpts, context: Contex
     .requiredOption(...workspaceOption)
     .addOption(monthOption().conflicts("turn"))
     .option("--turn <id>", "List the calls of this turn only.")
-    .option("--limit <n>", "The maximum number of calls.", wholeNumberParser(1, 100_000), 100)
+    .option("--limit <n>", "Limit the number of calls.", wholeNumberParser(1, 100_000), 100)
     .action(({ workspace, month = "", turn, limit }) =>
       context.report(
         turn === undefined

@@ -16,9 +16,9 @@ export function addTokenCommand(program: CommandUnknownOpts, context: Context): 
     .command("token")
     .description("Create a development access token.")
     .requiredOption(...workspaceOption)
-    .option("--user <id>", "The user ID in the token.", "developer")
-    .addOption(new Option("--role <role>", "The role in the workspace; default none.").choices(ROLES))
-    .option("--ttl <time>", "The lifetime, such as 90s, 30m, 1h or 7d.", parseTtl, SECONDS.h)
+    .option("--user <id>", "Set the user ID in the token.", "developer")
+    .addOption(new Option("--role <role>", "Choose the workspace role (default: none).").choices(ROLES))
+    .option("--ttl <time>", "Set the lifetime: 90s, 30m, 1h or 7d.", parseTtl, SECONDS.h)
     .action(({ workspace, user, role, ttl }) =>
       context.report(createToken(context, { workspaceId: workspace, userId: user, role, ttlSeconds: ttl })),
     );

@@ -18,16 +18,16 @@ export function addToolCommands(program: CommandUnknownOpts, { callAdmin, report
   group
     .command("add")
     .description("Add or replace a tool, effective within 5 s.")
-    .argument("<name>", "The tool name, as the model sees it.")
+    .argument("<name>", "Set the name that the model sees.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
-    .addOption(new Option("--url <url>", "The HTTP URL, with arguments as {name}.").conflicts("mcp"))
-    .option("--method <method>", "The HTTP method; default GET.")
-    .option("--description <text>", "The description for the model.")
-    .option("--parameters <json>", "The arguments as JSON Schema, or @FILE.")
-    .option("--mcp <url>", "The URL of a streamable HTTP MCP server.")
+    .addOption(new Option("--url <url>", "Set the HTTP URL, with arguments as {name}.").conflicts("mcp"))
+    .option("--method <method>", "Set the HTTP method (default: GET).")
+    .option("--description <text>", "Describe the tool to the model.")
+    .option("--parameters <json>", "Set the arguments' JSON Schema, or @FILE.")
+    .option("--mcp <url>", "Set a streamable HTTP MCP server's URL.")
     .option("--only <tool>", "An allowed MCP tool; repeatable; default all.", appendValue)
-    .option("--secret <name>", "The name of a tool secret in LLM_CONFIG.")
+    .option("--secret <name>", "Choose a tool secret from LLM_CONFIG.")
     .action((name, options) =>
       report(
         callAdmin(ToolAdminService, async (service) => {
@@ -63,7 +63,7 @@ export function addToolCommands(program: CommandUnknownOpts, { callAdmin, report
   group
     .command("remove")
     .description("Remove a tool.")
-    .argument("<name>", "The tool name.")
+    .argument("<name>", "Select the tool.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .action((name, { workspace: workspaceId, bot: botSlug }) =>

@@ -11,7 +11,7 @@ export function addTopCommand(program: CommandUnknownOpts, context: Context): vo
     .description("Watch live activity; press q to quit.")
     .option("--once", "Print one snapshot and exit.")
     .addOption(
-      new Option("--workspaces <count>", "The number of workspaces nearest their cap.")
+      new Option("--workspaces <count>", "Limit the workspaces nearest their cap.")
         .argParser(wholeNumberParser(1, 100))
         .default(10),
     )

@@ -14,9 +14,9 @@ export function addWorkspaceCommands(program: CommandUnknownOpts, { callAdmin, r
   group
     .command("create")
     .description("Create a workspace.")
-    .requiredOption("--name <name>", "The name.")
-    .addOption(new Option("--plan <plan>", "The plan.").choices(PLANS).makeOptionMandatory())
-    .option("--id <id>", "The ID at the identity provider; default generated.")
+    .requiredOption("--name <name>", "Set the name.")
+    .addOption(new Option("--plan <plan>", "Choose the plan.").choices(PLANS).makeOptionMandatory())
+    .option("--id <id>", "Set the identity provider's ID (default: generated).")
     .action(({ name, plan, id = "" }) =>
       report(
         callAdmin(WorkspaceAdminService, async (service) =>
@@ -49,7 +49,7 @@ export function addWorkspaceCommands(program: CommandUnknownOpts, { callAdmin, r
   group
     .command("set")
     .description("Change a workspace's retention.")
-    .argument("<id>", "The workspace.")
+    .argument("<id>", "Select the workspace.")
     .requiredOption("--retention-days <days>", "Days to keep idle sessions; 0 keeps them.", wholeNumberParser(0, 3_650))
     .action((workspaceId, { retentionDays }) =>
       report(
@@ -63,7 +63,7 @@ export function addWorkspaceCommands(program: CommandUnknownOpts, { callAdmin, r
   group
     .command("delete")
     .description("Delete a workspace; its data is erased later.")
-    .argument("<id>", "The workspace.")
+    .argument("<id>", "Select the workspace.")
     .action((workspaceId) =>
       report(
         callAdmin(WorkspaceDeletionAdminService, async (service) => {
@@ -81,7 +81,7 @@ export function addWorkspaceCommands(program: CommandUnknownOpts, { callAdmin, r
   group
     .command("restore")
     .description("Restore a deleted workspace.")
-    .argument("<id>", "The workspace.")
+    .argument("<id>", "Select the workspace.")
     .action((workspaceId) =>
       report(
         callAdmin(WorkspaceDeletionAdminService, async (service) => {
@@ -94,8 +94,8 @@ export function addWorkspaceCommands(program: CommandUnknownOpts, { callAdmin, r
   group
     .command("set-plan")
     .description("Change a workspace's plan, effective immediately.")
-    .argument("<id>", "The workspace.")
-    .addArgument(new Argument("<plan>", "The new plan.").choices(PLANS))
+    .argument("<id>", "Select the workspace.")
+    .addArgument(new Argument("<plan>", "Choose the new plan.").choices(PLANS))
     .action((workspaceId, plan) =>
       report(
         callAdmin(WorkspaceAdminService, async (service) =>

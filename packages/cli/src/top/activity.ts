@@ -2,9 +2,11 @@ import type { Series } from "./exposition.ts";
 import { type Buckets, estimateQuantile } from "./quantile.ts";
 import type { Sample, Service } from "./scrape.ts";
 
-/** The time windows of rates and quantiles. */
+/** The time windows of rates and quantiles. Refusals per minute use the quantile window. */
 const RATE_WINDOW_MS = 10_000;
 const QUANTILE_WINDOW_MS = 60_000;
+/** How much older than its window a sample may be, because timers and scrapes are late. */
+const SAMPLE_TOLERANCE_MS = 500;
 
 export type WorkspaceShare = { id: string; name: string; plan: string; used: number; held: number; cap: number };
 
@@ -67,7 +69,7 @@ export function dropOldSamples(samples: readonly Sample[]): Sample[] {
 
 function oldestWithin(samples: readonly Sample[], windowMs: number): Sample | undefined {
   const now = samples.at(-1)?.atMs ?? 0;
-  return samples.slice(0, -1).find(({ atMs }) => now - atMs <= windowMs + 500);
+  return samples.slice(0, -1).find(({ atMs }) => now - atMs <= windowMs + SAMPLE_TOLERANCE_MS);
 }
 
 type Point = { replica: string; labels: Labels; value: number };
@@ -86,7 +88,7 @@ function sumOfSeries(sample: Sample, name: string, labels?: Labels): number {
   return findPoints(sample, name, labels).reduce((sum, { value }) => sum + value, 0);
 }
 
-/** Returns the maximum of a gauge that every replica reads from the same database. */
+/** Returns the maximum of a gauge over all replicas; null if no replica has it. For gauges whose sum over replicas is meaningless. */
 function maxOfSeries(sample: Sample, name: string): number | null {
   const values = findPoints(sample, name).flatMap(({ value }) => (Number.isNaN(value) ? [] : [value]));
   return values.length === 0 ? null : Math.max(...values);

@@ -17,8 +17,8 @@ type BotScreenProps = {
 };
 
 /**
- * Returns the slug of the bot that the address names or that was chosen last. If there is no such bot, returns the first one's as soon as the
- * bots are loaded, and until then an empty string.
+ * Returns the slug of the bot in the URL, or else of the last chosen bot. Until the bots are loaded, the slug is unchecked and may be empty.
+ * After that, if no bot has it, returns the first bot's slug; empty if there are no bots.
  */
 export function useWantedBot(): string {
   const { bot } = useSearch({ strict: false });

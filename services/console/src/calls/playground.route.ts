@@ -6,11 +6,11 @@ import type { Authenticate } from "../sign-in/index.ts";
 
 export type PlaygroundDeps = { authenticate: Authenticate; edgeUrl: string };
 
-/** A message of 4,000 characters with its metadata, as on the edge. */
+/** The edge's limit for a message (4,000 characters with metadata). The edge itself limits a stop to 8 KiB. */
 const MAX_BODY_BYTES = 300 * 1024;
-/** With these, a request after a lost connection continues the reply and sends no second message. */
+/** The edge uses these headers to resume a reply after a lost connection, without a second message. */
 const REQUEST_HEADERS = ["idempotency-key", "last-event-id"];
-/** Without `X-Accel-Buffering`, an nginx before the console would hold the stream back. */
+/** Without `X-Accel-Buffering`, an nginx before the console would buffer the stream. */
 const RESPONSE_HEADERS = ["content-type", "cache-control", "retry-after", "x-accel-buffering"];
 
 /**

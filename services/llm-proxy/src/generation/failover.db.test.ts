@@ -96,7 +96,7 @@ describe("a breaker", () => {
     expect(sent).toBe(3);
     const turnId = randomUUID();
     const events = await proxy.generate({ model: "second:x", turnId });
-    // Before the call log is read, which may take longer than the cooldown.
+    // Read the metric first: reading the call log may take longer than the cooldown.
     expect(await proxy.metric('parley_llm_breaker_state{provider="second",service="llm-proxy"}')).toBe(2);
     const [refused] = await proxy.rowsOf("ws_test", turnId);
     expect(refused?.tries).toMatchObject([
@@ -126,7 +126,7 @@ describe("a breaker", () => {
 });
 
 describe("the concurrency limit", () => {
-  test("refuses generations that wait too long or find the queue full, or fails them over to the next model", async () => {
+  test("when the queue is full or the wait too long, refuses a generation, or fails over if it has a route", async () => {
     second.script(() => ({ everyMs: 60 }));
     const calls = Array.from({ length: 5 }, () => proxy.generate({ model: "narrow:x" }));
     const statuses = (await Promise.all(calls)).map(statusOf).sort();

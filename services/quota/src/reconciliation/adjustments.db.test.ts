@@ -20,7 +20,7 @@ const month = new Date().toISOString().slice(0, 7);
 const reason = "reconciled";
 
 /** Settles turns of a workspace as done. */
-async function count(workspaceId: string, turns: number) {
+async function settleAsDone(workspaceId: string, turns: number) {
   const settled = Array.from({ length: turns }, () => ({ workspaceId, turnId: randomUUID() }));
   await settle(
     quota.database,
@@ -31,7 +31,7 @@ async function count(workspaceId: string, turns: number) {
 
 test("an adjustment changes usage once under concurrent calls, and keeps usage equal to the ledger", async () => {
   const workspace = await createWorkspace(quota, 10);
-  const turns = await count(workspace, 4);
+  const turns = await settleAsDone(workspace, 4);
   const [kept, ...lost] = turns;
   const calls = Array.from({ length: 20 }, () => adjustTurns(quota.database, { turns: lost, outcome: "void", reason }));
   expect((await Promise.all(calls)).flat()).toHaveLength(3);
@@ -54,9 +54,9 @@ test("an adjustment changes usage once under concurrent calls, and keeps usage e
   expect(counted).toHaveLength(4);
 });
 
-test("adjustments cause no deadlock and lose no message while turns are reserved and settled", async () => {
+test("adjustments cause no deadlock and keep usage exact while turns are reserved and settled", async () => {
   const workspace = await createWorkspace(quota, 1_000);
-  const turns = await count(workspace, 20);
+  const turns = await settleAsDone(workspace, 20);
   const live = async () => {
     const turnId = randomUUID();
     await reserve(quota.database, workspace, turnId);
@@ -71,9 +71,9 @@ test("adjustments cause no deadlock and lose no message while turns are reserved
   expect(await readMonth(quota.database, workspace, month)).toMatchObject([{ used: 40, ledger: 40 }]);
 });
 
-test("an adjustment changes neither a hold nor an unknown turn, and a settled turn keeps its adjusted outcome", async () => {
+test("an adjustment changes neither a hold nor an unknown turn, and a repeated Settle returns the adjusted outcome", async () => {
   const workspaceId = await createWorkspace(quota, 10);
-  const [turn] = await count(workspaceId, 1);
+  const [turn] = await settleAsDone(workspaceId, 1);
   const held = { workspaceId, turnId: randomUUID() };
   await reserve(quota.database, workspaceId, held.turnId);
   const turns = [held, { workspaceId, turnId: randomUUID() }];
@@ -97,9 +97,9 @@ test("an adjustment changes neither a hold nor an unknown turn, and a settled tu
   expect(states).toHaveLength(2);
 });
 
-test("a workspace whose usage cannot change does not stop the adjustments of the others", async () => {
+test("when an adjustment would make one workspace's usage negative, logs it and adjusts the others", async () => {
   const [damaged, fine] = [await createWorkspace(quota, 10), await createWorkspace(quota, 10)];
-  const turns = [...(await count(damaged, 2)), ...(await count(fine, 2))];
+  const turns = [...(await settleAsDone(damaged, 2)), ...(await settleAsDone(fine, 2))];
   await quota.admin.query("UPDATE quota.usage SET used = 0 WHERE workspace_id = $1", [damaged]);
   const warnings: object[] = [];
   const log = { warn: (fields: object) => void warnings.push(fields) };
@@ -111,12 +111,12 @@ test("a workspace whose usage cannot change does not stop the adjustments of the
 
 test("lists each turn of a window once, page by page, even if turns have equal times", async () => {
   const workspaceId = await createWorkspace(quota, 10);
-  const old = await count(workspaceId, 3);
+  const old = await settleAsDone(workspaceId, 3);
   await quota.admin.query(
     "UPDATE quota.reservations SET settled_at = '2026-01-01T00:00:00.000001Z' WHERE workspace_id = $1",
     [workspaceId],
   );
-  await count(workspaceId, 5);
+  await settleAsDone(workspaceId, 5);
   const list = async (since: string, minAgeSeconds: number) => {
     const listed: string[] = [];
     const window = { state: "done" as const, workspaceId, since, minAgeSeconds };

@@ -15,8 +15,8 @@ afterAll(() => quota.drop());
 
 const month = new Date().toISOString().slice(0, 7);
 
-/** Counts replies of a workspace in a month. */
-async function count(workspaceId: string, turns: number, ofMonth = month): Promise<void> {
+/** Settles turns of a workspace as done in a month. */
+async function settleAsDone(workspaceId: string, turns: number, ofMonth = month): Promise<void> {
   const settlements = Array.from({ length: turns }, () => ({ workspaceId, turnId: randomUUID(), month: ofMonth }));
   await settle(
     quota.database,
@@ -24,15 +24,15 @@ async function count(workspaceId: string, turns: number, ofMonth = month): Promi
   );
 }
 
-const entry = (workspaceId: string, amount: number, ofMonth = month) => ({
+const newAdjustment = (workspaceId: string, amount: number, ofMonth = month) => ({
   ...{ workspaceId, amount, month: ofMonth, id: randomUUID() },
   ...{ reason: "outage on the 3rd", operator: "ada" },
 });
 
 test("repeated calls with one id change usage once, and usage stays equal to the ledger plus adjustments", async () => {
   const workspaceId = await createWorkspace(quota, 100);
-  await count(workspaceId, 5);
-  const adjustment = entry(workspaceId, -3);
+  await settleAsDone(workspaceId, 5);
+  const adjustment = newAdjustment(workspaceId, -3);
   const results = await Promise.all(Array.from({ length: 20 }, () => insertAdjustment(quota.database, adjustment)));
   const { workspaceId: _, ...stored } = adjustment;
   for (const result of results)
@@ -49,23 +49,23 @@ test("repeated calls with one id change usage once, and usage stays equal to the
   expect(counted).toHaveLength(5);
 });
 
-test("of concurrent corrections those that would make usage negative are refused and store nothing", async () => {
+test("refuses concurrent adjustments that would make usage negative and stores nothing for them", async () => {
   const workspaceId = await createWorkspace(quota, 100);
-  await count(workspaceId, 3, "2026-01");
-  const corrections = Array.from({ length: 12 }, () => entry(workspaceId, -1, "2026-01"));
-  const results = await Promise.all(corrections.map((each) => insertAdjustment(quota.database, each)));
+  await settleAsDone(workspaceId, 3, "2026-01");
+  const adjustments = Array.from({ length: 12 }, () => newAdjustment(workspaceId, -1, "2026-01"));
+  const results = await Promise.all(adjustments.map((each) => insertAdjustment(quota.database, each)));
   expect(results.filter((result) => result === "below_zero")).toHaveLength(9);
   expect(await usageOf(quota, workspaceId)).toMatchObject({ used: 0, ledger: 3 });
   expect(await listAdjustments(quota.database, { workspaceId, month: "2026-01", limit: 100 })).toHaveLength(3);
   // A month without usage has nothing to remove.
-  expect(await insertAdjustment(quota.database, entry(workspaceId, -1, "2026-02"))).toBe("below_zero");
-  expect(await insertAdjustment(quota.database, entry(workspaceId, 2, "2026-02"))).toMatchObject({ used: 2 });
-  expect(await insertAdjustment(quota.database, entry("unknown", 2))).toBeUndefined();
+  expect(await insertAdjustment(quota.database, newAdjustment(workspaceId, -1, "2026-02"))).toBe("below_zero");
+  expect(await insertAdjustment(quota.database, newAdjustment(workspaceId, 2, "2026-02"))).toMatchObject({ used: 2 });
+  expect(await insertAdjustment(quota.database, newAdjustment("unknown", 2))).toBeUndefined();
 });
 
-test("corrections while turns are reserved and settled lose nothing, and count against the cap", async () => {
+test("adjustments keep usage exact while turns are reserved and settled, and count against the cap", async () => {
   const workspaceId = await createWorkspace(quota, 60);
-  await count(workspaceId, 5);
+  await settleAsDone(workspaceId, 5);
   const live = async (): Promise<number> => {
     const turnId = randomUUID();
     const reservation = await reserve(quota.database, workspaceId, turnId);
@@ -73,13 +73,13 @@ test("corrections while turns are reserved and settled lose nothing, and count a
     await settle(quota.database, [{ workspaceId, turnId, outcome: "done", month: undefined }]);
     return 1;
   };
-  const correct = async (amount: number): Promise<number> => {
-    await insertAdjustment(quota.database, entry(workspaceId, amount));
+  const adjust = async (amount: number): Promise<number> => {
+    await insertAdjustment(quota.database, newAdjustment(workspaceId, amount));
     return 0;
   };
-  const work = Array.from({ length: 40 }, (_, index) => (index % 8 === 0 ? correct(index === 0 ? -5 : 1) : live()));
+  const work = Array.from({ length: 40 }, (_, index) => (index % 8 === 0 ? adjust(index === 0 ? -5 : 1) : live()));
   const done = (await Promise.all(work)).reduce((sum, each) => sum + each, 0);
-  // Five corrections, of which four add 1 and one removes 5.
+  // Five adjustments, of which four add 1 and one removes 5.
   expect(await readMonth(quota.database, workspaceId, month)).toMatchObject([
     { used: 5 + done - 1, ledger: 5 + done - 1, held: 0, adjusted: -1 },
   ]);

@@ -57,7 +57,7 @@ describe("extract", () => {
     expect(extractAnswer(message, SHOP)).toMatch(UNKNOWN);
   });
 
-  test("replies that it does not know without passages", () => {
+  test("replies that it does not know when there are no passages", () => {
     expect(extractAnswer("How long do I have to return something?", [])).toMatch(UNKNOWN);
   });
 

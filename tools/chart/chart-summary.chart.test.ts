@@ -23,7 +23,7 @@ const MINIMAL: ChartSummary = {
   pods: "user 1000, user 1000 over topology.kubernetes.io/zone over kubernetes.io/hostname",
   probes: [
     "conversation ops/healthz/ready grpc:8082 grpc:8082",
-    "edge ops/healthz/ready http/healthz/ready http/healthz/live",
+    "edge ops/healthz/live http/healthz/ready http/healthz/live",
     "llm-proxy ops/healthz/ready grpc:8086 grpc:8086",
     "quota ops/healthz/ready grpc:8084 grpc:8084",
   ].join(", "),
@@ -53,7 +53,7 @@ const FACTS: Readonly<Record<string, ChartSummary>> = {
       "parley/cli:0.1.0, parley/console:0.1.0, parley/conversation:0.1.0, parley/edge:0.1.0, parley/llm-proxy:0.1.0, parley/quota:0.1.0",
     pods: "user 1000, user 1000 over topology.kubernetes.io/zone over kubernetes.io/hostname",
     probes:
-      "console ops/healthz/ready http/healthz/ready http/healthz/live, conversation ops/healthz/ready ops/healthz/live ops/healthz/live, edge ops/healthz/ready http/healthz/ready http/healthz/live, llm-proxy ops/healthz/ready ops/healthz/live ops/healthz/live, quota ops/healthz/ready ops/healthz/live ops/healthz/live",
+      "console ops/healthz/live http/healthz/ready http/healthz/live, conversation ops/healthz/ready ops/healthz/live ops/healthz/live, edge ops/healthz/live http/healthz/ready http/healthz/live, llm-proxy ops/healthz/ready ops/healthz/live ops/healthz/live, quota ops/healthz/ready ops/healthz/live ops/healthz/live",
     services:
       "parley ClusterIP http:80, parley-console ClusterIP http:80, parley-conversation headless grpc:8082 ops:8083, parley-conversation-clusterip ClusterIP grpc:8082 ops:8083, parley-edge-ops headless ops:8081, parley-llm-proxy headless grpc:8086 ops:8087, parley-llm-proxy-clusterip ClusterIP grpc:8086 ops:8087, parley-quota headless grpc:8084 ops:8085, parley-quota-clusterip ClusterIP grpc:8084 ops:8085",
     hosts: "Ingress chat.example.com, Ingress console.example.com",

@@ -1,6 +1,6 @@
 import { invalidArgument } from "@parley/service-kit";
 
-/** What a list or an export of sessions selects. Empty filters match every session. */
+/** The filters of a list or an export of sessions. Empty filters match every session. */
 export type SessionFilters = { botSlug: string; source: string; visitorId: string; rating: string; review: string };
 
 const SOURCES = ["", "widget", "playground"];

@@ -58,7 +58,7 @@ export async function startDevelopmentSso(extra: Record<string, string> = {}): P
   };
 }
 
-/** Requests an owner's access token from the development sign-in, as `parley login` will. */
+/** Requests an owner's access token from the development sign-in, as `parley login` does. */
 export async function requestOwnersToken(sso: DevelopmentSso): Promise<string> {
   const response = await fetch(`${sso.issuer}/token`, {
     method: "POST",

@@ -1,12 +1,12 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { type SubmitEvent, useState } from "react";
+import { useState } from "react";
 import { sessions } from "../api/clients.ts";
-import { errorText } from "../api/error-text.ts";
 import { useSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { Modal } from "../components/dialogs.tsx";
 import { TextField } from "../components/field.tsx";
+import { MutationForm } from "../components/mutation-form.tsx";
 
 /** Erases for good what a visitor said, after the owner typed the visitor's id. */
 export function EraseVisitor({ visitorId }: { visitorId: string }) {
@@ -36,10 +36,6 @@ function Confirmation({ visitorId, onClose }: { visitorId: string; onClose: () =
       queryClient.removeQueries({ queryKey: ["conversation", workspaceId] });
     },
   });
-  const submit = (event: SubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    erasure.mutate();
-  };
   return (
     <Modal
       title="Erase everything of this visitor?"
@@ -47,7 +43,14 @@ function Confirmation({ visitorId, onClose }: { visitorId: string; onClose: () =
       isOpen
       onOpenChange={onClose}
     >
-      <form className="form" onSubmit={submit}>
+      <MutationForm
+        mutation={erasure}
+        action="Erase"
+        pendingAction="Erasing…"
+        isDangerous
+        isDisabled={typed !== visitorId}
+        onCancel={onClose}
+      >
         <TextField
           label={`Type ${visitorId} to confirm`}
           autoComplete="off"
@@ -55,20 +58,7 @@ function Confirmation({ visitorId, onClose }: { visitorId: string; onClose: () =
           value={typed}
           onChange={({ target }) => setTyped(target.value)}
         />
-        {erasure.error && (
-          <p className="form-error" role="alert">
-            {errorText(erasure.error)}
-          </p>
-        )}
-        <div className="modal-actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button danger" disabled={typed !== visitorId || erasure.isPending}>
-            {erasure.isPending ? "Erasing…" : "Erase"}
-          </button>
-        </div>
-      </form>
+      </MutationForm>
     </Modal>
   );
 }

@@ -1,13 +1,13 @@
 import type { Pattern } from "@parley/rpc/conversation";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { type SubmitEvent, useState } from "react";
+import { useState } from "react";
 import { moderation } from "../api/clients.ts";
-import { errorText } from "../api/error-text.ts";
 import { patternsQuery } from "../api/queries.ts";
 import { useSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { Modal } from "../components/dialogs.tsx";
 import { SelectField, TextArea, TextField } from "../components/field.tsx";
+import { MutationForm } from "../components/mutation-form.tsx";
 import { TryText } from "./try-text.tsx";
 
 export const APPLIES_TO: Readonly<Record<string, string>> = {
@@ -36,14 +36,10 @@ export function EditRule({ botSlug, rule, onClose }: { botSlug: string; rule?: P
       await queryClient.invalidateQueries(patternsQuery(workspaceId, botSlug));
     },
   });
-  const submit = (event: SubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    saving.mutate();
-  };
   const action = rule ? "Save rule" : "Add rule";
   return (
     <Modal title={rule ? "Change the rule" : "New rule"} isOpen onOpenChange={onClose}>
-      <form className="form" onSubmit={submit}>
+      <MutationForm mutation={saving} action={action} pendingAction="Saving…" onCancel={onClose}>
         <TextField
           label="Pattern"
           hint="A regular expression in RE2 syntax. It may match any part of a text and ignores case."
@@ -68,20 +64,7 @@ export function EditRule({ botSlug, rule, onClose }: { botSlug: string; rule?: P
           onChange={({ target }) => setFallback(target.value)}
         />
         <TryText botSlug={botSlug} unsaved={{ pattern, appliesTo, replacesId: rule?.id ?? 0n }} />
-        {saving.error && (
-          <p className="form-error" role="alert">
-            {errorText(saving.error)}
-          </p>
-        )}
-        <div className="modal-actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary" disabled={saving.isPending}>
-            {saving.isPending ? "Saving…" : action}
-          </button>
-        </div>
-      </form>
+      </MutationForm>
     </Modal>
   );
 }

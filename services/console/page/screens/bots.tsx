@@ -1,13 +1,13 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { type SubmitEvent, useState } from "react";
+import { useState } from "react";
 import { bots as botsClient } from "../api/clients.ts";
-import { errorText } from "../api/error-text.ts";
 import { botsQuery, useBots } from "../api/queries.ts";
 import { useSession } from "../api/session.ts";
 import { Modal } from "../components/dialogs.tsx";
 import { TextField } from "../components/field.tsx";
 import { Icon } from "../components/icon.tsx";
+import { MutationForm } from "../components/mutation-form.tsx";
 import { PageHeader } from "../components/page-header.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
 
@@ -87,13 +87,14 @@ function CreateBot({ isOpen, onOpenChange }: CreateBotProps) {
       await navigate({ to: "/bots/$slug", params: { slug } });
     },
   });
-  const submit = (event: SubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    creation.mutate();
-  };
   return (
     <Modal title="New bot" isOpen={isOpen} onOpenChange={onOpenChange}>
-      <form className="form" onSubmit={submit}>
+      <MutationForm
+        mutation={creation}
+        action="Create bot"
+        pendingAction="Creating…"
+        onCancel={() => onOpenChange(false)}
+      >
         <TextField
           label="Name"
           hint="Visitors see it at the top of the chat."
@@ -112,20 +113,7 @@ function CreateBot({ isOpen, onOpenChange }: CreateBotProps) {
           value={slug}
           onChange={({ target }) => setOwnSlug(target.value)}
         />
-        {creation.error && (
-          <p className="form-error" role="alert">
-            {errorText(creation.error)}
-          </p>
-        )}
-        <div className="modal-actions">
-          <button type="button" className="button" onClick={() => onOpenChange(false)}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary" disabled={creation.isPending}>
-            {creation.isPending ? "Creating…" : "Create bot"}
-          </button>
-        </div>
-      </form>
+      </MutationForm>
     </Modal>
   );
 }

@@ -1,6 +1,6 @@
 import type { ApiKey } from "@parley/rpc/conversation";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type SubmitEvent, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import { keys as keysClient } from "../api/clients.ts";
 import { errorText } from "../api/error-text.ts";
 import { keysQuery, useBots } from "../api/queries.ts";
@@ -13,6 +13,7 @@ import { Confirm, Modal } from "../components/dialogs.tsx";
 import { TextArea } from "../components/field.tsx";
 import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
+import { MutationForm } from "../components/mutation-form.tsx";
 import { PageHeader } from "../components/page-header.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
 
@@ -169,29 +170,12 @@ function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreated: (ke
       await queryClient.invalidateQueries(keysQuery(workspaceId));
     },
   });
-  const submit = (event: SubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    creation.mutate();
-  };
   return (
     <Modal title="New key" isOpen onOpenChange={onClose}>
-      <form className="form" onSubmit={submit}>
+      <MutationForm mutation={creation} action="Create key" pendingAction="Creating…" onCancel={onClose}>
         <BotPicker bots={bots} value={botSlug} onChange={setBotSlug} />
         <DomainsField value={domains} onChange={setDomains} />
-        {creation.error && (
-          <p className="form-error" role="alert">
-            {errorText(creation.error)}
-          </p>
-        )}
-        <div className="modal-actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary" disabled={creation.isPending}>
-            {creation.isPending ? "Creating…" : "Create key"}
-          </button>
-        </div>
-      </form>
+      </MutationForm>
     </Modal>
   );
 }
@@ -210,10 +194,6 @@ function ChangeDomains({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => voi
       await queryClient.invalidateQueries(keysQuery(workspaceId));
     },
   });
-  const submit = (event: SubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    update.mutate();
-  };
   return (
     <Modal
       title="Change the domains"
@@ -221,22 +201,9 @@ function ChangeDomains({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => voi
       isOpen
       onOpenChange={onClose}
     >
-      <form className="form" onSubmit={submit}>
+      <MutationForm mutation={update} action="Save domains" pendingAction="Saving…" onCancel={onClose}>
         <DomainsField value={domains} onChange={setDomains} />
-        {update.error && (
-          <p className="form-error" role="alert">
-            {errorText(update.error)}
-          </p>
-        )}
-        <div className="modal-actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary" disabled={update.isPending}>
-            {update.isPending ? "Saving…" : "Save domains"}
-          </button>
-        </div>
-      </form>
+      </MutationForm>
     </Modal>
   );
 }

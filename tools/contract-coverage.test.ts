@@ -35,6 +35,16 @@ describe("coverage", () => {
     expect(page).toContain("| 4.1/3 | Third. | **missing** |");
   });
 
+  it("reports two sections with the same ID", () => {
+    const repeated = [
+      ...parts,
+      { title: "Other part", sections: [{ id: "4.1", title: "Stop", sentences: { 1: "Other." } }] },
+    ];
+    expect(buildCoverage([{ title: "all [4.1/1-3]", file }], repeated).problems).toEqual([
+      "two sentences have the ID 4.1/1",
+    ]);
+  });
+
   it("reports titles without a sentence and titles with an unknown sentence", () => {
     const tests = [
       { title: "all [4.1/1-3]", file },

@@ -33,18 +33,23 @@ export function idsOf(title: string): string[] {
 export type Coverage = {
   /** The generated content of docs/contract-coverage.md. */
   page: string;
-  /** Sentences without a test, and test titles without a sentence ID or with an unknown one. */
+  /** Sentences without a test or with the ID of another one, and test titles without a sentence ID or with an unknown one. */
   problems: string[];
 };
 
 /** Maps the sentences of the contract to the tests that prove them. */
 export function buildCoverage(tests: readonly ProvingTest[], all: typeof parts = parts): Coverage {
-  const ids = new Set(all.flatMap(({ sections }) => sections.flatMap(sentenceIds)));
-  const problems = tests.flatMap(({ title, file }) => {
+  const allIds = all.flatMap(({ sections }) => sections.flatMap(sentenceIds));
+  const ids = new Set(allIds);
+  const problems = allIds
+    .filter((id, index) => allIds.indexOf(id) < index)
+    .map((id) => `two sentences have the ID ${id}`);
+  const problemsOfTitles = tests.flatMap(({ title, file }) => {
     const titleIds = idsOf(title);
     if (titleIds.length === 0) return [`${file}: "${title}" has no sentence ID`];
     return titleIds.filter((id) => !ids.has(id)).map((id) => `${file}: "${title}" has the unknown sentence ID ${id}`);
   });
+  problems.push(...problemsOfTitles);
   const proofs = Map.groupBy(
     tests.flatMap((test) => idsOf(test.title).map((id) => ({ id, test }))),
     ({ id }) => id,

@@ -24,7 +24,7 @@ export function grafanaJson({ uid, title, description, rows }: Dashboard): objec
     });
     y += 1;
     const { length: count } = row.panels;
-    // Three charts per line, or two if that leaves no gap at the end of the row.
+    // Three charts per line if they fill every line, otherwise two.
     const chartWidth = count % 3 === 0 ? WIDTH / 3 : WIDTH / 2;
     let x = 0;
     for (const panel of row.panels) {

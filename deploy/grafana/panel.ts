@@ -2,7 +2,7 @@
 export type Unit = "short" | "s" | "bytes" | "percentunit" | "reqps" | "suffix:/s";
 
 export type Query = {
-  /** PromQL. `$namespace` and `$__rate_interval` are the dashboard's. */
+  /** PromQL. `$namespace` is the dashboard's variable, `$__rate_interval` is Grafana's own. */
   expr: string;
   /** The name of a series, with `{{label}}` for a label's value. */
   legend: string;
@@ -16,7 +16,7 @@ export type Panel = {
   shows: string;
   /** The values of a healthy installation. */
   normal: string;
-  /** Which values need an operator, and what to do. `_Title_` names another panel, and a word such as `Parley…` names an alert. */
+  /** Which values need an operator, and what to do. `_Title_` names another panel, and a word that starts with `Parley` names an alert. */
   act: string;
   unit: Unit;
   queries: readonly Query[];
@@ -46,12 +46,12 @@ export function rate(metric: string, ...matchers: readonly string[]): string {
   return `rate(${inNamespace(metric, ...matchers)}[$__rate_interval])`;
 }
 
-/** A quantile of a histogram, for each of the labels. */
+/** A quantile of a histogram, for each combination of the values of the labels `by`. */
 export function quantile(q: number, histogram: string, by: readonly string[] = [], ...matchers: string[]): string {
   return `histogram_quantile(${q}, sum by (${["le", ...by].join(", ")}) (${rate(`${histogram}_bucket`, ...matchers)}))`;
 }
 
-/** A metric of RPCs with their short names as the label `rpc`: QuotaService/Reserve. */
-export function byRpc(expr: string): string {
+/** Adds the label `rpc` to a metric of RPCs: the method without its package, such as QuotaService/Reserve. */
+export function withRpcLabel(expr: string): string {
   return `label_replace(${expr}, "rpc", "$1", "method", ".*[.](.*)")`;
 }

@@ -1,4 +1,4 @@
-import { byRpc, type Dashboard, inNamespace, quantile, rate } from "./panel.ts";
+import { type Dashboard, inNamespace, quantile, rate, withRpcLabel } from "./panel.ts";
 
 /** Selects the processes of Parley, for metrics that every process has. */
 const OURS = 'application="parley"';
@@ -117,7 +117,7 @@ export const SERVICE: Dashboard = {
           act: "A method falls to 0 while there are turns: see _Failed calls by caller_.",
           unit: "reqps",
           stacked: true,
-          queries: [{ expr: `sum by (rpc) (${byRpc(rate(`${RPC}_count`))})`, legend: "{{rpc}}" }],
+          queries: [{ expr: `sum by (rpc) (${withRpcLabel(rate(`${RPC}_count`))})`, legend: "{{rpc}}" }],
         },
         {
           title: "Failed calls by server",
@@ -127,7 +127,7 @@ export const SERVICE: Dashboard = {
           unit: "reqps",
           queries: [
             {
-              expr: `sum by (rpc, status) (${byRpc(rate(`${RPC}_count`, 'status!="OK"'))})`,
+              expr: `sum by (rpc, status) (${withRpcLabel(rate(`${RPC}_count`, 'status!="OK"'))})`,
               legend: "{{rpc}} {{status}}",
             },
           ],
@@ -141,7 +141,7 @@ export const SERVICE: Dashboard = {
           unit: "reqps",
           queries: [
             {
-              expr: `sum by (rpc, status) (${byRpc(rate("parley_rpc_client_failures_total"))})`,
+              expr: `sum by (rpc, status) (${withRpcLabel(rate("parley_rpc_client_failures_total"))})`,
               legend: "{{rpc}} {{status}}",
             },
           ],
@@ -152,7 +152,7 @@ export const SERVICE: Dashboard = {
           normal: "Below 100 ms, except Generate.",
           act: "OpenTurn or Reserve above 100 ms: see _Time a connection is in use_.",
           unit: "s",
-          queries: [{ expr: byRpc(quantile(0.99, RPC, ["method"])), legend: "{{rpc}}" }],
+          queries: [{ expr: withRpcLabel(quantile(0.99, RPC, ["method"])), legend: "{{rpc}}" }],
         },
       ],
     },

@@ -66,7 +66,7 @@ describe("loadAssets", () => {
     }
   });
 
-  it("caches the launcher for 5 minutes, hashed files for a year, and revalidates the rest", () => {
+  it("lets browsers cache the launcher for 5 minutes and hashed files for a year, and revalidate the rest", () => {
     const cacheControl = (path: string) => assetAt(path).headers["cache-control"];
     expect(cacheControl("/widget.js")).toBe("public, max-age=300, stale-while-revalidate=86400");
     expect(cacheControl(`/widget/${manifest.panel[0]}`)).toContain("immutable");

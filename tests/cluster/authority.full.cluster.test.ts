@@ -89,7 +89,7 @@ describe("the services' certificate authority on a real cluster", () => {
           await trust(oldAuthority, newAuthority);
           const mtls = { ...MTLS, trustedAuthorities: { existingConfigMap: TRUSTED } };
           await installation.runDocumented("upgrades.md", "", { mtls });
-          await installation.waitForOldPods();
+          await installation.waitForTerminatingPods();
           await audit();
           await replaceCertificates(newAuthority);
           await sleep(RELOAD_MS);

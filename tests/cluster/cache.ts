@@ -5,7 +5,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { ROOT, run } from "./commands.ts";
 
-/** Survives a fresh clone. */
+/** The folder of cached images and binaries. It is outside the repository, so that a fresh clone uses it too. */
 export const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "parley/cluster");
 
 /** Returns the path of a cached file or folder whose name contains the checksum of these repository files. Deletes its other versions. */

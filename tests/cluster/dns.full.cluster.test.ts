@@ -45,7 +45,7 @@ describe("cached DNS answers on a real cluster", () => {
           await installation.kubectl("rollout", "restart", ...SERVICES.map((name) => `deployment/${name}`));
           const restarted = Promise.all(
             SERVICES.map((name) => installation.kubectl("rollout", "status", `deployment/${name}`, "--timeout=170s")),
-          ).then(() => installation.waitForOldPods());
+          ).then(() => installation.waitForTerminatingPods());
           let endMs = Number.POSITIVE_INFINITY;
           const ended = restarted.finally(() => {
             endMs = performance.now() + CACHED_MS;

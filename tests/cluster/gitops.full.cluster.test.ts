@@ -60,7 +60,7 @@ async function sync(installation: Installation, { apply }: Tool): Promise<string
   const printed = await kubectl(["apply", ...apply], resources);
   const deployments = resources.filter(({ kind }) => kind === "Deployment");
   await kubectl(["rollout", "status", "--timeout=530s"], deployments);
-  await installation.waitForOldPods();
+  await installation.waitForTerminatingPods();
   return printed.trim().split("\n");
 }
 
@@ -139,7 +139,7 @@ describe("GitOps tools on a real cluster", () => {
         installation.underLoad(tenant, async () => {
           await installation.helm(...command, ...flags);
           await installation.helm(...command, "--wait", "--timeout", "8m");
-          await installation.waitForOldPods();
+          await installation.waitForTerminatingPods();
         }),
       streamsOf,
     );

@@ -17,7 +17,7 @@ const EXPECTED_REPLY = Array.from({ length: 60 }, (_, index) => `t${index} `).jo
 export const VISITORS = 8;
 const DATABASE_PASSWORD = "of-the-administrator";
 const ORIGIN = "https://www.example.com";
-/** Longer than a rollout of all components with their drains takes, with other work beside it. */
+/** Longer than a rollout of all components, drains included, takes on a busy machine. */
 const HELM_TIMEOUT_MS = 540_000;
 
 /** Small requests, so that two cores have room for the new pods of a rollout. */
@@ -55,9 +55,9 @@ export type Pod = {
 export type Installation = {
   /** Follows "Installing on a cluster" up to the values. */
   prepare(): Promise<void>;
-  /** Writes values.yaml: the documented values, those of this cluster, and these. */
+  /** Merges the documented values, those of this cluster and `values` into values.yaml; later ones win. */
   writeValues(values?: Values): Promise<void>;
-  /** Writes values.yaml and runs the first shell command of a section of docs/install as it is printed there. */
+  /** Writes values.yaml and runs the first `sh` block of a section of docs/install as it is printed there. */
   runDocumented(page: string, heading: string, values?: Values): Promise<void>;
   /** Runs a shell script in the folder with the chart and values.yaml, and returns its output. */
   shell(script: string): Promise<string>;
@@ -65,7 +65,7 @@ export type Installation = {
   parley(...args: string[]): Promise<string>;
   /** Runs a command in the pod of the `parley` command and returns its output. */
   inCliPod(...command: string[]): Promise<string>;
-  /** Runs the shell command at the start of a page of docs/install as it is printed there. */
+  /** Runs the first `sh` block of a page of docs/install as it is printed there. */
   runDocumentedCommand(page: string): Promise<void>;
   /** Runs the SQL of a section of docs/install as the migrations' administrator. */
   runDocumentedSql(page: string, heading: string): Promise<void>;
@@ -75,16 +75,16 @@ export type Installation = {
   secret(...keys: string[]): Promise<string[]>;
   createTenant(): Promise<Tenant>;
   pods(): Promise<Pod[]>;
-  /** Waits until no pod of an earlier revision is left. */
-  waitForOldPods(): Promise<void>;
-  /** Replaces the pods of components, and waits until no old one is left. */
+  /** Waits until no pod is terminating. */
+  waitForTerminatingPods(): Promise<void>;
+  /** Replaces the pods of components, and waits until the old ones have ended. */
   restart(...components: string[]): Promise<void>;
   /** Runs an operation while visitors send messages, and returns their report. */
   underLoad(tenant: Tenant, operation: () => Promise<void>): Promise<LoadReport>;
   helm(...args: string[]): Promise<string>;
   /** Runs kubectl in Parley's namespace and returns its output. */
   kubectl(...args: string[]): Promise<string>;
-  /** Returns the objects in Parley's namespace, without those of the cluster and the Secret of the documentation. */
+  /** Returns the objects in Parley's namespace, without events, the objects that Kubernetes creates, and the documented Secret. */
   objects(): Promise<string[]>;
   remove(): Promise<void>;
 };
@@ -131,7 +131,7 @@ export async function createInstallation(): Promise<Installation> {
     }));
   }
 
-  async function waitForOldPods(): Promise<void> {
+  async function waitForTerminatingPods(): Promise<void> {
     while ((await pods()).some(({ isTerminating }) => isTerminating)) await sleep(1_000);
   }
 
@@ -141,7 +141,7 @@ export async function createInstallation(): Promise<Installation> {
       await kubectl("--namespace", "parley", "rollout", "restart", deployment);
       await kubectl("--namespace", "parley", "rollout", "status", deployment, "--timeout=170s");
     }
-    await waitForOldPods();
+    await waitForTerminatingPods();
   }
 
   async function writeValues(values: Values = {}): Promise<void> {
@@ -164,7 +164,7 @@ export async function createInstallation(): Promise<Installation> {
     parley,
     inCliPod,
     pods,
-    waitForOldPods,
+    waitForTerminatingPods,
     restart,
 
     async prepare() {

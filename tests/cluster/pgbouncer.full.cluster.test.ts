@@ -60,7 +60,7 @@ describe("PgBouncer on a real cluster", () => {
       () =>
         installation.underLoad(tenant, async () => {
           await installation.runDocumented("upgrades.md", "", merge(documented, HOSTS));
-          await installation.waitForOldPods();
+          await installation.waitForTerminatingPods();
         }),
       streamsOf,
     );

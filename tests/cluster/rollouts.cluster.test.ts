@@ -49,7 +49,7 @@ describe("the chart on a real cluster", () => {
         installation.underLoad(tenant, async () => {
           const pod = { annotations: { "example.com/revision": "2" } };
           await installation.runDocumented("upgrades.md", "", { pod });
-          await installation.waitForOldPods();
+          await installation.waitForTerminatingPods();
         }),
       streamsOf,
     );
@@ -64,7 +64,7 @@ describe("the chart on a real cluster", () => {
       () =>
         installation.underLoad(tenant, async () => {
           await installation.runDocumented("upgrades.md", "Rolling back");
-          await installation.waitForOldPods();
+          await installation.waitForTerminatingPods();
         }),
       streamsOf,
     );

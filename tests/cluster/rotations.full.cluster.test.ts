@@ -73,7 +73,7 @@ describe("rotations on a real cluster", () => {
         installation.underLoad(tenant, async () => {
           await installation.shell(script.replace("…", NEW_PROVIDER_KEY));
           await installation.kubectl("rollout", "status", "deployment/parley-llm-proxy", "--timeout=170s");
-          await installation.waitForOldPods();
+          await installation.waitForTerminatingPods();
         }),
       streamsOf,
     );

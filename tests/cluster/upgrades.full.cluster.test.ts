@@ -39,7 +39,7 @@ describe("upgrades across schemas on a real cluster", () => {
       () =>
         installation.underLoad(tenant, async () => {
           await installation.runDocumented("upgrades.md", heading, nextVersion);
-          await installation.waitForOldPods();
+          await installation.waitForTerminatingPods();
         }),
       streamsOf,
     );
@@ -55,7 +55,7 @@ describe("upgrades across schemas on a real cluster", () => {
         installation.underLoad(tenant, async () => {
           const pod = { annotations: { "example.com/revision": "previous" } };
           await installation.runDocumented("upgrades.md", "", { pod });
-          await installation.waitForOldPods();
+          await installation.waitForTerminatingPods();
         }),
       streamsOf,
     );

@@ -528,7 +528,7 @@ const decisions: Section[] = [
     sentences: { 1: "The same for the caller's own sessions, with errors as `{detail}`." },
   },
   {
-    id: "D32",
+    id: "D41",
     title: "Doctor",
     sentences: {
       1: "`POST /api/doctor/` streams `meta`, 20 paced `tick` events and `done`.",

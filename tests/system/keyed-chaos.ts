@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startTestPostgres, type TestPostgres } from "@parley/test-support";
 import { killAndRestart, killDatabaseConnection, pick } from "./chaos.ts";
+import { checkKeyedReplies, type KeyedVisit } from "./check-keyed-replies.ts";
 import { createPlan, waitUntilSettled } from "./database.ts";
-import { checkProof, type KeyedVisit } from "./keyed-proof.ts";
 import type { ServiceProcess } from "./processes.ts";
 import { readUntilEnd } from "./resuming-visitor.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system.ts";
@@ -100,7 +100,7 @@ export async function runKeyedChaos(options: KeyedChaosOptions): Promise<KeyedCh
       ...Array.from({ length: options.visitors }, (_, number) => visitUntilEnd(chaos, tenants, number, visits)),
     ]);
     const balance = await waitUntilSettled(system.database, options.settleTimeoutMs);
-    const proof = await checkProof(system, visits, balance);
+    const proof = await checkKeyedReplies(system, visits, balance);
     const readers = visits.reduce((sum, { ends }) => sum + ends.length, 0);
     return { keys: visits.length, readers, charges: balance.used, ...done, ...proof };
   } finally {
@@ -129,7 +129,7 @@ async function visitUntilEnd(
       message: randomMessage(),
       ends: [],
       stopStatuses: [],
-      isErased: false,
+      isErasureRequested: false,
     }));
     visits.push(...inSession);
     await Promise.all([...inSession.map((visit) => readReply(chaos, visit)), disturb(chaos, inSession)]);
@@ -161,7 +161,7 @@ async function disturb({ system, done }: Chaos, visits: readonly KeyedVisit[]): 
     await stopReply(randomUrl(system), pick(visits, 0)).catch(() => undefined);
     return;
   }
-  for (const visit of visits) visit.isErased = true;
+  for (const visit of visits) visit.isErasureRequested = true;
   const { tenant, sessionId } = pick(visits, 0);
   await system.admin.sessions.eraseSession({ workspaceId: tenant.workspaceId, sessionId }).then(
     () => done.erasures++,

@@ -136,7 +136,7 @@ describe("checks of rendered documents", () => {
       container(manifest).env = [{ name: "A", valueFrom: { secretKeyRef: { name: "parley-token", key: "TOKEN" } } }];
     });
     expect(referenceProblems(documents, values)).toEqual([
-      "Deployment parley-edge: the Secret parley-token does not exist",
+      "Deployment parley-edge: the Secret parley-token is neither created by the chart nor named in the values",
       "Deployment parley-edge: the Secret's key TOKEN is not documented",
     ]);
   });

@@ -18,44 +18,44 @@ const MIN_CHATS = 100;
 const MIN_ALTERNATIONS = 5;
 const downloaderPath = fileURLToPath(new URL("../load/export-downloader.ts", import.meta.url));
 
-/** The times of some chats in milliseconds, and the CPU time of each process, by its name. */
-type Window = { p50: number; p99: number; cpuMsPerChat: Record<string, number> };
+/** Percentiles of the times of consecutive chats in milliseconds, and the CPU time of each process per chat, by its name. */
+type ChatTimes = { p50: number; p99: number; cpuMsPerChat: Record<string, number> };
 
-/** Compares the times of another workspace's chats during an export with those without one. Measures both in turn. */
+/** Compares another workspace's chat times during an export with its times without one. Measures both in turn. */
 export async function measureExportNeighbour(
   bench: OwnersTestbed,
   { rounds, scale }: RunOptions,
   progress: (line: string) => void,
 ): Promise<Figure[]> {
   const chats = Math.max(MIN_CHATS, Math.ceil(CHATS * scale));
-  const windows: { without: Window; during: Window }[] = [];
+  const samples: { without: ChatTimes; during: ChatTimes }[] = [];
   // The first chats warm up the services' code and connections.
-  await measureWindow(bench, chats);
+  await measureChats(bench, chats);
   for (let alternation = 1; alternation <= Math.max(rounds, MIN_ALTERNATIONS); alternation++) {
-    await postponeReconciliation(bench);
-    const without = await measureWindow(bench, chats);
+    await postponePeriodicTasks(bench);
+    const without = await measureChats(bench, chats);
     const exporting = await startExport(bench);
-    const during = await measureWindow(bench, chats);
+    const during = await measureChats(bench, chats);
     if (!exporting.isRunning()) throw new Error("the export failed");
     await exporting.kill9();
-    windows.push({ without, during });
+    samples.push({ without, during });
     progress(`chats ${alternation}: ${describe(without)}; during an export ${describe(during)}`);
     await sleep(PAUSE_BETWEEN_EXPORTS_MS);
   }
-  const ratio = (name: "p50" | "p99") => median(windows.map(({ without, during }) => during[name] / without[name]));
-  const ms = (side: "without" | "during") => median(windows.map((each) => each[side].p99)).toFixed(0);
+  const ratio = (name: "p50" | "p99") => median(samples.map(({ without, during }) => during[name] / without[name]));
+  const ms = (side: "without" | "during") => median(samples.map((each) => each[side].p99)).toFixed(0);
   return [
     atMost(MAX_RATIO, {
-      what: "another workspace's chat p99 during an export",
+      what: "another workspace's chat p99 during an export ÷ without",
       value: ratio("p99"),
       unit: "×",
-      detail: `${ms("without")} ms without, ${ms("during")} ms with; p50 ${ratio("p50").toFixed(2)} ×; ${windows.length} × ${chats} chats each`,
+      detail: `${ms("without")} ms without, ${ms("during")} ms with; p50 ${ratio("p50").toFixed(2)} ×; ${samples.length} × ${chats} chats each`,
     }),
   ];
 }
 
 /** Sends chats one after the other. */
-async function measureWindow(bench: OwnersTestbed, chats: number): Promise<Window> {
+async function measureChats(bench: OwnersTestbed, chats: number): Promise<ChatTimes> {
   const { system, tenant } = bench.testbed;
   const pids = await processesOf(bench);
   const before = Object.values(pids).map(familyCpuMs);
@@ -79,7 +79,7 @@ async function processesOf({ testbed }: OwnersTestbed): Promise<Record<string, n
   return { edge, conversation, quota, "llm-proxy": llm, PostgreSQL: postgres };
 }
 
-function describe({ p50, p99, cpuMsPerChat }: Window): string {
+function describe({ p50, p99, cpuMsPerChat }: ChatTimes): string {
   const cpu = Object.entries(cpuMsPerChat).map(([name, ms]) => `${name} ${ms.toFixed(1)}`);
   return `p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms, CPU per chat ${cpu.join(", ")} ms`;
 }
@@ -104,10 +104,10 @@ async function startExport({ testbed, sso }: OwnersTestbed): Promise<RunningProc
 }
 
 /**
- * Keeps the audit and the reconciliation out of the next five minutes. Takes their leases over, as another replica would, so that a task that
- * runs stops after its page.
+ * Postpones the audit, both comparisons of the reconciliation and the closing of months by five minutes. Takes their leases over, as another
+ * replica would, so that a running task stops after its page.
  */
-async function postponeReconciliation({ testbed }: OwnersTestbed): Promise<void> {
+async function postponePeriodicTasks({ testbed }: OwnersTestbed): Promise<void> {
   await queryRows(
     testbed.system.database.url,
     `UPDATE conversation.task_leases SET holder = gen_random_uuid(), due_at = now() + interval '5 minutes'

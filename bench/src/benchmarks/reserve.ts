@@ -24,7 +24,7 @@ const loadGenerator = fileURLToPath(new URL("../load/quota-load-generator.ts", i
 /** Throughput of the quota service, compared with running its two statements directly. */
 export const reserve: Benchmark = {
   name: "reserve",
-  description: "Reserve and Settle calls per second by RPC ÷ the same SQL statements in one process",
+  description: "turns (a Reserve and a Settle) per second by RPC ÷ by the same SQL statements in one process",
   whyMissed: "each statement needs an RPC between two processes",
   async run({ rounds, scale }, progress) {
     const testbed = await startTestbed("tokens-100", { env: { quota: { DATABASE_POOL: String(POOL_SIZE) } } });

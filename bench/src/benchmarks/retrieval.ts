@@ -5,7 +5,8 @@ import { GOALS, measureRelevance, measureSearches, type Part, type RelevanceScor
 import { percentile } from "../support/statistics.ts";
 import { atLeast, atMost, type Benchmark, type Figure } from "./benchmark.ts";
 
-const COPIES_OF_10_000_CHUNKS = 13;
+/** So many copies of the documents have about 10,000 chunks. */
+const COPIES_FOR_10_000_CHUNKS = 13;
 
 const PARTS: Record<Part, string> = {
   dev: "development half",
@@ -17,7 +18,7 @@ const PARTS: Record<Part, string> = {
 export const retrieval: Benchmark = {
   name: "retrieval",
   description:
-    "hit rate@5, mean reciprocal rank, quoted answers and refusals on bench/relevance, by word search and by hybrid search",
+    "hit rate@5, mean reciprocal rank, quoted answers and refusals on bench/relevance, by text search and by hybrid search",
   whyMissed: "some questions share no word with their answers, and some words have another meaning in the documents",
   async run({ rounds, scale }, progress) {
     const postgres = await startTestPostgres();
@@ -26,7 +27,7 @@ export const retrieval: Benchmark = {
       const measured = await measureRelevance(system);
       printScores("text", measured, progress);
       const hybrid = await measureHybrid(postgres.url, progress);
-      const times = await measureSearches(system, Math.ceil(COPIES_OF_10_000_CHUNKS * scale), rounds);
+      const times = await measureSearches(system, Math.ceil(COPIES_FOR_10_000_CHUNKS * scale), rounds);
       const { hitRateAt5, meanReciprocalRank, answered, refused } = measured.all;
       return [
         shareFigure("hit rate@5, text", GOALS.hitRateAt5, hitRateAt5, formatMrr(meanReciprocalRank)),
@@ -34,7 +35,7 @@ export const retrieval: Benchmark = {
           "hit rate@5, hybrid",
           GOALS.hitRateAt5,
           hybrid.all.hitRateAt5,
-          `${formatMrr(hybrid.all.meanReciprocalRank)}; scripted embeddings, which have no semantic quality`,
+          `${formatMrr(hybrid.all.meanReciprocalRank)}; embeddings from hashes, which have no semantic quality`,
         ),
         shareFigure("refusals, hybrid", GOALS.refused, hybrid.all.refused, "builtin:extractive"),
         shareFigure("answer contains the passage", GOALS.answered, answered, "builtin:extractive"),
@@ -61,7 +62,7 @@ async function measureHybrid(databaseServerUrl: string, progress: (line: string)
   const system = await startSemanticSearchSystem({ databaseServerUrl });
   try {
     const measured = await measureRelevance(system);
-    progress("hybrid: with scripted embeddings, which have no semantic quality");
+    progress("hybrid: with embeddings from hashes, which have no semantic quality");
     printScores("hybrid", measured, progress);
     return measured;
   } finally {

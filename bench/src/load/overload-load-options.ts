@@ -12,7 +12,7 @@ export type OverloadOptions = {
   normalMs: number;
 };
 
-/** Result that the generator prints as JSON. The counts are those of the overload. */
+/** Result that the generator prints as JSON. `sent`, `completed`, `refused` and `failed` count the chats of the overload, `failures` those of all chats. */
 export type OverloadResult = {
   sent: number;
   /** Chats whose reply was complete. */
@@ -20,8 +20,8 @@ export type OverloadResult = {
   /** Chats that got 503 with Retry-After. */
   refused: number;
   failed: number;
-  /** Counts of the failures by their cause: an error code of Node, or the status and code of the response. Includes those after the overload. */
+  /** The number of failures by cause: an error code of Node, or the status and code of the response. */
   failures: Record<string, number>;
-  /** From the end of the overload to the last later chat without a complete reply; 0 if each later one had a reply. */
+  /** From the end of the overload to the end of the last later chat without a complete reply; 0 if each later chat had one. */
   secondsUntilRecovered: number;
 };

@@ -17,7 +17,7 @@ afterAll(async () => {
   await server.stop();
 }, 60_000);
 
-test("every passage of the set occurs in its file", () => {
+test("every passage occurs in a document, and at least one of each question in the question's file", () => {
   const { documents, questions } = readRelevanceSet();
   const plain = new Map(documents.map(({ name, text }) => [name, plainText(text)]));
   const all = [...plain.values()].join("\n");
@@ -54,7 +54,7 @@ test.each([
   ["a document of four sections", FERRY],
   ["a single sentence", "Bicycles travel free of charge."],
 ])(
-  "a bot with %s answers price questions about its subjects and refuses those about other subjects",
+  "a bot with %s quotes the sentence that answers a price question, and refuses what its document does not answer",
   async (_, text) => {
     const bot = await createKnowledgeBot(system, [{ name: "ferry.md", text }]);
     const askAll = async (...questions: string[]) => {

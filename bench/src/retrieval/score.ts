@@ -12,7 +12,7 @@ export type Scores = {
   hitRateAt5: number;
   /** Mean of 1 / the rank of the first answering passage; 0 for a question without one. */
   meanReciprocalRank: number;
-  /** Share of the answers that contain an answering passage. */
+  /** Share of the model's replies that contain an answering passage. */
   answered: number;
 };
 

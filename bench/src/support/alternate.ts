@@ -1,20 +1,20 @@
 import { mean } from "./statistics.ts";
 
 /**
- * Measures the sides in turn, `alternations` times each, so that changes in the machine's speed affect all sides. A side returns a list of
- * figures. Returns for each side the means of its figures.
+ * Measures the compared variants in turn, `alternations` times each, so that changes in the machine's speed affect all of them. A measurement
+ * returns a list of numbers. Returns for each variant the mean of each number.
  */
 export async function alternate(
   alternations: number,
-  sides: readonly (() => Promise<number[]>)[],
+  variants: readonly (() => Promise<number[]>)[],
 ): Promise<number[][]> {
-  const figures: number[][][] = sides.map(() => []);
+  const results: number[][][] = variants.map(() => []);
   for (let alternation = 0; alternation < alternations; alternation++)
-    for (const [index, side] of sides.entries()) figures[index]?.push(await side());
-  return figures.map(transpose).map((columns) => columns.map(mean));
+    for (const [index, variant] of variants.entries()) results[index]?.push(await variant());
+  return results.map(transpose).map((columns) => columns.map(mean));
 }
 
-/** Transposes lists of equal length: returns the list of all first figures, the list of all second figures, and so on. */
+/** Transposes lists of equal length: returns the list of all first results, the list of all second results, and so on. */
 export function transpose(lists: readonly (readonly number[])[]): number[][] {
   return (lists[0] ?? []).map((_, column) => lists.map((list) => list[column] ?? Number.NaN));
 }

@@ -40,7 +40,7 @@ import { keepLease } from "./turns/lease.worker.ts";
 import { Peers } from "./turns/peers.client.ts";
 import { RunningTurns } from "./turns/running-turns.ts";
 import { createTurnCloser } from "./turns/turn-closer.ts";
-import { TurnStarts } from "./turns/turn-starts.ts";
+import { TurnStartLimiter } from "./turns/turn-start-limiter.ts";
 
 /**
  * During shutdown: how long a stream that the edge has ended may take to store its outcome and send its last events. If a complete reply
@@ -94,7 +94,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const isReady = () => lease.isConnected() && peers.wereReached && !isStopping();
 
   const limiter = createLimiter(config, metrics.limiter, log, lifecycle);
-  const starts = new TurnStarts((reason) => metrics.streams.refused.inc({ reason }));
+  const starts = new TurnStartLimiter((reason) => metrics.streams.refused.inc({ reason }));
   const turn = { conversation, quota, llm, turnCloser, runningTurns, starts, edgeId, newTurnId: uuidv7 };
   const edges = createEdgeClients({
     tlsDir: config.grpcTlsDir,

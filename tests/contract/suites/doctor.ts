@@ -48,7 +48,7 @@ export function doctorSuite(shared: () => ContractSystem): void {
     throw new Error("the stream has no event");
   }
 
-  test("the doctor streams paced ticks without calling a provider or counting a message [D32/1] [D32/4]", async () => {
+  test("the doctor streams paced ticks without calling a provider or counting a message [D41/1] [D41/4]", async () => {
     system.provider.reset();
     const response = await api.send(call({}));
     expect(response.headers.get("cache-control")).toBe("no-cache, no-transform");
@@ -64,7 +64,7 @@ export function doctorSuite(shared: () => ContractSystem): void {
     expect(await waitForUsedMessages(system, tenant)).toBe(0);
   });
 
-  test("the doctor's stream matches the description and keeps the requested silence without a comment [D32/2]", async () => {
+  test("the doctor's stream matches openapi.json and sends no heartbeat comment during the requested silence [D41/2]", async () => {
     const [events, described] = await Promise.all([
       eventsOf(call({ silence_ms: 3_000 })),
       api.send(call({})).then(async (response) => ({ response, ...(await readChat(response)) })),
@@ -77,7 +77,7 @@ export function doctorSuite(shared: () => ContractSystem): void {
     api.recordResponse(api.description.check({ ...exchange, events: described.events }));
   });
 
-  test("the doctor reports the caller's address, its source and the rate limit's key [D32/3]", async () => {
+  test("the doctor reports the caller's address, where it came from, and its rate-limit bucket [D41/3]", async () => {
     const address = newClientAddress();
     const headers = { "x-forwarded-for": `192.0.2.1, ${address}`, "x-forwarded-proto": "https", via: "1.1 proxy" };
     const meta = await metaOf(call({}, { headers }));
@@ -90,7 +90,7 @@ export function doctorSuite(shared: () => ContractSystem): void {
     expect(ipv6.client).toMatchObject({ address: "2001:db8:0:7::9", counted_as: "2001:db8:0:7::/64" });
   });
 
-  test("the doctor has chat's errors and rate-limit bucket [D32/5]", async () => {
+  test("the doctor has chat's errors and rate-limit bucket [D41/5]", async () => {
     const refusals: [Call, string][] = [
       [call({}, { body: "{" }), formatError(400, "invalid_json")],
       [call({ public_key: " " }), formatError(400, "invalid_message")],
@@ -111,7 +111,7 @@ export function doctorSuite(shared: () => ContractSystem): void {
     expect(limited.headers.get("ratelimit-policy")).toBe('"chat";q=60;w=60');
   });
 
-  test("the doctor's preflight allows any origin [D32/5]", async () => {
+  test("the doctor's preflight allows any origin [D41/5]", async () => {
     const headers = { origin: "https://any.example", "access-control-request-method": "POST" };
     const answer = await api.call({ method: "OPTIONS", path: "/api/doctor/", headers });
     expect(answer.status).toBe(204);

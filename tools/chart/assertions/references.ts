@@ -27,7 +27,7 @@ export function referenceProblems(manifests: readonly Manifest[], values: unknow
   const secrets = new Set([
     ...valuesOfKey(values, "existingSecret"),
     ...ofKind(manifests, "Certificate").map(({ spec }) => String(spec.secretName)),
-    ...createdByJobs(manifests),
+    ...secretsOfJobs(manifests),
   ]);
   const configMaps = new Set([...created("ConfigMap"), ...valuesOfKey(values, "existingConfigMap")]);
   const accounts = new Set(created("ServiceAccount"));
@@ -45,7 +45,9 @@ export function referenceProblems(manifests: readonly Manifest[], values: unknow
     );
     return [
       ...references.flatMap(({ name, key }) => [
-        ...(secrets.has(name) ? [] : [problem(`the Secret ${name} does not exist`)]),
+        ...(secrets.has(name)
+          ? []
+          : [problem(`the Secret ${name} is neither created by the chart nor named in the values`)]),
         ...(keys.has(key) ? [] : [problem(`the Secret's key ${key} is not documented`)]),
       ]),
       ...(pod.volumes ?? []).flatMap(({ secret, configMap }) => [
@@ -54,14 +56,14 @@ export function referenceProblems(manifests: readonly Manifest[], values: unknow
           .map(({ key }) => problem(`the Secret's key ${key} is not documented`)),
         ...(secret === undefined || secrets.has(secret.secretName)
           ? []
-          : [problem(`the Secret ${secret.secretName} does not exist`)]),
+          : [problem(`the Secret ${secret.secretName} is neither created by the chart nor named in the values`)]),
         ...(configMap === undefined || configMaps.has(configMap.name)
           ? []
-          : [problem(`the ConfigMap ${configMap.name} does not exist`)]),
+          : [problem(`the ConfigMap ${configMap.name} is neither created by the chart nor named in the values`)]),
       ]),
       ...(accounts.has(pod.serviceAccountName ?? "default")
         ? []
-        : [problem(`the ServiceAccount ${pod.serviceAccountName} does not exist`)]),
+        : [problem(`the chart does not create the ServiceAccount ${pod.serviceAccountName}`)]),
     ];
   });
 }
@@ -78,8 +80,8 @@ function apiKeys(values: unknown): string[] {
   return (values as { llmProxy?: { apiKeys?: string[] } }).llmProxy?.apiKeys ?? [];
 }
 
-/** The names of the Secrets that a Role permits to patch. The setup of a trial creates its Secret. */
-function createdByJobs(manifests: readonly Manifest[]): string[] {
+/** Returns the names of the Secrets that a Job creates, such as a trial's. The Job has a Role that lets it patch the Secret. */
+function secretsOfJobs(manifests: readonly Manifest[]): string[] {
   type PolicyRule = { resources: string[]; resourceNames?: string[]; verbs: string[] };
   return ofKind(manifests, "Role").flatMap(({ rules }) =>
     (rules as PolicyRule[])

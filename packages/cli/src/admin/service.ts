@@ -1,2 +1,2 @@
-/** The services with admin services, by proto package name. */
+/** Parley's services that serve admin RPCs, by proto package name. */
 export type ServiceWithAdmin = "conversation" | "quota" | "llm";

@@ -78,15 +78,15 @@ export async function diagnose(request: DiagnoseRequest): Promise<Diagnosis> {
   return toDiagnosis(proxies, measurePace(paced.ticks));
 }
 
-/** Runs the three streams concurrently. Returns a finding instead when a request gets no response. */
+/** Runs concurrently a plain stream, one with forged addresses and, unless skipped, one with a silence. Returns a finding instead when a request gets no response. */
 async function runStreams(
   endpoint: Endpoint,
   request: DiagnoseRequest,
 ): Promise<[PacedRun, PacedRun, PacedRun | undefined] | Finding> {
   const { publicKey, origin, silenceMs, progress } = request;
-  const seconds = silenceMs === undefined ? "" : `, with a silence of ${silenceMs / 1_000} s`;
-  progress(`streaming paced events${seconds} …`);
-  const run = (silence: number, headers = {}) => runPaced(endpoint, { publicKey, origin, silenceMs: silence, headers });
+  const silence = silenceMs === undefined ? "" : `, with a silence of ${silenceMs / 1_000} s`;
+  progress(`streaming paced events${silence} …`);
+  const run = (ms: number, headers = {}) => runPaced(endpoint, { publicKey, origin, silenceMs: ms, headers });
   try {
     return await Promise.all([run(0), run(0, FORGED_HEADERS), silenceMs === undefined ? undefined : run(silenceMs)]);
   } catch (error) {
@@ -102,7 +102,7 @@ function checkPlainHttp(url: URL): Finding {
   const host = hostOf(url);
   if (host === "localhost" || (isAddress(host) && isPrivate(host)))
     return pass("certificate", "no TLS, which is acceptable on a local machine or network");
-  return warn("certificate", "no TLS: browsers block calls to it from https pages", {
+  return warn("certificate", "no TLS: browsers block calls from https pages to this URL", {
     fix: "terminate TLS at the proxy or load balancer and use the https URL",
   });
 }

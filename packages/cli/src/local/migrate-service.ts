@@ -8,11 +8,11 @@ export const MIGRATED_SERVICES = ["conversation", "quota", "llm-proxy"] as const
 export type MigratedService = (typeof MIGRATED_SERVICES)[number];
 
 export type MigrateRequest = {
-  /** URL of a role that may create schemas and, with `rolePassword`, roles. */
+  /** Connection URL with a role that may create schemas and, with `rolePassword`, roles. */
   databaseUrl: string;
   /** The password to set for the service's role. */
   rolePassword?: string | undefined;
-  /** Other environment variables of the process. */
+  /** The variables that the process inherits from this machine, such as PATH. */
   machineVariables: Readonly<Record<string, string>>;
 };
 

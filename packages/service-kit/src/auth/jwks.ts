@@ -47,7 +47,7 @@ export function createJwks(options: JwksOptions, log: Logger): Jwks {
       lastLoadFailed = false;
     } catch (error) {
       lastLoadFailed = true;
-      log.warn({ error }, "key set load failed, keeping loaded keys");
+      log.warn({ error, has_keys: keys !== undefined }, "key set load failed");
     }
   }
 

@@ -13,7 +13,7 @@ describe("fillPage", () => {
     expect(fillPage(HTML, { ...values, session: undefined })).toContain('<meta content="null">');
   });
 
-  it("keeps a user's name from adding an element, the nonce or a part of the page", () => {
+  it("treats HTML, placeholders and replacement patterns in a user's name as text", () => {
     const session = { user: `"><script>alert(1)</script>{{nonce}}$'&lt;`, workspace_id: "w", expires_at: "" };
     const html = fillPage(HTML, { nonce: "secret", edgeUrl: "", session });
     const [, content = ""] =

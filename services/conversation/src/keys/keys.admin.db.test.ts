@@ -8,7 +8,7 @@ const system = useTestSystem();
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 describe("keys", () => {
-  test("are created with normalised domains, listed oldest first, and revoked once", async () => {
+  test("are created with normalised domains and listed oldest first, and revoking one again returns the first revocation", async () => {
     const keys = system.ops(KeyAdminService);
     const bot = await createBot(system.database);
     const { key } = await keys.createKey({ ...nameOf(bot), domains: ["HTTPS://Shop.example:443", "*.shop.example"] });
@@ -46,7 +46,7 @@ describe("keys", () => {
     });
   });
 
-  test("get other domains, only in their own workspace", async () => {
+  test("get new domains, but not through another workspace", async () => {
     const keys = system.ops(KeyAdminService);
     const [bot, other] = [await createBot(system.database), await createBot(system.database)];
     const { key } = await keys.createKey({ ...nameOf(bot), domains: ["a.example"] });
@@ -70,7 +70,7 @@ describe("keys", () => {
     expect((await keys.listKeys({ workspaceId: bot.workspaceId })).keys).toEqual([updated.key]);
   });
 
-  test("are limited to 1,000 that are not revoked; the list has as many revoked ones, the latest", async () => {
+  test("are limited to 1,000 active ones per workspace; the list adds the 1,000 that were revoked last", async () => {
     const keys = system.ops(KeyAdminService);
     const bot = await createBot(system.database);
     const insert = (name: string, count: number, revokedAt: string) =>

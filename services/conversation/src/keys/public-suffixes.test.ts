@@ -3,7 +3,7 @@ import { coversPublicSuffix, isPublicSuffix, listSuffixRules } from "./public-su
 
 const rules = listSuffixRules();
 
-test("listSuffixRules returns suffixes, by tldts' own function", () => {
+test("every rule of listSuffixRules is a public suffix according to tldts", () => {
   expect(rules.length).toBeGreaterThan(5_000);
   expect(rules.filter((rule) => !isPublicSuffix(rule.replace("*", "any")))).toEqual([]);
 });
@@ -16,7 +16,7 @@ test("coversPublicSuffix is true for every suffix and for each name above one", 
   expect([...missed]).toEqual([]);
 });
 
-test("coversPublicSuffix is false for names that have an owner, and below them", () => {
+test("coversPublicSuffix is false for registrable domains and their subdomains", () => {
   for (const host of [
     "example.com",
     "shop.example.com",

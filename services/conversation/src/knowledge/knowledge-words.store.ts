@@ -1,6 +1,6 @@
 import type { Database } from "@parley/service-kit";
 import type { BotKnowledge } from "./knowledge-search.store.ts";
-import { splitPrefixAndSuffix } from "./spelling.ts";
+import { prefixAndSuffixOf } from "./spelling.ts";
 
 /** Bounds the candidates for one prefix or suffix. A prefix of more words is too common to be useful. */
 const MAX_CANDIDATES = 500;
@@ -28,7 +28,7 @@ export async function readCandidates(
   bot: BotKnowledge,
   words: readonly string[],
 ): Promise<string[][]> {
-  const parts = words.map(splitPrefixAndSuffix);
+  const parts = words.map(prefixAndSuffixOf);
   const { rows } = await database.query<{ index: number; word: string }>({
     name: "read_knowledge_candidates",
     text: READ_CANDIDATES,

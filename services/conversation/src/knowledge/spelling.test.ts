@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { editDistance, findCorrections, splitPrefixAndSuffix } from "./spelling.ts";
+import { editDistance, findCorrections, prefixAndSuffixOf } from "./spelling.ts";
 
 test.each([
   ["lenght", "length"],
@@ -35,7 +35,7 @@ test("a misspelling with one edit or swap keeps the word's prefix or suffix", ()
     ]);
   for (const word of ["order", "parameter", "delivery", "refund", "accommodation"])
     for (const misspelling of misspellings(word).filter((each) => each.length >= 5)) {
-      const { prefix, suffix } = splitPrefixAndSuffix(misspelling);
+      const { prefix, suffix } = prefixAndSuffixOf(misspelling);
       expect(word.startsWith(prefix) || word.endsWith(suffix), `${misspelling} for ${word}`).toBe(true);
     }
 });

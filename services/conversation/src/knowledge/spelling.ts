@@ -11,11 +11,11 @@ export function canBeMisspelt(word: string): boolean {
 }
 
 /**
- * Returns a word's prefix and suffix, each about half of it. A correction that is one edit or swap away has the same prefix or the same
+ * Returns a word's prefix and suffix, each a third to a half of it. A correction that is one edit or swap away has the same prefix or the same
  * suffix, unless the two middle letters of a four-letter word are swapped. A correction two edits away can differ in both and is then
  * missed.
  */
-export function splitPrefixAndSuffix(word: string): { prefix: string; suffix: string } {
+export function prefixAndSuffixOf(word: string): { prefix: string; suffix: string } {
   const letters = Array.from(word);
   const length = Math.max(2, Math.floor((letters.length - 1) / 2));
   return { prefix: letters.slice(0, length).join(""), suffix: letters.slice(-length).join("") };

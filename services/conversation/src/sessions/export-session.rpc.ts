@@ -13,7 +13,7 @@ export type ExportDeps = {
   pacer: ExportPacer;
 };
 
-/** Streams a session's transcript until the signal is aborted. Throws the same error for every session that cannot be exported. */
+/** Streams a session's transcript until the signal is aborted. Throws session_not_found, with the same message for a missing, deleted, erased or foreign session. */
 export async function* handleExportSession(
   { database, limiter, pacer }: ExportDeps,
   { workspaceId, sessionId, withReviews = false }: { workspaceId: string; sessionId: string; withReviews?: boolean },

@@ -3,7 +3,7 @@ import type { ConversationService, StoredTurn } from "@parley/rpc/conversation";
 import { type Outcome, outcomeFromProto } from "@parley/rpc/outcomes";
 import type { EdgeClients } from "../edges/index.ts";
 import { HttpError, unavailable } from "../http/index.ts";
-import { closeAbandoned, readStoredReply, STOP_TIMEOUT_MS, type TurnDeps } from "../turns/index.ts";
+import { closeAbandonedTurn, readStoredReply, STOP_TIMEOUT_MS, type TurnDeps } from "../turns/index.ts";
 import type { StopTarget } from "./stop-request.ts";
 import { hashKey } from "./turn-key.ts";
 
@@ -53,7 +53,7 @@ async function findTurn(deps: StopDeps, request: FindTurnInit): Promise<StoredTu
 
 async function cancelHere({ turn }: StopDeps, workspaceId: string, { turnId }: StoredTurn): Promise<Outcome> {
   if (turn.runningTurns.get(turnId) === undefined) {
-    const closed = await closeAbandoned(turn.conversation, workspaceId, turnId).catch((error: unknown) => {
+    const closed = await closeAbandonedTurn(turn.conversation, workspaceId, turnId).catch((error: unknown) => {
       throw unavailable(error);
     });
     return outcomeFromProto(closed.outcome) ?? "error";

@@ -6,18 +6,18 @@ import type { EdgeClients } from "../edges/index.ts";
 import { addressBucket, HttpError, overloaded, unavailable } from "../http/index.ts";
 import { openReplyReader, type StreamHandle } from "../streams/index.ts";
 import {
-  closeAbandoned,
+  closeAbandonedTurn,
   KeyedReply,
-  pieceAt,
   type ReplyReader,
   readEnding,
   readStoredReply,
   runKeyedTurn,
   type Stopwatch,
   type StoredReply,
-  splitsPair,
+  splitsSurrogatePair,
   type TurnKey,
   type TurnRequest,
+  textPieceAt,
 } from "../turns/index.ts";
 import { HEARTBEAT_MS, type StreamDeps, toHttpError } from "./stream-turn.ts";
 import { invalidEventId, type ReplyPosition } from "./turn-key.ts";
@@ -148,9 +148,11 @@ async function readExisting(exchange: Exchange, existing: StoredTurn): Promise<v
   const local = deps.turn.runningTurns.get(existing.turnId)?.reply;
   // The turn may have been opened since this request looked for its key.
   if (local !== undefined) return readRunning(exchange, local);
-  await closeAbandoned(deps.turn.conversation, exchange.turn.workspaceId, existing.turnId).catch((error: unknown) => {
-    throw unavailable(error);
-  });
+  await closeAbandonedTurn(deps.turn.conversation, exchange.turn.workspaceId, existing.turnId).catch(
+    (error: unknown) => {
+      throw unavailable(error);
+    },
+  );
   return readExisting(exchange, await findTurn(deps, exchange.turn));
 }
 
@@ -167,7 +169,7 @@ async function replay(exchange: Exchange, existing: StoredTurn, { text, ending }
 async function sendText(reader: ReplyReader, text: string, start: number): Promise<void> {
   let offset = start;
   while (offset < text.length) {
-    const piece = pieceAt(text, offset);
+    const piece = textPieceAt(text, offset);
     offset += piece.length;
     await reader.token(piece, offset);
   }
@@ -254,7 +256,7 @@ function requireOffset({ position }: Exchange, messageId: number, text: string):
 }
 
 function isOffset(text: string, offset: number): boolean {
-  return offset <= text.length && !splitsPair(text, offset);
+  return offset <= text.length && !splitsSurrogatePair(text, offset);
 }
 
 /** Takes the response over from Fastify and opens it. */

@@ -2,7 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { RpcError, status } from "@parley/rpc";
 import type { AttachTurnRequest, AttachTurnResponseSchema } from "@parley/rpc/edge";
 import { OUTCOMES } from "@parley/rpc/outcomes";
-import { type KeyedReply, type ReplyReader, splitsPair, type TurnEnding } from "../turns/index.ts";
+import { type KeyedReply, type ReplyReader, splitsSurrogatePair, type TurnEnding } from "../turns/index.ts";
 import { type EdgeCallDeps, requireTurn } from "./require-turn.service.ts";
 
 type Response = MessageInitShape<typeof AttachTurnResponseSchema>;
@@ -16,7 +16,7 @@ export async function* handleAttachTurn(
   const { reply } = await requireTurn(deps, request);
   if (reply === undefined) throw new RpcError(status.NOT_FOUND, "turn_not_found", "the turn has no key");
   const { offset } = request;
-  if (offset < 0 || offset > reply.text.length || splitsPair(reply.text, offset))
+  if (offset < 0 || offset > reply.text.length || splitsSurrogatePair(reply.text, offset))
     throw new RpcError(status.INVALID_ARGUMENT, "invalid_last_event_id", "the text has no such offset");
   if (reply.isFull) throw new RpcError(status.RESOURCE_EXHAUSTED, "overloaded", "the turn has too many readers");
   yield* readReply(reply, offset, signal);

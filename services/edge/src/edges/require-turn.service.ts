@@ -1,5 +1,5 @@
 import { RpcError, status } from "@parley/rpc";
-import { closeAbandoned, type RunningTurn, type TurnDeps } from "../turns/index.ts";
+import { closeAbandonedTurn, type RunningTurn, type TurnDeps } from "../turns/index.ts";
 
 export type EdgeCallDeps = { turn: TurnDeps };
 
@@ -17,6 +17,6 @@ export async function requireTurn(
     throw new RpcError(status.FAILED_PRECONDITION, "other_edge", "this is another edge process");
   const running = turn.runningTurns.get(turnId);
   if (running?.workspaceId === workspaceId) return running;
-  await closeAbandoned(turn.conversation, workspaceId, turnId);
+  await closeAbandonedTurn(turn.conversation, workspaceId, turnId);
   throw new RpcError(status.NOT_FOUND, "turn_not_found", "this process does not run the turn");
 }

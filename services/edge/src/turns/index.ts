@@ -1,4 +1,4 @@
-export { closeAbandoned } from "./close-abandoned.ts";
+export { closeAbandonedTurn } from "./close-abandoned-turn.ts";
 export {
   createTerminalEvents,
   readEnding,
@@ -9,9 +9,9 @@ export {
   type TurnSink,
 } from "./ending.ts";
 export type { MetaEvent } from "./events.ts";
-export { KeyedReply, pieceAt, type ReplyReader, splitsPair } from "./keyed-reply.ts";
+export { KeyedReply, type ReplyReader, splitsSurrogatePair, textPieceAt } from "./keyed-reply.ts";
 export { runKeyedTurn, type TurnKey } from "./run-keyed-turn.ts";
 export { runTurn, type TurnContext, type TurnDeps, type TurnReport, type TurnRequest } from "./run-turn.ts";
 export { type RunningTurn, RunningTurns, STOP_TIMEOUT_MS } from "./running-turns.ts";
 export { Stopwatch } from "./stopwatch.ts";
-export { TurnStarts } from "./turn-starts.ts";
+export { TurnStartLimiter } from "./turn-start-limiter.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { TurnEnding } from "./ending.ts";
-import { KeyedReply, pieceAt, type ReplyReader, splitsPair } from "./keyed-reply.ts";
+import { KeyedReply, type ReplyReader, splitsSurrogatePair, textPieceAt } from "./keyed-reply.ts";
 
 const ENDING: TurnEnding = { outcome: "done", errorCode: "", model: "m", tokensIn: 1, tokensOut: 2, latencyMs: 3 };
 
@@ -140,8 +140,8 @@ describe("KeyedReply", () => {
 
 test("a piece of text never ends inside a surrogate pair", () => {
   const text = `${"x".repeat(16 * 1024 - 1)}👋y`;
-  const first = pieceAt(text, 0);
+  const first = textPieceAt(text, 0);
   expect(first).toBe("x".repeat(16 * 1024 - 1));
-  expect(pieceAt(text, first.length)).toBe("👋y");
-  expect([splitsPair(text, first.length), splitsPair(text, first.length + 1)]).toEqual([false, true]);
+  expect(textPieceAt(text, first.length)).toBe("👋y");
+  expect([splitsSurrogatePair(text, first.length), splitsSurrogatePair(text, first.length + 1)]).toEqual([false, true]);
 });

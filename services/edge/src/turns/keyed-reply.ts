@@ -216,7 +216,7 @@ class Follower {
     while (this.#offset < text.length) {
       // Slicing would flatten the concatenated text at each token.
       const isNext = latest !== undefined && this.#offset + latest.length === text.length;
-      const piece = isNext ? latest : pieceAt(text, this.#offset);
+      const piece = isNext ? latest : textPieceAt(text, this.#offset);
       this.#offset += piece.length;
       const drained = this.#reader.token(piece, this.#offset);
       if (drained === undefined) continue;
@@ -246,13 +246,13 @@ class Follower {
 }
 
 /** Returns a piece of a text that ends with a whole character. */
-export function pieceAt(text: string, start: number): string {
+export function textPieceAt(text: string, start: number): string {
   const end = Math.min(start + PIECE_CHARACTERS, text.length);
-  return text.slice(start, splitsPair(text, end) ? end - 1 : end);
+  return text.slice(start, splitsSurrogatePair(text, end) ? end - 1 : end);
 }
 
 /** Whether an offset is inside a surrogate pair. */
-export function splitsPair(text: string, offset: number): boolean {
+export function splitsSurrogatePair(text: string, offset: number): boolean {
   return isBetween(text.charCodeAt(offset - 1), 0xd800, 0xdbff) && isBetween(text.charCodeAt(offset), 0xdc00, 0xdfff);
 }
 

@@ -11,7 +11,7 @@ import { createReplyResult, type ReplyResult } from "./reply-result.ts";
 import type { RunningTurns } from "./running-turns.ts";
 import type { Stopwatch } from "./stopwatch.ts";
 import type { TurnCloser } from "./turn-closer.ts";
-import type { TurnStarts } from "./turn-starts.ts";
+import type { TurnStartLimiter } from "./turn-start-limiter.ts";
 import { readTimings, splitRetrievalTime } from "./turn-time.ts";
 
 const OPEN_TIMEOUT_MS = 10_000;
@@ -23,7 +23,7 @@ export type TurnDeps = {
   llm: RpcClient<typeof LlmService>;
   turnCloser: TurnCloser;
   runningTurns: RunningTurns;
-  starts: TurnStarts;
+  starts: TurnStartLimiter;
   edgeId: string;
   newTurnId: () => string;
 };

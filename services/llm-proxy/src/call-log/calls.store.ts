@@ -39,7 +39,7 @@ export type CallRow = {
   reason: string;
   /** A decimal; null when the model has no price. */
   cost: string | null;
-  /** Times a model was prompted: once, and again after each round of tool calls. */
+  /** Rounds of attempts: one, and one more after each round of tool calls; 0 without attempts. Retries and failovers do not count. */
   rounds: number;
   toolCalls: number;
   /** Time spent waiting for tools. */

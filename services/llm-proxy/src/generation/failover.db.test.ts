@@ -41,8 +41,8 @@ describe("a route", () => {
     ["sends an error in the stream", { fault: "error", afterTokens: 0 }, 2],
     ["does not respond", { hangs: true }, 1],
     ["sends an HTML page", { headers: { "content-type": "text/html" }, body: "<html>" }, 1],
-  ] as const)("whose first model %s fails over to the next", async (_, reply, attempts) => {
-    first.script(() => reply);
+  ] as const)("whose first model %s fails over to the next", async (_, response, attempts) => {
+    first.script(() => response);
     const turnId = randomUUID();
     const events = await proxy.generate({ turnId });
     expect(statusOf(events)).toBe("COMPLETE");
@@ -91,7 +91,7 @@ describe("a route", () => {
 describe("a breaker", () => {
   test("opens after consecutive faults, refuses requests, and closes when the provider is back", async () => {
     second.script(() => ({ status: 500 }));
-    for (let call = 0; call < 2; call++) await proxy.generate({ model: "second:x" });
+    for (let count = 0; count < 2; count++) await proxy.generate({ model: "second:x" });
     const sent = second.requests.length;
     expect(sent).toBe(3);
     const turnId = randomUUID();
@@ -114,22 +114,22 @@ describe("a breaker", () => {
 
   test("stays closed while the provider refuses requests with status 400", async () => {
     second.script(() => ({ status: 400 }));
-    for (let call = 0; call < 6; call++) await proxy.generate({ model: "second:x" });
+    for (let count = 0; count < 6; count++) await proxy.generate({ model: "second:x" });
     expect(second.requests).toHaveLength(6);
   });
 
   test("stays closed when streams are cut off after their first text", async () => {
     second.script(() => ({ everyMs: 10, fault: "cut", afterTokens: 3 }));
-    for (let call = 0; call < 6; call++) await proxy.generate({ model: "second:x" });
+    for (let count = 0; count < 6; count++) await proxy.generate({ model: "second:x" });
     expect(second.requests).toHaveLength(6);
   });
 });
 
 describe("the concurrency limit", () => {
-  test("when the queue is full or the wait too long, refuses a generation, or fails over if it has a route", async () => {
+  test("when the queue is full or the wait is too long, refuses a generation, or fails over if its route has another model", async () => {
     second.script(() => ({ everyMs: 60 }));
-    const calls = Array.from({ length: 5 }, () => proxy.generate({ model: "narrow:x" }));
-    const statuses = (await Promise.all(calls)).map(statusOf).sort();
+    const generations = Array.from({ length: 5 }, () => proxy.generate({ model: "narrow:x" }));
+    const statuses = (await Promise.all(generations)).map(statusOf).sort();
     expect(statuses).toEqual([
       "COMPLETE",
       "COMPLETE",
@@ -147,16 +147,16 @@ describe("the concurrency limit", () => {
     second.script(
       (_, index) => [{ status: 401 }, { fault: "cut" as const, afterTokens: 2 }, { hangs: true }][index % 3],
     );
-    for (let call = 0; call < 5; call++) {
+    for (let count = 0; count < 5; count++) {
       const caller = new AbortController();
       const sent = second.requests.length;
-      const cancelled = proxy.generate({ model: "narrow:x", signal: caller.signal }).catch(() => undefined);
+      const ended = proxy.generate({ model: "narrow:x", signal: caller.signal }).catch(() => undefined);
       await eventually(
         () => second.requests.length,
         (length) => length > sent,
       );
       setTimeout(() => caller.abort(), 50);
-      await cancelled;
+      await ended;
     }
     second.script(() => undefined);
     const events = await Promise.all([proxy.generate({ model: "narrow:x" }), proxy.generate({ model: "narrow:x" })]);

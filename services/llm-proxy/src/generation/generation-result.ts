@@ -25,7 +25,7 @@ export type GenerationEvent = string | ToolCallEvent | TextFinished;
 
 export type GenerationEnding = {
   outcome: GenerationOutcome;
-  /** Why the generation failed, as one of Parley's own codes such as `http_503`; otherwise empty. */
+  /** Why the generation failed, as one of Parley's own codes such as `http_503`; empty for other outcomes and for `model_unknown`. */
   reason: string;
   /** The verdict of the moderation pattern that matched; only with the outcome `blocked`. */
   verdict?: Verdict;
@@ -50,7 +50,7 @@ export type GenerationResult = GenerationEnding & {
   model: string;
   /** How often the generation failed over to the next model of the route. */
   failovers: number;
-  /** Times a model was prompted: once, and again after each round of tool calls. */
+  /** Rounds of attempts: one, and one more after each round of tool calls; 0 without attempts. Retries and failovers do not count. */
   rounds: number;
   toolCalls: number;
   usage: GenerationUsage;

@@ -129,14 +129,14 @@ export declare type CompletedTurn = Message<"parley.llm.v1.CompletedTurn"> & {
   tokensOut: number;
 
   /**
-   * The time to the first text.
+   * Milliseconds from the start of the turn to its first text.
    *
    * @generated from field: int32 first_token_ms = 7;
    */
   firstTokenMs: number;
 
   /**
-   * The time of the turn.
+   * Milliseconds from the start of the turn to its end.
    *
    * @generated from field: int32 latency_ms = 8;
    */
@@ -163,7 +163,7 @@ export declare const CompletedTurnSchema: GenMessage<CompletedTurn>;
  */
 export declare type FillCallLogResponse = Message<"parley.llm.v1.FillCallLogResponse"> & {
   /**
-   * The number of turns that had no row.
+   * The number of rows added.
    *
    * @generated from field: int32 filled = 1;
    */
@@ -308,8 +308,8 @@ export declare type Prompt = Message<"parley.llm.v1.Prompt"> & {
   replyPatterns: ReplyPattern[];
 
   /**
-   * The words that the word search used; empty if the bot has no knowledge. The built-in model chooses by them what it
-   * quotes from the passages.
+   * The words that the word search used; empty if the bot has no knowledge. The built-in model uses them to
+   * choose the sentences that it quotes from the passages.
    *
    * @generated from field: repeated parley.llm.v1.QueryTerm terms = 6;
    */
@@ -637,8 +637,7 @@ export declare type GenerateResponse = Message<"parley.llm.v1.GenerateResponse">
   } | { case: undefined; value?: undefined };
 
   /**
-   * How the time until this event was spent. Set on the first event of the stream only. The numbers 5 to 8 were never
-   * used.
+   * Set on the first event of the stream only.
    *
    * @generated from field: parley.llm.v1.Waits waits = 9;
    */
@@ -652,7 +651,8 @@ export declare type GenerateResponse = Message<"parley.llm.v1.GenerateResponse">
 export declare const GenerateResponseSchema: GenMessage<GenerateResponse>;
 
 /**
- * Waits is how long the caller waited for the first event, counted from the first attempt.
+ * Waits divides the time from the first attempt to the provider's first text, or to the stream's first event if that comes
+ * earlier. It does not include how long moderation holds the first text back.
  *
  * @generated from message parley.llm.v1.Waits
  */
@@ -665,7 +665,7 @@ export declare type Waits = Message<"parley.llm.v1.Waits"> & {
   queueMicroseconds: bigint;
 
   /**
-   * The rest of the wait in microseconds: provider requests and pauses before retries.
+   * The rest in microseconds: provider requests, pauses before retries, and the tool calls before the first event.
    *
    * @generated from field: int64 provider_microseconds = 2;
    */
@@ -728,7 +728,7 @@ export declare type ToolCall = Message<"parley.llm.v1.ToolCall"> & {
   name: string;
 
   /**
-   * The model's arguments, a JSON object; {} if it gave none.
+   * The model's arguments, a JSON object; {} if it gave none, or none that are valid.
    *
    * @generated from field: string arguments = 2;
    */
@@ -749,7 +749,7 @@ export declare type ToolCall = Message<"parley.llm.v1.ToolCall"> & {
   latencyMs: number;
 
   /**
-   * Milliseconds that the calls of the round took together: they run in parallel. Set on the round's first call only, so
+   * Milliseconds from the start of the round's calls, which run in parallel, to the last result. Set on the round's first call only, so
    * that the sum over a stream is the time spent waiting for tools.
    *
    * @generated from field: int32 round_latency_ms = 5;
@@ -900,7 +900,8 @@ export enum GenerateStatus {
   PROVIDER_TIMEOUT = 4,
 
   /**
-   * Any other failure of the provider, including a truncated stream.
+   * Any other failure: of the provider, such as a truncated stream, or of Parley: an open circuit breaker, tool calls beyond
+   * the limit, patterns that could not be matched in time, or an internal error.
    *
    * @generated from enum value: GENERATE_STATUS_PROVIDER_ERROR = 5;
    */
@@ -945,7 +946,7 @@ export declare const LlmService: GenService<{
    * Failed provider requests are retried. Cancelling the call cancels the provider request.
    *
    * Errors:
-   * - FAILED_PRECONDITION (embeddings_not_configured): LLM_CONFIG names no embeddings model.
+   * - FAILED_PRECONDITION (embeddings_not_configured): the call has texts, and LLM_CONFIG names no embeddings model.
    * - ABORTED (provider_auth, provider_rate_limited, provider_timeout, provider_error or model_unknown): the provider
    *   failed. Not UNAVAILABLE, because a client would then repeat the retries that have already failed.
    *
@@ -962,7 +963,8 @@ export declare const LlmService: GenService<{
   },
   /**
    * FillCallLog adds a row to the call log for each of the turns that has none, with the cost by the current prices. A
-   * process that dies loses the rows that it has not stored. Skips turns that are older than the call log's retention.
+   * row is missing if an llm-proxy was killed before it had stored it. Skips turns that are older than the call log's
+   * retention.
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for more than 1,000 turns or a turn without a workspace, ID or time;
    * UNAVAILABLE (unavailable) if the database did not answer.
@@ -978,15 +980,15 @@ export declare const LlmService: GenService<{
     output: typeof FillCallLogResponseSchema;
   },
   /**
-   * Generate streams one completion: text deltas and tool calls in order, then exactly one end. A stream without an end
+   * Generate streams one generation: text deltas and tool calls in order, then exactly one end. A stream without an end
    * has failed. A provider's failure is not a gRPC error: it is the status of the end.
    *
    * If the status of the end is COMPLETE, a finish comes before the end. Between the two, the llm-proxy may wait for token
    * counts.
    *
    * If an attempt fails before its first text, the llm-proxy retries it, then tries the next model of the route. The
-   * model may call tools in several rounds. Every call adds one row to the call log. Cancelling the call cancels the
-   * provider request.
+   * model may call tools in several rounds. Every Generate call adds one row to the call log. Cancelling the call
+   * cancels the provider request.
    *
    * Errors: INVALID_ARGUMENT (invalid_prompt) when the prompt cannot be decoded or does not end in a user message.
    * Not idempotent: a repeated call runs the generation again.

@@ -46,14 +46,15 @@ export declare type Change = Message<"parley.rpc.v1.Change"> & {
   method: string;
 
   /**
-   * The names and ids of what was changed, by field, such as slug or session_id. It never contains content.
+   * What was changed, by field: names and ids such as slug or session_id, and values such as plan or amount. Never texts
+   * such as prompts or documents.
    *
    * @generated from field: map<string, string> target = 5;
    */
   target: { [key: string]: string };
 
   /**
-   * The fields of the request's changes that were set, such as system_prompt, without their values.
+   * The names of the fields that the request set, such as system_prompt; never their values.
    *
    * @generated from field: repeated string changed_fields = 6;
    */

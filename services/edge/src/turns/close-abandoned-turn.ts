@@ -3,8 +3,8 @@ import { type CloseTurnResponse, type ConversationService, TurnOutcome } from "@
 
 const CLOSE_TIMEOUT_MS = 2_000;
 
-/** Closes a turn of this process that it does not run, as an error. Returns the stored outcome. Throws RpcError. */
-export function closeAbandoned(
+/** Closes a turn that this process opened but no longer runs, with the outcome ERROR. Returns the stored outcome. Throws RpcError. */
+export function closeAbandonedTurn(
   conversation: RpcClient<typeof ConversationService>,
   workspaceId: string,
   turnId: string,

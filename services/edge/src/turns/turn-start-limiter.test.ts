@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { TurnStarts } from "./turn-starts.ts";
+import { TurnStartLimiter } from "./turn-start-limiter.ts";
 
 const STARTING_OF_WORKSPACE = 64;
 const STARTING = 256;
@@ -9,7 +9,7 @@ const OVERLOADED = { code: "overloaded" };
 const STAYS = new AbortController().signal;
 
 /** Begins turns of a workspace. Returns how many have begun, and a function that reports the oldest as started. */
-function begin(starts: TurnStarts, workspaceId: string, count: number, signal = STAYS) {
+function begin(starts: TurnStartLimiter, workspaceId: string, count: number, signal = STAYS) {
   const begun: (() => void)[] = [];
   const turns = Array.from({ length: count }, () =>
     starts.begin(workspaceId, signal).then((started) => begun.push(started)),
@@ -24,7 +24,7 @@ async function settle(): Promise<void> {
 }
 
 test("starts at most 64 turns of a workspace at once, and the others in order", async () => {
-  const starts = new TurnStarts(() => undefined);
+  const starts = new TurnStartLimiter(() => undefined);
   const a = begin(starts, "a", STARTING_OF_WORKSPACE);
   const order: number[] = [];
   const later = [1, 2].map((n) => starts.begin("a", STAYS).then(() => order.push(n)));
@@ -40,7 +40,7 @@ test("starts at most 64 turns of a workspace at once, and the others in order", 
 });
 
 test("counts a turn once, however often it reports that it has started", async () => {
-  const starts = new TurnStarts(() => undefined);
+  const starts = new TurnStartLimiter(() => undefined);
   const { begun, turns } = begin(starts, "a", STARTING_OF_WORKSPACE + 2);
   await turns[0];
   const [first] = begun;
@@ -51,7 +51,7 @@ test("counts a turn once, however often it reports that it has started", async (
 });
 
 test("starts at most 256 turns at once, and lets workspaces take turns", async () => {
-  const starts = new TurnStarts(() => undefined);
+  const starts = new TurnStartLimiter(() => undefined);
   const busy = Array.from({ length: STARTING }, (_, n) => begin(starts, `busy-${n}`, 1));
   const waiting = ["e", "f"].map((workspaceId) => begin(starts, workspaceId, 10));
   const begunOfWaiting = () => waiting.map(({ begun }) => begun.length);
@@ -63,7 +63,7 @@ test("starts at most 256 turns at once, and lets workspaces take turns", async (
 });
 
 test("leaves room for other workspaces however many are stuck", async () => {
-  const starts = new TurnStarts(() => undefined);
+  const starts = new TurnStartLimiter(() => undefined);
   const stuck = Array.from({ length: 7 }, (_, n) => begin(starts, `stuck-${n}`, 100));
   await settle();
   expect(stuck.map(({ begun }) => begun.length)).toEqual([64, 64, 64, 32, 16, 8, 4]);
@@ -73,7 +73,7 @@ test("leaves room for other workspaces however many are stuck", async () => {
 });
 
 test("begins every turn that may start once another has started", async () => {
-  const starts = new TurnStarts(() => undefined);
+  const starts = new TurnStartLimiter(() => undefined);
   const [, , , first, second] = ["a", "b", "c", "d", "e"].map((workspaceId) => begin(starts, workspaceId, 64));
   await settle();
   for (let n = 0; n < 32; n++) first?.startOldest();
@@ -83,7 +83,7 @@ test("begins every turn that may start once another has started", async () => {
 
 test("does not start the turns of visitors who left, and lets others wait in their place", async () => {
   const refused = vi.fn();
-  const starts = new TurnStarts(refused);
+  const starts = new TurnStartLimiter(refused);
   const running = begin(starts, "a", STARTING_OF_WORKSPACE);
   const visitors = new AbortController();
   const left = begin(starts, "a", WAITING_OF_WORKSPACE, visitors.signal);
@@ -101,7 +101,7 @@ test("refuses a turn at once while an earlier one of its workspace has waited fo
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const refused = vi.fn();
-  const starts = new TurnStarts(refused);
+  const starts = new TurnStartLimiter(refused);
   const { startOldest } = begin(starts, "a", STARTING_OF_WORKSPACE + 1);
   await vi.advanceTimersByTimeAsync(4_999);
   const waiting = starts.begin("a", STAYS);
@@ -118,7 +118,7 @@ test("refuses a turn at once while an earlier one of its workspace has waited fo
 
 test("refuses a turn at once while 1,000 of its workspace wait", async () => {
   const refused = vi.fn();
-  const starts = new TurnStarts(refused);
+  const starts = new TurnStartLimiter(refused);
   const { startOldest } = begin(starts, "a", STARTING_OF_WORKSPACE + WAITING_OF_WORKSPACE);
   await settle();
   await expect(starts.begin("a", STAYS)).rejects.toMatchObject(OVERLOADED);
@@ -133,7 +133,7 @@ test("refuses a turn that has waited for 10 s", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const refused = vi.fn();
-  const starts = new TurnStarts(refused);
+  const starts = new TurnStartLimiter(refused);
   const { startOldest } = begin(starts, "a", STARTING_OF_WORKSPACE);
   const waiting = expect(starts.begin("a", STAYS)).rejects.toMatchObject(OVERLOADED);
   await vi.advanceTimersByTimeAsync(9_999);
@@ -149,7 +149,7 @@ test("reports an overload if a turn has waited for 10 s because of other workspa
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const refused = vi.fn();
-  const starts = new TurnStarts(refused);
+  const starts = new TurnStartLimiter(refused);
   // They start 64, 64, 64, 32, 16, 8, 4, 2, 1 and 1.
   for (let n = 0; n < 10; n++) begin(starts, `busy-${n}`, STARTING_OF_WORKSPACE);
   const waiting = expect(starts.begin("a", STAYS)).rejects.toMatchObject(OVERLOADED);

@@ -28,7 +28,7 @@ export type StartRefusal = "workspace" | "overload";
  * A workspace may start a turn only while more turns are free than it is starting. So workspaces that are stuck, for example because their
  * usage rows are locked, take 64, 64, 64, 32, 16 and so on of the 256, and always leave some to the others.
  */
-export class TurnStarts {
+export class TurnStartLimiter {
   #starting = 0;
   /** The workspaces with turns that start or wait. The workspace that began a waiting turn last is the last one. */
   readonly #workspaces = new Map<string, WorkspaceStarts>();

@@ -8,25 +8,28 @@ export type KeyedVisit = KeyedMessage & {
   model: string;
   /** The text and the end that each reader received. */
   ends: ReplyEnd[];
-  /** The outcomes that answered the stop requests. */
+  /** The outcomes that the stop requests returned. */
   stopStatuses: string[];
-  /** Whether the session's erasure was requested. */
-  isErased: boolean;
+  isErasureRequested: boolean;
 };
 
-export type Proof = { turns: number; lost: string[]; duplicated: string[]; hung: string[] };
+export type KeyedReplyReport = { turns: number; lost: string[]; duplicated: string[]; hung: string[] };
 
-type Problems = Omit<Proof, "turns">;
-/** A reply as the tables have it. */
+type Problems = Omit<KeyedReplyReport, "turns">;
+/** A reply as the database stores it. */
 type StoredRow = { status: TurnStatus; content: string };
 
 const REPLAY_TIMEOUT_MS = 10_000;
 
 /**
- * Compares what the readers of all visits have with what is stored, and what is stored with what the models sent. Checks that each key has
- * at most one turn and one charge, and that neither a replay nor a reused key adds one.
+ * Compares the replies that the readers received with the stored reply and with the model's text. Checks that no session has more turns than
+ * keys, that each done turn has one charge and no other turn has any, and that neither a replay nor a reused key adds one.
  */
-export async function checkProof(system: System, visits: readonly KeyedVisit[], balance: Balance): Promise<Proof> {
+export async function checkKeyedReplies(
+  system: System,
+  visits: readonly KeyedVisit[],
+  balance: Balance,
+): Promise<KeyedReplyReport> {
   const problems: Problems = { lost: [], duplicated: [], hung: [] };
   const requestsBefore = system.provider.requests.length;
   const rows = await readStoredRows(system);
@@ -66,10 +69,10 @@ async function checkVisit(
     if ("hung" in end) hung.push(describe(end));
     else if ("duplicated" in end) duplicated.push(describe(end));
     else if ("text" in end) ends.push(end);
-    else if (!visit.isErased) lost.push(describe(end));
+    else if (!visit.isErasureRequested) lost.push(describe(end));
   }
   const [first] = ends;
-  // The readers of an erased reply may have had an end before. No two have different ones.
+  // Readers that finished before the erasure have an end, later ones have none. All ends must be equal.
   for (const end of ends)
     if (JSON.stringify(end) !== JSON.stringify(first)) lost.push(describe("two ends", end, first));
   if (first === undefined) return;
@@ -115,7 +118,7 @@ async function checkTurns({ database }: System, visits: readonly KeyedVisit[], p
   return counts.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** Returns the turns whose charges are not one for a done turn and none for any other. */
+/** Describes each turn with a wrong number of charges. A done turn must have one, any other turn none. */
 async function findWrongCharges({ database }: System): Promise<string[]> {
   const rows = await queryRows<{ turnId: string; status: string | null; charges: number }>(
     database.url,

@@ -75,6 +75,8 @@ export type SettleOptions = {
   signal?: AbortSignal;
   /** Called with turns that cannot be settled at present. */
   onFailure?: (turns: readonly Settlement[], error: unknown) => void;
+  /** Called at most once, with the turns of a batch that was split for which no time was left. */
+  onUntried?: (turns: readonly Settlement[]) => void;
 };
 
 /**
@@ -94,7 +96,11 @@ export async function settle(
     if (!isCausedByTurn(error)) throw error;
     const timeout = AbortSignal.timeout(SPLIT_MS);
     const signal = options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]);
-    return settleParts(database, batch, error, { ...options, signal });
+    const untried: Settlement[] = [];
+    const onUntried = (turns: readonly Settlement[]) => void untried.push(...turns);
+    const settled = await settleParts(database, batch, error, { ...options, signal, onUntried });
+    if (untried.length > 0) options.onUntried?.(untried);
+    return settled;
   }
 }
 
@@ -105,12 +111,12 @@ async function settleParts(
   error: unknown,
   options: SettleOptions,
 ): Promise<Settled[]> {
-  const parts = options.signal?.aborted ? [] : await split(database, batch, error);
+  const parts = await split(database, batch, error);
   if (parts.length === 0) options.onFailure?.(batch, error);
   const settled: Settled[] = [];
   for (const part of parts) {
     if (options.signal?.aborted) {
-      options.onFailure?.(part, error);
+      options.onUntried?.(part);
       continue;
     }
     try {

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { CONSOLE_WORKSPACE } from "../system/console.ts";
+import { queryRows } from "../system/database.ts";
 import { addBot, addConversation, addQuestions } from "./console-bot.ts";
 import { openConsole } from "./console-page.ts";
 import { describeInBrowser, eventually } from "./fixture.ts";
@@ -260,6 +261,11 @@ describeInBrowser("console", (fixture) => {
     await addConversation(fixture.service, bot);
     const { page } = await openConsole(fixture);
     const answers = async () => {
+      // A worker counts the replies every minute. This makes its next run due.
+      await queryRows(
+        fixture.service.system.databaseUrl,
+        "UPDATE conversation.task_leases SET due_at = now() WHERE task = 'count_bot_replies'",
+      );
       await page.goto("/usage");
       await page.heading2("By bot").waitFor();
       // The page does not add a row by itself.

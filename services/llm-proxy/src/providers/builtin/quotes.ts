@@ -98,7 +98,10 @@ function analysePassage(passage: Passage, language: Language): PassageTerms {
   };
 }
 
-/** Weights terms by their rarity in the passages. First replaces a term that is in none of them by the term that it misspells. */
+/**
+ * Weights terms by their rarity in the passages. First replaces a term that is in none of them by the term that it misspells: the word search
+ * corrects spelling itself, but without its terms nothing else has.
+ */
 function queryFromPassages(terms: readonly string[], candidates: readonly PassageTerms[]): Query {
   const vocabulary = new Set(candidates.flatMap((each) => [...each.allTerms]));
   const corrected = terms.map((term) =>

@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { CallContext, Interceptor, ServiceImplementation } from "@parley/rpc";
+import { type GetUsageRequest, type ListMonthTurnsRequest, QuotaService } from "@parley/rpc/quota";
+import { freePort, startTcpProxy, type TcpProxy } from "@parley/test-support";
+import { afterEach, beforeEach, expect } from "vitest";
+import { createGrpcServer } from "../grpc-server.ts";
+import { Lifecycle } from "../lifecycle.ts";
+import { createLogger } from "../logger.ts";
+import { connectPeer, type PeerOptions } from "../rpc-peers.ts";
+import { fixedTokens } from "../tokens.ts";
+
+export type UnaryHandler = (request: GetUsageRequest, context: CallContext) => Promise<{ used: number }>;
+export type StreamHandler = (
+  request: ListMonthTurnsRequest,
+  context: CallContext,
+) => AsyncIterable<{ counted: string[] }>;
+type CallOptions = { timeoutMs: number; signal?: AbortSignal };
+type Handlers = {
+  getUsage: UnaryHandler;
+  listMonthTurns?: StreamHandler | undefined;
+  settle?: (() => Promise<object>) | undefined;
+};
+
+export const OPTIONS: CallOptions = { timeoutMs: 5_000 };
+
+/** A server of the quota service and its clients, new in each test. Clients call it through a TCP proxy. */
+export class TestPeers {
+  readonly server = new Lifecycle(createLogger("test", "silent"));
+  readonly caller = new Lifecycle(createLogger("test", "silent"));
+  /** The calls that the server has received since the client was ready. */
+  contexts: CallContext[] = [];
+  #wire: TcpProxy | undefined;
+
+  get wire(): TcpProxy {
+    if (this.#wire === undefined) throw new Error("no client is connected");
+    return this.#wire;
+  }
+
+  /** Counts the gRPC calls that contained the received calls. Multiplexed calls share the metadata object of their stream. */
+  countStreams(): number {
+    return new Set(this.contexts.map(({ metadata }) => metadata)).size;
+  }
+
+  /** Starts a server with these handlers. Returns its port. */
+  async startServer(handlers: Handlers): Promise<number> {
+    const port = await freePort();
+    const grpc = createGrpcServer({ host: "127.0.0.1", port, drainMs: 5_000 }, this.server);
+    const record: Interceptor = (context, next) => {
+      this.contexts.push(context);
+      return next();
+    };
+    const implementation = handlers as unknown as ServiceImplementation<typeof QuotaService>;
+    grpc.serve(QuotaService, implementation, { intercept: record, isAuthorized: () => true });
+    await grpc.listen();
+    return port;
+  }
+
+  /** Starts a server with these handlers and returns a client of it. A multiplexed client has an open stream. */
+  async startClient(
+    isMultiplexed: boolean,
+    getUsage: UnaryHandler,
+    listMonthTurns?: StreamHandler,
+    settle?: () => Promise<object>,
+  ) {
+    const port = await this.startServer({ getUsage, listMonthTurns, settle });
+    const client = await this.connect(port, { isMultiplexed });
+    // No call waits for a stream, so the first ones are not multiplexed.
+    await expect
+      .poll(async () => {
+        this.contexts = [];
+        for (const _ of [1, 2]) await client.getUsage({ workspaceId: "0" }, OPTIONS);
+        return this.countStreams();
+      })
+      .toBe(isMultiplexed ? 1 : 2);
+    this.contexts = [];
+    return {
+      getUsage: (workspaceId: string, options = OPTIONS) => client.getUsage({ workspaceId }, options),
+      list: (workspaceId: string, options = OPTIONS) => client.listMonthTurns({ workspaceId }, options),
+      settle: () => client.settle({ settlements: [] }, OPTIONS),
+    };
+  }
+
+  /** Connects a client to a server through the TCP proxy. */
+  async connect(port: number, options: Partial<PeerOptions> = {}) {
+    this.#wire = await startTcpProxy({ targetPort: port });
+    const target = `127.0.0.1:${this.#wire.port}`;
+    const internalTokens = fixedTokens("token");
+    return connectPeer(QuotaService, { target, internalTokens, multiplexesStreams: true, ...options }, this.caller);
+  }
+
+  async close(): Promise<void> {
+    await this.caller.close();
+    // Ends the client's last stream. It would stay open for up to a second, and the server would wait for it.
+    await this.#wire?.close();
+    await this.server.close();
+  }
+}
+
+/** Returns a function that returns the peers of the running test. */
+export function useTestPeers(): () => TestPeers {
+  let peers: TestPeers;
+  beforeEach(() => {
+    peers = new TestPeers();
+  });
+  afterEach(() => peers.close());
+  return () => peers;
+}
+
+export const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
+export const echo: UnaryHandler = async ({ workspaceId }) => ({ used: Number(workspaceId) });
+/** Never answers, except to the calls that `startClient` makes until its stream is open. */
+export const neverAnswer: UnaryHandler = (request, context) =>
+  request.workspaceId === "0" ? echo(request, context) : new Promise(() => undefined);
+
+export async function* countForever(_: unknown, { signal }: CallContext) {
+  for (let n = 0; !signal.aborted; n++) {
+    yield { counted: [String(n)] };
+    await sleep(5);
+  }
+}
+
+export async function readAll(responses: AsyncIterable<{ counted: string[] }>): Promise<string[]> {
+  const all: string[] = [];
+  for await (const { counted } of responses) all.push(...counted);
+  return all;
+}
+
+export const iterate = <T>(items: AsyncIterable<T>) => items[Symbol.asyncIterator]();

@@ -38,6 +38,11 @@ export class CallPool {
     return Object.create(this.#database, { connect: { value: connect } }) as Database;
   }
 
+  /** The number of calls that wait because the others use the share. The pool itself does not count them. */
+  get queuedCount(): number {
+    return this.#queue.length;
+  }
+
   /** Throws resource_exhausted with the code `overloaded` if a call has waited too long for a connection. */
   refuseIfOverloaded(): void {
     const [oldest] = this.#waits;
@@ -69,6 +74,7 @@ export class CallPool {
       if (onAbort !== undefined) signal.removeEventListener("abort", onAbort);
     }
   }
+
   async #connect(signal: AbortSignal): Promise<Connection> {
     if (this.#unusedConnections > 0) this.#unusedConnections--;
     else await new Promise<void>((resolve) => this.#queue.push(resolve));

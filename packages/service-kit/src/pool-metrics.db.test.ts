@@ -1,5 +1,6 @@
 import { createDatabase } from "@parley/test-support";
 import { expect, onTestFinished, test } from "vitest";
+import { CallPool } from "./call-pool.ts";
 import { openDatabase, transaction } from "./database.ts";
 import { createLogger } from "./logger.ts";
 import { Registry } from "./metrics.ts";
@@ -13,7 +14,8 @@ test("reports used and idle connections, waiting callers, and how long connectio
     await drop();
   });
   const registry = new Registry();
-  createPoolMetrics(registry)("main", pool);
+  const calls = new CallPool(pool);
+  createPoolMetrics(registry)("main", pool, calls);
   const readSeries = async (series: string) => {
     const line = (await registry.metrics()).split("\n").find((each) => each.startsWith(`${series} `));
     return Number(line?.split(" ").at(-1));
@@ -30,7 +32,12 @@ test("reports used and idle connections, waiting callers, and how long connectio
   const waiting = pool.query("SELECT 1");
   expect(await readSeries('parley_db_pool_connections{pool="main",state="used"}')).toBe(2);
   expect(await readSeries('parley_db_pool_waiting{pool="main"}')).toBe(1);
+  const view = calls.databaseFor(new AbortController().signal);
+  const ofCalls = [view.query("SELECT 1"), view.query("SELECT 1")];
+  // One connection is the calls' share, so the pool's own queue has one of the two.
+  expect(pool.waitingCount).toBe(2);
+  expect(await readSeries('parley_db_pool_waiting{pool="main"}')).toBe(3);
   for (const connection of held) connection.release();
-  await waiting;
+  await Promise.all([waiting, ...ofCalls]);
   expect(await readSeries('parley_db_pool_waiting{pool="main"}')).toBe(0);
 });

@@ -1,14 +1,20 @@
 import { Gauge, Histogram, type Registry } from "prom-client";
+import type { CallPool } from "./call-pool.ts";
 import type { Connection, Database } from "./database.ts";
 import { DURATION_BUCKETS } from "./metrics.ts";
 
-/** Adds a connection pool to the metrics. `name` is the value of the label `pool`. */
-export type ObservePool = (name: string, pool: Database) => void;
+/**
+ * Adds a connection pool to the metrics. `name` is the value of the label `pool`.
+ *
+ * @param calls the calls' share of the pool, whose queue also counts as waiting
+ */
+export type ObservePool = (name: string, pool: Database, calls?: CallPool) => void;
 
 /** Registers the metrics of a service's connection pools. Returns a function that adds a pool. */
 export function createPoolMetrics(registry: Registry): ObservePool {
   const registers = [registry];
   const pools = new Map<string, Database>();
+  const callPools = new Map<string, CallPool>();
   new Gauge({
     name: "parley_db_pool_connections",
     help: "Open connections of a pool, by state: used or idle.",
@@ -36,7 +42,8 @@ export function createPoolMetrics(registry: Registry): ObservePool {
     labelNames: ["pool"],
     registers,
     collect() {
-      for (const [pool, { waitingCount }] of pools) this.set({ pool }, waitingCount);
+      for (const [pool, { waitingCount }] of pools)
+        this.set({ pool }, waitingCount + (callPools.get(pool)?.queuedCount ?? 0));
     },
   });
   const uses = new Histogram({
@@ -46,8 +53,9 @@ export function createPoolMetrics(registry: Registry): ObservePool {
     buckets: DURATION_BUCKETS,
     registers,
   });
-  return (name, pool) => {
+  return (name, pool, calls) => {
     pools.set(name, pool);
+    if (calls !== undefined) callPools.set(name, calls);
     const acquiredAt = new WeakMap<Connection, number>();
     pool.on("acquire", (connection) => acquiredAt.set(connection, performance.now()));
     pool.on("release", (_, connection) => {

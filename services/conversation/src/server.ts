@@ -67,21 +67,23 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const registry = createRegistry("conversation");
   const refusals = createReloadRefusalCounter(registry);
   watchCertificates({ tlsDirs: [config.grpcTlsDir, config.opsTlsDir], registry, refusals }, log, lifecycle);
-  const observePool = createPoolMetrics(registry);
   // A separate pool keeps connections free for turns while owners export and read lists, statistics and transcripts.
   const exportConnections = Math.max(1, Math.floor(config.databasePool / 5));
-  const openPool = (pool: string, applicationName: string, maxConnections: number) => {
+  const openPool = (applicationName: string, maxConnections: number) => {
     const { databaseUrl: url, usesPreparedStatements } = config;
     const database = openDatabase(
       { url, applicationName, maxConnections, usesPreparedStatements, closingSignal: lifecycle.closingSignal },
       log,
     );
-    observePool(pool, database);
     lifecycle.onClose(applicationName, () => database.end());
     return database;
   };
-  const database = openPool("main", "parley-conversation", config.databasePool - exportConnections);
-  const exportDatabase = openPool("export", "parley-conversation-export", exportConnections);
+  const database = openPool("parley-conversation", config.databasePool - exportConnections);
+  const exportDatabase = openPool("parley-conversation-export", exportConnections);
+  const calls = new CallPool(database);
+  const observePool = createPoolMetrics(registry);
+  observePool("main", database, calls);
+  observePool("export", exportDatabase);
   const pacer = new ExportPacer();
   const exports = { database: exportDatabase, limiter: new WorkspaceConcurrencyLimiter(1), pacer };
   void logMissingTimeouts(database, log);
@@ -197,7 +199,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     ConversationService,
     createRpcHandlers({
       database,
-      calls: new CallPool(database),
+      calls,
       config,
       botConfigs,
       patternThreads,

@@ -61,7 +61,8 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     log,
   );
   lifecycle.onClose("database", () => database.end());
-  createPoolMetrics(registry)("main", database);
+  const calls = new CallPool(database);
+  createPoolMetrics(registry)("main", database, calls);
   void logMissingTimeouts(database, log, ROLE_TIMEOUTS);
   registerUsageGauges(registry, database, log);
   const reservations = createReservationCounter(registry);
@@ -114,7 +115,6 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     log,
     lifecycle,
   );
-  const calls = new CallPool(database);
   const grpc = createGrpcServer(
     { host: config.host, port: config.grpcPort, drainMs: config.drainMs, tlsDir: config.grpcTlsDir },
     lifecycle,

@@ -4,6 +4,7 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { chat, postChat } from "../system/chat.ts";
 import { queryFirstRow, waitUntilSettled } from "../system/database.ts";
+import { readMetric } from "../system/metrics.ts";
 import { createTenant, type System, startSystem } from "../system/system.ts";
 import { countOutcomes, newClientAddress, outcomeOf, TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
 
@@ -62,6 +63,8 @@ test("messages that were refused after 10 s without a connection to the database
 test("messages whose visitors leave while they wait to be started open no turns", async () => {
   const system = await startSystem({ env: { edge: TRUST_TEST_PROXY } });
   onTestFinished(() => system.stop());
+  const [edge] = system.edges;
+  if (edge === undefined) throw new Error("the system has no edge");
   const tenant = await createTenant(system.admin);
   expect((await chat(system.url(), tenant)).done?.finish_reason).toBe("stop");
   const locker = new pg.Client({ connectionString: system.database.url });
@@ -77,10 +80,11 @@ test("messages whose visitors leave while they wait to be started open no turns"
     const headers = { "x-forwarded-for": newClientAddress(), ...(n % 2 === 0 && { "idempotency-key": randomUUID() }) };
     await expect(postChat(system.url(), tenant, {}, { headers, signal: visitors.signal })).rejects.toThrow("abort");
   });
-  // The requests arrive.
-  await sleep(1_000);
+  const countWaiting = () => readMetric(edge, "parley_turns_waiting_to_start");
+  await expect.poll(countWaiting, { timeout: 5_000 }).toBe(40);
   visitors.abort();
   await Promise.all(left);
+  await expect.poll(countWaiting, { timeout: 5_000 }).toBe(0);
   const live = visit(system.url(), tenant);
   await locker.query("ROLLBACK");
   await locker.end();

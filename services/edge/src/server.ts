@@ -94,7 +94,10 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const isReady = () => lease.isConnected() && peers.wereReached && !isStopping();
 
   const limiter = createLimiter(config, metrics.limiter, log, lifecycle);
-  const starts = new TurnStartLimiter((reason) => metrics.streams.refused.inc({ reason }));
+  const starts = new TurnStartLimiter(
+    (reason) => metrics.streams.refused.inc({ reason }),
+    (change) => metrics.streams.waitingToStart.inc(change),
+  );
   const turn = { conversation, quota, llm, turnCloser, runningTurns, starts, edgeId, newTurnId: uuidv7 };
   const edges = createEdgeClients({
     tlsDir: config.grpcTlsDir,

@@ -12,6 +12,11 @@ export function createStreamMetrics(registry: Registry) {
       help: "Bytes buffered for slow clients.",
       registers,
     }),
+    waitingToStart: new Gauge({
+      name: "parley_turns_waiting_to_start",
+      help: "Messages that wait because their workspace, or the process, is starting as many turns as it may.",
+      registers,
+    }),
     refused: new Counter({
       name: "parley_streams_refused_total",
       help: "Streams refused with 503, by reason. process: it has too many streams. client: the address has too many, or the session too many running replies, or the reply too many readers. workspace: too many of its turns wait to be started. overload: too many turns of all workspaces do. draining: the process is ending its streams.",

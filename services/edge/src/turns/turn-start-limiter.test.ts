@@ -83,7 +83,10 @@ test("begins every turn that may start once another has started", async () => {
 
 test("does not start the turns of visitors who left, and lets others wait in their place", async () => {
   const refused = vi.fn();
-  const starts = new TurnStartLimiter(refused);
+  let waiting = 0;
+  const starts = new TurnStartLimiter(refused, (change) => {
+    waiting += change;
+  });
   const running = begin(starts, "a", STARTING_OF_WORKSPACE);
   const visitors = new AbortController();
   const left = begin(starts, "a", WAITING_OF_WORKSPACE, visitors.signal);
@@ -91,10 +94,12 @@ test("does not start the turns of visitors who left, and lets others wait in the
   const results = await Promise.allSettled(left.turns);
   expect(new Set(results.map((result) => result.status))).toEqual(new Set(["rejected"]));
   await expect(starts.begin("a", visitors.signal)).rejects.toMatchObject({ code: "client_gone", status: 499 });
+  expect(waiting).toBe(0);
   const live = begin(starts, "a", 1);
+  expect(waiting).toBe(1);
   running.startOldest();
   await settle();
-  expect([left.begun.length, live.begun.length, refused.mock.calls.length]).toEqual([0, 1, 0]);
+  expect([left.begun.length, live.begun.length, refused.mock.calls.length, waiting]).toEqual([0, 1, 0, 0]);
 });
 
 test("refuses a turn at once while an earlier one of its workspace has waited for 5 s", async () => {

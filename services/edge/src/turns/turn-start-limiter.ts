@@ -33,10 +33,15 @@ export class TurnStartLimiter {
   /** The workspaces with turns that start or wait. The workspace that began a waiting turn last is the last one. */
   readonly #workspaces = new Map<string, WorkspaceStarts>();
   readonly #onRefused: (reason: StartRefusal) => void;
+  readonly #onWaiting: (change: 1 | -1) => void;
 
-  /** @param onRefused called for each turn that may not start */
-  constructor(onRefused: (reason: StartRefusal) => void) {
+  /**
+   * @param onRefused called for each turn that may not start
+   * @param onWaiting called with 1 when a turn begins to wait, and with -1 when it no longer waits
+   */
+  constructor(onRefused: (reason: StartRefusal) => void, onWaiting: (change: 1 | -1) => void = () => undefined) {
     this.#onRefused = onRefused;
+    this.#onWaiting = onWaiting;
   }
 
   /**
@@ -75,6 +80,7 @@ export class TurnStartLimiter {
         clearTimeout(timer);
         signal.removeEventListener("abort", onAbort);
         workspace.waiters.delete(waiter);
+        this.#onWaiting(-1);
         settle();
         this.#forgetIfIdle(workspaceId, workspace);
       };
@@ -82,6 +88,7 @@ export class TurnStartLimiter {
       const onAbort = () => end(() => reject(new HttpError(499, "client_gone")));
       const timer = setTimeout(() => end(() => reject(this.#refuse(workspace))), MAX_WAIT_MS);
       workspace.waiters.add(waiter);
+      this.#onWaiting(1);
       signal.addEventListener("abort", onAbort);
       if (signal.aborted) onAbort();
     });

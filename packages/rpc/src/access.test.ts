@@ -1,6 +1,6 @@
 import { type DescMessage, type DescMethod, type DescService, getOption, hasOption } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
-import { AdminRole, AdminScope, admin_access } from "./access.ts";
+import { AdminRole, AdminScope, admin_access, mayCall } from "./access.ts";
 import * as conversation from "./conversation.ts";
 import * as llm from "./llm.ts";
 import * as quota from "./quota.ts";
@@ -39,6 +39,18 @@ describe("a method for members names the workspace in workspace_id only", () => 
   test.each(methods.filter(({ method }) => isForMembers(method)))("$name", ({ method }) => {
     expect(workspaceFields(method.input)).toEqual(["workspace_id"]);
     expect(method.input.field.workspaceId).toMatchObject({ fieldKind: "scalar", number: expect.any(Number) });
+  });
+});
+
+describe("mayCall", () => {
+  const { createBot, listBots } = conversation.BotAdminService.method;
+  const { setPlan } = quota.WorkspaceAdminService.method;
+  test.each([
+    ["owner", [createBot, listBots]],
+    ["viewer", [listBots]],
+    [undefined, []],
+  ] as const)("permits the role %s what the methods declare", (role, permitted) => {
+    expect([createBot, listBots, setPlan].filter((method) => mayCall(role, method))).toEqual(permitted);
   });
 });
 

@@ -1,6 +1,12 @@
 // Does not export migrations and guarded requests: they load knex and undici, which take a third of the time that a service needs to load.
 export { UPLOAD_OPTIONS } from "./admin-bodies.ts";
-export { type Caller, createTokenVerifier, type Role, type TokenVerifier } from "./auth/access-token.ts";
+export {
+  type AccessTokenOptions,
+  type Caller,
+  createTokenVerifier,
+  findRole,
+  type TokenVerifier,
+} from "./auth/access-token.ts";
 export { type AdminCaller, accessOf, adminCallerOf } from "./auth/admin-access.ts";
 export { createJwks } from "./auth/jwks.ts";
 export { readJwt, readOptionalJwt } from "./auth/settings.ts";

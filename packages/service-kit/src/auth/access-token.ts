@@ -1,3 +1,4 @@
+import type { Role } from "@parley/rpc/access";
 import { errors, type JWTPayload, jwtVerify } from "jose";
 import { ServiceError } from "../errors.ts";
 import { isWorkspaceId } from "../ids.ts";
@@ -19,9 +20,6 @@ export type RoleOptions = {
   /** The values that mean `viewer`. */
   viewer: readonly string[];
 };
-
-/** A member's role in a workspace. An owner may do everything that a viewer may. */
-export type Role = "viewer" | "owner";
 
 /** The user and workspace that an access token names, and the user's role if the token gives one. */
 export type Caller = { userId: string; workspaceId: string; role?: Role };
@@ -68,7 +66,7 @@ export function createTokenVerifier(options: AccessTokenOptions, jwks: Jwks): To
 }
 
 /** Returns the highest role that the claim gives; undefined if it gives none. */
-function findRole(claims: JWTPayload, { claim, owner, viewer }: RoleOptions): Role | undefined {
+export function findRole(claims: JWTPayload, { claim, owner, viewer }: RoleOptions): Role | undefined {
   // A namespaced claim like https://example.com/roles contains dots itself, so the whole name comes first.
   const value = getOwn(claims, claim) ?? claim.split(".").reduce<unknown>(getOwn, claims);
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];

@@ -1,6 +1,6 @@
 import { type DescMethod, getOption, type Message } from "@bufbuild/protobuf";
 import { createContextKey, type HandlerContext, type Interceptor } from "@connectrpc/connect";
-import { type AdminAccess, AdminRole, AdminScope, admin_access } from "@parley/rpc/access";
+import { type AdminAccess, AdminScope, admin_access, mayCall } from "@parley/rpc/access";
 import type { ChangeLog } from "../changes/changes.admin.ts";
 import { describeChange } from "../changes/describe-change.ts";
 import { notFound, ServiceError } from "../errors.ts";
@@ -65,7 +65,7 @@ export function createAdminGuard({ tokens, verifyToken, changes, isHidden }: Adm
   return {
     async authorize({ method, requestHeader, values }) {
       const caller = await authenticate(requestHeader.get("authorization") ?? "");
-      if (caller !== "operator" && !mayCall(caller, method))
+      if (caller !== "operator" && !mayCall(caller.role, method))
         throw new ServiceError("permission_denied", "forbidden", "your role does not permit this call");
       values.set(callerKey, caller);
     },
@@ -90,19 +90,6 @@ export function createAdminGuard({ tokens, verifyToken, changes, isHidden }: Adm
       return response;
     },
   };
-}
-
-function mayCall({ role }: Caller, method: DescMethod): boolean {
-  const access = accessOf(method);
-  if (access.scope !== AdminScope.WORKSPACE) return false;
-  switch (access.role) {
-    case AdminRole.VIEWER:
-      return role === "viewer" || role === "owner";
-    case AdminRole.OWNER:
-      return role === "owner";
-    default:
-      return false;
-  }
 }
 
 async function* bindEach<T extends Message>(method: DescMethod, messages: AsyncIterable<T>, workspaceId: string) {

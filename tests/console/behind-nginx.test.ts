@@ -1,50 +1,31 @@
 import { readFile } from "node:fs/promises";
 import { describeWith, freePort, readSse } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import {
-  CONSOLE_WORKSPACE,
-  type ConsoleProcess,
-  type DevelopmentSso,
-  requestOwnersToken,
-  startConsole,
-  startDevelopmentSso,
-} from "../system/console.ts";
+import { CONSOLE_WORKSPACE, type ConsoleProcess, type DevelopmentSso, requestOwnersToken } from "../system/console.ts";
 import { type Nginx, runNginx } from "../system/nginx.ts";
 import { root } from "../system/processes.ts";
-import { type System, startSystem } from "../system/system.ts";
+import { type ConsoleSystem, startConsoleSystem } from "./console-system.ts";
 
 /** Makes the session about as large as its three cookies permit. Services would refuse such a user, so the other calls use other tokens. */
 const OWNER = "o".repeat(4_500);
 const ADD_SOURCE = "/api/rpc/parley.conversation.v1.KnowledgeAdminService/AddSource";
 
 describeWith("nginx", "the console behind nginx", () => {
+  let installation: ConsoleSystem;
   let sso: DevelopmentSso;
-  let system: System;
   let owners: ConsoleProcess;
   let documented: Nginx;
   let withDefaults: Nginx;
 
   beforeAll(async () => {
-    sso = await startDevelopmentSso({ OWNER });
-    system = await startSystem({ env: { edge: sso.env, conversation: sso.env, quota: sso.env } });
-    const workspaceId = CONSOLE_WORKSPACE;
-    await system.admin.workspaces.createWorkspace({ id: workspaceId, name: "Console tests", plan: "pro" });
-    const changes = { model: "openai:tokens-10-every-300" };
-    await system.admin.bots.createBot({ workspaceId, slug: "guide", changes });
-    owners = await startConsole({
-      sso,
-      conversationUrl: `http://127.0.0.1:${system.conversation.opsPort}`,
-      quotaUrl: `http://127.0.0.1:${system.quota.opsPort}`,
-      edgeUrl: system.url(),
-    });
+    installation = await startConsoleSystem({ model: "openai:tokens-10-every-300", ssoEnv: { OWNER } });
+    ({ sso, owners } = installation);
     withDefaults = await startBefore("");
     documented = await startBefore(await readDocumentedSettings());
   });
   afterAll(async () => {
     await Promise.all([withDefaults.stop(), documented.stop()]);
-    await owners.stop();
-    await system.stop();
-    await sso.stop();
+    await installation.stop();
   });
 
   async function startBefore(settings: string): Promise<Nginx> {

@@ -11,39 +11,25 @@ import {
   startDevelopmentSso,
 } from "../system/console.ts";
 import { readMetric } from "../system/metrics.ts";
-import { type System, startSystem } from "../system/system.ts";
+import type { System } from "../system/system.ts";
+import { type ConsoleSystem, startConsoleSystem } from "./console-system.ts";
 import { call, type Owner, signIn } from "./owner.ts";
 
 const BOTS = "parley.conversation.v1.BotAdminService";
 const USAGE = "parley.quota.v1.WorkspaceAdminService/ShowUsage";
 
+let installation: ConsoleSystem;
 let sso: DevelopmentSso;
 let system: System;
 let owners: ConsoleProcess;
 let owner: Owner;
 
 beforeAll(async () => {
-  sso = await startDevelopmentSso();
-  system = await startSystem({ env: { edge: sso.env, conversation: sso.env, quota: sso.env } });
-  await system.admin.workspaces.createWorkspace({ id: CONSOLE_WORKSPACE, name: "Console tests", plan: "pro" });
-  await system.admin.bots.createBot({
-    workspaceId: CONSOLE_WORKSPACE,
-    slug: "guide",
-    changes: { model: "openai:default" },
-  });
-  owners = await startConsole({
-    sso,
-    conversationUrl: `http://127.0.0.1:${system.conversation.opsPort}`,
-    quotaUrl: `http://127.0.0.1:${system.quota.opsPort}`,
-    edgeUrl: system.url(),
-  });
+  installation = await startConsoleSystem();
+  ({ sso, system, owners } = installation);
   owner = await signIn(owners.url);
 });
-afterAll(async () => {
-  await owners.stop();
-  await system.stop();
-  await sso.stop();
-});
+afterAll(() => installation.stop());
 
 describe("sign-in", () => {
   it("signs in with the code flow and PKCE and returns to the wanted screen", async () => {

@@ -8,21 +8,16 @@ import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chat } from "../system/chat.ts";
 import { runCliInProcess, runCliJson } from "../system/cli.ts";
-import {
-  CONSOLE_WORKSPACE,
-  type ConsoleProcess,
-  type DevelopmentSso,
-  requestOwnersToken,
-  startConsole,
-  startDevelopmentSso,
-} from "../system/console.ts";
+import { CONSOLE_WORKSPACE, type ConsoleProcess, type DevelopmentSso, requestOwnersToken } from "../system/console.ts";
 import { queryFirstRow } from "../system/database.ts";
 import { startDeviceSso } from "../system/device-sso.ts";
-import { type System, startSystem, type Tenant } from "../system/system.ts";
+import type { System, Tenant } from "../system/system.ts";
+import { type ConsoleSystem, startConsoleSystem } from "./console-system.ts";
 import { call, type Owner, signIn } from "./owner.ts";
 
 const CONVERSATIONS = "/api/conversations/";
 
+let installation: ConsoleSystem;
 let sso: DevelopmentSso;
 let system: System;
 let owners: ConsoleProcess;
@@ -30,27 +25,14 @@ let owner: Owner;
 let bot: Pick<Tenant, "publicKey" | "origin">;
 
 beforeAll(async () => {
-  sso = await startDevelopmentSso();
-  system = await startSystem({ env: { edge: sso.env, conversation: sso.env, quota: sso.env } });
-  const { workspaces, bots, keys } = system.admin;
-  const workspaceId = CONSOLE_WORKSPACE;
-  await workspaces.createWorkspace({ id: workspaceId, name: "Console tests", plan: "pro" });
-  await bots.createBot({ workspaceId, slug: "guide", changes: { model: "openai:default" } });
-  const { key } = await keys.createKey({ workspaceId, botSlug: "guide", domains: ["shop.example"] });
+  installation = await startConsoleSystem();
+  ({ sso, system, owners } = installation);
+  const domains = ["shop.example"];
+  const { key } = await system.admin.keys.createKey({ workspaceId: CONSOLE_WORKSPACE, botSlug: "guide", domains });
   bot = { publicKey: key?.publicKey ?? "", origin: "https://shop.example" };
-  owners = await startConsole({
-    sso,
-    conversationUrl: `http://127.0.0.1:${system.conversation.opsPort}`,
-    quotaUrl: `http://127.0.0.1:${system.quota.opsPort}`,
-    edgeUrl: system.url(),
-  });
   owner = await signIn(owners.url);
 });
-afterAll(async () => {
-  await owners.stop();
-  await system.stop();
-  await sso.stop();
-});
+afterAll(() => installation.stop());
 
 /** Starts a conversation. Returns its id. */
 async function startConversation(fields: Record<string, unknown> = {}): Promise<string> {

@@ -1,0 +1,43 @@
+import {
+  CONSOLE_WORKSPACE,
+  type ConsoleProcess,
+  type DevelopmentSso,
+  startConsole,
+  startDevelopmentSso,
+} from "../system/console.ts";
+import { type System, startSystem } from "../system/system.ts";
+
+/** A system with a console and the development sign-in, whose tokens the services accept. */
+export type ConsoleSystem = { sso: DevelopmentSso; system: System; owners: ConsoleProcess; stop(): Promise<void> };
+
+type Options = {
+  /** The model of the bot. */
+  model?: string;
+  /** Additional environment variables of the development sign-in. */
+  ssoEnv?: Record<string, string>;
+};
+
+/** Starts a system with the workspace CONSOLE_WORKSPACE and its bot `guide`. */
+export async function startConsoleSystem({ model = "openai:default", ssoEnv }: Options = {}): Promise<ConsoleSystem> {
+  const sso = await startDevelopmentSso(ssoEnv);
+  const system = await startSystem({ env: { edge: sso.env, conversation: sso.env, quota: sso.env } });
+  const workspaceId = CONSOLE_WORKSPACE;
+  await system.admin.workspaces.createWorkspace({ id: workspaceId, name: "Console tests", plan: "pro" });
+  await system.admin.bots.createBot({ workspaceId, slug: "guide", changes: { model } });
+  const owners = await startConsole({
+    sso,
+    conversationUrl: `http://127.0.0.1:${system.conversation.opsPort}`,
+    quotaUrl: `http://127.0.0.1:${system.quota.opsPort}`,
+    edgeUrl: system.url(),
+  });
+  return {
+    sso,
+    system,
+    owners,
+    async stop() {
+      await owners.stop();
+      await system.stop();
+      await sso.stop();
+    },
+  };
+}

@@ -41,7 +41,9 @@ describe("summarize", () => {
   it("prints the console's address and how to sign in", () => {
     expect(summarize(FACTS)).toContain("Console      http://localhost:8090 (one click signs you in");
     expect(summarize({ ...FACTS, hasSso: true })).toContain("(sign in with your identity provider)");
-    expect(summarize({ ...FACTS, consoleUrl: undefined })).toContain("not started: set OIDC_CLIENT_ID");
+    expect(summarize({ ...FACTS, consoleUrl: undefined })).toContain(
+      "not started: set OIDC_CLIENT_ID and JWT_ROLE_CLAIM",
+    );
   });
 
   it("suggests parley token only with the development issuer", () => {

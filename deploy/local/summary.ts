@@ -35,7 +35,9 @@ export function summarize(facts: SummaryFacts): string {
     ? "sign in with your identity provider"
     : `one click signs you in to the workspace ${workspaceId}`;
   const ownersConsole =
-    facts.consoleUrl === undefined ? "not started: set OIDC_CLIENT_ID" : `${facts.consoleUrl} (${signIn})`;
+    facts.consoleUrl === undefined
+      ? "not started: set OIDC_CLIENT_ID and JWT_ROLE_CLAIM"
+      : `${facts.consoleUrl} (${signIn})`;
   return `
 Parley is ready.
 

@@ -43,6 +43,19 @@ describe("sign-in", () => {
     });
   });
 
+  it.each([
+    ["demo-owner", "owner"],
+    ["demo-viewer", "viewer"],
+    ["demo-guest", undefined],
+  ])("gives the session of %s the role %s, also in the page", async (account, role) => {
+    const { send } = await signIn(owners.url, "/", account);
+    const session = (await (await send("/auth/session")).json()) as { role?: string };
+    expect(session.role).toBe(role);
+    const [, content = ""] =
+      /<meta name="parley-session" content="([^"]*)"/.exec(await (await send("/bots")).text()) ?? [];
+    expect(JSON.parse(content.replaceAll("&quot;", '"'))).toEqual(session);
+  });
+
   it("stores the session in __Host- cookies that scripts cannot read", () => {
     const session = owner.setCookies().filter((header) => /^__Host-parley-session\.\d=[^;]/.test(header));
     expect(session.length).toBeGreaterThan(0);

@@ -11,8 +11,8 @@ export type Owner = {
   copy: () => Owner;
 };
 
-/** Signs in through the development sign-in's redirects. */
-export async function signIn(consoleUrl: string, returnTo = "/"): Promise<Owner> {
+/** Signs in through the development sign-in's redirects, as its owner or another of its accounts. */
+export async function signIn(consoleUrl: string, returnTo = "/", account?: string): Promise<Owner> {
   const client = fetchFrom();
   const { send } = client;
   let url = `${consoleUrl}/auth/sign-in?return_to=${encodeURIComponent(returnTo)}`;
@@ -20,7 +20,9 @@ export async function signIn(consoleUrl: string, returnTo = "/"): Promise<Owner>
     const response = await send(url, { redirect: "manual" });
     const location = response.headers.get("location");
     if (location === null) break;
-    url = new URL(location, url).href;
+    const next = new URL(location, url);
+    if (account !== undefined && next.pathname === "/auth") next.searchParams.set("login_hint", account);
+    url = next.href;
     if (url.startsWith(consoleUrl) && !url.includes("/auth/")) break;
   }
   if (url !== consoleUrl + returnTo) throw new Error(`the sign-in ended at ${url}`);

@@ -6,9 +6,12 @@ export const CONSOLE_CLIENT = "parley-console";
 
 const SESSION_TTL_SECONDS = 12 * 3_600;
 
+/** An account with the role `viewer`. Accounts other than this one and the owner have no role. */
+const VIEWER = "demo-viewer";
+
 /**
- * Creates an identity provider for development. It signs the demo owner in without a password, and if `issuesAnyToken` is set, it issues
- * tokens for any workspace:
+ * Creates an identity provider for development. It signs the demo owner in without a password, or the account that the authorization request
+ * names in `login_hint`. If `issuesAnyToken` is set, it issues tokens for any workspace:
  *
  *   curl -u parley:parley -d grant_type=client_credentials -d workspace=ws_… -d role=owner http://localhost:8094/token
  */
@@ -16,6 +19,16 @@ export function createProvider(config: Config, key: JWK): Provider {
   const { issuer, audience, consoleUrl, owner } = config;
   const resource = `urn:${audience}`;
   const algorithm = key.alg as "ES256" | "RS256";
+  const describeAccount = (accountId: string) => {
+    switch (accountId) {
+      case owner:
+        return { roles: ["owner"], name: "Demo owner" };
+      case VIEWER:
+        return { roles: ["viewer"], name: "Demo viewer" };
+      default:
+        return { name: accountId };
+    }
+  };
   const provider = new Provider(issuer, {
     jwks: { keys: [key] },
     clients: [
@@ -70,9 +83,9 @@ export function createProvider(config: Config, key: JWK): Provider {
         }),
       },
     },
-    extraTokenClaims(ctx) {
-      if (ctx.oidc.client?.clientId === CONSOLE_CLIENT)
-        return { [config.workspaceClaim]: config.workspaceId, roles: ["owner"], name: "Demo owner" };
+    extraTokenClaims(ctx, token) {
+      if (token.kind === "AccessToken")
+        return { [config.workspaceClaim]: config.workspaceId, ...describeAccount(token.accountId) };
       const { workspace, role } = (ctx.oidc.body ?? {}) as { workspace?: string; role?: string };
       return { ...(workspace && { [config.workspaceClaim]: workspace }), ...(role && { roles: [role] }) };
     },
@@ -88,7 +101,9 @@ export function createProvider(config: Config, key: JWK): Provider {
       await next();
       return;
     }
-    await provider.interactionFinished(ctx.req, ctx.res, { login: { accountId: owner } });
+    const { params } = await provider.interactionDetails(ctx.req, ctx.res);
+    const accountId = typeof params.login_hint === "string" ? params.login_hint : owner;
+    await provider.interactionFinished(ctx.req, ctx.res, { login: { accountId } });
     ctx.respond = false;
   });
   return provider;

@@ -8,6 +8,8 @@ const VALUES = {
   JWT_ISSUER: "https://sso.example",
   JWT_AUDIENCE: "parley",
   JWKS_URL: "https://sso.example/jwks",
+  JWT_ROLE_CLAIM: "roles",
+  JWT_OWNER_ROLES: "parley-owner",
   OIDC_CLIENT_ID: "console",
   CONVERSATION_URL: "http://conversation:8083",
   QUOTA_URL: "http://quota:8085",
@@ -35,6 +37,18 @@ describe("the console's configuration", () => {
     expect(problemsOf({ CONSOLE_URL: "http://console.example" }).join()).toContain("CONSOLE_URL must be an https URL");
     expect(problemsOf({ JWT_ISSUER: "http://sso.example" }).join()).toContain("JWT_ISSUER must be an https URL");
     expect(problemsOf({ CONSOLE_URL: "http://localhost:8090", JWT_ISSUER: "http://sso.localhost:8094" })).toEqual([]);
+  });
+
+  it("refuses an address that is not a URL of a site", () => {
+    for (const url of ["console.example", "ftp://localhost"])
+      expect(problemsOf({ CONSOLE_URL: url })).toEqual(["CONSOLE_URL must be an https URL, except on this machine"]);
+  });
+
+  it("reads the roles as the services do", () => {
+    const values = { ...VALUES, JWT_ROLE_CLAIM: "realm.roles", JWT_VIEWER_ROLES: "reader, guest" };
+    expect(readConfig(values).jwt).toMatchObject({
+      roles: { claim: "realm.roles", owner: ["parley-owner"], viewer: ["reader", "guest"] },
+    });
   });
 
   it("refuses a short secret", () => {

@@ -1,4 +1,4 @@
-import { Environment, LOG_LEVELS, readTracing } from "@parley/service-kit";
+import { Environment, LOG_LEVELS, readJwt, readTracing } from "@parley/service-kit";
 
 export type Config = ReturnType<typeof readConfig>;
 
@@ -10,15 +10,16 @@ export function readConfig(values: NodeJS.ProcessEnv) {
   const sessionSecret = environment.requiredText("SESSION_SECRET", "the secret that encrypts the session cookies");
   if (sessionSecret !== "" && sessionSecret.length < MIN_SECRET_LENGTH)
     environment.addProblem(`SESSION_SECRET must have at least ${MIN_SECRET_LENGTH} characters`);
-  const publicUrl = environment.requiredUrl("CONSOLE_URL", ["https", "http"], "the origin that owners open");
-  const issuer = environment.requiredUrl("JWT_ISSUER", ["https", "http"], "the issuer of your identity provider");
+  const publicUrl = environment.requiredText("CONSOLE_URL", "the origin that owners open");
+  const jwt = readJwt(environment);
   for (const [name, url] of [
     ["CONSOLE_URL", publicUrl],
-    ["JWT_ISSUER", issuer],
+    ["JWT_ISSUER", jwt.issuer],
   ] as const) {
-    if (url !== "" && URL.canParse(url) && !isSecure(new URL(url)))
-      environment.addProblem(`${name} must be an https URL, except on this machine`);
+    if (url !== "" && !isSecure(url)) environment.addProblem(`${name} must be an https URL, except on this machine`);
   }
+  if (jwt.roles === undefined)
+    environment.addProblem("JWT_ROLE_CLAIM is not set: without roles the services refuse every call of the console");
   return environment.finish({
     publicHost: environment.text("PUBLIC_HOST", "0.0.0.0"),
     publicPort: environment.port("PORT", 8090),
@@ -26,22 +27,16 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     opsPort: environment.port("OPS_PORT", 8091),
     opsTlsDir: environment.optionalText("OPS_TLS_DIR"),
     origin: URL.canParse(publicUrl) ? new URL(publicUrl).origin : "",
+    /** How to read and verify access tokens, as the services do. */
+    jwt,
     signIn: {
-      issuer,
       clientId: environment.requiredText("OIDC_CLIENT_ID", "the console's client at your identity provider"),
       /** Undefined for a public client, which PKCE protects. */
       clientSecret: environment.optionalText("OIDC_CLIENT_SECRET"),
       scope: environment.text("OIDC_SCOPE", "openid"),
       /** The resource parameter of RFC 8707, if the identity provider needs it to issue a JWT for the audience. */
       resource: environment.optionalText("OIDC_RESOURCE"),
-      audience: environment.requiredText("JWT_AUDIENCE", "the aud claim of your identity provider's access tokens"),
-      workspaceClaim: environment.text("JWT_WORKSPACE_CLAIM", "workspace_id"),
     },
-    jwksUrl: environment.requiredUrl(
-      "JWKS_URL",
-      ["https", "http", "file"],
-      "where your identity provider publishes its keys",
-    ),
     sessionSecret,
     /** The ops ports of the services with admin methods. */
     adminUrls: {
@@ -60,8 +55,10 @@ export function readConfig(values: NodeJS.ProcessEnv) {
 }
 
 /** Browsers send Secure cookies to https and to this machine only. */
-function isSecure({ protocol, hostname }: URL): boolean {
-  return protocol === "https:" || isLoopbackHost(hostname);
+function isSecure(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname } = new URL(url);
+  return protocol === "https:" || (protocol === "http:" && isLoopbackHost(hostname));
 }
 
 export function isLoopbackHost(hostname: string): boolean {

@@ -27,14 +27,14 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const refusals = createReloadRefusalCounter(registry);
   watchCertificates({ tlsDirs: [config.opsTlsDir], registry, refusals }, log, lifecycle);
   const metrics = createMetrics(registry);
-  const { signIn, origin } = config;
+  const { jwt, signIn, origin } = config;
   const nowMs = () => Date.now();
   const isStopping = () => lifecycle.isClosing;
   const isReady = () => !isStopping();
   const onResponse = (method: string, status: number) => metrics.calls.inc({ method, status });
   const callEdge = createCallEdge(config.edgeUrl);
   const cookies = createSessionCookies(config.sessionSecret, nowMs);
-  const jwks = createJwks({ url: config.jwksUrl, now: () => performance.now() }, log);
+  const jwks = createJwks({ url: jwt.jwksUrl, now: () => performance.now() }, log);
   jwks.start();
   lifecycle.onClose("key set", () => jwks.stop());
   const app = await buildApp(
@@ -42,15 +42,16 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       cookies,
       provider: createProvider({
         ...signIn,
+        issuer: jwt.issuer,
         redirectUri: `${origin}/auth/callback`,
-        allowsHttp: isLoopbackHost(new URL(signIn.issuer).hostname),
+        allowsHttp: isLoopbackHost(new URL(jwt.issuer).hostname),
       }),
-      terms: signIn,
+      terms: jwt,
       origin,
       nowMs,
       onResult: (result) => metrics.signIns.inc({ result }),
-      authenticate: createAuthenticate(cookies, signIn, createTokenVerifier(signIn, jwks), nowMs),
-      readSessionInfo: createReadSessionInfo(cookies, signIn, nowMs),
+      authenticate: createAuthenticate(cookies, jwt, createTokenVerifier(jwt, jwks), nowMs),
+      readSessionInfo: createReadSessionInfo(cookies, jwt, nowMs),
       limiter: new MemberCallLimiter(),
       adminCalls: createAdminCalls(config.adminUrls, onResponse),
       listConversations: createListConversations(callEdge, onResponse),

@@ -2,15 +2,20 @@ import { UnsecuredJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { describeSession, MAX_SESSION_MS, readClaims, safeReturnPath } from "./session.ts";
 
-const TERMS = { audience: "parley", workspaceClaim: "workspace_id" };
+const TERMS = {
+  audience: "parley",
+  workspaceClaim: "workspace_id",
+  roles: { claim: "roles", owner: ["parley-owner"], viewer: ["parley-viewer"] },
+};
 const CLAIMS = { aud: "parley", sub: "u1", exp: 2_000_000_000, workspace_id: "acme" };
 const token = (changes: Record<string, unknown> = {}) => new UnsecuredJWT({ ...CLAIMS, ...changes }).encode();
 
 describe("readClaims", () => {
-  it("returns the user, the workspace and the end of the token", () => {
-    expect(readClaims(token({ name: "Ada" }), TERMS)).toEqual({
+  it("returns the user, the workspace, the role and the end of the token", () => {
+    expect(readClaims(token({ name: "Ada", roles: ["parley-owner"] }), TERMS)).toEqual({
       user: "Ada",
       workspaceId: "acme",
+      role: "owner",
       expiresAtMs: 2_000_000_000_000,
     });
   });
@@ -31,7 +36,20 @@ describe("readClaims", () => {
 });
 
 describe("describeSession", () => {
-  const session = (startedAtMs: number) => ({ accessToken: token(), refreshToken: undefined, startedAtMs });
+  const session = (startedAtMs: number, accessToken = token()) => ({
+    accessToken,
+    refreshToken: undefined,
+    startedAtMs,
+  });
+
+  it.each([
+    [["parley-owner"], "owner"],
+    ["parley-viewer", "viewer"],
+    [["other"], undefined],
+    [undefined, undefined],
+  ])("gives a token with the roles %j the role %s", (roles, role) => {
+    expect(describeSession(session(0, token({ roles })), TERMS, 0)?.role).toBe(role);
+  });
 
   it("ends with the access token", () => {
     const nowMs = 2_000_000_000_000;

@@ -1,19 +1,21 @@
+import type { Role } from "@parley/rpc/access";
+import { type AccessTokenOptions, findRole } from "@parley/service-kit";
 import { decodeJwt } from "jose";
 
 /** An owner's session. It is stored in the owner's cookies only. */
 export type Session = { accessToken: string; refreshToken: string | undefined; startedAtMs: number };
 
-/** The user behind a session, for the page. The services verify the token; the console only reads it. */
-export type SessionInfo = { user: string; workspace_id: string; expires_at: string };
+/** The user behind a session, for the page, without a role if the token gives none. The services verify the token; the console only reads it. */
+export type SessionInfo = { user: string; workspace_id: string; role?: Role; expires_at: string };
 
 /** A session ends after this time, however often its token is refreshed. */
 export const MAX_SESSION_MS = 12 * 60 * 60 * 1_000;
 
-export type TokenTerms = { audience: string; workspaceClaim: string };
+export type TokenTerms = Pick<AccessTokenOptions, "audience" | "workspaceClaim" | "roles">;
 
 export type TokenProblem = "token_not_jwt" | "wrong_audience" | "no_workspace";
 
-type Claims = { user: string; workspaceId: string; expiresAtMs: number };
+type Claims = { user: string; workspaceId: string; role: Role | undefined; expiresAtMs: number };
 
 /** Returns the claims of an access token that the services would accept, or the reason why they would not. */
 export function readClaims(accessToken: string, terms: TokenTerms): Claims | TokenProblem {
@@ -30,7 +32,7 @@ export function readClaims(accessToken: string, terms: TokenTerms): Claims | Tok
   if (typeof workspaceId !== "string" || workspaceId === "") return "no_workspace";
   const names = [claims.name, claims.email, claims.preferred_username, sub];
   const user = names.find((each): each is string => typeof each === "string" && each !== "") ?? sub;
-  return { user, workspaceId, expiresAtMs: exp * 1_000 };
+  return { user, workspaceId, role: terms.roles && findRole(claims, terms.roles), expiresAtMs: exp * 1_000 };
 }
 
 /** Returns what the page may know of a session; undefined when the session or its access token has ended. */
@@ -39,7 +41,8 @@ export function describeSession(session: Session, terms: TokenTerms, nowMs: numb
   if (typeof claims === "string") return undefined;
   const endsAtMs = Math.min(claims.expiresAtMs, session.startedAtMs + MAX_SESSION_MS);
   if (endsAtMs <= nowMs) return undefined;
-  return { user: claims.user, workspace_id: claims.workspaceId, expires_at: new Date(endsAtMs).toISOString() };
+  const { user, workspaceId, role } = claims;
+  return { user, workspace_id: workspaceId, ...(role && { role }), expires_at: new Date(endsAtMs).toISOString() };
 }
 
 /** Returns a path of this console. An address of another site becomes "/". */

@@ -1,0 +1,13 @@
+import { describe, expect, it } from "vitest";
+import { readConfig } from "./config.ts";
+
+describe("start's configuration", () => {
+  it("starts the console beside an identity provider that knows it and issues roles, and always without one", () => {
+    const url = "https://sso.example";
+    const sso = { JWT_ISSUER: url, JWT_AUDIENCE: "parley", JWKS_URL: `${url}/jwks` };
+    const hasConsole = (values: Record<string, string>) => readConfig(values, "/parley").hasConsole;
+    expect(hasConsole({})).toBe(true);
+    expect(hasConsole({ ...sso, OIDC_CLIENT_ID: "console" })).toBe(false);
+    expect(hasConsole({ ...sso, OIDC_CLIENT_ID: "console", JWT_ROLE_CLAIM: "roles" })).toBe(true);
+  });
+});

@@ -41,7 +41,7 @@ describeInBrowser("conversations in the console", (fixture) => {
     await keyboard.press("Enter");
     await eventually(() => page.announcement.innerText()).toBe("Reviewed as good.");
     await page.goto(`/conversations?bot=${bot}`);
-    await page.field("Your review").selectOption("good");
+    await page.field("Owners' review").selectOption("good");
     await row(other).waitFor({ state: "hidden" });
     await row(visitor).getByText("Reviewed as good").waitFor();
     await row(visitor).click();

@@ -1,12 +1,15 @@
+import { ChangeAdminService } from "@parley/rpc/conversation";
 import * as Dialog from "@radix-ui/react-dialog";
 import * as Menu from "@radix-ui/react-dropdown-menu";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import { errorText } from "./api/error-text.ts";
-import { useSession } from "./api/session.ts";
+import { useMayCall, useSession } from "./api/session.ts";
 import { signOut } from "./api/session-fetch.ts";
 import { useAnnounce } from "./components/announcements.tsx";
 import { Icon, type IconName } from "./components/icon.tsx";
+import { PageHeader } from "./components/page-header.tsx";
+import { Empty } from "./components/states.tsx";
 import { applyTheme, readTheme, THEMES, type Theme } from "./components/theme.ts";
 
 const SCREENS = [
@@ -28,6 +31,7 @@ const SCREENS = [
 export function Shell() {
   const [isMenuOpen, setMenuOpen] = useState(false);
   const path = useRouterState({ select: ({ location }) => location.pathname });
+  const { role } = useSession();
   const main = useRef<HTMLElement>(null);
   const shownPath = useRef(path);
   useEffect(() => {
@@ -69,7 +73,7 @@ export function Shell() {
         <Brand />
       </header>
       <main id="main" className="main" tabIndex={-1} ref={main}>
-        <Outlet />
+        {role === undefined ? <NoRole /> : <Outlet />}
       </main>
     </div>
   );
@@ -87,10 +91,14 @@ function Brand() {
 }
 
 function Navigation() {
+  const { role } = useSession();
+  const mayReadChanges = useMayCall(ChangeAdminService.method.listChanges);
+  if (role === undefined) return null;
+  const screens = mayReadChanges ? SCREENS : SCREENS.filter(([to]) => to !== "/audit-log");
   return (
     <nav aria-label="Screens" className="navigation">
       <ul>
-        {SCREENS.map(([to, name, icon]) => (
+        {screens.map(([to, name, icon]) => (
           <li key={to}>
             <Link to={to} activeProps={{ className: "active" }}>
               <Icon name={icon} />
@@ -103,17 +111,43 @@ function Navigation() {
   );
 }
 
+/** Takes the place of every screen, because the services would refuse all of its calls. */
+function NoRole() {
+  const leave = useSignOut();
+  return (
+    <div className="screen">
+      <PageHeader title="No access" />
+      <Empty
+        icon="user"
+        title="Your account has no role in this workspace"
+        action={
+          <button type="button" className="button primary" onClick={leave}>
+            Sign out
+          </button>
+        }
+      >
+        Ask the person who runs Parley to give you one. Then sign out and in again.
+      </Empty>
+    </div>
+  );
+}
+
+/** Returns a function that signs out. If that fails, it shows the reason. */
+function useSignOut(): () => void {
+  const announce = useAnnounce();
+  return () => void signOut().catch((error: unknown) => announce(errorText(error), { isError: true }));
+}
+
 const THEME_NAMES: Readonly<Record<Theme, string>> = { system: "System", light: "Light", dark: "Dark" };
 
 function OwnerMenu() {
-  const { user, workspace_id } = useSession();
-  const announce = useAnnounce();
+  const { user, workspace_id, role } = useSession();
   const [theme, setTheme] = useState(readTheme);
   const choose = (value: string) => {
     applyTheme(value as Theme);
     setTheme(value as Theme);
   };
-  const leave = () => void signOut().catch((error: unknown) => announce(errorText(error), { isError: true }));
+  const leave = useSignOut();
   return (
     <Menu.Root modal={false}>
       <Menu.Trigger className="owner">
@@ -122,7 +156,7 @@ function OwnerMenu() {
         </span>
         <span className="owner-text">
           <span>{user}</span>
-          <small>{workspace_id}</small>
+          <small>{role === "viewer" ? `Viewer · ${workspace_id}` : workspace_id}</small>
         </span>
         <Icon name="chevron" />
       </Menu.Trigger>

@@ -1,8 +1,11 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import { mayCall, type Role } from "@parley/rpc/access";
 import { useQuery } from "@tanstack/react-query";
 import { toConnectError } from "./response-error.ts";
 import { fetchWithSession, SignedOutError } from "./session-fetch.ts";
 
-export type Session = { user: string; workspace_id: string; expires_at: string };
+/** Has no role if the member has none in the workspace. */
+export type Session = { user: string; workspace_id: string; role?: Role; expires_at: string };
 
 export const SESSION_QUERY = {
   queryKey: ["session"],
@@ -28,4 +31,9 @@ export function useSession(): Session {
   const { data } = useQuery(SESSION_QUERY);
   if (data === undefined) throw new SignedOutError();
   return data;
+}
+
+/** Returns whether the signed-in member may call an admin method. Screens hide the actions that need another role. */
+export function useMayCall(method: DescMethod): boolean {
+  return mayCall(useSession().role, method);
 }

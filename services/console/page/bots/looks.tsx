@@ -1,6 +1,17 @@
 import { ColorField, SelectField, TextField } from "../components/field.tsx";
 import type { SectionProps } from "./draft.ts";
 
+/** The values of `themeMode` and `position` with their names. */
+export const THEMES = [
+  ["system", "As the visitor's system"],
+  ["light", "Light"],
+  ["dark", "Dark"],
+] as const;
+export const POSITIONS = [
+  ["bottom-right", "Bottom right"],
+  ["bottom-left", "Bottom left"],
+] as const;
+
 export function Looks({ draft, change }: SectionProps) {
   return (
     <section className="panel" aria-labelledby="looks">
@@ -9,20 +20,13 @@ export function Looks({ draft, change }: SectionProps) {
         <ColorField label="Colour" value={draft.primaryColor} onChange={(value) => change("primaryColor", value)} />
         <SelectField
           label="Theme"
-          options={[
-            ["system", "As the visitor's system"],
-            ["light", "Light"],
-            ["dark", "Dark"],
-          ]}
+          options={THEMES}
           value={draft.themeMode}
           onChange={(value) => change("themeMode", value)}
         />
         <SelectField
           label="Corner of the page"
-          options={[
-            ["bottom-right", "Bottom right"],
-            ["bottom-left", "Bottom left"],
-          ]}
+          options={POSITIONS}
           value={draft.position}
           onChange={(value) => change("position", value)}
         />

@@ -1,7 +1,8 @@
-import type { Bot } from "@parley/rpc/conversation";
+import { type Bot, BotAdminService } from "@parley/rpc/conversation";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useBots } from "../api/queries.ts";
+import { useMayCall } from "../api/session.ts";
 import { BotPicker } from "./bot-picker.tsx";
 import { chooseBot } from "./chosen-bot.ts";
 import { PageHeader } from "./page-header.tsx";
@@ -34,6 +35,7 @@ function findBot(bots: readonly Bot[], slug: string): Bot | undefined {
 /** A screen about one bot, which the owner chooses at its top. */
 export function BotScreen({ title, intro, path, isWide = false, children }: BotScreenProps) {
   const wanted = useWantedBot();
+  const mayCreate = useMayCall(BotAdminService.method.createBot);
   const navigate = useNavigate();
   const { data: bots, error, refetch } = useBots();
   if (bots === undefined && !error) return <ScreenLoading />;
@@ -50,12 +52,14 @@ export function BotScreen({ title, intro, path, isWide = false, children }: BotS
           icon="bot"
           title="No bot yet"
           action={
-            <Link to="/bots" className="button primary">
-              Create a bot
-            </Link>
+            mayCreate && (
+              <Link to="/bots" className="button primary">
+                Create a bot
+              </Link>
+            )
           }
         >
-          Create a bot first.
+          {mayCreate ? "Create a bot first." : "An owner of the workspace can create one."}
         </Empty>
       )}
       {bot && children(bot)}

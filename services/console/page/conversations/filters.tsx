@@ -68,7 +68,7 @@ export function Filters({ filters, bots, onChange }: FiltersProps) {
             onChange={apply}
           />
           <SelectField
-            label="Your review"
+            label="Owners' review"
             name="review"
             options={[
               ["", "Any"],

@@ -1,7 +1,14 @@
-import type { PassageUsed, SessionTurn, ToolCalled, TurnRecord } from "@parley/rpc/conversation";
+import {
+  type PassageUsed,
+  SessionAdminService,
+  type SessionTurn,
+  type ToolCalled,
+  type TurnRecord,
+} from "@parley/rpc/conversation";
+import { useMayCall } from "../api/session.ts";
 import { formatDateTime } from "../components/dates.ts";
 import { Rating } from "./rating.tsx";
-import { Review } from "./review.tsx";
+import { Review, ReviewBadge } from "./review.tsx";
 
 const STATUSES: Readonly<Record<string, string>> = {
   streaming: "Being answered",
@@ -16,6 +23,7 @@ type TurnProps = { turn: SessionTurn; passages: ReadonlyMap<bigint, string> };
 
 /** A visitor's message, its reply, and what the reply was made of. */
 export function Turn({ turn: { turn, message, reply, rating, review }, passages }: TurnProps) {
+  const mayReview = useMayCall(SessionAdminService.method.reviewMessage);
   if (turn === undefined) return null;
   const problem = STATUSES[turn.status];
   const reason = turn.errorCode || turn.blockedReason;
@@ -38,11 +46,12 @@ export function Turn({ turn: { turn, message, reply, rating, review }, passages 
             </span>
           )}
           <Rating rating={rating} />
+          {!mayReview && <ReviewBadge review={review} />}
           {describeTurn(turn).map((fact) => (
             <span key={fact}>{fact}</span>
           ))}
         </p>
-        {turn.status !== "streaming" && (
+        {mayReview && turn.status !== "streaming" && (
           <Review sessionId={turn.sessionId} messageId={turn.messageId} review={review} />
         )}
         {turn.knowledge.length > 0 && <Knowledge used={turn.knowledge} passages={passages} />}

@@ -1,11 +1,11 @@
-import type { EvaluationCase } from "@parley/rpc/conversation";
+import { EvaluationAdminService, type EvaluationCase } from "@parley/rpc/conversation";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useRef } from "react";
 import { evaluations } from "../api/clients.ts";
 import { errorText } from "../api/error-text.ts";
 import { evaluationQuery } from "../api/question-queries.ts";
-import { useSession } from "../api/session.ts";
+import { useMayCall, useSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
@@ -20,6 +20,7 @@ type CaseRowProps = {
 
 export function CaseRow({ botSlug, evaluationCase: { id, question, document }, rank, rankBefore }: CaseRowProps) {
   const { workspace_id: workspaceId } = useSession();
+  const mayRemove = useMayCall(EvaluationAdminService.method.removeCase);
   const row = useRef<HTMLLIElement>(null);
   const queryClient = useQueryClient();
   const announce = useAnnounce();
@@ -49,15 +50,17 @@ export function CaseRow({ botSlug, evaluationCase: { id, question, document }, r
           </Link>
         </small>
       </span>
-      <button
-        type="button"
-        className="icon-button"
-        aria-label={`Remove ${question}`}
-        disabled={removal.isPending}
-        onClick={() => removal.mutate()}
-      >
-        <Icon name="trash" />
-      </button>
+      {mayRemove && (
+        <button
+          type="button"
+          className="icon-button"
+          aria-label={`Remove ${question}`}
+          disabled={removal.isPending}
+          onClick={() => removal.mutate()}
+        >
+          <Icon name="trash" />
+        </button>
+      )}
     </li>
   );
 }

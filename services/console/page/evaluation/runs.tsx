@@ -1,9 +1,9 @@
-import type { EvaluationRun } from "@parley/rpc/conversation";
+import { EvaluationAdminService, type EvaluationRun } from "@parley/rpc/conversation";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { evaluations } from "../api/clients.ts";
 import { errorText } from "../api/error-text.ts";
 import { evaluationQuery } from "../api/question-queries.ts";
-import { useSession } from "../api/session.ts";
+import { useMayCall, useSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { formatDateTime } from "../components/dates.ts";
 import { Icon } from "../components/icon.tsx";
@@ -18,6 +18,7 @@ type RunsProps = {
 /** Shows how many documents were found now and before, and runs the evaluation. */
 export function Runs({ botSlug, runs, hasCases }: RunsProps) {
   const { workspace_id: workspaceId } = useSession();
+  const mayRun = useMayCall(EvaluationAdminService.method.runEvaluation);
   const queryClient = useQueryClient();
   const announce = useAnnounce();
   const running = useMutation({
@@ -32,15 +33,17 @@ export function Runs({ botSlug, runs, hasCases }: RunsProps) {
     <section className="panel" aria-labelledby="result">
       <div className="panel-header">
         <h2 id="result">Result</h2>
-        <button
-          type="button"
-          className="button primary"
-          disabled={running.isPending || !hasCases}
-          onClick={() => running.mutate()}
-        >
-          <Icon name="play" />
-          {running.isPending ? "Running…" : "Run"}
-        </button>
+        {mayRun && (
+          <button
+            type="button"
+            className="button primary"
+            disabled={running.isPending || !hasCases}
+            onClick={() => running.mutate()}
+          >
+            <Icon name="play" />
+            {running.isPending ? "Running…" : "Run"}
+          </button>
+        )}
       </div>
       {running.error && (
         <p className="form-error" role="alert">

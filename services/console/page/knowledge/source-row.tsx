@@ -1,10 +1,10 @@
-import type { Source } from "@parley/rpc/conversation";
+import { KnowledgeAdminService, type Source } from "@parley/rpc/conversation";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { knowledge } from "../api/clients.ts";
 import { errorText } from "../api/error-text.ts";
 import { sourcesQuery } from "../api/queries.ts";
-import { useSession } from "../api/session.ts";
+import { useMayCall, useSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { formatDateTime } from "../components/dates.ts";
 import { Confirm } from "../components/dialogs.tsx";
@@ -15,6 +15,7 @@ type SourceRowProps = { source: Source; botSlug: string; hasMeaning: boolean };
 
 export function SourceRow({ source, botSlug, hasMeaning }: SourceRowProps) {
   const { workspace_id: workspaceId } = useSession();
+  const mayRemove = useMayCall(KnowledgeAdminService.method.removeSource);
   const [isAsking, setAsking] = useState(false);
   const row = useRef<HTMLLIElement>(null);
   const queryClient = useQueryClient();
@@ -45,15 +46,17 @@ export function SourceRow({ source, botSlug, hasMeaning }: SourceRowProps) {
         <strong>{source.name}</strong>
         <small>{facts.filter(Boolean).join(" · ")}</small>
       </span>
-      <button
-        type="button"
-        className="icon-button"
-        aria-label={`Remove ${source.name}`}
-        disabled={removal.isPending}
-        onClick={() => setAsking(true)}
-      >
-        <Icon name="trash" />
-      </button>
+      {mayRemove && (
+        <button
+          type="button"
+          className="icon-button"
+          aria-label={`Remove ${source.name}`}
+          disabled={removal.isPending}
+          onClick={() => setAsking(true)}
+        >
+          <Icon name="trash" />
+        </button>
+      )}
       <Confirm
         title="Remove the document?"
         text={`The bot will no longer answer from “${source.name}”.`}

@@ -1,9 +1,14 @@
-import type { CheckedPassage, CheckQuestionResponse } from "@parley/rpc/conversation";
+import {
+  type CheckedPassage,
+  type CheckQuestionResponse,
+  EvaluationAdminService,
+  KnowledgeAdminService,
+} from "@parley/rpc/conversation";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { type SubmitEvent, useEffect, useRef, useState } from "react";
 import { checkQuery } from "../api/question-queries.ts";
-import { useSession } from "../api/session.ts";
+import { useMayCall, useSession } from "../api/session.ts";
 import { TextField } from "../components/field.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Failure, Loading } from "../components/states.tsx";
@@ -64,7 +69,20 @@ export function TryQuestion({ botSlug, question }: TryQuestionProps) {
 type FoundProps = { botSlug: string; question: string; result: CheckQuestionResponse };
 
 function Found({ botSlug, question, result: { passages, grounded, semanticSearch } }: FoundProps) {
+  const mayAddCase = useMayCall(EvaluationAdminService.method.addCase);
+  const mayAddSource = useMayCall(KnowledgeAdminService.method.addSource);
   const used = passages.filter((passage) => passage.used).length;
+  const nextStep = grounded
+    ? mayAddCase && (
+        <Link to="/evaluation" search={{ bot: botSlug, question }}>
+          Add to the evaluation
+        </Link>
+      )
+    : mayAddSource && (
+        <Link to="/knowledge" search={{ bot: botSlug, title: question }}>
+          Add knowledge
+        </Link>
+      );
   return (
     <>
       <p className={grounded ? "verdict" : "verdict none"}>
@@ -83,17 +101,7 @@ function Found({ botSlug, question, result: { passages, grounded, semanticSearch
           ))}
         </ol>
       )}
-      <p className="links">
-        {grounded ? (
-          <Link to="/evaluation" search={{ bot: botSlug, question }}>
-            Add to the evaluation
-          </Link>
-        ) : (
-          <Link to="/knowledge" search={{ bot: botSlug, title: question }}>
-            Add knowledge
-          </Link>
-        )}
-      </p>
+      {nextStep && <p className="links">{nextStep}</p>}
     </>
   );
 }

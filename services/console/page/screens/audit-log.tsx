@@ -1,7 +1,8 @@
 import type { Change } from "@parley/rpc/access";
+import { ChangeAdminService } from "@parley/rpc/conversation";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { changeLogs } from "../api/clients.ts";
-import { useSession } from "../api/session.ts";
+import { useMayCall, useSession } from "../api/session.ts";
 import { describeChange } from "../audit-log/describe-change.ts";
 import { mergeChanges } from "../audit-log/merge-changes.ts";
 import { formatDateTime } from "../components/dates.ts";
@@ -13,6 +14,24 @@ const PAGE_SIZE = 50;
 const COMPLETE = { changes: [], nextPageToken: "" };
 
 export function AuditLog() {
+  const mayRead = useMayCall(ChangeAdminService.method.listChanges);
+  return (
+    <div className="screen">
+      <PageHeader title="Audit log">
+        Who changed what in this workspace. Entries are kept for 400 days and hold names, never content.
+      </PageHeader>
+      {mayRead ? (
+        <Changes />
+      ) : (
+        <Empty icon="clock" title="For owners only">
+          Only owners of the workspace may read the audit log.
+        </Empty>
+      )}
+    </div>
+  );
+}
+
+function Changes() {
   const { workspace_id: workspaceId } = useSession();
   const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
     queryKey: ["changes", workspaceId],
@@ -39,10 +58,7 @@ export function AuditLog() {
       })),
     );
   return (
-    <div className="screen">
-      <PageHeader title="Audit log">
-        Who changed what in this workspace. Entries are kept for 400 days and hold names, never content.
-      </PageHeader>
+    <>
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!error && !data && <Loading />}
       {changes?.length === 0 && (
@@ -69,7 +85,7 @@ export function AuditLog() {
           {isFetchingNextPage ? "Loading…" : "Show more"}
         </button>
       )}
-    </div>
+    </>
   );
 }
 

@@ -1,20 +1,20 @@
-import type { Bot } from "@parley/rpc/conversation";
+import { type Bot, BotAdminService } from "@parley/rpc/conversation";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link, useBlocker } from "@tanstack/react-router";
 import { type SubmitEvent, useState } from "react";
 import { bots as botsClient } from "../api/clients.ts";
 import { errorText } from "../api/error-text.ts";
 import { botsQuery, modelsQuery, useBots } from "../api/queries.ts";
-import { useSession } from "../api/session.ts";
+import { useMayCall, useSession } from "../api/session.ts";
 import { Answers } from "../bots/answers.tsx";
+import { BotFacts } from "../bots/bot-facts.tsx";
+import { BotFrame } from "../bots/bot-frame.tsx";
 import { type Draft, toDraft, withoutBlanks, withoutSaved } from "../bots/draft.ts";
 import { Looks } from "../bots/looks.tsx";
 import { QuickReplies } from "../bots/quick-replies.tsx";
 import { useAnnounce } from "../components/announcements.tsx";
 import { TextArea, TextField } from "../components/field.tsx";
-import { Icon } from "../components/icon.tsx";
-import { PageHeader } from "../components/page-header.tsx";
-import { Preview } from "../components/preview.tsx";
+import type { Display } from "../components/preview.tsx";
 import { Empty, Failure, ScreenLoading } from "../components/states.tsx";
 
 const route = getRouteApi("/shell/bots/$slug");
@@ -22,6 +22,7 @@ const route = getRouteApi("/shell/bots/$slug");
 export function BotEditor() {
   const { slug } = route.useParams();
   const { workspace_id: workspaceId } = useSession();
+  const mayUpdate = useMayCall(BotAdminService.method.updateBot);
   const { data: bots, error, refetch } = useBots();
   // Both calls are in one batch.
   const { data: models = [] } = useQuery(modelsQuery(workspaceId));
@@ -51,7 +52,21 @@ export function BotEditor() {
       </div>
     );
   }
-  return <Editor key={bot.id} bot={bot} stored={toDraft(bot)} models={models} />;
+  const stored = toDraft(bot);
+  if (mayUpdate) return <Editor key={bot.id} bot={bot} stored={stored} models={models} />;
+  return (
+    <BotFrame bot={bot} display={toDisplay(bot, stored)} hint="Answers count as messages.">
+      <BotFacts settings={stored} />
+    </BotFrame>
+  );
+}
+
+function toDisplay(bot: Bot, draft: Draft): Display {
+  return {
+    ...draft,
+    quickReplies: withoutBlanks(draft.quickReplies),
+    customCssVars: bot.display?.customCssVars ?? {},
+  };
 }
 
 type EditorProps = {
@@ -96,63 +111,47 @@ function Editor({ bot, stored, models }: EditorProps) {
     event.preventDefault();
     saving.mutate(changes);
   };
-  const display = {
-    ...draft,
-    quickReplies: withoutBlanks(draft.quickReplies),
-    customCssVars: bot.display?.customCssVars ?? {},
-  };
   return (
-    <div className="screen wide">
-      <nav aria-label="Breadcrumb" className="breadcrumb">
-        <Link to="/bots">Bots</Link>
-        <Icon name="right" />
-        <span aria-current="page">{stored.name || bot.slug}</span>
-      </nav>
-      <PageHeader title={stored.name || bot.slug}>
-        Short name <code>{bot.slug}</code>
-      </PageHeader>
-      <div className="editor">
-        <form className="form" onSubmit={submit}>
-          <section className="panel" aria-labelledby="identity">
-            <h2 id="identity">What visitors read</h2>
-            <TextField label="Name" required maxLength={200} {...changeText("name")} />
-            <TextArea
-              label="Welcome message"
-              hint="Shown when the chat opens. Bold and italics work: **bold**, *italics*."
-              rows={3}
-              maxLength={2_000}
-              {...changeText("welcomeMessage")}
-            />
-            <QuickReplies values={draft.quickReplies} onChange={(values) => change("quickReplies", values)} />
-          </section>
-          <Looks draft={draft} change={change} />
-          <Answers draft={draft} change={change} models={models} />
-          {saving.error && (
-            <p className="form-error" role="alert">
-              {errorText(saving.error)}
-            </p>
-          )}
-          <div className={isChanged ? "save-bar changed" : "save-bar"}>
-            <p role="status">{isChanged ? "You have unsaved changes." : "All changes are saved."}</p>
-            <button
-              type="button"
-              className="button"
-              disabled={!isChanged || saving.isPending}
-              onClick={() => setChanges({})}
-            >
-              Discard
-            </button>
-            <button type="submit" className="button primary" disabled={!isChanged || saving.isPending}>
-              {saving.isPending ? "Saving…" : "Save"}
-            </button>
-          </div>
-        </form>
-        <aside className="preview" aria-label="Preview">
-          <h2>Preview</h2>
-          <p className="hint">Looks change as you type. Answers use the saved instructions and count as messages.</p>
-          <Preview botSlug={bot.slug} display={display} />
-        </aside>
-      </div>
-    </div>
+    <BotFrame
+      bot={bot}
+      display={toDisplay(bot, draft)}
+      hint="Looks change as you type. Answers use the saved instructions and count as messages."
+    >
+      <form className="form" onSubmit={submit}>
+        <section className="panel" aria-labelledby="identity">
+          <h2 id="identity">What visitors read</h2>
+          <TextField label="Name" required maxLength={200} {...changeText("name")} />
+          <TextArea
+            label="Welcome message"
+            hint="Shown when the chat opens. Bold and italics work: **bold**, *italics*."
+            rows={3}
+            maxLength={2_000}
+            {...changeText("welcomeMessage")}
+          />
+          <QuickReplies values={draft.quickReplies} onChange={(values) => change("quickReplies", values)} />
+        </section>
+        <Looks draft={draft} change={change} />
+        <Answers draft={draft} change={change} models={models} />
+        {saving.error && (
+          <p className="form-error" role="alert">
+            {errorText(saving.error)}
+          </p>
+        )}
+        <div className={isChanged ? "save-bar changed" : "save-bar"}>
+          <p role="status">{isChanged ? "You have unsaved changes." : "All changes are saved."}</p>
+          <button
+            type="button"
+            className="button"
+            disabled={!isChanged || saving.isPending}
+            onClick={() => setChanges({})}
+          >
+            Discard
+          </button>
+          <button type="submit" className="button primary" disabled={!isChanged || saving.isPending}>
+            {saving.isPending ? "Saving…" : "Save"}
+          </button>
+        </div>
+      </form>
+    </BotFrame>
   );
 }

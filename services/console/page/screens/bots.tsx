@@ -1,9 +1,10 @@
+import { BotAdminService } from "@parley/rpc/conversation";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { bots as botsClient } from "../api/clients.ts";
 import { botsQuery, useBots } from "../api/queries.ts";
-import { useSession } from "../api/session.ts";
+import { useMayCall, useSession } from "../api/session.ts";
 import { Modal } from "../components/dialogs.tsx";
 import { TextField } from "../components/field.tsx";
 import { Icon } from "../components/icon.tsx";
@@ -14,7 +15,8 @@ import { Empty, Failure, Loading } from "../components/states.tsx";
 export function Bots() {
   const { data: bots, error, refetch } = useBots();
   const [isCreating, setCreating] = useState(false);
-  const create = (
+  const mayCreate = useMayCall(BotAdminService.method.createBot);
+  const create = mayCreate && (
     <button type="button" className="button primary" onClick={() => setCreating(true)}>
       <Icon name="plus" />
       New bot
@@ -29,7 +31,9 @@ export function Bots() {
       {!error && !bots && <Loading />}
       {bots?.length === 0 && (
         <Empty icon="bot" title="No bot yet" action={create}>
-          Create a bot, give it knowledge, and put it on your site.
+          {mayCreate
+            ? "Create a bot, give it knowledge, and put it on your site."
+            : "An owner of the workspace can create one."}
         </Empty>
       )}
       {bots && bots.length > 0 && (

@@ -1,11 +1,12 @@
 import "../conversations/conversations.css";
-import type { Bot, SessionDetails } from "@parley/rpc/conversation";
+import { type Bot, SessionAdminService, type SessionDetails } from "@parley/rpc/conversation";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { turns as turnsClient } from "../api/clients.ts";
 import { useBots } from "../api/queries.ts";
-import { useSession } from "../api/session.ts";
+import { useMayCall, useSession } from "../api/session.ts";
 import { formatDateTime } from "../components/dates.ts";
+import { Facts } from "../components/facts.tsx";
 import { Icon } from "../components/icon.tsx";
 import { PageHeader } from "../components/page-header.tsx";
 import { Failure, Loading } from "../components/states.tsx";
@@ -18,6 +19,8 @@ const route = getRouteApi("/shell/conversations/$id");
 export function Conversation() {
   const { id: sessionId } = route.useParams();
   const { workspace_id: workspaceId } = useSession();
+  const mayErase = useMayCall(SessionAdminService.method.eraseVisitorSessions);
+  const mayDelete = useMayCall(SessionAdminService.method.deleteSession);
   // Both calls are in one batch.
   const { data: bots = [] } = useBots();
   const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
@@ -43,15 +46,15 @@ export function Conversation() {
         actions={
           session && (
             <>
-              {session.visitorId !== "" && <EraseVisitor visitorId={session.visitorId} />}
-              <DeleteConversation sessionId={sessionId} />
+              {mayErase && session.visitorId !== "" && <EraseVisitor visitorId={session.visitorId} />}
+              {mayDelete && <DeleteConversation sessionId={sessionId} />}
             </>
           )
         }
       />
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!error && !data && <Loading />}
-      {session && <Facts session={session} bots={bots} />}
+      {session && <About session={session} bots={bots} />}
       <div className="transcript">
         {turns?.map((each) => (
           <Turn key={String(each.turn?.messageId)} turn={each} passages={passages} />
@@ -72,7 +75,7 @@ export function Conversation() {
   );
 }
 
-function Facts({ session, bots }: { session: SessionDetails; bots: readonly Bot[] }) {
+function About({ session, bots }: { session: SessionDetails; bots: readonly Bot[] }) {
   const metadata = Object.entries(JSON.parse(session.visitorMetadata) as Record<string, unknown>);
   const facts: [string, string][] = [
     ["Bot", bots.find(({ slug }) => slug === session.botSlug)?.display?.name || session.botSlug],
@@ -88,16 +91,7 @@ function Facts({ session, bots }: { session: SessionDetails; bots: readonly Bot[
   ];
   return (
     <section className="panel" aria-label="About this conversation">
-      <dl className="facts">
-        {facts
-          .filter(([, value]) => value !== "")
-          .map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ))}
-      </dl>
+      <Facts facts={facts} />
     </section>
   );
 }

@@ -1,8 +1,9 @@
+import { EvaluationAdminService } from "@parley/rpc/conversation";
 import { useQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { sourcesQuery } from "../api/queries.ts";
 import { evaluationQuery } from "../api/question-queries.ts";
-import { useSession } from "../api/session.ts";
+import { useMayCall, useSession } from "../api/session.ts";
 import { BotScreen, useWantedBot } from "../components/bot-screen.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
 import { AddCase } from "../evaluation/add-case.tsx";
@@ -30,18 +31,21 @@ export function Evaluation() {
 function CasesAndRuns({ botSlug }: { botSlug: string }) {
   const { workspace_id: workspaceId } = useSession();
   const { question = "" } = useSearch({ strict: false });
+  const mayAdd = useMayCall(EvaluationAdminService.method.addCase);
   const { data, error, refetch } = useQuery(evaluationQuery(workspaceId, botSlug));
   if (data === undefined) return error ? <Failure error={error} onRetry={refetch} /> : <Loading />;
   const [now, before] = data.runs.map(({ results }) => new Map(results.map(({ caseId, rank }) => [caseId, rank])));
   return (
     <>
       <Runs botSlug={botSlug} runs={data.runs} hasCases={data.cases.length > 0} />
-      <AddCase key={question} botSlug={botSlug} suggestedQuestion={question} />
+      {mayAdd && <AddCase key={question} botSlug={botSlug} suggestedQuestion={question} />}
       <section className="panel" aria-labelledby="cases">
         <h2 id="cases">Questions {data.cases.length > 0 && <span className="count">{data.cases.length}</span>}</h2>
         {data.cases.length === 0 && (
           <Empty icon="question" title="No question yet">
-            Add a question above, and choose the document that answers it.
+            {mayAdd
+              ? "Add a question above, and choose the document that answers it."
+              : "An owner of the workspace can add one."}
           </Empty>
         )}
         {data.cases.length > 0 && (

@@ -1,10 +1,10 @@
-import type { ApiKey } from "@parley/rpc/conversation";
+import { type ApiKey, KeyAdminService } from "@parley/rpc/conversation";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { keys as keysClient } from "../api/clients.ts";
 import { errorText } from "../api/error-text.ts";
 import { keysQuery, useBots } from "../api/queries.ts";
-import { useSession } from "../api/session.ts";
+import { useMayCall, useSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { BotPicker } from "../components/bot-picker.tsx";
 import { CopyButton } from "../components/copy-button.tsx";
@@ -23,7 +23,8 @@ export function Keys() {
   const { data: bots, error: botsError, refetch: refetchBots } = useBots();
   const [isCreating, setCreating] = useState(false);
   const [shown, setShown] = useState<ApiKey | undefined>();
-  const create = (
+  const mayCreate = useMayCall(KeyAdminService.method.createKey);
+  const create = mayCreate && (
     <button type="button" className="button primary" disabled={!bots?.length} onClick={() => setCreating(true)}>
       <Icon name="plus" />
       New key
@@ -40,9 +41,7 @@ export function Keys() {
       {keys && botsError && !bots && <Failure error={botsError} onRetry={refetchBots} />}
       {keys?.length === 0 && (
         <Empty icon="key" title="No key yet" action={create}>
-          {bots?.length === 0
-            ? "Create a bot first. Then a key puts it on your site."
-            : "A key puts a bot on your site."}
+          {describeNoKey(mayCreate, bots?.length)}
         </Empty>
       )}
       {ordered.length > 0 && (
@@ -70,6 +69,11 @@ export function Keys() {
   );
 }
 
+function describeNoKey(mayCreate: boolean, bots: number | undefined): string {
+  if (!mayCreate) return "A key puts a bot on your site. An owner of the workspace can create one.";
+  return bots === 0 ? "Create a bot first. Then a key puts it on your site." : "A key puts a bot on your site.";
+}
+
 type KeyRowProps = { apiKey: ApiKey; botName: string; onShow: () => void };
 
 function KeyRow({ apiKey, botName, onShow }: KeyRowProps) {
@@ -89,6 +93,8 @@ function KeyRow({ apiKey, botName, onShow }: KeyRowProps) {
     },
     onError: (error) => announce(errorText(error), { isError: true }),
   });
+  const mayUpdate = useMayCall(KeyAdminService.method.updateKey);
+  const mayRevoke = useMayCall(KeyAdminService.method.revokeKey);
   const isRevoked = revokedAt !== "";
   return (
     <li ref={row} className={isRevoked ? "row key revoked" : "row key"}>
@@ -111,17 +117,21 @@ function KeyRow({ apiKey, botName, onShow }: KeyRowProps) {
           <button type="button" className="button small" onClick={onShow}>
             Embed<span className="visually-hidden"> {botName}</span>
           </button>
-          <button type="button" className="button small" onClick={() => setChanging(true)}>
-            Domains<span className="visually-hidden"> of the key of {botName}</span>
-          </button>
-          <button
-            type="button"
-            className="button small"
-            disabled={revocation.isPending}
-            onClick={() => setAsking(true)}
-          >
-            Revoke<span className="visually-hidden"> the key of {botName}</span>
-          </button>
+          {mayUpdate && (
+            <button type="button" className="button small" onClick={() => setChanging(true)}>
+              Domains<span className="visually-hidden"> of the key of {botName}</span>
+            </button>
+          )}
+          {mayRevoke && (
+            <button
+              type="button"
+              className="button small"
+              disabled={revocation.isPending}
+              onClick={() => setAsking(true)}
+            >
+              Revoke<span className="visually-hidden"> the key of {botName}</span>
+            </button>
+          )}
         </span>
       )}
       {isChanging && <ChangeDomains apiKey={apiKey} onClose={() => setChanging(false)} />}

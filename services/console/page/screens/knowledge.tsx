@@ -1,8 +1,9 @@
+import { KnowledgeAdminService } from "@parley/rpc/conversation";
 import { useQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { sourcesQuery } from "../api/queries.ts";
 import { checkQuery } from "../api/question-queries.ts";
-import { useSession } from "../api/session.ts";
+import { useMayCall, useSession } from "../api/session.ts";
 import { BotScreen, useWantedBot } from "../components/bot-screen.tsx";
 import { Preview } from "../components/preview.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
@@ -17,6 +18,7 @@ import { useUploads } from "../knowledge/use-uploads.ts";
 export function Knowledge() {
   const { workspace_id: workspaceId } = useSession();
   const { question = "", title = "" } = useSearch({ strict: false });
+  const mayAdd = useMayCall(KnowledgeAdminService.method.addSource);
   const wanted = useWantedBot();
   // Start at once, so that their calls are in the same batch as the list of bots.
   useQuery(sourcesQuery(workspaceId, wanted));
@@ -31,7 +33,8 @@ export function Knowledge() {
       {({ slug, display }) => (
         <div className="editor">
           <div className="form" key={slug}>
-            <Documents botSlug={slug} suggestedTitle={title} />
+            {mayAdd && <AddDocuments botSlug={slug} suggestedTitle={title} />}
+            <Documents botSlug={slug} mayAdd={mayAdd} />
             <TryQuestion botSlug={slug} question={question} />
           </div>
           <aside className="preview" aria-label="Try it">
@@ -45,9 +48,7 @@ export function Knowledge() {
   );
 }
 
-function Documents({ botSlug, suggestedTitle }: { botSlug: string; suggestedTitle: string }) {
-  const { workspace_id: workspaceId } = useSession();
-  const { data, error, refetch } = useQuery(sourcesQuery(workspaceId, botSlug));
+function AddDocuments({ botSlug, suggestedTitle }: { botSlug: string; suggestedTitle: string }) {
   const { uploads, addFiles, clear } = useUploads(botSlug);
   return (
     <>
@@ -55,30 +56,37 @@ function Documents({ botSlug, suggestedTitle }: { botSlug: string; suggestedTitl
       {uploads.length > 0 && <UploadList uploads={uploads} onClear={clear} />}
       <AddUrl botSlug={botSlug} />
       <AddText key={suggestedTitle} botSlug={botSlug} suggestedTitle={suggestedTitle} />
-      <section className="panel" aria-labelledby="documents">
-        <h2 id="documents">
-          Documents {data && data.sources.length > 0 && <span className="count">{data.sources.length}</span>}
-        </h2>
-        {error && !data && <Failure error={error} onRetry={refetch} />}
-        {!error && !data && <Loading />}
-        {data?.sources.length === 0 && (
-          <Empty icon="book" title="No document yet">
-            Drop a file above, or add the address of a page.
-          </Empty>
-        )}
-        {data && data.sources.length > 0 && (
-          <ul className="rows">
-            {data.sources.map((source) => (
-              <SourceRow
-                key={source.name}
-                source={source}
-                botSlug={botSlug}
-                hasMeaning={data.embeddings?.state === "on"}
-              />
-            ))}
-          </ul>
-        )}
-      </section>
     </>
+  );
+}
+
+function Documents({ botSlug, mayAdd }: { botSlug: string; mayAdd: boolean }) {
+  const { workspace_id: workspaceId } = useSession();
+  const { data, error, refetch } = useQuery(sourcesQuery(workspaceId, botSlug));
+  return (
+    <section className="panel" aria-labelledby="documents">
+      <h2 id="documents">
+        Documents {data && data.sources.length > 0 && <span className="count">{data.sources.length}</span>}
+      </h2>
+      {error && !data && <Failure error={error} onRetry={refetch} />}
+      {!error && !data && <Loading />}
+      {data?.sources.length === 0 && (
+        <Empty icon="book" title="No document yet">
+          {mayAdd ? "Drop a file above, or add the address of a page." : "An owner of the workspace can add one."}
+        </Empty>
+      )}
+      {data && data.sources.length > 0 && (
+        <ul className="rows">
+          {data.sources.map((source) => (
+            <SourceRow
+              key={source.name}
+              source={source}
+              botSlug={botSlug}
+              hasMeaning={data.embeddings?.state === "on"}
+            />
+          ))}
+        </ul>
+      )}
+    </section>
   );
 }

@@ -1,10 +1,10 @@
-import type { Pattern } from "@parley/rpc/conversation";
+import { ModerationAdminService, type Pattern } from "@parley/rpc/conversation";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { moderation } from "../api/clients.ts";
 import { errorText } from "../api/error-text.ts";
 import { patternsQuery } from "../api/queries.ts";
-import { useSession } from "../api/session.ts";
+import { useMayCall, useSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { BotScreen, useWantedBot } from "../components/bot-screen.tsx";
 import { Confirm } from "../components/dialogs.tsx";
@@ -33,7 +33,9 @@ function Rules({ botSlug }: { botSlug: string }) {
   const { workspace_id: workspaceId } = useSession();
   const { data: patterns, error, refetch } = useQuery(patternsQuery(workspaceId, botSlug));
   const [isAdding, setAdding] = useState(false);
-  const add = (
+  const mayAdd = useMayCall(ModerationAdminService.method.addPattern);
+  const mayTry = useMayCall(ModerationAdminService.method.checkText);
+  const add = mayAdd && (
     <button type="button" className="button primary" onClick={() => setAdding(true)}>
       <Icon name="plus" />
       New rule
@@ -48,16 +50,18 @@ function Rules({ botSlug }: { botSlug: string }) {
         </Empty>
       ) : (
         <>
-          <div className="list-actions">{add}</div>
+          {add && <div className="list-actions">{add}</div>}
           <ul className="rows panel flush">
             {patterns.map((pattern) => (
               <RuleRow key={String(pattern.id)} pattern={pattern} botSlug={botSlug} />
             ))}
           </ul>
-          <section className="panel" aria-labelledby="try-text">
-            <h2 id="try-text">Try a text</h2>
-            <TryText botSlug={botSlug} />
-          </section>
+          {mayTry && (
+            <section className="panel" aria-labelledby="try-text">
+              <h2 id="try-text">Try a text</h2>
+              <TryText botSlug={botSlug} />
+            </section>
+          )}
         </>
       )}
       {isAdding && <EditRule botSlug={botSlug} onClose={() => setAdding(false)} />}
@@ -67,6 +71,8 @@ function Rules({ botSlug }: { botSlug: string }) {
 
 function RuleRow({ pattern, botSlug }: { pattern: Pattern; botSlug: string }) {
   const { workspace_id: workspaceId } = useSession();
+  const mayUpdate = useMayCall(ModerationAdminService.method.updatePattern);
+  const mayRemove = useMayCall(ModerationAdminService.method.removePattern);
   const [isAsking, setAsking] = useState(false);
   const [isEditing, setEditing] = useState(false);
   const row = useRef<HTMLLIElement>(null);
@@ -92,24 +98,28 @@ function RuleRow({ pattern, botSlug }: { pattern: Pattern; botSlug: string }) {
           {APPLIES_TO[pattern.appliesTo] ?? pattern.appliesTo} · {pattern.fallback || "the bot's own text"}
         </small>
       </span>
-      <button
-        type="button"
-        className="button small"
-        aria-label={`Edit the rule ${pattern.pattern}`}
-        onClick={() => setEditing(true)}
-      >
-        Edit
-      </button>
+      {mayUpdate && (
+        <button
+          type="button"
+          className="button small"
+          aria-label={`Edit the rule ${pattern.pattern}`}
+          onClick={() => setEditing(true)}
+        >
+          Edit
+        </button>
+      )}
       {isEditing && <EditRule botSlug={botSlug} rule={pattern} onClose={() => setEditing(false)} />}
-      <button
-        type="button"
-        className="icon-button"
-        aria-label={`Remove the rule ${pattern.pattern}`}
-        disabled={removal.isPending}
-        onClick={() => setAsking(true)}
-      >
-        <Icon name="trash" />
-      </button>
+      {mayRemove && (
+        <button
+          type="button"
+          className="icon-button"
+          aria-label={`Remove the rule ${pattern.pattern}`}
+          disabled={removal.isPending}
+          onClick={() => setAsking(true)}
+        >
+          <Icon name="trash" />
+        </button>
+      )}
       <Confirm
         title="Remove the rule?"
         text={`The bot will no longer block “${pattern.pattern}”.`}

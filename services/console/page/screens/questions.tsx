@@ -1,8 +1,8 @@
-import type { ListUnansweredResponse, UnansweredQuestion } from "@parley/rpc/conversation";
+import { KnowledgeAdminService, type ListUnansweredResponse, type UnansweredQuestion } from "@parley/rpc/conversation";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { unansweredQuery } from "../api/question-queries.ts";
-import { useSession } from "../api/session.ts";
+import { useMayCall, useSession } from "../api/session.ts";
 import { BotScreen, useWantedBot } from "../components/bot-screen.tsx";
 import { formatDateTime } from "../components/dates.ts";
 import { SelectField } from "../components/field.tsx";
@@ -56,6 +56,7 @@ function Unanswered({ botSlug, period }: { botSlug: string; period: Period }) {
 
 function Groups({ botSlug, listed }: { botSlug: string; listed: ListUnansweredResponse }) {
   const { questions, hasKnowledge } = listed;
+  const mayAddSource = useMayCall(KnowledgeAdminService.method.addSource);
   return (
     <>
       {questions.length === 0 && (
@@ -76,9 +77,11 @@ function Groups({ botSlug, listed }: { botSlug: string; listed: ListUnansweredRe
       {!hasKnowledge && (
         <p className="hint">
           The bot has no document yet, so only answers that were rated bad are listed.{" "}
-          <Link to="/knowledge" search={{ bot: botSlug }}>
-            Add a document
-          </Link>
+          {mayAddSource && (
+            <Link to="/knowledge" search={{ bot: botSlug }}>
+              Add a document
+            </Link>
+          )}
         </p>
       )}
     </>
@@ -93,6 +96,7 @@ function describeReading({ questions, groups, partial, repliesRead }: ListUnansw
 }
 
 function QuestionRow({ botSlug, question }: { botSlug: string; question: UnansweredQuestion }) {
+  const mayAddSource = useMayCall(KnowledgeAdminService.method.addSource);
   const { example, count, ungrounded, ratedDown, lastAt, sessionId } = question;
   const facts = [
     ungrounded > 0 && `${ungrounded.toLocaleString()} without a passage`,
@@ -109,9 +113,11 @@ function QuestionRow({ botSlug, question }: { botSlug: string; question: Unanswe
         <strong>{example}</strong>
         <small>{facts.filter(Boolean).join(" · ")}</small>
         <span className="question-links">
-          <Link to="/knowledge" search={{ bot: botSlug, title: example }} aria-label={`Add knowledge: ${example}`}>
-            Add knowledge
-          </Link>
+          {mayAddSource && (
+            <Link to="/knowledge" search={{ bot: botSlug, title: example }} aria-label={`Add knowledge: ${example}`}>
+              Add knowledge
+            </Link>
+          )}
           <Link
             to="/knowledge"
             search={{ bot: botSlug, question: example }}

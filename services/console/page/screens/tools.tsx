@@ -1,10 +1,11 @@
+import { ToolAdminService } from "@parley/rpc/conversation";
 import type { Tool } from "@parley/rpc/llm";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { tools as toolsClient } from "../api/clients.ts";
 import { errorText } from "../api/error-text.ts";
 import { toolsQuery } from "../api/queries.ts";
-import { useSession } from "../api/session.ts";
+import { useMayCall, useSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { BotScreen, useWantedBot } from "../components/bot-screen.tsx";
 import { Confirm } from "../components/dialogs.tsx";
@@ -49,6 +50,7 @@ function ToolList({ botSlug }: { botSlug: string }) {
 
 function ToolRow({ tool, botSlug }: { tool: Tool; botSlug: string }) {
   const { workspace_id: workspaceId } = useSession();
+  const mayRemove = useMayCall(ToolAdminService.method.removeTool);
   const [isAsking, setAsking] = useState(false);
   const row = useRef<HTMLLIElement>(null);
   const queryClient = useQueryClient();
@@ -77,15 +79,17 @@ function ToolRow({ tool, botSlug }: { tool: Tool; botSlug: string }) {
         <small>{description}</small>
         {tool.secret !== "" && <small>Signs in with the secret “{tool.secret}”</small>}
       </span>
-      <button
-        type="button"
-        className="icon-button"
-        aria-label={`Remove ${tool.name}`}
-        disabled={removal.isPending}
-        onClick={() => setAsking(true)}
-      >
-        <Icon name="trash" />
-      </button>
+      {mayRemove && (
+        <button
+          type="button"
+          className="icon-button"
+          aria-label={`Remove ${tool.name}`}
+          disabled={removal.isPending}
+          onClick={() => setAsking(true)}
+        >
+          <Icon name="trash" />
+        </button>
+      )}
       <Confirm
         title="Remove the tool?"
         text={`The bot will no longer use “${tool.name}”. Only the operator can add it again.`}

@@ -1,0 +1,33 @@
+import type { Bot } from "@parley/rpc/conversation";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { Icon } from "../components/icon.tsx";
+import { PageHeader } from "../components/page-header.tsx";
+import { type Display, Preview } from "../components/preview.tsx";
+
+type BotFrameProps = { bot: Bot; display: Display; hint: string; children: ReactNode };
+
+/** A screen about one bot: its name, the settings (`children`) and the widget's preview. */
+export function BotFrame({ bot, display, hint, children }: BotFrameProps) {
+  const name = bot.display?.name || bot.slug;
+  return (
+    <div className="screen wide">
+      <nav aria-label="Breadcrumb" className="breadcrumb">
+        <Link to="/bots">Bots</Link>
+        <Icon name="right" />
+        <span aria-current="page">{name}</span>
+      </nav>
+      <PageHeader title={name}>
+        Short name <code>{bot.slug}</code>
+      </PageHeader>
+      <div className="editor">
+        {children}
+        <aside className="preview" aria-label="Preview">
+          <h2>Preview</h2>
+          <p className="hint">{hint}</p>
+          <Preview botSlug={bot.slug} display={display} />
+        </aside>
+      </div>
+    </div>
+  );
+}

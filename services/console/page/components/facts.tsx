@@ -1,0 +1,15 @@
+/** Names with their values. Leaves out empty values. */
+export function Facts({ facts }: { facts: readonly (readonly [name: string, value: string])[] }) {
+  return (
+    <dl className="facts">
+      {facts
+        .filter(([, value]) => value !== "")
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}

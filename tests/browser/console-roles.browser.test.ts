@@ -1,0 +1,182 @@
+import { expect, it } from "vitest";
+import { CONSOLE_WORKSPACE } from "../system/console.ts";
+import { addBot, addConversation, addQuestions } from "./console-bot.ts";
+import { type ConsolePage, openConsole } from "./console-page.ts";
+import { describeInBrowser, eventually } from "./fixture.ts";
+import type { Service } from "./service.ts";
+
+const SIZES = { "1440 px": { width: 1440, height: 900 }, "375 px": { width: 375, height: 812 } };
+const VIEWER = "demo-viewer";
+const FILTERS = ["Search", "Bot", "Visitor's rating", "Owners' review", "Where", "Visitor", "From", "To"];
+
+type Screen = {
+  path: string;
+  /** A text of the loaded screen. */
+  text: string;
+  /** The buttons, fields and links that a viewer may find there. */
+  controls: string[];
+};
+
+describeInBrowser("roles in the console", (fixture) => {
+  for (const [size, viewport] of Object.entries(SIZES)) {
+    it(`shows a viewer every screen without a control that the services would refuse, at ${size}`, async () => {
+      const bot = await addBot(fixture.service);
+      await addConversation(fixture.service, bot);
+      const sessionId = await reviewAnswer(fixture.service, bot);
+      await addQuestions(fixture.service, bot);
+      const { page } = await openConsole(fixture, { viewport });
+      const statuses = await recordStatuses(page);
+      await page.signInAs(VIEWER);
+      await page.heading("Bots").waitFor();
+      for (const { path, text, controls } of screensOf(bot, sessionId)) {
+        await page.goto(path);
+        await page.page.getByText(text).first().waitFor();
+        await eventually(() => page.page.locator(".loading").count()).toBe(0);
+        expect(controls, path).toEqual(expect.arrayContaining(await findControls(page)));
+        expect(await page.violations(), path).toEqual([]);
+        expect(await page.scrollsSideways(), path).toBe(false);
+        await page.picture(`viewer${path.split("?")[0]?.replaceAll("/", "-")}-${viewport.width}`);
+      }
+      expect(statuses).toEqual(new Set([200]));
+      expect(page.problems).toEqual([]);
+    }, 120_000);
+  }
+
+  it("lets a viewer try a question and talk to the bot with the keyboard, and offers no change of the result", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signInAs(VIEWER, `/knowledge?bot=${bot}`);
+    await page.field("Question").waitFor();
+    await page.tabTo("Question");
+    await page.page.keyboard.type("When is bread delivered?");
+    await page.page.keyboard.press("Enter");
+    await page.page.getByText("An answer would be based on this passage.").waitFor();
+    expect(await page.page.getByRole("link", { name: "Add to the evaluation" }).count()).toBe(0);
+    await page.preview.locator("textarea").fill("When is bread delivered?");
+    await page.preview.locator("textarea").press("Enter");
+    await page.preview.locator(".assistant .rating").first().waitFor();
+    expect(page.problems).toEqual([]);
+  });
+
+  it("leaves the audit log out of a viewer's navigation, and tells who may read it", async () => {
+    const { page } = await openConsole(fixture);
+    await page.signInAs(VIEWER, "/audit-log");
+    await page.page.getByText("Only owners of the workspace may read the audit log.").waitFor();
+    const screens = page.page.getByRole("navigation", { name: "Screens" }).getByRole("link");
+    const names = await screens.allInnerTexts();
+    expect(names).toContain("Usage");
+    expect(names).not.toContain("Audit log");
+    await page.page.getByRole("button", { name: /Demo viewer.*Viewer · console-tests/s }).waitFor();
+  });
+
+  for (const [size, viewport] of Object.entries(SIZES)) {
+    it(`tells a member without a role what to do on any screen, without a request, at ${size}`, async () => {
+      const { page } = await openConsole(fixture, { viewport });
+      await page.signInAs("demo-guest", "/conversations");
+      await page.heading("No access").waitFor();
+      page.takeCalls();
+      await page.goto("/keys");
+      await page.heading2("Your account has no role in this workspace").waitFor();
+      await page.page.getByText("Ask the person who runs Parley to give you one.").waitFor();
+      await page.page.waitForLoadState("networkidle");
+      expect(page.takeCalls()).toEqual([]);
+      expect(await page.page.getByRole("navigation", { name: "Screens" }).count()).toBe(0);
+      expect(await page.violations()).toEqual([]);
+      expect(await page.scrollsSideways()).toBe(false);
+      await page.picture(`no-role-${viewport.width}`);
+      await page.tabTo("Sign out");
+      await page.page.keyboard.press("Enter");
+      await page.page.getByText("You are signed out.").waitFor();
+      expect(page.problems).toEqual([]);
+    });
+  }
+});
+
+function screensOf(bot: string, sessionId: string): Screen[] {
+  const questions = ["gift vouchers, do you sell them?", "Where can I park?"];
+  return [
+    { path: "/bots", text: "Bakery guide", controls: [] },
+    { path: `/bots/${bot}`, text: "You answer questions about a bakery", controls: ["Bots"] },
+    { path: `/knowledge?bot=${bot}`, text: "delivery.md", controls: ["Bot", "Question", "Search"] },
+    {
+      path: `/knowledge?bot=${bot}&question=When+is+bread+delivered%3F&title=Gift+vouchers`,
+      text: "An answer would be based on this passage.",
+      controls: ["Bot", "Question", "Search"],
+    },
+    {
+      path: `/knowledge?bot=${bot}&question=Oslo`,
+      text: "Nothing was found.",
+      controls: ["Bot", "Question", "Search"],
+    },
+    {
+      path: `/questions?bot=${bot}`,
+      text: "Where can I park?",
+      controls: [
+        ...["Bot", "Period"],
+        ...questions.flatMap((each) => [`Try this question: ${each}`, `Read the conversation: ${each}`]),
+      ],
+    },
+    {
+      path: `/evaluation?bot=${bot}`,
+      text: "Found at place 1",
+      controls: ["Bot", "The last 2 runs", "Try: When is bread delivered?", "Try: Where can I park?"],
+    },
+    { path: "/keys", text: "bakery.example", controls: ["Embed"] },
+    { path: `/moderation?bot=${bot}`, text: "Please call us.", controls: ["Bot"] },
+    {
+      path: "/overview",
+      text: "Messages a day",
+      controls: ["Show as a table", "Read the questions", "Read the bad ones"],
+    },
+    {
+      path: `/conversations?bot=${bot}`,
+      text: "Reviewed as bad",
+      controls: [...FILTERS, "Export", "Remove all filters"],
+    },
+    {
+      path: `/conversations/${sessionId}`,
+      text: "Reviewed as bad",
+      controls: ["Conversations", "1 passage of knowledge"],
+    },
+    { path: `/tools?bot=${bot}`, text: "look_up_order", controls: ["Bot"] },
+    { path: `/playground?bot=${bot}`, text: "Read what was said here", controls: ["Bot", "Read what was said here"] },
+    { path: "/usage", text: "By month", controls: ["Download CSV", "Month"] },
+    { path: "/audit-log", text: "For owners only", controls: [] },
+  ];
+}
+
+/** Reviews the only answer of a bot as bad. Returns the session's id. */
+async function reviewAnswer({ admin }: Service, bot: string): Promise<string> {
+  const workspaceId = CONSOLE_WORKSPACE;
+  const { sessions } = await admin.sessions.listSessions({ workspaceId, limit: 1_000 });
+  const { id: sessionId = "" } = sessions.find(({ botSlug }) => botSlug === bot) ?? {};
+  const { turns } = await admin.turns.listTurns({ workspaceId, sessionId });
+  const messageId = turns[0]?.turn?.messageId ?? 0n;
+  await admin.sessions.reviewMessage({ workspaceId, sessionId, messageId, review: "bad" });
+  return sessionId;
+}
+
+/** Records the statuses of all calls in batches. */
+async function recordStatuses({ page }: ConsolePage): Promise<Set<number>> {
+  const statuses = new Set<number>();
+  await page.route("**/api/batch", async (route) => {
+    const response = await route.fetch();
+    const { responses } = (await response.json()) as { responses: { status: number }[] };
+    for (const { status } of responses) statuses.add(status);
+    await route.fulfill({ response });
+  });
+  return statuses;
+}
+
+/** Returns the names of the screen's buttons, fields and links, without the links of lists, and without the bot in the name of a button. */
+async function findControls({ page }: ConsolePage): Promise<string[]> {
+  const names = await page
+    .locator("main :is(a:not(.card, .row), button, input, select, textarea, summary):visible")
+    .evaluateAll((elements) =>
+      elements.map((element) => {
+        const label = (element as HTMLInputElement).labels?.[0]?.textContent;
+        return (element.ariaLabel ?? label ?? element.textContent ?? "").trim();
+      }),
+    );
+  return [...new Set(names.map((name) => name.replace(/^Embed .*/, "Embed")))];
+}

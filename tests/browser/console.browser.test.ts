@@ -382,6 +382,7 @@ describeInBrowser("console", (fixture) => {
   }, 150_000);
 
   it("shows an error with a retry button while a service is unavailable, and the screen once it is back", async () => {
+    await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn();
     const unavailable = { responses: [{ status: 503, code: "unavailable", body: { code: "unavailable" } }] };
@@ -392,6 +393,8 @@ describeInBrowser("console", (fixture) => {
     await page.page.unroute("**/api/batch");
     await page.button("Try again").click();
     await page.page.getByText("The service is not available right now.").first().waitFor({ state: "hidden" });
+    // The bots, which were unavailable too, are loaded with the keys.
+    await eventually(() => page.button("New key").isEnabled()).toBe(true);
   });
 
   it("names in the audit log what the owner and the operator changed", async () => {

@@ -36,7 +36,7 @@ export function Keys() {
       <PageHeader title="Keys" actions={keys && keys.length > 0 && create}>
         A key puts a bot on your pages. It is public: it works only on the domains that you allow.
       </PageHeader>
-      {error && !keys && <Failure error={error} onRetry={refetch} />}
+      {error && !keys && <Failure error={error} onRetry={() => Promise.all([refetch(), refetchBots()])} />}
       {!error && !keys && <Loading />}
       {keys && botsError && !bots && <Failure error={botsError} onRetry={refetchBots} />}
       {keys?.length === 0 && (

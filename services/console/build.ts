@@ -40,7 +40,7 @@ export async function buildConsole(directory: string): Promise<ConsoleBuild> {
       modulePreload: { polyfill: false },
       rolldownOptions: {
         input: ["index.html", "preview.html"].map((name) => join(PAGE, name)),
-        // One chunk of what calls the services compresses better than the several that would be shared by different screens.
+        // Puts the generated clients and their libraries into one chunk. Split by screen, they compress worse.
         output: { codeSplitting: { groups: [{ name: "rpc", test: /packages\/rpc|@bufbuild|@connectrpc/ }] } },
         // On a busy machine the build would warn of its own plugins.
         checks: { pluginTimings: false },

@@ -16,7 +16,7 @@ export type Context = {
   progress: (line: string) => void;
   /** Writes a line for the user to stderr, also with --json. */
   notice: (line: string) => void;
-  /** Writes an error to stderr. The command then continues. */
+  /** Writes an error line to stderr, with the prefix `parley: `. The caller decides whether the command continues. */
   warn: (message: string) => void;
   /** Whether --json is set. */
   asJson: () => boolean;

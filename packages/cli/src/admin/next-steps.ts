@@ -19,7 +19,7 @@ export const NEXT_STEPS: Readonly<Record<string, string>> = {
   forbidden: "your role does not permit it; ask the operator for another role, or to do it",
   model_not_permitted: "choose a model of your plan, or ask the operator to set it",
   no_workspace: "the access token names no workspace; docs/install/sso.md names the claim",
-  change_not_recorded: "repeat it, or tell the operator, whose service log has the change",
+  change_not_recorded: "repeat the command, or inform the operator, whose service log has the change",
   auth_unavailable: "the service cannot load the identity provider's keys: try again in a few seconds",
   usage_below_zero: "show the month's usage with parley usage --workspace W --month M",
   request_id_reused: "list the month's corrections with parley usage adjustments, or omit --request-id",

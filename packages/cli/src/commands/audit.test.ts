@@ -8,12 +8,12 @@ import { repairUsage } from "./audit.ts";
 
 const REPAIR = create(RepairSchema, { workspaceId: "w", turnId: "t", kind: "not_counted", action: "settle" });
 
-/** A context whose service answers the first calls, then is unavailable. Records the warnings. */
-function createContext(answers: number) {
+/** A context whose service succeeds for the first `successes` calls, then is unavailable. Records the warnings. */
+function createContext(successes: number) {
   const warnings: string[] = [];
   let calls = 0;
   const repair = async () => {
-    if (++calls > answers) throw new AdminError("unavailable", "try later", new ConnectError("", Code.Unavailable));
+    if (++calls > successes) throw new AdminError("unavailable", "try later", new ConnectError("", Code.Unavailable));
     return create(RepairResponseSchema, { repairs: [REPAIR], checked: 5, nextToken: `step ${calls}` });
   };
   const context = {

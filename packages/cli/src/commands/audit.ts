@@ -23,7 +23,7 @@ export function addAuditCommand(program: CommandUnknownOpts, context: Context): 
     .option("--check", "Exit 1 when usage does not reconcile.")
     .addOption(new Option("--repair", "Repair the differences.").conflicts(["month", "check"]))
     .addOption(
-      new Option("--since <time>", "Repair turns since this time; default RECONCILE_DAYS.").argParser(parseTime),
+      new Option("--since <time>", "Repair turns since this time (default: RECONCILE_DAYS ago).").argParser(parseTime),
     )
     .action(({ workspace: workspaceId = "", month = "", check = false, repair = false, since = "" }) => {
       if (repair) return report(repairUsage(context, workspaceId, since));
@@ -42,8 +42,8 @@ export function addAuditCommand(program: CommandUnknownOpts, context: Context): 
 }
 
 /**
- * Calls Repair until it has compared all turns and holds. If a call after the first fails, the result has the repairs before it, and the exit
- * code is 1.
+ * Calls Repair until it has compared all turns and holds. If a call after the first fails, the result has the repairs of the calls before
+ * it, and the exit code is 1.
  */
 export async function repairUsage({ callAdmin, warn }: Context, workspaceId: string, since: string): Promise<Result> {
   const repairs: Repair[] = [];

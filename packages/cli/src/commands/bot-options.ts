@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option, type OptionValues } from "@
 import type { BotChangesSchema } from "@parley/rpc/conversation";
 import { appendValue, wholeNumberParser } from "./options.ts";
 
-type Changes = {
+type BotOptions = {
   model?: string;
   systemPrompt?: string;
   fallback?: string;
@@ -20,14 +20,14 @@ type Changes = {
 };
 
 /** Adds the options that create and update share, one per field of a bot. */
-export function withChangeOptions<Args extends unknown[], Opts extends OptionValues>(command: Command<Args, Opts>) {
+export function withBotOptions<Args extends unknown[], Opts extends OptionValues>(command: Command<Args, Opts>) {
   return command
-    .option("--model <provider:name>", "The model; '' for the installation's default.")
+    .option("--model <provider:name>", "Set the model; '' for the installation's default.")
     .option("--system-prompt <text>", "Set the system prompt.")
     .option("--fallback <text>", "Set the default reply to a blocked message.")
     .option("--name <name>", "Set the name in the widget.")
     .option("--welcome-message <text>", "Set the first message in the widget.")
-    .option("--logo-url <url>", "The logo; '' for none.")
+    .option("--logo-url <url>", "Set the logo's URL; '' for none.")
     .option("--primary-color <#RRGGBB>", "Set the primary colour.")
     .addOption(
       new Option("--position <corner>", "Choose the widget's corner.").choices([
@@ -38,12 +38,12 @@ export function withChangeOptions<Args extends unknown[], Opts extends OptionVal
     .addOption(new Option("--theme-mode <mode>", "Choose the theme.").choices(["light", "dark", "system"] as const))
     .option("--font-family <family>", "Set the CSS font family.")
     .option("--border-radius <pixels>", "Set the corner radius, 0 to 64.", wholeNumberParser(0, 64))
-    .option("--quick-reply <text>", "A suggested message, repeatable; '' clears all.", appendValue)
-    .option("--css-var <name=value>", "A CSS variable, repeatable; '' clears all.", collectVariable);
+    .option("--quick-reply <text>", "Add a suggested message, repeatable; '' clears all.", appendValue)
+    .option("--css-var <name=value>", "Set a CSS variable, repeatable; '' clears all.", collectVariable);
 }
 
 /** Converts the given options to changes. A list or map replaces the stored one. */
-export function toChanges(options: Changes): MessageInitShape<typeof BotChangesSchema> {
+export function toBotChanges(options: BotOptions): MessageInitShape<typeof BotChangesSchema> {
   const { quickReply, cssVar, ...plain } = options;
   return {
     ...plain,

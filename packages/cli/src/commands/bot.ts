@@ -5,13 +5,13 @@ import type { Context } from "../context.ts";
 import { messageToJson } from "../output/json.ts";
 import type { Result } from "../output/result.ts";
 import { formatFields, formatTable } from "../output/table.ts";
-import { toChanges, withChangeOptions } from "./bot-options.ts";
+import { toBotChanges, withBotOptions } from "./bot-options.ts";
 import { workspaceOption } from "./options.ts";
 
 export function addBotCommands(program: CommandUnknownOpts, { callAdmin, report }: Context): void {
   const group = program.command("bot").description("Manage bots.");
 
-  withChangeOptions(
+  withBotOptions(
     group
       .command("create")
       .description("Create a bot.")
@@ -20,12 +20,12 @@ export function addBotCommands(program: CommandUnknownOpts, { callAdmin, report 
   ).action(({ workspace: workspaceId, slug, ...options }) =>
     report(
       callAdmin(BotAdminService, async (service) =>
-        toResult(requireField((await service.createBot({ workspaceId, slug, changes: toChanges(options) })).bot)),
+        toResult(requireField((await service.createBot({ workspaceId, slug, changes: toBotChanges(options) })).bot)),
       ),
     ),
   );
 
-  withChangeOptions(
+  withBotOptions(
     group
       .command("update")
       .description("Change the given settings of a bot.")
@@ -34,7 +34,7 @@ export function addBotCommands(program: CommandUnknownOpts, { callAdmin, report 
   ).action(({ workspace: workspaceId, slug, ...options }) =>
     report(
       callAdmin(BotAdminService, async (service) =>
-        toResult(requireField((await service.updateBot({ workspaceId, slug, changes: toChanges(options) })).bot)),
+        toResult(requireField((await service.updateBot({ workspaceId, slug, changes: toBotChanges(options) })).bot)),
       ),
     ),
   );

@@ -103,7 +103,7 @@ function formatRun(run: EvaluationRun, before: EvaluationRun | undefined, cases:
   });
   const notes = [
     `Found ${formatRecall(run)}${before ? `, before ${formatRecall(before)}` : ""}.`,
-    run.searched < run.cases && `${run.cases - run.searched} questions were not searched: the time was over.`,
+    run.searched < run.cases && `${run.cases - run.searched} questions were not searched: the time limit was reached.`,
     run.semanticFailures > 0 && `Semantic search failed for ${run.semanticFailures} questions.`,
   ].filter((note) => note !== false);
   const table = formatTable(["place", "before", "document", "question"], rows, "No question was searched.");

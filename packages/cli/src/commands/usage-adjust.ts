@@ -24,8 +24,8 @@ export function addAdjustCommands(usage: CommandUnknownOpts, { callAdmin, report
     .addOption(
       new Option("--by <count>", "Messages to add, or -3 to remove.").argParser(parseAmount).makeOptionMandatory(),
     )
-    .requiredOption("--reason <text>", "Why.")
-    .option("--operator <name>", "Who corrects it; default the login name.")
+    .requiredOption("--reason <text>", "State the reason.")
+    .option("--operator <name>", "Name the person (default: your login name).")
     .option("--request-id <uuid>", "Repeat a correction whose result is unknown.")
     .action(({ by: amount, reason, operator = readLoginName(), requestId = randomUUID() }, command) => {
       const { workspaceId, month } = readSharedOptions(command);
@@ -57,7 +57,7 @@ export function addAdjustCommands(usage: CommandUnknownOpts, { callAdmin, report
     );
 }
 
-/** Reads the options that `usage` has too. Commander gives their values to `usage`, wherever they stand. */
+/** Reads the options that `usage` and its subcommands share. Commander assigns their values to `usage`, even after the subcommand's name. */
 function readSharedOptions(command: CommandUnknownOpts): { workspaceId: string; month: string } {
   const { workspace, month = "" } = command.optsWithGlobals() as { workspace?: string; month?: string };
   if (workspace === undefined)

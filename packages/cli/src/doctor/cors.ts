@@ -54,33 +54,33 @@ async function readHead(pending: Promise<EndpointResponse>): Promise<ResponseHea
   }
 }
 
-function preflightProblems(answer: ResponseHead, origin: string): Problem[] {
-  if (answer.status !== 204 && answer.status !== 200)
+function preflightProblems(response: ResponseHead, origin: string): Problem[] {
+  if (response.status !== 204 && response.status !== 200)
     return [
       {
-        problem: `the preflight got ${answer.status === 0 ? "no response" : `status ${answer.status}`}`,
+        problem: `the preflight got ${response.status === 0 ? "no response" : `status ${response.status}`}`,
         cause: "cors",
       },
     ];
-  const methods = readHeader(answer, "access-control-allow-methods").toUpperCase();
-  const headers = readHeader(answer, "access-control-allow-headers").toLowerCase();
+  const methods = readHeader(response, "access-control-allow-methods").toUpperCase();
+  const headers = readHeader(response, "access-control-allow-headers").toLowerCase();
   return [
-    ...allowOriginProblems("the preflight", answer, origin),
+    ...allowOriginProblems("the preflight", response, origin),
     ...(/\bPOST\b/.test(methods) ? [] : [problem("the preflight does not allow POST")]),
     ...(/\bcontent-type\b/.test(headers) ? [] : [problem("the preflight does not allow Content-Type")]),
   ];
 }
 
-function allowOriginProblems(what: string, answer: ResponseHead, origin: string): Problem[] {
-  const allowed = readHeaderValues(answer, "access-control-allow-origin");
+function allowOriginProblems(what: string, response: ResponseHead, origin: string): Problem[] {
+  const allowed = readHeaderValues(response, "access-control-allow-origin");
   if (allowed.length > 1)
     return [problem(`${what} has ${allowed.length} Access-Control-Allow-Origin headers, which browsers reject`)];
   if (allowed[0] === origin || (allowed[0] === "*" && what === "the preflight")) return [];
   return [problem(`${what} allows ${allowed[0] === undefined ? "no origin" : allowed[0]}, not ${origin}`)];
 }
 
-function varyProblems(answer: ResponseHead): Problem[] {
-  if (/(^|[\s,])(origin|\*)(?=$|[\s,])/i.test(readHeader(answer, "vary"))) return [];
+function varyProblems(response: ResponseHead): Problem[] {
+  if (/(^|[\s,])(origin|\*)(?=$|[\s,])/i.test(readHeader(response, "vary"))) return [];
   return [{ problem: "a proxy removes Vary: Origin, so a cache may mix up origins", cause: "cache" }];
 }
 

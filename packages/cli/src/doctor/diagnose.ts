@@ -78,7 +78,10 @@ export async function diagnose(request: DiagnoseRequest): Promise<Diagnosis> {
   return toDiagnosis(proxies, measurePace(paced.ticks));
 }
 
-/** Runs concurrently a plain stream, one with forged addresses and, unless skipped, one with a silence. Returns a finding instead when a request gets no response. */
+/**
+ * Runs three streams concurrently: a plain one, one with forged addresses and, unless it is skipped, one with a silence. Returns a finding
+ * instead if a request gets no response.
+ */
 async function runStreams(
   endpoint: Endpoint,
   request: DiagnoseRequest,

@@ -82,6 +82,6 @@ export function readHeaderValues({ headers }: Pick<EndpointResponse, "headers">,
 }
 
 /** Returns a header's values joined by commas; empty without the header. */
-export function readHeader(answer: Pick<EndpointResponse, "headers">, name: string): string {
-  return readHeaderValues(answer, name).join(", ");
+export function readHeader(response: Pick<EndpointResponse, "headers">, name: string): string {
+  return readHeaderValues(response, name).join(", ");
 }

@@ -51,7 +51,7 @@ export async function runPaced(
   const start = performance.now();
   const sinceStart = () => Math.round(performance.now() - start);
   const signal = AbortSignal.timeout(EVENTS_MS + silenceMs + BUFFERING_GRACE_MS);
-  const answer = await sendRequest(endpoint, {
+  const response = await sendRequest(endpoint, {
     method: "POST",
     path: "/api/doctor/",
     // Browsers accept these encodings. So a proxy that compresses their responses compresses this one too.
@@ -59,15 +59,15 @@ export async function runPaced(
     body: JSON.stringify({ public_key: publicKey, silence_ms: silenceMs }),
     signal,
   });
-  const { status, localAddress } = answer;
+  const { status, localAddress } = response;
   const run: PacedRun = {
-    ...{ silenceMs, startedAt, status, headers: answer.headers, localAddress },
+    ...{ silenceMs, startedAt, status, headers: response.headers, localAddress },
     ...{ refusal: "", meta: undefined, ticks: [], done: undefined, endedMs: 0 },
   };
-  const isStream = status === 200 && readHeader(answer, "content-type").startsWith("text/event-stream");
+  const isStream = status === 200 && readHeader(response, "content-type").startsWith("text/event-stream");
   try {
-    if (isStream) await readEvents(decompress(answer), run, sinceStart);
-    else run.refusal = await readRefusal(decompress(answer));
+    if (isStream) await readEvents(decompress(response), run, sinceStart);
+    else run.refusal = await readRefusal(decompress(response));
   } catch {
     // The stream was cut off; `done` stays undefined.
   }
@@ -106,12 +106,12 @@ const DECODERS = {
 } as const;
 
 /** Returns the body as a decompressed stream. */
-function decompress(answer: EndpointResponse): Readable {
-  const encoding = readHeader(answer, "content-encoding").toLowerCase();
-  if (!Object.hasOwn(DECODERS, encoding)) return answer.body;
+function decompress(response: EndpointResponse): Readable {
+  const encoding = readHeader(response, "content-encoding").toLowerCase();
+  if (!Object.hasOwn(DECODERS, encoding)) return response.body;
   const decoder = DECODERS[encoding as keyof typeof DECODERS]();
   // pipe() does not forward errors.
-  answer.body.once("error", (error) => decoder.destroy(error));
-  answer.body.once("aborted", () => decoder.destroy(new Error("cut off")));
-  return answer.body.pipe(decoder);
+  response.body.once("error", (error) => decoder.destroy(error));
+  response.body.once("aborted", () => decoder.destroy(new Error("cut off")));
+  return response.body.pipe(decoder);
 }

@@ -28,11 +28,11 @@ export const PROXY_NAMES: Readonly<Record<ProxyKind, string>> = {
 };
 
 /** Detects proxies from response headers and from the request headers that arrived at the edge. */
-export function detectProxies(answer: Pick<EndpointResponse, "headers">, arrived: readonly string[]): ProxyKind[] {
-  const server = readHeader(answer, "server");
-  const via = readHeader(answer, "via");
-  const cookies = readHeader(answer, "set-cookie");
-  const hasHeader = (name: string) => readHeader(answer, name) !== "";
+export function detectProxies(response: Pick<EndpointResponse, "headers">, arrived: readonly string[]): ProxyKind[] {
+  const server = readHeader(response, "server");
+  const via = readHeader(response, "via");
+  const cookies = readHeader(response, "set-cookie");
+  const hasHeader = (name: string) => readHeader(response, name) !== "";
   const isDetected: Record<ProxyKind, boolean> = {
     "ingress-nginx":
       arrived.includes("x-forwarded-scheme") ||

@@ -15,7 +15,7 @@ export type Instance = {
   /** The URLs of the ops ports with admin services. */
   adminUrls: Record<ServiceWithAdmin, string>;
   adminToken: string;
-  /** The claims of the development issuer; null when the identity provider issues them. */
+  /** The claims of the development issuer; null when your identity provider issues the tokens. */
   tokens: TokenTerms | null;
 };
 

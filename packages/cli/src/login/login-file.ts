@@ -45,7 +45,7 @@ export async function readLogin(path: string): Promise<Login | undefined> {
   }
 }
 
-/** Runs `work` while no other command does, so that only one of them uses the refresh token, which may be valid once only. */
+/** Runs `work` while no other command does, so that only one of them uses the refresh token. It may be valid only once. */
 export async function withLoginLock<T>(path: string, work: () => Promise<T>): Promise<T> {
   const lock = `${path}.lock`;
   for (const deadline = Date.now() + LOCK_TIMEOUT_MS; ; await sleep(LOCK_POLL_MS)) {

@@ -114,7 +114,9 @@ function toLogin(request: SignInRequest, response: TokenEndpointResponse): Login
 function toCliError(error: unknown, issuer: string): CliError {
   if (error instanceof CliError) return error;
   if (error instanceof ResponseBodyError) {
-    const message = isKnown(error.error) ? MESSAGES[error.error] : `the identity provider refused it (${error.error})`;
+    const message = isKnown(error.error)
+      ? MESSAGES[error.error]
+      : `the identity provider refused the request (${error.error})`;
     return new CliError(message, { cause: error });
   }
   const { code } = (error ?? {}) as { code?: string };

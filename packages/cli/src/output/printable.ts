@@ -30,7 +30,10 @@ export function printableJson(json: string): string {
   );
 }
 
-/** Indents every line of a text, so that none can imitate a line of the output, and breaks lines before `width` columns, where a terminal would. */
+/**
+ * Indents every line of a text, so that no line can imitate the output's own lines. Breaks lines before `width` columns, because a terminal
+ * would continue them without the indent.
+ */
 export function indentedLines(text: string, width: number): string {
   return printableLines(text)
     .split("\n")

@@ -72,7 +72,7 @@ function requestPage(url: URL, address: string): Promise<string> {
       signal: AbortSignal.timeout(TIMEOUT_MS),
       agent: false as const,
     };
-    const call = (url.protocol === "https:" ? requestTls : request)(url, options, (response) => {
+    const clientRequest = (url.protocol === "https:" ? requestTls : request)(url, options, (response) => {
       let bytes = 0;
       response.on("data", (chunk: Buffer) => {
         bytes += chunk.length;
@@ -83,7 +83,7 @@ function requestPage(url: URL, address: string): Promise<string> {
         reject(new Error(`status ${response.statusCode}`));
       } else text(response).then(resolve, reject);
     });
-    call.once("error", reject);
-    call.end();
+    clientRequest.once("error", reject);
+    clientRequest.end();
   });
 }

@@ -58,13 +58,13 @@ export async function showLive(
       const startedAt = performance.now();
       const isDue = startedAt - lastQuotaReadMs >= QUOTA_INTERVAL_MS;
       if (isDue) lastQuotaReadMs = startedAt;
-      const [sample, answer] = await untilEnded(
+      const [sample, latestQuota] = await untilEnded(
         Promise.all([scrapeReplicas(deps.urls), isDue ? readQuota(deps) : quota]),
         screen.ended,
         [undefined, quota],
       );
       if (sample === undefined) break;
-      quota = answer;
+      quota = latestQuota;
       samples = dropOldSamples([...samples, sample]);
       redraw();
       await pause(Math.max(0, REFRESH_MS - (performance.now() - startedAt)), screen.ended);

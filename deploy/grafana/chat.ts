@@ -33,7 +33,7 @@ export const CHAT: Dashboard = {
         {
           title: "Successful turns",
           shows:
-            "Share of turns that end as expected. An error in the stream, a 5xx before it and an interrupted turn count as failed. A provider's error, a client with too many streams, slow moderation patterns, a block, an exhausted quota and a visitor who leaves do not.",
+            "Share of turns that end as expected. An error in the stream, a 5xx before it and an interrupted turn count as failed. A provider's error, a client with too many streams, a workspace with too many messages at once, slow moderation patterns, a block, an exhausted quota and a visitor who leaves do not.",
           normal: "99.9 % or more, the objective.",
           act: "Below 99.9 %: see ParleyTurnsFailing.",
           unit: "percentunit",
@@ -141,7 +141,7 @@ export const CHAT: Dashboard = {
         },
         {
           title: "Tokens by model",
-          shows: "Tokens per second by provider, model and type (input, output), with those of embeddings.",
+          shows: "Tokens per second by provider, model and type (input, output), including embeddings.",
           normal: "Proportional to _Generations by provider and outcome_.",
           act: "Input tokens rise and turns do not: prompts have grown. Check the bots' instructions, knowledge and tools.",
           unit: "suffix:/s",

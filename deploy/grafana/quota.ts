@@ -44,7 +44,7 @@ export const QUOTA: Dashboard = {
         },
         {
           title: "Reconciler",
-          shows: "Age of the oldest closed turn that has not been compared with usage yet, at most.",
+          shows: "Upper bound for the age of the oldest closed turn that has not been compared with usage.",
           normal: "2 to 4 minutes.",
           act: "Above an hour: see ParleyReconcilerStale. No value: see ParleyAccountingUnknown.",
           unit: "s",

@@ -2,7 +2,7 @@ import { createDatabase } from "@parley/test-support";
 import { describe, expect, it } from "vitest";
 import { openExternalDatabase } from "./database.ts";
 
-describe("useDatabaseUrl", () => {
+describe("openExternalDatabase", () => {
   it("describes the server without its password and does not stop it", async () => {
     const database = await createDatabase();
     const { description, stop } = await openExternalDatabase(database.url);

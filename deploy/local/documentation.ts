@@ -17,7 +17,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** Tables for developers, which would crowd out better passages in searches. */
 const EXCLUDED_PAGES = ["contract-coverage.md", "dependencies.md"];
 
-/** Reads Parley's documentation: the README and the pages of docs/. */
+/** Reads Parley's documentation: the README and the pages of docs/, without those of its folders. */
 export async function readDocumentation(root = ROOT): Promise<Document[]> {
   const pages = (await listDirectory(join(root, "docs")))
     .filter((name) => name.endsWith(".md") && !EXCLUDED_PAGES.includes(name))

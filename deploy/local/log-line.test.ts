@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseLogLine } from "./log-line.ts";
 
-describe("readLogLine", () => {
+describe("parseLogLine", () => {
   it("reads level, message and error reason of a JSON line", () => {
     const line = JSON.stringify({ level: "error", message: "settling failed", error: { message: "no such host" } });
     expect(parseLogLine(line)).toEqual({ level: "error", text: "settling failed: no such host" });

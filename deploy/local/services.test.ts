@@ -40,7 +40,7 @@ async function environments(values: Record<string, string>) {
 const findServicesWith = (all: Record<string, Record<string, string>>, text: string) =>
   Object.keys(all).filter((name) => JSON.stringify(all[name]).includes(text));
 
-describe("serviceSpecs", () => {
+describe("buildServiceSpecs", () => {
   it("passes each secret only to the service that needs it", async () => {
     const all = await environments({
       OPENAI_API_KEY: "openai-secret",

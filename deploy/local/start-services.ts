@@ -14,8 +14,8 @@ const STOP_ORDER: readonly (readonly ServiceName[])[] = [
 export type StartContext = { notify: (notice: Notice) => void; cleanups: CleanupStack; stopSignal: AbortSignal };
 
 /**
- * Starts the services concurrently, without those in `except`, and waits until all are ready. Throws StartError when one fails, and then
- * drops the notices of the others: they are about the service that is missing.
+ * Starts the services concurrently, without those in `except`, and waits until all are ready. If one fails, throws StartError and drops the
+ * notices of the other services, which only report the missing service.
  */
 export async function startServices(
   specs: Record<ServiceName, ProcessSpec>,

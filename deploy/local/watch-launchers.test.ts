@@ -46,7 +46,7 @@ describe("findLaunchers", () => {
   });
 });
 
-describe("areRunning", () => {
+describe("areAllRunning", () => {
   const launchers = [...NPX, ...PNPM].toReversed();
 
   it("returns true while the launchers run, even when the user's shell is gone", async () => {

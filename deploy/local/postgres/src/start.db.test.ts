@@ -53,7 +53,7 @@ async function listenAnywhere(): Promise<Server> {
   return server;
 }
 
-/** Returns a free port that no other test takes before the server listens: theirs are above 10,000. */
+/** Returns a free port below 10,000. Other tests use higher ports, so none of them takes it before the server listens. */
 async function findFreePort(): Promise<number> {
   for (;;) {
     const candidate = randomInt(7_000, 9_900);
@@ -251,8 +251,8 @@ describe.runIf(isRoot)("a start by root", () => {
   it("uses the data directory of an ordinary user whose start was killed", async () => {
     const owner = await ensureUnprivilegedUser();
     await chown(dir, owner.uid, owner.gid);
-    const theirs = await startInChildProcess(owner);
-    await theirs.kill("SIGKILL");
+    const killedStart = await startInChildProcess(owner);
+    await killedStart.kill("SIGKILL");
     expect((await stat(join(dataDir, "PG_VERSION"))).uid).toBe(owner.uid);
     expect(await start()).toMatchObject({ dataDir, isReused: false });
   });

@@ -55,7 +55,7 @@ export async function startLocalPostgres(options: LocalPostgresOptions): Promise
   }
 }
 
-/** Same as startLocalPostgres, for a `installation` that the caller chose. */
+/** Same as startLocalPostgres, for an `installation` that the caller chose. */
 export async function startServer(installation: Installation, options: LocalPostgresOptions): Promise<LocalPostgres> {
   const { port, password, fast = false, log = () => undefined } = options;
   const deadline = performance.now() + START_TIMEOUT_MS;

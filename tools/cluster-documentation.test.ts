@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { readBlocks } from "../tests/cluster/documentation.ts";
+import { readTypeScript } from "./repository.ts";
+
+/** Matches a call that reads a block of a page of docs/install by its heading, such as `readBlock("cluster.md", "5. Install", "sh"`. */
+const READ =
+  /\b(readBlocks?|runDocumented|runDocumentedSql)\(\s*"(?<page>[\w-]+\.md)",\s*"(?<heading>[^"]*)"(?:,\s*"(?<language>\w+)")?/g;
+
+test("every block of docs/install that a test on a cluster reads exists", async () => {
+  const sources = (await readTypeScript()).filter(({ path }) => path.startsWith("tests/cluster/"));
+  const reads = sources.flatMap(({ text }) => [...text.matchAll(READ)]);
+  expect(reads.length).toBeGreaterThan(10);
+  for (const [, method, page = "", heading = "", language] of reads) {
+    const expected = language ?? (method === "runDocumentedSql" ? "sql" : "sh");
+    await expect(readBlocks(page, heading, expected), `${page}, ${heading}`).resolves.not.toEqual([]);
+  }
+});

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 
 const read = (...path: string[]) => readFileSync(join(import.meta.dirname, ...path), "utf8");
-const document = read("../../docs/embed.md");
+const embedGuide = read("../../docs/embed.md");
 
-/** The names in the first column of the document's tables that match a pattern. */
+/** The names in the first column of the guide's tables that match a pattern. */
 const documented = (name: RegExp) =>
-  new Set([...document.matchAll(/^\| `([^`]+)`/gm)].map(([, cell = ""]) => cell).filter((cell) => name.test(cell)));
+  new Set([...embedGuide.matchAll(/^\| `([^`]+)`/gm)].map(([, cell = ""]) => cell).filter((cell) => name.test(cell)));
 
 describe("docs/embed.md", () => {
   it("lists exactly the CSS variables that the widget uses", () => {

@@ -209,7 +209,7 @@ describeInBrowser("accessibility", (fixture) => {
       const announcements: string[] = [];
       Object.assign(window, { announcements });
       const regions = [...(host.shadowRoot?.querySelectorAll("[role=status],[role=alert],[aria-live]") ?? [])];
-      for (const region of regions.filter((it) => it.getAttribute("aria-live") !== "off")) {
+      for (const region of regions.filter((each) => each.getAttribute("aria-live") !== "off")) {
         new MutationObserver(() => announcements.push(region.textContent)).observe(region, {
           childList: true,
           characterData: true,
@@ -256,16 +256,16 @@ describeInBrowser("accessibility", (fixture) => {
     await widget.askAndWait("markdown");
     const overflowing = await widget.host.evaluate((host) =>
       [...(host.shadowRoot?.querySelectorAll(".panel, .panel *") ?? [])]
-        .filter((it) => !it.closest(".sr, svg") && it.checkVisibility())
-        .filter((it) => {
-          const { left, right } = it.getBoundingClientRect();
+        .filter((element) => !element.closest(".sr, svg") && element.checkVisibility())
+        .filter((element) => {
+          const { left, right } = element.getBoundingClientRect();
           return (
             left < -0.5 ||
             right > innerWidth + 0.5 ||
-            (it.clientWidth > 0 && it.scrollWidth > it.clientWidth + 1 && it.tagName !== "H2")
+            (element.clientWidth > 0 && element.scrollWidth > element.clientWidth + 1 && element.tagName !== "H2")
           );
         })
-        .map((it) => it.className || it.tagName),
+        .map((element) => element.className || element.tagName),
     );
     expect(overflowing).toEqual([]);
     expect(await widget.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);

@@ -47,8 +47,8 @@ describeInBrowser("chat", (fixture) => {
     const widget = await fixture.visitAndOpen();
     await widget.askAndWait("markdown");
     const bubble = widget.answers.locator(".bubble");
-    const tags = await bubble.evaluate((it) => [
-      ...new Set([...it.querySelectorAll("*")].map(({ tagName }) => tagName)),
+    const tags = await bubble.evaluate((element) => [
+      ...new Set([...element.querySelectorAll("*")].map(({ tagName }) => tagName)),
     ]);
     expect(tags.toSorted()).toEqual(["A", "BLOCKQUOTE", "CODE", "DIV", "EM", "LI", "OL", "P", "PRE", "STRONG", "UL"]);
     const links = await bubble

@@ -35,7 +35,7 @@ describeInBrowser("bot configuration", (fixture) => {
     expect(await chips.first().isVisible()).toBe(false);
   });
 
-  it("shows neither an empty welcome message nor missing quick replies", async () => {
+  it("shows no welcome bubble and no quick replies if the bot has none", async () => {
     const widget = await open({ welcome_message: "", quick_replies: [] });
     expect(await widget.log.locator(".bubble").filter({ visible: true }).count()).toBe(0);
     expect(await widget.log.innerText()).toBe("");
@@ -102,16 +102,19 @@ describeInBrowser("bot configuration", (fixture) => {
     },
   );
 
-  it.each(["bottom-left", "bottom-right"])("appears %s in every language", async (position) => {
-    for (const lang of ["en", "ar"]) {
-      const widget = await open({ position }, { attributes: { "data-lang": lang } });
-      const { width } = widget.page.viewportSize() ?? { width: 0 };
-      for (const part of [widget.launcher, widget.panel]) {
-        const box = await part.boundingBox();
-        expect(position === "bottom-left" ? box?.x : width - (box?.x ?? 0) - (box?.width ?? 0)).toBeCloseTo(20, 0);
+  it.each(["bottom-left", "bottom-right"])(
+    "appears %s in left-to-right and right-to-left languages",
+    async (position) => {
+      for (const lang of ["en", "ar"]) {
+        const widget = await open({ position }, { attributes: { "data-lang": lang } });
+        const { width } = widget.page.viewportSize() ?? { width: 0 };
+        for (const part of [widget.launcher, widget.panel]) {
+          const box = await part.boundingBox();
+          expect(position === "bottom-left" ? box?.x : width - (box?.x ?? 0) - (box?.width ?? 0)).toBeCloseTo(20, 0);
+        }
       }
-    }
-  });
+    },
+  );
 
   it("is light, dark, or follows the system theme and its changes", async () => {
     const background = async (widget: Awaited<ReturnType<typeof open>>) =>
@@ -144,9 +147,9 @@ describeInBrowser("bot configuration", (fixture) => {
       color: "rgb(27, 30, 36)",
     });
     const round = await open({ border_radius: 64 });
-    expect(await round.launcher.evaluate((it) => getComputedStyle(it).borderRadius)).toBe("min(128px, 50%)");
+    expect(await round.launcher.evaluate((element) => getComputedStyle(element).borderRadius)).toBe("min(128px, 50%)");
     const square = await open({ border_radius: 0 });
-    expect(await square.launcher.evaluate((it) => getComputedStyle(it).borderRadius)).toBe("min(0px, 50%)");
+    expect(await square.launcher.evaluate((element) => getComputedStyle(element).borderRadius)).toBe("min(0px, 50%)");
   });
 
   it("is overridden by the script element's position and theme", async () => {

@@ -66,11 +66,11 @@ describeInBrowser("failures in the console", (fixture) => {
     );
     await page.heading("Conversations").waitFor();
     expect(new URL(page.page.url()).pathname).toBe("/conversations");
-    // Only the reports of the refused requests.
+    // Chromium reports each of the two refused requests as an error.
     expect(page.problems.filter((text) => !/status of 4(?:00|29)/.test(text))).toEqual([]);
   });
 
-  it("adds a text of 100,000 characters of which each takes three bytes", async () => {
+  it("adds a text of 100,000 characters of three bytes each", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn(`/knowledge?bot=${bot}&title=面包`, "Knowledge");
@@ -118,7 +118,7 @@ describeInBrowser("failures in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("shows an error until the owner closes it, as after a sign-out that failed", async () => {
+  it("shows the error of a failed sign-out until the owner closes it", async () => {
     const { page } = await openConsole(fixture);
     await page.signIn();
     await page.page.route("**/auth/sign-out", (route) =>

@@ -7,7 +7,7 @@ import { describeInBrowser, eventually } from "./fixture.ts";
 const MAX_START_MS = 300_000;
 const MAX_PATH_MS = 120_000;
 
-describeInBrowser("a newcomer of `start`", (fixture) => {
+describeInBrowser("a newcomer who runs `start`", (fixture) => {
   let instance: Instance;
   let parley: RunningProcess;
   beforeAll(async () => {
@@ -20,7 +20,7 @@ describeInBrowser("a newcomer of `start`", (fixture) => {
   }, 90_000);
 
   it(
-    "changes the widget's colour, adds a document, gets an answer from it and reads it with its sources, in two minutes",
+    "changes the widget's colour, adds a document, gets an answer from it and reads the conversation with its sources, in two minutes",
     async () => {
       // Beside the other browser tests, a start takes several times its usual time. The two minutes begin with the sign-in.
       await eventually(() => parley.stdout(), MAX_START_MS).toContain("Press Ctrl-C to stop");

@@ -1,13 +1,9 @@
-import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import type axe from "axe-core";
 import type { BrowserContextOptions, FrameLocator, Locator, Page, Request } from "playwright-core";
+import { findAxeViolations } from "./axe.ts";
 import type { BrowserFixture } from "./fixture.ts";
 import { recordViolations } from "./violations.ts";
-
-const AXE_SOURCE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
 /** A tab with the owners' console. The methods are an owner's actions. */
 export class ConsolePage {
@@ -117,26 +113,9 @@ export class ConsolePage {
     return paths.filter((path) => /^\/(?:api|auth)\//.test(path));
   }
 
-  /** Returns the accessibility problems that axe finds, also in the preview, as `rule: element summary`. */
-  async violations(): Promise<string[]> {
-    await this.page.evaluate(async () => {
-      const finite = document
-        .getAnimations()
-        .filter(({ effect }) => effect?.getTiming().iterations !== Number.POSITIVE_INFINITY);
-      await Promise.allSettled(finite.map(({ finished }) => finished));
-    });
-    if (!(await this.page.evaluate(() => "axe" in window))) await this.page.evaluate(AXE_SOURCE);
-    return this.page.evaluate(async () => {
-      const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run(document, {
-        runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-        resultTypes: ["violations"],
-        // The widget has its own tests.
-        iframes: false,
-      });
-      return violations.flatMap(({ id, nodes }) =>
-        nodes.map(({ target, failureSummary }) => `${id}: ${String(target)} ${failureSummary}`),
-      );
-    });
+  /** Returns the accessibility problems of the page without the preview, because the widget has its own tests. */
+  violations(): Promise<string[]> {
+    return findAxeViolations(this.page, { iframes: false });
   }
 
   /** Returns whether the page is wider than its window. */

@@ -50,7 +50,7 @@ describeInBrowser("questions in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("shows which part of the questions found their document before and after a change of knowledge", async () => {
+  it("shows the share of questions that found their document, before and after a change of the knowledge", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn(`/evaluation?bot=${bot}`, "Evaluation");

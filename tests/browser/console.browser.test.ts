@@ -149,7 +149,7 @@ describeInBrowser("console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("explains each document that cannot be added", async () => {
+  it("explains why a document or page cannot be added", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn();
@@ -315,7 +315,7 @@ describeInBrowser("console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("continues a reply in the playground after a reload, and starts a conversation of its own with each bot", async () => {
+  it("continues a reply when the owner returns to a bot's playground, and does not show it in another bot's", async () => {
     const [bot, other] = [await addBot(fixture.service), await addBot(fixture.service)];
     const { page } = await openConsole(fixture);
     await page.signIn(`/playground?bot=${bot}`, "Playground");
@@ -413,7 +413,7 @@ describeInBrowser("console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("signs out, and asks for a sign-in before any screen", async () => {
+  it("signs out, and asks for a sign-in before it shows a screen again", async () => {
     const { page } = await openConsole(fixture);
     await page.signIn();
     await page.page.getByRole("button", { name: /Demo owner/ }).click();

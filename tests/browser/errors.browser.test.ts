@@ -109,7 +109,7 @@ describeInBrowser("errors", (fixture) => {
     expect(await widget.violations()).toEqual([]);
   });
 
-  it("a retry resends the same text once", async () => {
+  it("resends the same text once when the visitor retries", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.refuseChat(503, "unavailable", { "Retry-After": "1" });
     await widget.ask("quick question");
@@ -152,7 +152,7 @@ describeInBrowser("errors", (fixture) => {
     await eventually(() => widget.notice.innerText()).toContain("Something went wrong.");
   });
 
-  it("resends automatically after Retry-After", async () => {
+  it("resends a rate-limited message automatically after Retry-After", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.refuseChat(429, "rate_limited", { "Retry-After": "2" });
     // The page records the texts itself, because polling from the test could miss a text that is shown for one second.
@@ -180,7 +180,7 @@ describeInBrowser("errors", (fixture) => {
     expect(widget.posted("/api/chat/")).toHaveLength(2);
   });
 
-  it("lets the visitor cancel the wait", async () => {
+  it("lets the visitor cancel the wait for Retry-After", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.refuseChat(429, "rate_limited", { "Retry-After": "60" });
     await widget.ask("quick");
@@ -191,7 +191,7 @@ describeInBrowser("errors", (fixture) => {
     expect(widget.posted("/api/chat/")).toHaveLength(1);
   });
 
-  it("gives up after four attempts", async () => {
+  it("shows an error after four rate-limited attempts", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.refuseChat(429, "rate_limited", { "Retry-After": "1" }, 4);
     await widget.ask("quick");

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { describeInBrowser, eventually } from "./fixture.ts";
 
-describeInBrowser("pages of frameworks", (fixture) => {
+describeInBrowser("the widget on pages of frameworks", (fixture) => {
   it("keeps its panel, text and scroll position when the page replaces the body", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.askAndWait("tall 500");
@@ -23,7 +23,7 @@ describeInBrowser("pages of frameworks", (fixture) => {
     await widget.askAndWait("quick");
   });
 
-  it("comes back when the page empties the body or removes it", async () => {
+  it("comes back when the page empties the body or removes the widget's element", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.page.evaluate(() => document.body.replaceChildren());
     await eventually(() => widget.host.count()).toBe(1);

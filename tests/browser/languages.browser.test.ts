@@ -57,14 +57,14 @@ describeInBrowser("languages", (fixture) => {
     await widget.askAndWait("quick بالعربية");
     const directions = await widget.log
       .locator(".user .bubble > div")
-      .evaluateAll((all) => all.map((it) => getComputedStyle(it).direction));
+      .evaluateAll((all) => all.map((element) => getComputedStyle(element).direction));
     expect(directions).toEqual(["ltr", "ltr"]);
     await widget.askAndWait("مرحبا quick");
     expect(
       await widget.log
         .locator(".user .bubble > div")
         .last()
-        .evaluate((it) => getComputedStyle(it).direction),
+        .evaluate((element) => getComputedStyle(element).direction),
     ).toBe("rtl");
   });
 });

@@ -89,7 +89,7 @@ describeInFullBrowser("screenshots", (fixture) => {
     await expectScreenshot("closed", await takeScreenshot(widget));
   });
 
-  it("detects every change of the list", async () => {
+  it("the comparison detects each change of CHANGES", async () => {
     const widget = await openAndAsk({});
     const before = await takeScreenshot(widget);
     const withStyle = async (css: string) => {

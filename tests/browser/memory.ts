@@ -16,7 +16,7 @@ export async function measureMemory({ page }: WidgetPage): Promise<Memory> {
   await client.send("HeapProfiler.collectGarbage");
   const { metrics } = await client.send("Performance.getMetrics");
   await client.detach();
-  const readBrowserMetric = (name: string) => metrics.find((it) => it.name === name)?.value ?? 0;
+  const readBrowserMetric = (name: string) => metrics.find((metric) => metric.name === name)?.value ?? 0;
   return {
     heapBytes: readBrowserMetric("JSHeapUsedSize"),
     nodes: readBrowserMetric("Nodes"),

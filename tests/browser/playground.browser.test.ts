@@ -149,7 +149,7 @@ describeInBrowser("playground", (fixture) => {
       await expectOneTurn([first.widgetPage, second]);
     });
 
-    it("appears in a second tab without a token when it is complete, and a new session there too", async () => {
+    it("appears in a second tab without a token when it is complete, and both tabs show a new session", async () => {
       const first = await open();
       // The second tab must be open before the reply is complete.
       await first.ask("slow 150");

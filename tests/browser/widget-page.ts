@@ -1,10 +1,5 @@
-import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-import type axe from "axe-core";
 import type { Locator, Page, Request, Route } from "playwright-core";
-
-/** Minified, because a browser then parses it in half the time. */
-const AXE_SOURCE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
+import { findAxeViolations, waitForAnimations } from "./axe.ts";
 
 /** A page with the widget. The methods are a visitor's actions. */
 export class WidgetPage {
@@ -94,7 +89,6 @@ export class WidgetPage {
   /** Returns the paths of all requests to the service so far. */
   paths(): string[] {
     return this.requests
-      .filter(({ url }) => url)
       .map((request) => new URL(request.url()))
       .filter(({ origin }) => origin === this.#edgeUrl)
       .map(({ pathname }) => pathname);
@@ -134,32 +128,13 @@ export class WidgetPage {
   }
 
   /** Waits until all animations end, except infinite ones such as the typing dots. */
-  async settled(): Promise<void> {
-    await this.page.evaluate(async () => {
-      const roots = [document, document.querySelector("parley-widget")?.shadowRoot];
-      const animations = roots.flatMap((root) => root?.getAnimations() ?? []);
-      const finite = animations.filter(({ effect }) => effect?.getTiming().iterations !== Number.POSITIVE_INFINITY);
-      await Promise.allSettled(finite.map(({ finished }) => finished));
-    });
+  settled(): Promise<void> {
+    return waitForAnimations(this.page);
   }
 
-  /** Waits until animations end. Returns the accessibility problems that axe finds, also in shadow roots, as `rule: element summary`. */
-  async violations(): Promise<string[]> {
-    await this.settled();
-    if (!(await this.page.evaluate(() => "axe" in window))) {
-      await this.page.evaluate(AXE_SOURCE);
-    }
-    const found = await this.page.evaluate(async () => {
-      const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run(document, {
-        runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-        // With this, axe describes only the elements with violations.
-        resultTypes: ["violations"],
-      });
-      return violations.flatMap(({ id, nodes }) =>
-        nodes.map(({ target, failureSummary }) => `${id}: ${String(target)} ${failureSummary}`),
-      );
-    });
-    return found;
+  /** Waits until animations end. Returns the accessibility problems of the page and the widget. */
+  violations(): Promise<string[]> {
+    return findAxeViolations(this.page);
   }
 
   /** Returns the accessible name of the focused element, or its tag if it has no name. Looks inside shadow roots. */

@@ -33,7 +33,7 @@ test("a value that is deleted during iteration is not visited", () => {
   expect(visited).toEqual(["a", "c"]);
 });
 
-// V8 sometimes counts a page of 256 KB that is in use by something else.
+// Retried, because V8 sometimes counts a page of 256 KB that holds other data.
 test("minor garbage collections free removed values, which a plain Map keeps", { retry: 5 }, () => {
   const script = fileURLToPath(new URL("./testing/churn.ts", import.meta.url));
   const keptKilobytes = (kind: string) => {

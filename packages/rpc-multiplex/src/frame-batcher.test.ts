@@ -1,5 +1,5 @@
 import { EventEmitter } from "node:events";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as nextIteration } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { FrameBatcher } from "./frame-batcher.ts";
 
@@ -24,20 +24,20 @@ class TestStream extends EventEmitter {
 const KIB = 1024;
 const batcherOf = (stream: TestStream) => new FrameBatcher<string, string[]>(stream, (frames) => frames);
 
-test("writes the frames of one turn of the event loop as one message, in order", async () => {
+test("writes the frames of one iteration of the event loop as one message, in order", async () => {
   const stream = new TestStream();
   const batcher = batcherOf(stream);
   batcher.add("a", 1);
   await Promise.resolve();
   batcher.add("b", 1);
   expect(stream.messages).toEqual([]);
-  await nextTurn();
+  await nextIteration();
   batcher.add("c", 1);
-  await nextTurn();
+  await nextIteration();
   expect(stream.messages).toEqual([["a", "b"], ["c"]]);
 });
 
-test("splits a batch over 64 KiB, and writes a larger frame alone", async () => {
+test("splits a batch above 64 KiB, and writes a frame above 64 KiB alone", async () => {
   const stream = new TestStream();
   const batcher = batcherOf(stream);
   for (const [name, bytes] of [
@@ -48,7 +48,7 @@ test("splits a batch over 64 KiB, and writes a larger frame alone", async () => 
     ["e", 1],
   ] as const)
     batcher.add(name, bytes * KIB);
-  await nextTurn();
+  await nextIteration();
   expect(stream.messages).toEqual([["a", "b"], ["c"], ["d"], ["e"]]);
 });
 
@@ -56,11 +56,11 @@ test("writes nothing under backpressure until the stream has drained", async () 
   const stream = new TestStream(1);
   const batcher = batcherOf(stream);
   batcher.add("a", 1);
-  await nextTurn();
+  await nextIteration();
   expect(batcher.isBlocked).toBe(true);
   for (const frame of ["b", "c"]) {
     batcher.add(frame, 1);
-    await nextTurn();
+    await nextIteration();
   }
   expect(stream.messages).toEqual([["a"]]);
   stream.drain(2);

@@ -106,7 +106,8 @@ class ServerStream {
   ): Promise<CallResult> {
     try {
       const method = this.#methods.get(begin.method);
-      if (method === undefined) throw new RpcError(status.UNIMPLEMENTED, "unimplemented", "no such method");
+      if (method === undefined)
+        throw new RpcError(status.UNIMPLEMENTED, "unimplemented", "the server has no such method");
       const { responseSerialize } = method.definition;
       const context = this.#createContext(method, begin, signal);
       const response = await method.serve(context, (message) => send(requireAllowedSize(responseSerialize(message))));

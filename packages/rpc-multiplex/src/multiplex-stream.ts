@@ -154,10 +154,13 @@ export class MultiplexStream {
       finish();
       pending.abort(error);
     };
-    const cancel = () => abort(new RpcError(status.CANCELLED, "cancelled", "cancelled by its caller"));
+    const cancel = () => abort(new RpcError(status.CANCELLED, "cancelled", "the caller cancelled the call"));
     // The deadline applies until the caller has read every response, even if all responses have arrived before.
     const timer = setTimeout(
-      () => abort(new RpcError(status.DEADLINE_EXCEEDED, "deadline_exceeded", "no answer in time")),
+      () =>
+        abort(
+          new RpcError(status.DEADLINE_EXCEEDED, "deadline_exceeded", "the peer did not respond before the deadline"),
+        ),
       timeoutMs,
     );
     signal?.addEventListener("abort", cancel, { once: true });

@@ -1,6 +1,6 @@
 /** Retries per call in the long run: 10 %. */
 const RETRIES_PER_CALL = 0.1;
-/** How many retries may follow each other, for the calls in flight when a replica dies. */
+/** The maximum number of retries in a burst, for the calls in flight when a replica dies. */
 const MAX_BURST = 50;
 
 /** Limits retries to a share of the calls, so that a peer that refuses calls does not get a multiple of them. */

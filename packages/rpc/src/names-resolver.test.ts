@@ -28,12 +28,15 @@ async function startPeer(host: string, port = 0): Promise<string> {
     responseSerialize: bytes,
     responseDeserialize: bytes,
   };
-  server.addService({ address: definition }, { address: (_: unknown, reply: Reply) => reply(null, Buffer.from(host)) });
+  server.addService(
+    { address: definition },
+    { address: (_: unknown, callback: Callback) => callback(null, Buffer.from(host)) },
+  );
   cleanUps.push(() => server.forceShutdown());
   return `${host}:${bound}`;
 }
 
-type Reply = (error: null, value: Buffer) => void;
+type Callback = (error: null, value: Buffer) => void;
 
 /** Returns a port on which nothing listens. */
 async function closedPort(): Promise<number> {
@@ -51,7 +54,7 @@ function connect(target: string): Client {
   return channel;
 }
 
-/** Sends a call with a deadline of 5 s. Resolves with the address of the server that answered. */
+/** Sends a call with a deadline of 5 s. Resolves with the address of the server that received it. */
 function call(channel: Client): Promise<string> {
   return new Promise((resolve, reject) =>
     channel.makeUnaryRequest(
@@ -82,11 +85,11 @@ describe("a target with several names", () => {
     const first = await startPeer("127.0.0.1");
     const second = await startPeer("127.0.0.2");
     const channel = connect(`names:///${first},${second}`);
-    const answers = async () => {
+    const countCallsToFirst = async () => {
       const all = await Promise.all(Array.from({ length: 20 }, () => call(channel)));
       return all.filter((each) => each === "127.0.0.1").length;
     };
-    await expect.poll(answers).toBe(10);
+    await expect.poll(countCallsToFirst).toBe(10);
   });
 
   test("fails with UNAVAILABLE when no name resolves", async () => {

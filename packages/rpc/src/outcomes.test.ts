@@ -45,7 +45,7 @@ test("a failed turn without a known code has the code internal_error, and a turn
   for (const outcome of ["done", "blocked", "cancelled"] as const) expect(toErrorCode(outcome, "any")).toBe("");
 });
 
-test("a generation's failure keeps its code, except those that a visitor cannot act on", () => {
+test("a provider's failure keeps its code, and any other failure of a generation becomes internal_error", () => {
   for (const code of ["provider_auth", "provider_rate_limited", "provider_timeout", "provider_error"] as const)
     expect(turnAfterGeneration(GENERATION_STATUSES[code])).toEqual({ outcome: "error", errorCode: code });
   for (const status of [GenerateStatus.MODEL_UNKNOWN, GenerateStatus.UNSPECIFIED, 99 as GenerateStatus])

@@ -20,7 +20,7 @@ import { tracing } from "./http/tracing.plugin.ts";
 import { unreadBody } from "./http/unread-body.plugin.ts";
 import { type RatingDeps, ratingRoute } from "./rating/rating.route.ts";
 import { deleteSessionRoute, eraseVisitorRoute } from "./sessions/delete-session.route.ts";
-import { type ExportDeps, exportRoute } from "./sessions/export-session.route.ts";
+import { type ExportDeps, exportSessionRoute } from "./sessions/export-session.route.ts";
 import { exportSessionsRoutes } from "./sessions/export-sessions.route.ts";
 import { listSessionsRoute } from "./sessions/list-sessions.route.ts";
 import { widgetAssetRoutes } from "./widget/widget-assets.route.ts";
@@ -107,7 +107,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
   ratingRoute(app, deps);
   widgetConfigRoute(app, deps);
   doctorRoute(app, deps);
-  exportRoute(app, deps);
+  exportSessionRoute(app, deps);
   listSessionsRoute(app, deps);
   exportSessionsRoutes(app, deps);
   deleteSessionRoute(app, deps);

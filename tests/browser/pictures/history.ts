@@ -12,12 +12,12 @@ const QUESTIONS = [
   "Do you deliver bread?",
   "What is your phone number?",
 ];
-/** As many messages on each of seven days, the oldest first. */
+/** The number of messages on each of seven days, the oldest first. The next seven days repeat it. */
 const MESSAGES_OF_DAYS = [4, 3, 5, 4, 6, 8, 2] as const;
 
 const messagesOf = (day: number) => MESSAGES_OF_DAYS[day % MESSAGES_OF_DAYS.length] ?? 0;
 
-// The turns of a day are between eight and twenty hours after its start, and those of today are left as they are.
+// Moves each turn to its day, at a time between 8:00 and 20:00. Leaves the turns of today as they are.
 const SPREAD = `
   UPDATE conversation.turns t
   SET opened_at = moved.at, closed_at = moved.at + (t.closed_at - t.opened_at)
@@ -47,7 +47,7 @@ export async function addHistory(service: Service): Promise<void> {
   await database.connect();
   try {
     await database.query(SPREAD, [CONSOLE_WORKSPACE, daysAgo]);
-    // The tasks then count every hour again.
+    // Without these leases, the tasks count every hour again.
     await database.query("DELETE FROM conversation.task_leases WHERE task IN ('count_replies', 'count_bot_replies')");
   } finally {
     await database.end();

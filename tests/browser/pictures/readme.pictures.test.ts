@@ -24,18 +24,18 @@ const ARABIC_BOT = {
   quick_replies: ["كم يستغرق التوصيل؟"],
 };
 
-const page = (color: string) => `<style>html { background: ${color} }</style>`;
-const window = (width: number, height: number) => ({ viewport: { width, height }, deviceScaleFactor: 2 });
+const background = (color: string) => `<style>html { background: ${color} }</style>`;
+const windowOf = (width: number, height: number) => ({ viewport: { width, height }, deviceScaleFactor: 2 });
 
 const QUESTIONS = ["How long does delivery take?", "And if I want to return it?"];
 
 const PANELS: Readonly<Record<string, Visit & { bot?: typeof BOT; questions?: readonly string[] }>> = {
-  light: { context: window(490, 760), head: page("#f3f1ea") },
-  dark: { context: window(490, 760), head: page("#0c0d10"), attributes: { "data-theme": "dark" } },
-  mobile: { context: { ...window(360, 760), hasTouch: true, isMobile: true } },
+  light: { context: windowOf(490, 760), head: background("#f3f1ea") },
+  dark: { context: windowOf(490, 760), head: background("#0c0d10"), attributes: { "data-theme": "dark" } },
+  mobile: { context: { ...windowOf(360, 760), hasTouch: true, isMobile: true } },
   rtl: {
-    context: window(490, 760),
-    head: page("#f3f1ea"),
+    context: windowOf(490, 760),
+    head: background("#f3f1ea"),
     htmlAttributes: 'lang="ar" dir="rtl"',
     attributes: { "data-position": "bottom-left" },
     bot: ARABIC_BOT,
@@ -48,7 +48,10 @@ describeInBrowser("README pictures", (fixture) => {
 
   const savePicture = (name: string, picture: Buffer) => writeFile(join(FOLDER, `${name}.png`), picture);
 
-  const withShop = async (size: ReturnType<typeof window>, act: (widget: WidgetPage, url: string) => Promise<void>) => {
+  const withShop = async (
+    size: ReturnType<typeof windowOf>,
+    act: (widget: WidgetPage, url: string) => Promise<void>,
+  ) => {
     const { publicKey } = await fixture.service.addBot(BOT);
     const shop = await startSampleShop({ port: 0, host: "localhost", edgeUrl: fixture.service.url, publicKey });
     const shopPage = await (await fixture.newContext(size)).newPage();
@@ -69,7 +72,7 @@ describeInBrowser("README pictures", (fixture) => {
   });
 
   it("sample shop", () =>
-    withShop(window(1280, 800), async (widget, url) => {
+    withShop(windowOf(1280, 800), async (widget, url) => {
       await widget.page.goto(url);
       await widget.open();
       await widget.askAndWait("Can the mug go into the dishwasher?");
@@ -79,7 +82,7 @@ describeInBrowser("README pictures", (fixture) => {
     }));
 
   it("film of a visitor asking", () =>
-    withShop({ ...window(1000, 640), deviceScaleFactor: 1.5 }, async (widget, url) => {
+    withShop({ ...windowOf(1000, 640), deviceScaleFactor: 1.5 }, async (widget, url) => {
       const { page } = widget;
       const pause = (ms: number) => page.waitForTimeout(ms * SLOWDOWN);
       await page.goto(url);
@@ -112,7 +115,7 @@ describeInBrowser("README pictures", (fixture) => {
         "# Delivery\n\nDelivery takes two to four working days. It costs 4.90, and nothing from 50.00 on.",
       ),
     });
-    const page = await (await fixture.newContext(window(1280, 900))).newPage();
+    const page = await (await fixture.newContext(windowOf(1280, 900))).newPage();
     await page.goto(`${url}/playground?bot=${slug}`);
     await page.getByLabel("Access token").fill(system.token);
     await page.getByLabel("Message", { exact: true }).fill(QUESTIONS[0] ?? "");

@@ -4,7 +4,7 @@ import type { PanelContext } from "../shared/types.ts";
 import type { ActiveEntry } from "./message-log.ts";
 import { post } from "./post.ts";
 import { type Reply, sendMessage } from "./send-message.ts";
-import { type Entry, findUnanswered, type SessionStore, UNREAD_MS, UNSENT_MS } from "./session-store.ts";
+import { type Entry, findUnanswered, type SessionStore, UNREAD_TTL_MS, UNSENT_TTL_MS } from "./session-store.ts";
 
 /** Callbacks of a chat session's changes. */
 export interface ChatView {
@@ -100,7 +100,7 @@ export class ChatSession {
     const signal = AbortSignal.any([turn.signal, this.#context.signal]);
     const key = unsent.key ?? this.#newId();
     const id = `${unsent.id}:a`;
-    let question = { ...unsent, key, expires: Date.now() + UNSENT_MS };
+    let question = { ...unsent, key, expires: Date.now() + UNSENT_TTL_MS };
     // A reply that is received again replaces the part that is shown.
     const part = entries.find((entry) => unsent.key && entry.id === id);
     let reply: Entry = { id, role: "assistant", text: part?.text ?? "" };
@@ -116,7 +116,7 @@ export class ChatSession {
     try {
       code = await sendMessage(this.#context, { session, message: question.text, key }, signal, (update) => {
         if (received === reply) {
-          question = { ...question, expires: Date.now() + UNREAD_MS };
+          question = { ...question, expires: Date.now() + UNREAD_TTL_MS };
           this.#store.put(session, question);
         }
         received = update;
@@ -169,7 +169,7 @@ export class ChatSession {
     if (next) {
       this.send(next);
     } else if (!code) {
-      // The connection works again. Each message that waited for it gets its turn.
+      // The connection works again: continue the next message that waited for it.
       this.resume();
     }
   }

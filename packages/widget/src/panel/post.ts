@@ -1,6 +1,6 @@
 import type { PanelContext } from "../shared/types.ts";
 
-/** Posts a request for a reply. Returns whether the service accepted it. The request outlives the page. */
+/** Posts a rating or a stop request for a reply. Returns whether the service accepted it. The request outlives the page. */
 export function post(
   { base, publicKey }: PanelContext,
   path: "rating" | "stop",

@@ -16,9 +16,9 @@ export interface Entry {
 }
 
 /** How long a message that the service may not have received is sent again automatically, e.g. by the next page. */
-export const UNSENT_MS = 300_000;
+export const UNSENT_TTL_MS = 300_000;
 /** How long the reply to a received message is fetched automatically. */
-export const UNREAD_MS = 86_400_000;
+export const UNREAD_TTL_MS = 86_400_000;
 
 /** Matches the failures after which a message is sent again automatically. */
 export const CONNECTION_FAILURE = /^(network|offline|interrupted)$/;

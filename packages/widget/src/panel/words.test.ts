@@ -7,7 +7,7 @@ import { ENGLISH, fillPlaceholders, pickLanguage, selectNotice } from "./words.t
 const FOLDER = join(import.meta.dirname, "../lang");
 const LANGUAGES = readdirSync(FOLDER).map((file) => file.replace(".json", ""));
 
-/** The error codes of the API and of the widget. */
+/** Error codes of the API and of the widget, each with its text and canRetry. */
 const CODES = [
   ["invalid_json", "refused", false],
   ["invalid_message", "refused", false],
@@ -19,6 +19,7 @@ const CODES = [
   ["method_not_allowed", "refused", false],
   ["rate_limited", "busy", true],
   ["unavailable", "busy", true],
+  ["overloaded", "busy", true],
   ["session_not_found", "ended", false],
   ["quota_exceeded", "quota", false],
   ["provider_auth", "closed", false],
@@ -36,6 +37,8 @@ const CODES = [
   ["network", "network", true],
   ["interrupted", "interrupted", true],
   ["stopped", "stopped", true],
+  ["refused", "refused", false],
+  ["empty", "failed", true],
   ["unknown_code", "failed", true],
 ] as const;
 

@@ -4,8 +4,8 @@ import {
   type Entry,
   findUnanswered,
   SessionStore,
-  UNREAD_MS,
-  UNSENT_MS,
+  UNREAD_TTL_MS,
+  UNSENT_TTL_MS,
 } from "../panel/session-store.ts";
 import { createElement } from "../shared/dom.ts";
 import { Failure } from "../shared/failure.ts";
@@ -135,7 +135,7 @@ async function runTurn(unsent: Entry): Promise<void> {
       body: JSON.stringify({ ...target, idempotency_key: key }),
       keepalive: true,
     }).catch(() => undefined);
-  let question: Entry = { expires: Date.now() + UNSENT_MS, ...unsent, key };
+  let question: Entry = { expires: Date.now() + UNSENT_TTL_MS, ...unsent, key };
   let reply: Entry = { id: `${unsent.id}:a`, role: "assistant", text: "" };
   let failure: Failure | undefined;
   store.put(session, question);
@@ -156,7 +156,7 @@ async function runTurn(unsent: Entry): Promise<void> {
         timeline.add(name, data);
         if (name === "meta") {
           reply = { ...reply, text: "" };
-          question = { ...question, expires: Date.now() + UNREAD_MS };
+          question = { ...question, expires: Date.now() + UNREAD_TTL_MS };
           store.put(session, question);
         } else if (name === "token" || name === "blocked") {
           // The fallback of a blocked reply replaces the tokens before it.

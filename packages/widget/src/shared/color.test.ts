@@ -6,7 +6,7 @@ const COLORS: readonly Rgb[] = STEPS.flatMap((red) =>
   STEPS.flatMap((green) => STEPS.map((blue): Rgb => [red, green, blue])),
 );
 
-describe("contrast", () => {
+describe("contrastRatio", () => {
   it("returns the ratio of WCAG 2.2", () => {
     expect(contrastRatio([255, 255, 255], [0, 0, 0])).toBe(21);
     expect(contrastRatio(parseColor("#777777"), [255, 255, 255])).toBeCloseTo(4.48, 2);

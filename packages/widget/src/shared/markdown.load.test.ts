@@ -70,7 +70,7 @@ describe("a hostile text", () => {
   });
 
   it.each(["### # # ", "*a ", "[a](b ", "1. a\n"])(
-    "of 16 KB that repeats %j is parsed within 4 s while 50 words follow",
+    "of 16 KB that repeats %j is parsed within 4 s in total as 50 words are appended",
     (piece) => {
       const source = piece.repeat(16_384 / piece.length);
       // Like renderMarkdown, which splits the whole text but parses only the last block again.

@@ -77,7 +77,7 @@ function isSameList(one: string, other: string): boolean {
 
 /**
  * The nesting limit of quotes and lists, and of the opening marks that wait for their closing mark. It protects the stack and keeps parsing
- * linear. What is beyond it becomes text.
+ * linear. Deeper nesting becomes text.
  */
 const MAX_DEPTH = 6;
 
@@ -140,7 +140,7 @@ export function parseInline(source: string): (Tree | string)[] {
     opened = [...opened, [mark, nodes.length] as const].slice(-MAX_DEPTH);
     nodes.push(mark);
   };
-  /** Forgets the last opening mark of this kind and those after it. With a tag, replaces it and all nodes after it by an element, and returns truthy. */
+  /** Forgets the last opening mark of this kind and the marks after it. With a tag, replaces it and all nodes after it by an element, and returns truthy. */
   const close = (mark: string, tag: Tag | false, ...value: [] | [string]) => {
     const at = opened.findLastIndex(([kind]) => kind === mark);
     const found = opened[at];

@@ -18,7 +18,7 @@ const EVENTS = [
   { name: "message", data: "x", id: "7-3" },
 ];
 
-describe("sseParser", () => {
+describe("createSseParser", () => {
   it("reads names and data with LF, CRLF and CR line ends", () => {
     expect(parse(STREAM, "\n")).toEqual(EVENTS);
   });

@@ -5,7 +5,7 @@ import { createSseParser } from "./sse.ts";
 /** The service sends a heartbeat every 15 s. After three missed ones the connection counts as lost. */
 const SILENCE_TIMEOUT_MS = 45_000;
 
-/** The waits before a lost connection is opened again: 0.5 s, 1 s, 2 s, up to 16 s. They restart after each text. */
+/** The waits before a lost connection is opened again: 0.5 s, 1 s, 2 s, up to 16 s. They restart after each `token`. */
 const FIRST_WAIT_MS = 500;
 const MAX_RECONNECTIONS = 6;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createUuid } from "./uuid.ts";
 
-describe("uuid", () => {
+describe("createUuid", () => {
   it("returns distinct UUIDs of version 4", () => {
     const ids = Array.from({ length: 200 }, createUuid);
     expect(new Set(ids).size).toBe(200);

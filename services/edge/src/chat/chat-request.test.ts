@@ -29,7 +29,7 @@ describe("a body that is not JSON is refused as invalid_json", () => {
   test.each(["", "{", '{"public_key":"x"', "\uFEFF{}", "NaN"])("%j", (body) => {
     expect(() => parse(body)).toThrow("invalid_json");
   });
-  test("UTF-16 and broken UTF-8", () => {
+  test("UTF-16, invalid UTF-8 and a missing body", () => {
     expect(() => parseChatRequest(Buffer.from(JSON.stringify(valid), "utf16le"))).toThrow("invalid_json");
     expect(() => parseChatRequest(Buffer.from([0x7b, 0xff, 0x7d]))).toThrow("invalid_json");
     expect(() => parseChatRequest(undefined)).toThrow("invalid_json");

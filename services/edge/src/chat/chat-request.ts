@@ -9,7 +9,7 @@ import { HttpError, invalidMessage, isBlank, isObject, type JsonObject, parseJso
  */
 export const MAX_TURN_BODY_BYTES = 300 * 1024;
 const MAX_MESSAGE_CHARACTERS = 4_000;
-const MAX_VISITOR_ID_CHARACTERS = 1_024;
+export const MAX_VISITOR_ID_CHARACTERS = 1_024;
 const MAX_METADATA_BYTES = 16 * 1024;
 
 export type ChatRequest = {

@@ -8,8 +8,6 @@ export type StopTarget = { messageId: bigint } | { key: string };
 
 export type StopRequest = { sessionId: string; target: StopTarget };
 
-/** Has room for a key of thousands of characters, so that an impossible key gets invalid_api_key and not payload_too_large. */
-export const MAX_STOP_BODY_BYTES = 8 * 1024;
 const DECIMAL = /^[1-9]\d{0,15}$/;
 
 /** Parses the body of POST /api/chat/stop/. */

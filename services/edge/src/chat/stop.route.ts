@@ -1,10 +1,10 @@
 import type { FastifyInstance } from "fastify";
 import { authenticate, userBucket } from "../auth/index.ts";
-import { addressBucket, endpoint, HttpError } from "../http/index.ts";
+import { addressBucket, endpoint, HttpError, MAX_SMALL_BODY_BYTES } from "../http/index.ts";
 import { enforce, POLICIES } from "../rate-limits/index.ts";
 import type { ChatDeps } from "./chat.route.ts";
 import { type PlaygroundDeps, resolveBot } from "./playground.route.ts";
-import { MAX_STOP_BODY_BYTES, parsePlaygroundStopRequest, parseStopRequest } from "./stop-request.ts";
+import { parsePlaygroundStopRequest, parseStopRequest } from "./stop-request.ts";
 import { type StopDeps, stopTurn } from "./stop-turn.ts";
 
 /** POST /api/chat/stop/: stops a reply to a visitor. */
@@ -13,7 +13,7 @@ export function stopRoute(app: FastifyInstance, deps: ChatDeps & StopDeps): void
     method: "POST",
     url: "/api/chat/stop/",
     config: { cors: true },
-    bodyLimit: MAX_STOP_BODY_BYTES,
+    bodyLimit: MAX_SMALL_BODY_BYTES,
     onRequest: deps.malformed.refuse,
     handler: async (request, reply) => {
       const { publicKey, sessionId, target } = parseStopRequest(request.body as Buffer | undefined);
@@ -34,7 +34,7 @@ export function playgroundStopRoute(app: FastifyInstance, deps: PlaygroundDeps &
     method: "POST",
     url: "/api/chat/playground/stop/",
     config: { errorKey: "detail" },
-    bodyLimit: MAX_STOP_BODY_BYTES,
+    bodyLimit: MAX_SMALL_BODY_BYTES,
     onRequest: deps.malformed.refuse,
     handler: async (request, reply) => {
       const caller = await authenticate(deps, request, reply);

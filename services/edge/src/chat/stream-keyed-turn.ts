@@ -117,7 +117,7 @@ async function waitForOpening({ deps, stream }: Exchange, reply: KeyedReply): Re
   }
 }
 
-/** Counts and returns the refusal of a stream above a cap of its session or of its reply. */
+/** Counts a refused stream and returns its 503. The session has too many running replies, or the reply too many readers. */
 function atClientCap({ attachMetrics }: KeyedStreamDeps, cause?: unknown): HttpError {
   attachMetrics.refused.inc({ reason: "client" });
   return overloaded(cause);
@@ -139,7 +139,7 @@ async function follow(exchange: Exchange, reply: KeyedReply, isOpener: boolean):
   });
 }
 
-/** Streams a turn that the database has: replays it if it has ended, or else attaches to the edge that runs it. */
+/** Streams a turn that is in the database: replays it if it has ended, or else attaches to the edge that runs it. */
 async function readExisting(exchange: Exchange, existing: StoredTurn): Promise<void> {
   const { deps } = exchange;
   const stored = readStoredReply(existing);

@@ -5,16 +5,21 @@ import { type KeyedStreamDeps, streamKeyedTurn } from "./stream-keyed-turn.ts";
 import { streamTurn } from "./stream-turn.ts";
 import { hashKey, hashRequest, parseEventId, type ResumeHeaders } from "./turn-key.ts";
 
-/** The user of the playground; empty for a visitor. */
-type Caller = { caller: string };
+type Resume = ResumeHeaders & {
+  /** The user of the playground; empty for a visitor. */
+  caller: string;
+};
 
 type Http = { request: FastifyRequest; reply: FastifyReply; stopwatch: Stopwatch };
 
-/** Streams the reply to a message, as its headers ask for it. Throws an HttpError if it fails before the stream is open. */
+/**
+ * Streams the reply to a message. With an idempotency key, a repeated request reads the reply of the first. Throws an HttpError if it fails
+ * before the stream is open.
+ */
 export async function streamReply(
   deps: KeyedStreamDeps,
   turn: TurnRequest,
-  { key, lastEventId, caller }: ResumeHeaders & Caller,
+  { key, lastEventId, caller }: Resume,
   { request, reply, stopwatch }: Http,
 ): Promise<void> {
   if (key !== undefined) {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { HttpError } from "../http/index.ts";
 
-/** The headers of a request for a reply with a key. */
+/** The headers of a chat request that start or resume a reply with an idempotency key. */
 export type ResumeHeaders = {
   /** The idempotency key; undefined without the header. */
   key: string | undefined;
@@ -26,13 +26,13 @@ export function readResumeHeaders(headers: IncomingHttpHeaders): ResumeHeaders {
   };
 }
 
-/** Throws 400 invalid_idempotency_key if the value is not a key. */
+/** Returns the value if it has the format of an idempotency key. Throws 400 invalid_idempotency_key if not. */
 export function requireKey(value: unknown): string {
   if (typeof value !== "string" || !KEY.test(value)) throw new HttpError(400, "invalid_idempotency_key");
   return value;
 }
 
-/** Throws 400 invalid_last_event_id if the value is not an id that Parley has sent. */
+/** Parses the id of an event, `<message id>-<offset>`. Throws 400 invalid_last_event_id if it has another format. */
 export function parseEventId(value: string): ReplyPosition {
   const [, messageId, offset] = EVENT_ID.exec(value) ?? [];
   if (messageId === undefined) throw invalidEventId();
@@ -43,12 +43,15 @@ export function invalidEventId(): HttpError {
   return new HttpError(400, "invalid_last_event_id");
 }
 
-/** Hashes a key with all that separates equal keys of one session. @param caller the user of the playground; empty for a visitor. */
+/**
+ * Hashes an idempotency key with its source and caller, so that two callers may use the same key in one session.
+ * @param caller the user of the playground; empty for a visitor.
+ */
 export function hashKey(source: "widget" | "playground", caller: string, key: string): Uint8Array {
   return sha256(JSON.stringify([source, caller, key]));
 }
 
-/** Hashes what must be equal in every request with a key: the message alone, because metadata and referrer change from page to page. */
+/** Hashes the part of a request that must not change when its key is reused: the message. Metadata and referrer change from page to page. */
 export function hashRequest(message: string): Uint8Array {
   return sha256(message);
 }

@@ -3,8 +3,6 @@ import { invalidMessage, parseJsonObject } from "../http/index.ts";
 
 export type DoctorRequest = { publicKey: string; silenceMs: number };
 
-/** Has room for a key of thousands of characters, so that an impossible key gets invalid_api_key and not payload_too_large. */
-export const MAX_DOCTOR_BODY_BYTES = 8 * 1024;
 /** Must be shorter than IDLE_CONNECTION_TIMEOUT_MS of app.ts, because the connection has no traffic during the silence. */
 export const MAX_SILENCE_MS = 30_000;
 

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from "fastify";
 import type { KeyResolver } from "../auth/index.ts";
-import { addressBucket, endpoint, HttpError } from "../http/index.ts";
+import { addressBucket, endpoint, HttpError, MAX_SMALL_BODY_BYTES } from "../http/index.ts";
 import { enforce, type MalformedRequests, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import type { StreamRegistry } from "../streams/index.ts";
-import { MAX_DOCTOR_BODY_BYTES, parseDoctorRequest } from "./doctor-request.ts";
+import { parseDoctorRequest } from "./doctor-request.ts";
 import { observeRequest } from "./observed-request.ts";
 import { streamPacedEvents } from "./paced-events.ts";
 
@@ -21,7 +21,7 @@ export function doctorRoute(app: FastifyInstance, deps: DoctorDeps): void {
     method: "POST",
     url: "/api/doctor/",
     config: { cors: true },
-    bodyLimit: MAX_DOCTOR_BODY_BYTES,
+    bodyLimit: MAX_SMALL_BODY_BYTES,
     onRequest: deps.malformed.refuse,
     handler: async (request, reply) => {
       const { publicKey, silenceMs } = parseDoctorRequest(request.body as Buffer | undefined);

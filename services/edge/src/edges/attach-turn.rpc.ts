@@ -14,7 +14,7 @@ export async function* handleAttachTurn(
   signal: AbortSignal,
 ): AsyncGenerator<Response> {
   const { reply } = await requireTurn(deps, request);
-  if (reply === undefined) throw new RpcError(status.NOT_FOUND, "turn_not_found", "the turn has no key");
+  if (reply === undefined) throw new RpcError(status.NOT_FOUND, "turn_not_found", "the turn has no idempotency key");
   const { offset } = request;
   if (offset < 0 || offset > reply.text.length || splitsSurrogatePair(reply.text, offset))
     throw new RpcError(status.INVALID_ARGUMENT, "invalid_last_event_id", "the text has no such offset");
@@ -29,7 +29,7 @@ export async function* handleAttachTurn(
 async function* readReply(reply: KeyedReply, offset: number, signal: AbortSignal): AsyncGenerator<Response> {
   let next: Response | undefined;
   let isDisconnected: boolean = false;
-  let onTaken: () => void = () => undefined;
+  let onSent: () => void = () => undefined;
   let wake: () => void = () => undefined;
   const put = (response: Response) => {
     next = response;
@@ -39,7 +39,7 @@ async function* readReply(reply: KeyedReply, offset: number, signal: AbortSignal
     token(text) {
       put({ text });
       return new Promise((resolve) => {
-        onTaken = resolve;
+        onSent = resolve;
       });
     },
     end: (ending) => put({ end: toTurnEnd(ending) }),
@@ -66,7 +66,7 @@ async function* readReply(reply: KeyedReply, offset: number, signal: AbortSignal
       next = undefined;
       yield response;
       if (response.end !== undefined) return;
-      onTaken();
+      onSent();
       // The reply sends the text that arrived meanwhile in a microtask: let it run first.
       await Promise.resolve();
     }

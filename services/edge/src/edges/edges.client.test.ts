@@ -74,7 +74,7 @@ test("another process at the address refuses the token", async () => {
   });
 });
 
-test("streams what follows the first response", async () => {
+test("attach streams the responses after the first", async () => {
   const port = await startServer();
   const parts = await clients().attach("ws", turnAt(port), 0, new AbortController().signal);
   const texts: string[] = [];

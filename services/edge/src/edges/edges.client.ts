@@ -2,10 +2,8 @@ import { createClient, GrpcTransport, openChannel, type RpcClient, type RpcError
 import type { StoredTurn } from "@parley/rpc/conversation";
 import { type AttachTurnResponse, EdgeService } from "@parley/rpc/edge";
 import { type Outcome, outcomeFromProto } from "@parley/rpc/outcomes";
-import { channelCredentials } from "@parley/service-kit";
+import { channelCredentials, MAX_GENERATION_MS } from "@parley/service-kit";
 
-/** The maximum duration of a generation. If the call ends before the turn does, the reader gets the rest from the database. */
-const ATTACH_TIMEOUT_MS = 6 * 60_000;
 /** Longer than the other edge waits for the stored outcome. */
 const CANCEL_TIMEOUT_MS = 14_000;
 /** An edge that sends no first response in this time counts as unreachable. */
@@ -60,9 +58,10 @@ export function createEdgeClients({ tlsDir, tlsServerName, onFailure }: EdgeClie
       };
       const timer = setTimeout(abort, FIRST_RESPONSE_TIMEOUT_MS);
       const { edgeId, turnId } = turn;
+      // If the call ends before the turn does, the reader gets the rest from the database.
       const responses = client.attachTurn(
         { edgeId, workspaceId, turnId, offset },
-        { timeoutMs: ATTACH_TIMEOUT_MS, signal: controller.signal },
+        { timeoutMs: MAX_GENERATION_MS, signal: controller.signal },
       );
       const iterator = responses[Symbol.asyncIterator]();
       try {

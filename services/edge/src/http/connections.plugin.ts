@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 export type Connections = {
   /**
    * Waits until every connection is closed, at most `timeoutMs`. The server must have stopped listening. Requests that arrive on open
-   * connections are still served. The caller makes the responses carry `Connection: close`.
+   * connections are still served. The caller must send `Connection: close` with the responses.
    */
   drain(timeoutMs: number): Promise<void>;
 };
@@ -14,8 +14,8 @@ export type Connections = {
 /**
  * While the server drains, a connection without a request stays open for a tenth of the drain, at most this long. A client may reuse a
  * kept-alive connection at the moment at which the server closes it, and cannot know whether a lost request was processed. So the server
- * gives requests time to arrive: clients whose other connections were closed soon need the idle ones. A stream whose headers were sent
- * before the drain did not announce the close either.
+ * gives requests time to arrive: clients whose other connections were closed soon need the idle ones. The connection of a stream that began
+ * before the drain also stays open for this time after the stream, because its headers did not announce the close.
  */
 const MAX_IDLE_GRACE_MS = 10_000;
 

@@ -50,7 +50,7 @@ export const errors = plugin<ErrorsOptions>(
   { name: "errors" },
 );
 
-/** Translates Fastify's own errors into documented codes. */
+/** Translates Fastify's own errors into documented codes, and every other error into 500 internal_error. */
 function fromFramework(error: Error & { statusCode?: number }): HttpError {
   switch (error.statusCode) {
     case 413:

@@ -5,8 +5,8 @@ import { HttpError } from "./http-error.ts";
 const MAX_HEADERS = 100;
 
 /**
- * Refuses requests with more header lines than browsers and proxies send, without exactly one Host, or with an expectation that the edge does
- * not meet. The parser limits the size of the headers.
+ * Refuses requests with more header lines than browsers and proxies send, with several Host lines, with HTTP/1.1 and no Host, or with an
+ * expectation that the edge does not meet. The parser limits the size of the headers.
  */
 export const headerLimits = plugin(
   async (app) => {
@@ -23,7 +23,7 @@ function refusalFor({ rawHeaders, httpVersion, headers }: IncomingMessage): Http
   const names = rawHeaders.filter((_, at) => at % 2 === 0);
   if (names.length > MAX_HEADERS) return new HttpError(431, "headers_too_large", close);
   const hosts = names.filter((name) => name.toLowerCase() === "host").length;
-  // Proxies and servers that read different ones of two hosts can be made to disagree about the request.
+  // Of two Host lines, a proxy may read one and the edge the other. They would then route the same request differently.
   if (hosts > 1 || (hosts === 0 && httpVersion === "1.1")) return new HttpError(400, "bad_request", close);
   const { expect } = headers;
   if (expect !== undefined && httpVersion === "1.1" && expect.toLowerCase() !== "100-continue")

@@ -16,8 +16,8 @@ export class HttpError extends Error {
 }
 
 /**
- * Returns a 503: another Parley service is unavailable, and the client may retry after a second; or that service refuses new work early, so
- * that it can finish what it has accepted.
+ * Returns a 503 for a failed call of another Parley service. The code is `overloaded` if that service refused new work because it has too
+ * much, and `unavailable` otherwise.
  */
 export function unavailable(cause: unknown): HttpError {
   if (cause instanceof RpcError && cause.code === "overloaded")

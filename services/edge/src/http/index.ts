@@ -1,4 +1,11 @@
 export { addressBucket } from "./client-address.ts";
 export { HttpError, overloaded, unavailable } from "./http-error.ts";
-export { invalidMessage, isBlank, isObject, type JsonObject, parseJsonObject } from "./json-body.ts";
+export {
+  invalidMessage,
+  isBlank,
+  isObject,
+  type JsonObject,
+  MAX_SMALL_BODY_BYTES,
+  parseJsonObject,
+} from "./json-body.ts";
 export { endpoint } from "./methods.plugin.ts";

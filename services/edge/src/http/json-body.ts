@@ -3,6 +3,12 @@ import { shapeOf } from "./json-shape.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
+/**
+ * The maximum body size of stop, rating and doctor. Has room for a key of thousands of characters, so that an impossible key gets
+ * invalid_api_key and not payload_too_large.
+ */
+export const MAX_SMALL_BODY_BYTES = 8 * 1024;
+
 /** A parsed JSON body. All its strings are well-formed Unicode without NUL, so PostgreSQL can store them. */
 export type JsonObject = Record<string, unknown>;
 

@@ -25,7 +25,7 @@ function slowDown(): void {
   onTestFinished(() => clearInterval(timer));
 }
 
-test("a server whose event loop is slow accepts many connections in an iteration", async () => {
+test("a server with a slow event loop accepts many connections per iteration", async () => {
   const { app, port } = await startServer();
   let accepted = 0;
   app.server.on("connection", () => accepted++);
@@ -40,7 +40,7 @@ test("a server whose event loop is slow accepts many connections in an iteration
   expect(performance.now() - startedAt).toBeLessThan(3_000);
 });
 
-test("each of the sockets serves HTTP, and none accepts a connection once the server has stopped to listen", async () => {
+test("every socket serves HTTP, and no socket accepts a connection after stop()", async () => {
   const { listener, port } = await startServer();
   const url = `http://${HOST}:${port}/`;
   const headers = { connection: "close" };
@@ -54,7 +54,7 @@ test("each of the sockets serves HTTP, and none accepts a connection once the se
   }
 });
 
-test("refuses a port on which another process listens, shared or not", async () => {
+test("rejects with EADDRINUSE when another server listens on the port, shared or not", async () => {
   const other = createServer().listen(0, HOST);
   await once(other, "listening");
   onTestFinished(() => void other.close());

@@ -7,7 +7,7 @@ import type { FastifyInstance } from "fastify";
  */
 const SOCKETS = 64;
 
-/** Can several sockets of a process listen on a port? On other systems the edge listens on one. */
+/** Whether several sockets of a process can listen on one port. On other systems the edge listens on one socket. */
 const SHARES_PORTS = process.platform === "linux";
 
 export type Listener = {
@@ -53,7 +53,7 @@ function listenerOf(app: FastifyInstance, others: readonly NetServer[]): Listene
   };
 }
 
-/** A socket that shares its port would listen beside another Parley, and get half of its connections. */
+/** Throws EADDRINUSE if the port is in use. Without this check, two edges could share a port, and each would get half of the connections. */
 async function ensureFree(host: string, port: number): Promise<void> {
   const server = createServer();
   await listenOn(server, { host, port });

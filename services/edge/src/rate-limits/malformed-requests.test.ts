@@ -81,7 +81,7 @@ test("refuses only the IPv6 client's /64", async () => {
   expect((await send?.("/good", "2001:db8:0:2::1"))?.statusCode).toBe(200);
 });
 
-test("refuses an address above another replica's count after its own first malformed request", async () => {
+test("a replica refuses an address that is above the limit elsewhere from its first malformed request here", async () => {
   const { replicas } = createReplicas(2);
   const [first, second] = replicas;
   for (let sent = 0; sent <= limit; sent++) await first?.("/bad");

@@ -1,9 +1,9 @@
 import type { Environment } from "@parley/service-kit";
 
 export type RedisSettings = {
-  /** `sentinel`: the URLs are the sentinels'. `cluster`: they are those of some nodes of a Redis Cluster. */
+  /** `sentinel`: `urls` lists the sentinels. `cluster`: `urls` lists some nodes of a Redis Cluster. */
   mode: "standalone" | "sentinel" | "cluster";
-  /** One URL, or several of the same scheme. Their user, password and database number are those of the Redis servers. */
+  /** One URL, or several of the same scheme. The first URL has the user, password and database number for the Redis servers. */
   urls: readonly string[];
   /** The name under which the sentinels monitor the Redis servers. */
   sentinelMaster?: string | undefined;

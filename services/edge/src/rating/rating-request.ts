@@ -4,8 +4,6 @@ import { HttpError, invalidMessage, parseJsonObject } from "../http/index.ts";
 
 export type RatingRequest = { publicKey: string; sessionId: string; messageId: bigint; rating: "up" | "down" | "" };
 
-/** Has room for a key of thousands of characters, so that an impossible key gets invalid_api_key and not payload_too_large. */
-export const MAX_RATING_BODY_BYTES = 8 * 1024;
 const RATINGS = ["up", "down", ""] as const;
 
 /** Parses the body of POST /api/chat/rating/. Accepts the message id as a number (`meta` event) or as a string (export). */

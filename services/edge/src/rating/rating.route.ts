@@ -2,9 +2,9 @@ import { type RpcClient, RpcError, status } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
 import type { FastifyInstance } from "fastify";
 import type { KeyResolver } from "../auth/index.ts";
-import { addressBucket, endpoint, HttpError, unavailable } from "../http/index.ts";
+import { addressBucket, endpoint, HttpError, MAX_SMALL_BODY_BYTES, unavailable } from "../http/index.ts";
 import { enforce, type MalformedRequests, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
-import { MAX_RATING_BODY_BYTES, parseRatingRequest } from "./rating-request.ts";
+import { parseRatingRequest } from "./rating-request.ts";
 
 export type RatingDeps = {
   limiter: RateLimiter;
@@ -21,7 +21,7 @@ export function ratingRoute(app: FastifyInstance, deps: RatingDeps): void {
     method: "POST",
     url: "/api/chat/rating/",
     config: { cors: true },
-    bodyLimit: MAX_RATING_BODY_BYTES,
+    bodyLimit: MAX_SMALL_BODY_BYTES,
     onRequest: deps.malformed.refuse,
     handler: async (request, reply) => {
       const { publicKey, ...rating } = parseRatingRequest(request.body as Buffer | undefined);

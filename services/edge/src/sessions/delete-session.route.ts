@@ -3,6 +3,7 @@ import { RpcError, status } from "@parley/rpc";
 import { isUuid } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
 import { authenticateOrCount, requireOwner, userBucket } from "../auth/index.ts";
+import { MAX_VISITOR_ID_CHARACTERS } from "../chat/index.ts";
 import { endpoint, HttpError, invalidMessage, parseJsonObject, unavailable } from "../http/index.ts";
 import { enforce, POLICIES } from "../rate-limits/index.ts";
 import type { SessionDeps } from "./list-sessions.route.ts";
@@ -12,7 +13,6 @@ const DELETE_TIMEOUT_MS = 3_000;
 const ERASE_TIMEOUT_MS = 10_000;
 /** Has room for the longest id with every character escaped as `\u…`. */
 const MAX_ERASE_BODY_BYTES = 16 * 1024;
-const MAX_VISITOR_ID_CHARACTERS = 1_024;
 
 /** DELETE /api/conversations/{session_id}/: hides a session. */
 export function deleteSessionRoute(app: FastifyInstance, deps: SessionDeps): void {

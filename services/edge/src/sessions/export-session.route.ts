@@ -16,7 +16,7 @@ export type ExportDeps = AuthDeps & {
 };
 
 /** GET /api/conversations/{session_id}/export.json: streams the transcript of one session. */
-export function exportRoute(app: FastifyInstance, deps: ExportDeps): void {
+export function exportSessionRoute(app: FastifyInstance, deps: ExportDeps): void {
   endpoint(app, {
     method: "GET",
     url: "/api/conversations/:sessionId/export.json",

@@ -12,7 +12,6 @@ import type { ExportDeps } from "./export-session.route.ts";
 import { toHttpError } from "./list-sessions.route.ts";
 import { parseExportQuery } from "./session-query.ts";
 
-/** The conversation service ends a call after 4 minutes, at the end of a line. Only a client that reads too slowly reaches this deadline. */
 const MAX_EXPORTS_PER_WORKSPACE = 2;
 const RETRY_AFTER_SECONDS = "10";
 /** The fastest level: exports are large, and their text compresses well at every level. */
@@ -76,7 +75,10 @@ class OpenExports {
 
 type ExportRequest = MessageInitShape<typeof ExportSessionsRequestSchema>;
 
-/** Yields an export in parts. Calls the conversation service again when a call reached its time limit. */
+/**
+ * Yields an export in parts. The conversation service ends a call after 4 minutes, at the end of a line, and the next call continues there.
+ * Only a client that reads too slowly reaches EXPORT_TIMEOUT_MS.
+ */
 async function* exportParts(
   { conversation }: ExportDeps,
   request: ExportRequest,

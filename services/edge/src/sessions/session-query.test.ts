@@ -54,7 +54,7 @@ test.each([
   { visitor_id: ["a", "b"] },
   { limit: ["1", "2"] },
   { offset: "" },
-])("refuses %j", (query) => {
+])("the list refuses %j", (query) => {
   expect(() => parseListQuery(query)).toThrow("invalid_parameter");
 });
 

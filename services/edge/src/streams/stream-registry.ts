@@ -32,7 +32,7 @@ export type StreamRegistry = {
   open(raw: ServerResponse, clientBucket: string): StreamHandle;
   /** Logs a finished turn and updates the metrics. */
   reportTurn(report: TurnReport, stopwatch: Stopwatch, log: FastifyBaseLogger): void;
-  /** Resets the connections whose replies come from another process. Their clients continue there. */
+  /** Resets the connections whose replies come from another process. Their clients reconnect to another edge. */
   resetForwarded(): void;
   /** Waits for the open streams and the replies without a reader. After `graceMs` ends the rest, calls `onEnding`, and waits at most `endMs` for them. */
   drain(graceMs: number, endMs: number, onEnding: () => void): Promise<void>;
@@ -127,11 +127,11 @@ export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetric
       const releaseUse = () => {
         if (--remainingUses === 0) releaseSlot(clientBucket);
       };
-      // request.raw emits close as soon as the body is read (fastify#4690). The response emits it when the connection closes.
       const cancel = () => {
         clientGoneController.abort();
         endController.abort();
       };
+      // request.raw emits close as soon as the body is read (fastify#4690). The response emits it when the connection closes.
       raw.once("close", () => {
         streams.delete(stream);
         if (!raw.writableFinished) cancel();

@@ -80,17 +80,17 @@ describe("KeyedReply", () => {
     expect(slow.state).toMatchObject({ text: "abc", offsets: [1, 3], end: ENDING });
   });
 
-  test("is unawaited once every request that waited for its opening has left", async () => {
+  test("aborts allClientsGoneSignal once every request that waits for the opening has left", async () => {
     const { reply } = createReply();
     const clients = [new AbortController(), new AbortController()];
     for (const { signal } of clients) reply.waitForOpening(signal).catch(() => undefined);
     clients[0]?.abort();
-    expect(reply.abandonedSignal.aborted).toBe(false);
+    expect(reply.allClientsGoneSignal.aborted).toBe(false);
     clients[1]?.abort();
-    expect(reply.abandonedSignal.aborted).toBe(true);
+    expect(reply.allClientsGoneSignal.aborted).toBe(true);
   });
 
-  test("replaces NUL as the database does, so that offsets mean the same", () => {
+  test("replaces NUL with U+FFFD, as the database does, so that offsets agree", () => {
     const { reply } = createReply();
     const { reader, state } = recordReader();
     reply.attach(reader, 0, true);
@@ -123,7 +123,7 @@ describe("KeyedReply", () => {
     expect(results).toEqual(["resumed"]);
   });
 
-  test("disconnects its readers when the outcome is not stored for 10 s, and later readers 10 s after they attached", () => {
+  test("disconnects a reader when the outcome is not stored within 10 s, but not a reader that attached later", () => {
     const { reply } = createReply(60_000);
     const [first, second] = [recordReader(), recordReader()];
     reply.attach(first.reader, 0, true);

@@ -18,7 +18,7 @@ export type Opening = { isHere: true } | { isHere: false; existing: StoredTurn }
 const MAX_READERS = 8;
 /** How long a reader waits for the stored outcome after the reply is complete. */
 const CLOSE_WAIT_MS = 10_000;
-/** The most UTF-16 code units that a reader that is behind gets at once. */
+/** The maximum size of one part, in UTF-16 code units, for a reader that is behind the reply. */
 const PIECE_CHARACTERS = 16 * 1024;
 
 /**
@@ -39,7 +39,7 @@ export class KeyedReply implements TurnSink {
   readonly #endController = new AbortController();
   #resolveOpening: (opening: Opening) => void = () => undefined;
   #rejectOpening: (error: unknown) => void = () => undefined;
-  readonly #abandonedController = new AbortController();
+  readonly #allClientsGoneController = new AbortController();
   /** The requests that wait for the opening. */
   #waiting = 0;
   #text = "";
@@ -92,15 +92,15 @@ export class KeyedReply implements TurnSink {
   }
 
   /** Aborted when every request that waited for the reply to open has left. */
-  get abandonedSignal(): AbortSignal {
-    return this.#abandonedController.signal;
+  get allClientsGoneSignal(): AbortSignal {
+    return this.#allClientsGoneController.signal;
   }
 
   /** Waits until the turn is open, for a request whose signal is aborted when its client leaves. */
   async waitForOpening(clientGoneSignal: AbortSignal): Promise<Opening> {
     this.#waiting++;
     const onGone = () => {
-      if (--this.#waiting === 0) this.#abandonedController.abort();
+      if (--this.#waiting === 0) this.#allClientsGoneController.abort();
     };
     clientGoneSignal.addEventListener("abort", onGone, { once: true });
     if (clientGoneSignal.aborted) onGone();

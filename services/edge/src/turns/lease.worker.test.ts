@@ -46,7 +46,7 @@ test("an edge that reaches no service tries again after at most 2.5 s, and is no
   expect(calls()).toBe(2);
   Object.assign(reachable, { conversation: false, peers: false });
   await vi.advanceTimersByTimeAsync(20_000);
-  // A third of the lease passes before the renewal that fails first: then 15 s are left.
+  // The first failing renewal is due after 5 s of these 20 s, so the edge retries for 15 s.
   expect(calls()).toBeGreaterThan(2 + 15 / 2.5);
   expect(lease.isConnected()).toBe(true);
   await vi.advanceTimersByTimeAsync(LEASE_SECONDS * 1_000);

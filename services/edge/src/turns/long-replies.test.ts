@@ -32,7 +32,7 @@ function startCloser() {
 
 const LONG = 1024 * 1024;
 
-test("sends few long replies at once when many streams end together", async () => {
+test("sends at most three long replies at once when many streams end together", async () => {
   const { close, sent, mostLong } = startCloser();
   const outcomes = ["done", "cancelled"] as const;
   await Promise.all(Array.from({ length: 20 }, (_, i) => close(`${i}`, outcomes[i % 2] ?? "done", LONG)));

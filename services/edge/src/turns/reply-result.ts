@@ -32,7 +32,7 @@ const INTERNAL_ERROR: ReplyResult = {
   toolsCalled: [],
 };
 
-/** Returns a result with these fields. The others are those of an internal error before the first text. */
+/** Returns a result with the given fields. The remaining fields describe an internal error before the first text. */
 export function createReplyResult(fields: Partial<ReplyResult>): ReplyResult {
   return { ...INTERNAL_ERROR, ...fields };
 }

@@ -3,8 +3,8 @@ import { RpcError, status } from "@parley/rpc";
 import type { OpenTurnResponse } from "@parley/rpc/conversation";
 import type { KeyedReply } from "./keyed-reply.ts";
 import {
-  abandonTurn,
   completeTurn,
+  handleOpenFailure,
   type IdentifiedTurn,
   identifyTurn,
   openTurn,
@@ -35,7 +35,7 @@ export async function runKeyedTurn(
   let onStarted: (() => void) | undefined;
   try {
     stopwatch.enter("open");
-    onStarted = await deps.starts.begin(turn.workspaceId, reply.abandonedSignal);
+    onStarted = await deps.starts.begin(turn.workspaceId, reply.allClientsGoneSignal);
     const opened = await openWithRetry(deps, turn, stopwatch);
     if (opened.existing !== undefined) {
       reply.openElsewhere(opened.existing);
@@ -71,7 +71,7 @@ async function openWithRetry(deps: TurnDeps, turn: IdentifiedTurn, stopwatch: St
     } catch (error) {
       const isLost = error instanceof RpcError && error.status === status.UNAVAILABLE;
       if (!isLost || performance.now() >= retryUntilMs) {
-        abandonTurn(deps, turn, error, stopwatch);
+        handleOpenFailure(deps, turn, error, stopwatch);
         throw error;
       }
       await sleep(OPEN_RETRY_DELAY_MS);

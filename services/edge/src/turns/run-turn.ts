@@ -96,7 +96,7 @@ export async function runTurn(
     context.stopwatch.enter("open");
     onStarted = await deps.starts.begin(turn.workspaceId, context.cancelSignal);
     const opened = await openTurn(deps, turn, context.stopwatch).catch((error: unknown) => {
-      abandonTurn(deps, turn, error, context.stopwatch);
+      handleOpenFailure(deps, turn, error, context.stopwatch);
       throw error;
     });
     const completed = await completeTurn(deps, turn, opened, { ...context, onStarted });
@@ -154,7 +154,7 @@ export async function completeTurn(
   failpoint("edge.answered");
   keyed?.onClosing();
   const { blocked, cause, outcome, ...content } = result;
-  const { databaseTimeMicroseconds: openedAt } = opened;
+  const { databaseTimeMicroseconds: openedAtMicroseconds } = opened;
   const elapsedMs = stopwatch.elapsedMs() - openedAtMs;
   const stored = await deps.turnCloser.close(
     {
@@ -165,7 +165,7 @@ export async function completeTurn(
       reconnects: keyed?.countReconnects() ?? 0,
       ...time,
     },
-    openedAt === undefined ? undefined : openedAt + BigInt(elapsedMs * 1_000),
+    openedAtMicroseconds === undefined ? undefined : openedAtMicroseconds + BigInt(elapsedMs * 1_000),
     { isKeyed: keyed !== undefined },
   );
 
@@ -220,7 +220,7 @@ export async function openTurn(
 const REFUSALS: readonly number[] = [status.NOT_FOUND, status.FAILED_PRECONDITION, status.RESOURCE_EXHAUSTED];
 
 /** Handles the final failure of OpenTurn: unless the turn was refused, it may be open, and the closer closes it later. */
-export function abandonTurn(deps: TurnDeps, turn: IdentifiedTurn, error: unknown, stopwatch: Stopwatch): void {
+export function handleOpenFailure(deps: TurnDeps, turn: IdentifiedTurn, error: unknown, stopwatch: Stopwatch): void {
   const isRefusal = error instanceof RpcError && (REFUSALS.includes(error.status) || error.code === "overloaded");
   const { workspaceId, turnId } = turn;
   if (!isRefusal) deps.turnCloser.closeIfOpened({ workspaceId, turnId, ...readTimings(stopwatch) });

@@ -87,11 +87,11 @@ export function createTurnCloser(
   /** Returns undefined when the deadline has passed, or the request was rejected or given up. */
   async function sendWithRetry(request: CloseTurnInit, deadlineMs: number): Promise<CloseTurnResponse | undefined> {
     let delayMs = FIRST_RETRY_DELAY_MS;
-    let accepted = request;
+    let current = request;
     let permanentFailures = 0;
     while (performance.now() < deadlineMs) {
       try {
-        return await send(accepted);
+        return await send(current);
       } catch (error) {
         if (isRejection(error)) {
           log.info({ turn_id: request.turnId, error }, "turn close rejected");
@@ -99,12 +99,12 @@ export function createTurnCloser(
         }
         if (!isOutage(error) && ++permanentFailures === MAX_PERMANENT_FAILURES) {
           permanentFailures = 0;
-          const reduced = reduceRequest(accepted);
+          const reduced = reduceRequest(current);
           if (reduced === undefined) {
             log.error({ turn_id: request.turnId, error }, "turn close given up");
             return undefined;
           }
-          accepted = reduced;
+          current = reduced;
         }
         log.warn({ turn_id: request.turnId, error }, "turn close failed, retrying");
         await pause(delayMs, true);

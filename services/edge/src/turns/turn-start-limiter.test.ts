@@ -23,7 +23,7 @@ async function settle(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-test("starts at most 64 turns of a workspace at once, and the others in order", async () => {
+test("starts at most 64 turns of a workspace at once, and later ones in order", async () => {
   const starts = new TurnStartLimiter(() => undefined);
   const a = begin(starts, "a", STARTING_OF_WORKSPACE);
   const order: number[] = [];
@@ -155,7 +155,7 @@ test("reports an overload if a turn has waited for 10 s because of other workspa
   onTestFinished(() => void vi.useRealTimers());
   const refused = vi.fn();
   const starts = new TurnStartLimiter(refused);
-  // They start 64, 64, 64, 32, 16, 8, 4, 2, 1 and 1.
+  // The busy workspaces start 64, 64, 64, 32, 16, 8, 4, 2, 1 and 1 turns.
   for (let n = 0; n < 10; n++) begin(starts, `busy-${n}`, STARTING_OF_WORKSPACE);
   const waiting = expect(starts.begin("a", STAYS)).rejects.toMatchObject(OVERLOADED);
   await vi.advanceTimersByTimeAsync(10_000);

@@ -1,11 +1,10 @@
 import {
   createJwks,
-  createRegistry,
-  createReloadRefusalCounter,
   createTokenVerifier,
   type Lifecycle,
   type Logger,
   MemberCallLimiter,
+  type ServiceMetrics,
   startOpsServer,
   watchCertificates,
 } from "@parley/service-kit";
@@ -22,9 +21,12 @@ import { createProvider } from "./sign-in/provider.client.ts";
 const IDLE_CHECK_MS = 100;
 
 /** Starts the console. It stops in the opposite order: first the open requests. */
-export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
-  const registry = createRegistry("console");
-  const refusals = createReloadRefusalCounter(registry);
+export async function start(
+  config: Config,
+  log: Logger,
+  lifecycle: Lifecycle,
+  { registry, refusals }: ServiceMetrics,
+): Promise<void> {
   watchCertificates({ tlsDirs: [config.opsTlsDir], registry, refusals }, log, lifecycle);
   const metrics = createMetrics(registry);
   const { jwt, signIn, origin } = config;

@@ -9,14 +9,13 @@ import {
   createCallGuard,
   createGrpcServer,
   createJwks,
-  createRegistry,
-  createReloadRefusalCounter,
   createRpcServerHistogram,
   createTokenVerifier,
   fixedTokens,
   type Lifecycle,
   type Logger,
   openTokens,
+  type ServiceMetrics,
   startOpsServer,
   watchCertificates,
 } from "@parley/service-kit";
@@ -52,14 +51,18 @@ const CLOSE_DRAIN_MS = 10_000;
 const EDGE_CALLS_DRAIN_MS = 1_000;
 
 /** Starts the edge. It stops in the opposite order: first the connections with their streams, then their dependencies. */
-export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
-  const registry = createRegistry("edge");
-  const refusals = createReloadRefusalCounter(registry);
+export async function start(
+  config: Config,
+  log: Logger,
+  lifecycle: Lifecycle,
+  { registry, refusals }: ServiceMetrics,
+): Promise<void> {
   watchCertificates({ tlsDirs: [config.grpcTlsDir, config.opsTlsDir], registry, refusals }, log, lifecycle);
+  const secretOptions = { log, lifecycle, refusals };
   const monotonicMs = () => performance.now();
   const jwks = createJwks({ url: config.jwt.jwksUrl, now: monotonicMs }, log);
   const metrics = createMetrics(registry, { jwksAgeSeconds: () => jwks.ageMs() / 1_000 });
-  const internalTokens = openTokens(config.internalTokens, log, lifecycle, { refusals });
+  const internalTokens = openTokens(config.internalTokens, secretOptions);
   const peerOptions = (target: string) => ({
     target,
     internalTokens,

@@ -1,6 +1,7 @@
 import {
   Environment,
   LOG_LEVELS,
+  parseSecretText,
   parseTokens,
   readOptionalJwt,
   readPreparedStatements,
@@ -48,13 +49,13 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     llmConfigPath: environment.optionalText("LLM_CONFIG"),
     defaultModel: environment.optionalText("DEFAULT_MODEL"),
     openaiBaseUrl: environment.optionalUrl("OPENAI_BASE_URL", ["http", "https"]),
-    isOpenaiConfigured: ["OPENAI_API_KEY", "OPENAI_BASE_URL"].some(
+    isOpenaiConfigured: ["OPENAI_API_KEY", "OPENAI_API_KEY_FILE", "OPENAI_BASE_URL"].some(
       (name) => environment.optionalText(name) !== undefined,
     ),
     /** The HTTP proxy for providers with an https URL. */
     providerProxy: environment.optionalProxyUrl("PROVIDER_PROXY"),
     ollamaHost: environment.optionalText("OLLAMA_HOST"),
-    /** Returns the value of an environment variable that the file names, such as a provider's API key. */
-    readKey: (name: string) => environment.optionalText(name),
+    /** Finds a secret that the file names by its variable, such as a provider's API key. */
+    findKey: (name: string) => environment.optionalSecret(name, parseSecretText),
   });
 }

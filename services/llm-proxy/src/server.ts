@@ -31,6 +31,7 @@ import type { CountTokens } from "./generation/meter.ts";
 import { createMetrics } from "./metrics.ts";
 import { ProviderCatalog } from "./providers/catalog.service.ts";
 import { createProviderAdmin } from "./providers/providers.admin.ts";
+import { openKeys } from "./settings/keys.worker.ts";
 import { loadSettings, watchSettings } from "./settings/settings.worker.ts";
 import { Tokenizer } from "./tokens/tokenizer.client.ts";
 import { ToolboxFactory } from "./tools/tools.service.ts";
@@ -47,7 +48,9 @@ export async function start(
   const now = () => performance.now();
   watchCertificates({ tlsDirs: [config.grpcTlsDir, config.opsTlsDir], registry, refusals }, log, lifecycle);
   const secretOptions = { log, lifecycle, refusals };
-  const catalog = new ProviderCatalog(loadSettings(config), now, config.providerProxy);
+  const keys = openKeys(config.findKey, secretOptions);
+  const settingsOptions = { ...config, readKey: keys.read };
+  const catalog = new ProviderCatalog(loadSettings(settingsOptions), now, config.providerProxy);
   lifecycle.onClose("providers", () => catalog.close());
 
   const database = openDatabase(
@@ -65,7 +68,7 @@ export async function start(
   void logMissingTimeouts(database, log);
 
   const metrics = createMetrics(registry, () => catalog.providers);
-  watchSettings(config, catalog, { reloads: metrics.configReloads, refusals }, { log, lifecycle });
+  watchSettings(settingsOptions, catalog, { reloads: metrics.configReloads, refusals }, { keys, log, lifecycle });
   const callLog = new CallLog(database, metrics, log, lifecycle);
   const activeGenerations = new ActiveGenerations((count) => metrics.active.set(count));
   const settings = () => catalog.settings;

@@ -14,7 +14,9 @@ import {
   fixedTokens,
   type Lifecycle,
   type Logger,
+  openSecret,
   openTokens,
+  type SecretOptions,
   type ServiceMetrics,
   startOpsServer,
   watchCertificates,
@@ -96,7 +98,7 @@ export async function start(
   const isStopping = () => lifecycle.isClosing;
   const isReady = () => lease.isConnected() && peers.wereReached && !isStopping();
 
-  const limiter = createLimiter(config, metrics.limiter, log, lifecycle);
+  const limiter = createLimiter(config.redis, metrics.limiter, secretOptions);
   const starts = new TurnStartLimiter(
     (reason) => metrics.streams.refused.inc({ reason }),
     (change) => metrics.streams.waitingToStart.inc(change),
@@ -168,10 +170,19 @@ export async function start(
   );
 }
 
-function createLimiter(config: Config, metrics: Metrics["limiter"], log: Logger, lifecycle: Lifecycle): RateLimiter {
+function createLimiter(
+  redis: Config["redis"],
+  metrics: Metrics["limiter"],
+  options: SecretOptions & { log: Logger; lifecycle: Lifecycle },
+): RateLimiter {
   const local = createLocalLimiter(() => performance.now());
-  if (config.redis === undefined) return local;
-  const shared = createRedisLimiter(config.redis, log);
-  lifecycle.onClose("redis", () => shared.close());
+  if (redis === undefined) return local;
+  const urls = openSecret(redis.urls, options);
+  const sentinelPassword = redis.sentinelPassword && openSecret(redis.sentinelPassword, options);
+  const settings = () => ({ ...redis, urls: urls.current(), sentinelPassword: sentinelPassword?.current() });
+  const shared = createRedisLimiter(settings(), options.log);
+  for (const secret of [urls, sentinelPassword])
+    secret?.onChange(() => shared.reconnect(settings(), secret.reportRefusal));
+  options.lifecycle.onClose("redis", () => shared.close());
   return createFallbackLimiter(shared, local, metrics);
 }

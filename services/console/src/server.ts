@@ -4,6 +4,7 @@ import {
   type Lifecycle,
   type Logger,
   MemberCallLimiter,
+  openSecret,
   type ServiceMetrics,
   startOpsServer,
   watchCertificates,
@@ -35,7 +36,9 @@ export async function start(
   const isReady = () => !isStopping();
   const onResponse = (method: string, status: number) => metrics.calls.inc({ method, status });
   const callEdge = createCallEdge(config.edgeUrl);
-  const cookies = createSessionCookies(config.sessionSecret, nowMs);
+  const secretOptions = { log, lifecycle, refusals };
+  const cookies = createSessionCookies(openSecret(config.sessionSecrets, secretOptions).current, nowMs);
+  const clientSecret = signIn.clientSecret && openSecret(signIn.clientSecret, secretOptions);
   const jwks = createJwks({ url: jwt.jwksUrl, now: () => performance.now() }, log);
   jwks.start();
   lifecycle.onClose("key set", () => jwks.stop());
@@ -45,6 +48,7 @@ export async function start(
       provider: createProvider({
         ...signIn,
         issuer: jwt.issuer,
+        clientSecret: clientSecret?.current,
         redirectUri: `${origin}/auth/callback`,
         allowsHttp: isLoopbackHost(new URL(jwt.issuer).hostname),
       }),

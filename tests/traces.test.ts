@@ -1,8 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { describeWith, freePort, startRedis, type TestRedis } from "@parley/test-support";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describeWith, freePort, replaceFile, startRedis, type TestRedis } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ChatFields, chat, postChat, readChat } from "./system/chat.ts";
 import { type CollectedSpan, type Collector, startCollector } from "./system/collector.ts";
+import { readMetric } from "./system/metrics.ts";
 import { ADMIN_TOKEN, INTERNAL_TOKEN } from "./system/processes.ts";
 import { startPrometheus } from "./system/prometheus.ts";
 import { createTenant, PROVIDER_KEY, type System, startSystem, type Tenant } from "./system/system.ts";
@@ -32,17 +36,21 @@ describeWith("redis", "with a collector of traces", () => {
   let redis: TestRedis;
   let system: System;
   let tenant: Tenant;
+  let folder: string;
+  const headersFile = () => join(folder, "OTEL_EXPORTER_OTLP_HEADERS");
 
   beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "parley-traces-"));
     // A test stops the collector and starts it again, so its port must not be one that outgoing connections use.
     [collector, redis] = [await startCollector(await freePort()), await startRedis()];
-    const env = {
-      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-      OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer ${COLLECTOR_TOKEN}`,
-    };
+    const headers = `authorization=Bearer ${COLLECTOR_TOKEN}`;
+    await replaceFile(headersFile(), headers);
+    const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
+    const env = { ...endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers };
+    const edge = { ...endpoint, OTEL_EXPORTER_OTLP_HEADERS_FILE: headersFile() };
     system = await startSystem({
       redisUrl: redis.url,
-      env: { edge: env, conversation: env, quota: env, "llm-proxy": env },
+      env: { edge, conversation: env, quota: env, "llm-proxy": env },
       llmConfig: (base_url) => ({
         default_model: "openai:default",
         providers: { openai: { base_url, api_key_env: "OPENAI_API_KEY", retries: { max_attempts: 1 } } },
@@ -55,6 +63,7 @@ describeWith("redis", "with a collector of traces", () => {
     await system?.stop();
     await redis.stop();
     await collector.close();
+    await rm(folder, { recursive: true });
   });
 
   /** Creates a tenant whose first turn fills the caches for 4 s. That turn has additional spans of look-ups. */
@@ -226,6 +235,24 @@ describeWith("redis", "with a collector of traces", () => {
     const sent = Buffer.concat(collector.bodies).toString("latin1");
     expect(sent).toContain("gen_ai.request.model");
     for (const secret of secrets) expect(sent.includes(secret), secret).toBe(false);
+  });
+
+  test("sends the headers of a changed file, and the previous ones if it becomes unusable", async () => {
+    const [edge] = system.edges;
+    if (edge === undefined) throw new Error("there is no edge");
+    const sentWith = async (token: string) => {
+      const before = collector.headers.length;
+      await traceTurn(tenant);
+      return collector.headers.slice(before).some(({ authorization }) => authorization === `Bearer ${token}`);
+    };
+    await replaceFile(headersFile(), "authorization=Bearer new-token-of-the-tests\n");
+    await expect.poll(() => sentWith("new-token-of-the-tests"), { timeout: 30_000 }).toBe(true);
+    await replaceFile(headersFile(), "");
+    const refused = () => readMetric(edge, "parley_reloads_refused_total", { file: "OTEL_EXPORTER_OTLP_HEADERS" });
+    await expect.poll(refused, { timeout: 20_000 }).toBeGreaterThan(0);
+    expect(await sentWith("new-token-of-the-tests")).toBe(true);
+    expect(edge.outputs()).not.toContain("new-token");
+    await replaceFile(headersFile(), `authorization=Bearer ${COLLECTOR_TOKEN}`);
   });
 
   test("logs one line and serves turns while the collector is down", async () => {

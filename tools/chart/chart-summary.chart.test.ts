@@ -137,10 +137,10 @@ const VARIABLES: Readonly<Record<string, readonly string[]>> = {
       "CONSOLE_URL",
       ...TOKENS,
       "OIDC_CLIENT_ID",
-      "OIDC_CLIENT_SECRET",
+      "OIDC_CLIENT_SECRET_FILE",
       "OIDC_SCOPE",
     ],
-    ...["SESSION_SECRET", "CONVERSATION_URL", "QUOTA_URL", "EDGE_URL", "PUBLIC_EDGE_URL"],
+    ...["SESSION_SECRET_FILE", "CONVERSATION_URL", "QUOTA_URL", "EDGE_URL", "PUBLIC_EDGE_URL"],
   ],
   migrations: ["DATABASE_ADMIN_USERNAME", "PGPASSWORD", "DATABASE_URL", "DATABASE_PASSWORD"],
 };
@@ -197,8 +197,8 @@ const DIFFERENCES: Readonly<Record<string, { added: readonly string[]; missing: 
   "everything-off": { added: [], missing: [] },
   "gateway-api": {
     added: [
+      "edge REDIS_URL_FILE=parley/REDIS_URL",
       "edge TRUSTED_PROXIES=10.42.0.0/16",
-      "edge REDIS_URL=parley/REDIS_URL",
       "llm-proxy DEFAULT_MODEL=ollama:llama3.2",
       "llm-proxy OLLAMA_HOST=http://ollama.models.svc:11434",
     ],
@@ -230,8 +230,8 @@ const DIFFERENCES: Readonly<Record<string, { added: readonly string[]; missing: 
       "cli NODE_EXTRA_CA_CERTS=/etc/parley/ca-bundle/ca.crt",
       "conversation NODE_EXTRA_CA_CERTS=/etc/parley/ca-bundle/ca.crt",
       "edge NODE_EXTRA_CA_CERTS=/etc/parley/ca-bundle/ca.crt",
+      "edge REDIS_URL_FILE=parley/REDIS_URL",
       "edge TRUSTED_PROXIES=10.128.0.0/14",
-      "edge REDIS_URL=parley/REDIS_URL",
       "llm-proxy NODE_EXTRA_CA_CERTS=/etc/parley/ca-bundle/ca.crt",
       "llm-proxy LLM_CONFIG=/etc/parley/llm/llm.yaml",
       "quota NODE_EXTRA_CA_CERTS=/etc/parley/ca-bundle/ca.crt",
@@ -241,9 +241,9 @@ const DIFFERENCES: Readonly<Record<string, { added: readonly string[]; missing: 
   },
   "single-namespace-restricted": {
     added: [
-      "edge REDIS_URL=chat/REDIS_URL",
+      "edge REDIS_URL_FILE=chat/REDIS_URL",
+      "llm-proxy OPENAI_API_KEY_FILE=chat/OPENAI_API_KEY",
       "llm-proxy OPENAI_BASE_URL=http://models:8000/v1",
-      "llm-proxy OPENAI_API_KEY=chat/OPENAI_API_KEY",
     ],
     missing: ["migrations DATABASE_PASSWORD"],
   },

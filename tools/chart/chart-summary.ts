@@ -6,6 +6,7 @@ import {
   type Manifest,
   ofKind,
   type PodSpec,
+  secretsOf,
   workloads,
 } from "./manifest.ts";
 
@@ -100,15 +101,27 @@ function listDatabases({ name, value = "" }: EnvEntry): string[] {
   return name === "DATABASE_URL" ? [value.slice(value.indexOf("@") + 1)] : [];
 }
 
-/** Returns the environment variables by `component NAME`. For a value from a Secret the map has `secret/key`. */
+/** Returns the environment variables by `component NAME`. For a value or a file from a Secret the map has `secret/key`. */
 export function variablesOf(manifests: readonly Manifest[]): Map<string, string> {
-  const entries = workloads(manifests).flatMap(({ labels, pod }) =>
-    pod.containers.flatMap(({ env = [] }) =>
-      env.map(({ name, value, valueFrom }) => {
+  const entries = workloads(manifests).flatMap(({ labels, pod }) => {
+    const files = secretFilesOf(pod);
+    return pod.containers.flatMap(({ env = [] }) =>
+      env.map(({ name, value = "", valueFrom }) => {
         const { name: secret, key } = valueFrom?.secretKeyRef ?? {};
-        return [`${componentOf(labels)} ${name}`, value ?? `${secret}/${key}`] as const;
+        const text = secret === undefined ? (files.get(value) ?? value) : `${secret}/${key}`;
+        return [`${componentOf(labels)} ${name}`, text] as const;
       }),
+    );
+  });
+  return new Map(entries);
+}
+
+/** Returns the files of the volume "secret-files", each with its `secret/key`. */
+function secretFilesOf({ volumes = [] }: PodSpec): Map<string, string> {
+  const mounted = volumes.filter(({ name }) => name === "secret-files").flatMap(secretsOf);
+  return new Map(
+    mounted.flatMap(({ name, items = [] }) =>
+      items.map(({ key, path }) => [`/etc/parley/secrets/${path}`, `${name}/${key}`] as const),
     ),
   );
-  return new Map(entries);
 }

@@ -20,6 +20,7 @@ import { podSecurityProblems } from "./assertions/pod-security.ts";
 import { portProblems } from "./assertions/ports.ts";
 import { referenceProblems } from "./assertions/references.ts";
 import { selectorProblems } from "./assertions/selectors.ts";
+import { variablesOf } from "./chart-summary.ts";
 import { GOLDEN, goldenText } from "./golden.ts";
 import { runHelm } from "./helm.ts";
 import { componentOf, type Manifest, nameOf, ofKind, parseManifests, workloads } from "./manifest.ts";
@@ -156,6 +157,38 @@ describe("the chart", () => {
       expect(sources[0]?.secret).toMatchObject({ name: expect.stringMatching(/^parley-.+-tls$/) });
       expect(sources[1]?.configMap).toEqual({ name: "authorities", items: [{ key: "ca.crt", path: "ca.crt" }] });
     }
+  });
+
+  it("mounts the secrets that can be rotated as files, each from its own Secret, and passes none of them as a variable", async () => {
+    const { manifests } = await renderChart("console", [
+      "tracing.endpoint=http://collector:4318,tracing.existingSecret=tracing",
+      "redis.enabled=true,redis.existingSecret=redis",
+      "llmProxy.apiKeys={OPENAI_API_KEY,TOOL_KEY},llmProxy.existingSecret=providers",
+      "console.existingSecret=console",
+    ]);
+    const variables = variablesOf(manifests);
+    const fromSecrets = [...variables].filter(([name, value]) => /^[\w-]+ \w+_FILE$/.test(name) && value.includes("/"));
+    const headers = "OTEL_EXPORTER_OTLP_HEADERS_FILE=tracing/OTEL_EXPORTER_OTLP_HEADERS";
+    const internal = "INTERNAL_TOKEN_FILE=parley/INTERNAL_TOKEN";
+    const admin = "ADMIN_TOKEN_FILE=parley/ADMIN_TOKEN";
+    expect(new Set(fromSecrets.map((entry) => entry.join("=")))).toEqual(
+      new Set([
+        `cli ${admin}`,
+        ...[internal, headers, "REDIS_URL_FILE=redis/REDIS_URL"].map((each) => `edge ${each}`),
+        ...["conversation", "quota", "llm-proxy"].flatMap((name) =>
+          [internal, admin, headers].map((each) => `${name} ${each}`),
+        ),
+        ...["OPENAI_API_KEY", "TOOL_KEY"].map((key) => `llm-proxy ${key}_FILE=providers/${key}`),
+        ...["SESSION_SECRET", "OIDC_CLIENT_SECRET"].map((key) => `console ${key}_FILE=console/${key}`),
+        `console ${headers}`,
+      ]),
+    );
+    const passed = workloads(manifests).flatMap(({ pod }) =>
+      pod.containers.flatMap(({ env = [] }) =>
+        env.flatMap(({ name, valueFrom }) => (valueFrom?.secretKeyRef ? name : [])),
+      ),
+    );
+    expect(new Set(passed)).toEqual(new Set(["PGPASSWORD", "DATABASE_ADMIN_USERNAME", "DATABASE_PASSWORD"]));
   });
 
   it("drains edge and llm-proxy for longer than the longest reply", async () => {
@@ -352,11 +385,12 @@ describe("the chart", () => {
   describe("Redis", () => {
     const renderEdge = async (...sets: string[]) => {
       const { manifests } = await renderChart("minimal", ["redis.enabled=true", ...sets]);
-      const edge = workloads(manifests).find(({ manifest }) => manifest.metadata.name === "parley-edge");
-      const variables = edge?.pod.containers[0]?.env?.filter(({ name }) => name.startsWith("REDIS_"));
+      const variables = [...variablesOf(manifests)].flatMap(([name, value]) =>
+        name.startsWith("edge REDIS_") ? [`${name.slice("edge ".length)}=${value}`] : [],
+      );
       return { variables, ports: outsidePorts(manifests, "edge") };
     };
-    const REDIS_URL = { name: "REDIS_URL", valueFrom: { secretKeyRef: { name: "parley", key: "REDIS_URL" } } };
+    const REDIS_URL = "REDIS_URL_FILE=parley/REDIS_URL";
 
     it("is one server by default", async () => {
       const { variables, ports } = await renderEdge();
@@ -366,7 +400,7 @@ describe("the chart", () => {
 
     it("is a cluster with redis.mode=cluster", async () => {
       const { variables } = await renderEdge("redis.mode=cluster", "networkPolicy.redisPort=7000");
-      expect(variables).toEqual([REDIS_URL, { name: "REDIS_MODE", value: "cluster" }]);
+      expect(variables).toEqual([REDIS_URL, "REDIS_MODE=cluster"]);
     });
 
     it("is found through sentinels with redis.mode=sentinel, and the edge may connect to the sentinels' port", async () => {
@@ -375,9 +409,9 @@ describe("the chart", () => {
       const { variables, ports } = await renderEdge(...sets);
       expect(variables).toEqual([
         REDIS_URL,
-        { name: "REDIS_MODE", value: "sentinel" },
-        { name: "REDIS_SENTINEL_MASTER", value: "main" },
-        { name: "REDIS_SENTINEL_PASSWORD", valueFrom: { secretKeyRef: { name: "parley", key } } },
+        `REDIS_SENTINEL_PASSWORD_FILE=parley/${key}`,
+        "REDIS_MODE=sentinel",
+        "REDIS_SENTINEL_MASTER=main",
       ]);
       expect(ports).toEqual(new Set([443, 6_379, 26_379]));
     });

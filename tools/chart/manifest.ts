@@ -39,12 +39,19 @@ export type PodSpec = {
   topologySpreadConstraints?: { topologyKey: string }[];
   initContainers?: Container[];
   containers: Container[];
-  volumes?: {
-    name: string;
-    secret?: { secretName: string; items?: { key: string }[] };
-    configMap?: { name: string };
-    [kind: string]: unknown;
-  }[];
+  volumes?: Volume[];
+};
+
+type Item = { key: string; path: string };
+
+export type Volume = {
+  name: string;
+  secret?: { secretName: string; items?: Item[] };
+  configMap?: { name: string };
+  projected?: {
+    sources: { secret?: { name: string; items?: Item[] }; configMap?: { name: string; items?: Item[] } }[];
+  };
+  [kind: string]: unknown;
 };
 
 export type Manifest = {
@@ -83,6 +90,12 @@ export function workloads(manifests: readonly Manifest[]): { manifest: Manifest;
     const template = podTemplate(manifest);
     return template === undefined ? [] : [{ manifest, labels: template.labels, pod: template.spec }];
   });
+}
+
+/** Returns the Secrets that a volume mounts. */
+export function secretsOf({ secret, projected }: Volume): { name: string; items?: Item[] }[] {
+  const mounted = secret && { name: secret.secretName, ...(secret.items && { items: secret.items }) };
+  return [...(mounted ? [mounted] : []), ...(projected?.sources ?? []).flatMap((source) => source.secret ?? [])];
 }
 
 export function selects(selector: Labels, labels: Labels): boolean {

@@ -135,10 +135,17 @@ describe("checks of rendered documents", () => {
     const documents = withMistake("Deployment", "parley-edge", (manifest) => {
       container(manifest).env = [{ name: "A", valueFrom: { secretKeyRef: { name: "parley-token", key: "TOKEN" } } }];
     });
-    expect(referenceProblems(documents, values)).toEqual([
-      "Deployment parley-edge: the Secret parley-token is neither created by the chart nor named in the values",
-      "Deployment parley-edge: the Secret's key TOKEN is not documented",
-    ]);
+    const mounted = withMistake("Deployment", "parley-edge", ({ spec }) => {
+      const items = [{ key: "TOKEN", path: "TOKEN" }];
+      spec.template.spec.volumes = [
+        { name: "secret-files", projected: { sources: [{ secret: { name: "parley-token", items } }] } },
+      ];
+    });
+    for (const each of [documents, mounted])
+      expect(referenceProblems(each, values)).toEqual([
+        "Deployment parley-edge: the Secret parley-token is neither created by the chart nor named in the values",
+        "Deployment parley-edge: the Secret's key TOKEN is not documented",
+      ]);
   });
 
   it.each([

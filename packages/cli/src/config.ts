@@ -1,7 +1,8 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { Environment } from "@parley/service-kit/environment";
-import { readTokens } from "@parley/service-kit/tokens";
+import { readSecret } from "@parley/service-kit/secrets";
+import { parseTokens } from "@parley/service-kit/tokens";
 import type { ServiceWithAdmin } from "./admin/service.ts";
 
 export type Config = ReturnType<typeof readConfig>;
@@ -59,11 +60,10 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
 
 /** Returns the first token of ADMIN_TOKEN_FILE, or of ADMIN_TOKEN. */
 function readAdminToken(environment: Environment): string | undefined {
-  const file = environment.optionalText("ADMIN_TOKEN_FILE");
-  const text = environment.optionalText("ADMIN_TOKEN");
-  if (file === undefined && text === undefined) return undefined;
+  const source = environment.optionalSecret("ADMIN_TOKEN", parseTokens);
+  if (source === undefined) return undefined;
   try {
-    return readTokens(file === undefined ? { text: text ?? "" } : { file })[0];
+    return readSecret(source)[0];
   } catch (error) {
     environment.addProblem(`ADMIN_TOKEN: ${error instanceof Error ? error.message : error}`);
     return undefined;

@@ -1,4 +1,5 @@
 import { type Egress, EgressPolicy } from "./egress/policy.ts";
+import type { SecretSource } from "./secrets.ts";
 
 /** Lists every problem of the environment, so that the operator can fix all of them at once. */
 export class ConfigError extends Error {
@@ -80,6 +81,28 @@ export class Environment {
     if (text !== undefined && !isUrl(text, schemes))
       this.#problems.push(`${name} must be a URL (${schemes.join(", ")})`);
     return text;
+  }
+
+  /**
+   * Reads where a secret is: in the file that the variable `<name>_FILE` names or, without that variable, in `name`. Undefined without both.
+   * `parse` checks the text of the variable; a file is read when the secret is opened.
+   */
+  optionalSecret<T>(name: string, parse: (text: string) => T): SecretSource<T> | undefined {
+    const file = this.optionalText(`${name}_FILE`);
+    if (file !== undefined) return { name, parse, file };
+    const text = this.optionalText(name);
+    if (text === undefined) return undefined;
+    try {
+      parse(text);
+    } catch (error) {
+      this.#problems.push(`${name} ${error instanceof Error ? error.message : error}`);
+    }
+    return { name, parse, text };
+  }
+
+  /** The same for a required secret. `purpose` describes it in the error. */
+  requiredSecret<T>(name: string, parse: (text: string) => T, purpose: string): SecretSource<T> {
+    return this.optionalSecret(name, parse) ?? { name, parse, text: this.requiredText(name, purpose) };
   }
 
   /** Reads words separated by commas or white space. */

@@ -48,10 +48,12 @@ export {
   createReloadRefusalCounter,
   createRpcClientFailureCounter,
   createRpcServerHistogram,
+  createServiceMetrics,
   DURATION_BUCKETS,
   Gauge,
   Histogram,
   Registry,
+  type ServiceMetrics,
 } from "./metrics.ts";
 export type { Knex, Migration } from "./migrate.ts";
 export { parseMonth, readUsageRetention } from "./month.ts";
@@ -62,8 +64,16 @@ export { createPoolMetrics, type ObservePool } from "./pool-metrics.ts";
 export { createReadinessProbe } from "./readiness.ts";
 export { connectPeer, type PeerOptions, readRpcMultiplex } from "./rpc-peers.ts";
 export { runService } from "./run.ts";
+export {
+  openSecret,
+  parseSecretText,
+  readSecret,
+  type Secret,
+  type SecretOptions,
+  type SecretSource,
+} from "./secrets.ts";
 export { logMissingTimeouts } from "./service-role.ts";
-export { fixedTokens, openTokens, readTokenSource, type TokenSource, type Tokens } from "./tokens.ts";
+export { fixedTokens, openTokens, parseTokens, type Tokens } from "./tokens.ts";
 export { readTracing, type TracingSettings } from "./tracing/settings.ts";
 export { currentTracer, exemplarLabels, openSpan, type Span, withSpan } from "./tracing/tracer.ts";
 export { WorkspaceConcurrencyLimiter } from "./workspace-concurrency-limiter.ts";

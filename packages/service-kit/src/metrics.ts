@@ -41,10 +41,18 @@ export function createRpcServerHistogram(registry: Registry): Histogram<"method"
 export function createReloadRefusalCounter(registry: Registry): Counter<"file"> {
   return new Counter({
     name: "parley_reloads_refused_total",
-    help: "Times that a changed file could not be used, by file: INTERNAL_TOKEN, ADMIN_TOKEN, tls.crt or LLM_CONFIG. The previous contents stay in use.",
+    help: "Times that a changed file could not be used, by file, such as INTERNAL_TOKEN, OPENAI_API_KEY, tls.crt or LLM_CONFIG. The previous contents stay in use.",
     labelNames: ["file"],
     registers: [registry],
   });
+}
+
+/** The metrics that a service has before it starts. */
+export type ServiceMetrics = { registry: Registry; refusals: Counter<"file"> };
+
+export function createServiceMetrics(service: string): ServiceMetrics {
+  const registry = createRegistry(service);
+  return { registry, refusals: createReloadRefusalCounter(registry) };
 }
 
 /** Returns the counter of failed calls to other services. The caller counts them, because an unavailable peer cannot. */

@@ -2,6 +2,7 @@ import { ConfigError } from "./environment.ts";
 import { armFailpoints } from "./failpoint.ts";
 import { Lifecycle, SERVICE_CLOSE_TIMEOUT_MS } from "./lifecycle.ts";
 import { createLogger, type Logger, type LogLevel } from "./logger.ts";
+import { createServiceMetrics, type ServiceMetrics } from "./metrics.ts";
 import type { TracingSettings } from "./tracing/settings.ts";
 import { startTracing } from "./tracing/start.ts";
 
@@ -20,7 +21,7 @@ type CommonConfig = {
 export async function runService<C extends CommonConfig>(
   service: string,
   readConfig: (environment: NodeJS.ProcessEnv) => C,
-  start: (config: C, log: Logger, lifecycle: Lifecycle) => Promise<void>,
+  start: (config: C, log: Logger, lifecycle: Lifecycle, metrics: ServiceMetrics) => Promise<void>,
 ): Promise<void> {
   const config = readConfigOrExit(service, readConfig);
   const log = createLogger(service, config.logLevel);
@@ -42,8 +43,9 @@ export async function runService<C extends CommonConfig>(
     process.exit(1);
   });
   try {
-    await startTracing(service, config.tracing, log, lifecycle);
-    await start(config, log, lifecycle);
+    const metrics = createServiceMetrics(service);
+    await startTracing(service, config.tracing, log, lifecycle, metrics.refusals);
+    await start(config, log, lifecycle, metrics);
     log.info("started");
   } catch (error) {
     log.fatal({ error }, `cannot start: ${error instanceof Error ? error.message : "unknown reason"}`);

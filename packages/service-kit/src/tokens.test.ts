@@ -1,10 +1,10 @@
-import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ConnectRouter } from "@connectrpc/connect";
 import type { ServiceImplementation } from "@parley/rpc";
 import { QuotaService } from "@parley/rpc/quota";
-import { freePort } from "@parley/test-support";
+import { freePort, replaceFile } from "@parley/test-support";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createCallGuard, createGrpcServer } from "./grpc-server.ts";
 import { Lifecycle } from "./lifecycle.ts";
@@ -12,7 +12,7 @@ import { createLogger } from "./logger.ts";
 import { createRegistry, createReloadRefusalCounter, createRpcServerHistogram } from "./metrics.ts";
 import { startOpsServer } from "./ops-server.ts";
 import { connectPeer } from "./rpc-peers.ts";
-import { openTokens, type Tokens } from "./tokens.ts";
+import { openTokens, parseTokens, type Tokens } from "./tokens.ts";
 
 const log = createLogger("test", "silent");
 const REFRESH_MS = 10;
@@ -28,15 +28,15 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Replaces a file atomically, as the kubelet does. */
 async function write(name: string, ...tokens: string[]): Promise<string> {
   const file = join(folder, name);
-  await writeFile(`${file}.new`, tokens.join("\n"));
-  await rename(`${file}.new`, file);
+  await replaceFile(file, tokens.join("\n"));
   return file;
 }
 
-const open = (file: string) => openTokens({ file }, log, lifecycle, { refreshIntervalMs: REFRESH_MS });
+const sourceOf = (file: string) => ({ name: "INTERNAL_TOKEN", parse: parseTokens, file });
+
+const open = (file: string) => openTokens(sourceOf(file), { log, lifecycle, refreshIntervalMs: REFRESH_MS });
 
 /** Starts a server that accepts `tokens`. Returns a function that connects a client with its own tokens and returns its call. */
 async function startServer(tokens: Tokens) {
@@ -101,8 +101,8 @@ it("a file without a token is logged and counted, and the previous tokens stay i
   const file = await write("tokens", "old");
   const recorder = { info: () => undefined, warn: (fields: unknown) => void warnings.push(fields) };
   const registry = createRegistry("test");
-  const options = { refusals: createReloadRefusalCounter(registry), refreshIntervalMs: REFRESH_MS };
-  const tokens = openTokens({ file }, recorder, lifecycle, options);
+  const refusals = createReloadRefusalCounter(registry);
+  const tokens = openTokens(sourceOf(file), { log: recorder, lifecycle, refusals, refreshIntervalMs: REFRESH_MS });
   const series = 'parley_reloads_refused_total{file="tokens",service="test"}';
   expect(await registry.metrics()).toContain(`${series} 0`);
   await write("tokens", " \n");

@@ -1,4 +1,4 @@
-import { ConfigError } from "@parley/service-kit";
+import { ConfigError, readSecret } from "@parley/service-kit";
 import { describe, expect, it } from "vitest";
 import { readConfig } from "./config.ts";
 
@@ -53,5 +53,15 @@ describe("the console's configuration", () => {
 
   it("refuses a short secret", () => {
     expect(problemsOf({ SESSION_SECRET: "short" }).join()).toContain("at least 32 characters");
+    expect(problemsOf({ SESSION_SECRET: `${VALUES.SESSION_SECRET}\nshort` }).join()).toContain(
+      "at least 32 characters",
+    );
+  });
+
+  it("reads one session secret from each line", () => {
+    const read = (text: string) => readSecret(readConfig({ ...VALUES, SESSION_SECRET: text }).sessionSecrets);
+    const other = "another secret of 32 characters!!";
+    expect(read(VALUES.SESSION_SECRET)).toEqual([VALUES.SESSION_SECRET]);
+    expect(read(`${other}\r\n\n ${VALUES.SESSION_SECRET}\n`)).toEqual([other, VALUES.SESSION_SECRET]);
   });
 });

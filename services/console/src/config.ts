@@ -1,4 +1,4 @@
-import { Environment, LOG_LEVELS, readJwt, readTracing } from "@parley/service-kit";
+import { Environment, LOG_LEVELS, parseSecretText, readJwt, readTracing } from "@parley/service-kit";
 
 export type Config = ReturnType<typeof readConfig>;
 
@@ -7,9 +7,6 @@ const MIN_SECRET_LENGTH = 32;
 /** Reads and validates the console's environment. Throws ConfigError that lists every problem. */
 export function readConfig(values: NodeJS.ProcessEnv) {
   const environment = new Environment(values);
-  const sessionSecret = environment.requiredText("SESSION_SECRET", "the secret that encrypts the session cookies");
-  if (sessionSecret !== "" && sessionSecret.length < MIN_SECRET_LENGTH)
-    environment.addProblem(`SESSION_SECRET must have at least ${MIN_SECRET_LENGTH} characters`);
   const publicUrl = environment.requiredText("CONSOLE_URL", "the origin that owners open");
   const jwt = readJwt(environment);
   for (const [name, url] of [
@@ -32,12 +29,16 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     signIn: {
       clientId: environment.requiredText("OIDC_CLIENT_ID", "the console's client at your identity provider"),
       /** Undefined for a public client, which PKCE protects. */
-      clientSecret: environment.optionalText("OIDC_CLIENT_SECRET"),
+      clientSecret: environment.optionalSecret("OIDC_CLIENT_SECRET", parseSecretText),
       scope: environment.text("OIDC_SCOPE", "openid"),
       /** The resource parameter of RFC 8707, if the identity provider needs it to issue a JWT for the audience. */
       resource: environment.optionalText("OIDC_RESOURCE"),
     },
-    sessionSecret,
+    sessionSecrets: environment.requiredSecret(
+      "SESSION_SECRET",
+      parseSessionSecrets,
+      "the secret that encrypts the session cookies",
+    ),
     /** The ops ports of the services with admin methods. */
     adminUrls: {
       conversation: environment.requiredUrl("CONVERSATION_URL", ["http", "https"], "conversation's ops port"),
@@ -52,6 +53,14 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),
     tracing: readTracing(environment),
   });
+}
+
+/** Returns the secrets of a text with one in each line. The first encrypts cookies, and each decrypts them. */
+function parseSessionSecrets(text: string): string[] {
+  const secrets = parseSecretText(text).split(/\s*\n\s*/);
+  if (secrets.some(({ length }) => length < MIN_SECRET_LENGTH))
+    throw new Error(`must have at least ${MIN_SECRET_LENGTH} characters in each line`);
+  return secrets;
 }
 
 /** Browsers send Secure cookies to https and to this machine only. */

@@ -1,11 +1,11 @@
 import {
   createJwks,
-  createRegistry,
-  createReloadRefusalCounter,
   createTokenVerifier,
   type Lifecycle,
   type Logger,
   MemberCallLimiter,
+  openSecret,
+  type ServiceMetrics,
   startOpsServer,
   watchCertificates,
 } from "@parley/service-kit";
@@ -22,9 +22,12 @@ import { createProvider } from "./sign-in/provider.client.ts";
 const IDLE_CHECK_MS = 100;
 
 /** Starts the console. It stops in the opposite order: first the open requests. */
-export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
-  const registry = createRegistry("console");
-  const refusals = createReloadRefusalCounter(registry);
+export async function start(
+  config: Config,
+  log: Logger,
+  lifecycle: Lifecycle,
+  { registry, refusals }: ServiceMetrics,
+): Promise<void> {
   watchCertificates({ tlsDirs: [config.opsTlsDir], registry, refusals }, log, lifecycle);
   const metrics = createMetrics(registry);
   const { jwt, signIn, origin } = config;
@@ -33,7 +36,9 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const isReady = () => !isStopping();
   const onResponse = (method: string, status: number) => metrics.calls.inc({ method, status });
   const callEdge = createCallEdge(config.edgeUrl);
-  const cookies = createSessionCookies(config.sessionSecret, nowMs);
+  const secretOptions = { log, lifecycle, refusals };
+  const cookies = createSessionCookies(openSecret(config.sessionSecrets, secretOptions).current, nowMs);
+  const clientSecret = signIn.clientSecret && openSecret(signIn.clientSecret, secretOptions);
   const jwks = createJwks({ url: jwt.jwksUrl, now: () => performance.now() }, log);
   jwks.start();
   lifecycle.onClose("key set", () => jwks.stop());
@@ -43,6 +48,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       provider: createProvider({
         ...signIn,
         issuer: jwt.issuer,
+        clientSecret: clientSecret?.current,
         redirectUri: `${origin}/auth/callback`,
         allowsHttp: isLoopbackHost(new URL(jwt.issuer).hostname),
       }),

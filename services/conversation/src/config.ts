@@ -1,10 +1,10 @@
 import {
   Environment,
   LOG_LEVELS,
+  parseTokens,
   readOptionalJwt,
   readPreparedStatements,
   readRpcMultiplex,
-  readTokenSource,
   readTracing,
   readUsageRetention,
 } from "@parley/service-kit";
@@ -50,8 +50,8 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     quotaTarget: environment.text("QUOTA_TARGET", "localhost:8084"),
     llmTarget: environment.text("LLM_TARGET", "localhost:8086"),
     keyPrefix,
-    internalTokens: readTokenSource(environment, "INTERNAL_TOKEN", "the token for calls between services"),
-    adminTokens: readTokenSource(environment, "ADMIN_TOKEN", "the token of the admin services"),
+    internalTokens: environment.requiredSecret("INTERNAL_TOKEN", parseTokens, "the token for calls between services"),
+    adminTokens: environment.requiredSecret("ADMIN_TOKEN", parseTokens, "the token of the admin services"),
     /** How to verify access tokens of workspaces' members for the admin services. Without it only ADMIN_TOKEN gives access. */
     jwt: readOptionalJwt(environment),
     /** The models that owners may choose, by plan. */

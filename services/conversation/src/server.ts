@@ -10,8 +10,6 @@ import {
   createGrpcServer,
   createPoolMetrics,
   createReadinessProbe,
-  createRegistry,
-  createReloadRefusalCounter,
   createRpcClientFailureCounter,
   createRpcServerHistogram,
   type Lifecycle,
@@ -21,6 +19,7 @@ import {
   openDatabase,
   openTokens,
   runPeriodically,
+  type ServiceMetrics,
   startOpsServer,
   WorkspaceConcurrencyLimiter,
   watchCertificates,
@@ -63,10 +62,14 @@ const SETTLER_STOP_MS = 10_000;
 const SHARE_OF_TASKS = 0.5;
 
 /** Starts the conversation service: the data plane on the gRPC port, the admin services on the ops port. */
-export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
-  const registry = createRegistry("conversation");
-  const refusals = createReloadRefusalCounter(registry);
+export async function start(
+  config: Config,
+  log: Logger,
+  lifecycle: Lifecycle,
+  { registry, refusals }: ServiceMetrics,
+): Promise<void> {
   watchCertificates({ tlsDirs: [config.grpcTlsDir, config.opsTlsDir], registry, refusals }, log, lifecycle);
+  const secretOptions = { log, lifecycle, refusals };
   // A separate pool keeps connections free for turns while owners export and read lists, statistics and transcripts.
   const exportConnections = Math.max(1, Math.floor(config.databasePool / 5));
   const openPool = (applicationName: string, maxConnections: number) => {
@@ -89,7 +92,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   void logMissingTimeouts(database, log);
 
   const { grpcTlsDir: tlsDir, isRpcMultiplexed: isMultiplexed } = config;
-  const internalTokens = openTokens(config.internalTokens, log, lifecycle, { refusals });
+  const internalTokens = openTokens(config.internalTokens, secretOptions);
   const peerOptions = { internalTokens, tlsDir, isMultiplexed, failures: createRpcClientFailureCounter(registry) };
   const quota = connectPeer(QuotaService, { ...peerOptions, target: config.quotaTarget }, lifecycle);
   const llm = connectPeer(LlmService, { ...peerOptions, target: config.llmTarget }, lifecycle);
@@ -160,7 +163,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       registry,
       isReady: async () => (await isDatabaseReady()) && isServing,
       admin: {
-        tokens: openTokens(config.adminTokens, log, lifecycle, { refusals }),
+        tokens: openTokens(config.adminTokens, secretOptions),
         jwt: config.jwt,
         changes,
         isHidden: (workspaceId) => deletedWorkspaces.has(workspaceId),

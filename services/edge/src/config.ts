@@ -1,4 +1,4 @@
-import { Environment, LOG_LEVELS, readJwt, readRpcMultiplex, readTokenSource, readTracing } from "@parley/service-kit";
+import { Environment, LOG_LEVELS, parseTokens, readJwt, readRpcMultiplex, readTracing } from "@parley/service-kit";
 import { readRedis } from "./rate-limits/redis-settings.ts";
 
 export type Config = ReturnType<typeof readConfig>;
@@ -14,7 +14,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     conversationTarget: environment.text("CONVERSATION_TARGET", "localhost:8082"),
     quotaTarget: environment.text("QUOTA_TARGET", "localhost:8084"),
     llmTarget: environment.text("LLM_TARGET", "localhost:8086"),
-    internalTokens: readTokenSource(environment, "INTERNAL_TOKEN", "the token for calls between services"),
+    internalTokens: environment.requiredSecret("INTERNAL_TOKEN", parseTokens, "the token for calls between services"),
     /** This process's host name or IP address for other edges. If unset, they cannot read its running turns and wait until these have ended. */
     edgeRpcHost: environment.optionalText("EDGE_RPC_ADDRESS"),
     edgeRpcPort: environment.port("EDGE_RPC_PORT", 8088),

@@ -9,14 +9,15 @@ import {
   createCallGuard,
   createGrpcServer,
   createJwks,
-  createRegistry,
-  createReloadRefusalCounter,
   createRpcServerHistogram,
   createTokenVerifier,
   fixedTokens,
   type Lifecycle,
   type Logger,
+  openSecret,
   openTokens,
+  type SecretOptions,
+  type ServiceMetrics,
   startOpsServer,
   watchCertificates,
 } from "@parley/service-kit";
@@ -52,14 +53,18 @@ const CLOSE_DRAIN_MS = 10_000;
 const EDGE_CALLS_DRAIN_MS = 1_000;
 
 /** Starts the edge. It stops in the opposite order: first the connections with their streams, then their dependencies. */
-export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
-  const registry = createRegistry("edge");
-  const refusals = createReloadRefusalCounter(registry);
+export async function start(
+  config: Config,
+  log: Logger,
+  lifecycle: Lifecycle,
+  { registry, refusals }: ServiceMetrics,
+): Promise<void> {
   watchCertificates({ tlsDirs: [config.grpcTlsDir, config.opsTlsDir], registry, refusals }, log, lifecycle);
+  const secretOptions = { log, lifecycle, refusals };
   const monotonicMs = () => performance.now();
   const jwks = createJwks({ url: config.jwt.jwksUrl, now: monotonicMs }, log);
   const metrics = createMetrics(registry, { jwksAgeSeconds: () => jwks.ageMs() / 1_000 });
-  const internalTokens = openTokens(config.internalTokens, log, lifecycle, { refusals });
+  const internalTokens = openTokens(config.internalTokens, secretOptions);
   const peerOptions = (target: string) => ({
     target,
     internalTokens,
@@ -93,7 +98,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const isStopping = () => lifecycle.isClosing;
   const isReady = () => lease.isConnected() && peers.wereReached && !isStopping();
 
-  const limiter = createLimiter(config, metrics.limiter, log, lifecycle);
+  const limiter = createLimiter(config.redis, metrics.limiter, secretOptions);
   const starts = new TurnStartLimiter(
     (reason) => metrics.streams.refused.inc({ reason }),
     (change) => metrics.streams.waitingToStart.inc(change),
@@ -165,10 +170,19 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   );
 }
 
-function createLimiter(config: Config, metrics: Metrics["limiter"], log: Logger, lifecycle: Lifecycle): RateLimiter {
+function createLimiter(
+  redis: Config["redis"],
+  metrics: Metrics["limiter"],
+  options: SecretOptions & { log: Logger; lifecycle: Lifecycle },
+): RateLimiter {
   const local = createLocalLimiter(() => performance.now());
-  if (config.redis === undefined) return local;
-  const shared = createRedisLimiter(config.redis, log);
-  lifecycle.onClose("redis", () => shared.close());
+  if (redis === undefined) return local;
+  const urls = openSecret(redis.urls, options);
+  const sentinelPassword = redis.sentinelPassword && openSecret(redis.sentinelPassword, options);
+  const settings = () => ({ ...redis, urls: urls.current(), sentinelPassword: sentinelPassword?.current() });
+  const shared = createRedisLimiter(settings(), options.log);
+  for (const secret of [urls, sentinelPassword])
+    secret?.onChange(() => shared.reconnect(settings(), secret.reportRefusal));
+  options.lifecycle.onClose("redis", () => shared.close());
   return createFallbackLimiter(shared, local, metrics);
 }

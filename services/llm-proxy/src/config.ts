@@ -1,9 +1,10 @@
 import {
   Environment,
   LOG_LEVELS,
+  parseSecretText,
+  parseTokens,
   readOptionalJwt,
   readPreparedStatements,
-  readTokenSource,
   readTracing,
 } from "@parley/service-kit";
 
@@ -23,8 +24,12 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     ),
     databasePool: environment.integer("DATABASE_POOL", 10, { min: 1, max: 200 }),
     usesPreparedStatements: readPreparedStatements(environment),
-    internalTokens: readTokenSource(environment, "INTERNAL_TOKEN", "the token for calls between the services"),
-    adminTokens: readTokenSource(environment, "ADMIN_TOKEN", "the token of the admin services"),
+    internalTokens: environment.requiredSecret(
+      "INTERNAL_TOKEN",
+      parseTokens,
+      "the token for calls between the services",
+    ),
+    adminTokens: environment.requiredSecret("ADMIN_TOKEN", parseTokens, "the token of the admin services"),
     /** How to verify access tokens of workspaces' members for the admin services. Without it only ADMIN_TOKEN gives access. */
     jwt: readOptionalJwt(environment),
     /** A directory with ca.crt, tls.crt and tls.key. With it gRPC uses mutual TLS, without it plain text. */
@@ -44,13 +49,13 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     llmConfigPath: environment.optionalText("LLM_CONFIG"),
     defaultModel: environment.optionalText("DEFAULT_MODEL"),
     openaiBaseUrl: environment.optionalUrl("OPENAI_BASE_URL", ["http", "https"]),
-    isOpenaiConfigured: ["OPENAI_API_KEY", "OPENAI_BASE_URL"].some(
+    isOpenaiConfigured: ["OPENAI_API_KEY", "OPENAI_API_KEY_FILE", "OPENAI_BASE_URL"].some(
       (name) => environment.optionalText(name) !== undefined,
     ),
     /** The HTTP proxy for providers with an https URL. */
     providerProxy: environment.optionalProxyUrl("PROVIDER_PROXY"),
     ollamaHost: environment.optionalText("OLLAMA_HOST"),
-    /** Returns the value of an environment variable that the file names, such as a provider's API key. */
-    readKey: (name: string) => environment.optionalText(name),
+    /** Finds a secret that the file names by its variable, such as a provider's API key. */
+    findKey: (name: string) => environment.optionalSecret(name, parseSecretText),
   });
 }

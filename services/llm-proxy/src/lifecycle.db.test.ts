@@ -1,5 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { type FakeProvider, startFakeProvider } from "@parley/test-support";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type FakeProvider, replaceFile, startFakeProvider } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually, startTestProxy, statusOf, type TestProxy } from "./testing/llm-proxy.ts";
 
@@ -80,6 +83,47 @@ describe("a changed LLM_CONFIG", () => {
     } finally {
       await proxy.drop();
       await other.close();
+    }
+  });
+});
+
+describe("a changed key file", () => {
+  test("applies from the next generation on, and an unusable one keeps the key", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "llm-proxy-keys-"));
+    const file = join(folder, "FAKE_KEY");
+    await replaceFile(file, "sk-old\n");
+    const proxy = await startTestProxy({
+      config: `{ default_model: "fake:default", providers: { fake: { base_url: "${provider.url}", api_key_env: FAKE_KEY } } }`,
+      environment: { FAKE_KEY_FILE: file },
+    });
+    const keyOfNext = async () => {
+      expect(statusOf(await proxy.generate())).toBe("COMPLETE");
+      return provider.requests.at(-1)?.headers.authorization;
+    };
+    const refused = () => proxy.metric('parley_reloads_refused_total{file="FAKE_KEY",service="llm-proxy"}');
+    try {
+      expect(await keyOfNext()).toBe("Bearer sk-old");
+      const inFlight = proxy.generate({ model: "fake:tokens-100-every-100" });
+      await replaceFile(file, "sk-new\n");
+      await eventually(keyOfNext, (key) => key === "Bearer sk-new");
+      expect(statusOf(await inFlight)).toBe("COMPLETE");
+      expect(await refused()).toBe(0);
+      await replaceFile(file, "");
+      await eventually(refused, (count) => Number(count) > 0);
+      expect(await keyOfNext()).toBe("Bearer sk-new");
+      // Another change of the settings uses the kept key.
+      proxy.writeConfig(
+        `{ providers: { next: { base_url: "${provider.url}", api_key_env: FAKE_KEY } }, default_model: "next:default" }`,
+      );
+      await eventually(
+        async () => (await proxy.generate()).end.model,
+        (model) => model === "next:default",
+      );
+      expect(await keyOfNext()).toBe("Bearer sk-new");
+      expect(await proxy.metric('parley_llm_config_reloads_total{result="refused",service="llm-proxy"}')).toBe(0);
+    } finally {
+      await proxy.drop();
+      await rm(folder, { recursive: true });
     }
   });
 });

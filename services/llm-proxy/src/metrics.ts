@@ -71,7 +71,7 @@ export function createMetrics(registry: Registry, providers: () => readonly Prov
     active: new Gauge({ name: "parley_llm_active_generations", help: "Running generations.", registers }),
     configReloads: new Counter({
       name: "parley_llm_config_reloads_total",
-      help: "Changes of LLM_CONFIG by result: applied, or refused (the previous settings stay).",
+      help: "Changes of LLM_CONFIG or of a key's file by result: applied, or refused (the previous settings stay).",
       labelNames: ["result"],
       registers,
     }),

@@ -131,6 +131,11 @@ describe("a start", () => {
       async () => ({ DEFAULT_MODEL: "openai:x" }),
       /openai:x is not a model of a configured/,
     ],
+    [
+      "a missing key file",
+      async () => ({ OPENAI_API_KEY_FILE: "/nowhere/OPENAI_API_KEY" }),
+      /ENOENT: no such file or directory, open '\/nowhere\/OPENAI_API_KEY'/,
+    ],
     ["a missing token", async () => ({ INTERNAL_TOKEN: "" }), /INTERNAL_TOKEN is not set/],
   ])("with %s prints the problems and exits 1", async (_, overrides, message) => {
     const service = await run("main.ts", { ...(await environment()), ...(await overrides()) });

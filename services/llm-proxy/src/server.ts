@@ -5,8 +5,6 @@ import {
   createCallGuard,
   createGrpcServer,
   createPoolMetrics,
-  createRegistry,
-  createReloadRefusalCounter,
   createRpcServerHistogram,
   type Lifecycle,
   type Logger,
@@ -14,6 +12,7 @@ import {
   openDatabase,
   openTokens,
   runPeriodically,
+  type ServiceMetrics,
   startOpsServer,
   watchCertificates,
 } from "@parley/service-kit";
@@ -32,6 +31,7 @@ import type { CountTokens } from "./generation/meter.ts";
 import { createMetrics } from "./metrics.ts";
 import { ProviderCatalog } from "./providers/catalog.service.ts";
 import { createProviderAdmin } from "./providers/providers.admin.ts";
+import { openKeys } from "./settings/keys.worker.ts";
 import { loadSettings, watchSettings } from "./settings/settings.worker.ts";
 import { Tokenizer } from "./tokens/tokenizer.client.ts";
 import { ToolboxFactory } from "./tools/tools.service.ts";
@@ -39,12 +39,18 @@ import { ToolboxFactory } from "./tools/tools.service.ts";
 const RETENTION_INTERVAL_MS = 60 * 60_000;
 
 /** Starts the service: the data plane on the gRPC port and the admin services on the ops port. */
-export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
+export async function start(
+  config: Config,
+  log: Logger,
+  lifecycle: Lifecycle,
+  { registry, refusals }: ServiceMetrics,
+): Promise<void> {
   const now = () => performance.now();
-  const registry = createRegistry("llm-proxy");
-  const refusals = createReloadRefusalCounter(registry);
   watchCertificates({ tlsDirs: [config.grpcTlsDir, config.opsTlsDir], registry, refusals }, log, lifecycle);
-  const catalog = new ProviderCatalog(loadSettings(config), now, config.providerProxy);
+  const secretOptions = { log, lifecycle, refusals };
+  const keys = openKeys(config.findKey, secretOptions);
+  const settingsOptions = { ...config, readKey: keys.read };
+  const catalog = new ProviderCatalog(loadSettings(settingsOptions), now, config.providerProxy);
   lifecycle.onClose("providers", () => catalog.close());
 
   const database = openDatabase(
@@ -62,7 +68,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   void logMissingTimeouts(database, log);
 
   const metrics = createMetrics(registry, () => catalog.providers);
-  watchSettings(config, catalog, { reloads: metrics.configReloads, refusals }, { log, lifecycle });
+  watchSettings(settingsOptions, catalog, { reloads: metrics.configReloads, refusals }, { keys, log, lifecycle });
   const callLog = new CallLog(database, metrics, log, lifecycle);
   const activeGenerations = new ActiveGenerations((count) => metrics.active.set(count));
   const settings = () => catalog.settings;
@@ -93,7 +99,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       // Generations do not need the database, so the service is ready without it.
       isReady: () => isServing,
       admin: {
-        tokens: openTokens(config.adminTokens, log, lifecycle, { refusals }),
+        tokens: openTokens(config.adminTokens, secretOptions),
         jwt: config.jwt,
         register: (router) => {
           router.service(ProviderAdminService, createProviderAdmin({ catalog, generator }));
@@ -130,11 +136,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       embed: (request, context) => handleEmbed(embedder, request, context),
       fillCallLog: (request) => handleFillCallLog({ database, settings, metrics, retentionDays: days }, request),
     },
-    createCallGuard(
-      openTokens(config.internalTokens, log, lifecycle, { refusals }),
-      createRpcServerHistogram(registry),
-      log,
-    ),
+    createCallGuard(openTokens(config.internalTokens, secretOptions), createRpcServerHistogram(registry), log),
   );
   await grpc.listen();
   isServing = true;

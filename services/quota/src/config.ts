@@ -1,9 +1,9 @@
 import {
   Environment,
   LOG_LEVELS,
+  parseTokens,
   readOptionalJwt,
   readPreparedStatements,
-  readTokenSource,
   readTracing,
   readUsageRetention,
 } from "@parley/service-kit";
@@ -24,8 +24,8 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     ),
     databasePool: environment.integer("DATABASE_POOL", 10, { min: 1, max: 200 }),
     usesPreparedStatements: readPreparedStatements(environment),
-    internalTokens: readTokenSource(environment, "INTERNAL_TOKEN", "the token for calls between services"),
-    adminTokens: readTokenSource(environment, "ADMIN_TOKEN", "the token of the admin services"),
+    internalTokens: environment.requiredSecret("INTERNAL_TOKEN", parseTokens, "the token for calls between services"),
+    adminTokens: environment.requiredSecret("ADMIN_TOKEN", parseTokens, "the token of the admin services"),
     /** How to verify access tokens of workspaces' members for the admin services. Without it only ADMIN_TOKEN gives access. */
     jwt: readOptionalJwt(environment),
     /** A directory with ca.crt, tls.crt and tls.key, which enables mutual TLS for gRPC. Without it gRPC is plain text. */

@@ -6,8 +6,6 @@ import {
   createGrpcServer,
   createPoolMetrics,
   createReadinessProbe,
-  createRegistry,
-  createReloadRefusalCounter,
   createRpcServerHistogram,
   type Lifecycle,
   type Logger,
@@ -16,6 +14,7 @@ import {
   openDatabase,
   openTokens,
   runPeriodically,
+  type ServiceMetrics,
   startOpsServer,
   WorkspaceConcurrencyLimiter,
   watchCertificates,
@@ -46,10 +45,14 @@ import { isDeleted } from "./workspaces/workspaces.store.ts";
 const PRUNE_INTERVAL_MS = 50 * 60_000;
 
 /** Starts the quota service with its data plane on the gRPC port and its admin services on the ops port. */
-export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
-  const registry = createRegistry("quota");
-  const refusals = createReloadRefusalCounter(registry);
+export async function start(
+  config: Config,
+  log: Logger,
+  lifecycle: Lifecycle,
+  { registry, refusals }: ServiceMetrics,
+): Promise<void> {
   watchCertificates({ tlsDirs: [config.grpcTlsDir, config.opsTlsDir], registry, refusals }, log, lifecycle);
+  const secretOptions = { log, lifecycle, refusals };
   const database = openDatabase(
     {
       url: config.databaseUrl,
@@ -82,7 +85,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       registry,
       isReady: async () => (await isDatabaseReady()) && isServing,
       admin: {
-        tokens: openTokens(config.adminTokens, log, lifecycle, { refusals }),
+        tokens: openTokens(config.adminTokens, secretOptions),
         jwt: config.jwt,
         changes,
         isHidden: (workspaceId) => isDeleted(database, workspaceId),
@@ -137,11 +140,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       listMonths: (_request, { signal }) => handleListMonths(calls.databaseFor(signal)),
       closeMonth: (request, { signal }) => handleCloseMonth({ database: calls.databaseFor(signal), log }, request),
     },
-    createCallGuard(
-      openTokens(config.internalTokens, log, lifecycle, { refusals }),
-      createRpcServerHistogram(registry),
-      log,
-    ),
+    createCallGuard(openTokens(config.internalTokens, secretOptions), createRpcServerHistogram(registry), log),
   );
   await grpc.listen();
   isServing = true;

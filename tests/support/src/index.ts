@@ -16,6 +16,7 @@ export { startTestPostgres, type TestPostgres } from "./postgres.ts";
 export { nodeFlags, type ProcessExit, type ProcessOptions, type RunningProcess, startProcess } from "./process.ts";
 export { isFull, quickOrFull } from "./quick-or-full.ts";
 export { type RedisOptions, startRedis, type TestRedis } from "./redis.ts";
+export { replaceFile } from "./replace-file.ts";
 export {
   chromiumCommand,
   findCommand,

@@ -1,4 +1,4 @@
-import { type Manifest, nameOf, ofKind, workloads } from "../manifest.ts";
+import { type Manifest, nameOf, ofKind, secretsOf, workloads } from "../manifest.ts";
 
 /** The keys of Secrets that the README documents. The values file must name every other key that a pod uses. */
 export const SECRET_KEYS = [
@@ -40,27 +40,26 @@ export function referenceProblems(manifests: readonly Manifest[], values: unknow
 
   return workloads(manifests).flatMap(({ manifest, pod }) => {
     const problem = (text: string) => `${nameOf(manifest)}: ${text}`;
-    const references = pod.containers.flatMap(({ env = [] }) =>
+    const variables = pod.containers.flatMap(({ env = [] }) =>
       env.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef ?? []),
     );
+    const volumes = pod.volumes ?? [];
+    const mounts = volumes.flatMap(secretsOf);
+    const usedSecrets = new Set([...variables, ...mounts].map(({ name }) => name));
+    const usedKeys = new Set([
+      ...variables.map(({ key }) => key),
+      ...mounts.flatMap(({ items = [] }) => items.map(({ key }) => key).filter((key) => key !== "ca.crt")),
+    ]);
+    const usedConfigMaps = volumes.flatMap(({ configMap }) => configMap?.name ?? []);
+    const missing = <T>(used: Iterable<T>, known: ReadonlySet<T>) => [...used].filter((each) => !known.has(each));
     return [
-      ...references.flatMap(({ name, key }) => [
-        ...(secrets.has(name)
-          ? []
-          : [problem(`the Secret ${name} is neither created by the chart nor named in the values`)]),
-        ...(keys.has(key) ? [] : [problem(`the Secret's key ${key} is not documented`)]),
-      ]),
-      ...(pod.volumes ?? []).flatMap(({ secret, configMap }) => [
-        ...(secret?.items ?? [])
-          .filter(({ key }) => key !== "ca.crt" && !keys.has(key))
-          .map(({ key }) => problem(`the Secret's key ${key} is not documented`)),
-        ...(secret === undefined || secrets.has(secret.secretName)
-          ? []
-          : [problem(`the Secret ${secret.secretName} is neither created by the chart nor named in the values`)]),
-        ...(configMap === undefined || configMaps.has(configMap.name)
-          ? []
-          : [problem(`the ConfigMap ${configMap.name} is neither created by the chart nor named in the values`)]),
-      ]),
+      ...missing(usedSecrets, secrets).map((name) =>
+        problem(`the Secret ${name} is neither created by the chart nor named in the values`),
+      ),
+      ...missing(usedKeys, keys).map((key) => problem(`the Secret's key ${key} is not documented`)),
+      ...missing(usedConfigMaps, configMaps).map((name) =>
+        problem(`the ConfigMap ${name} is neither created by the chart nor named in the values`),
+      ),
       ...(accounts.has(pod.serviceAccountName ?? "default")
         ? []
         : [problem(`the chart does not create the ServiceAccount ${pod.serviceAccountName}`)]),

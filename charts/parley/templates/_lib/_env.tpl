@@ -1,9 +1,14 @@
-{{/* An environment variable from a Secret: (dict "root" $ "env" "ADMIN_TOKEN" "key" "ADMIN_TOKEN" "secret" ""). */}}
+{{/* The Secret that holds a key: `secret` or, if that is empty, the one of all secrets. Arguments as "parley.secretEnv". */}}
+{{- define "parley.secretNameFor" -}}
+{{ default (include "parley.secretName" .root) .secret | required (printf "existingSecret is empty: name the Secret that holds %s" (default .env .key)) }}
+{{- end -}}
+
+{{/* An environment variable from a Secret: (dict "root" $ "env" "PGPASSWORD" "key" "DATABASE_ADMIN_PASSWORD" "secret" ""). */}}
 {{- define "parley.secretEnv" -}}
 - name: {{ .env }}
   valueFrom:
     secretKeyRef:
-      name: {{ default (include "parley.secretName" .root) .secret | required (printf "existingSecret is empty: name the Secret that holds %s" (default .env .key)) }}
+      name: {{ include "parley.secretNameFor" . }}
       key: {{ default .env .key }}
 {{- end -}}
 
@@ -18,17 +23,40 @@
 {{- end }}
 {{- end -}}
 
-{{/* The keys of the tokens that a component's pods read from files, as JSON. A rotation changes the files of running pods. */}}
-{{- define "parley.tokens" -}}
-{{- if has .name (list "conversation" "quota" "llm-proxy") -}}
-{{ list "INTERNAL_TOKEN" "ADMIN_TOKEN" | toJson }}
-{{- else if eq .name "edge" -}}
-{{ list "INTERNAL_TOKEN" | toJson }}
-{{- else if eq .name "cli" -}}
-{{ list "ADMIN_TOKEN" | toJson }}
-{{- else -}}
-[]
+{{/*
+The secrets that a component's pods read from files, as a JSON list of (dict "env" "REDIS_URL" "key" "REDIS_URL" "secret" ""). A rotation
+changes the files of running pods.
+*/}}
+{{- define "parley.secretFiles" -}}
+{{- $values := .root.Values -}}
+{{- $files := list -}}
+{{- if has .name (list "conversation" "quota" "llm-proxy" "edge") -}}
+{{- $files = append $files (dict "env" "INTERNAL_TOKEN") -}}
 {{- end -}}
+{{- if has .name (list "conversation" "quota" "llm-proxy" "cli") -}}
+{{- $files = append $files (dict "env" "ADMIN_TOKEN") -}}
+{{- end -}}
+{{- if and $values.tracing.endpoint $values.tracing.existingSecret (has .name (list "conversation" "quota" "llm-proxy" "edge" "console")) -}}
+{{- $files = append $files (dict "env" "OTEL_EXPORTER_OTLP_HEADERS" "secret" $values.tracing.existingSecret) -}}
+{{- end -}}
+{{- if and (eq .name "edge") $values.redis.enabled -}}
+{{- $files = append $files (dict "env" "REDIS_URL" "secret" $values.redis.existingSecret) -}}
+{{- if and (eq $values.redis.mode "sentinel") $values.redis.sentinelPasswordKey -}}
+{{- $files = append $files (dict "env" "REDIS_SENTINEL_PASSWORD" "key" $values.redis.sentinelPasswordKey "secret" $values.redis.existingSecret) -}}
+{{- end -}}
+{{- end -}}
+{{- if eq .name "llm-proxy" -}}
+{{- range $values.llmProxy.apiKeys -}}
+{{- $files = append $files (dict "env" . "secret" $values.llmProxy.existingSecret) -}}
+{{- end -}}
+{{- end -}}
+{{- if eq .name "console" -}}
+{{- $files = append $files (dict "env" "SESSION_SECRET" "secret" $values.console.existingSecret) -}}
+{{- if $values.console.oidc.hasClientSecret -}}
+{{- $files = append $files (dict "env" "OIDC_CLIENT_SECRET" "secret" $values.console.existingSecret) -}}
+{{- end -}}
+{{- end -}}
+{{ $files | toJson }}
 {{- end -}}
 
 {{- define "parley.serviceEnv" -}}
@@ -39,9 +67,9 @@
 - name: DRAIN_MS
   value: {{ mul .values.drainSeconds 1000 | quote }}
 {{- include "parley.commonEnv" . }}
-{{- range include "parley.tokens" . | fromJsonArray }}
-- name: {{ . }}_FILE
-  value: /etc/parley/tokens/{{ . }}
+{{- range include "parley.secretFiles" . | fromJsonArray }}
+- name: {{ .env }}_FILE
+  value: /etc/parley/secrets/{{ .env }}
 {{- end }}
 {{- if .root.Values.mtls.enabled }}
 - name: GRPC_TLS_DIR
@@ -56,9 +84,6 @@
   value: {{ .endpoint | quote }}
 - name: OTEL_TRACES_SAMPLER_ARG
   value: {{ .ratio | quote }}
-{{- if .existingSecret }}
-{{ include "parley.secretEnv" (dict "root" $.root "env" "OTEL_EXPORTER_OTLP_HEADERS" "secret" .existingSecret) }}
-{{- end }}
 {{- end }}{{- end }}
 {{- end -}}
 

@@ -1,9 +1,9 @@
-{{/* A component's volumes: certificates and authorities, the llm-proxy's configuration, and those of the values. */}}
+{{/* A component's volumes: secrets, certificates and authorities, the llm-proxy's configuration, and those of the values. */}}
 {{- define "parley.mounts" -}}
 {{- $root := .root -}}
-{{- if include "parley.tokens" . | fromJsonArray }}
-- name: tokens
-  mountPath: /etc/parley/tokens
+{{- if include "parley.secretFiles" . | fromJsonArray }}
+- name: secret-files
+  mountPath: /etc/parley/secrets
   readOnly: true
 {{- end }}
 {{- if and $root.Values.mtls.enabled .mtls }}
@@ -38,14 +38,16 @@
 
 {{- define "parley.volumes" -}}
 {{- $root := .root -}}
-{{- with include "parley.tokens" . | fromJsonArray }}
-- name: tokens
-  secret:
-    secretName: {{ include "parley.secretName" $root | required (printf "existingSecret is empty: name the Secret that holds %s" (join " and " .)) }}
-    items:
+{{- with include "parley.secretFiles" . | fromJsonArray }}
+- name: secret-files
+  projected:
+    sources:
       {{- range . }}
-      - key: {{ . }}
-        path: {{ . }}
+      - secret:
+          name: {{ include "parley.secretNameFor" (merge (dict "root" $root) .) }}
+          items:
+            - key: {{ default .env .key }}
+              path: {{ .env }}
       {{- end }}
 {{- end }}
 {{- if and $root.Values.mtls.enabled .mtls }}

@@ -9,16 +9,12 @@
 {{ include "parley.ssoEnv" .root }}
 - name: OIDC_CLIENT_ID
   value: {{ .values.oidc.clientId | quote }}
-{{- if .values.oidc.hasClientSecret }}
-{{ include "parley.secretEnv" (dict "root" .root "env" "OIDC_CLIENT_SECRET" "secret" .values.existingSecret) }}
-{{- end }}
 - name: OIDC_SCOPE
   value: {{ .values.oidc.scope | quote }}
 {{- with .values.oidc.resource }}
 - name: OIDC_RESOURCE
   value: {{ . | quote }}
 {{- end }}
-{{ include "parley.secretEnv" (dict "root" .root "env" "SESSION_SECRET" "secret" .values.existingSecret) }}
 {{- /* The ClusterIP Services: their addresses never become stale. */}}
 - name: CONVERSATION_URL
   value: {{ include "parley.opsUrl" (dict "root" .root "name" "conversation" "service" "conversation-clusterip") }}

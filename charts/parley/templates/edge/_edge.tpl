@@ -26,7 +26,6 @@
   value: {{ include "parley.host" . }}
 {{- end }}
 {{- if $values.redis.enabled }}
-{{ include "parley.secretEnv" (dict "root" .root "env" "REDIS_URL" "secret" $values.redis.existingSecret) }}
 {{- if ne $values.redis.mode "standalone" }}
 - name: REDIS_MODE
   value: {{ $values.redis.mode }}
@@ -34,9 +33,6 @@
 {{- if eq $values.redis.mode "sentinel" }}
 - name: REDIS_SENTINEL_MASTER
   value: {{ $values.redis.sentinelMaster | required "redis.sentinelMaster is empty: name the master that the sentinels monitor" | quote }}
-{{- with $values.redis.sentinelPasswordKey }}
-{{ include "parley.secretEnv" (dict "root" $.root "env" "REDIS_SENTINEL_PASSWORD" "key" . "secret" $values.redis.existingSecret) }}
-{{- end }}
 {{- end }}
 {{- end }}
 {{- end -}}

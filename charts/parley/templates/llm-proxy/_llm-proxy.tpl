@@ -11,9 +11,6 @@
 {{- end }}
 {{- end }}
 {{- include "parley.egressEnv" .root }}
-{{- range .values.apiKeys }}
-{{ include "parley.secretEnv" (dict "root" $.root "env" . "secret" $.values.existingSecret) }}
-{{- end }}
 {{- include "parley.adminSsoEnv" .root }}
 {{- end -}}
 

@@ -1,16 +1,20 @@
-import { type ExportResult, ExportResultCode } from "@opentelemetry/core";
+import { type ExportResult, ExportResultCode, parseKeyPairsIntoRecord } from "@opentelemetry/core";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
 import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
 import type { Logger } from "../logger.ts";
 
 const TIMEOUT_MS = 5_000;
 
-/** Returns an exporter that sends spans to a collector. Drops them while the collector fails. Logs when the failure starts and ends. */
-export function createExporter(endpoint: string, log: Logger): SpanExporter {
+/**
+ * Returns an exporter that sends spans to a collector, each batch with the current `headers`. Drops them while the collector fails. Logs when
+ * the failure starts and ends.
+ */
+export function createExporter(endpoint: string, headers: (() => string) | undefined, log: Logger): SpanExporter {
   const otlp = new OTLPTraceExporter({
     url: `${endpoint.replace(/\/+$/, "")}/v1/traces`,
     timeoutMillis: TIMEOUT_MS,
     concurrencyLimit: 2,
+    ...(headers && { headers: async () => parseKeyPairsIntoRecord(headers()) }),
   });
   let isFailing = false;
   return {

@@ -10,7 +10,6 @@ import {
 } from "@opentelemetry/sdk-trace";
 import type { Logger } from "../logger.ts";
 import { createExporter } from "./exporter.ts";
-import type { TracingSettings } from "./settings.ts";
 import type { Attributes, Span, SpanIds, SpanOptions, Tracer } from "./tracer.ts";
 
 const SEND_INTERVAL_MS = 1_000;
@@ -21,18 +20,25 @@ const KINDS = { client: api.SpanKind.CLIENT, server: api.SpanKind.SERVER } as co
 
 type OpenSpan = Span & { context: api.Context };
 
+export type TracerOptions = {
+  endpoint: string;
+  ratio: number;
+  /** Returns the current headers for the collector, as `name=value` separated by commas. */
+  headers: (() => string) | undefined;
+};
+
 /**
  * Returns a tracer that sends batches to an OTLP collector. `flush` sends the last batch and shuts the tracer down. start.ts imports this
  * file only if tracing is on.
  */
-export function createTracer(service: string, { endpoint, ratio }: TracingSettings, log: Logger) {
+export function createTracer(service: string, { endpoint, ratio, headers }: TracerOptions, log: Logger) {
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ "service.name": service, "service.namespace": "parley" }),
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),
     spanLimits: { attributeValueLengthLimit: MAX_ATTRIBUTE_CHARACTERS },
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: createExporter(endpoint, log),
+        exporter: createExporter(endpoint, headers, log),
         scheduledDelayMillis: SEND_INTERVAL_MS,
         maxQueueSize: MAX_QUEUED_SPANS,
       }),

@@ -1,5 +1,7 @@
+import type { Counter } from "prom-client";
 import type { Lifecycle } from "../lifecycle.ts";
 import type { Logger } from "../logger.ts";
+import { openSecret } from "../secrets.ts";
 import type { TracingSettings } from "./settings.ts";
 import { installTracer } from "./tracer.ts";
 
@@ -12,10 +14,12 @@ export async function startTracing(
   settings: TracingSettings | undefined,
   log: Logger,
   lifecycle: Lifecycle,
+  refusals: Counter<"file">,
 ): Promise<void> {
   if (settings === undefined) return;
   const { createTracer } = await import("./opentelemetry.ts");
-  const { tracer, flush } = createTracer(service, settings, log);
+  const headers = settings.headers && openSecret(settings.headers, { log, lifecycle, refusals });
+  const { tracer, flush } = createTracer(service, { ...settings, headers: headers?.current }, log);
   installTracer(tracer);
   lifecycle.onClose("traces", flush, FLUSH_TIMEOUT_MS);
 }

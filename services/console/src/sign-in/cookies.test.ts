@@ -15,10 +15,13 @@ beforeEach(async () => {
 afterEach(() => app.close());
 
 /** An application that stores the session of the query and returns the session of its cookies. */
-async function createApp(secret: string): Promise<FastifyInstance> {
+async function createApp(...secrets: string[]): Promise<FastifyInstance> {
   const instance = fastify();
   await instance.register(cookie);
-  const cookies = createSessionCookies(secret, () => nowMs);
+  const cookies = createSessionCookies(
+    () => secrets,
+    () => nowMs,
+  );
   instance.post<{ Body: Session }>("/", async ({ body }, reply) => ({
     isStored: await cookies.writeSession(reply, body),
   }));
@@ -37,8 +40,8 @@ const session = (length: number): Session => ({
   startedAtMs: nowMs,
 });
 
-async function store(length: number) {
-  const response = await app.inject({ method: "POST", url: "/", payload: session(length) });
+async function store(length: number, by = app) {
+  const response = await by.inject({ method: "POST", url: "/", payload: session(length) });
   const cookies = response.cookies as { name: string; value: string; [attribute: string]: unknown }[];
   return { isStored: response.json<{ isStored: boolean }>().isStored, cookies: cookies.filter(({ value }) => value) };
 }
@@ -88,6 +91,28 @@ describe("session cookies", () => {
     await otherApp.close();
     nowMs += MAX_SESSION_MS;
     expect(await read(cookies)).toBeNull();
+  });
+
+  it("are encrypted with the first of several secrets and decrypted with each of them", async () => {
+    const { cookies: old } = await store(500);
+    const other = "another secret of 32 characters!!";
+    const [adding, using, removing] = [
+      await createApp(SECRET, other),
+      await createApp(other, SECRET),
+      await createApp(other),
+    ];
+    const { cookies: recent } = await store(500, using);
+    for (const [cookies, from, expected] of [
+      [old, adding, session(500)],
+      [recent, adding, session(500)],
+      [old, using, session(500)],
+      [recent, using, session(500)],
+      [old, removing, null],
+      [recent, removing, session(500)],
+      [recent, app, null],
+    ] as const)
+      expect(await read(cookies, from)).toEqual(expected);
+    for (const each of [adding, using, removing]) await each.close();
   });
 
   it("cannot be used as another cookie", async () => {

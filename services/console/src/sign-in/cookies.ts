@@ -26,23 +26,28 @@ const CHUNK_LENGTH = 3_800;
 const PENDING_SECONDS = 10 * 60;
 const KEY_BYTES = 32;
 
-/** Creates the encrypted cookies. Ignores a cookie that cannot be decrypted or is too old. */
-export function createSessionCookies(secret: string, nowMs: () => number): SessionCookies {
-  // A key of its own for each cookie: the value of one cannot be sent as the other.
-  const keyOf = (name: string) => new Uint8Array(hkdfSync("sha256", secret, "", `parley console ${name}`, KEY_BYTES));
-  const keys = { [SESSION]: keyOf(SESSION), [PENDING]: keyOf(PENDING) };
-  const seal = (name: keyof typeof keys, value: object) =>
+type CookieName = typeof SESSION | typeof PENDING;
+
+/**
+ * Creates the encrypted cookies. The first of the current `secrets` encrypts, and each decrypts. Ignores a cookie that cannot be decrypted or
+ * is too old.
+ */
+export function createSessionCookies(secrets: () => readonly string[], nowMs: () => number): SessionCookies {
+  const seal = (name: CookieName, value: object) =>
     new CompactEncrypt(Buffer.from(JSON.stringify(value)))
       .setProtectedHeader({ alg: "dir", enc: "A256GCM" })
-      .encrypt(keys[name]);
-  const open = async <T>(name: keyof typeof keys, sealed: string | undefined): Promise<T | undefined> => {
+      .encrypt(deriveKey(name, secrets()[0] ?? ""));
+  const open = async <T>(name: CookieName, sealed: string | undefined): Promise<T | undefined> => {
     if (!sealed) return undefined;
-    try {
-      const { plaintext } = await compactDecrypt(sealed, keys[name]);
-      return JSON.parse(Buffer.from(plaintext).toString()) as T;
-    } catch {
-      return undefined;
+    for (const secret of secrets()) {
+      try {
+        const { plaintext } = await compactDecrypt(sealed, deriveKey(name, secret));
+        return JSON.parse(Buffer.from(plaintext).toString()) as T;
+      } catch {
+        // Encrypted with another secret, or modified.
+      }
     }
+    return undefined;
   };
   const chunkName = (index: number) => `${SESSION}.${index}`;
   const writeChunks = (reply: FastifyReply, sealed: string, maxAge: number) => {
@@ -76,4 +81,9 @@ export function createSessionCookies(secret: string, nowMs: () => number): Sessi
     },
     clearPending: (reply) => void reply.clearCookie(PENDING, ATTRIBUTES),
   };
+}
+
+/** Returns a key of its own for each cookie: the value of one cannot be sent as the other. */
+function deriveKey(name: CookieName, secret: string): Uint8Array {
+  return new Uint8Array(hkdfSync("sha256", secret, "", `parley console ${name}`, KEY_BYTES));
 }

@@ -5,7 +5,8 @@ import type { PendingSignIn } from "./cookies.ts";
 export type ProviderOptions = {
   issuer: string;
   clientId: string;
-  clientSecret: string | undefined;
+  /** Returns the current client secret. Undefined for a public client. */
+  clientSecret: (() => string) | undefined;
   scope: string;
   resource: string | undefined;
   /** The console's address to which the identity provider sends the owner back. */
@@ -40,7 +41,7 @@ export function createProvider(options: ProviderOptions): Provider {
       new URL(options.issuer),
       clientId,
       undefined,
-      clientSecret === undefined ? openid.None() : openid.ClientSecretBasic(clientSecret),
+      clientSecret === undefined ? openid.None() : (...request) => openid.ClientSecretBasic(clientSecret())(...request),
       { timeout: TIMEOUT_SECONDS, execute: options.allowsHttp ? [openid.allowInsecureRequests] : [] },
     );
     try {

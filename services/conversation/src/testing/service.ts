@@ -4,7 +4,7 @@ import { type Client, createClient as createConnectClient } from "@connectrpc/co
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { createClient, GrpcTransport, openChannel, type RpcClient } from "@parley/rpc";
 import { ConversationService } from "@parley/rpc/conversation";
-import { createLogger, Lifecycle } from "@parley/service-kit";
+import { createLogger, createServiceMetrics, Lifecycle } from "@parley/service-kit";
 import { freePorts, nodeFlags, type RunningProcess, startProcess } from "@parley/test-support";
 import { readConfig } from "../config.ts";
 import { start } from "../server.ts";
@@ -35,7 +35,7 @@ export async function startTestService(
   const settings = await settingsOf(databaseUrl, quotaTarget);
   const log = createLogger("test", "silent");
   const lifecycle = new Lifecycle(log);
-  await start(readConfig({ ...settings, ...env }), log, lifecycle);
+  await start(readConfig({ ...settings, ...env }), log, lifecycle, createServiceMetrics("conversation"));
   const { close, ...clients } = connect(settings);
   return {
     ...clients,

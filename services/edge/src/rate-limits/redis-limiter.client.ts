@@ -15,19 +15,74 @@ const SPAN_OPTIONS = {
   attributes: { "db.system.name": "redis", "db.operation.name": "EVALSHA" },
 } as const;
 
+/** How long a replaced connection stays open for the replies that it has not received. */
+const RETIRE_AFTER_MS = 1_000;
+
 type Reply = [allowed: 0 | 1, remaining: number, resetMs: number];
 type RedisWithScript = (Redis | Cluster) & {
   slidingWindow(key: string, limit: number, windowMs: number, member: string): Promise<Reply>;
 };
 
 /** Rejects if Redis does not reply within 50 ms, or at once while Redis is unresponsive. */
-export type RedisLimiter = RateLimiter & { close(): void };
+export type RedisLimiter = RateLimiter & {
+  /**
+   * Connects with other settings. The current connection stays in use until the new one is ready. Until then the new one keeps trying, and
+   * calls `onFailure` for its first failure.
+   */
+  reconnect(settings: RedisSettings, onFailure: (error: Error) => void): void;
+  close(): void;
+};
 
 /** Creates a limiter that is exact across all processes that share the Redis. */
 export function createRedisLimiter(settings: RedisSettings, log: Logger): RedisLimiter {
+  let current = openConnection(settings);
+  logOutages(current.redis, log);
+  let next: Connection | undefined;
+  return {
+    take: (policy, subject) => withSpan("sliding_window", SPAN_OPTIONS, () => current.take(policy, subject)),
+    reconnect(changed, onFailure) {
+      next?.redis.disconnect();
+      const candidate = openConnection(changed);
+      next = candidate;
+      let hasFailed = false;
+      candidate.redis.on("error", (error) => {
+        if (next !== candidate || hasFailed) return;
+        hasFailed = true;
+        onFailure(error);
+      });
+      candidate.redis.once("ready", () => {
+        if (next !== candidate) return;
+        const { redis: previous } = current;
+        [current, next] = [candidate, undefined];
+        logOutages(current.redis, log);
+        setTimeout(() => previous.disconnect(), RETIRE_AFTER_MS).unref();
+        log.info("redis connection replaced");
+      });
+    },
+    close() {
+      next?.redis.disconnect();
+      current.redis.disconnect();
+    },
+  };
+}
+
+function logOutages(redis: RedisWithScript, log: Logger): void {
+  let isDisconnected = false;
+  redis.on("error", (error) => {
+    if (!isDisconnected) log.warn({ error }, "redis connection lost, limiting locally");
+    isDisconnected = true;
+  });
+  redis.on("ready", () => {
+    if (isDisconnected) log.info("redis connection restored");
+    isDisconnected = false;
+  });
+}
+
+type Connection = { redis: RedisWithScript; take: RateLimiter["take"] };
+
+function openConnection(settings: RedisSettings): Connection {
   const redis = connectRedis(settings) as RedisWithScript;
   redis.defineCommand("slidingWindow", { numberOfKeys: 1, lua: LUA_SCRIPT });
-  let isDisconnected = false;
   /** The oldest late reply. Redis replies in order, so it is enough to watch this one. */
   let oldestLateReply: Promise<Reply> | undefined;
   let isUnresponsive = false;
@@ -46,19 +101,7 @@ export function createRedisLimiter(settings: RedisSettings, log: Logger): RedisL
     reply.then(onSettled, onSettled);
   }
 
-  redis.on("error", (error) => {
-    if (!isDisconnected) log.warn({ error }, "redis connection lost, limiting locally");
-    isDisconnected = true;
-  });
-  redis.on("ready", () => {
-    if (isDisconnected) log.info("redis connection restored");
-    isDisconnected = false;
-  });
-
-  return {
-    take: (policy, subject) => withSpan("sliding_window", SPAN_OPTIONS, () => take(policy, subject)),
-    close: () => redis.disconnect(),
-  };
+  return { redis, take };
 
   async function take(policy: Policy, subject: string): Promise<Decision> {
     if (isUnresponsive) throw new Error("redis is unresponsive");

@@ -151,3 +151,67 @@ describeWith("redis", "the limiter on Redis", () => {
     }
   });
 });
+
+describeWith("redis-server", "the limiter on Redis with a changed password", () => {
+  let server: TestRedis;
+  beforeAll(async () => {
+    server = await startRedis({ args: ["--requirepass", "old"] });
+  });
+  afterAll(() => server.stop());
+
+  const settings = (password: string) => {
+    const url = new URL(server.url);
+    url.password = password;
+    return { mode: "standalone", urls: [url.href] } as const;
+  };
+
+  test("uses the new one without an undecided request, and keeps the connection if Redis refuses it", async () => {
+    const lines: string[] = [];
+    const recorder = createLogger("test", "info", { write: (line) => void lines.push(line) });
+    const limiter = createRedisLimiter(settings("old"), recorder);
+    const admin = new Redis(settings("old").urls[0]);
+    /** Returns the ids of the limiter's connections. */
+    const listConnections = async () =>
+      Array.from(String(await admin.client("LIST")).matchAll(/^id=(\d+) .*name=parley-edge/gm), ([, id]) => id);
+    const failures: string[] = [];
+    let taken = 0;
+    const take = () =>
+      limiter.take({ ...policy, limit: 1_000_000 }, "203.0.113.12").then(
+        () => void taken++,
+        (error: Error) => void failures.push(error.message),
+      );
+    await expect.poll(async () => (await take()) ?? taken).toBeGreaterThan(0);
+    failures.length = 0;
+    const load = setInterval(take, 2);
+    try {
+      const refusals: string[] = [];
+      limiter.reconnect(settings("wrong"), (error) => refusals.push(error.message));
+      await expect.poll(() => refusals).toEqual([expect.stringContaining("WRONGPASS")]);
+      await sleep(500);
+      expect(refusals).toHaveLength(1);
+
+      await admin.acl("SETUSER", "default", ">new");
+      limiter.reconnect(settings("new"), (error) => refusals.push(error.message));
+      await expect.poll(() => lines.join("")).toContain("redis connection replaced");
+      // The replaced connection and the refused ones are closed.
+      await expect.poll(listConnections).toHaveLength(1);
+      const takenBefore = taken;
+      await expect.poll(() => taken).toBeGreaterThan(takenBefore + 50);
+      // On a stalled machine a reply may be late.
+      expect(failures.filter((each) => !/did not reply in time|is unresponsive/.test(each))).toEqual([]);
+      expect(refusals).toHaveLength(1);
+      expect(lines.join("")).not.toContain("redis connection lost");
+
+      await admin.acl("SETUSER", "default", "<old");
+      const closed = await listConnections();
+      await admin.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+      await expect.poll(listConnections).toEqual([expect.not.stringMatching(`^(?:${closed.join("|")})$`)]);
+      const takenByClosed = taken;
+      await expect.poll(() => taken).toBeGreaterThan(takenByClosed);
+    } finally {
+      clearInterval(load);
+      limiter.close();
+      admin.disconnect();
+    }
+  });
+});

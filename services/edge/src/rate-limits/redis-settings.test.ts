@@ -1,10 +1,17 @@
-import { ConfigError, Environment } from "@parley/service-kit";
+import { ConfigError, Environment, readSecret } from "@parley/service-kit";
 import { expect, test } from "vitest";
 import { readRedis } from "./redis-settings.ts";
 
 function read(values: Record<string, string>) {
   const environment = new Environment(values);
-  return environment.finish({ redis: readRedis(environment) }).redis;
+  const redis = environment.finish({ config: readRedis(environment) }).config;
+  if (redis === undefined) return undefined;
+  const { urls, sentinelPassword, ...topology } = redis;
+  return {
+    ...topology,
+    urls: readSecret(urls),
+    sentinelPassword: sentinelPassword && readSecret(sentinelPassword),
+  };
 }
 
 test("without REDIS_URL there is no Redis", () => {

@@ -1,32 +1,44 @@
-import type { Environment } from "@parley/service-kit";
+import { type Environment, parseSecretText, type SecretSource } from "@parley/service-kit";
 
-export type RedisSettings = {
-  /** `sentinel`: `urls` lists the sentinels. `cluster`: `urls` lists some nodes of a Redis Cluster. */
+type Topology = {
+  /** `sentinel`: the URLs are those of the sentinels. `cluster`: those of some nodes of a Redis Cluster. */
   mode: "standalone" | "sentinel" | "cluster";
-  /** One URL, or several of the same scheme. The first URL has the user, password and database number for the Redis servers. */
-  urls: readonly string[];
   /** The name under which the sentinels monitor the Redis servers. */
   sentinelMaster?: string | undefined;
+};
+
+export type RedisSettings = Topology & {
+  /** One URL, or several of the same scheme. The first URL has the user, password and database number for the Redis servers. */
+  urls: readonly string[];
   /** The sentinels' own password, if they have one. */
   sentinelPassword?: string | undefined;
 };
 
+/** The settings, with those that may change as secrets. */
+export type RedisConfig = Topology & {
+  urls: SecretSource<string[]>;
+  sentinelPassword: SecretSource<string> | undefined;
+};
+
 /** Reads REDIS_URL, REDIS_MODE, REDIS_SENTINEL_MASTER and REDIS_SENTINEL_PASSWORD. Returns undefined if there is no Redis. */
-export function readRedis(environment: Environment): RedisSettings | undefined {
+export function readRedis(environment: Environment): RedisConfig | undefined {
   const mode = environment.oneOf("REDIS_MODE", ["standalone", "sentinel", "cluster"], "standalone");
-  const text = environment.optionalText("REDIS_URL");
-  if (text === undefined) return undefined;
-  // A password may contain a comma, so a comma separates URLs only before a scheme.
-  const urls = text.split(/[\s,]+(?=rediss?:\/\/)/);
-  const schemes = new Set(urls.map((url) => (URL.canParse(url) ? new URL(url).protocol : "")));
-  if (schemes.size > 1 || !["redis:", "rediss:"].includes([...schemes][0] ?? ""))
-    environment.addProblem(
-      "REDIS_URL must be a URL (redis, rediss), or several of the same scheme, separated by commas",
-    );
-  if (mode === "standalone" && urls.length > 1)
-    environment.addProblem("REDIS_URL must be one URL, unless REDIS_MODE is sentinel or cluster");
+  const urls = environment.optionalSecret("REDIS_URL", (text) => parseUrls(text, mode));
+  if (urls === undefined) return undefined;
   const sentinelMaster = environment.optionalText("REDIS_SENTINEL_MASTER");
   if (mode === "sentinel" && sentinelMaster === undefined)
     environment.addProblem("REDIS_SENTINEL_MASTER is not set: the name under which the sentinels monitor Redis");
-  return { mode, urls, sentinelMaster, sentinelPassword: environment.optionalText("REDIS_SENTINEL_PASSWORD") };
+  const sentinelPassword = environment.optionalSecret("REDIS_SENTINEL_PASSWORD", parseSecretText);
+  return { mode, urls, sentinelMaster, sentinelPassword };
+}
+
+function parseUrls(text: string, mode: Topology["mode"]): string[] {
+  // A password may contain a comma, so a comma separates URLs only before a scheme.
+  const urls = parseSecretText(text).split(/[\s,]+(?=rediss?:\/\/)/);
+  const schemes = new Set(urls.map((url) => (URL.canParse(url) ? new URL(url).protocol : "")));
+  if (schemes.size > 1 || !["redis:", "rediss:"].includes([...schemes][0] ?? ""))
+    throw new Error("must be a URL (redis, rediss), or several of the same scheme, separated by commas");
+  if (mode === "standalone" && urls.length > 1)
+    throw new Error("must be one URL, unless REDIS_MODE is sentinel or cluster");
+  return urls;
 }

@@ -19,7 +19,6 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createRedisLimiter } from "./redis-limiter.client.ts";
 import type { RedisSettings } from "./redis-settings.ts";
 
-const log = createLogger("test", "silent");
 const policy = { name: "chat", limit: 5, windowMs: 60_000 };
 
 const portOf = (server: TestRedis) => Number(new URL(server.url).port);
@@ -62,7 +61,9 @@ describeWith(
         sentinelMaster: "main",
         sentinelPassword: "secret",
       };
-      const limiter = createRedisLimiter({ mode: "sentinel", ...settings }, log);
+      const lines: string[] = [];
+      const recorder = createLogger("test", "info", { write: (line) => void lines.push(line) });
+      const limiter = createRedisLimiter({ mode: "sentinel", ...settings }, recorder);
       stops.push(async () => limiter.close());
       const remaining = (subject: string) =>
         limiter.take(policy, subject).then(
@@ -77,6 +78,16 @@ describeWith(
       });
       expect(await masterClient.exists("parley:rate:chat:a")).toBe(1);
       await expect.poll(() => replicaClient.exists("parley:rate:chat:a"), { timeout: 10_000 }).toBe(1);
+
+      const failures: string[] = [];
+      const reconnect = (sentinelPassword: string) =>
+        limiter.reconnect({ mode: "sentinel", ...settings, sentinelPassword }, ({ message }) => failures.push(message));
+      reconnect("wrong");
+      await expect.poll(() => failures, { timeout: 20_000 }).toHaveLength(1);
+      await expect.poll(() => remaining("c")).toBeGreaterThanOrEqual(0);
+      reconnect("secret");
+      await expect.poll(() => lines.join(""), { timeout: 20_000 }).toContain("redis connection replaced");
+      expect(failures).toHaveLength(1);
 
       master.pause();
       expect(await remaining("a")).toBe(-1);

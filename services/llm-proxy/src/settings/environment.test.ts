@@ -1,3 +1,4 @@
+import { readSecret } from "@parley/service-kit";
 import { describe, expect, test } from "vitest";
 import { readConfig } from "../config.ts";
 import { loadSettings } from "./settings.worker.ts";
@@ -6,7 +7,12 @@ const required = { DATABASE_URL: "postgres://parley_llm@127.0.0.1/parley", INTER
 
 /** Returns the settings that the service loads from an environment. */
 function settingsOf(environment: Record<string, string>) {
-  const { providers, defaultModel } = loadSettings(readConfig({ ...required, ...environment }));
+  const { findKey, ...config } = readConfig({ ...required, ...environment });
+  const readKey = (name: string) => {
+    const source = findKey(name);
+    return source && readSecret(source);
+  };
+  const { providers, defaultModel } = loadSettings({ ...config, readKey });
   return {
     defaultModel,
     providers: Object.fromEntries(

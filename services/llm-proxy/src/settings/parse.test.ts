@@ -164,6 +164,14 @@ describe("parseSettings", () => {
     expect(problems.join()).not.toMatch(/sk-1|gsk-2|k-3/);
   });
 
+  test("reports a key whose file cannot be used", () => {
+    const readKey = () => {
+      throw new Error("/keys/MY_KEY is empty");
+    };
+    const text = "providers: { mine: { base_url: https://x/v1, api_key_env: MY_KEY } }";
+    expect(() => parseSettings(text, { ...options, readKey })).toThrow("providers.mine: /keys/MY_KEY is empty");
+  });
+
   test("nested aliases that expand exponentially are refused", () => {
     const bomb = ["a: &a [x, x, x, x, x, x, x, x, x]"];
     for (let level = 1; level < 9; level++)

@@ -45,6 +45,7 @@ type File = {
 export type ParseOptions = {
   /** DEFAULT_MODEL, which applies when the file has no default_model. */
   defaultModel: string | undefined;
+  /** Returns the value of a variable that the file names, such as a provider's API key. Throws if its file cannot be used. */
   readKey: (name: string) => string | undefined;
 };
 
@@ -94,10 +95,7 @@ function readProvider(name: string, file: FileProvider, options: ParseOptions, p
   const keyName = file.api_key_env ?? preset.apiKeyEnv;
   const tokens = file.max_output_tokens;
   const parameter = file.max_tokens_parameter ?? preset.maxTokensParameter ?? "max_tokens";
-  const apiKey = keyName === undefined ? undefined : options.readKey(keyName);
-  if (keyName !== undefined && apiKey === undefined) {
-    problems.push(`providers.${name}: the environment variable ${keyName} is not set`);
-  }
+  const apiKey = keyName === undefined ? undefined : readKey(`providers.${name}`, keyName, options, problems);
   return {
     kind: "openai",
     name,
@@ -117,9 +115,8 @@ function readProvider(name: string, file: FileProvider, options: ParseOptions, p
 
 function readSecret(name: string, file: FileSecret, options: ParseOptions, problems: string[]): ToolSecret {
   const { env, hosts, workspaces, header = "Authorization" } = file;
-  const value = options.readKey(env);
-  if (value === undefined) problems.push(`tool_secrets.${name}: the environment variable ${env} is not set`);
-  else if (!/^[!-~]([ -~]*[!-~])?$/.test(value))
+  const value = readKey(`tool_secrets.${name}`, env, options, problems);
+  if (value !== undefined && !/^[!-~]([ -~]*[!-~])?$/.test(value))
     problems.push(`tool_secrets.${name}: the value of ${env} cannot be sent in a header`);
   // The default is https: a secret is sent unencrypted only to a host that is written with http://.
   const urls = hosts.map((host) => (host.includes("://") ? host : `https://${host}`));
@@ -133,6 +130,17 @@ function readSecret(name: string, file: FileSecret, options: ParseOptions, probl
     origins: invalid === undefined ? urls.map((url) => new URL(url).origin) : [],
     workspaces,
   };
+}
+
+function readKey(owner: string, name: string, options: ParseOptions, problems: string[]): string | undefined {
+  try {
+    const key = options.readKey(name);
+    if (key === undefined) problems.push(`${owner}: the environment variable ${name} is not set`);
+    return key;
+  } catch (error) {
+    problems.push(`${owner}: ${error instanceof Error ? error.message : error}`);
+    return undefined;
+  }
 }
 
 /** Overrides defaults with the file's values, whose keys are in snake case: `first_token_ms` for `firstTokenMs`. */

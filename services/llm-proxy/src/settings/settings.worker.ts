@@ -4,6 +4,7 @@ import type { Metrics } from "../metrics.ts";
 import type { ProviderCatalog } from "../providers/index.ts";
 import { type ModelEnvironment, settingsFromEnvironment } from "./environment.ts";
 import { SettingsError } from "./error.ts";
+import type { Keys } from "./keys.worker.ts";
 import { parseSettings, unknownModels } from "./parse.ts";
 import type { Settings } from "./settings.ts";
 
@@ -29,15 +30,29 @@ function readConfigText(path: string): string {
 const POLL_INTERVAL_MS = 1_000;
 
 /**
- * Applies the file's settings whenever its text changes. An invalid file is refused, and the previous settings stay. The file is polled:
- * a mounted ConfigMap changes when a link to a parent directory is replaced, and a watcher of the file gets no event.
+ * Applies the settings whenever the file's text or a key changes. An invalid file is refused, and the previous settings stay. The file is
+ * polled: a mounted ConfigMap changes when a link to a parent directory is replaced, and a watcher of the file gets no event.
  */
 export function watchSettings(
   options: LoadOptions,
   catalog: Pick<ProviderCatalog, "applySettings">,
   { reloads, refusals }: { reloads: Metrics["configReloads"]; refusals: Counter<"file"> },
-  { log, lifecycle }: { log: Logger; lifecycle: Lifecycle },
+  { keys, log, lifecycle }: { keys: Pick<Keys, "onChange">; log: Logger; lifecycle: Lifecycle },
 ): void {
+  const apply = (isReload: boolean) => {
+    try {
+      catalog.applySettings(loadSettings(options));
+      if (!isReload) return;
+      reloads.inc({ result: "applied" });
+      log.info("provider settings reloaded");
+    } catch (error) {
+      if (!(error instanceof SettingsError)) throw error;
+      reloads.inc({ result: "refused" });
+      refusals.inc({ file: "LLM_CONFIG" });
+      log.error({ problems: error.problems }, "LLM_CONFIG refused, previous settings kept");
+    }
+  };
+  keys.onChange(() => apply(true));
   const { llmConfigPath: path } = options;
   if (path === undefined) return;
   // increase() misses the first increment of a series that does not exist yet.
@@ -46,20 +61,9 @@ export function watchSettings(
   const poll = () => {
     const text = readTextOrErrorCode(path);
     if (text === lastText) return;
-    const isFirst = lastText === undefined;
+    const isReload = lastText !== undefined;
     lastText = text;
-    try {
-      catalog.applySettings(loadSettings(options));
-      // The first load does not count as a reload.
-      if (isFirst) return;
-      reloads.inc({ result: "applied" });
-      log.info("LLM_CONFIG reloaded");
-    } catch (error) {
-      if (!(error instanceof SettingsError)) throw error;
-      reloads.inc({ result: "refused" });
-      refusals.inc({ file: "LLM_CONFIG" });
-      log.error({ problems: error.problems }, "LLM_CONFIG refused, previous settings kept");
-    }
+    apply(isReload);
   };
   poll();
   const timer = setInterval(poll, POLL_INTERVAL_MS);

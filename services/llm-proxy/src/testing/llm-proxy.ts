@@ -18,7 +18,7 @@ import {
   Role,
   type ToolCall,
 } from "@parley/rpc/llm";
-import { createLogger, type Database, Lifecycle, openDatabase } from "@parley/service-kit";
+import { createLogger, createServiceMetrics, type Database, Lifecycle, openDatabase } from "@parley/service-kit";
 import { migrate } from "@parley/service-kit/migrations";
 import { createDatabase, freePorts } from "@parley/test-support";
 import { migrations } from "../../migrations/index.ts";
@@ -99,7 +99,7 @@ export async function startTestProxy(
     ...options.environment,
   });
   const lifecycle = new Lifecycle(log);
-  await start(config, log, lifecycle);
+  await start(config, log, lifecycle, createServiceMetrics("llm-proxy"));
   const channel = openChannel({ target: `127.0.0.1:${grpcPort}`, retryable: [] });
   const clientWith = (token: string) =>
     createClient(

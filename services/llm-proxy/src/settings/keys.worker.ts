@@ -1,0 +1,30 @@
+import { openSecret, type Secret, type SecretOptions, type SecretSource } from "@parley/service-kit";
+
+/** The secrets that the settings name by their variables, such as the providers' API keys. */
+export type Keys = {
+  /** Returns the current value. Undefined if neither the variable nor its file is set. Throws if the file cannot be used. */
+  read(name: string): string | undefined;
+  /** Calls the listener after each change of a value that was read. */
+  onChange(listener: () => void): void;
+};
+
+/** Opens each secret at its first use, because a changed LLM_CONFIG may name others. */
+export function openKeys(find: (name: string) => SecretSource<string> | undefined, options: SecretOptions): Keys {
+  const secrets = new Map<string, Secret<string>>();
+  const listeners: (() => void)[] = [];
+  const open = (source: SecretSource<string>) => {
+    const secret = openSecret(source, options);
+    secret.onChange(() => {
+      for (const listener of listeners) listener();
+    });
+    secrets.set(source.name, secret);
+    return secret;
+  };
+  return {
+    read(name) {
+      const source = find(name);
+      return source && (secrets.get(name) ?? open(source)).current();
+    },
+    onChange: (listener) => void listeners.push(listener),
+  };
+}

@@ -1,0 +1,65 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { replaceFile } from "@parley/test-support";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type ConsoleProcess, type DevelopmentSso, startConsole, startDevelopmentSso } from "../system/console.ts";
+import { readMetric } from "../system/metrics.ts";
+import { type Owner, signIn } from "./owner.ts";
+
+const [OLD, NEW] = ["old-session-secret-of-the-tests-32", "new-session-secret-of-the-tests-32"];
+const TIMEOUT = { timeout: 30_000 };
+
+let folder: string;
+let sso: DevelopmentSso;
+let owners: ConsoleProcess;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "parley-session-secret-"));
+  sso = await startDevelopmentSso();
+  await write(OLD);
+  const unused = "http://127.0.0.1:1";
+  owners = await startConsole({
+    sso,
+    conversationUrl: unused,
+    quotaUrl: unused,
+    edgeUrl: unused,
+    env: { SESSION_SECRET_FILE: join(folder, "SESSION_SECRET") },
+  });
+});
+afterAll(async () => {
+  await owners.stop();
+  await sso.stop();
+  await rm(folder, { recursive: true });
+});
+
+const write = (...secrets: string[]) => replaceFile(join(folder, "SESSION_SECRET"), secrets.join("\n"));
+
+async function change(...secrets: string[]): Promise<void> {
+  const countReloads = () => owners.process.output().split("secret reloaded").length;
+  const before = countReloads();
+  await write(...secrets);
+  await expect.poll(countReloads, TIMEOUT).toBe(before + 1);
+}
+
+const statusOf = async (owner: Owner) => (await owner.send("/auth/session")).status;
+
+it("rotates without signing an owner out, and keeps its secrets when the file is unusable", async () => {
+  const early = await signIn(owners.url);
+  await change(OLD, NEW);
+  expect(await statusOf(early)).toBe(200);
+  await change(NEW, OLD);
+  expect(await statusOf(early)).toBe(200);
+  const late = await signIn(owners.url);
+  // Twelve hours later every session has ended that the old secret encrypted.
+  await change(NEW);
+  expect([await statusOf(early), await statusOf(late)]).toEqual([401, 200]);
+
+  const countRefused = () => readMetric(owners, "parley_reloads_refused_total", { file: "SESSION_SECRET" });
+  expect(await countRefused()).toBe(0);
+  await write("marker");
+  await expect.poll(countRefused, TIMEOUT).toBeGreaterThan(0);
+  expect(await statusOf(late)).toBe(200);
+  const output = owners.process.output();
+  expect(output).toContain("secret refused, previous one kept");
+  expect(output).not.toMatch(new RegExp(`${OLD}|${NEW}|marker`));
+});

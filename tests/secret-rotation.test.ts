@@ -1,0 +1,103 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describeWith, replaceFile, startRedis, type TestRedis } from "@parley/test-support";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { readMetric } from "./system/metrics.ts";
+import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
+import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "./system/visitors.ts";
+
+const TIMEOUT = { timeout: 30_000 };
+const VISITORS = 4;
+
+describeWith("redis-server", "a rotation of secrets in files", () => {
+  let folder: string;
+  let redis: TestRedis;
+  /** Stays signed in when its password is removed. */
+  let admin: Redis;
+  let system: System;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "parley-secret-rotation-"));
+    redis = await startRedis({ args: ["--requirepass", "old-password"] });
+    admin = new Redis(redisUrl("old-password"));
+    await write("OPENAI_API_KEY", "sk-old");
+    await write("REDIS_URL", redisUrl("old-password"));
+    system = await startSystem({
+      env: {
+        edge: { ...TRUST_TEST_PROXY, REDIS_URL_FILE: join(folder, "REDIS_URL") },
+        "llm-proxy": { OPENAI_API_KEY_FILE: join(folder, "OPENAI_API_KEY") },
+      },
+    });
+    tenant = await createTenant(system.admin, { plan: "scale", model: "openai:tokens-20-every-100" });
+  });
+  afterAll(async () => {
+    await system.stop();
+    admin.disconnect();
+    await redis.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  const write = (name: string, text: string) => replaceFile(join(folder, name), `${text}\n`);
+
+  function redisUrl(password: string): string {
+    const url = new URL(redis.url);
+    url.password = password;
+    return url.href;
+  }
+
+  /** Visits without pause while `work` runs. */
+  async function underLoad(work: () => Promise<void>): Promise<VisitResult[]> {
+    const results: VisitResult[] = [];
+    let isWorking = true;
+    const visitRepeatedly = async () => {
+      while (isWorking) results.push(await visit(system.url(), tenant));
+    };
+    const visitors = Array.from({ length: VISITORS }, visitRepeatedly);
+    try {
+      await work();
+    } finally {
+      isWorking = false;
+      await Promise.all(visitors);
+    }
+    return results;
+  }
+
+  const lastKey = () => system.provider.requests.at(-1)?.headers.authorization;
+  const edge = () => system.edges[0] as System["edges"][number];
+
+  test("completes every stream, uses the new secrets, and keeps them when a file becomes unusable", async () => {
+    const results = await underLoad(async () => {
+      await expect.poll(lastKey, TIMEOUT).toBe("Bearer sk-old");
+      await Promise.all([write("OPENAI_API_KEY", "sk-new"), write("REDIS_URL", redisUrl("wrong-password"))]);
+      await expect.poll(lastKey, TIMEOUT).toBe("Bearer sk-new");
+      const refused = (service: { opsPort: number }, file: string) => () =>
+        readMetric(service, "parley_reloads_refused_total", { file });
+      // Redis refuses the password, and the edge keeps its connection.
+      await expect.poll(refused(edge(), "REDIS_URL"), TIMEOUT).toBe(1);
+
+      await admin.acl("SETUSER", "default", ">new-password");
+      await write("REDIS_URL", redisUrl("new-password"));
+      await expect.poll(() => edge().outputs(), TIMEOUT).toContain("redis connection replaced");
+      await admin.acl("SETUSER", "default", "<old-password");
+
+      await Promise.all([write("OPENAI_API_KEY", ""), write("REDIS_URL", "http://marker")]);
+      await expect.poll(refused(system.llm, "OPENAI_API_KEY"), TIMEOUT).toBeGreaterThan(0);
+      await expect.poll(refused(edge(), "REDIS_URL"), TIMEOUT).toBeGreaterThan(1);
+      const served = system.provider.requests.length;
+      await expect.poll(() => system.provider.requests.length, TIMEOUT).toBeGreaterThan(served + VISITORS);
+      expect(lastKey()).toBe("Bearer sk-new");
+    });
+    expect(results.length).toBeGreaterThan(VISITORS);
+    expect(countOutcomes(results)).toEqual({ stop: results.length });
+    const isOnFallback = async () => {
+      await visit(system.url(), tenant);
+      return readMetric(edge(), "parley_rate_limiter_on_fallback");
+    };
+    await expect.poll(isOnFallback, TIMEOUT).toBe(0);
+    for (const service of [edge(), system.llm])
+      expect(service.outputs()).not.toMatch(/sk-old|sk-new|(old|new|wrong)-password|marker/);
+  });
+});

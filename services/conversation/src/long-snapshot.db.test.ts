@@ -98,28 +98,3 @@ test("sweeps stay small while a long snapshot keeps the index entries of closed 
   });
   expect(await countBuffers(db, findLast(statements, "lapsed AS"))).toBeLessThan(MAX_BUFFERS);
 }, 600_000);
-
-test("one of two replicas reads the outbox, and the other takes over when it stops", async () => {
-  const lifecycle = new Lifecycle(log);
-  const db = await createDatabase(lifecycle);
-  const quota = await startTestQuota();
-  lifecycle.onClose("quota", () => quota.close());
-  const client = connectPeer(QuotaService, { target: quota.target, internalTokens: fixedTokens("t") }, lifecycle);
-  const replicas = [0, 1].map(() => {
-    const replica = { reads: 0, settler: undefined as Settler | undefined };
-    const query = (...[statement, values]: [Statement | string, unknown[]?]) => {
-      if (typeof statement === "object" && statement.text.includes("ORDER BY created_at")) replica.reads++;
-      return db.database.query(statement as string, values);
-    };
-    replica.settler = new Settler({ query } as unknown as Database, client, new Registry(), log);
-    lifecycle.onClose("settler", () => replica.settler?.stop());
-    return replica;
-  });
-  for (const { settler } of replicas) settler?.start();
-  await sleep(4_000);
-  const [reader, other] = replicas.toSorted((a, b) => b.reads - a.reads);
-  expect(reader?.reads).toBeGreaterThan(1);
-  expect(other?.reads).toBe(0);
-  await reader?.settler?.stop();
-  await expect.poll(() => other?.reads, { timeout: 5_000 }).toBeGreaterThan(0);
-}, 30_000);

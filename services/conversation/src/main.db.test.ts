@@ -56,7 +56,7 @@ test("serves calls, exits with code 0 on SIGTERM, and settles its closed turns b
   await service.conversation.closeTurn({ workspaceId, turnId, outcome: TurnOutcome.DONE, month: "2026-11" }, options);
   expect(await service.process.stop()).toEqual({ code: 0, signal: null });
   service.close();
-  expect(quota.done(bot.workspaceId)).toBe(1);
+  expect(quota.countDone(bot.workspaceId)).toBe(1);
   expect(await outboxDepth()).toBe(0);
   expect(service.process.output()).not.toContain("Hello?");
 });
@@ -133,7 +133,7 @@ test("loses no outcome and counts none twice when it is killed repeatedly under 
   const outcomes = await Promise.all(turns.map((turn) => run(last, turn)));
   expect(new Set(outcomes)).toEqual(new Set([TurnOutcome.DONE]));
   await expect.poll(outboxDepth, { timeout: 30_000, interval: 100 }).toBe(0);
-  expect(quota.done(bot.workspaceId)).toBe(300);
+  expect(quota.countDone(bot.workspaceId)).toBe(300);
   const { rows } = await db.admin.query(
     "SELECT role, count(*) AS count FROM conversation.messages GROUP BY role ORDER BY role",
   );

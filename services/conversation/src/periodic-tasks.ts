@@ -14,9 +14,9 @@ import {
   createReconciliationTask,
   type ReconcileDeps,
 } from "./reconciliation/index.ts";
-import { eraseExpired, type RetentionDeps } from "./retention/retention.worker.ts";
-import { recountAll } from "./session-counts/recount.worker.ts";
-import { createBotCountTask, createCountTask } from "./statistics/statistics.worker.ts";
+import { eraseExpiredSessions, type RetentionDeps } from "./retention/retention.worker.ts";
+import { recountAllSessions } from "./session-counts/recount.worker.ts";
+import { createBotReplyCountTask, createReplyCountTask } from "./statistics/statistics.worker.ts";
 import type { Sweeper } from "./sweeping/sweeper.worker.ts";
 import { type DeletedWorkspaces, READ_DELETED_INTERVAL_MS } from "./workspace-deletions/deleted-workspaces.service.ts";
 import { eraseDeletedWorkspaces } from "./workspace-deletions/erase-workspaces.worker.ts";
@@ -93,7 +93,8 @@ export function createPeriodicTasks(
     {
       name: "erase expired sessions",
       intervalMs: RETENTION_INTERVAL_MS,
-      run: (signal) => eraseExpired({ database, quota, onClosed, failures: deps.retentionFailures, log }, signal),
+      run: (signal) =>
+        eraseExpiredSessions({ database, quota, onClosed, failures: deps.retentionFailures, log }, signal),
     },
     { name: "erase visitors", intervalMs: ERASE_VISITORS_INTERVAL_MS, run: (signal) => visitorErasure.run(signal) },
     {
@@ -106,9 +107,13 @@ export function createPeriodicTasks(
       intervalMs: ERASE_WORKSPACES_INTERVAL_MS,
       run: (signal) => eraseDeletedWorkspaces({ database, onClosed, log }, signal),
     },
-    { name: "count sessions", intervalMs: RECOUNT_INTERVAL_MS, run: (signal) => recountAll({ database, log }, signal) },
-    { name: "count replies", intervalMs: COUNT_REPLIES_INTERVAL_MS, run: createCountTask(database) },
-    { name: "count replies of bots", intervalMs: COUNT_REPLIES_INTERVAL_MS, run: createBotCountTask(database) },
+    {
+      name: "count sessions",
+      intervalMs: RECOUNT_INTERVAL_MS,
+      run: (signal) => recountAllSessions({ database, log }, signal),
+    },
+    { name: "count replies", intervalMs: COUNT_REPLIES_INTERVAL_MS, run: createReplyCountTask(database) },
+    { name: "count replies of bots", intervalMs: COUNT_REPLIES_INTERVAL_MS, run: createBotReplyCountTask(database) },
     { name: "store key uses", intervalMs: STORE_KEY_USES_INTERVAL_MS, run: () => keyUses.store() },
     { name: "embed knowledge", intervalMs: EMBED_INTERVAL_MS, run: (signal) => embeddings.run(signal) },
   ];

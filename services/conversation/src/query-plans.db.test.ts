@@ -3,12 +3,12 @@ import type { Database } from "@parley/service-kit";
 import { analyze, findSequentialScans, recordStatements, selectChanges } from "@parley/service-kit/testing";
 import { fillHistory, quickOrFull } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { countDoneTurns, countDoneTurnsOfPage, findOpenedTurns, listDoneTurns } from "./audit/audit.store.ts";
+import { countDoneTurns, countDoneTurnsOfPage, findOpenedTurns, listDoneTurnIds } from "./audit/audit.store.ts";
 import { listPatterns } from "./bot-rules/moderation.store.ts";
 import { listTools } from "./bot-rules/tools.store.ts";
 import { readBotConfig } from "./bots/bot-config.store.ts";
 import { type Bot, findBot, findBotId, listBots } from "./bots/bots.store.ts";
-import { listErasures, listSessionsOf, storeErasure } from "./erasures/erasures.store.ts";
+import { listErasures, listSessionsToErase, storeErasure } from "./erasures/erasures.store.ts";
 import { hasDocument, insertCase, insertRun, listCases, listRuns } from "./evaluations/evaluations.store.ts";
 import { storeKeyUses } from "./keys/key-uses.store.ts";
 import { listKeys, resolveKey } from "./keys/keys.store.ts";
@@ -16,8 +16,8 @@ import { listSources } from "./knowledge/knowledge.store.ts";
 import { readPassages } from "./knowledge/knowledge-search.store.ts";
 import { searchByWords } from "./knowledge/word-search.service.ts";
 import { MAX_REPLIES, readUnanswered } from "./questions/unanswered.store.ts";
-import { enqueueSettlements, listDoneTurns as listClosed, readTurnStates } from "./reconciliation/turns.store.ts";
-import { listExpired, listWorkspaceIds } from "./retention/retention.store.ts";
+import { enqueueSettlements, listDoneTurns, readTurnStates } from "./reconciliation/turns.store.ts";
+import { listExpiredSessions, listWorkspaceIds } from "./retention/retention.store.ts";
 import { recountSessions } from "./session-counts/recount.store.ts";
 import { readSessions } from "./session-exports/export-sessions.store.ts";
 import { findText, READ_IN_ORDER, type SearchFilters, searchSessions } from "./session-search/search-sessions.store.ts";
@@ -35,7 +35,7 @@ import {
   readDays,
   readFirstTokens,
 } from "./statistics/statistics.store.ts";
-import { createBotCountTask, createCountTask } from "./statistics/statistics.worker.ts";
+import { createBotReplyCountTask, createReplyCountTask } from "./statistics/statistics.worker.ts";
 import { renewEdge } from "./sweeping/edge-leases.store.ts";
 import { readSweepMark, sweep } from "./sweeping/sweep.store.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/database.ts";
@@ -113,8 +113,8 @@ beforeAll(async () => {
   await db.admin.query(`
     INSERT INTO conversation.changes (workspace_id, method, target, changed_fields)
     SELECT 'many_' || n, 'CreateBot', '{}', '{}' FROM generate_series(1, ${BOTS}) n`);
-  await createCountTask(db.database)(new AbortController().signal);
-  await createBotCountTask(db.database)(new AbortController().signal);
+  await createReplyCountTask(db.database)(new AbortController().signal);
+  await createBotReplyCountTask(db.database)(new AbortController().signal);
   await db.admin.query("VACUUM (ANALYZE)");
 }, 1_800_000);
 afterAll(() => db.drop());
@@ -252,12 +252,12 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   ["counting done turns for the audit", (database) => countDoneTurns(database, bot.workspaceId, lastMonth())],
   ["reading a page of the audit", (db) => countDoneTurnsOfPage(db, lastMonth(), { after: "", limit: 20 })],
   [
-    "listing closed turns for the reconciliation",
-    (database) => listClosed(database, A_WEEK, { position: undefined, limit: 1_000 }),
+    "listing done turns for the reconciliation",
+    (database) => listDoneTurns(database, A_WEEK, { position: undefined, limit: 1_000 }),
   ],
   ["reading turns for the reconciliation", async (database) => readTurnStates(database, [await anyTurn()])],
   ["sending settlements again", async (database) => enqueueSettlements(database, [await anyTurn()])],
-  ["listing done turns for the audit", (database) => listDoneTurns(database, bot.workspaceId, lastMonth())],
+  ["listing done turns for the audit", (database) => listDoneTurnIds(database, bot.workspaceId, lastMonth())],
   ["finding opened turns for the audit", (database) => findOpenedTurns(database, bot.workspaceId, [randomUUID()])],
   ["a turn's record", async (database) => findTurnRecord(database, bot.workspaceId, (await anyTurn()).messageId)],
   [
@@ -279,7 +279,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   ["the rated sessions", (database) => countRatedSessions(database, bot.workspaceId, 30)],
   [
     "listing expired sessions",
-    (database) => listExpired(database, bot.workspaceId, { days: 30, limit: 50, after: undefined }),
+    (database) => listExpiredSessions(database, bot.workspaceId, { days: 30, limit: 50, after: undefined }),
   ],
   ["erasing a session", async (database) => eraseSession(database, bot.workspaceId, (await anyTurn()).sessionId)],
 ])("%s scans no table", async (_, use) => {
@@ -392,8 +392,13 @@ test.each<[string, Partial<SearchFilters>]>([
 });
 
 test("the sessions of an erasure are found by the visitor's index", async () => {
-  const erasure = { workspaceId: bot.workspaceId, requestId: randomUUID(), visitorId: "00000000", isSettled: true };
-  const { plan } = await explain((database) => listSessionsOf(database, erasure, 50));
+  const erasure = {
+    workspaceId: bot.workspaceId,
+    requestId: randomUUID(),
+    visitorId: "00000000",
+    areSessionsVisible: true,
+  };
+  const { plan } = await explain((database) => listSessionsToErase(database, erasure, 50));
   expect(plan).toContain('"Index Name":"sessions_visitor"');
   expect(plan).not.toMatch(/"Node Type":"Seq Scan"[^{}]*"Relation Name":"(?!erasures)/);
   await listErasures(db.database, 1);
@@ -429,7 +434,7 @@ test("finding a turn for its reader uses indexes and scans only the small edges 
 
 test("a page of the reconciliation reads only its own turns by index, whatever the size of the table", async () => {
   const statements = await recordStatements(db.database, (database) =>
-    listClosed(database, { ...A_WEEK, since: "" }, { position: undefined, limit: 100 }),
+    listDoneTurns(database, { ...A_WEEK, since: "" }, { position: undefined, limit: 100 }),
   );
   const statement = statements.at(-1);
   if (statement === undefined) throw new Error("no statement");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type AuditProgress, advance, differingOf, startOf } from "./audit-progress.ts";
+import { type AuditProgress, advanceAudit, findNextPage, listDiffering } from "./audit-progress.ts";
 
 const NOVEMBER_3 = new Date("2026-11-03T12:00:00Z");
 const NOVEMBER_9 = new Date("2026-11-09T12:00:00Z");
@@ -10,10 +10,10 @@ const differs = (id: string) => ({ id, differences: [{ kind: "reply_not_counted"
 function auditAll(progress: AuditProgress, now: Date, workspacesOf: (month: string) => ReturnType<typeof differs>[]) {
   const months: string[] = [];
   for (let current = progress; ; ) {
-    const { month } = startOf(current, now);
+    const { month } = findNextPage(current, now);
     months.push(month);
     const page = { month, workspaces: workspacesOf(month), next: "" };
-    const advanced = advance(current, page, { now, finalDays: 7 });
+    const advanced = advanceAudit(current, page, { now, finalDays: 7 });
     if (advanced.isComplete) return { progress: advanced.progress, months };
     current = advanced.progress;
   }
@@ -29,26 +29,30 @@ test("the previous month is audited until it is final, 7 days after its end", ()
 
 test("a month with differences is audited until they are gone, even after the next month has ended", () => {
   const october = auditAll({}, NOVEMBER_9, (month) => (month === "2026-10" ? [differs("w")] : []));
-  expect(differingOf(october.progress)).toEqual(["2026-10 w"]);
+  expect(listDiffering(october.progress)).toEqual(["2026-10 w"]);
   const later = new Date("2026-12-09T00:00:00Z");
   const december = auditAll(october.progress, later, (month) => (month === "2026-10" ? [fine("w")] : []));
   expect(december.months).toEqual(["2026-12", "2026-11", "2026-10"]);
-  expect(differingOf(december.progress)).toEqual([]);
+  expect(listDiffering(december.progress)).toEqual([]);
 });
 
 test("a run continues after the last page, and keeps the differences of other pages", () => {
-  const first = advance({}, { month: "2026-11", workspaces: [differs("a"), fine("b")], next: "b" }, at(NOVEMBER_3));
+  const first = advanceAudit(
+    {},
+    { month: "2026-11", workspaces: [differs("a"), fine("b")], next: "b" },
+    at(NOVEMBER_3),
+  );
   expect(first.isComplete).toBe(false);
-  expect(startOf(first.progress, NOVEMBER_3)).toEqual({ month: "2026-11", after: "b" });
-  const second = advance(first.progress, { month: "2026-11", workspaces: [fine("c")], next: "" }, at(NOVEMBER_3));
-  expect(differingOf(second.progress)).toEqual(["2026-11 a"]);
-  expect(startOf(second.progress, NOVEMBER_3)).toEqual({ month: "2026-10", after: "" });
+  expect(findNextPage(first.progress, NOVEMBER_3)).toEqual({ month: "2026-11", after: "b" });
+  const second = advanceAudit(first.progress, { month: "2026-11", workspaces: [fine("c")], next: "" }, at(NOVEMBER_3));
+  expect(listDiffering(second.progress)).toEqual(["2026-11 a"]);
+  expect(findNextPage(second.progress, NOVEMBER_3)).toEqual({ month: "2026-10", after: "" });
 });
 
 test("an audit that began before a month could be final does not make it final", () => {
   const page = (next: string) => ({ month: "2026-10", workspaces: [], next });
-  const first = advance({ month: "2026-10", after: "" }, page("a"), at(NOVEMBER_3));
-  expect(advance(first.progress, page(""), at(NOVEMBER_9)).progress.finalMonth).toBeUndefined();
+  const first = advanceAudit({ month: "2026-10", after: "" }, page("a"), at(NOVEMBER_3));
+  expect(advanceAudit(first.progress, page(""), at(NOVEMBER_9)).progress.finalMonth).toBeUndefined();
 });
 
 function at(now: Date) {

@@ -22,19 +22,19 @@ export function monthOf(time: Date, offset = 0): string {
   return new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + offset, 1)).toISOString().slice(0, 7);
 }
 
-export function differingOf({ differing = "[]" }: AuditProgress): string[] {
+export function listDiffering({ differing = "[]" }: AuditProgress): string[] {
   return JSON.parse(differing) as string[];
 }
 
 /** Returns the months to audit: the current one, the previous one until it is final, and those with differences. */
 export function monthsToAudit(progress: AuditProgress, now: Date): string[] {
   const [current, previous] = [monthOf(now), monthOf(now, -1)];
-  const differing = differingOf(progress).map((each) => each.slice(0, current.length));
+  const differing = listDiffering(progress).map((each) => each.slice(0, current.length));
   return [...new Set([current, ...(progress.finalMonth === previous ? [] : [previous]), ...differing])];
 }
 
 /** Returns the page at which a run continues. A month that is no longer audited is skipped. */
-export function startOf(progress: AuditProgress, now: Date): Required<Pick<AuditProgress, "month" | "after">> {
+export function findNextPage(progress: AuditProgress, now: Date): Required<Pick<AuditProgress, "month" | "after">> {
   const { month, after = "" } = progress;
   if (month !== undefined && monthsToAudit(progress, now).includes(month)) return { month, after };
   return { month: monthOf(now), after: "" };
@@ -44,7 +44,7 @@ export function startOf(progress: AuditProgress, now: Date): Required<Pick<Audit
  * Returns the progress after a page, and whether it completed all months. A month is final if an audit that began `finalDays` after its
  * end found no difference. Until then the reconciler may still repair its turns.
  */
-export function advance(
+export function advanceAudit(
   progress: AuditProgress,
   page: { month: string; workspaces: readonly Pick<WorkspaceAudit, "id" | "differences">[]; next: string },
   { now, finalDays }: { now: Date; finalDays: number },
@@ -53,7 +53,7 @@ export function advance(
   const startedAt = progress.month === month && progress.after ? progress.startedAt : undefined;
   const audited = new Set(workspaces.map(({ id }) => `${month} ${id}`));
   const differing = [
-    ...differingOf(progress).filter((each) => !audited.has(each)),
+    ...listDiffering(progress).filter((each) => !audited.has(each)),
     ...workspaces.filter(({ differences }) => differences.length > 0).map(({ id }) => `${month} ${id}`),
   ].slice(0, MAX_DIFFERING);
   const changed: AuditProgress = { ...progress, differing: JSON.stringify(differing) };

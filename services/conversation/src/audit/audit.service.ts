@@ -1,7 +1,7 @@
 import type { RpcClient } from "@parley/rpc";
 import { type QuotaService, ReservationState } from "@parley/rpc/quota";
 import type { Database } from "@parley/service-kit";
-import { countDoneTurns, countDoneTurnsOfPage, findOpenedTurns, listDoneTurns } from "./audit.store.ts";
+import { countDoneTurns, countDoneTurnsOfPage, findOpenedTurns, listDoneTurnIds } from "./audit.store.ts";
 import { type Difference, type DoneTurns, findDifferences, isReconciled, type MonthUsage } from "./reconcile.ts";
 
 export type AuditedQuota = Pick<RpcClient<typeof QuotaService>, "getMonth" | "listMonthTurns" | "getReservations">;
@@ -108,7 +108,7 @@ async function compareTurns(
   workspaceId: string,
   month: string,
 ): Promise<WorkspaceAudit> {
-  const before = await listDoneTurns(database, workspaceId, month);
+  const before = await listDoneTurnIds(database, workspaceId, month);
   const counted = new Set<string>();
   const held = new Set<string>();
   for await (const page of quota.listMonthTurns({ workspaceId, month }, QUOTA_CALL)) {
@@ -117,7 +117,7 @@ async function compareTurns(
   }
   const { workspaces } = await quota.getMonth({ workspaceId, month }, QUOTA_CALL);
   const { used = 0, ledger = 0, held: holds = 0, adjusted = 0 } = workspaces[0] ?? {};
-  const after = await listDoneTurns(database, workspaceId, month);
+  const after = await listDoneTurnIds(database, workspaceId, month);
   const { opened, closed } = await findOpenedTurns(database, workspaceId, [...held]);
   const unsettled = await findHeld(quota, workspaceId, closed);
   const differences = findDifferences(

@@ -71,7 +71,7 @@ const LIST_DONE = `
   WHERE t.workspace_id = $1 AND t.month = to_date($2, 'YYYY-MM') AND t.status = 'done'`;
 
 /** Returns a workspace's done turns of a month that were not pruned (`done`), and which of them are no longer in the outbox (`settled`). */
-export async function listDoneTurns(
+export async function listDoneTurnIds(
   database: Database,
   workspaceId: string,
   month: string,

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type Database, type Logger, type Registry, registerMeasuredGauges } from "@parley/service-kit";
 import { finishTask, readTask, runIfDue, saveProgress, type TaskLease } from "../reconciliation/index.ts";
 import { type AuditedQuota, auditPage, WORKSPACES_PER_PAGE } from "./audit.service.ts";
-import { type AuditProgress, advance, differingOf, startOf } from "./audit-progress.ts";
+import { type AuditProgress, advanceAudit, findNextPage, listDiffering } from "./audit-progress.ts";
 
 const TASK = "audit";
 const LEASE_SECONDS = 300;
@@ -37,13 +37,13 @@ export function createAuditTask(
       let turns = 0;
       for (let page = 0; page < pagesPerRun && turns < turnsPerRun; page++) {
         if (signal.aborted) return;
-        const { month, after } = startOf(progress, claimed.now);
+        const { month, after } = findNextPage(progress, claimed.now);
         const { workspaces, next } = await auditPage(database, quota, month, { after, limit: WORKSPACES_PER_PAGE });
         turns += workspaces.reduce((sum, { doneMessages }) => sum + doneMessages, 0);
         for (const { id, differences } of workspaces)
           if (differences.length > 0)
             log.error({ workspace_id: id, month, differences: differences.slice(0, 10) }, "turns and usage differ");
-        const advanced = advance(progress, { month, workspaces, next }, { now: claimed.now, finalDays });
+        const advanced = advanceAudit(progress, { month, workspaces, next }, { now: claimed.now, finalDays });
         progress = advanced.progress;
         if (!(await saveProgress(database, lease, { ...progress }))) return;
         if (advanced.isComplete) break;
@@ -65,7 +65,7 @@ export function registerAuditGauge(registry: Registry, database: Database, log: 
     async () => {
       const task = await readTask(database, TASK);
       const ageSeconds = task?.succeededAt ? (task.now.getTime() - task.succeededAt.getTime()) / 1_000 : Number.NaN;
-      return { unreconciled: ageSeconds <= STALE_SECONDS ? differingOf(task?.progress ?? {}).length : Number.NaN };
+      return { unreconciled: ageSeconds <= STALE_SECONDS ? listDiffering(task?.progress ?? {}).length : Number.NaN };
     },
     log,
   );

@@ -44,7 +44,7 @@ export function createModerationAdmin(
   ): Promise<StoredPattern[]> {
     const unsaved = { ...expression, id: 0, reason: "", fallback: "" };
     if (replacesId !== 0n) {
-      const { replaced, others } = takePattern(saved, replacesId);
+      const { replaced, others } = findReplaced(saved, replacesId);
       await requireAcceptable(workspaceId, expression, others);
       return saved.map((each) => (each === replaced ? unsaved : each));
     }
@@ -66,7 +66,7 @@ export function createModerationAdmin(
     async updatePattern(request) {
       const { workspaceId, id, changes } = request;
       const botId = await requireBotId(database, request);
-      const { replaced, others } = takePattern(await listPatterns(database, workspaceId, botId), id);
+      const { replaced, others } = findReplaced(await listPatterns(database, workspaceId, botId), id);
       const pattern = requirePattern({
         pattern: changes?.pattern ?? replaced.pattern,
         fallback: changes?.fallback ?? replaced.fallback,
@@ -125,7 +125,7 @@ function requirePattern(pattern: Omit<NewPattern, "appliesTo"> & { appliesTo: st
   return { ...requireExpression(pattern), fallback, reason: reason || DEFAULT_REASON };
 }
 
-function takePattern(patterns: readonly StoredPattern[], id: bigint) {
+function findReplaced(patterns: readonly StoredPattern[], id: bigint) {
   const replaced = patterns.find((each) => BigInt(each.id) === id);
   if (replaced === undefined) throw patternNotFound();
   return { replaced, others: patterns.filter((each) => each !== replaced) };

@@ -1,5 +1,6 @@
 import type { Pattern } from "@parley/bot-rules/moderation";
 import type { Database } from "@parley/service-kit";
+import type { BotKey } from "../bots/index.ts";
 
 /** The texts that a pattern is matched against: the visitor's message, the reply, or both. */
 export type AppliesTo = "message" | "reply" | "both";
@@ -13,7 +14,7 @@ const PATTERN = 'pattern_id AS id, pattern, reason, fallback, applies_to AS "app
 /** Stores a pattern of a bot. Returns undefined if the bot has `limit` patterns already. */
 export async function insertPattern(
   database: Database,
-  bot: { workspaceId: string; botId: string },
+  bot: BotKey,
   pattern: NewPattern,
   limit: number,
 ): Promise<StoredPattern | undefined> {
@@ -30,7 +31,7 @@ export async function insertPattern(
 /** Replaces a pattern of a bot. Returns undefined if the bot has no pattern with this id. */
 export async function updatePattern(
   database: Database,
-  bot: { workspaceId: string; botId: string },
+  bot: BotKey,
   { id, pattern, reason, fallback, appliesTo }: StoredPattern,
 ): Promise<StoredPattern | undefined> {
   const { rows } = await database.query<StoredPattern>(

@@ -1,14 +1,13 @@
 import type { Database } from "@parley/service-kit";
+import type { BotKey } from "../bots/index.ts";
 
 /** A parley.llm.v1.Tool in protobuf's JSON format. */
 export type ToolDefinition = Record<string, unknown>;
 
-type Bot = { workspaceId: string; botId: string };
-
 /** Adds a tool to a bot, or replaces the tool with this name. Returns false if the bot would have more than `limit` tools. */
 export async function putTool(
   database: Database,
-  { workspaceId, botId }: Bot,
+  { workspaceId, botId }: BotKey,
   tool: { name: string; definition: ToolDefinition },
   limit: number,
 ): Promise<boolean> {
@@ -23,7 +22,7 @@ export async function putTool(
 }
 
 /** Lists a bot's tools, sorted by name. */
-export async function listTools(database: Database, { workspaceId, botId }: Bot): Promise<ToolDefinition[]> {
+export async function listTools(database: Database, { workspaceId, botId }: BotKey): Promise<ToolDefinition[]> {
   const { rows } = await database.query<{ definition: ToolDefinition }>(
     "SELECT definition FROM conversation.tools WHERE workspace_id = $1 AND bot_id = $2 ORDER BY name",
     [workspaceId, botId],
@@ -32,7 +31,7 @@ export async function listTools(database: Database, { workspaceId, botId }: Bot)
 }
 
 /** Deletes a tool. Returns false if the bot has no tool with this name. */
-export async function deleteTool(database: Database, { workspaceId, botId }: Bot, name: string): Promise<boolean> {
+export async function deleteTool(database: Database, { workspaceId, botId }: BotKey, name: string): Promise<boolean> {
   const { rowCount } = await database.query(
     "DELETE FROM conversation.tools WHERE workspace_id = $1 AND bot_id = $2 AND name = $3",
     [workspaceId, botId, name],

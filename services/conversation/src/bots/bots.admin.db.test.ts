@@ -1,4 +1,4 @@
-import { setTimeout } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Code } from "@connectrpc/connect";
 import { BotAdminService } from "@parley/rpc/conversation";
 import { freePorts } from "@parley/test-support";
@@ -6,11 +6,10 @@ import { describe, expect, test } from "vitest";
 import { createTestDatabase } from "../testing/database.ts";
 import { startTestQuota } from "../testing/quota.ts";
 import { startTestService } from "../testing/service.ts";
-import { adminFailure, useTestSystem } from "../testing/system.ts";
+import { adminFailure, RFC_3339, useTestSystem } from "../testing/system.ts";
 import { createBot } from "../testing/turns.ts";
 
 const system = useTestSystem();
-const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 describe("bots", () => {
   test("are created with defaults in an existing workspace, one per slug", async () => {
@@ -116,8 +115,8 @@ describe("bots", () => {
     const { url, drop } = await createTestDatabase();
     const [port = 0] = await freePorts(1);
     const service = await startTestService(url, `127.0.0.1:${port}`);
-    const creation = service.admin(BotAdminService).createBot({ workspaceId: "acme", slug: "help", changes: {} });
-    await setTimeout(500);
+    const creation = service.ops(BotAdminService).createBot({ workspaceId: "acme", slug: "help", changes: {} });
+    await sleep(500);
     const quota = await startTestQuota(port);
     quota.workspaces.add("acme");
     try {

@@ -1,4 +1,4 @@
-import { setTimeout } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { invalidArgument } from "@parley/service-kit";
 import { expect, test } from "vitest";
 import { DocumentQueue } from "./document-queue.ts";
@@ -90,7 +90,7 @@ test("delays a workspace's next document after an unreadable one that took long,
   const other = enqueue(queue, "other", log, { workspaceId: "ws_b" });
   next.end();
   other.end();
-  await setTimeout(20);
+  await sleep(20);
   const failedAt = performance.now();
   bomb.fail(invalidArgument("content cannot be read", "unreadable_document"));
   await expect(bomb.done).rejects.toThrow("cannot be read");
@@ -118,7 +118,7 @@ test("delays a workspace's next document after a URL that did not answer in time
   const stalled = enqueue(queue, "stalled", log);
   const next = enqueue(queue, "next", log);
   next.end();
-  await setTimeout(20);
+  await sleep(20);
   const failedAt = performance.now();
   stalled.fail(invalidArgument("the URL cannot be fetched", "timeout"));
   await expect(stalled.done).rejects.toThrow("cannot be fetched");
@@ -131,7 +131,7 @@ test("a document that is read, however long it takes, does not delay the workspa
   const log: string[] = [];
   const long = enqueue(queue, "long", log);
   const next = enqueue(queue, "next", log);
-  await setTimeout(20);
+  await sleep(20);
   long.end();
   next.end();
   await next.done;
@@ -142,7 +142,7 @@ test("says why a document is refused after unreadable ones that took long", asyn
   const queue = new DocumentQueue({ maxWaitMs: 50, unreadableTimeLimit: { share: 0.01, burstMs: 0 } });
   const log: string[] = [];
   const bomb = enqueue(queue, "bomb", log);
-  await setTimeout(20);
+  await sleep(20);
   bomb.fail(invalidArgument("content cannot be read", "unreadable_document"));
   await expect(bomb.done).rejects.toThrow("cannot be read");
   await expect(enqueue(queue, "next", log).done).rejects.toMatchObject({

@@ -2,17 +2,16 @@ import { type Egress, EgressError, invalidArgument, ServiceError } from "@parley
 import { guardedFetch, type ResponseHead } from "@parley/service-kit/egress";
 import type { Format } from "./document.ts";
 import { detectCharset, detectFormat } from "./media-type.ts";
+import type { RawDocument } from "./read-document.client.ts";
 
 const TIMEOUT_MS = 20_000;
 const MAX_REDIRECTS = 5;
-
-export type FetchedDocument = { format: Format; content: Uint8Array };
 
 /**
  * Fetches a document from a URL, within 20 s, five redirects and `maxBytes`, and only from addresses that `egress` permits. Converts text
  * to UTF-8. Throws invalid_argument; its code names the reason.
  */
-export async function fetchDocument(url: string, egress: Egress, maxBytes: number): Promise<FetchedDocument> {
+export async function fetchDocument(url: string, egress: Egress, maxBytes: number): Promise<RawDocument> {
   let format: Format | undefined;
   try {
     const { headers, body } = await guardedFetch(url, {

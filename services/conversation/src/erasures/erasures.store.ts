@@ -1,4 +1,5 @@
 import type { Database, Queryable } from "@parley/service-kit";
+import { isVisitorSql } from "../sessions/index.ts";
 
 /** A stored request to erase a visitor. */
 export type Erasure = {
@@ -6,16 +7,11 @@ export type Erasure = {
   requestId: string;
   visitorId: string;
   /** Whether every session that started before the request has been committed by now, or has failed. */
-  isSettled: boolean;
+  areSessionsVisible: boolean;
 };
 
 /** OpenTurn's deadline is 10 s. Its statement has ended by then, so a session that started before the request is visible after this time. */
-const SETTLE_SECONDS = 60;
-
-// The index on the visitor's id contains its hash and omits empty ids, so the condition must name both.
-const ofVisitor = (parameter: string) =>
-  `hashtextextended(s.visitor_id, 0) = hashtextextended(${parameter}, 0) AND s.visitor_id <> '' AND s.visitor_id = ${parameter}
-   AND s.erased_at IS NULL`;
+const VISIBLE_AFTER_SECONDS = 60;
 
 const STORE = `
   WITH stored AS (
@@ -24,7 +20,7 @@ const STORE = `
     RETURNING request_id
   )
   SELECT count(*) AS sessions, EXISTS (SELECT FROM stored) AS "isNew"
-  FROM conversation.sessions s WHERE s.workspace_id = $1 AND ${ofVisitor("$3")}`;
+  FROM conversation.sessions s WHERE s.workspace_id = $1 AND ${isVisitorSql("$3")} AND s.erased_at IS NULL`;
 
 export type StoredErasure = {
   /** How many sessions of the visitor are not erased. */
@@ -46,15 +42,15 @@ export async function storeErasure(
 export async function listErasures(database: Database, limit: number): Promise<Erasure[]> {
   const { rows } = await database.query<Erasure>(
     `SELECT workspace_id AS "workspaceId", request_id AS "requestId", visitor_id AS "visitorId",
-            requested_at < clock_timestamp() - make_interval(secs => $2) AS "isSettled"
+            requested_at < clock_timestamp() - make_interval(secs => $2) AS "areSessionsVisible"
      FROM conversation.erasures ORDER BY requested_at, request_id LIMIT $1`,
-    [limit, SETTLE_SECONDS],
+    [limit, VISIBLE_AFTER_SECONDS],
   );
   return rows;
 }
 
 /** Lists sessions that a request erases: the visitor's sessions that started before the request. */
-export async function listSessionsOf(
+export async function listSessionsToErase(
   database: Database,
   { workspaceId, requestId, visitorId }: Erasure,
   limit: number,
@@ -62,7 +58,7 @@ export async function listSessionsOf(
   const { rows } = await database.query<{ id: string }>(
     `SELECT s.session_id AS id
      FROM conversation.sessions s JOIN conversation.erasures e ON e.workspace_id = s.workspace_id AND e.request_id = $2
-     WHERE s.workspace_id = $1 AND ${ofVisitor("$3")} AND s.started_at <= e.requested_at
+     WHERE s.workspace_id = $1 AND ${isVisitorSql("$3")} AND s.erased_at IS NULL AND s.started_at <= e.requested_at
      LIMIT $4`,
     [workspaceId, requestId, visitorId, limit],
   );

@@ -1,7 +1,7 @@
 import { type Database, type Logger, pause } from "@parley/service-kit";
 import { eraseSession } from "../sessions/index.ts";
 import type { Settlement } from "../turns/index.ts";
-import { deleteErasure, type Erasure, listErasures, listSessionsOf } from "./erasures.store.ts";
+import { deleteErasure, type Erasure, listErasures, listSessionsToErase } from "./erasures.store.ts";
 
 /** Requests of one round. Each request gets a batch in a round, so that a large one does not delay the others. */
 const MAX_REQUESTS = 1_000;
@@ -57,10 +57,10 @@ export class VisitorErasure {
   async #eraseBatch(erasure: Erasure, signal: AbortSignal): Promise<boolean> {
     const { database, log } = this.#deps;
     const { workspaceId, requestId } = erasure;
-    const sessions = await listSessionsOf(database, erasure, BATCH_SESSIONS);
+    const sessions = await listSessionsToErase(database, erasure, BATCH_SESSIONS);
     let erased = 0;
     for (const sessionId of sessions) if (!signal.aborted && (await this.#eraseOne(erasure, sessionId))) erased++;
-    if (sessions.length === 0 && erasure.isSettled) {
+    if (sessions.length === 0 && erasure.areSessionsVisible) {
       await deleteErasure(database, erasure);
       log.info({ workspace_id: workspaceId, request_id: requestId }, "visitor erased");
     }

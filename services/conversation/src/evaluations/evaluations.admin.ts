@@ -23,7 +23,7 @@ export function createEvaluationAdmin(
   database: Database,
   questionSearch: CaseSearch,
 ): ServiceImpl<typeof EvaluationAdminService> {
-  const runs = new WorkspaceConcurrencyLimiter(1);
+  const runLimiter = new WorkspaceConcurrencyLimiter(1);
   return {
     async addCase(request) {
       const { workspaceId, document } = request;
@@ -54,7 +54,7 @@ export function createEvaluationAdmin(
       const bot = { workspaceId: request.workspaceId, botId: await requireBotId(database, request) };
       const cases = await listCases(database, bot);
       if (cases.length === 0) throw new ServiceError("failed_precondition", "no_cases", "the bot has no cases");
-      return runs.run(bot.workspaceId, signal, async () => {
+      return runLimiter.run(bot.workspaceId, signal, async () => {
         questionSearch.requireTime(bot.workspaceId);
         const run = await runEvaluation(questionSearch, bot, cases, { signal });
         return { run: toRun(await insertRun(database, bot, run)) };

@@ -1,4 +1,4 @@
-import { setTimeout } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { Code, type HandlerContext } from "@connectrpc/connect";
 import { EvaluationAdminService, RunEvaluationRequestSchema } from "@parley/rpc/conversation";
@@ -127,7 +127,7 @@ test("searches for two questions at once, and reports those for which the semant
 });
 
 test("starts no search after its time, and leaves the remaining cases out", async () => {
-  const { counts, run } = createCountingSearch(() => setTimeout(60));
+  const { counts, run } = createCountingSearch(() => sleep(60));
   const result = await run({ maxRunMs: 50 });
   expect(result).toMatchObject({ cases: 9, searched: 2 });
   expect(result.results).toHaveLength(2);
@@ -142,7 +142,7 @@ test("stops when the caller cancels", async () => {
 });
 
 test("runs of a workspace that start at once follow each other, and those of others do not wait", async () => {
-  let pause: () => Promise<void> = () => setTimeout(10);
+  let pause: () => Promise<void> = () => sleep(10);
   const { counts, search } = createCountingSearch(() => pause());
   const admin = createEvaluationAdmin(system.database, { ...search, requireTime: () => undefined });
   const run = async (bot: Bot) => {

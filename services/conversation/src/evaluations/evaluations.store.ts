@@ -1,10 +1,9 @@
 import type { Database } from "@parley/service-kit";
+import type { BotKey } from "../bots/index.ts";
 
 const MAX_RUNS = 20;
 /** The latest run and the one before. */
 const RUNS_WITH_RESULTS = 2;
-
-export type BotId = { workspaceId: string; botId: string };
 
 export type EvaluationCase = { id: number; question: string; document: string };
 
@@ -27,7 +26,7 @@ const RUN = `run_id AS id, ran_at AS "ranAt", cases, searched, found, semantic_f
 /** Stores a case. Returns `exists` if the bot has one with this question, and `full` if it has `limit` cases. */
 export async function insertCase(
   database: Database,
-  { workspaceId, botId }: BotId,
+  { workspaceId, botId }: BotKey,
   { question, document }: Omit<EvaluationCase, "id">,
   limit: number,
 ): Promise<EvaluationCase | "exists" | "full"> {
@@ -49,7 +48,7 @@ export async function insertCase(
 }
 
 /** Returns a bot's cases, oldest first. */
-export async function listCases(database: Database, { workspaceId, botId }: BotId): Promise<EvaluationCase[]> {
+export async function listCases(database: Database, { workspaceId, botId }: BotKey): Promise<EvaluationCase[]> {
   const { rows } = await database.query<EvaluationCase>(
     `SELECT ${CASE} FROM conversation.evaluation_cases WHERE workspace_id = $1 AND bot_id = $2 ORDER BY case_id`,
     [workspaceId, botId],
@@ -58,7 +57,7 @@ export async function listCases(database: Database, { workspaceId, botId }: BotI
 }
 
 /** Deletes a case. Returns false if the bot has no case with this id. */
-export async function deleteCase(database: Database, { workspaceId, botId }: BotId, caseId: bigint): Promise<boolean> {
+export async function deleteCase(database: Database, { workspaceId, botId }: BotKey, caseId: bigint): Promise<boolean> {
   const { rowCount } = await database.query(
     "DELETE FROM conversation.evaluation_cases WHERE workspace_id = $1 AND bot_id = $2 AND case_id = $3",
     [workspaceId, botId, String(caseId)],
@@ -81,7 +80,7 @@ const INSERT_RUN = `
   RETURNING ${RUN}, results`;
 
 /** Stores a run with the current number of documents, and keeps the last 20 runs of the bot. */
-export async function insertRun(database: Database, { workspaceId, botId }: BotId, run: NewRun): Promise<StoredRun> {
+export async function insertRun(database: Database, { workspaceId, botId }: BotKey, run: NewRun): Promise<StoredRun> {
   const { cases, searched, found, semanticFailures, results } = run;
   const values = [workspaceId, botId, cases, searched, found, semanticFailures, JSON.stringify(results)];
   const { rows } = await database.query<StoredRun>(INSERT_RUN, values);
@@ -91,7 +90,7 @@ export async function insertRun(database: Database, { workspaceId, botId }: BotI
 }
 
 /** Returns a bot's last runs, latest first. Only the first two have results. */
-export async function listRuns(database: Database, { workspaceId, botId }: BotId): Promise<StoredRun[]> {
+export async function listRuns(database: Database, { workspaceId, botId }: BotKey): Promise<StoredRun[]> {
   const { rows } = await database.query<StoredRun>(
     `SELECT ${RUN}, CASE WHEN row_number() OVER (ORDER BY run_id DESC) <= ${RUNS_WITH_RESULTS} THEN results ELSE '[]' END AS results
      FROM conversation.evaluation_runs WHERE workspace_id = $1 AND bot_id = $2 ORDER BY run_id DESC LIMIT ${MAX_RUNS}`,
@@ -103,7 +102,7 @@ export async function listRuns(database: Database, { workspaceId, botId }: BotId
 /** Returns whether a bot has a document of this name. */
 export async function hasDocument(
   database: Database,
-  { workspaceId, botId }: BotId,
+  { workspaceId, botId }: BotKey,
   document: string,
 ): Promise<boolean> {
   const { rowCount } = await database.query(

@@ -1,5 +1,6 @@
+import type { BotKey } from "../bots/index.ts";
 import type { QuestionSearch } from "../questions/index.ts";
-import type { BotId, CaseResult, EvaluationCase, NewRun } from "./evaluations.store.ts";
+import type { CaseResult, EvaluationCase, NewRun } from "./evaluations.store.ts";
 
 /** Below the 60 s after which the console gives up. */
 const MAX_RUN_MS = 40_000;
@@ -17,7 +18,7 @@ export type RunOptions = { signal: AbortSignal; maxRunMs?: number };
  */
 export async function runEvaluation(
   questionSearch: Omit<CaseSearch, "requireTime">,
-  bot: BotId,
+  bot: BotKey,
   cases: readonly EvaluationCase[],
   { signal, maxRunMs = MAX_RUN_MS }: RunOptions,
 ): Promise<NewRun> {

@@ -1,11 +1,10 @@
 import { Code } from "@connectrpc/connect";
 import { KeyAdminService } from "@parley/rpc/conversation";
 import { describe, expect, test } from "vitest";
-import { adminFailure, useTestSystem } from "../testing/system.ts";
+import { adminFailure, RFC_3339, useTestSystem } from "../testing/system.ts";
 import { createBot, nameOf } from "../testing/turns.ts";
 
 const system = useTestSystem();
-const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 describe("keys", () => {
   test("are created with normalised domains and listed oldest first, and revoking one again returns the first revocation", async () => {

@@ -8,19 +8,17 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import type { Bot } from "../bots/bots.store.ts";
 import { startTestService, type TestService } from "../testing/service.ts";
 import { smallPdf } from "../testing/small-pdf.ts";
-import { adminFailure, useTestSystem } from "../testing/system.ts";
-import { createBot } from "../testing/turns.ts";
+import { adminFailure, RFC_3339, useTestSystem } from "../testing/system.ts";
+import { createBot, nameOf } from "../testing/turns.ts";
 
 const system = useTestSystem();
-const keyOf = (bot: Bot) => ({ workspaceId: bot.workspaceId, botSlug: bot.slug });
-const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 describe("a knowledge source with content", () => {
   test("is added, replaced, listed and removed by name, and refused with an invalid name, format or content", async () => {
     const knowledge = system.ops(KnowledgeAdminService);
     const bot = await createBot(system.database);
     const add = (name: string, format: string, content: string | Uint8Array) =>
-      knowledge.addSource({ ...keyOf(bot), name, format, content: Buffer.from(content) });
+      knowledge.addSource({ ...nameOf(bot), name, format, content: Buffer.from(content) });
     await add("b.html", "html", "<h1>Hours</h1><p>Nine to six.</p>");
     const { source } = await add(" a.md ", "md", "\uFEFF# Plans\n\nFree: **100**.");
     expect(source).toMatchObject({
@@ -31,9 +29,9 @@ describe("a knowledge source with content", () => {
       updatedAt: expect.stringMatching(RFC_3339),
     });
     expect((await add("a.md", "txt", "Other.")).source).toMatchObject({ id: source?.id, format: "txt" });
-    expect((await knowledge.listSources(keyOf(bot))).sources.map((each) => each.name)).toEqual(["a.md", "b.html"]);
-    await knowledge.removeSource({ ...keyOf(bot), name: "a.md" });
-    expect(await adminFailure(knowledge.removeSource({ ...keyOf(bot), name: "a.md" }))).toMatchObject({
+    expect((await knowledge.listSources(nameOf(bot))).sources.map((each) => each.name)).toEqual(["a.md", "b.html"]);
+    await knowledge.removeSource({ ...nameOf(bot), name: "a.md" });
+    expect(await adminFailure(knowledge.removeSource({ ...nameOf(bot), name: "a.md" }))).toMatchObject({
       stable: "source_not_found",
     });
     for (const [name, format, content] of [
@@ -80,7 +78,7 @@ describe("a knowledge source with a URL", () => {
     await new Promise((closed) => server.close(closed));
   });
   const add = (bot: Bot, url: string, fields: object = {}) =>
-    service.admin(KnowledgeAdminService).addSource({ ...keyOf(bot), url, ...fields });
+    service.ops(KnowledgeAdminService).addSource({ ...nameOf(bot), url, ...fields });
   test("is fetched through EGRESS_PROXY if its address is public, and directly if EGRESS_ALLOW permits it", async () => {
     const proxy = await startConnectProxy();
     const environment = { EGRESS_ALLOW: "127.0.0.2/32", EGRESS_PROXY: proxy.url };
@@ -93,7 +91,7 @@ describe("a knowledge source with a URL", () => {
     pages.set("/proxied.md", { headers: { "content-type": "text/markdown" }, body: "We are open on Sundays." });
     // The proxy's tunnels end on this machine.
     const publicOrigin = origin.replace("127.0.0.2", "93.184.215.14");
-    const addThrough = (url: string) => proxied.admin(KnowledgeAdminService).addSource({ ...keyOf(bot), url });
+    const addThrough = (url: string) => proxied.ops(KnowledgeAdminService).addSource({ ...nameOf(bot), url });
     for (const each of [publicOrigin, origin])
       expect((await addThrough(`${each}/proxied.md`)).source).toMatchObject({ characters: 23 });
     expect(proxy.authorities).toEqual([new URL(publicOrigin).host]);
@@ -140,7 +138,7 @@ describe("a knowledge source with a URL", () => {
       body: "# Plans\n\nThe free plan has 200 messages.",
     });
     expect((await add(bot, `${origin}/b.md`)).source?.id).toBe(first?.id);
-    const { sources } = await service.admin(KnowledgeAdminService).listSources(keyOf(bot));
+    const { sources } = await service.ops(KnowledgeAdminService).listSources(nameOf(bot));
     expect(sources.map((each) => each.name)).toEqual(["hours.pdf", `${origin}/a`, `${origin}/b.md`, `${origin}/old`]);
   });
 
@@ -160,7 +158,7 @@ describe("a knowledge source with a URL", () => {
         stable: "address_refused",
       });
     expect(requested.filter((each) => !each.startsWith("127.0.0.2/"))).toEqual([]);
-    expect((await service.admin(KnowledgeAdminService).listSources(keyOf(bot))).sources).toEqual([]);
+    expect((await service.ops(KnowledgeAdminService).listSources(nameOf(bot))).sources).toEqual([]);
   });
 
   test("is refused with a reason if the response is not a document", async () => {

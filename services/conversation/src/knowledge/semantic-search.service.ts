@@ -3,6 +3,7 @@ import type { Counter, Database, Logger } from "@parley/service-kit";
 import { findNearest, type SimilarPassage } from "./embeddings.store.ts";
 import type { EmbeddingClient } from "./embeddings.worker.ts";
 import type { BotKnowledge } from "./knowledge-search.store.ts";
+import { MAX_QUERY_CHARACTERS } from "./word-search.service.ts";
 
 /** Results of a semantic search. With any result but `ok`, the turn uses word search alone. */
 export const SEMANTIC_SEARCH_RESULTS = ["ok", "timeout", "failed", "off", "paused"] as const;
@@ -17,8 +18,6 @@ export type SemanticMatches = {
 
 /** The visitor waits for the embedding call, so its deadline is short. */
 const TIMEOUT_MS = 300;
-/** Only the beginning of a long message is the query, because a question usually comes first. */
-const MAX_QUERY_CHARACTERS = 1_000;
 const MAX_PASSAGES = 12;
 /** The search compares all vectors of the bot. With more chunks it would take too long and is skipped. */
 const MAX_CHUNKS = 10_000;

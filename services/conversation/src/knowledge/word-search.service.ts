@@ -12,7 +12,7 @@ import { canBeMisspelt, findCorrections } from "./spelling.ts";
 import { findWordBoost } from "./word-boosts.ts";
 
 /** Only the beginning of a long message is the query, because a question usually comes first. */
-const MAX_QUERY_CHARACTERS = 1_000;
+export const MAX_QUERY_CHARACTERS = 1_000;
 const MAX_QUERY_WORDS = 48;
 
 const NO_MATCHES: WordMatches = { passages: [], terms: [] };

@@ -19,10 +19,10 @@ export type ClosingQuota = AuditedQuota & Pick<RpcClient<typeof QuotaService>, "
 export type CloseMonthsDeps = { database: Database; quota: ClosingQuota; log: Logger };
 
 /** The month that is being compared, and how far. */
-type Comparison = { month: string; after: string; used: number };
+type MonthComparison = { month: string; after: string; used: number };
 
 /** A part of a month that was compared: the rest is left for the next page, or the month cannot be closed, or it is compared. */
-type ComparedPage = { next?: Comparison; refusal?: string };
+type ComparedMonthPage = { next?: MonthComparison; refusal?: string };
 
 /**
  * Returns a function that closes each month that ended `finalDays` ago, if all of its turns are settled and equal to its usage. Replicas call
@@ -61,20 +61,23 @@ function isDue({ closedAt, endedSeconds }: Month, finalDays: number): boolean {
   return closedAt === "" && endedSeconds >= finalDays * DAY_SECONDS;
 }
 
-function startOf(month: string | undefined): Comparison | undefined {
+function startOf(month: string | undefined): MonthComparison | undefined {
   return month === undefined ? undefined : { month, after: "", used: 0 };
 }
 
-function resume({ month = "", after = "", used = "0" }: Progress, due: readonly string[]): Comparison | undefined {
+function resume({ month = "", after = "", used = "0" }: Progress, due: readonly string[]): MonthComparison | undefined {
   return due.includes(month) ? { month, after, used: Number(used) } : startOf(due[0]);
 }
 
-function toProgress(comparison: Comparison | undefined): Progress {
+function toProgress(comparison: MonthComparison | undefined): Progress {
   return comparison === undefined ? {} : { ...comparison, used: String(comparison.used) };
 }
 
 /** Compares the next workspaces of a month, and closes it after the last one. */
-async function comparePage({ database, quota }: CloseMonthsDeps, comparison: Comparison): Promise<ComparedPage> {
+async function comparePage(
+  { database, quota }: CloseMonthsDeps,
+  comparison: MonthComparison,
+): Promise<ComparedMonthPage> {
   const { month, after } = comparison;
   // Before the comparison, so that no later settlement changes what was compared. CloseMonth checks that nothing else did.
   const unsettled = await findUnsettled(database, month);

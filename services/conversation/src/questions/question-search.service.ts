@@ -15,7 +15,7 @@ import { passagesForPrompt } from "../turns/index.ts";
  */
 const TIME_LIMIT = { share: 0.25, burstMs: 20_000 };
 
-export type CheckedQuestion = Pick<HybridMatches, "semanticSearch"> & {
+export type QuestionMatches = Pick<HybridMatches, "semanticSearch"> & {
   /** Best first. */
   passages: readonly FoundPassage[];
   /** The first of them: those that a reply would receive. */
@@ -53,7 +53,7 @@ export class QuestionSearch {
   }
 
   /** Searches, and charges the workspace for the time. */
-  async search(bot: BotKnowledge, question: string): Promise<CheckedQuestion> {
+  async search(bot: BotKnowledge, question: string): Promise<QuestionMatches> {
     const startedAtMs = performance.now();
     try {
       const { passages, semanticSearch } = await searchHybrid(this.#database, this.#semanticSearch, bot, question);

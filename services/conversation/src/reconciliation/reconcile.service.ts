@@ -140,7 +140,7 @@ function keyOf({ workspaceId, turnId }: TurnKey): string {
   return `${workspaceId} ${turnId}`;
 }
 
-function toKey({ workspaceId, turnId }: TurnKey): TurnKey {
+function toTurnKey({ workspaceId, turnId }: TurnKey): TurnKey {
   return { workspaceId, turnId };
 }
 
@@ -156,9 +156,9 @@ async function readReservationStates(
   turns: readonly TurnKey[],
 ): Promise<(TurnKey & { state: ReservationState })[]> {
   if (turns.length === 0) return [];
-  const { reservations } = await quota.getReservations({ turns: turns.map(toKey) }, QUOTA_CALL);
+  const { reservations } = await quota.getReservations({ turns: turns.map(toTurnKey) }, QUOTA_CALL);
   const states = new Map(reservations.map((each) => [keyOf(each), each.state]));
-  return turns.map((turn) => ({ ...toKey(turn), state: states.get(keyOf(turn)) ?? ReservationState.UNSPECIFIED }));
+  return turns.map((turn) => ({ ...toTurnKey(turn), state: states.get(keyOf(turn)) ?? ReservationState.UNSPECIFIED }));
 }
 
 async function enqueue(deps: ReconcileDeps, kind: RepairKind, turns: readonly TurnKey[]): Promise<Repair[]> {
@@ -170,7 +170,7 @@ async function enqueue(deps: ReconcileDeps, kind: RepairKind, turns: readonly Tu
 
 async function settleAsVoid(deps: ReconcileDeps, turns: readonly TurnKey[]): Promise<Repair[]> {
   if (turns.length === 0) return [];
-  const settlements = turns.map((turn) => ({ ...toKey(turn), outcome: SETTLE_OUTCOMES.void, month: "" }));
+  const settlements = turns.map((turn) => ({ ...toTurnKey(turn), outcome: SETTLE_OUTCOMES.void, month: "" }));
   const { settled } = await deps.quota.settle({ settlements }, QUOTA_CALL);
   const released = settled.filter(({ outcome }) => outcome === SettleOutcome.VOID);
   return report(deps, released, "held_without_turn", "void");
@@ -179,13 +179,16 @@ async function settleAsVoid(deps: ReconcileDeps, turns: readonly TurnKey[]): Pro
 async function adjust(deps: ReconcileDeps, kind: RepairKind, turns: readonly TurnKey[]): Promise<Repair[]> {
   if (turns.length === 0) return [];
   const outcome = SETTLE_OUTCOMES[kind === "reply_not_counted" ? "done" : "void"];
-  const { adjusted } = await deps.quota.adjustTurns({ turns: turns.map(toKey), outcome, reason: REASON }, QUOTA_CALL);
+  const { adjusted } = await deps.quota.adjustTurns(
+    { turns: turns.map(toTurnKey), outcome, reason: REASON },
+    QUOTA_CALL,
+  );
   return report(deps, adjusted, kind, "adjust");
 }
 
 /** Reports repairs one batch at a time, so that a later failure does not hide them. */
 function report(deps: ReconcileDeps, turns: readonly TurnKey[], kind: RepairKind, action: Repair["action"]): Repair[] {
-  const repairs = turns.map((turn) => ({ ...toKey(turn), kind, action }));
+  const repairs = turns.map((turn) => ({ ...toTurnKey(turn), kind, action }));
   deps.onRepaired(repairs);
   return repairs;
 }

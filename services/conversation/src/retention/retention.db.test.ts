@@ -6,7 +6,7 @@ import { beforeEach, expect, test, vi } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { useTestSystem } from "../testing/system.ts";
 import { createBot, newTurn, runTurn } from "../testing/turns.ts";
-import { eraseExpired } from "./retention.worker.ts";
+import { eraseExpiredSessions } from "./retention.worker.ts";
 
 const system = useTestSystem();
 const failures = { inc: vi.fn() };
@@ -14,7 +14,7 @@ beforeEach(() => failures.inc.mockClear());
 
 function eraseAll(signal = new AbortController().signal, database = system.database) {
   const { quota } = system;
-  return eraseExpired(
+  return eraseExpiredSessions(
     {
       database,
       quota: {

@@ -21,7 +21,7 @@ const BEFORE_ALL: ExpiredSession = { id: "00000000-0000-0000-0000-000000000000",
 export type ExpiredPage = { days: number; limit: number; after: ExpiredSession | undefined };
 
 /** Lists a workspace's sessions whose last activity is more than `days` days ago, oldest first. Includes deleted sessions. */
-export async function listExpired(
+export async function listExpiredSessions(
   database: Database,
   workspaceId: string,
   { days, limit, after = BEFORE_ALL }: ExpiredPage,

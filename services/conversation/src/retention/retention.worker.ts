@@ -3,7 +3,7 @@ import type { QuotaService } from "@parley/rpc/quota";
 import { type Counter, type Database, type Logger, pause } from "@parley/service-kit";
 import { eraseSession } from "../sessions/index.ts";
 import type { Settlement } from "../turns/index.ts";
-import { type ExpiredSession, listExpired, listWorkspaceIds } from "./retention.store.ts";
+import { type ExpiredSession, listExpiredSessions, listWorkspaceIds } from "./retention.store.ts";
 
 /** Sessions erased between two pauses, each in its own transaction. */
 const BATCH_SESSIONS = 50;
@@ -22,7 +22,7 @@ export type RetentionDeps = {
  * Erases the sessions that are older than their workspace's retention, in batches, until none is left or the signal is aborted. If it
  * cannot erase a session, the next run tries again. Replicas may run it concurrently. Returns the number of sessions erased.
  */
-export async function eraseExpired(deps: RetentionDeps, signal: AbortSignal): Promise<number> {
+export async function eraseExpiredSessions(deps: RetentionDeps, signal: AbortSignal): Promise<number> {
   let erased = 0;
   for (const workspaceId of await listWorkspaceIds(deps.database)) {
     if (signal.aborted) break;
@@ -41,7 +41,11 @@ async function eraseExpiredOfWorkspace(deps: RetentionDeps, workspaceId: string,
     const days = workspace?.retentionDays ?? 0;
     let last: ExpiredSession | undefined;
     for (let isMore = days > 0; isMore && !signal.aborted; ) {
-      const expired = await listExpired(deps.database, workspaceId, { days, limit: BATCH_SESSIONS, after: last });
+      const expired = await listExpiredSessions(deps.database, workspaceId, {
+        days,
+        limit: BATCH_SESSIONS,
+        after: last,
+      });
       for (const { id } of expired) if (await eraseOne(deps, workspaceId, id, days)) erased++;
       last = expired.at(-1);
       isMore = expired.length === BATCH_SESSIONS && (await pause(PAUSE_MS, signal));

@@ -13,7 +13,7 @@ export type RecountDeps = { database: Database; log: Pick<Logger, "info"> };
  * Counts the messages and ratings of sessions whose counts are out of date, because the previous version does not count.
  * Works in batches, until no such session is left or the signal is aborted. Replicas may run it concurrently. Returns the number of sessions counted.
  */
-export async function recountAll(
+export async function recountAllSessions(
   { database, log }: RecountDeps,
   signal: AbortSignal,
   inactiveSeconds = INACTIVE_SECONDS,

@@ -6,7 +6,7 @@ import { rateMessage } from "../sessions/messages.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { createBot, newTurn, runTurn } from "../testing/turns.ts";
 import { openTurn } from "../turns/open-turn.store.ts";
-import { recountAll } from "./recount.worker.ts";
+import { recountAllSessions } from "./recount.worker.ts";
 
 let db: TestDatabase;
 let bot: Bot;
@@ -17,7 +17,8 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 
 const log = createLogger("test", "silent");
-const recount = (signal = new AbortController().signal) => recountAll({ database: db.database, log }, signal, 0);
+const recount = (signal = new AbortController().signal) =>
+  recountAllSessions({ database: db.database, log }, signal, 0);
 
 async function countsOf(sessionId: string) {
   const { rows } = await db.admin.query(
@@ -131,12 +132,12 @@ test("an active session is not counted before it has been inactive for ten minut
   const { sessionId } = newTurn(bot);
   await storeUncounted(sessionId);
   const { signal } = new AbortController();
-  expect(await recountAll({ database: db.database, log }, signal)).toBe(0);
+  expect(await recountAllSessions({ database: db.database, log }, signal)).toBe(0);
   await db.admin.query(
     "UPDATE conversation.sessions SET last_activity_at = now() - interval '11 minutes' WHERE session_id = $1",
     [sessionId],
   );
-  expect(await recountAll({ database: db.database, log }, signal)).toBe(1);
+  expect(await recountAllSessions({ database: db.database, log }, signal)).toBe(1);
   expect(await countsOf(sessionId)).toEqual(await storedMessages(sessionId));
 });
 

@@ -10,7 +10,7 @@ import {
 } from "../sessions/index.ts";
 import { type ExportCursor, formatCursor, parseCursor } from "./export-cursor.ts";
 import { csv, type ExportFormatter, ndjson } from "./export-format.ts";
-import { type ExportedSession, type ExportPage, readEnd, readSessions } from "./export-sessions.store.ts";
+import { type ExportedSession, type ExportPage, readExportEnd, readSessions } from "./export-sessions.store.ts";
 
 /** Far below the 16 MiB limit of a gRPC message, to keep buffers small. */
 const MAX_PIECE_BYTES = 128 * 1024;
@@ -105,7 +105,9 @@ class SessionWalk {
   }
 
   async readEnd(): Promise<void> {
-    this.#untilMicroseconds = await this.#read(this.#runPaced, (database) => readEnd(database, this.#start.until));
+    this.#untilMicroseconds = await this.#read(this.#runPaced, (database) =>
+      readExportEnd(database, this.#start.until),
+    );
   }
 
   /** Yields pages, at most one ahead of the consumer. */

@@ -86,7 +86,7 @@ export async function readSessions(database: Database, page: ExportPage): Promis
 }
 
 /** Returns the earlier of a time and 60 s ago, by the database's clock, in microseconds since 1970. */
-export async function readEnd(database: Database, until: string | undefined): Promise<number> {
+export async function readExportEnd(database: Database, until: string | undefined): Promise<number> {
   const { rows } = await database.query<{ end: number }>(
     `SELECT ${microsecondsSql("least($1::timestamptz, clock_timestamp() - interval '60 seconds')")} AS end`,
     [until],

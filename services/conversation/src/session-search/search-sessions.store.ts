@@ -2,6 +2,7 @@ import { type Database, transaction } from "@parley/service-kit";
 import {
   formatTimeSql,
   IS_LISTED,
+  isVisitorSql,
   microsecondsSql,
   RATING,
   REVIEW,
@@ -142,13 +143,7 @@ function searchSql(workspaceId: string, filters: SearchFilters, after: SessionPo
 function filterSql(filters: SessionFilters, value: (each: unknown) => string): string[] {
   const { visitorId, rating, review, botSlug, source } = filters;
   const conditions: string[] = [];
-  if (visitorId !== "") {
-    const visitor = value(visitorId);
-    // The index on the visitor's id contains its hash and omits empty ids, so the condition must name both.
-    conditions.push(
-      `hashtextextended(s.visitor_id, 0) = hashtextextended(${visitor}, 0) AND s.visitor_id <> '' AND s.visitor_id = ${visitor}`,
-    );
-  }
+  if (visitorId !== "") conditions.push(isVisitorSql(value(visitorId)));
   if (rating === "down") conditions.push("s.ratings_down > 0");
   if (rating === "up") conditions.push("s.ratings_up > 0 AND s.ratings_down = 0");
   if (review === "bad") conditions.push("s.reviews_bad > 0");

@@ -5,6 +5,7 @@ export { type ExportedMessage, joinMessages, openTranscript } from "./export-ses
 export {
   formatTimeSql,
   IS_LISTED,
+  isVisitorSql,
   microsecondsSql,
   RATING,
   REVIEW,

@@ -1,16 +1,15 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { RateMessageRequest, RateMessageResponseSchema } from "@parley/rpc/conversation";
-import { type Database, invalidArgument, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
+import { type Database, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
 import { rateMessage } from "./messages.store.ts";
-
-const RATINGS = ["", "up", "down"];
+import { requireRating } from "./ratings.ts";
 
 export async function handleRateMessage(
   database: Database,
   request: RateMessageRequest,
 ): Promise<MessageInitShape<typeof RateMessageResponseSchema>> {
   const { workspaceId, botId, sessionId, messageId, rating } = request;
-  if (!RATINGS.includes(rating)) throw invalidArgument("rating must be up, down or empty");
+  requireRating(rating);
   const couldExist = isWorkspaceId(workspaceId) && isUuid(botId) && isUuid(sessionId);
   const isRated =
     couldExist &&

@@ -8,6 +8,13 @@ export const microsecondsSql = (column: string) => `(extract(epoch FROM ${column
 /** SQL of a row of conversation.sessions, named `s`, that owners may see. */
 export const IS_LISTED = "s.deleted_at IS NULL AND s.erased_at IS NULL";
 
+/**
+ * Returns SQL of a row of conversation.sessions, named `s`, of a visitor. The index on the visitor's id contains its hash and omits empty ids,
+ * so the condition names both.
+ */
+export const isVisitorSql = (visitorId: string) =>
+  `hashtextextended(s.visitor_id, 0) = hashtextextended(${visitorId}, 0) AND s.visitor_id <> '' AND s.visitor_id = ${visitorId}`;
+
 /** SQL of the visitor's rating and of the owner's review of a row of conversation.sessions, named `s`. */
 export const RATING = "CASE WHEN s.ratings_down > 0 THEN 'down' WHEN s.ratings_up > 0 THEN 'up' ELSE '' END";
 export const REVIEW = "CASE WHEN s.reviews_bad > 0 THEN 'bad' WHEN s.reviews_good > 0 THEN 'good' ELSE '' END";

@@ -3,12 +3,11 @@ import { Code } from "@connectrpc/connect";
 import { SessionAdminService } from "@parley/rpc/conversation";
 import { SettleOutcome } from "@parley/rpc/quota";
 import { describe, expect, test } from "vitest";
-import { adminFailure, rpcFailure, useTestSystem } from "../testing/system.ts";
+import { adminFailure, RFC_3339, rpcFailure, useTestSystem } from "../testing/system.ts";
 import { createBot, newTurn, runTurn } from "../testing/turns.ts";
 import { openTurn } from "../turns/open-turn.store.ts";
 
 const system = useTestSystem();
-const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 describe("sessions", () => {
   test("are listed by last activity, newest first, without deleted ones", async () => {

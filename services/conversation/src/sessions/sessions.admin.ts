@@ -5,13 +5,13 @@ import type { Settlement } from "../turns/index.ts";
 import { eraseSession } from "./erase-session.store.ts";
 import { type ExportDeps, handleExportSession } from "./export-session.rpc.ts";
 import { reviewMessage } from "./messages.store.ts";
+import { requireReview } from "./ratings.ts";
 import { sessionNotFound } from "./session-not-found.ts";
 import { listSessions } from "./sessions.store.ts";
 import { softDeleteSession } from "./soft-delete-session.rpc.ts";
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 1_000;
-const REVIEWS = ["", "good", "bad"];
 
 export type SessionAdminDeps = {
   database: Database;
@@ -48,7 +48,7 @@ export function createSessionAdmin(deps: SessionAdminDeps): ServiceImpl<typeof S
       return {};
     },
     async reviewMessage({ workspaceId, sessionId, messageId, review }) {
-      if (!REVIEWS.includes(review)) throw invalidArgument("review must be good, bad or empty");
+      requireReview(review);
       const couldExist = isWorkspaceId(workspaceId) && isUuid(sessionId);
       const target = { workspaceId, sessionId, messageId: String(messageId), review };
       if (!couldExist || !(await reviewMessage(database, target)))

@@ -1,5 +1,5 @@
 import type { Database } from "@parley/service-kit";
-import type { Settlement } from "../turns/index.ts";
+import { LONGEST_TRANSACTION_SECONDS, type Settlement } from "../turns/index.ts";
 
 /** A settlement in the outbox. `createdAt` is the database's time of the turn's close. */
 export type OutboxEntry = Settlement & { createdAt: string };
@@ -34,12 +34,9 @@ export async function readOutbox(
 }
 
 /**
- * Longer than a statement may run (10 s), so that a turn that closed earlier has been committed, or will not be. An erasure can commit later. The
- * process that ran it settles its turns, and so does the next full read.
+ * Returns the time before which no turn will add a row, except an erasure, which may run longer. The process that ran the erasure settles its
+ * turns, and so does the next full read.
  */
-const LONGEST_TRANSACTION_SECONDS = 15;
-
-/** Returns a time. No turn will add a row that is older. */
 export async function readOutboxMark(database: Database): Promise<string> {
   const { rows } = await database.query<{ mark: string }>({
     name: "read_outbox_mark",

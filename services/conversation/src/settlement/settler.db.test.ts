@@ -1,6 +1,7 @@
-import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
+import { setImmediate as nextIteration, setTimeout as sleep } from "node:timers/promises";
 import { QuotaService } from "@parley/rpc/quota";
-import { connectPeer, createLogger, fixedTokens, Lifecycle, pause, Registry } from "@parley/service-kit";
+import { connectPeer, createLogger, type Database, fixedTokens, Lifecycle, pause, Registry } from "@parley/service-kit";
+import type { Statement } from "@parley/service-kit/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
@@ -27,11 +28,11 @@ beforeEach(async () => {
 });
 afterEach(() => lifecycle.close());
 
-type Options = { registry?: Registry; waitForMore?: (signal: AbortSignal) => Promise<unknown> };
+type Options = { database?: Database; registry?: Registry; waitForMore?: (signal: AbortSignal) => Promise<unknown> };
 
-function newSettler({ registry = new Registry(), waitForMore }: Options = {}) {
+function newSettler({ database = db.database, registry = new Registry(), waitForMore }: Options = {}) {
   const client = connectPeer(QuotaService, { target: quota.target, internalTokens: fixedTokens("t") }, lifecycle);
-  const settler = new Settler(db.database, client, registry, log, waitForMore);
+  const settler = new Settler(database, client, registry, log, waitForMore);
   lifecycle.onClose("settler", () => settler.stop());
   return settler;
 }
@@ -52,7 +53,7 @@ test("settles pushed turns at once, in batches, and deletes them from the outbox
   for (const each of closed) settler.push([each]);
   // The settler was not started, so it does not poll the outbox.
   await expect.poll(depth, { interval: 20 }).toBe(0);
-  expect(quota.done(bot.workspaceId)).toBe(600);
+  expect(quota.countDone(bot.workspaceId)).toBe(600);
   expect(quota.calls.map((call) => call.length)).toEqual([500, 100]);
 });
 
@@ -64,7 +65,7 @@ test("settles the first turn at once, and turns that close within the batch wind
   await expect.poll(depth, { interval: 5 }).toBe(100);
   for (const each of closed.slice(1)) {
     settler.push([each]);
-    await turn();
+    await nextIteration();
   }
   expect(quota.calls.map((call) => call.length)).toEqual([1]);
   window.resolve();
@@ -82,7 +83,7 @@ test("makes at most one call every 50 ms under a steady load", async () => {
   }
   await expect.poll(depth, { interval: 5 }).toBe(0);
   const windows = Math.ceil((performance.now() - started) / 50);
-  expect(quota.done(bot.workspaceId)).toBe(100);
+  expect(quota.countDone(bot.workspaceId)).toBe(100);
   expect(quota.calls.length).toBeLessThanOrEqual(1 + windows);
 });
 
@@ -94,7 +95,7 @@ test("settles its queue without a pause when it stops", async () => {
   settler.push(closed.slice(10));
   await settler.stop();
   expect(await depth()).toBe(0);
-  expect(quota.done(bot.workspaceId)).toBe(30);
+  expect(quota.countDone(bot.workspaceId)).toBe(30);
 });
 
 test("settles the turns that a dead process left in the outbox", async () => {
@@ -102,7 +103,7 @@ test("settles the turns that a dead process left in the outbox", async () => {
   await db.admin.query("UPDATE conversation.outbox SET created_at = created_at - interval '1 minute'");
   newSettler().start();
   await expect.poll(depth, { timeout: 20_000, interval: 20 }).toBe(0);
-  expect(quota.done(bot.workspaceId)).toBe(1_200);
+  expect(quota.countDone(bot.workspaceId)).toBe(1_200);
 });
 
 test("keeps turns in the outbox while the quota service is down, and settles them when it is up again", async () => {
@@ -116,7 +117,7 @@ test("keeps turns in the outbox while the quota service is down, and settles the
   expect(await depth()).toBe(20);
   quota.isUnavailable = false;
   await expect.poll(depth, { timeout: 20_000, interval: 50 }).toBe(0);
-  expect(quota.done(bot.workspaceId)).toBe(20);
+  expect(quota.countDone(bot.workspaceId)).toBe(20);
 });
 
 test("sends turns again that the response omits, without delaying other turns", async () => {
@@ -129,7 +130,7 @@ test("sends turns again that the response omits, without delaying other turns", 
   await expect.poll(depth, { timeout: 20_000, interval: 20 }).toBe(501);
   quota.unacknowledged.clear();
   await expect.poll(depth, { timeout: 20_000, interval: 20 }).toBe(0);
-  expect(quota.done(bot.workspaceId)).toBe(1_001);
+  expect(quota.countDone(bot.workspaceId)).toBe(1_001);
 });
 
 test("settles each turn once when two settlers run concurrently", async () => {
@@ -137,8 +138,26 @@ test("settles each turn once when two settlers run concurrently", async () => {
   await db.admin.query("UPDATE conversation.outbox SET created_at = now() - interval '1 minute'");
   for (const settler of [newSettler(), newSettler()]) settler.start();
   await expect.poll(depth, { timeout: 20_000, interval: 20 }).toBe(0);
-  expect(quota.done(bot.workspaceId)).toBe(1_000);
+  expect(quota.countDone(bot.workspaceId)).toBe(1_000);
 });
+
+test("one of two replicas polls the outbox, and the other takes over when it stops", async () => {
+  const replicas = [0, 1].map(() => {
+    const reads = { count: 0 };
+    const query = (...[statement, values]: [Statement | string, unknown[]?]) => {
+      if (typeof statement === "object" && statement.text.includes("ORDER BY created_at")) reads.count++;
+      return db.database.query(statement as string, values);
+    };
+    return { reads, settler: newSettler({ database: { query } as unknown as Database }) };
+  });
+  for (const { settler } of replicas) settler.start();
+  await sleep(4_000);
+  const [reader, other] = replicas.toSorted((a, b) => b.reads.count - a.reads.count);
+  expect(reader?.reads.count).toBeGreaterThan(1);
+  expect(other?.reads.count).toBe(0);
+  await reader?.settler.stop();
+  await expect.poll(() => other?.reads.count, { timeout: 5_000 }).toBeGreaterThan(0);
+}, 30_000);
 
 test("reports the outbox depth, the age of its oldest turn and the settle lag", async () => {
   const registry = new Registry();

@@ -147,8 +147,8 @@ export class Settler {
       if (last !== undefined) {
         const settled = await this.#settle(entries);
         if (settled === undefined) return;
-        const isSettled = new Set(settled.map(({ turnId }) => turnId));
-        oldestLeft ??= entries.find(({ turnId }) => !isSettled.has(turnId))?.createdAt;
+        const settledIds = new Set(settled.map(({ turnId }) => turnId));
+        oldestLeft ??= entries.find(({ turnId }) => !settledIds.has(turnId))?.createdAt;
         after = last;
       } else this.#failures = 0;
       if (entries.length < BATCH) break;

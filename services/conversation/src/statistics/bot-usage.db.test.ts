@@ -3,7 +3,7 @@ import { TurnAdminService } from "@parley/rpc/conversation";
 import { expect, test, vi } from "vitest";
 import { adminFailure, useTestSystem } from "../testing/system.ts";
 import { createBot, newTurn, runTurn } from "../testing/turns.ts";
-import { createBotCountTask } from "./statistics.worker.ts";
+import { createBotReplyCountTask } from "./statistics.worker.ts";
 
 const system = useTestSystem();
 const { signal } = new AbortController();
@@ -13,7 +13,7 @@ async function count() {
     "SELECT FROM conversation.task_leases WHERE task = 'count_bot_replies' AND succeeded_at IS NOT NULL";
   await vi.waitFor(async () => expect((await system.admin.query(succeeded)).rowCount).toBe(1), { timeout: 10_000 });
   await system.admin.query("DELETE FROM conversation.task_leases WHERE task = 'count_bot_replies'");
-  await createBotCountTask(system.database)(signal);
+  await createBotReplyCountTask(system.database)(signal);
 }
 const usage = async (workspaceId: string, months = 0) =>
   (await system.ops(TurnAdminService).listUsageByBot({ workspaceId, months })).usage.map(

@@ -6,14 +6,14 @@ import { insertSessions } from "../testing/sessions.ts";
 import { adminFailure, useTestSystem } from "../testing/system.ts";
 import { createBot, newTurn, runTurn } from "../testing/turns.ts";
 import { openTurn } from "../turns/open-turn.store.ts";
-import { createCountTask } from "./statistics.worker.ts";
+import { createReplyCountTask } from "./statistics.worker.ts";
 
 const system = useTestSystem();
 const { signal } = new AbortController();
 /** Runs the task even if the service has just run it. */
 async function count(abort = signal) {
   await system.admin.query("UPDATE conversation.task_leases SET due_at = now() WHERE task = 'count_replies'");
-  await createCountTask(system.database)(abort);
+  await createReplyCountTask(system.database)(abort);
 }
 const statistics = (workspaceId: string, days = 0) => system.ops(TurnAdminService).getStatistics({ workspaceId, days });
 const today = () => new Date().toISOString().slice(0, 10);

@@ -22,21 +22,31 @@ type HourlyCounts = {
 };
 
 /** Returns a function that counts each workspace's replies. */
-export function createCountTask(database: Database): (signal: AbortSignal) => Promise<void> {
-  return createTask(database, { task: "count_replies", keptDays: 100, countHours, deleteBefore: deleteCountsBefore });
+export function createReplyCountTask(database: Database): (signal: AbortSignal) => Promise<void> {
+  return createHourlyCountTask(database, {
+    task: "count_replies",
+    keptDays: 100,
+    countHours,
+    deleteBefore: deleteCountsBefore,
+  });
 }
 
 /** Returns a function that counts each bot's replies. The kept days include six months. */
-export function createBotCountTask(database: Database): (signal: AbortSignal) => Promise<void> {
+export function createBotReplyCountTask(database: Database): (signal: AbortSignal) => Promise<void> {
   const deleteBefore = deleteBotCountsBefore;
-  return createTask(database, { task: "count_bot_replies", keptDays: 190, countHours: countBotHours, deleteBefore });
+  return createHourlyCountTask(database, {
+    task: "count_bot_replies",
+    keptDays: 190,
+    countHours: countBotHours,
+    deleteBefore,
+  });
 }
 
 /**
  * Returns a function that counts the replies of the hours since its last run, and of the hour before that again. Replicas call it
  * periodically, and one at a time does the work. A run that is aborted continues next time where it stopped.
  */
-function createTask(database: Database, counts: HourlyCounts): (signal: AbortSignal) => Promise<void> {
+function createHourlyCountTask(database: Database, counts: HourlyCounts): (signal: AbortSignal) => Promise<void> {
   const lease: TaskLease = {
     task: counts.task,
     holder: randomUUID(),

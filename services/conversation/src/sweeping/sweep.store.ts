@@ -1,5 +1,11 @@
 import { type Database, MAX_GENERATION_MS } from "@parley/service-kit";
-import { type ClosedTurn, RECORD_CLOSED, RECORD_CLOSED_FOR_EDGE, SELECT_CLOSED } from "../turns/index.ts";
+import {
+  type ClosedTurn,
+  LONGEST_TRANSACTION_SECONDS,
+  RECORD_CLOSED,
+  RECORD_CLOSED_FOR_EDGE,
+  SELECT_CLOSED,
+} from "../turns/index.ts";
 
 /** Longer than any turn can run: a generation, and a minute to open and close the turn. */
 const MAX_TURN_SECONDS = MAX_GENERATION_MS / 1_000 + 60;
@@ -47,9 +53,6 @@ export async function sweep(
   });
   return rows;
 }
-
-/** Longer than a statement may run (10 s), so that a turn with an earlier time has been committed, or will not be. */
-const LONGEST_TRANSACTION_SECONDS = 15;
 
 const READ_SWEEP_MARK = `
   SELECT least(min(opened_at), now() - make_interval(secs => $2))::text AS mark

@@ -11,7 +11,7 @@ export type TestQuota = {
   /** Returns the recorded outcome of a turn. */
   outcomeOf(turnId: string): SettleOutcome | undefined;
   /** Returns the number of a workspace's turns with the outcome DONE. */
-  done(workspaceId: string): number;
+  countDone(workspaceId: string): number;
   /** Loses a turn, like a database that was restored from an older backup. */
   forget(turnId: string): void;
   /** What ListMonths returns. CloseMonth sets closedAt. */
@@ -53,7 +53,7 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
     workspaces: new Set(),
     retentionDays: new Map(),
     outcomeOf: (turnId) => ledger.get(turnId)?.outcome,
-    done: (workspaceId) => turnsIn(workspaceId).length,
+    countDone: (workspaceId) => turnsIn(workspaceId).length,
     forget: (turnId) => void ledger.delete(turnId),
     close: () => server.forceShutdown(),
   };

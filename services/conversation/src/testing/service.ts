@@ -14,7 +14,8 @@ export const ADMIN_TOKEN = "admin-test";
 
 type Clients = {
   conversation: RpcClient<typeof ConversationService>;
-  admin<S extends DescService>(service: S): Client<S>;
+  /** Returns a client of one of the admin services. */
+  ops<S extends DescService>(service: S): Client<S>;
   opsUrl: string;
 };
 
@@ -99,7 +100,7 @@ function connect(ports: { GRPC_PORT: string; OPS_PORT: string }): Clients & { cl
       ConversationService,
       new GrpcTransport(channel, (metadata) => metadata.set("authorization", `Bearer ${INTERNAL_TOKEN}`)),
     ),
-    admin: (service) => createConnectClient(service, transport),
+    ops: (service) => createConnectClient(service, transport),
     opsUrl,
     close: () => channel.close(),
   };

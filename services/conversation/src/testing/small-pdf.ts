@@ -1,5 +1,4 @@
-/** A line of text on a page. `size` is in points; `y` is the baseline's distance from the bottom in points. */
-export type PdfLine = { text: string; size: number; y: number };
+import type { PdfLine } from "../documents/pdf-blocks.ts";
 
 /** Returns a PDF in Helvetica with a page for each list of lines. */
 export function smallPdf(pages: readonly (readonly PdfLine[])[]): Uint8Array {

@@ -8,6 +8,9 @@ import { createTestDatabase } from "./database.ts";
 import { startTestQuota, type TestQuota } from "./quota.ts";
 import { startTestService } from "./service.ts";
 
+/** A time in an admin response. */
+export const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
 export type TestSystem = {
   /** A connection with the service's role. */
   database: Database;
@@ -40,7 +43,7 @@ export function useTestSystem(): TestSystem {
       quota,
       conversation: service.conversation,
       opsUrl: service.opsUrl,
-      ops: service.admin,
+      ops: service.ops,
     });
   });
   afterAll(async () => {

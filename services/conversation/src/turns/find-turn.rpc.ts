@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { FindTurnRequest, FindTurnResponseSchema } from "@parley/rpc/conversation";
 import { type Database, invalidArgument, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
-import { findKeyedTurn, findTurnOfMessage, type KeyedTurn } from "./keyed-turns.store.ts";
+import { findKeyedTurn, findTurnOfMessage, type StoredTurn } from "./keyed-turns.store.ts";
 import { requireSameRequest, toStoredTurn } from "./stored-turn.ts";
 
 /** Finds a turn of a session by its idempotency key or by its reply's message ID. Runs one statement. */
@@ -23,7 +23,7 @@ export async function handleFindTurn(
   return { turn: toStoredTurn(turn) };
 }
 
-async function findRequested(database: Database, request: FindTurnRequest): Promise<KeyedTurn | undefined> {
+async function findRequested(database: Database, request: FindTurnRequest): Promise<StoredTurn | undefined> {
   if (request.keyHash.length > 0) return (await findKeyedTurn(database, request)).turn;
   return findTurnOfMessage(database, { ...request, messageId: String(request.messageId) });
 }

@@ -3,7 +3,7 @@ import type { Database } from "@parley/service-kit";
 import type { QuotaUsage } from "./close-turn.store.ts";
 
 /** A turn as a reader of its reply needs it. */
-export type KeyedTurn = {
+export type StoredTurn = {
   turnId: string;
   messageId: number;
   edgeId: string;
@@ -56,14 +56,14 @@ const FIND_KEYED_TURN = `
 export async function findKeyedTurn(
   database: Database,
   { workspaceId, sessionId, botId, source, keyHash }: KeyedTurnSearch,
-): Promise<{ turn: KeyedTurn | undefined; runningCount: number }> {
-  const { rows } = await database.query<KeyedTurn & { runningCount: number }>({
+): Promise<{ turn: StoredTurn | undefined; runningCount: number }> {
+  const { rows } = await database.query<StoredTurn & { runningCount: number }>({
     name: "find_keyed_turn",
     text: FIND_KEYED_TURN,
     values: [workspaceId, sessionId, botId, source, keyHash],
   });
   const { runningCount = 0, ...turn } = rows[0] ?? {};
-  return { turn: "turnId" in turn && turn.turnId !== null ? (turn as KeyedTurn) : undefined, runningCount };
+  return { turn: "turnId" in turn && turn.turnId !== null ? (turn as StoredTurn) : undefined, runningCount };
 }
 
 const FIND_TURN_OF_MESSAGE = `${SELECT_TURN}
@@ -76,8 +76,8 @@ const FIND_TURN_OF_MESSAGE = `${SELECT_TURN}
 export async function findTurnOfMessage(
   database: Database,
   { workspaceId, sessionId, botId, source, messageId }: Omit<KeyedTurnSearch, "keyHash"> & { messageId: string },
-): Promise<KeyedTurn | undefined> {
-  const { rows } = await database.query<KeyedTurn>({
+): Promise<StoredTurn | undefined> {
+  const { rows } = await database.query<StoredTurn>({
     name: "find_turn_of_message",
     text: FIND_TURN_OF_MESSAGE,
     values: [workspaceId, sessionId, botId, source, messageId],

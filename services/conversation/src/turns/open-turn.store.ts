@@ -169,7 +169,7 @@ export async function openTurn(
   }
 }
 
-export type StoredTurn = OpenedTurn & {
+export type RepeatedTurn = OpenedTurn & {
   model: string;
   message: string;
   chunkIds: number[];
@@ -192,7 +192,7 @@ const FIND_TURN = `
   ) history ON t.blocked_reason IS NULL
   WHERE t.workspace_id = $1 AND t.turn_id = $2`;
 
-type StoredRow = Omit<StoredTurn, "blocked" | "history" | "chunkIds"> & {
+type RepeatedRow = Omit<RepeatedTurn, "blocked" | "history" | "chunkIds"> & {
   reason: string | null;
   fallback: string;
   chunkIds: string[];
@@ -207,8 +207,8 @@ export async function findTurn(
   database: Database,
   workspaceId: string,
   turnId: string,
-): Promise<StoredTurn | undefined> {
-  const { rows } = await database.query<StoredRow>(FIND_TURN, [workspaceId, turnId, HISTORY_CHARACTERS]);
+): Promise<RepeatedTurn | undefined> {
+  const { rows } = await database.query<RepeatedRow>(FIND_TURN, [workspaceId, turnId, HISTORY_CHARACTERS]);
   const row = rows[0];
   if (row === undefined) return undefined;
   const { messageId, databaseTimeMicroseconds, model, message, reason, fallback } = row;

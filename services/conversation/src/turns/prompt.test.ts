@@ -1,7 +1,6 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { PromptSchema, Role } from "@parley/rpc/llm";
 import { expect, test } from "vitest";
-import { withinBudget } from "./budget.ts";
 import { encodePrompt } from "./prompt.ts";
 
 test("encodePrompt encodes the system prompt, the passages and the history, and ends with the visitor's message", () => {
@@ -22,11 +21,4 @@ test("encodePrompt encodes the system prompt, the passages and the history, and 
     [Role.ASSISTANT, "a1"],
     [Role.USER, "now"],
   ]);
-});
-
-test("withinBudget keeps whole items, in order, up to the budget", () => {
-  const kept = (...lengths: number[]) => withinBudget(lengths, (length) => length, 10);
-  expect(kept(4, 6, 1)).toEqual([4, 6]);
-  expect(kept(4, 7, 1)).toEqual([4]);
-  expect(kept(11, 1)).toEqual([]);
 });

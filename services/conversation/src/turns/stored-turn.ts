@@ -2,16 +2,16 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { StoredTurnSchema } from "@parley/rpc/conversation";
 import { OUTCOMES } from "@parley/rpc/outcomes";
 import { ServiceError } from "@parley/service-kit";
-import type { KeyedTurn } from "./keyed-turns.store.ts";
+import type { StoredTurn } from "./keyed-turns.store.ts";
 
 /** Throws idempotency_key_reused if the turn was opened with another message. */
-export function requireSameRequest({ requestHash }: KeyedTurn, expected: Uint8Array): void {
+export function requireSameRequest({ requestHash }: StoredTurn, expected: Uint8Array): void {
   if (requestHash === null || Buffer.compare(requestHash, expected) !== 0)
     throw new ServiceError("failed_precondition", "idempotency_key_reused", "the key was used with another message");
 }
 
 /** Returns a turn as readers of its reply receive it. A blocked turn has its fallback text, and no content. */
-export function toStoredTurn(turn: KeyedTurn): MessageInitShape<typeof StoredTurnSchema> {
+export function toStoredTurn(turn: StoredTurn): MessageInitShape<typeof StoredTurnSchema> {
   const { turnId, edgeId, edgeAddress, edgeToken, status, content, blockedReason, quota } = turn;
   const stored = { turnId, messageId: BigInt(turn.messageId), edgeId, edgeAddress, edgeToken };
   if (status === "streaming") return stored;

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { fromBinary } from "@bufbuild/protobuf";
 import { status } from "@parley/rpc";
 import {
@@ -247,19 +246,6 @@ describe("a bot's tools and reply patterns", () => {
     ]);
     await expect.poll(() => system.quota.outcomeOf(turnId), { timeout: PUSH_MS }).toBe(SettleOutcome.VOID);
   });
-});
-
-test("RenewEdge sets an edge's lease to 30 s", async () => {
-  const edgeId = randomUUID();
-  for (let renewal = 0; renewal < 2; renewal++) {
-    const { rows: clock } = await system.admin.query<{ now: string }>("SELECT clock_timestamp()::text AS now");
-    expect(await system.conversation.renewEdge({ edgeId }, options)).toMatchObject({ leaseSeconds: 30 });
-    const { rows } = await system.admin.query(
-      "SELECT extract(epoch FROM expires_at - $2::timestamptz)::float8 AS seconds FROM conversation.edges WHERE edge_id = $1",
-      [edgeId, clock[0]?.now],
-    );
-    expect(rows[0].seconds).toBeGreaterThanOrEqual(30);
-  }
 });
 
 test("a change of a bot applies to new turns within 5 s", async () => {

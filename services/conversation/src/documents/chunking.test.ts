@@ -1,0 +1,37 @@
+import { describe, expect, test } from "vitest";
+import { toChunks } from "./chunking.ts";
+
+describe("toChunks", () => {
+  const block = (text: string, ...headings: string[]) => ({ headings, text });
+
+  test("combines blocks with the same headings and no others", () => {
+    expect(toChunks([block("a", "H"), block("b", "H"), block("c", "H", "I"), block("d")])).toEqual([
+      { heading: "H", text: "a\nb" },
+      { heading: "H > I", text: "c" },
+      { heading: "", text: "d" },
+    ]);
+  });
+
+  test("splits a block between sentences into chunks of at most 1,400 characters", () => {
+    const sentence = `W${"word ".repeat(59)}end. `;
+    const chunks = toChunks([block(sentence.repeat(10).trim())]);
+    expect(chunks.map((chunk) => chunk.text.length)).toEqual([1203, 1203, 601]);
+    for (const { text } of chunks) expect(text).toMatch(/^Wword .* end\.$/);
+  });
+
+  test("splits a long sentence between words and a long word anywhere, without losing text", () => {
+    for (const text of ["word ".repeat(1_000).trim(), "x".repeat(5_000), "😀".repeat(2_000)]) {
+      const chunks = toChunks([block(text)]);
+      for (const chunk of chunks) {
+        expect(chunk.text.length).toBeLessThanOrEqual(1_400);
+        expect(chunk.text.isWellFormed()).toBe(true);
+      }
+      expect(
+        chunks
+          .map((chunk) => chunk.text)
+          .join("")
+          .replaceAll(" ", ""),
+      ).toBe(text.replaceAll(" ", ""));
+    }
+  });
+});

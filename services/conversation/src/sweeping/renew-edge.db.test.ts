@@ -1,0 +1,18 @@
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { useTestSystem } from "../testing/system.ts";
+
+const system = useTestSystem();
+
+test("RenewEdge renews an edge's lease for at least 30 s", async () => {
+  const edgeId = randomUUID();
+  for (let renewal = 0; renewal < 2; renewal++) {
+    const { rows: clock } = await system.admin.query<{ now: string }>("SELECT clock_timestamp()::text AS now");
+    expect(await system.conversation.renewEdge({ edgeId }, { timeoutMs: 5_000 })).toMatchObject({ leaseSeconds: 30 });
+    const { rows } = await system.admin.query(
+      "SELECT extract(epoch FROM expires_at - $2::timestamptz)::float8 AS seconds FROM conversation.edges WHERE edge_id = $1",
+      [edgeId, clock[0]?.now],
+    );
+    expect(rows[0].seconds).toBeGreaterThanOrEqual(30);
+  }
+});

@@ -680,8 +680,8 @@ export declare type ApiKey = Message<"parley.conversation.v1.ApiKey"> & {
   revokedAt: string;
 
   /**
-   * The day in UTC, "YYYY-MM-DD", on which a browser last loaded the bot or sent a message with this key, stored within
-   * 15 s; after midnight up to an hour later. Empty if none has since the service stores it.
+   * The day in UTC, "YYYY-MM-DD", on which a browser last loaded the bot or sent a message with this key. Stored within
+   * 15 s, or within an hour after midnight. Empty if the key was not used since the service stores this day.
    *
    * @generated from field: string last_used_on = 7;
    */
@@ -762,7 +762,7 @@ export declare type UpdateKeyRequest = Message<"parley.conversation.v1.UpdateKey
   publicKey: string;
 
   /**
-   * The workspace that owns the key; empty for the key's workspace, whichever it is.
+   * The workspace that owns the key; empty to find the key in any workspace.
    *
    * @generated from field: string workspace_id = 2;
    */
@@ -856,7 +856,7 @@ export declare type RevokeKeyRequest = Message<"parley.conversation.v1.RevokeKey
   publicKey: string;
 
   /**
-   * The workspace that owns the key; empty for the key's workspace, whichever it is.
+   * The workspace that owns the key; empty to find the key in any workspace.
    *
    * @generated from field: string workspace_id = 2;
    */
@@ -3037,7 +3037,7 @@ export declare type DayStatistics = Message<"parley.conversation.v1.DayStatistic
   grounded: number;
 
   /**
-   * Replies whose prompt had none. Replies from before an upgrade from a version without these counts are in neither.
+   * Replies whose prompt had no passage. Replies that a version without these counts stored are in neither count.
    *
    * @generated from field: int32 ungrounded = 4;
    */
@@ -3406,7 +3406,7 @@ export declare const UnansweredQuestionSchema: GenMessage<UnansweredQuestion>;
  */
 export declare type EvaluationCase = Message<"parley.conversation.v1.EvaluationCase"> & {
   /**
-   * The case.
+   * The case's ID.
    *
    * @generated from field: int64 id = 1;
    */
@@ -3515,7 +3515,7 @@ export declare type RemoveCaseRequest = Message<"parley.conversation.v1.RemoveCa
   botSlug: string;
 
   /**
-   * The case.
+   * The case's ID.
    *
    * @generated from field: int64 id = 3;
    */
@@ -3650,7 +3650,7 @@ export declare const RunEvaluationResponseSchema: GenMessage<RunEvaluationRespon
  */
 export declare type EvaluationRun = Message<"parley.conversation.v1.EvaluationRun"> & {
   /**
-   * The run.
+   * The run's ID.
    *
    * @generated from field: int64 id = 1;
    */
@@ -3678,14 +3678,14 @@ export declare type EvaluationRun = Message<"parley.conversation.v1.EvaluationRu
   searched: number;
 
   /**
-   * For how many the document was among the passages that a reply would receive. found / searched is the recall.
+   * The searched cases whose document was among the passages in a reply's prompt. found / searched is the recall.
    *
    * @generated from field: int32 found = 5;
    */
   found: number;
 
   /**
-   * For how many the semantic search failed or was too slow, so that words alone were compared.
+   * The searched cases for which the semantic search failed or was too slow, so that words alone were compared.
    *
    * @generated from field: int32 semantic_failures = 6;
    */
@@ -3921,7 +3921,7 @@ export declare const ModerationAdminService: GenService<{
   /**
    * UpdatePattern changes a pattern. The pattern keeps its place in the order. Idempotent.
    *
-   * Errors: NOT_FOUND (bot_not_found or pattern_not_found); those of AddPattern for the changed pattern, except
+   * Errors: NOT_FOUND (bot_not_found or pattern_not_found), and the errors of AddPattern for the changed pattern, except
    * too_many_patterns.
    *
    * @generated from rpc parley.conversation.v1.ModerationAdminService.UpdatePattern
@@ -3960,7 +3960,7 @@ export declare const ModerationAdminService: GenService<{
    * needs the role owner, because it uses the workspace's share of the matching time.
    *
    * Errors: NOT_FOUND (bot_not_found, or pattern_not_found for replaces_id); INVALID_ARGUMENT (invalid_argument) for an
-   * invalid text; those of AddPattern for the unsaved pattern; RESOURCE_EXHAUSTED (moderation_overloaded) as for AddPattern.
+   * invalid text; the errors of AddPattern for the unsaved pattern; RESOURCE_EXHAUSTED (moderation_overloaded) as for AddPattern.
    *
    * @generated from rpc parley.conversation.v1.ModerationAdminService.CheckText
    */
@@ -4271,7 +4271,7 @@ export declare const SessionAdminService: GenService<{
 }>;
 
 /**
- * TurnAdminService reads turns: single ones without the content of their messages, and those of a session with it.
+ * TurnAdminService reads turns, statistics and usage. GetTurn returns no content of messages; ListTurns returns it.
  *
  * Served as BotAdminService is. Handled in services/conversation/src/turns/turns.admin.ts.
  *
@@ -4388,7 +4388,10 @@ export declare const WorkspaceDeletionAdminService: GenService<{
    * DeleteWorkspace deletes a workspace. Within 5 s, its keys and its members' tokens get the answers of a workspace that
    * does not exist. Its sessions, documents, bots and keys are erased after 30 days. Its usage stays.
    *
-   * Errors: NOT_FOUND (workspace_not_found).
+   * Errors:
+   * - NOT_FOUND (workspace_not_found).
+   * - UNAVAILABLE (unavailable) or DEADLINE_EXCEEDED (deadline_exceeded): the quota service did not answer within 5 s.
+   *
    * Idempotent: a repeated call returns the first deletion.
    *
    * @generated from rpc parley.conversation.v1.WorkspaceDeletionAdminService.DeleteWorkspace
@@ -4403,7 +4406,8 @@ export declare const WorkspaceDeletionAdminService: GenService<{
    *
    * Errors:
    * - NOT_FOUND (workspace_not_found).
-   * - FAILED_PRECONDITION (workspace_erased): the 30 days are over.
+   * - FAILED_PRECONDITION (workspace_erased): the erasure after 30 days has begun.
+   * - UNAVAILABLE (unavailable) or DEADLINE_EXCEEDED (deadline_exceeded): as for DeleteWorkspace.
    *
    * @generated from rpc parley.conversation.v1.WorkspaceDeletionAdminService.RestoreWorkspace
    */

@@ -888,7 +888,7 @@ export const SessionAdminService = /*@__PURE__*/
   serviceDesc(file_parley_conversation_v1_admin, 7);
 
 /**
- * TurnAdminService reads turns: single ones without the content of their messages, and those of a session with it.
+ * TurnAdminService reads turns, statistics and usage. GetTurn returns no content of messages; ListTurns returns it.
  *
  * Served as BotAdminService is. Handled in services/conversation/src/turns/turns.admin.ts.
  *

@@ -669,7 +669,7 @@ export declare type FindTurnRequest = Message<"parley.conversation.v1.FindTurnRe
   keyHash: Uint8Array;
 
   /**
-   * The reply's message.
+   * The ID of the reply's message.
    *
    * @generated from field: int64 message_id = 6;
    */
@@ -1021,7 +1021,7 @@ export declare type RateMessageRequest = Message<"parley.conversation.v1.RateMes
   sessionId: string;
 
   /**
-   * The reply.
+   * The ID of the reply.
    *
    * @generated from field: int64 message_id = 4;
    */
@@ -1651,7 +1651,10 @@ export declare const ConversationService: GenService<{
   /**
    * ResolveKey finds the bot behind a public key. The edge caches the result for 4 s.
    *
-   * Errors: NOT_FOUND (invalid_api_key) when the key is malformed, unknown or revoked.
+   * Errors:
+   * - NOT_FOUND (invalid_api_key): the key is malformed, unknown or revoked, or its workspace is deleted.
+   * - RESOURCE_EXHAUSTED (overloaded): a call has waited 5 s for a database connection; retry later.
+   *
    * Deadline: 2 s.
    * Handled in services/conversation/src/keys/resolve-key.rpc.ts.
    *
@@ -1665,7 +1668,10 @@ export declare const ConversationService: GenService<{
   /**
    * ResolveBot finds the ID of a bot by its slug, for the playground.
    *
-   * Errors: NOT_FOUND (bot_not_found) when the workspace has no bot with that slug.
+   * Errors:
+   * - NOT_FOUND (bot_not_found): the workspace has no bot with that slug.
+   * - RESOURCE_EXHAUSTED (overloaded): as for ResolveKey.
+   *
    * Deadline: 2 s.
    * Handled in services/conversation/src/bots/resolve-bot.rpc.ts.
    *
@@ -1681,7 +1687,10 @@ export declare const ConversationService: GenService<{
    * When a lease expires, the sweeper closes the open turns of that edge as interrupted.
    * The response names turns of this edge that another process closed, so that the edge ends them.
    *
-   * Errors: INVALID_ARGUMENT (invalid_argument) when edge_id is not a UUID.
+   * Errors:
+   * - INVALID_ARGUMENT (invalid_argument): edge_id is not a UUID.
+   * - FAILED_PRECONDITION (lease_not_stored): the database did not store the lease in time; the edge retries.
+   *
    * Deadline: 5 s. The edge renews three times per lease.
    * Handled in services/conversation/src/sweeping/renew-edge.rpc.ts.
    *
@@ -1693,20 +1702,22 @@ export declare const ConversationService: GenService<{
     output: typeof RenewEdgeResponseSchema;
   },
   /**
-   * OpenTurn stores the visitor's message and an empty reply, applies the moderation patterns, and returns the verdict
-   * or the prompt for the model. If a pattern matches, OpenTurn also closes the turn as blocked.
+   * OpenTurn applies the moderation patterns, stores the visitor's message and an empty reply, and returns the prompt for
+   * the model. If a pattern matches, it stores the fallback as the reply, closes the turn as blocked and returns the verdict.
    *
    * Errors:
    * - NOT_FOUND (bot_not_found): the workspace has no such bot.
    * - NOT_FOUND (session_not_found): the session belongs to another bot or source, or was deleted or erased.
    * - INVALID_ARGUMENT (invalid_argument): an ID is not a UUID, source or message is invalid, or a text cannot be stored.
    * - FAILED_PRECONDITION (idempotency_key_reused): key_hash names a turn with another request_hash.
-   * - RESOURCE_EXHAUSTED (too_many_keyed_turns): the session has as many running keyed turns as it may have.
+   * - RESOURCE_EXHAUSTED (too_many_keyed_turns): the session has two running turns with idempotency keys.
+   * - RESOURCE_EXHAUSTED (moderation_overloaded): the message could not be matched in time.
+   * - RESOURCE_EXHAUSTED (overloaded): as for ResolveKey.
    *
    * Idempotent by (workspace_id, turn_id): a repeated call stores nothing and answers from the stored turn.
    * If key_hash names another turn of the session, the call stores nothing and returns that turn as existing.
-   * Deadline: 10 s. After any error but NOT_FOUND, the turn may be open: the edge waits 12 s and calls CloseTurn with
-   * ERROR.
+   * Deadline: 10 s. After any error but NOT_FOUND, FAILED_PRECONDITION and RESOURCE_EXHAUSTED, the turn may be open: the
+   * edge waits 32 s and calls CloseTurn with ERROR.
    * Handled in services/conversation/src/turns/open-turn.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.OpenTurn
@@ -1810,7 +1821,7 @@ export declare const ConversationService: GenService<{
   },
   /**
    * ExportSessions streams the transcripts of a workspace's sessions, ordered by start and ID, from short statements.
-   * Each message has its review. ExportSession's transcript has none. Turns that are still streaming are left out. A
+   * Each message has its review, unlike in ExportSession. Turns that are still streaming are left out. A
    * stream that breaks continues at the cursor of its last complete line.
    * A call ends after 4 min at the end of a line, so that it ends before its connection does: next_cursor is then set.
    *
@@ -1830,7 +1841,7 @@ export declare const ConversationService: GenService<{
     output: typeof ExportSessionsResponseSchema;
   },
   /**
-   * SoftDeleteSession hides a session, and adds a line to the audit log in the same transaction.
+   * SoftDeleteSession hides a session. If member is set, it adds a line to the audit log in the same transaction.
    *
    * Errors: NOT_FOUND (session_not_found) when the session is unknown, deleted or erased. A retry after a
    * success gets it too.
@@ -1846,8 +1857,8 @@ export declare const ConversationService: GenService<{
   },
   /**
    * EraseVisitor stores a request to erase every session of a visitor that started before the request, deleted ones
-   * included. A background task erases them and then deletes the request. Adds a line to the audit log in the transaction
-   * that stores the request.
+   * included. A background task erases them and then deletes the request. If member is set, the transaction that
+   * stores the request adds a line to the audit log.
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) when request_id is not a UUID or visitor_id is empty, too long or has NUL.
    * Idempotent by (workspace_id, request_id).

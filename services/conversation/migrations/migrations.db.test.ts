@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** A row in every table. */
+/** Inserts rows into every table. */
 async function fill() {
   const bot = await createBot(db.database);
   const { workspaceId, id: botId, slug: botSlug } = bot;
@@ -71,7 +71,7 @@ async function fill() {
   await claimTask(db.database, { task: "t", holder: turn.edgeId, leaseSeconds: 60, everySeconds: 60 });
 }
 
-/** Gives the chunks of a source made-up vectors, which needs no pgvector. */
+/** Stores made-up vectors for the chunks of a source. This needs no pgvector. */
 async function embed(model: string) {
   const source = await claimSource(db.database, model);
   if (source === undefined) throw new Error("there is no source");
@@ -91,7 +91,7 @@ async function rowCounts() {
   return Object.fromEntries(await Promise.all(counts));
 }
 
-test("every migration can be taken back with rows in its tables, one by one, and applied again", async () => {
+test("every migration can be reverted with rows in its tables, one by one, and applied again", async () => {
   await fill();
   const before = await rowCounts();
   expect(Object.keys(before)).toHaveLength(24);
@@ -104,7 +104,7 @@ test("every migration can be taken back with rows in its tables, one by one, and
   expect(Object.values(await rowCounts())).not.toContain(0);
 });
 
-test("no statistics keep a copy of what was said, also of what was said before the migration", async () => {
+test("no statistics contain texts of messages, including messages stored before the migration", async () => {
   const target = { url: db.adminUrl, schema: "conversation", role: ROLE, migrations };
   const bot = await createBot(db.database);
   const marker = `marker-${bot.id}`;
@@ -116,7 +116,7 @@ test("no statistics keep a copy of what was said, also of what was said before t
     });
   }
   const without = migrations.toReversed().findIndex(({ name }) => name === "0006_no_statistics_of_content") + 1;
-  // The statements of the service need the newest schema, so the turns are stored before the migrations are taken back.
+  // The statements of the service need the newest schema, so the turns are stored before the migrations are reverted.
   await revertMigrations(target, without);
   const columns = async () => {
     await db.admin.query("ANALYZE");
@@ -133,7 +133,7 @@ test("no statistics keep a copy of what was said, also of what was said before t
   expect(await columns()).toEqual([]);
 });
 
-test("the service's role may use its own rows and nothing else", async () => {
+test("the service's role can neither read another schema nor change its own", async () => {
   await db.admin.query("CREATE SCHEMA IF NOT EXISTS quota; CREATE TABLE IF NOT EXISTS quota.usage (used integer)");
   for (const forbidden of [
     "SELECT * FROM quota.usage",
@@ -151,7 +151,7 @@ test("the service's role may use its own rows and nothing else", async () => {
   }
 });
 
-test("an empty database is brought up by the first migration run, and left as it is by the next", async () => {
+test("the first run applies every migration to an empty database, and the next run applies none", async () => {
   const fresh = await createDatabase();
   const target = { schema: "conversation", role: ROLE, migrations };
   const { applied } = await migrate({ ...target, url: fresh.url, rolePassword: ROLE_PASSWORD });

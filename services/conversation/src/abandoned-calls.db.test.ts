@@ -10,7 +10,7 @@ const MAIN_CONNECTIONS = 8;
 
 const system = useTestSystem();
 
-/** Makes every statement that changes sessions wait, or another table too. Returns a function that ends the wait. */
+/** Makes every statement that changes sessions or the other tables wait. Returns a function that ends the wait. */
 async function lockSessions(...others: string[]): Promise<() => Promise<void>> {
   const locker = await system.admin.connect();
   await locker.query(`BEGIN; LOCK TABLE ${["conversation.sessions", ...others].join()} IN EXCLUSIVE MODE`);
@@ -20,7 +20,7 @@ async function lockSessions(...others: string[]): Promise<() => Promise<void>> {
   };
 }
 
-test("drops an OpenTurn whose caller left before it got a connection", async () => {
+test("drops an OpenTurn whose deadline passed before it got a connection", async () => {
   const bot = await createBot(system.database);
   const unlock = await lockSessions();
   const turns = Array.from({ length: 40 }, () => openRequest(bot));
@@ -36,7 +36,7 @@ test("drops an OpenTurn whose caller left before it got a connection", async () 
   expect(rowCount).toBeLessThanOrEqual(MAIN_CONNECTIONS);
 });
 
-test("closes a turn although the caller of CloseTurn left before it got a connection", async () => {
+test("closes a turn although the deadline of CloseTurn passed before it got a connection", async () => {
   const bot = await createBot(system.database);
   const turns = Array.from({ length: MAIN_CONNECTIONS + 1 }, () => openRequest(bot));
   for (const turn of turns) await system.conversation.openTurn(turn, { timeoutMs: 5_000 });
@@ -57,7 +57,7 @@ test("closes a turn although the caller of CloseTurn left before it got a connec
   await expect.poll(statuses).toEqual([{ status: "done" }]);
 });
 
-test("refuses new turns at once while a call has waited 5 s for a connection", async () => {
+test("refuses new turns at once while a call has been waiting for a connection for 5 s", async () => {
   const bot = await createBot(system.database);
   const unlock = await lockSessions();
   const waiting = Array.from({ length: 20 }, () => openRequest(bot));

@@ -46,7 +46,7 @@ export type PeriodicTasksDeps = Omit<ReconcileDeps, "quota"> & {
   log: Logger;
 };
 
-/** Lists what each replica runs periodically. The tasks that one replica at a time must run claim a lease themselves. */
+/** Returns the tasks that each replica runs periodically. A task that one replica at a time must run claims a lease itself. */
 export function createPeriodicTasks(
   deps: PeriodicTasksDeps,
   { leaseSeconds, reconciliation, usageRetentionMonths }: Config,

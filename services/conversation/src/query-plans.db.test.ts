@@ -137,7 +137,7 @@ const unansweredOf = ({ workspaceId, id: botId }: Bot) => ({
 const PAGE = { before: "1000000", limit: 50 };
 const A_WEEK = { workspaceId: "", since: new Date(Date.now() - 7 * 86_400_000).toISOString(), minAgeSeconds: 120 };
 
-test("tablesScanned finds a sequential scan, so that the tests below can fail", async () => {
+test("findSequentialScans finds a sequential scan, so that the tests below can fail", async () => {
   const text = "SELECT FROM conversation.messages WHERE content = $1";
   expect(await findSequentialScans(db.admin, { text, values: ["x"] })).toEqual(["messages", "messages"]);
 });
@@ -368,7 +368,7 @@ test("an unanswered question of a long session costs about as many blocks as one
     [bot.workspaceId, asked.sessionId, bot.id],
   );
   const { replies, read } = await readUnanswered(db.database, unansweredOf(bot));
-  // The others of the replies that were read are rated down, some of them by visitors of other bots.
+  // The remaining replies that were read are rated down, some of them by visitors of other bots.
   expect(read).toBe(MAX_REPLIES);
   const asks = replies.filter(({ sessionId }) => sessionId === asked.sessionId);
   expect(asks.length).toBeGreaterThanOrEqual(MAX_REPLIES / 2);

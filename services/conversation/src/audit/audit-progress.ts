@@ -26,7 +26,7 @@ export function listDiffering({ differing = "[]" }: AuditProgress): string[] {
   return JSON.parse(differing) as string[];
 }
 
-/** Returns the months to audit: the current one, the previous one until it is final, and those with differences. */
+/** Returns the months to audit: the current one, the previous one until it is final, and months with differences. */
 export function monthsToAudit(progress: AuditProgress, now: Date): string[] {
   const [current, previous] = [monthOf(now), monthOf(now, -1)];
   const differing = listDiffering(progress).map((each) => each.slice(0, current.length));

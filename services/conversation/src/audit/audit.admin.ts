@@ -4,13 +4,13 @@ import { isWorkspaceId, parseMonth } from "@parley/service-kit";
 import { type RepairDeps, repair } from "../reconciliation/index.ts";
 import { type AuditedQuota, audit } from "./audit.service.ts";
 
+/** The most differences of each workspace in a response. */
 const MAX_DIFFERENCES = 100;
-
 const DAY_MS = 86_400_000;
 
 export type AuditAdminDeps = RepairDeps & {
   quota: AuditedQuota;
-  /** How far back a repair goes if the caller sets no start. */
+  /** How many days back a repair starts if the caller sets no start. */
   days: number;
   minAgeSeconds: number;
 };

@@ -66,7 +66,7 @@ export async function auditPage(
   const request = { month: requestedMonth, maxWorkspaces: limit, afterWorkspaceId: after };
   const { month, workspaces: usage } = await quota.getMonth(request, QUOTA_CALL);
   const turns = await countDoneTurnsOfPage(database, month, { after, limit });
-  // A full page ends at its last workspace. The lower of both ends counts: after it, the page that ends there may lack workspaces.
+  // A full page ends at its last workspace. The lower of both ends is the end: after it, the list that ends there may lack workspaces.
   const ends = [usage, turns].flatMap((page) => (page.length === limit ? (page.at(-1)?.workspaceId ?? []) : []));
   const end = ends.reduce((lowest, id) => (lowest === "" || id < lowest ? id : lowest), "");
   const isInPage = ({ workspaceId }: { workspaceId: string }) => end === "" || workspaceId <= end;

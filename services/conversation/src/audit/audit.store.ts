@@ -90,7 +90,7 @@ const FIND_OPENED = `
   FROM conversation.turns t
   WHERE t.workspace_id = $1 AND t.turn_id = ANY ($2::uuid[])`;
 
-/** Returns which of the turns were ever opened, and which of these are closed and no longer in the outbox. */
+/** Returns the turns that were ever opened, and the opened turns that are closed and no longer in the outbox. */
 export async function findOpenedTurns(
   database: Database,
   workspaceId: string,

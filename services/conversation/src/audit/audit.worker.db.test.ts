@@ -11,7 +11,7 @@ const system = useTestSystem();
 const log = createLogger("test", "silent");
 const signal = new AbortController().signal;
 
-/** Returns a quota service of which `countedMonth` and the turns of a workspace are set by the test. */
+/** Returns a quota service with this usage of each workspace. It lists no turns. */
 function quotaOf(usage: Record<string, { used: number; ledgerDigest: bigint }>) {
   const calls: string[] = [];
   const limits: number[] = [];
@@ -60,7 +60,7 @@ test("each workspace with turns or usage is on exactly one page, whichever side 
   expect(new Set(found)).toEqual(new Set([...expected, ...Object.keys(usage)]));
 });
 
-test("an audit of all workspaces reads them in bounded pages, and stops when its caller leaves", async () => {
+test("an audit of all workspaces reads them in bounded pages, and stops when its caller cancels", async () => {
   const ids = Array.from({ length: 45 }, (_, n) => `paged-${10 + n}`);
   const quota = quotaOf(Object.fromEntries(ids.map((id) => [id, { used: 1, ledgerDigest: 1n }])));
   const month = { workspaceId: "", month: "2020-02" };

@@ -23,8 +23,8 @@ export type AuditTaskOptions = {
 };
 
 /**
- * Returns a function that audits the current month, and the previous one until it is final, workspace by workspace. Replicas call it
- * periodically, and one at a time does the work. A run audits a bounded number of turns and continues where the last one stopped.
+ * Returns a function that audits the current month, the previous one until it is final, and months with differences, workspace by workspace.
+ * Replicas call it periodically, and one at a time does the work. A run audits a bounded number of turns and continues where the last one stopped.
  */
 export function createAuditTask(
   { database, quota, log }: { database: Database; quota: AuditedQuota; log: Logger },
@@ -59,7 +59,7 @@ export function registerAuditGauge(registry: Registry, database: Database, log: 
     {
       unreconciled: {
         name: "parley_usage_unreconciled_workspaces",
-        help: "Workspaces whose turns of this month or the previous one differ from their usage; NaN if the audit fails for 30 minutes.",
+        help: "Workspaces whose turns of an audited month differ from their usage, counted once per month; NaN if no run succeeds for 30 minutes.",
       },
     },
     async () => {

@@ -111,7 +111,7 @@ describe("bots", () => {
     expect(await adminFailure(bots.getBot({ workspaceId: "\0", slug: "\0" }))).toEqual(missing);
   });
 
-  test("are created once a quota service that is starting is ready", async () => {
+  test("are created when a quota service that is starting becomes ready", async () => {
     const { url, drop } = await createTestDatabase();
     const [port = 0] = await freePorts(1);
     const service = await startTestService(url, `127.0.0.1:${port}`);

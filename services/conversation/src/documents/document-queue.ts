@@ -6,7 +6,7 @@ const MAX_WAIT_MS = 60_000;
 const MAX_WORKSPACES = 1_000;
 /**
  * Limits the time that a workspace's documents may take if they cannot be fetched or read, or their caller cancels: `burstMs` at once, then a
- * tenth of the time. So repeated slow documents neither keep a core busy nor block other workspaces. The time of readable documents is free.
+ * tenth of the time. So repeated slow documents neither keep a core busy nor block other workspaces. Readable documents do not count.
  */
 const UNREADABLE_TIME_LIMIT = { share: 0.1, burstMs: 5_000 };
 
@@ -26,7 +26,7 @@ export class DocumentQueue {
   readonly #timeLimiter: WorkspaceTimeLimiter;
   /** In order of arrival. */
   readonly #waiting = new Set<WaitingDocument>();
-  /** How many documents had been started when each workspace's last one was. */
+  /** The number of documents started so far when each workspace's last one was started. */
   readonly #lastStarts = new LRUCache<string, number>({ max: MAX_WORKSPACES });
   #starts = 0;
   #isBusy: boolean = false;

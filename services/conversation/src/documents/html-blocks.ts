@@ -28,16 +28,16 @@ type Cell = { text: string; isHeading: boolean };
 
 /** Splits an HTML document, given in parts, into blocks of readable text. Skips scripts, styles and navigation. */
 export function splitHtml(html: Iterable<string>): Block[] {
-  const reader = new BlockBuilder();
+  const builder = new BlockBuilder();
   const parser = new Parser({
-    onopentagname: (name) => reader.open(name),
-    ontext: (text) => reader.text(text),
-    onclosetag: (name) => reader.close(name),
+    onopentagname: (name) => builder.open(name),
+    ontext: (text) => builder.text(text),
+    onclosetag: (name) => builder.close(name),
   });
   for (const part of html) parser.write(part);
   parser.end();
-  reader.endBlock();
-  return reader.blocks;
+  builder.endBlock();
+  return builder.blocks;
 }
 
 /** Builds blocks from a stream of tags and text. It keeps no tree, which would need 30 times the memory of the document. */

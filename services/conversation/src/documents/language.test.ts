@@ -10,13 +10,13 @@ test.each([
   ["simple", "simple"],
   ["xx", undefined],
   ["", undefined],
-])("parses %j as %s", (text, language) => {
+])("parseLanguage parses %j as %s", (text, language) => {
   expect(parseLanguage(text)).toBe(language);
 });
 
 const words = (text: string) => text.toLowerCase().split(" ");
 
-test("chooses the language with the most stop words", () => {
+test("chooseLanguage chooses the language with the most stop words", () => {
   const sample = words("die katze ist auf dem dach und der hund ist im haus");
   expect(
     chooseLanguage(
@@ -30,7 +30,7 @@ test("chooses the language with the most stop words", () => {
   ).toBe("german");
 });
 
-test("chooses simple for a language without a stop word list, and English for a few ASCII words", () => {
+test("chooseLanguage chooses simple for a language without a stop word list, and English for a few ASCII words", () => {
   const polish = words("paczka przychodzi po trzech dniach ".repeat(10).trim());
   expect(
     chooseLanguage(
@@ -45,6 +45,6 @@ test("chooses simple for a language without a stop word list, and English for a 
   expect(chooseLanguage([], new Map([["english", 0]]))).toBe("english");
 });
 
-test("chooses the language of the text's script", () => {
+test("chooseLanguage chooses the language of the text's script", () => {
   expect(chooseLanguage(words("η γάτα είναι στη στέγη"), new Map([["english", 0]]))).toBe("greek");
 });

@@ -18,7 +18,7 @@ const MAX_VISITOR_ID_CHARACTERS = 1_024;
 
 /**
  * Stores a request to erase a visitor and starts the erasure. If the request names a member, its line in the audit log is in the same
- * transaction. A repeated call stores neither again.
+ * transaction. A call with the same request_id stores neither again.
  */
 export async function handleEraseVisitor(
   database: Database,

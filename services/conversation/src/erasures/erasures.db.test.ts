@@ -34,7 +34,7 @@ async function contentOf(bot: Bot) {
   return new Set(rows.map((row) => row.id));
 }
 
-test("erases every session of the visitor, deleted and open ones too, and then forgets the request", async () => {
+test("erases every session of the visitor, deleted and open ones too, and then deletes the request", async () => {
   const [bot, stranger] = [await createBot(system.database), await createBot(system.database)];
   const mine = newTurn(bot, { visitorId: "v" });
   const [kept, foreign] = [newTurn(bot, { visitorId: "w" }), newTurn(stranger, { visitorId: "v" })];

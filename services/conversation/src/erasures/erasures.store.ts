@@ -6,11 +6,14 @@ export type Erasure = {
   workspaceId: string;
   requestId: string;
   visitorId: string;
-  /** Whether every session that started before the request has been committed by now, or has failed. */
+  /** Whether every session that started before the request is visible by now, so that the erasure can be complete. */
   areSessionsVisible: boolean;
 };
 
-/** OpenTurn's deadline is 10 s. Its statement has ended by then, so a session that started before the request is visible after this time. */
+/**
+ * OpenTurn's statement, which takes the time of the session's start, ends within 10 s (statement_timeout). So a session that started before the
+ * request is visible after this time.
+ */
 const VISIBLE_AFTER_SECONDS = 60;
 
 const STORE = `

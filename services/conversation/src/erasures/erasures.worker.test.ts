@@ -2,7 +2,7 @@ import { createLogger, type Database } from "@parley/service-kit";
 import { expect, test } from "vitest";
 import { VisitorErasure } from "./erasures.worker.ts";
 
-test("a start during a run is followed by another run, which lists the requests that were stored meanwhile", async () => {
+test("a start during a run is followed by another run, which lists the requests again", async () => {
   const firstList = Promise.withResolvers<{ rows: [] }>();
   let lists = 0;
   const query = () => (++lists === 1 ? firstList.promise : Promise.resolve({ rows: [] }));

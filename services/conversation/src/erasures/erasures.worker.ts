@@ -28,7 +28,7 @@ export class VisitorErasure {
     this.#deps = deps;
   }
 
-  /** Starts a run instead of waiting for the next interval: at once, or after the current run, which may have listed the requests before. */
+  /** Starts a run at once, or after the current run, which may have listed the requests earlier. */
   start(): void {
     void Promise.resolve(this.#running)
       .catch(() => undefined)

@@ -23,7 +23,7 @@ async function createShop() {
   return bot;
 }
 
-test("a run finds the documents, shows their places, and shows what a change of knowledge improved", async () => {
+test("a run returns the rank of each expected document, and a later run finds a document that was changed since", async () => {
   const bot = await createShop();
   const delivery = await addCase(bot, " When do you deliver? ", "delivery.txt");
   const parking = await addCase(bot, "Where is the parking lot?", "prices.txt");
@@ -100,7 +100,7 @@ test("a case is removed once, and only by its own bot", async () => {
   expect((await evaluations().getEvaluation(nameOf(bot))).cases).toEqual([]);
 });
 
-/** A search that counts those that run at once. */
+/** Returns a search that counts how many of its searches run at once. */
 function createCountingSearch(onSearch: () => Promise<void> | void = () => undefined) {
   const counts = { running: 0, most: 0, started: 0 };
   const bot = { workspaceId: "ws", botId: "bot" };
@@ -120,13 +120,13 @@ function createCountingSearch(onSearch: () => Promise<void> | void = () => undef
   return { counts, run, search };
 }
 
-test("searches for two questions at once, and reports those for which the semantic search failed", async () => {
+test("a run searches for two questions at a time, and counts failed semantic searches", async () => {
   const { counts, run } = createCountingSearch(() => new Promise((resolve) => setImmediate(resolve)));
   expect(await run({})).toMatchObject({ cases: 9, searched: 9, found: 0, semanticFailures: 9 });
   expect(counts.most).toBe(2);
 });
 
-test("starts no search after its time, and leaves the remaining cases out", async () => {
+test("a run starts no search after its time limit, and leaves the remaining cases out", async () => {
   const { counts, run } = createCountingSearch(() => sleep(60));
   const result = await run({ maxRunMs: 50 });
   expect(result).toMatchObject({ cases: 9, searched: 2 });
@@ -134,14 +134,14 @@ test("starts no search after its time, and leaves the remaining cases out", asyn
   expect(counts.started).toBe(2);
 });
 
-test("stops when the caller cancels", async () => {
+test("a run stops when the caller cancels", async () => {
   const controller = new AbortController();
   const { counts, run } = createCountingSearch(() => controller.abort(new Error("gone")));
   await expect(run({ signal: controller.signal })).rejects.toThrow("gone");
   expect(counts.started).toBeLessThanOrEqual(2);
 });
 
-test("runs of a workspace that start at once follow each other, and those of others do not wait", async () => {
+test("runs of one workspace run one at a time, and runs of two workspaces run concurrently", async () => {
   let pause: () => Promise<void> = () => sleep(10);
   const { counts, search } = createCountingSearch(() => pause());
   const admin = createEvaluationAdmin(system.database, { ...search, requireTime: () => undefined });

@@ -7,7 +7,7 @@ const RUNS_WITH_RESULTS = 2;
 
 export type EvaluationCase = { id: number; question: string; document: string };
 
-/** The place of the document's best passage among those that a reply would receive, from 1; 0 if there is none. */
+/** `rank` is the place of the document's best passage among the passages in a reply's prompt, from 1; 0 if there is none. */
 export type CaseResult = { caseId: number; rank: number };
 
 export type NewRun = {
@@ -23,7 +23,7 @@ export type StoredRun = NewRun & { id: number; ranAt: Date; documents: number };
 const CASE = "case_id AS id, question, document";
 const RUN = `run_id AS id, ran_at AS "ranAt", cases, searched, found, semantic_failures AS "semanticFailures", documents`;
 
-/** Stores a case. Returns `exists` if the bot has one with this question, and `full` if it has `limit` cases. */
+/** Stores a case. Returns `exists` if the bot has a case with this question, and `full` if it has `limit` cases. */
 export async function insertCase(
   database: Database,
   { workspaceId, botId }: BotKey,

@@ -26,7 +26,7 @@ const lastUses = async (workspaceId: string) =>
 
 const today = () => new Date().toISOString().slice(0, 10);
 
-async function age(workspaceId: string) {
+async function setOldUse(workspaceId: string) {
   await system.admin.query("UPDATE conversation.api_keys SET last_used_on = '2020-01-01' WHERE workspace_id = $1", [
     workspaceId,
   ]);
@@ -71,7 +71,7 @@ test("a key is stored at most once an hour, and written only on a new day", asyn
   // Another replica stores the same day.
   expect(await store()).toHaveLength(1);
   expect(await versionOf()).toBe(version);
-  await age(workspaceId);
+  await setOldUse(workspaceId);
   nowMs = HOUR_MS - 1;
   uses.add(key);
   await uses.store();

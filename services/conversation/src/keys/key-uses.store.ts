@@ -2,7 +2,7 @@ import type { Database } from "@parley/service-kit";
 
 export type UsedKey = { workspaceId: string; publicKey: string };
 
-// Replicas store the same keys. A key that another one is storing is skipped, because that one stores the same day.
+// Replicas store the same keys. A key that another replica is storing is skipped, because that replica stores the same day.
 const STORE_KEY_USES = `
   WITH unstored AS (
     SELECT k.workspace_id, k.public_key
@@ -18,7 +18,7 @@ const STORE_KEY_USES = `
   FROM unstored u
   WHERE k.workspace_id = u.workspace_id AND k.public_key = u.public_key`;
 
-/** Stores today as the day of the keys' last use. Does not write the keys that have this day. */
+/** Stores today as the day of the keys' last use. Does not write keys that have this day already. */
 export async function storeKeyUses(database: Database, keys: readonly UsedKey[]): Promise<void> {
   await database.query({
     name: "store_key_uses",

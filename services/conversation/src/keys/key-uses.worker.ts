@@ -6,7 +6,8 @@ const MAX_KEYS_PER_STATEMENT = 1_000;
 
 /**
  * Collects the keys that browsers use, and stores the day of their last use in the background: the lookup of a key waits for nothing. A key
- * is stored at most once an hour, so at midnight its day may be that of an hour ago. A process that ends forgets what it has not stored.
+ * is stored at most once an hour, so in the hour after midnight its stored day may be yesterday. A process that ends loses the uses that it has
+ * not stored.
  */
 export class KeyUses {
   readonly #database: Database;
@@ -20,7 +21,7 @@ export class KeyUses {
     this.#nowMs = nowMs;
   }
 
-  /** Notes that a key was used. Costs no I/O. */
+  /** Records that a key was used. Costs no I/O. */
   add(key: UsedKey): void {
     if (!this.#storedAtMs.has(key.publicKey)) this.#pending.set(key.publicKey, key);
   }

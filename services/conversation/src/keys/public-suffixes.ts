@@ -22,7 +22,7 @@ export function isPublicSuffix(host: string): boolean {
   return getPublicSuffix(host, { allowPrivateDomains: true }) === host;
 }
 
-/** Lists the rules of the Public Suffix List that are the longest of their kind, such as `co.uk` and `*.ck`, without its exceptions. */
+/** Lists the rules of the Public Suffix List below which there is no longer rule: `co.uk` and `*.ck`, but not `uk`. Omits exceptions. */
 export function listSuffixRules(): string[] {
   let offset = 0;
   const labels = Array.from(edgeLength, (length) => {

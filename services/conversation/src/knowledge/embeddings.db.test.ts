@@ -18,7 +18,7 @@ import { searchByWords } from "./word-search.service.ts";
 const LONG = Array.from({ length: 80 }, (_, index) => `# Part ${index}\n\nThis is about matter ${index}.`).join("\n\n");
 
 const log = createLogger("test", "silent");
-const never = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 
 let db: VectorDatabase;
 let llm: TestLlm;
@@ -40,12 +40,12 @@ const createWorker = () => new EmbeddingWorker(db.database, llm.client, log);
 const embeddedChunks = async () =>
   (await listSources(db.database, bot.workspaceId, bot.id)).map(({ embedded, chunks }) => `${embedded} of ${chunks}`);
 
-/** A client that waits longer than the search does for a visitor: on a busy machine its 300 ms may pass without an error. */
-const patient = (client: EmbeddingClient): EmbeddingClient => ({
+/** Returns a client that replaces the search's timeout of 300 ms, which a busy machine may exceed. */
+const withLongTimeout = (client: EmbeddingClient): EmbeddingClient => ({
   embed: (request, options) => client.embed(request, { ...options, timeoutMs: 10_000 }),
 });
 
-function createSemanticSearch(client = patient(llm.client), now = () => performance.now()) {
+function createSemanticSearch(client = withLongTimeout(llm.client), now = () => performance.now()) {
   const registry = new Registry();
   const semanticSearch = new SemanticSearch({
     database: db.database,
@@ -66,12 +66,12 @@ function createSemanticSearch(client = patient(llm.client), now = () => performa
 test("embeds nothing while the database has no pgvector, and everything once the extension is created", async () => {
   await addDocument(db.database, bot, "handbook.md", HANDBOOK);
   const worker = createWorker();
-  await worker.run(never);
+  await worker.run(neverAborted);
   expect(worker.status).toEqual({ state: "no_pgvector", model: "test:words" });
   expect(llm.calls).toEqual([]);
   expect((await readKnowledge(db.database, bot)).isEmbedded).toBe(false);
   await db.asOperator("CREATE EXTENSION vector");
-  await worker.run(never);
+  await worker.run(neverAborted);
   expect(worker.status).toEqual({ state: "on", model: "test:words" });
   expect(await embeddedChunks()).toEqual(["3 of 3"]);
   expect(await worker.countUnembedded()).toBe(0);
@@ -82,7 +82,7 @@ describe("with pgvector", () => {
     llm.model = undefined;
     await addDocument(db.database, bot, "handbook.md", HANDBOOK);
     const worker = createWorker();
-    await worker.run(never);
+    await worker.run(neverAborted);
     expect(worker.status).toEqual({ state: "off", model: "" });
     expect(await embeddedChunks()).toEqual(["0 of 3"]);
   });
@@ -93,7 +93,7 @@ describe("with pgvector", () => {
       if (llm.calls.length === 2) throw new Error("the provider fails");
     };
     const first = createWorker();
-    await expect(first.run(never)).rejects.toThrow();
+    await expect(first.run(neverAborted)).rejects.toThrow();
     expect(await embeddedChunks()).toEqual(["32 of 80"]);
     expect(await first.countUnembedded()).toBe(48);
     // The failed source stays leased; once the lease has expired, any process can claim it.
@@ -101,10 +101,10 @@ describe("with pgvector", () => {
     await db.database.query("UPDATE conversation.knowledge_sources SET embedding_until = now() - interval '1 second'");
     llm.calls.length = 0;
     llm.beforeResponse = () => undefined;
-    await createWorker().run(never);
+    await createWorker().run(neverAborted);
     expect(await embeddedChunks()).toEqual(["80 of 80"]);
     expect(llm.calls.flat()).toHaveLength(48);
-    await createWorker().run(never);
+    await createWorker().run(neverAborted);
     expect(llm.calls.flat()).toHaveLength(48);
   });
 
@@ -113,7 +113,7 @@ describe("with pgvector", () => {
     llm.beforeResponse = async () => {
       if (llm.calls.length === 2) await addDocument(db.database, bot, "long.md", HANDBOOK);
     };
-    await createWorker().run(never);
+    await createWorker().run(neverAborted);
     expect(await embeddedChunks()).toEqual(["3 of 3"]);
     const { rows } = await db.database.query("SELECT count(*) AS count FROM conversation.knowledge_embeddings");
     expect(rows).toEqual([{ count: 3 }]);
@@ -122,9 +122,9 @@ describe("with pgvector", () => {
   test("replaces all embeddings when the model changes", async () => {
     await addDocument(db.database, bot, "handbook.md", HANDBOOK);
     const worker = createWorker();
-    await worker.run(never);
+    await worker.run(neverAborted);
     llm.model = "test:other";
-    await worker.run(never);
+    await worker.run(neverAborted);
     const { rows } = await db.database.query("SELECT DISTINCT model FROM conversation.knowledge_embeddings");
     expect(rows).toEqual([{ model: "test:other" }]);
     expect(await embeddedChunks()).toEqual(["3 of 3"]);
@@ -132,13 +132,13 @@ describe("with pgvector", () => {
 
   test("reuses stored embeddings when the model changes and changes back", async () => {
     await addDocument(db.database, bot, "handbook.md", HANDBOOK);
-    await createWorker().run(never);
+    await createWorker().run(neverAborted);
     const other = await claimSource(db.database, "test:other");
     if (other === undefined) throw new Error("another model has nothing to do");
     await releaseSource(db.database, other, 0);
     expect(await embeddedChunks()).toEqual(["0 of 3"]);
     const callsBefore = llm.calls.length;
-    await createWorker().run(never);
+    await createWorker().run(neverAborted);
     expect(await embeddedChunks()).toEqual(["3 of 3"]);
     expect(llm.calls.length).toBe(callsBefore);
   });
@@ -161,7 +161,7 @@ describe("with pgvector", () => {
 
   test("hybrid search finds passages with the same meaning in other words, and passages with the same words", async () => {
     await addDocument(db.database, bot, "handbook.md", HANDBOOK);
-    await createWorker().run(never);
+    await createWorker().run(neverAborted);
     const knowledge = await readKnowledge(db.database, bot);
     const { semanticSearch, countOf } = createSemanticSearch();
     const ask = async (message: string) =>
@@ -175,7 +175,7 @@ describe("with pgvector", () => {
 
   test("hybrid search returns the scores of each search that found a passage, and their sum by reciprocal rank", async () => {
     await addDocument(db.database, bot, "handbook.md", HANDBOOK);
-    await createWorker().run(never);
+    await createWorker().run(neverAborted);
     const knowledge = await readKnowledge(db.database, bot);
     const { semanticSearch } = createSemanticSearch();
     const found = await searchHybrid(db.database, semanticSearch, knowledge, "when does the shop open on weekdays");
@@ -198,7 +198,7 @@ describe("with pgvector", () => {
     await addDocument(db.database, neighbour, "a.md", "# Secret\nDogs are welcome.");
     await addDocument(db.database, stranger, "b.md", "# Foreign\nDogs are welcome.");
     await addDocument(db.database, bot, "c.md", "# Own\nThe weather is fine.");
-    await createWorker().run(never);
+    await createWorker().run(neverAborted);
     const { semanticSearch } = createSemanticSearch();
     const found = await semanticSearch.search(await readKnowledge(db.database, bot), "puppy");
     expect(found.passages.map(({ heading }) => heading)).toEqual(["Own"]);
@@ -206,7 +206,7 @@ describe("with pgvector", () => {
 
   test("hybrid search returns the word search's passages when embedding fails or is slow, and pauses after three failures", async () => {
     await addDocument(db.database, bot, "handbook.md", HANDBOOK);
-    await createWorker().run(never);
+    await createWorker().run(neverAborted);
     const knowledge = await readKnowledge(db.database, bot);
     let nowMs = 0;
     const { semanticSearch, countOf } = createSemanticSearch(llm.client, () => nowMs);

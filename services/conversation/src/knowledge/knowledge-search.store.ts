@@ -1,7 +1,7 @@
 import type { Database } from "@parley/service-kit";
 import type { Passage, PromptTerm } from "../turns/index.ts";
 
-/** More than the prompt's character budget holds. */
+/** A prompt has room for eight of the largest chunks, and for more of smaller ones. */
 const MAX_PASSAGES = 12;
 /**
  * Bounds the number of chunks to rank. The rarest term always selects its chunks. Terms that would exceed the bound select no chunks; they

@@ -71,9 +71,9 @@ export function editDistance(one: string, other: string, maxDistance: number): n
 
 /** Returns the Jaccard similarity of two words' trigrams, from 0 to 1. */
 function trigramSimilarity(one: string, other: string): number {
-  const [mine, theirs] = [trigrams(one), trigrams(other)];
-  const shared = [...mine].filter((trigram) => theirs.has(trigram)).length;
-  return shared / (mine.size + theirs.size - shared);
+  const [first, second] = [trigrams(one), trigrams(other)];
+  const shared = [...first].filter((trigram) => second.has(trigram)).length;
+  return shared / (first.size + second.size - shared);
 }
 
 function trigrams(word: string): Set<string> {

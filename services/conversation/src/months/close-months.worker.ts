@@ -18,10 +18,10 @@ export type ClosingQuota = AuditedQuota & Pick<RpcClient<typeof QuotaService>, "
 
 export type CloseMonthsDeps = { database: Database; quota: ClosingQuota; log: Logger };
 
-/** The month that is being compared, and how far. */
+/** A month in comparison: the last compared workspace, and the usage of the workspaces so far. */
 type MonthComparison = { month: string; after: string; used: number };
 
-/** A part of a month that was compared: the rest is left for the next page, or the month cannot be closed, or it is compared. */
+/** The result of a page. `next` is set if workspaces are left, and `refusal` if the month cannot be closed. If neither is set, the month is closed. */
 type ComparedMonthPage = { next?: MonthComparison; refusal?: string };
 
 /**
@@ -79,7 +79,7 @@ async function comparePage(
   comparison: MonthComparison,
 ): Promise<ComparedMonthPage> {
   const { month, after } = comparison;
-  // Before the comparison, so that no later settlement changes what was compared. CloseMonth checks that nothing else did.
+  // Checked before the comparison, so that no settlement of the month follows it. CloseMonth refuses if the usage changed otherwise.
   const unsettled = await findUnsettled(database, month);
   if (unsettled !== undefined) return { refusal: unsettled };
   const page = await auditPage(database, quota, month, { after, limit: WORKSPACES_PER_PAGE });

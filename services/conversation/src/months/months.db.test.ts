@@ -41,7 +41,7 @@ beforeEach(async () => {
 });
 afterEach(() => lifecycle.close());
 
-/** Completes turns of the month, and settles those that quota is to know. */
+/** Completes `count` turns of the month, and settles the first `settled` of them with quota. */
 async function completeTurns(count: number, { settled = count } = {}): Promise<string[]> {
   const turns = Array.from({ length: count }, () => newTurn(bot));
   for (const turn of turns) await runTurn(db.database, turn, { month: MONTH });
@@ -88,7 +88,7 @@ test("closes a month whose turns are settled and equal to its usage, and not a r
   expect(await closedMonths()).toEqual([]);
 });
 
-test("does not close a month with a streaming turn, a turn in the outbox or a difference, and closes the others", async () => {
+test("does not close a month with a streaming turn, a turn in the outbox or a difference, and closes other months", async () => {
   await completeTurns(2);
   const month = listMonth(2);
   const streaming = newTurn(bot);
@@ -165,7 +165,7 @@ function pruneNow(retentionMonths = 13): Promise<void> {
 const countTurns = async () =>
   (await db.admin.query<{ n: number }>("SELECT count(*)::integer AS n FROM conversation.turns")).rows[0]?.n;
 
-test("moves the turns of a closed month to totals with the same audit, and deletes the uncounted ones of that time", async () => {
+test("moves the turns of a closed month to totals that the audit can still compare, and deletes uncounted turns of that time", async () => {
   const turns = await completeTurns(30);
   const [old, recent] = [newTurn(bot), newTurn(bot)];
   for (const turn of [old, recent]) await runTurn(db.database, turn, { outcome: "quota_exceeded", month: undefined });
@@ -197,7 +197,7 @@ test("moves the turns of a closed month to totals with the same audit, and delet
   expect(workspaces[0]?.differences).toEqual([{ kind: "totals_differ", turnId: "" }]);
 });
 
-test("the reconciler does not send a turn of a closed month again that quota has pruned", async () => {
+test("the reconciler does not settle a turn again that quota has pruned in a closed month", async () => {
   const [lost = ""] = await completeTurns(2);
   quota.forget(lost);
   const compare = () =>
@@ -212,7 +212,7 @@ test("the reconciler does not send a turn of a closed month again that quota has
   expect(await compare()).toMatchObject({ checked: 2, repairs: [{ turnId: lost, kind: "reply_not_counted" }] });
 });
 
-test("the service's role cannot change the totals, and the function refuses open and recent months", async () => {
+test("the service's role cannot delete totals, and prune_turns refuses open and recent months", async () => {
   await completeTurns(1);
   await expect(db.database.query("DELETE FROM conversation.turn_totals")).rejects.toThrow("permission denied");
   const prune = (month: string) => pruneTurns(db.database, { workspaceId: bot.workspaceId, month, limit: 10 });

@@ -19,7 +19,7 @@ export async function storeClosedMonths(database: Database, months: readonly Clo
 /** Why turns of a month may still change its usage. */
 export type UnsettledReason = "turns_streaming" | "turns_in_outbox";
 
-// A turn is opened before its message is reserved, so in the month or earlier. The hour covers a difference between the clocks of the
+// A turn is opened before its message is reserved, so it is opened in the month or earlier. The hour covers a difference between the clocks of the
 // databases. A void turn in the outbox may have no month.
 const FIND_UNSETTLED = `
   WITH month AS (SELECT (to_date($1, 'YYYY-MM') + interval '1 month') AT TIME ZONE 'UTC' + interval '1 hour' AS until)

@@ -1,6 +1,6 @@
 import type { Database } from "@parley/service-kit";
 
-/** Returns the oldest closed month that ended `months` months ago and has turns left; undefined if there is none. */
+/** Returns the oldest month that ended `months` months ago, was closed more than a day ago and has turns left; undefined if there is none. */
 export async function findMonthToPrune(database: Database, months: number): Promise<string | undefined> {
   const { rows } = await database.query<{ month: string }>(
     `SELECT to_char(month, 'YYYY-MM') AS month FROM conversation.closed_months
@@ -22,7 +22,10 @@ export async function findWorkspaceToPrune(database: Database, month: string): P
   return rows[0]?.workspaceId;
 }
 
-/** Moves up to `limit` done turns of a workspace's closed month to its totals. Returns their number. The function belongs to the migrating role. */
+/**
+ * Moves up to `limit` done turns of a workspace's closed month to its totals. Returns their number. The database function has the rights of the
+ * migrating role, because the service's role cannot change totals.
+ */
 export async function pruneTurns(
   database: Database,
   { workspaceId, month, limit }: { workspaceId: string; month: string; limit: number },

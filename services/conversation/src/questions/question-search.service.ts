@@ -10,15 +10,15 @@ import {
 import { passagesForPrompt } from "../turns/index.ts";
 
 /**
- * Limits the time that a workspace's searches outside of turns take: `burstMs` at once, then a quarter of the time. Each may cost an embedding,
- * which the operator pays.
+ * Limits the time that a workspace's searches outside of turns take: `burstMs` at once, then a quarter of the time. Each search may cost an
+ * embedding, which the operator pays.
  */
 const TIME_LIMIT = { share: 0.25, burstMs: 20_000 };
 
 export type QuestionMatches = Pick<HybridMatches, "semanticSearch"> & {
   /** Best first. */
   passages: readonly FoundPassage[];
-  /** The first of them: those that a reply would receive. */
+  /** The first passages: as many as fit into a reply's prompt. */
   used: readonly FoundPassage[];
 };
 
@@ -45,7 +45,7 @@ export class QuestionSearch {
       );
   }
 
-  /** Reads what a search needs to know of a bot's knowledge. Turns use a copy that is up to 5 s old. */
+  /** Reads the facts about a bot's knowledge that a search needs. Turns use a cached copy that is up to 4 s old. */
   async readKnowledge(workspaceId: string, botId: string): Promise<BotKnowledge> {
     const config = await readBotConfig(this.#database, workspaceId, botId);
     if (config === undefined) throw botNotFound();

@@ -85,7 +85,7 @@ describe("a question", () => {
     });
   });
 
-  test("is refused once the workspace has used its share of the time, and only there", async () => {
+  test("is refused when its workspace has used its share of the time, and not in another workspace", async () => {
     const llm = await startTestLlm();
     try {
       const searches = createSemanticSearchCounter(new Registry());
@@ -173,7 +173,7 @@ describe("unanswered questions", () => {
     );
   });
 
-  test("leave out greetings, answers of tools, the playground, other bots, and deleted and erased sessions", async () => {
+  test("leave out greetings, replies that called tools, the playground, other bots, and deleted and erased sessions", async () => {
     const { bot, ask } = await createAskedBot();
     await ask("Hello, please help me?");
     await ask("Where is my order?", { toolsCalled: '[{"name":"look_up_order","status":"ok"}]' });
@@ -190,7 +190,7 @@ describe("unanswered questions", () => {
     ]);
   });
 
-  test("of a bot without knowledge are those that were rated down", async () => {
+  test("of a bot without knowledge are the questions whose reply was rated down", async () => {
     const bot = await createBot(system.database);
     const rated = newTurn(bot, { message: "Do you deliver?" });
     const messageId = String(await runTurn(system.database, rated));
@@ -202,7 +202,7 @@ describe("unanswered questions", () => {
     expect(questions).toMatchObject([{ example: "Do you deliver?", ungrounded: 0, ratedDown: 1 }]);
   });
 
-  test("compares each question in the language of the bot that leaves the fewest words", async () => {
+  test("are compared in the one of the bot's languages that leaves the fewest words", async () => {
     const { bot, ask } = await createAskedBot();
     await addDocument(system.database, bot, "handbuch.md", "# Preise\n\nDer Preis steht an der Kasse.", "german");
     await ask("Was kostet die Lieferung nach Norwegen?");
@@ -214,7 +214,7 @@ describe("unanswered questions", () => {
     expect(examples).toContain("tickets for a museum");
   });
 
-  test("reads the latest 1,000 replies and reports that there are more", async () => {
+  test("are read from the latest 1,000 replies, and `partial` reports that there are more", async () => {
     const { bot, ask } = await createAskedBot();
     const latest = await ask("Where is the latest?");
     const copy = (table: string, columns: string, change: string) =>
@@ -238,7 +238,7 @@ describe("unanswered questions", () => {
     expect({ repliesRead, partial }).toEqual({ repliesRead: 1_000, partial: true });
     expect(questions).toMatchObject([{ count: 1_000 }]);
 
-    // Half of them, if so many were rated down.
+    // At most 500 replies that were rated down are read.
     await system.admin.query(
       "UPDATE conversation.messages SET rating = 'down' WHERE workspace_id = $1 AND role = 'assistant'",
       [bot.workspaceId],
@@ -249,7 +249,7 @@ describe("unanswered questions", () => {
     expect(await list(bot)).toMatchObject({ repliesRead: 500, partial: true });
   });
 
-  test("refuses invalid days", async () => {
+  test("are refused for invalid days", async () => {
     const bot = await createBot(system.database);
     for (const days of [-1, 91])
       expect(await adminFailure(list(bot, { days }))).toMatchObject({ code: Code.InvalidArgument });

@@ -15,7 +15,7 @@ const MAX_GROUPS = 50;
 export type QuestionAdminDeps = {
   database: Database;
   questionSearch: QuestionSearch;
-  /** The connections for exports, so that owners' lists and turns do not wait for each other. */
+  /** The pool for owners' reads, so that owners' lists and turns do not wait for each other's connections. */
   exports: { database: Database; limiter: WorkspaceConcurrencyLimiter };
 };
 

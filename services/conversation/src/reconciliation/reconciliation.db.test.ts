@@ -49,7 +49,7 @@ test("a repair also fills the call log", async () => {
   expect(counts).toEqual([0, 1, 0, 0]);
 });
 
-test("the lag of the call log is the age of the oldest done turn until it was compared once", async () => {
+test("the lag of the call log is the age of the oldest done turn until the first successful comparison", async () => {
   const turn = newTurn(await createBot(system.database));
   await runTurn(system.database, turn);
   await system.admin.query("UPDATE conversation.turns SET closed_at = now() - interval '2 hours' WHERE turn_id = $1", [

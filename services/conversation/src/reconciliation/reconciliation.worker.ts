@@ -13,7 +13,7 @@ import { readOldestDoneSeconds } from "./turns.store.ts";
 export type ReconciliationSettings = {
   /** The pause between two runs of all replicas. */
   everySeconds: number;
-  /** How long a closed turn is compared again. */
+  /** For how many days after its close a turn is compared again. */
   days: number;
   /** Younger turns and holds are not compared, because they are probably being settled. */
   minAgeSeconds: number;
@@ -50,7 +50,7 @@ export type ReconciliationPlan = { task: string; walks: readonly Walk[] };
 
 const USAGE: ReconciliationPlan = { task: "reconcile", walks: WALKS };
 
-/** Compares done turns with the call log, apart from usage, so that an outage of the llm-proxy delays no repair of usage. */
+/** Returns the plan that compares done turns with the call log. It is a task of its own, so that an outage of the llm-proxy delays no repair of usage. */
 export function createCallLogPlan(fillCallLog: Comparison): ReconciliationPlan {
   return {
     task: CALL_LOG_TASK,
@@ -65,7 +65,7 @@ const CALL_LOG_TASK = "fill call log";
 const LEASE_SECONDS = 60;
 
 /**
- * Returns a function that compares turns with usage in bounded windows and repairs what differs. Replicas call it periodically, and one at
+ * Returns a function that compares turns with usage in bounded windows and repairs the differences. Replicas call it periodically, and one at
  * a time does the work. The progress is stored after each page, so that another replica continues after a crash.
  */
 export function createReconciliationTask(

@@ -7,7 +7,7 @@ export type QueueLease = {
   task: string;
   /** Identifies the replica. */
   holder: string;
-  /** The time until another replica may start the task if this one stops without saving progress. */
+  /** The time until another replica may take the lease if this one does not renew it. */
   leaseSeconds: number;
 };
 
@@ -95,7 +95,7 @@ export async function holdLease(database: Database, { task, holder, leaseSeconds
   return rowCount === 1;
 }
 
-/** Ends a lease that holdLease took. */
+/** Ends a lease that holdLease or claimTask took, so that any replica can take it at once. */
 export async function releaseLease(database: Database, { task, holder }: QueueLease): Promise<void> {
   await database.query("UPDATE conversation.task_leases SET due_at = now() WHERE task = $1 AND holder = $2", [
     task,

@@ -32,7 +32,7 @@ export async function eraseExpiredSessions(deps: RetentionDeps, signal: AbortSig
   return erased;
 }
 
-/** Erases one workspace's expired sessions. Logs a failure instead of throwing, so that the other workspaces are processed. */
+/** Erases one workspace's expired sessions. Logs a failure instead of throwing, so that the run continues with the next workspace. */
 async function eraseExpiredOfWorkspace(deps: RetentionDeps, workspaceId: string, signal: AbortSignal): Promise<number> {
   const options = { timeoutMs: QUOTA_TIMEOUT_MS, waitForReady: true };
   let erased = 0;

@@ -4,7 +4,7 @@ import { recountSessions } from "./recount.store.ts";
 /** Sessions counted in one transaction, which holds their locks. */
 const BATCH_SESSIONS = 100;
 const PAUSE_MS = 100;
-/** A session that has been inactive for this long gets no more turns from services of the previous version, which do not count. */
+/** Services of the previous version, which do not count, add no more turns to a session that has been inactive for this long. */
 const INACTIVE_SECONDS = 600;
 
 export type RecountDeps = { database: Database; log: Pick<Logger, "info"> };

@@ -1,6 +1,6 @@
 import { formatRow } from "./csv.ts";
 
-/** Formats the sessions of an export. `cursor` formats the cursor after the session, or after one of its messages. */
+/** Formats the sessions of an export. */
 export type ExportFormatter = {
   /** The first bytes of a new export. A continued export omits them. */
   header: string;
@@ -9,8 +9,9 @@ export type ExportFormatter = {
 
 export type SessionFormatter = {
   start: string;
-  /** Formats messages, given as the elements of a JSON array. */
+  /** Formats messages, given as the elements of a JSON array. `cursor` returns the cursor after one of them. */
   messages(elements: string, cursor: (messageId: number) => string): string;
+  /** Ends the session with the cursor after it. */
   end(cursor: string): string;
 };
 

@@ -96,13 +96,13 @@ async function transcriptOf(sessionId: string, workspaceId = bot.workspaceId) {
   return JSON.parse(Buffer.concat(pieces).toString());
 }
 
-/** Removes what the single export does not have. */
+/** Removes the reviews, which the export of one session does not have. */
 const withoutReviews = ({ messages, ...line }: ReturnType<typeof linesOf>[number]) => ({
   ...line,
   messages: messages.map(({ review: _, ...message }: { review: string }) => message),
 });
 
-test("exports every session once, as the single export does, in the order of their start", async () => {
+test("exports every session once, in the format of the single export and the order of their start", async () => {
   const { pieces, text } = await collect();
   const lines = linesOf(text);
   expect(lines.map((line) => line.session.id)).toEqual(ids);
@@ -125,12 +125,12 @@ test("continues after the last complete line when cut anywhere: no line is lost 
       kept += part.slice(0, part.lastIndexOf("\n") + 1);
       last = linesOf(kept).at(-1);
     } while (last?.session.id !== ids.at(-1));
-    expect(stripEnd(kept)).toEqual(stripEnd(whole));
+    expect(linesWithPositions(kept)).toEqual(linesWithPositions(whole));
   }
 });
 
-/** Each export has an end of its own, which its cursors contain. */
-const stripEnd = (text: string) =>
+/** Parses the lines, and keeps only the position of each cursor: cursors also contain the end time, which differs between exports. */
+const linesWithPositions = (text: string) =>
   linesOf(text).map(({ cursor, ...line }) => ({ ...line, position: cursor.split("-").slice(1) }));
 
 test("a CSV export has one row per message, continues after any complete row, and contains no formula", async () => {
@@ -157,7 +157,7 @@ test("a CSV export has one row per message, continues after any complete row, an
   }
 });
 
-test("a call that reaches its time limit ends after a line and names the cursor of the next call", async () => {
+test("a call that reaches its time limit ends after a line and returns the cursor for the next call", async () => {
   const exports = { database: system.database, limiter: new WorkspaceConcurrencyLimiter(1), pacer: new ExportPacer() };
   const { signal } = new AbortController();
   let text = "";
@@ -177,7 +177,7 @@ test("a call that reaches its time limit ends after a line and names the cursor 
   expect(linesOf(text).map((line) => line.session.id)).toEqual(ids);
 });
 
-test("leaves out sessions younger than 60 s, of other bots and outside of the times, and keeps the end when continued", async () => {
+test("leaves out sessions younger than 60 s, of other bots and outside of the times, and keeps its end time when it continues", async () => {
   const own = await createBot(system.database);
   const { workspaceId } = own;
   const other = await createBot(system.database, { workspaceId, slug: "other" });
@@ -233,7 +233,7 @@ test("selects sessions by bot, source, visitor, rating and review, and continues
   expect(await exported({ visitorId: "v-1", cursor: first.cursor })).toEqual([others[1]]);
 });
 
-test.each([1, 40])("has the review of each message, in NDJSON and CSV, with %i turns", async (turns) => {
+test.each([1, 40])("an export has the review of each message, in NDJSON and CSV, with %i turns", async (turns) => {
   const own = await createBot(system.database);
   const { workspaceId } = own;
   const [sessionId = ""] = await insertSessions(system.admin, own, { sessions: 1, turns });

@@ -16,7 +16,7 @@ import { type ExportedSession, type ExportPage, readExportEnd, readSessions } fr
 const MAX_PIECE_BYTES = 128 * 1024;
 /** The target size of a page. The number of sessions per page adapts to it. Up to two pages are in memory. */
 const PAGE_CHARACTERS = 128 * 1024;
-/** The target while turns run. A page of 32 Ki delays a turn by a quarter of the time, but costs more for each character. */
+/** The target while turns run. A smaller page delays a turn less, but costs more for each character. */
 const BUSY_PAGE_CHARACTERS = 32 * 1024;
 const FIRST_PAGE_SESSIONS = 16;
 const MAX_PAGE_SESSIONS = 1_000;
@@ -33,7 +33,7 @@ type Piece = { content?: Uint8Array; nextCursor?: string };
 
 /**
  * Streams the transcripts of a workspace's sessions until the signal is aborted. All exports of a workspace together read one page at a time,
- * so that they leave connections for the exports of other workspaces. While turns run, they pause after each page with a match.
+ * so that they leave connections for the exports of other workspaces. While turns run, an export pauses after each page with a match.
  */
 export async function* handleExportSessions(
   deps: ExportDeps,

@@ -66,7 +66,7 @@ const PAGES = {
 export type ExportPage = {
   workspaceId: string;
   filters: SessionFilters;
-  /** The start and the id at which the page starts. It includes a session with exactly these only if `isInclusive`. */
+  /** The start and the id of the session at which the page starts. The page includes that session only if `isInclusive`. */
   startedAt: string;
   sessionId: string;
   isInclusive: boolean;

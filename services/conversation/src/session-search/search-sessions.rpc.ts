@@ -26,7 +26,7 @@ const MAX_CANDIDATES = MAX_MESSAGES_READ / 2;
 
 type Response = MessageInitShape<typeof SearchSessionsResponseSchema>;
 
-/** Lists a workspace's sessions. Uses the export's connections, so that owners' lists and turns do not wait for each other. */
+/** Lists a workspace's sessions. Uses the pool of exports, so that owners' lists and turns do not wait for each other's connections. */
 export async function handleSearchSessions(
   { database, limiter }: ExportDeps,
   request: SearchSessionsRequest,

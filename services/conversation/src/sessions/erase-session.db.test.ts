@@ -124,7 +124,7 @@ test("keeps no content and settles every turn once when turns open and close con
   }
 });
 
-test("tells the edge of a running turn that the turn was closed", async () => {
+test("reports a running turn that it closed in the next lease renewal of the turn's edge", async () => {
   const running = newTurn(bot);
   await openTurn(db.database, running);
   const edge = edgeProcess(running.edgeId);

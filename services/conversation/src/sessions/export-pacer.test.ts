@@ -3,12 +3,11 @@ import { expect, test } from "vitest";
 import { ExportPacer } from "./export-pacer.ts";
 
 const READ_MS = 20;
-/** The signal of a client that does not leave. */
-const STAYS = new AbortController().signal;
+const NEVER_ABORTED = new AbortController().signal;
 
 /** Runs the statements of an export. Returns the longest pause between two of them. */
 async function longestPauseMs(pacer: ExportPacer, statements: number): Promise<number> {
-  const run = pacer.pace((statement) => statement(), STAYS);
+  const run = pacer.pace((statement) => statement(), NEVER_ABORTED);
   let [endedAt, longest] = [Number.NaN, 0];
   for (let n = 0; n < statements; n++)
     await run(async () => {
@@ -37,20 +36,20 @@ test("the first statement of an export never pauses", async () => {
   await longestPauseMs(pacer, 3);
   pacer.recordTurn();
   const startedAt = performance.now();
-  await pacer.pace((statement) => statement(), STAYS)(async () => undefined);
+  await pacer.pace((statement) => statement(), NEVER_ABORTED)(async () => undefined);
   expect(performance.now() - startedAt).toBeLessThan(READ_MS);
 });
 
 test("a failed statement leaves the pauses of other exports as they are", async () => {
   const pacer = new ExportPacer();
-  const failing = pacer.pace((statement) => statement(), STAYS);
+  const failing = pacer.pace((statement) => statement(), NEVER_ABORTED);
   for (let n = 0; n < 100; n++)
     await expect(failing(() => Promise.reject(new Error("lost connection")))).rejects.toThrow("lost connection");
   pacer.recordTurn();
   expect(await longestPauseMs(pacer, 2)).toBeLessThan(25 * READ_MS);
 });
 
-test("an aborted export ends its pause at once and no longer lengthens those of others", async () => {
+test("an aborted export ends its pause at once and no longer lengthens the pauses of other exports", async () => {
   const pacer = new ExportPacer();
   const client = new AbortController();
   const run = pacer.pace((statement) => statement(), client.signal);

@@ -18,7 +18,7 @@ export class ExportPacer {
   /** The number of exports that read or pause. */
   #exports = 0;
 
-  /** Notes that a turn was opened or closed. */
+  /** Records that a turn was opened or closed. */
   recordTurn(): void {
     this.#lastTurnAtMs = performance.now();
   }

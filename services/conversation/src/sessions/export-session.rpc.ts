@@ -8,7 +8,7 @@ const MAX_PIECE_BYTES = 256 * 1024;
 
 export type ExportDeps = {
   database: Database;
-  /** A workspace reads one page at a time, so that many exports of one workspace do not delay those of others. */
+  /** A workspace reads one page at a time, so that many exports of one workspace do not delay exports of other workspaces. */
   limiter: WorkspaceConcurrencyLimiter;
   pacer: ExportPacer;
 };

@@ -47,7 +47,7 @@ export type ExportedMessage = { id: number; json: string };
 export type ExportOptions = {
   /** Runs each statement. The default runs it at once; the service passes the limiter of the workspace. */
   run?: RunStatement;
-  /** Leaves out the messages up to this one. */
+  /** Leaves out the messages up to and including this one. */
   afterMessageId?: number;
   /** Adds each message's review. */
   withReviews?: boolean;

@@ -8,7 +8,7 @@ const TOKEN = /^(\d{1,16})\.([0-9a-f-]{36})(?:\.(\d{1,16}))?$/;
 export type SessionPosition = {
   microseconds: number;
   sessionId: string;
-  /** Set if the session's messages up to this one were handled, but not the session's other messages. */
+  /** The last message that was handled; set if the session has later messages that were not handled. */
   messageId?: number | undefined;
 };
 

@@ -14,7 +14,7 @@ const READ_OUTBOX = `
 
 export type OutboxPosition = Pick<OutboxEntry, "createdAt" | "workspaceId" | "turnId">;
 
-/** Returns the position before all settlements of turns that closed at a time or later. */
+/** Returns the position before the settlements of all turns that closed at `createdAt` or later. */
 export function startOfOutbox(createdAt = "-infinity"): OutboxPosition {
   return { createdAt, workspaceId: "", turnId: "00000000-0000-0000-0000-000000000000" };
 }

@@ -126,7 +126,7 @@ export class Settler {
     while (await this.#pause()) {
       try {
         if (await this.#lease.hold()) await this.#settleOutbox();
-        // Another replica settled turns meanwhile, or lost some.
+        // Another replica holds the lease, so the mark of this one is out of date.
         else this.#mark.reset();
       } catch (error) {
         this.#failures += 1;
@@ -139,7 +139,7 @@ export class Settler {
   async #settleOutbox(): Promise<void> {
     const mark = await readOutboxMark(this.#database);
     let after = startOfOutbox(this.#mark.next());
-    /** The close of the oldest turn that quota did not acknowledge. */
+    /** When the oldest turn that quota did not acknowledge was closed. */
     let oldestLeft: string | undefined;
     for (;;) {
       const entries = await readOutbox(this.#database, { after, minAgeSeconds: MIN_AGE_SECONDS, limit: BATCH });
@@ -164,7 +164,7 @@ export class Settler {
     return pause(backoffMs * jitter, this.#stop.signal);
   }
 
-  /** Returns the settled turns; undefined if the call failed. The others stay in the outbox and are sent again. */
+  /** Returns the settled turns; undefined if the call failed. All other turns stay in the outbox and are sent again. */
   async #settle(turns: readonly Settlement[]): Promise<readonly SettledTurn[] | undefined> {
     try {
       const settlements = turns.map(({ workspaceId, turnId, outcome, month }) => ({

@@ -59,7 +59,7 @@ test("counts the replies of each day, whether they had knowledge, their first to
   expect((await statistics(workspaceId, 1)).days).toMatchObject([{ day: today(), replies: 2 }]);
 });
 
-test("counts a turn again that was committed after its hour was counted, and each turn once", async () => {
+test("counts a turn that was committed after its hour was counted, and counts each turn once", async () => {
   const bot = await createBot(system.database);
   const [first, late] = [newTurn(bot), newTurn(bot)];
   await runTurn(system.database, first);

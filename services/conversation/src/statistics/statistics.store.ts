@@ -69,7 +69,7 @@ export type RatedSessions = { up: number; down: number };
 /** Bounds the time of a workspace with many rated sessions. */
 const MAX_RATED_SESSIONS = 10_000;
 
-/** Counts the rated sessions of the last days. Counts at most 10,000 of each kind, the latest. Two indexes hold them. */
+/** Counts the rated sessions of the last days. Counts at most 10,000 of each kind, the latest. Each kind has an index. */
 export async function countRatedSessions(
   database: Database,
   workspaceId: string,
@@ -90,6 +90,6 @@ export async function countRatedSessions(
   return rows[0] ?? { up: 0, down: 0 };
 }
 
-/** Returns SQL for the start of the first of the last days, in UTC. */
+/** Returns SQL for the start of the last `days` UTC days. */
 const startSql = (days: string) =>
   `(date_trunc('day', now() AT TIME ZONE 'UTC') - make_interval(days => ${days}::integer - 1)) AT TIME ZONE 'UTC'`;

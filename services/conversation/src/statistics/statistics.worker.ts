@@ -15,7 +15,7 @@ const REPEATED_HOURS = 1;
 type HourlyCounts = {
   /** The name of the task's lease and progress. */
   task: string;
-  /** The counts cover this time. The first run counts all of it. */
+  /** How long counts are kept. The first run counts this many days back. */
   keptDays: number;
   countHours: (database: Database, from: Date, to: Date) => Promise<void>;
   deleteBefore: (database: Database, time: Date) => Promise<void>;
@@ -31,7 +31,7 @@ export function createReplyCountTask(database: Database): (signal: AbortSignal) 
   });
 }
 
-/** Returns a function that counts each bot's replies. The kept days include six months. */
+/** Returns a function that counts each bot's replies. 190 days include six months, the most that listUsageByBot returns. */
 export function createBotReplyCountTask(database: Database): (signal: AbortSignal) => Promise<void> {
   const deleteBefore = deleteBotCountsBefore;
   return createHourlyCountTask(database, {

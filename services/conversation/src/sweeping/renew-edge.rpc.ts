@@ -5,8 +5,9 @@ import { type Database, invalidArgument, isUuid, ServiceError } from "@parley/se
 import { withoutNul } from "../text.ts";
 import { renewEdge } from "./edge-leases.store.ts";
 
-/** The longest wait for the database, as a part of the lease: 3 s of 30 s. It must be below the edge's deadline of 5 s. */
+/** The longest wait for the database is a tenth of the lease: 3 s of 30 s. */
 const MAX_WAIT_MS_PER_LEASE_SECOND = 100;
+/** Must be below the edge's deadline of 5 s. */
 const MAX_WAIT_MS = 4_000;
 
 /**

@@ -12,9 +12,9 @@ import { startTestService } from "./service.ts";
 export const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 export type TestSystem = {
-  /** A connection with the service's role. */
+  /** A pool of connections with the service's role. */
   database: Database;
-  /** A connection as superuser. */
+  /** A pool of connections as superuser. */
   admin: Database;
   /** The database's URL with the service's role. */
   databaseUrl: string;
@@ -70,7 +70,7 @@ export async function rpcFailure(call: Promise<unknown>) {
   return { status, code, message };
 }
 
-/** Returns the error of a failed admin call as its caller receives it. Throws if the call succeeds. */
+/** Returns the error of a failed admin call as its caller receives it; `stable` is Parley's error code. Throws if the call succeeds. */
 export async function adminFailure(call: Promise<unknown>) {
   const { code, rawMessage, metadata } = await errorOf<ConnectError>(call);
   return { code, stable: metadata.get("parley-code"), message: rawMessage };

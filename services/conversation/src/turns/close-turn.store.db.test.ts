@@ -117,7 +117,7 @@ test("stores exactly one of fifty concurrent outcomes in the turn, the reply and
   });
 });
 
-test("leaves a turn that OpenTurn blocked as it is, without a settlement", async () => {
+test("does not close a turn that OpenTurn blocked", async () => {
   const turn = newTurn(bot, { blocked: { reason: "r", fallback: "f" } });
   await openTurn(db.database, turn);
   expect(await closeTurn(db.database, closing(turn))).toBeUndefined();

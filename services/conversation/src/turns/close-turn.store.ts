@@ -78,8 +78,8 @@ export const SELECT_CLOSED = `
   SELECT s.workspace_id AS "workspaceId", s.turn_id AS "turnId", s.outcome, to_char(s.month, 'YYYY-MM') AS month, c.model
   FROM settlement s JOIN closed c USING (workspace_id, turn_id)`;
 
-// Exactly the streaming turns have no time of closing. The statement must not name the status: PostgreSQL would then often choose an index of
-// the streaming turns, and read all of the workspace's.
+// A turn is streaming exactly if closed_at is null. The statement must not name the status: PostgreSQL would then often choose the index of
+// streaming turns, and read all streaming turns of the workspace.
 const CLOSE_TURN = `
   WITH closed AS (
     UPDATE conversation.turns t

@@ -17,7 +17,7 @@ type HistoryTerms = {
  * [message, reply], oldest first. The column is null if there are none.
  *
  * The query walks back turn by turn. A turn's two messages have adjacent ids, because OpenTurn takes both while it holds the session's
- * lock. A single query for the newest rows would be simpler, but if the planner underestimates the session's length, it sorts all of it.
+ * lock. A single query for the newest rows would be simpler, but if the planner underestimates the session's length, it sorts the whole session.
  */
 export function historySql({ workspace, session, messageId, closedBefore, maxCharacters }: HistoryTerms): string {
   return `

@@ -2,7 +2,7 @@ import type { TurnStatus } from "@parley/rpc/outcomes";
 import type { Database } from "@parley/service-kit";
 import type { QuotaUsage } from "./close-turn.store.ts";
 
-/** A turn as a reader of its reply needs it. */
+/** A turn with or without an idempotency key, as a reader of its reply needs it. */
 export type StoredTurn = {
   turnId: string;
   messageId: number;

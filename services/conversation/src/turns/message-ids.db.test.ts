@@ -30,7 +30,7 @@ async function open(turn: NewTurn = newTurn(bot)): Promise<number> {
   return opened.messageId;
 }
 
-/** Checks that ids rise with time, that a turn's two ids are adjacent, that replies have even ids, and that all are safe integers. */
+/** Checks that ids rise with time, that a turn's two ids are adjacent, that replies have even ids, and that all ids are safe integers. */
 function expectIds(ids: readonly number[], turns: number): void {
   expect(ids).toHaveLength(turns * 2);
   expect(ids).toEqual(ids.toSorted((a, b) => a - b));

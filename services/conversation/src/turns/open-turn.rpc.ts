@@ -25,8 +25,8 @@ type Response = MessageInitShape<typeof OpenTurnResponseSchema>;
  * Opens a turn and returns its prompt, or the verdict of the moderation pattern that blocked the message. Runs one statement, plus:
  * - one for the word search, if the bot has knowledge, and two more if the message has a word that the knowledge does not;
  * - one for the semantic search, which also calls llm-proxy;
- * - one that reads the turn with the idempotency key, if another turn has it;
- * - one or two that read this turn, if the call is repeated.
+ * - one that reads the turn with the idempotency key, if this turn was not opened and the request has a key;
+ * - one that reads this turn, one that reads its passages, and those of the word search, if the call is repeated.
  *
  * A repeated call returns the turn as it was stored the first time.
  */
@@ -56,7 +56,7 @@ export async function handleOpenTurn(
   if (opened === undefined) {
     const existing = await readExisting(database, request, bot);
     if (existing !== undefined) return existing;
-    // A keyed turn of the session may have ended since.
+    // A keyed turn of the session may have ended since the first attempt.
     opened = await openTurn(database, turn);
     if (opened === undefined) throw sessionNotFound();
   }

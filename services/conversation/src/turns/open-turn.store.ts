@@ -43,8 +43,8 @@ const DATABASE_TIME = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint
 type OpenedRow = Omit<OpenedTurn, "history"> & { exchanges: [string, string][] | null };
 
 // The upsert locks the session's row, which holds its last message id. The statement takes the time after that, so that within a session a
-// higher id has a later time. See message-ids.ts for the ranges of ids. If the row has no last id, the session is older than that column:
-// it takes the random start, unless it has an id above.
+// higher id has a later time. See message-ids.ts for the ranges of ids. If the row has no last id, the session is older than that
+// column: it takes the random start, or an id of the sequence if one of its messages has a computed id or a higher one.
 // The session's counts stay valid only if they were valid before: see migration 0015.
 // The statement writes nothing if the turn or its key exists already, or if too many keyed turns of the session run. If a concurrent
 // statement inserts the same turn, or a turn with the same idempotency key, this one fails on a unique index of conversation.turns and is
@@ -112,9 +112,12 @@ const MESSAGE_ID_INDEX = "turns_message_id";
 const UNSTORABLE = /^(22...|54001)$/;
 
 /**
- * Stores a turn, the visitor's message and an empty reply. Returns undefined and stores nothing if the turn or another turn with its key
- * exists, if the session has too many running turns with keys, or if it has another bot or source or was deleted or erased. Throws
- * invalid_argument if the database refuses the visitor's metadata.
+ * Stores a turn, the visitor's message and the reply, which is empty or the fallback. Returns undefined and stores nothing if
+ * - the turn, or another turn with its key, exists;
+ * - the session has too many running turns with keys;
+ * - the session has another bot or source, or was deleted or erased.
+ *
+ * Throws invalid_argument if the database refuses the visitor's metadata.
  */
 export async function openTurn(
   database: Database,

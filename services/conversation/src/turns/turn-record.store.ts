@@ -34,8 +34,6 @@ export type TurnRecord = {
   tools: { name?: string; status?: string; latency_ms?: number }[];
 };
 
-// Reply ids are even, and the visitor's message has the id before its reply's (message-ids.ts). Erasing a session deletes its messages, so the join on
-// `reply` leaves out the turns of erased sessions.
 const FIELDS = `
   t.turn_id AS "turnId", t.message_id AS "messageId", t.session_id AS "sessionId", b.slug AS "botSlug", s.source, t.status,
   t.error_code AS "errorCode", coalesce(t.blocked_reason, '') AS "blockedReason", t.asked_model AS "askedModel", t.model,
@@ -60,6 +58,8 @@ const JOINS = `
   JOIN conversation.sessions s ON s.workspace_id = t.workspace_id AND s.session_id = t.session_id
   JOIN conversation.bots b ON b.workspace_id = t.workspace_id AND b.bot_id = t.bot_id`;
 
+// Reply ids are even, and the visitor's message has the id before its reply's (message-ids.ts). Erasing a session deletes its messages, so
+// the join on `reply` leaves out the turns of erased sessions.
 const FIND_TURN_RECORD = `
   SELECT ${FIELDS}
   FROM conversation.turns t
@@ -96,7 +96,7 @@ const LIST_TURN_RECORDS = `
   ${JOINS}
   ORDER BY reply.message_id`;
 
-/** Returns turns of a session, oldest first, those that are streaming included. */
+/** Returns turns of a session, oldest first. Includes streaming turns. */
 export async function listTurnRecords(
   database: Database,
   { workspaceId, sessionId }: { workspaceId: string; sessionId: string },

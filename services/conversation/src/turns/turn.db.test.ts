@@ -22,8 +22,8 @@ beforeAll(async () => {
 });
 
 const options = { timeoutMs: 5_000 };
-/** A closed turn is settled at once. The poll of the outbox, which leaves out turns of the last 2 s, would settle it later. */
-const PUSH_MS = 1_900;
+/** Below 2 s: the poll of the outbox leaves out younger turns, so only the push can settle a turn within this time. */
+const PUSH_TIMEOUT_MS = 1_900;
 const open = (turn: OpenRequest) => system.conversation.openTurn(turn, options);
 const close = (...args: Parameters<typeof closeRequest>) =>
   system.conversation.closeTurn(closeRequest(...args), options);
@@ -48,7 +48,7 @@ describe("a turn", () => {
       tokensOut: 2,
       latencyMs: 9,
     });
-    await expect.poll(() => system.quota.outcomeOf(turn.turnId), { timeout: PUSH_MS }).toBe(SettleOutcome.DONE);
+    await expect.poll(() => system.quota.outcomeOf(turn.turnId), { timeout: PUSH_TIMEOUT_MS }).toBe(SettleOutcome.DONE);
     const next = await open(openRequest(bot, { sessionId: turn.sessionId, message: "And?" }));
     expect(promptOf(next.prompt).messages.map((each) => each.content)).toEqual(["Hello?", "Hi!", "And?"]);
   });
@@ -184,11 +184,11 @@ test("a message that cannot be matched in time is refused, counted and not store
   expect(metrics).toMatch(/^parley_moderation_duration_seconds_count\{.*result="match_timeout".*\} 1$/m);
 });
 
-describe("a bot's tools and reply patterns", () => {
+describe("tools and reply patterns", () => {
   const url = "https://api.example.com/orders/{id}";
   const parameters = JSON.stringify({ type: "object", properties: { id: { type: "string" } }, required: ["id"] });
 
-  test("are in the prompt, and a reply pattern does not match messages", async () => {
+  test("OpenTurn returns both in the prompt, and matches no reply pattern against the message", async () => {
     const equipped = await createBot(system.database);
     const name = nameOf(equipped);
     const moderation = system.ops(ModerationAdminService);
@@ -209,7 +209,7 @@ describe("a bot's tools and reply patterns", () => {
       expect((await open(openRequest(equipped, { message }))).blocked).toBeDefined();
   });
 
-  test("store the tool calls and the reason why the reply was blocked", async () => {
+  test("CloseTurn stores the tool calls and the reason why the reply was blocked", async () => {
     const turn = openRequest(bot);
     const { workspaceId, turnId } = turn;
     await open(turn);
@@ -244,7 +244,7 @@ describe("a bot's tools and reply patterns", () => {
         ],
       },
     ]);
-    await expect.poll(() => system.quota.outcomeOf(turnId), { timeout: PUSH_MS }).toBe(SettleOutcome.VOID);
+    await expect.poll(() => system.quota.outcomeOf(turnId), { timeout: PUSH_TIMEOUT_MS }).toBe(SettleOutcome.VOID);
   });
 });
 

@@ -17,7 +17,7 @@ import { findTurnRecord, listTurnRecords, type TurnRecord } from "./turn-record.
 const DEFAULT_PAGE_SIZE = 30;
 const MAX_PAGE_SIZE = 100;
 
-/** The connections for owners' reads, so that owners' lists and turns do not wait for each other. */
+/** `database` is the pool for owners' reads, so that owners' lists and turns do not wait for each other's connections. */
 export type TurnAdminDeps = { database: Database; limiter: WorkspaceConcurrencyLimiter };
 
 /** Implements the admin service that reads turns. */

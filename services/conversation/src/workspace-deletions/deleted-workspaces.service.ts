@@ -12,8 +12,8 @@ const UNKNOWN_WORKSPACE = "deleted workspace";
 const EXEMPT_METHOD = "parley.conversation.v1.ConversationService/CloseTurn";
 
 /**
- * Knows which workspaces are deleted. Calls use what a periodic task has read, so that a busy or missing database neither delays nor refuses
- * them here.
+ * Holds the ids of the deleted workspaces, which a periodic task reads. So the check of a call does not wait for the database, and does not
+ * fail without it.
  */
 export class DeletedWorkspaces {
   readonly #database: Database;

@@ -27,7 +27,7 @@ export async function removeDeletion(database: Database, workspaceId: string): P
   await database.query("DELETE FROM conversation.workspace_deletions WHERE workspace_id = $1 AND erasing_at IS NULL", [
     workspaceId,
   ]);
-  // A deletion that is left has begun, or was stored at the same time.
+  // A row that is left is being erased, or was stored after the DELETE.
   const { rowCount } = await database.query(
     "SELECT FROM conversation.workspace_deletions WHERE workspace_id = $1 AND erasing_at IS NOT NULL",
     [workspaceId],
@@ -44,7 +44,7 @@ export async function listDeletedIds(database: Database): Promise<string[]> {
   return rows.map((row) => row.id);
 }
 
-/** Marks the deleted workspaces whose grace is over, so that they can no longer be restored. Returns those that are not erased yet. */
+/** Marks the deleted workspaces whose grace is over, so that they can no longer be restored. Returns the workspaces to erase. */
 export async function beginErasures(database: Database): Promise<string[]> {
   const { rows } = await database.query<{ id: string }>(
     `UPDATE conversation.workspace_deletions SET erasing_at = coalesce(erasing_at, now())
@@ -53,19 +53,20 @@ export async function beginErasures(database: Database): Promise<string[]> {
   return rows.map((row) => row.id);
 }
 
+/** Records that a workspace is erased, so that later runs skip it. */
 export async function finishErasure(database: Database, workspaceId: string): Promise<void> {
   await database.query("UPDATE conversation.workspace_deletions SET erased_at = now() WHERE workspace_id = $1", [
     workspaceId,
   ]);
 }
 
-const FIRST_SESSION = "00000000-0000-0000-0000-000000000000";
+const BEFORE_FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 /** Lists sessions of a workspace that are not erased, ordered by id, with ids after `after`. */
 export async function listSessionIds(
   database: Database,
   workspaceId: string,
-  { after = FIRST_SESSION, limit }: { after: string | undefined; limit: number },
+  { after = BEFORE_FIRST_ID, limit }: { after: string | undefined; limit: number },
 ): Promise<string[]> {
   const { rows } = await database.query<{ id: string }>(
     `SELECT session_id AS id FROM conversation.sessions

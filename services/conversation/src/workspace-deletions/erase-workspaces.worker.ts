@@ -16,7 +16,7 @@ export type EraseWorkspacesDeps = {
 };
 
 /**
- * Erases the deleted workspaces whose grace is over: sessions, documents, bots, keys, patterns and tools. The rows of turns stay without
+ * Erases the deleted workspaces whose grace is over: sessions, documents, bots, keys, patterns, tools and evaluations. The rows of turns stay without
  * content, so that usage still reconciles. If a workspace cannot be erased, the next run continues. Replicas may run it concurrently.
  */
 export async function eraseDeletedWorkspaces(deps: EraseWorkspacesDeps, signal: AbortSignal): Promise<void> {

@@ -9,8 +9,8 @@ export const microsecondsSql = (column: string) => `(extract(epoch FROM ${column
 export const IS_LISTED = "s.deleted_at IS NULL AND s.erased_at IS NULL";
 
 /**
- * Returns SQL of a row of conversation.sessions, named `s`, of a visitor. The index on the visitor's id contains its hash and omits empty ids,
- * so the condition names both.
+ * Returns a SQL condition: `s`, a row of conversation.sessions, is a session of the visitor. The index on the visitor's id contains its hash and
+ * omits empty ids, so the condition names both.
  */
 export const isVisitorSql = (visitorId: string) =>
   `hashtextextended(s.visitor_id, 0) = hashtextextended(${visitorId}, 0) AND s.visitor_id <> '' AND s.visitor_id = ${visitorId}`;

@@ -33,12 +33,11 @@ export function createReplyCountTask(database: Database): (signal: AbortSignal) 
 
 /** Returns a function that counts each bot's replies. 190 days include six months, the most that listUsageByBot returns. */
 export function createBotReplyCountTask(database: Database): (signal: AbortSignal) => Promise<void> {
-  const deleteBefore = deleteBotCountsBefore;
   return createHourlyCountTask(database, {
     task: "count_bot_replies",
     keptDays: 190,
     countHours: countBotHours,
-    deleteBefore,
+    deleteBefore: deleteBotCountsBefore,
   });
 }
 

@@ -39,7 +39,7 @@ export type Closing = TurnResult & {
   reconnects: number;
 };
 
-/** Longer than a statement may run (10 s). A turn with an earlier time than this many seconds ago has been committed, or will not be. */
+/** Longer than a statement may run (10 s). A turn whose time is longer ago has been committed, or will not be. */
 export const LONGEST_TRANSACTION_SECONDS = 15;
 
 /** The usage of a workspace at its cap, as the column `ending` stores it. */

@@ -17,7 +17,10 @@ const MB = 1024 * 1024;
 /** The rate limit of exports is 10 a minute. */
 export const PAUSE_BETWEEN_EXPORTS_MS = 6_000;
 
-/** Exports every conversation of the owner's workspace, also in parts. */
+/**
+ * Measures an export of every conversation of the owner's workspace, compared with psql. Also counts the lines that an export loses or repeats
+ * when it is cut and continued.
+ */
 export async function measureBulkExport(
   bench: OwnersTestbed,
   { rounds }: RunOptions,
@@ -91,7 +94,10 @@ async function download(
   return { bytes, lines, seconds: (performance.now() - started) / 1_000 };
 }
 
-/** Downloads an export whose connection is cut at random, and continues from the last complete line. */
+/**
+ * Downloads an export whose connection is cut at random, and continues from the last complete line. Returns the number of parts, and of the
+ * lines that were lost or doubled.
+ */
 async function downloadInParts(bench: OwnersTestbed, expectedLines: number) {
   const sessions = new Set<string>();
   let [parts, doubled, cursor] = [0, 0, ""];

@@ -13,7 +13,7 @@ import { PAUSE_BETWEEN_EXPORTS_MS } from "./bulk-export.ts";
 
 const MAX_RATIO = 1.2;
 const CHATS = 400;
-/** With fewer chats, the p99 is the slowest of all. */
+/** With fewer chats, the p99 would be the time of the slowest chat. */
 const MIN_CHATS = 100;
 const MIN_ALTERNATIONS = 5;
 const downloaderPath = fileURLToPath(new URL("../load/export-downloader.ts", import.meta.url));

@@ -6,7 +6,7 @@ import { median, medianInterval } from "../support/statistics.ts";
 import { readServerPid, startTestbed, type Testbed } from "../support/testbed.ts";
 import { atMost, type Benchmark } from "./benchmark.ts";
 
-/** Indexes that only owners' lists, exports and erasures use: those of the migrations 0016, 0033 and 0035 without sessions_uncounted. */
+/** Indexes that only owners' lists, exports and erasures use: the indexes of the migrations 0016, 0033 and 0035, except sessions_uncounted. */
 const OWNER_INDEXES = [
   "sessions_bot",
   "sessions_visitor",

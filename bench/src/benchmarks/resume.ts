@@ -22,7 +22,7 @@ const SHAPE: LoadShape = { callers: 16, turns: 300, warmUpTurns: 100 };
 const INITIAL_TURNS = 4_000;
 const ALTERNATIONS = 8;
 
-/** Replies that are read with an idempotency key: nothing is lost or duplicated by reconnections, and the key costs little. */
+/** Replies with an idempotency key: counts the replies that reconnections lose or duplicate, and measures the CPU that the key costs. */
 export const resume: Benchmark = {
   name: "resume",
   description: `${REPLIES} replies reconnected ${RECONNECTS} times each over ${EDGES} edges, CPU of a turn with a key ÷ one without`,
@@ -55,7 +55,7 @@ async function measureReconnects({ scale }: RunOptions, progress: (line: string)
   }
 }
 
-/** Reads a reply, and moves to the next edge after at most three pieces of text until it has reconnected often enough. */
+/** Reads a reply. Reconnects RECONNECTS times, each time to the next edge and after at most three pieces of text. */
 async function readReply({ system, tenant }: Testbed, number: number, attachMs: number[]): Promise<ReplyEnd> {
   let requests = 0;
   const message = { tenant, sessionId: randomUUID(), key: randomUUID(), message: "How do I return an order?" };
@@ -86,14 +86,14 @@ async function compareCpu({ rounds, scale }: RunOptions, progress: (line: string
     const keyed: number[] = [];
     const unkeyed: number[] = [];
     for (let round = 1; round <= rounds; round++) {
-      const [without = [], with_ = []] = await alternate(ALTERNATIONS, [
+      const [unkeyedMs = [], keyedMs = []] = await alternate(ALTERNATIONS, [
         () => measure(withoutKey),
         () => measure(withKey),
       ]);
-      unkeyed.push(sum(without));
-      keyed.push(sum(with_));
-      ratios.push(sum(with_) / sum(without));
-      progress(`round ${round}: ${sum(with_).toFixed(2)} ms with a key, ${sum(without).toFixed(2)} ms without`);
+      unkeyed.push(sum(unkeyedMs));
+      keyed.push(sum(keyedMs));
+      ratios.push(sum(keyedMs) / sum(unkeyedMs));
+      progress(`round ${round}: ${sum(keyedMs).toFixed(2)} ms with a key, ${sum(unkeyedMs).toFixed(2)} ms without`);
     }
     const detail = `${median(keyed).toFixed(2)} ms with a key, ${median(unkeyed).toFixed(2)} ms without, all four services`;
     return atMost(MAX_CPU_RATIO, { what: "CPU of a turn with a key", value: median(ratios), unit: "×", detail });

@@ -37,9 +37,9 @@ async function runTurn(isMeasured: boolean): Promise<void> {
     ...Object.fromEntries(Object.entries(options.headers).map(([name, value]) => [name, insertUuid(value)])),
     ...(options.usesNewAddressPerRequest ? { "x-forwarded-for": nextAddress() } : {}),
   };
-  const call = request(options.url, { method: "POST", agent, headers });
-  call.end(insertUuid(options.body));
-  const [response] = (await once(call, "response")) as [IncomingMessage];
+  const chatRequest = request(options.url, { method: "POST", agent, headers });
+  chatRequest.end(insertUuid(options.body));
+  const [response] = (await once(chatRequest, "response")) as [IncomingMessage];
   let lastTokenAt = 0;
   let received = 0;
   let isDone = false;

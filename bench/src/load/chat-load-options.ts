@@ -1,4 +1,4 @@
-/** Configuration of the load generator, passed as JSON on its command line. */
+/** Configuration of chat-load-generator.ts, passed as JSON on its command line. */
 export type LoadOptions = {
   url: string;
   /** Request body. Each `$uuid` is replaced with its own new UUID, also in headers. */
@@ -16,7 +16,7 @@ export type LoadOptions = {
   usesNewAddressPerRequest: boolean;
 };
 
-/** Result that the load generator prints as JSON. */
+/** Result that chat-load-generator.ts prints as JSON. */
 export type LoadResult = {
   turns: number;
   failed: number;

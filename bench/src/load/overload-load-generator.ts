@@ -23,7 +23,8 @@ let nextAddressIndex = 0;
 
 type Outcome = "completed" | "refused" | "failed";
 
-function failed(reason: string): Outcome {
+/** Counts a failure by its reason. Returns the outcome "failed". */
+function recordFailure(reason: string): Outcome {
   result.failures[reason] = (result.failures[reason] ?? 0) + 1;
   return "failed";
 }
@@ -34,29 +35,32 @@ function chat(): Promise<Outcome> {
   const address = `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
   return new Promise((resolve) => {
     const headers = { ...options.headers, "x-forwarded-for": address };
-    const call = request(options.url, { method: "POST", agent, headers, timeout: REQUEST_TIMEOUT_MS });
-    call.on("error", (error: NodeJS.ErrnoException) => resolve(failed(error.code ?? error.message)));
-    call.on("timeout", () => call.destroy(new Error("timeout")));
-    call.on("response", (response: IncomingMessage) => {
+    const chatRequest = request(options.url, { method: "POST", agent, headers, timeout: REQUEST_TIMEOUT_MS });
+    chatRequest.on("error", (error: NodeJS.ErrnoException) => resolve(recordFailure(error.code ?? error.message)));
+    chatRequest.on("timeout", () => chatRequest.destroy(new Error("timeout")));
+    chatRequest.on("response", (response: IncomingMessage) => {
       let end = "";
       response.setEncoding("utf8");
       response.on("data", (text: string) => {
         end = (end + text).slice(-500);
       });
       response.on("error", (error: NodeJS.ErrnoException) =>
-        resolve(failed(`after the headers: ${error.code ?? error.message}`)),
+        resolve(recordFailure(`after the headers: ${error.code ?? error.message}`)),
       );
       response.on("end", () => {
         if (response.statusCode === 503 && response.headers["retry-after"] !== undefined) resolve("refused");
         else if (end.includes(STOPPED)) resolve("completed");
-        else resolve(failed(`${response.statusCode} ${/"code":"(\w+)"/.exec(end)?.[1] ?? "without a code"}`));
+        else resolve(recordFailure(`${response.statusCode} ${/"code":"(\w+)"/.exec(end)?.[1] ?? "without a code"}`));
       });
     });
-    call.end(options.body.replaceAll("$uuid", () => randomUUID()));
+    chatRequest.end(options.body.replaceAll("$uuid", () => randomUUID()));
   });
 }
 
-/** Sends `rate` chats a second. Calls `onEnd` with the outcome of each. */
+/**
+ * Sends `rate` chats a second for `ms` milliseconds. Calls `onEnd` with the outcome of each chat. Returns a promise for each chat, which resolves
+ * when the chat has ended.
+ */
 async function sendAt(rate: number, ms: number, onEnd: (outcome: Outcome) => void) {
   const startedAt = performance.now();
   const pending: Promise<void>[] = [];

@@ -1,4 +1,4 @@
-/** Configuration of the overload's generator, passed as JSON on its command line. */
+/** Configuration of overload-load-generator.ts, passed as JSON on its command line. */
 export type OverloadOptions = {
   url: string;
   /** Request body. `$uuid` is replaced with a new UUID in each request. */
@@ -12,7 +12,10 @@ export type OverloadOptions = {
   normalMs: number;
 };
 
-/** Result that the generator prints as JSON. `sent`, `completed`, `refused` and `failed` count the chats of the overload, `failures` those of all chats. */
+/**
+ * Result that overload-load-generator.ts prints as JSON. `sent`, `completed`, `refused` and `failed` count the chats of the overload.
+ * `failures` counts the failed chats of the overload and of the time after it.
+ */
 export type OverloadResult = {
   sent: number;
   /** Chats whose reply was complete. */
@@ -22,6 +25,6 @@ export type OverloadResult = {
   failed: number;
   /** The number of failures by cause: an error code of Node, or the status and code of the response. */
   failures: Record<string, number>;
-  /** From the end of the overload to the end of the last later chat without a complete reply; 0 if each later chat had one. */
+  /** From the end of the overload to the end of the last chat that was sent after it and got no complete reply; 0 if there was none. */
   secondsUntilRecovered: number;
 };

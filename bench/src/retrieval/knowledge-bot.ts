@@ -19,8 +19,8 @@ export type KnowledgeBot = {
 const TIMEOUT_MS = 30_000;
 
 /**
- * Creates a bot with these documents. Its methods call the services like the edge: conversation returns the prompt, llm-proxy the
- * reply.
+ * Creates a bot with these documents. The methods of the result call the services as the edge does: conversation returns the prompt, and
+ * llm-proxy the reply.
  */
 export async function createKnowledgeBot(system: System, documents: RelevanceSet["documents"]): Promise<KnowledgeBot> {
   const model = "builtin:extractive";

@@ -53,7 +53,7 @@ export function familyResidentBytes(pid: number): number {
   return sum([pid, ...childrenOf(pid).map((child) => child.pid)].map(residentOrZero));
 }
 
-/** Returned by `watchPeak`. `peak` returns the largest value so far, and `stop` ends the sampling. */
+/** A running `watchPeak`. `peak` returns the largest value so far, and `stop` ends the sampling. */
 export type PeakWatch = { peak(): number; stop(): void };
 
 /** Samples a value now and every `intervalMs` until `stop` is called. */

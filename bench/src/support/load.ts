@@ -47,7 +47,7 @@ export function startLoad(options: LoadOptions): Load {
   };
 }
 
-/** Runs a load. Measures the CPU time that these processes use after the warm-up. */
+/** Runs a load. Measures the CPU time that the processes `pids` use after the warm-up. */
 export async function measureLoad(options: LoadOptions, pids: readonly number[]): Promise<LoadMeasurement> {
   const load = startLoad(options);
   await load.warm;

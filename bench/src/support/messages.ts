@@ -81,7 +81,7 @@ const INSERT_BATCH = `
          1500, 'done', rating, review, at, at + interval '2 s'
   FROM numbered`;
 
-/** Inserts finished turns with SQL, without running them. */
+/** Inserts finished turns with SQL, without running them. Calls `progress` with the number of stored turns after each batch. */
 export async function storeTurns(
   url: string,
   stored: StoreTurnsOptions,

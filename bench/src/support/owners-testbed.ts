@@ -5,7 +5,7 @@ import { storeTurns, vacuumDatabase } from "./messages.ts";
 import { BENCH_PLAN, startTestbed, type Testbed } from "./testbed.ts";
 
 export const MESSAGES = 10_000_000;
-/** Of these messages, the owner's workspace has as many as a bulk export reads. */
+/** The number of those messages that belong to the owner's workspace. A bulk export reads them all. */
 export const OWN_MESSAGES = 1_000_000;
 export const BOT = "guide";
 const WORKSPACES = 1_000;
@@ -57,7 +57,7 @@ async function fill({ system, tenant }: Testbed, scale: number, progress: (line:
     report,
   );
   await vacuumDatabase(database.url);
-  // The conversation service counts replies by the hour. It has counted the days before the turns were stored.
+  // The conversation service counts replies by the hour. It counted the past days before the turns were stored, so it must count them again.
   await queryRows(
     database.url,
     "DELETE FROM conversation.task_leases WHERE task IN ('count_replies', 'count_bot_replies')",

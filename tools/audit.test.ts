@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { readAuditProblems } from "./audit.ts";
 import { NotCheckedError } from "./problems.ts";
 
-test("distinguishes findings, a clean audit and an unavailable registry", () => {
+test("readAuditProblems distinguishes findings, a clean audit and an unavailable registry", () => {
   expect(readAuditProblems({ isOk: true, stdout: "No known vulnerabilities found", stderr: "" })).toEqual([]);
   const found = "1 vulnerabilities found\nSeverity: 1 high";
   expect(readAuditProblems({ isOk: false, stdout: found, stderr: "" })).toEqual([found]);

@@ -5,14 +5,14 @@ const AUDIT_UNAVAILABLE =
   /ERR_PNPM_AUDIT_\w+|ERR_PNPM_META_FETCH_FAIL|E(?:AI_AGAIN|CONNREFUSED|CONNRESET|NOTFOUND|TIMEDOUT)/;
 
 /**
- * Returns known vulnerabilities of the production dependencies. Throws NotChecked if the machine is offline or the registry has no audit
+ * Returns known vulnerabilities of the production dependencies. Throws NotCheckedError if the machine is offline or the registry has no audit
  * endpoint. To use another registry, set `npm_config_registry`.
  */
 export async function auditProblems(): Promise<Problems> {
   return readAuditProblems(await runTool("npx", ["--yes", "pnpm@12", "audit", "--prod"]));
 }
 
-/** Returns the findings of an audit. Throws NotChecked if the audit did not run. */
+/** Returns the findings of an audit. Throws NotCheckedError if the audit did not run. */
 export function readAuditProblems({ isOk, stdout, stderr }: ToolResult): Problems {
   if (isOk) return [];
   const output = stdout + stderr;

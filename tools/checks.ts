@@ -1,10 +1,9 @@
 import { auditProblems } from "./audit.ts";
-import { dependencyProblems } from "./dependencies.ts";
+import { dependencyProblems, lockfileProblems } from "./dependencies.ts";
 import { driftProblems } from "./drift.ts";
 import { handlerProblems } from "./handlers.ts";
 import { importCycles } from "./import-cycles.ts";
 import { layoutProblems } from "./layout.ts";
-import { lockfileProblems } from "./lockfile.ts";
 import { observabilityProblems } from "./observability/outputs.ts";
 import type { Problems } from "./problems.ts";
 import { readSources, readTypeScript } from "./repository.ts";

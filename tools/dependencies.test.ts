@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { dependencyProblems } from "./dependencies.ts";
-import { lockfileProblems } from "./lockfile.ts";
+import { dependencyProblems, lockfileProblems } from "./dependencies.ts";
 
 const manifest = (path: string, content: object) => ({ path, text: JSON.stringify(content) });
 

@@ -49,9 +49,9 @@ function readDocumented(label: string): number {
   return Number(/[\d.]+/.exec(row?.[1] ?? "")?.[0]);
 }
 
-function findFigure(row: string, what: RegExp): Figure {
-  const figure = results[row]?.find((each) => what.test(each.what));
-  if (figure === undefined) throw new Error(`the benchmark results of ${row} have no ${what}`);
+function findFigure(benchmark: string, what: RegExp): Figure {
+  const figure = results[benchmark]?.find((each) => what.test(each.what));
+  if (figure === undefined) throw new Error(`the benchmark results of ${benchmark} have no ${what}`);
   return figure;
 }
 
@@ -79,10 +79,10 @@ test.each([
   ["turns a second of one workspace, reserved and settled", "reserve", /one hot workspace/, /by RPC (\d+)/],
   ["turns a second of 1,000 workspaces on one database", "reserve", /1,000 workspaces/, /by RPC (\d+)/],
   ["open streams of one edge", "held", /tokens lost/, /^(\d+) streams/],
-] as const)("the page's ceiling of %s is not above the measured one", (label, row, what, pattern) => {
+] as const)("the page's ceiling of %s is not above the measured one", (label, benchmark, what, pattern) => {
   const ceiling = Number(findRows(new RegExp(`^${label}$`))[0]?.[1]?.replaceAll(",", ""));
   expect(ceiling).toBeGreaterThan(0);
-  expect(ceiling).toBeLessThanOrEqual(Number(pattern.exec(findFigure(row, what).detail)?.[1]) * NOISE);
+  expect(ceiling).toBeLessThanOrEqual(Number(pattern.exec(findFigure(benchmark, what).detail)?.[1]) * NOISE);
 });
 
 test("the ceiling of a core of PostgreSQL follows from its CPU time per turn", () => {

@@ -120,7 +120,7 @@ describe("two installations", () => {
   });
 
   describeWith("prometheus", "in one Prometheus", () => {
-    it("each fire their own alert when their edge is missing, and no other's", async () => {
+    it("fire an alert about a missing edge only with the labels of its installation", async () => {
       const targets = INSTALLATIONS.flatMap(({ release, namespace }) =>
         ["edge", "conversation", "quota", "llm-proxy"].map((service) => {
           const labels = `application="parley", service="${service}", namespace="${namespace}", release="${release}"`;
@@ -140,7 +140,7 @@ describe("two installations", () => {
       expect(await runCase(targets, expected)).toContain("SUCCESS");
     });
 
-    it("each fire their own alert about the platform's series of their pods, and no other's", async () => {
+    it("fire an alert about the platform's series of a pod only with the labels of its installation", async () => {
       const memory = INSTALLATIONS.flatMap(({ release, namespace }) => {
         const labels = `namespace="${namespace}", pod="${release}-edge-5d9c7-x2x4z", container="edge"`;
         const bytes = release === "parley-two" ? 95 : 50;
@@ -164,8 +164,8 @@ describe("two installations", () => {
   });
 });
 
-describe("an uninstalled release", () => {
-  it("leaves no hook behind, because each is deleted whether it succeeds or fails", async () => {
+describe("the hooks", () => {
+  it("are deleted whether they succeed or fail, so that an uninstalled release leaves none", async () => {
     const { manifests } = await renderChart("production");
     const hooks = manifests.filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"] !== undefined);
     expect(hooks.map(nameOf)).toHaveLength(4);
@@ -175,7 +175,7 @@ describe("an uninstalled release", () => {
       );
   });
 
-  it("has had the log of its failed migration printed by helm before the Job was deleted", async () => {
+  it("let helm print the log of a failed migration before it deletes the Job", async () => {
     const [job] = ofKind((await renderChart("production")).manifests, "Job");
     expect(job?.metadata.annotations?.["helm.sh/hook-output-log-policy"]).toBe("hook-failed");
   });

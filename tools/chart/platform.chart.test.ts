@@ -4,7 +4,7 @@ import { renderChart, runHelmTemplate } from "./render.ts";
 
 // Tests the settings that adapt the chart to a platform: networks, certificate authorities, sidecars, scheduling.
 
-const NOTHING_OPEN = "the network policies block the provider";
+const PROVIDER_BLOCKED = "the network policies block the provider";
 
 function podsOf(manifests: readonly Manifest[]): Map<string, PodSpec> {
   return new Map(workloads(manifests).map(({ labels, pod }) => [componentOf(labels), pod]));
@@ -160,27 +160,27 @@ describe("network policies", () => {
   it.each([
     ["minimal", "podMonitor.enabled=true", "networkPolicy.prometheus is empty"],
     ["minimal", "prometheusRule.enabled=true", "networkPolicy.prometheus is empty"],
-    ["minimal", "llmProxy.openaiBaseUrl=http://models:8000/v1", NOTHING_OPEN],
-    ["minimal", "llmProxy.openaiBaseUrl=https://models.ai.svc.cluster.local/v1", NOTHING_OPEN],
-    ["minimal", "llmProxy.openaiBaseUrl=https://172.20.0.7/v1", NOTHING_OPEN],
-    ["minimal", "llmProxy.openaiBaseUrl=http://models.example.com/v1", NOTHING_OPEN],
-    ["minimal", "llmProxy.ollamaHost=ollama.example.com", `${NOTHING_OPEN} http://ollama.example.com:11434`],
-    ["openshift", "networkPolicy.providers[0].ports[0].port=8000", NOTHING_OPEN],
-    ["minimal", "llmProxy.openaiBaseUrl=http://[fd00::7]/v1", NOTHING_OPEN],
+    ["minimal", "llmProxy.openaiBaseUrl=http://models:8000/v1", PROVIDER_BLOCKED],
+    ["minimal", "llmProxy.openaiBaseUrl=https://models.ai.svc.cluster.local/v1", PROVIDER_BLOCKED],
+    ["minimal", "llmProxy.openaiBaseUrl=https://172.20.0.7/v1", PROVIDER_BLOCKED],
+    ["minimal", "llmProxy.openaiBaseUrl=http://models.example.com/v1", PROVIDER_BLOCKED],
+    ["minimal", "llmProxy.ollamaHost=ollama.example.com", `${PROVIDER_BLOCKED} http://ollama.example.com:11434`],
+    ["openshift", "networkPolicy.providers[0].ports[0].port=8000", PROVIDER_BLOCKED],
+    ["minimal", "llmProxy.openaiBaseUrl=http://[fd00::7]/v1", PROVIDER_BLOCKED],
     [
       "minimal",
       "llmProxy.openaiBaseUrl=http://models.ai.svc/v1,networkPolicy.extraEgress.llmProxy[0].ports[0].port=3128",
-      NOTHING_OPEN,
+      PROVIDER_BLOCKED,
     ],
     [
       "minimal",
       "llmProxy.openaiBaseUrl=http://models.ai.svc/v1,networkPolicy.providers[0].ports[0].port=80,networkPolicy.providers[0].ports[0].protocol=UDP",
-      NOTHING_OPEN,
+      PROVIDER_BLOCKED,
     ],
     [
       "minimal",
       "llmProxy.ollamaHost=ollama.example.com,networkPolicy.providers[0].ports[0].port=11434,networkPolicy.providers[0].ports[0].protocol=UDP",
-      NOTHING_OPEN,
+      PROVIDER_BLOCKED,
     ],
   ])("fail with %s values and %s", async (name, set, reason) => {
     const { code, output } = await runHelmTemplate(name, [set]);
@@ -285,7 +285,7 @@ describe("other settings", () => {
     );
   });
 
-  it("keep a pod pending rather than spread unevenly, if asked to", async () => {
+  it("keep a pod pending rather than spread unevenly, with topologySpreadWhenUnsatisfiable=DoNotSchedule", async () => {
     const spreadOf = async (...sets: string[]) =>
       podsOf((await renderChart("minimal", sets)).manifests)
         .get("quota")

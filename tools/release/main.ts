@@ -81,7 +81,7 @@ async function dryRun(): Promise<void> {
     const wrong = used.filter(([, image, digest]) => digests[image as keyof Digests] !== digest);
     const unpinned = [...output.matchAll(/image: .*/g)].filter(([line]) => !line.includes("@sha256:"));
     if (used.length === 0 || wrong.length > 0 || unpinned.length > 0)
-      throw new Error(`images that are not pinned as they should: ${[...wrong, ...unpinned].join(", ")}`);
+      throw new Error(`images not pinned to their digests: ${[...wrong, ...unpinned].join(", ")}`);
     console.log(`${basename(path)}: ${used.length} containers, each with its image's digest`);
     await sbom(folder);
     await checksums(folder);

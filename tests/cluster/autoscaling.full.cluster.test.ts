@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLoadCheck, streamsOf, timed } from "./checks.ts";
-import type { Installation, Tenant } from "./installation.ts";
-import { install } from "./installed.ts";
+import { type Installation, install, type Tenant } from "./installation.ts";
 import { watchDuring } from "./watch.ts";
 
 /** Longer than the autoscaler takes to look at its Deployment twice. */
@@ -55,7 +54,7 @@ describe("autoscaling on a real cluster", () => {
     expect(await upgrade("autoscaling off", { replicas: 2, autoscaling: { enabled: false } })).toEqual([4]);
   });
 
-  it("sends its own number afterwards, with the documented flag", async () => {
+  it("sends edge.replicas after autoscaling only with the documented flag", async () => {
     const edge = { replicas: 2 };
     await installation.writeValues({ edge });
     const command = "helm upgrade parley charts/parley --namespace parley --values values.yaml --wait --timeout 15m";

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { Installation, Tenant } from "./installation.ts";
 import type { LoadReport } from "./load.ts";
 
-/** Prints the duration of an operation and the description of its result. */
+/** Runs an operation, prints its duration and the description of its result, and returns the result. */
 export async function timed<T>(
   name: string,
   operation: () => Promise<T>,
@@ -40,7 +40,10 @@ export async function countReplies({ parley }: Installation, { workspaceId }: Te
   return replies;
 }
 
-/** Returns a check that a load had no failed stream and that each of its replies, and none else since `replies`, is counted once. */
+/**
+ * Returns a function that checks a load: no stream failed, and the tenant's counted replies are `replies` plus the replies of this load and of
+ * the loads that it checked before.
+ */
 export function createLoadCheck(
   installation: Installation,
   tenant: Tenant,

@@ -2,8 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLoadCheck, streamsOf, timed } from "./checks.ts";
 import { run } from "./commands.ts";
-import type { Installation, Tenant } from "./installation.ts";
-import { install } from "./installed.ts";
+import { type Installation, install, type Tenant } from "./installation.ts";
 
 /** Until the last cached answers have expired. */
 const CACHED_MS = 35_000;

@@ -44,7 +44,7 @@ async function render(installation: Installation): Promise<{ hooks: Manifest[]; 
   return { hooks, resources };
 }
 
-/** Syncs as Argo CD does: the hooks by wave, then the resources. Deletes the hooks. Returns what was printed for each resource. */
+/** Syncs as Argo CD does: the hooks by wave, then the resources. Deletes the hooks. Returns the line that kubectl prints for each resource. */
 async function sync(installation: Installation, { apply }: Tool): Promise<string[]> {
   const { hooks, resources } = await render(installation);
   expect(new Set(hooks.map(argoHook))).toEqual(new Set(["PreSync"]));
@@ -64,7 +64,7 @@ async function sync(installation: Installation, { apply }: Tool): Promise<string
   return printed.trim().split("\n");
 }
 
-/** Returns the live objects without their status. */
+/** Returns the kind, name, uid and generation of each live object. Its generation changes with its spec. */
 async function liveObjects(installation: Installation, resources: readonly Manifest[]): Promise<object[]> {
   const names = resources.map(({ kind, metadata }) => `${kind}/${metadata.name}`);
   const { items } = JSON.parse(await installation.kubectl("get", ...names, "--output=json")) as {
@@ -94,7 +94,7 @@ describe("GitOps tools on a real cluster", () => {
 
   it.each([ARGO_CD, ARGO_CD_SERVER_SIDE])("$name: a second sync changes nothing and cuts no stream", async (tool) => {
     const { resources } = await render(installation);
-    // Another way to apply takes over the fields first.
+    // The first sync takes over the fields that the previous test's way of applying owned.
     await sync(installation, tool);
     const before = await liveObjects(installation, resources);
     const podsBefore = await installation.pods();

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parse, stringify } from "yaml";
+import { startBackends } from "./backends.ts";
 import { ROOT, run } from "./commands.ts";
 import { readBlock } from "./documentation.ts";
 import type { LoadReport } from "./load.ts";
@@ -48,7 +49,7 @@ export type Pod = {
   address: string;
   component: string;
   isTerminating: boolean;
-  /** Of all its containers. */
+  /** Restarts of all its containers. */
   restarts: number;
 };
 
@@ -90,6 +91,15 @@ export type Installation = {
 };
 
 const NAMESPACES = ["parley", "backends", "redis"];
+
+/** Installs Parley as documented, with additional values, and creates a tenant. */
+export async function install(values?: Values): Promise<{ installation: Installation; tenant: Tenant }> {
+  const installation = await createInstallation();
+  await startBackends();
+  await installation.prepare();
+  await installation.runDocumented("cluster.md", "5. Install", values);
+  return { installation, tenant: await installation.createTenant() };
+}
 
 /** Returns the operations on an installation of Parley. Throws if the cluster has one of its namespaces, because `remove` deletes them. */
 export async function createInstallation(): Promise<Installation> {

@@ -28,8 +28,8 @@ const { URL: url = "", ORIGIN = "", PUBLIC_KEY = "", VISITORS = "", EXPECTED_REP
 const report: LoadReport = { total: 0, whole: 0, failures: {}, lastFailureAt: 0, wholeSinceFailure: 0 };
 const stopping = new AbortController();
 
-/** Returns undefined if the whole reply came, otherwise the cause. */
-async function failureOfOneMessage(address: string): Promise<string | undefined> {
+/** Sends one message. Returns undefined if the whole reply arrives, otherwise the cause of the failure. */
+async function sendMessage(address: string): Promise<string | undefined> {
   const response = await fetch(`${url}/api/chat/`, {
     method: "POST",
     headers: {
@@ -48,12 +48,12 @@ async function failureOfOneMessage(address: string): Promise<string | undefined>
   return `finish_reason ${finishReason}, ${texts.length} tokens: ${JSON.stringify(events.find(({ event }) => event === "error")?.data)}`;
 }
 
-/** Each visitor has an address, as a load balancer forwards it, so that no visitor reaches the rate limit of an address. */
+/** Sends messages until the load stops. Each visitor has its own forwarded address, so that no visitor reaches the rate limit of an address. */
 async function visit(): Promise<void> {
   const address = `203.0.${randomInt(256)}.${randomInt(256)}`;
   while (!stopping.signal.aborted) {
     report.total++;
-    const failure = await failureOfOneMessage(address).catch(
+    const failure = await sendMessage(address).catch(
       (error: Error) => `${error.message}: ${(error.cause as Error | undefined)?.message}`,
     );
     if (failure === undefined) {

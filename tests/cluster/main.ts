@@ -1,5 +1,6 @@
-// pnpm test:cluster [FILTER…]: tests the chart on a real cluster; test:cluster:full runs all test files. Uses the cluster of KUBECONFIG if set, otherwise makes a cluster of one node and
-// removes it. If neither can be had, prints the reason and exits 75, or 1 with PARLEY_REQUIRE_ALL=1.
+// pnpm test:cluster [FILTER…]: tests the chart on a real cluster; test:cluster:full runs all test files. Uses the cluster of KUBECONFIG if it is
+// set, otherwise makes a cluster of one node and removes it. If it cannot make one, prints the reason and exits 75, or 1 with
+// PARLEY_REQUIRE_ALL=1.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { dirname, join } from "node:path";
@@ -35,7 +36,7 @@ async function runTests(
   return code ?? 1;
 }
 
-/** Returns the variable with the folder of the CustomResourceDefinitions, or nothing if they cannot be had. */
+/** Returns the variable with the folder of the CustomResourceDefinitions, or nothing if they cannot be downloaded. */
 async function findCrds(): Promise<Record<string, string>> {
   try {
     return { PARLEY_CLUSTER_CRDS: await ensureCrds() };

@@ -2,8 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { countReplies, createLoadCheck, streamsOf, timed } from "./checks.ts";
 import { run } from "./commands.ts";
-import type { Installation, Tenant } from "./installation.ts";
-import { install } from "./installed.ts";
+import { type Installation, install, type Tenant } from "./installation.ts";
 
 /** Longer than the second attempt to connect, which the kernel makes after a second. */
 const CONNECT_TIMEOUT_MS = 4_000;

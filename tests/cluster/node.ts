@@ -92,7 +92,7 @@ const IMAGE_SOURCES = [
 
 /** Returns the archive with the images. Builds them with a Docker daemon, which then stops, if they are not cached. */
 export async function ensureImages(): Promise<string> {
-  const archive = `${await cachePath("images", IMAGE_SOURCES)}`;
+  const archive = await cachePath("images", IMAGE_SOURCES);
   if (existsSync(archive)) return archive;
   console.log("building the images");
   const env = { DOCKER_DATA_ROOT: join(CACHE, "docker") };

@@ -2,14 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { withoutDeployment, withoutPostgres } from "./backends.ts";
 import { countReplies, createLoadCheck, streamsOf, timed } from "./checks.ts";
-import { type Installation, type Tenant, VISITORS } from "./installation.ts";
-import { install } from "./installed.ts";
+import { type Installation, install, type Tenant, VISITORS } from "./installation.ts";
 import type { LoadReport } from "./load.ts";
 import { endpointsRemovedDuring } from "./watch.ts";
 
 /** The components of which a lost node has a replica. */
 const COMPONENTS = ["edge", "conversation", "quota", "llm-proxy"];
-/** A visitor whose stream breaks sends the next message at once. By then at most one more request may reach what is gone. */
+/** A visitor whose stream breaks sends the next message at once. At most one more request may then reach a dead pod. */
 const MAX_FAILURES_PER_VISITOR = 2;
 
 /** docs/operations/failure-modes.md: visitors get 503 until a service responds again, and at most this much longer. */
@@ -26,28 +25,28 @@ describe("outages on a real cluster", () => {
     await installation.remove();
   });
 
-  it.each([24, 60])("of PostgreSQL of %d s removes no endpoint, and replies come back", async (seconds) => {
+  it.each([24, 60])("PostgreSQL away for %d s: no endpoint is removed, and replies come back", async (seconds) => {
     const podsBefore = await installation.pods();
     const { removed } = await underOutage(`PostgreSQL away for ${seconds} s under load`, () =>
       withoutPostgres(() => sleep(seconds * 1_000)),
     );
     expect(removed).toEqual([]);
-    // Replaces and restarts no pod.
+    // No pod is replaced or restarted.
     expect(await installation.pods()).toEqual(podsBefore);
   });
 
-  it("of conversation of 60 s removes no endpoint of the edges, which answer 503 meanwhile, and replies come back", async () => {
+  it("conversation away for 60 s: no endpoint of another component is removed, the edges return 503, and replies come back", async () => {
     const { load, removed } = await underOutage("conversation away for 60 s under load", () =>
       withoutDeployment("parley", "parley-conversation", () => sleep(60_000)),
     );
     expect(removed.filter((endpoint) => !endpoint.startsWith("parley-conversation"))).toEqual([]);
     const answers = Object.keys(load.failures).filter((failure) => failure.startsWith("status 503"));
     expect(answers.length).toBeGreaterThan(0);
-    // Of the edge, and not of a load balancer without endpoints.
+    // The edge sent the response, not a load balancer without endpoints.
     for (const answer of answers) expect(answer).toContain('"error":"unavailable"');
   });
 
-  it("of Redis of 24 s fails no stream", async () => {
+  it("Redis away for 24 s: no stream fails", async () => {
     const expectWholeStreams = createLoadCheck(installation, tenant, await countReplies(installation, tenant));
     const report = await timed(
       "Redis away for 24 s under load",
@@ -60,7 +59,7 @@ describe("outages on a real cluster", () => {
     await expectWholeStreams(report);
   });
 
-  it("a node with a replica of each service dies: only the streams that it serves break", async () => {
+  it("a node with a replica of each service dies: at most two streams per visitor break", async () => {
     const { load } = await underOutage("a replica of each service killed under load", async () => {
       const killedAt = Date.now();
       await killReplicas();
@@ -80,7 +79,7 @@ describe("outages on a real cluster", () => {
     await installation.kubectl("wait", "--for=condition=Ready", "pods", "--all", "--timeout=170s");
   });
 
-  it("loses no stream afterwards", async () => {
+  it("after the outages, no stream fails", async () => {
     const expectWholeStreams = createLoadCheck(installation, tenant, await countReplies(installation, tenant));
     const report = await timed(
       "load after the outages",
@@ -91,8 +90,8 @@ describe("outages on a real cluster", () => {
   });
 
   /**
-   * Runs an outage under load. It returns the time of its end. Checks that replies come back soon after that, and that each one is counted.
-   * Also returns the endpoints that were removed.
+   * Runs an outage under load. `outage` returns the time at which it ended. Checks that replies come back within RECOVERY_MS after that, and
+   * that each reply is counted. Returns the load's report and the endpoints that were removed.
    */
   async function underOutage(
     name: string,

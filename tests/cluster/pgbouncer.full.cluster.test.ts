@@ -6,8 +6,7 @@ import { parse } from "yaml";
 import { createLoadCheck, streamsOf, timed } from "./checks.ts";
 import { ROOT, run } from "./commands.ts";
 import { readBlock } from "./documentation.ts";
-import type { Installation, Tenant } from "./installation.ts";
-import { install } from "./installed.ts";
+import { type Installation, install, type Tenant } from "./installation.ts";
 import { merge, type Values } from "./values.ts";
 
 const ROLES = {
@@ -67,7 +66,7 @@ describe("PgBouncer on a real cluster", () => {
     await expectWholeStreams(report);
   });
 
-  it("carries every connection of the services", async () => {
+  it("proxies every connection of the services", async () => {
     const selector = ["--selector=app=pgbouncer", "--output=jsonpath={.items[0].status.podIP}"];
     const pooler = await run("kubectl", ["--namespace", "backends", "get", "pods", ...selector]);
     let addresses: string[] = [];

@@ -2,8 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { countReplies, createLoadCheck, streamsOf, timed } from "./checks.ts";
 import { readBlock, readBlocks } from "./documentation.ts";
-import type { Installation, Tenant } from "./installation.ts";
-import { install } from "./installed.ts";
+import { type Installation, install, type Tenant } from "./installation.ts";
 
 /** PostgreSQL's client tools run in its pod, which reaches the database under the name that the services use. */
 const CLIENT_TOOLS = ["psql", "pg_dump", "pg_restore"]
@@ -57,7 +56,7 @@ describe("backup and restore on a real cluster", () => {
     expect(replies).toBeLessThan(report.whole);
   });
 
-  it("loses no stream afterwards", async () => {
+  it("loses no stream after the restore", async () => {
     const replies = await countReplies(installation, tenant);
     const report = await timed(
       "load after the restore",

@@ -3,8 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLoadCheck, streamsOf, timed } from "./checks.ts";
 import { run } from "./commands.ts";
 import { readBlock } from "./documentation.ts";
-import type { Installation, Tenant } from "./installation.ts";
-import { install } from "./installed.ts";
+import { type Installation, install, type Tenant } from "./installation.ts";
 
 const STEPS = ["1. Accept the new token", "2. Send the new token", "3. Remove the old token"];
 
@@ -43,11 +42,11 @@ describe("rotations on a real cluster", () => {
       expect(token).not.toBe(oldTokens[index]);
     }
     await expectWholeStreams(report);
-    const call = `fetch(process.env.PARLEY_QUOTA_URL + "/parley.quota.v1.WorkspaceAdminService/ListWorkspaces", {
+    const sendOldToken = `fetch(process.env.PARLEY_QUOTA_URL + "/parley.quota.v1.WorkspaceAdminService/ListWorkspaces", {
       method: "POST", body: "{}",
       headers: { "content-type": "application/json", authorization: "Bearer ${oldTokens[1]}" },
     }).then(({ status }) => console.log(status))`;
-    expect(await installation.inCliPod("node", "--eval", call)).toBe("401\n");
+    expect(await installation.inCliPod("node", "--eval", sendOldToken)).toBe("401\n");
   });
 
   it("replaces the database passwords without a failed stream", async () => {
@@ -83,7 +82,7 @@ describe("rotations on a real cluster", () => {
     }
   });
 
-  it("replaces the password of Redis without a failed stream, without a new pod and without an edge that counts alone", async () => {
+  it("replaces the password of Redis without a failed stream and without a new pod, and every edge is connected to Redis afterwards", async () => {
     const before = await installation.pods();
     await redis("", "ACL", "SETUSER", "default", "resetpass", ">old");
     await useRedisPassword("old");

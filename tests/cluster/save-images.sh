@@ -18,7 +18,7 @@ RUN apt-get update && apt-get install --yes --no-install-recommends pgbouncer &&
 USER 1000:1000
 CMD ["pgbouncer", "/etc/pgbouncer/pgbouncer.ini"]
 DOCKERFILE
-# The names of docs/install/cluster.md.
+# docs/install/cluster.md uses these names.
 services=()
 for target in edge conversation quota llm-proxy cli; do
   services+=("registry.example.com/parley/$target:0.1.0")

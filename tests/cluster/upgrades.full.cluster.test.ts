@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLoadCheck, streamsOf, timed } from "./checks.ts";
-import type { Installation, Tenant } from "./installation.ts";
-import { install } from "./installed.ts";
+import { type Installation, install, type Tenant } from "./installation.ts";
 import { prepareNextVersion } from "./next-version.ts";
 import type { Values } from "./values.ts";
 
@@ -50,10 +49,10 @@ describe("upgrades across schemas on a real cluster", () => {
 
   it("loses no stream in an upgrade to this version on the next schema", async () => {
     const report = await timed(
-      "upgrade to the previous version under load",
+      "upgrade to this version on the next schema under load",
       () =>
         installation.underLoad(tenant, async () => {
-          const pod = { annotations: { "example.com/revision": "previous" } };
+          const pod = { annotations: { "example.com/revision": "this-version" } };
           await installation.runDocumented("upgrades.md", "", { pod });
           await installation.waitForTerminatingPods();
         }),

@@ -31,7 +31,7 @@ describe("the values files of the chart on a real API server", () => {
     if (createdCrds.length > 0) await run("kubectl", ["delete", ...createdCrds]);
   });
 
-  /** Creates the CustomResourceDefinitions that the cluster lacks, if they can be had. */
+  /** Creates the CustomResourceDefinitions that the cluster lacks, if main.ts could download them. */
   async function createCrds(): Promise<void> {
     const folder = process.env.PARLEY_CLUSTER_CRDS;
     for (const file of folder === undefined ? [] : await readdir(folder)) {

@@ -30,7 +30,7 @@ export async function watchDuring(
 
 const ENDPOINTS = "{{.metadata.name}} {{range .endpoints}}{{index .addresses 0}}={{.conditions.ready}},{{end}}";
 
-/** Returns the endpoints that were not ready, or absent, at any time during an operation that should not remove one. */
+/** Returns the endpoints that were ready before an operation, and absent or not ready at some time during it. */
 export async function endpointsRemovedDuring(operation: () => Promise<void>): Promise<string[]> {
   const lines = await watchDuring(["endpointslices"], ENDPOINTS, operation);
   const expected = new Map<string, string[]>();

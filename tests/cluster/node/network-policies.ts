@@ -33,7 +33,7 @@ type Direction = "ingress" | "egress";
 
 const API = "https://127.0.0.1:6443";
 const DAY_SECONDS = 86_400;
-/** Changes within this time are written together. */
+/** The rules are written once for all changes within this time. */
 const COLLECT_MS = 20;
 
 const [token = ""] = process.argv.slice(2);
@@ -44,12 +44,12 @@ let changed = Promise.withResolvers<void>();
 
 /** Keeps `objects` up to date. A watch from version 0 starts with an event for each existing object. */
 async function watch<T extends { metadata: Metadata }>(path: string, objects: Map<string, T>): Promise<never> {
-  const call = request(`${API}${path}?watch=1&resourceVersion=0&timeoutSeconds=${DAY_SECONDS}`, {
+  const watchRequest = request(`${API}${path}?watch=1&resourceVersion=0&timeoutSeconds=${DAY_SECONDS}`, {
     headers: { authorization: `Bearer ${token}` },
     rejectUnauthorized: false,
   });
-  call.end();
-  const [response] = await once(call, "response");
+  watchRequest.end();
+  const [response] = await once(watchRequest, "response");
   for await (const line of createInterface({ input: response })) {
     const { type, object } = JSON.parse(line) as { type: string; object: T };
     if (type === "ERROR") throw new Error(line);
@@ -72,7 +72,7 @@ function matches({ matchLabels = {}, matchExpressions = [] }: Selector, labels: 
   );
 }
 
-/** The pods that have their own address. */
+/** Returns the running pods that have their own address. */
 function podsWithAddress(): (Pod & { status: { podIP: string } })[] {
   const isRunning = (pod: Pod): pod is Pod & { status: { podIP: string } } =>
     pod.status.podIP !== undefined &&
@@ -92,7 +92,7 @@ function podsOfPeer({ podSelector = {}, namespaceSelector }: Peer, policy: Polic
   );
 }
 
-/** The conditions on the packet's port. `pod` has the named ports. */
+/** Returns the conditions on a packet's port. Looks up named ports in `pod`. */
 function portConditions(ports: readonly Port[] | undefined, pod: Pod | undefined): string[] {
   if (ports === undefined || ports.length === 0) return [""];
   return ports.flatMap(({ protocol = "TCP", port, endPort }) => {
@@ -106,7 +106,7 @@ function portConditions(ports: readonly Port[] | undefined, pod: Pod | undefined
   });
 }
 
-/** The nftables conditions under which a rule permits a packet from or to `pod`. */
+/** Returns the nftables conditions under which a rule permits a packet from or to `pod`. */
 function conditionsOfRule(rule: Rule, policy: Policy, pod: Pod, direction: Direction): string[] {
   const address = `ip ${direction === "ingress" ? "saddr" : "daddr"}`;
   const peers = direction === "ingress" ? rule.from : rule.to;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs a Kubernetes cluster of one node until it is killed or a component exits. `unshare` must start it as process 1 of its own pid, mount
-# and network namespaces: its end then ends every process, mount, interface and rule of the cluster. Only the cgroups survive.
+# and network namespaces. When it ends, the kernel removes every process, mount, interface and rule of the cluster. Only the cgroups remain.
 #
 #   node.sh BINARIES IMAGES STATE CGROUP NODE
 #
@@ -20,9 +20,9 @@ render() {
 isolate() {
   mount -t tmpfs tmpfs /run
   mkdir "$state"/{logs,etcd,kubelet,containerd,cni}
-  # Of no use after the run, so the disk need not sync it.
+  # Nothing needs etcd's data after the run. In memory, etcd does not wait for the disk.
   mount -t tmpfs tmpfs "$state/etcd"
-  # The kubelet writes these settings of the whole machine. It writes copies instead.
+  # The kubelet writes these settings, which apply to the whole machine. The bind mounts make it write to copies.
   for setting in vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops kernel/keys/root_maxkeys kernel/keys/root_maxbytes; do
     mkdir -p "$state/sys/$(dirname "$setting")"
     cat "/proc/sys/$setting" >"$state/sys/$setting"
@@ -40,7 +40,7 @@ start_network() {
   echo 1 >/proc/sys/net/ipv4/ip_forward
 }
 
-# All pods share one cgroup. With the default weight it would get as much time as one single process outside, such as etcd.
+# All pods share one cgroup. With the default weight it would get as much CPU time as a single process outside, such as etcd.
 create_cgroups() {
   local hierarchy
   for hierarchy in $(awk '$3 == "cgroup" || $3 == "cgroup2" { print $2 }' /proc/mounts); do

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { testClock } from "./clock.ts";
 
-it("moves only when the test advances or sets it", () => {
+it("a test clock moves only when the test advances or sets it", () => {
   const clock = testClock(1_000);
   clock.advance(50);
   expect(clock.now()).toBe(1_050);

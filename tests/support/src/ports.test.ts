@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { expect, it, vi } from "vitest";
 import { freePort, freePorts } from "./ports.ts";
 
-it("returns consecutive free ports below the ephemeral range", async () => {
+it("freePorts returns consecutive free ports below the ephemeral range", async () => {
   const ports = await freePorts(4);
   expect(ports).toHaveLength(4);
   expect(ports.map((port) => port - (ports[0] ?? 0))).toEqual([0, 1, 2, 3]);
@@ -15,11 +15,11 @@ it("returns consecutive free ports below the ephemeral range", async () => {
   }
 });
 
-it("returns one port as a number", async () => {
+it("freePort returns one port of the range", async () => {
   expect(await freePort()).toBeGreaterThan(10_080);
 });
 
-it("never returns port 10080, which browsers and fetch refuse", async () => {
+it("freePorts never returns port 10080, which browsers and fetch refuse", async () => {
   // The global setups run without a pool id, and use the lowest part of the range.
   vi.stubEnv("VITEST_POOL_ID", "0");
   try {
@@ -30,7 +30,7 @@ it("never returns port 10080, which browsers and fetch refuse", async () => {
   }
 });
 
-it("returns no port twice, even if none is bound", async () => {
+it("freePorts returns no port twice, even if none is bound", async () => {
   const ports = (await Promise.all(Array.from({ length: 300 }, () => freePorts(2)))).flat();
   expect(new Set(ports).size).toBe(600);
 });

@@ -11,7 +11,7 @@ const LAST_PORT = 32_000;
 /** At least the number of Vitest workers plus one for other processes. */
 const RANGE_COUNT = 8;
 
-/** Returns this worker's part of the range. The parts are separate, so no worker takes a port that another reserved or just released. */
+/** Returns this worker's part of the range. The parts do not overlap, so no worker takes a port that another worker reserved or just released. */
 function portRangeOfWorker(): { from: number; to: number } {
   const size = Math.floor((LAST_PORT - FIRST_PORT) / RANGE_COUNT);
   const from = FIRST_PORT + (Number(process.env.VITEST_POOL_ID ?? 0) % RANGE_COUNT) * size;
@@ -22,7 +22,7 @@ function portRangeOfWorker(): { from: number; to: number } {
 const reserved = new Set<number>();
 
 /**
- * Returns `count` consecutive ports of this worker's share that are free on 127.0.0.1. Prefers ports that it has not returned before.
+ * Returns `count` consecutive ports of this worker's part that are free on 127.0.0.1. Prefers ports that it has not returned before.
  * Another process may still take them: bind them soon, and retry on EADDRINUSE if possible.
  */
 export async function freePorts(count: number): Promise<number[]> {

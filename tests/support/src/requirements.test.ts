@@ -15,7 +15,7 @@ describe("on a machine without Redis", () => {
     expect(isRedisAvailable()).toBe(false);
   });
 
-  it("throws with PARLEY_REQUIRE_ALL", () => {
+  it("throws with PARLEY_REQUIRE_ALL=1", () => {
     vi.stubEnv("PATH", "/nowhere").stubEnv("PARLEY_TEST_REDIS_URL", "").stubEnv("PARLEY_REQUIRE_ALL", "1");
     expect(() => reportMissing()).toThrow(/lacks\n {2}redis:/);
   });
@@ -26,7 +26,7 @@ describe("on a machine without Redis", () => {
   });
 });
 
-it("finds a command on the PATH", () => {
+it("findCommand returns the path of the first command that is on the PATH", () => {
   vi.stubEnv("PATH", "/nowhere:/bin");
   expect(findCommand("no-such-command", "sh")).toBe("/bin/sh");
 });

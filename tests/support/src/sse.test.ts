@@ -14,7 +14,7 @@ function stream(chunks: Uint8Array[], { onCancel, isOpen = false }: { onCancel?:
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-it("reads events and comments from one-byte chunks", async () => {
+it("readSse yields events and comments from one-byte chunks", async () => {
   const wire = bytes('event: meta\ndata: {"n":1}\n\n: still here\n\nevent: token\ndata: {"text":"ü👋"}\n\n');
   const items: unknown[] = [];
   const everyByte = Array.from(wire, (byte) => Uint8Array.of(byte));
@@ -29,7 +29,7 @@ it("reads events and comments from one-byte chunks", async () => {
   ]);
 });
 
-it("collects events without comments", async () => {
+it("collectSse returns the events without the comments", async () => {
   const events = await collectSse(stream([bytes(": hi\n\nevent: a\ndata: 1\n\n")]));
   expect(events.map(({ event, data }) => [event, data])).toEqual([["a", 1]]);
 });
@@ -44,19 +44,19 @@ it.each([
   ["an extra empty line", "event: a\ndata: 1\n\n\n"],
   ["data that is not JSON", "event: a\ndata: hello\n\n"],
   ["an end within an event", "event: a\ndata: 1\n"],
-])("refuses %s", async (_, wire) => {
+])("collectSse throws on %s", async (_, wire) => {
   await expect(collectSse(stream([bytes(wire)]))).rejects.toThrow();
 });
 
-it("refuses bytes that are not UTF-8", async () => {
+it("collectSse throws on bytes that are not UTF-8", async () => {
   await expect(collectSse(stream([Uint8Array.of(0xff)]))).rejects.toThrow();
 });
 
-it("refuses a response that is not an event stream", async () => {
+it("collectSse throws on a response that is not an event stream", async () => {
   await expect(collectSse(Response.json({}))).rejects.toThrow("not an event stream");
 });
 
-it("closes the connection when the caller leaves the loop", async () => {
+it("readSse closes the connection when the caller leaves the loop", async () => {
   let isClosed = false;
   const response = stream([bytes("event: a\ndata: 1\n\n")], {
     isOpen: true,
@@ -68,7 +68,7 @@ it("closes the connection when the caller leaves the loop", async () => {
   expect(isClosed).toBe(true);
 });
 
-it("ends with an AbortError when the signal fires", async () => {
+it("collectSse throws an AbortError when its signal aborts", async () => {
   const abort = new AbortController();
   const reading = collectSse(stream([], { isOpen: true }), { signal: abort.signal });
   abort.abort();

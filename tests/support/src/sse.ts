@@ -4,7 +4,7 @@ export interface SseEvent {
   event: string;
   /** Parsed JSON. */
   data: unknown;
-  /** Time of its last byte, from performance.now(). */
+  /** When the chunk with its end arrived, in milliseconds of performance.now(). */
   at: number;
 }
 

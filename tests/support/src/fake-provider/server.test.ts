@@ -215,11 +215,11 @@ describe("embeddings", () => {
   });
 });
 
-it("lists models", async () => {
+it("GET /v1/models lists models", async () => {
   expect(await (await fetch(`${provider.url}/models`)).json()).toMatchObject({ object: "list" });
 });
 
-it("runs as a process that is scripted by its environment and over HTTP", async () => {
+it("the fake provider runs as a process, and takes scripts from its environment and over HTTP", async () => {
   const child = await startProcess({
     name: "fake-provider",
     command: process.execPath,

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from "vitest";
 import { readChat } from "../../system/chat.ts";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { newClientAddress } from "../../system/visitors.ts";
-import type { Api, Call } from "../support/api.ts";
+import type { Api, ApiRequest } from "../support/api.ts";
 import {
   type ContractSystem,
   formatError,
@@ -25,7 +25,7 @@ export function doctorSuite(shared: () => ContractSystem): void {
     tenant = await createTenant(system.admin);
   });
 
-  const call = (fields: object, more: Partial<Call> = {}): Call => ({
+  const doctorRequest = (fields: object, more: Partial<ApiRequest> = {}): ApiRequest => ({
     method: "POST",
     path: "/api/doctor/",
     body: { public_key: tenant.publicKey, ...fields },
@@ -33,7 +33,7 @@ export function doctorSuite(shared: () => ContractSystem): void {
     headers: { origin: tenant.origin, ...more.headers },
   });
 
-  async function eventsOf(request: Call): Promise<SseEvent[]> {
+  async function eventsOf(request: ApiRequest): Promise<SseEvent[]> {
     const events: SseEvent[] = [];
     for await (const item of readSse(await api.send(request))) {
       if (!("event" in item)) throw new Error(`unexpected SSE comment: ${item.comment}`);
@@ -43,14 +43,14 @@ export function doctorSuite(shared: () => ContractSystem): void {
   }
 
   /** Returns the data of the first event and disconnects. */
-  async function metaOf(request: Call): Promise<Meta> {
+  async function metaOf(request: ApiRequest): Promise<Meta> {
     for await (const item of readSse(await api.send(request))) if ("event" in item) return item.data as Meta;
     throw new Error("the stream has no event");
   }
 
   test("the doctor streams paced ticks without calling a provider or counting a message [D41/1] [D41/4]", async () => {
     system.provider.reset();
-    const response = await api.send(call({}));
+    const response = await api.send(doctorRequest({}));
     expect(response.headers.get("cache-control")).toBe("no-cache, no-transform");
     expect(response.headers.get("x-accel-buffering")).toBe("no");
     const events: SseEvent[] = [];
@@ -66,8 +66,8 @@ export function doctorSuite(shared: () => ContractSystem): void {
 
   test("the doctor's stream matches openapi.json and sends no heartbeat comment during the requested silence [D41/2]", async () => {
     const [events, described] = await Promise.all([
-      eventsOf(call({ silence_ms: 3_000 })),
-      api.send(call({})).then(async (response) => ({ response, ...(await readChat(response)) })),
+      eventsOf(doctorRequest({ silence_ms: 3_000 })),
+      api.send(doctorRequest({})).then(async (response) => ({ response, ...(await readChat(response)) })),
     ]);
     const [lastTick, done] = events.slice(-2);
     // On a busy machine this process may read the last tick late.
@@ -80,33 +80,33 @@ export function doctorSuite(shared: () => ContractSystem): void {
   test("the doctor reports the caller's address, where it came from, and its rate-limit bucket [D41/3]", async () => {
     const address = newClientAddress();
     const headers = { "x-forwarded-for": `192.0.2.1, ${address}`, "x-forwarded-proto": "https", via: "1.1 proxy" };
-    const meta = await metaOf(call({}, { headers }));
+    const meta = await metaOf(doctorRequest({}, { headers }));
     expect(meta.client).toEqual({ address, counted_as: address, from: "x-forwarded-for" });
     expect(meta.forwarded_headers).toEqual(["via", "x-forwarded-for", "x-forwarded-proto"]);
     expect(meta.http_version).toBe("1.1");
     expect(Math.abs(Date.parse(meta.server_time) - Date.now())).toBeLessThan(10_000);
 
-    const ipv6 = await metaOf(call({}, { address: "2001:db8:0:7::9" }));
+    const ipv6 = await metaOf(doctorRequest({}, { address: "2001:db8:0:7::9" }));
     expect(ipv6.client).toMatchObject({ address: "2001:db8:0:7::9", counted_as: "2001:db8:0:7::/64" });
   });
 
   test("the doctor has chat's errors and rate-limit bucket [D41/5]", async () => {
-    const refusals: [Call, string][] = [
-      [call({}, { body: "{" }), formatError(400, "invalid_json")],
-      [call({ public_key: " " }), formatError(400, "invalid_message")],
-      [call({ silence_ms: 30_001 }), formatError(400, "invalid_message")],
-      [call({ silence_ms: "1" }), formatError(400, "invalid_message")],
-      [call({}, { body: "x".repeat(1_100_000) }), formatError(413, "payload_too_large")],
-      [call({ public_key: UNKNOWN_KEY }), formatError(401, "invalid_api_key")],
-      [call({}, { headers: { origin: "https://elsewhere.example" } }), formatError(403, "origin_not_allowed")],
-      [call({}, { method: "PUT" }), formatError(405, "method_not_allowed")],
+    const refusals: [ApiRequest, string][] = [
+      [doctorRequest({}, { body: "{" }), formatError(400, "invalid_json")],
+      [doctorRequest({ public_key: " " }), formatError(400, "invalid_message")],
+      [doctorRequest({ silence_ms: 30_001 }), formatError(400, "invalid_message")],
+      [doctorRequest({ silence_ms: "1" }), formatError(400, "invalid_message")],
+      [doctorRequest({}, { body: "x".repeat(1_100_000) }), formatError(413, "payload_too_large")],
+      [doctorRequest({ public_key: UNKNOWN_KEY }), formatError(401, "invalid_api_key")],
+      [doctorRequest({}, { headers: { origin: "https://elsewhere.example" } }), formatError(403, "origin_not_allowed")],
+      [doctorRequest({}, { method: "PUT" }), formatError(405, "method_not_allowed")],
     ];
     for (const [request, expected] of refusals) expect(formatRefusal(await api.call(request))).toBe(expected);
 
     const address = newClientAddress();
     const chats = Array.from({ length: 60 }, () => api.refusedChat(tenant, { public_key: UNKNOWN_KEY }, { address }));
     await Promise.all(chats);
-    const limited = await api.call(call({}, { address }));
+    const limited = await api.call(doctorRequest({}, { address }));
     expect(formatRefusal(limited)).toBe(formatError(429, "rate_limited"));
     expect(limited.headers.get("ratelimit-policy")).toBe('"chat";q=60;w=60');
   });

@@ -157,7 +157,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       expect(await statusOf(String(message.fields.session_id))).toBe("done");
     });
 
-    test("with another message gives 409 idempotency_key_reused, while it runs and after its end [D33/5]", async () => {
+    test("with another message gives 409 idempotency_key_reused, while the reply runs and after its end [D33/5]", async () => {
       const message = newMessage();
       const running = send(message, slow);
       await waitForProviderRequests(1);
@@ -169,7 +169,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       expect(formatRefusal(await refused(other, { "last-event-id": "1-0" }, slow))).toBe(reused);
     });
 
-    test("covers neither metadata nor referrer [D33/5]", async () => {
+    test("replays the reply to a request with other metadata and another referrer [D33/5]", async () => {
       const message = newMessage();
       const first = await send(message);
       const fields = { ...message.fields, visitor_metadata: { page: 2 } };
@@ -282,7 +282,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
   });
 
   describe("stop", () => {
-    test("by key cancels the provider within a second and answers with the stored outcome [D35/1-2]", async () => {
+    test("by key cancels the reply and its provider request, and returns the stored outcome [D35/1-2]", async () => {
       const message = newMessage();
       const session_id = message.fields.session_id;
       const reply = send(message, slower);
@@ -295,6 +295,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       const stopped = await reply;
       expect(stopped.done).toMatchObject({ finish_reason: "cancelled" });
       expect(stopped.error).toBeUndefined();
+      await expect.poll(() => system.provider.closedByClient().length, { timeout: 10_000 }).toBe(1);
       const { messages } = await readTranscript(system, tenant, String(session_id));
       expect(messages.at(-1)).toMatchObject({ status: "cancelled", content: stopped.text });
       expect(await send(message, slower)).toMatchObject({ text: stopped.text, done: stopped.done });
@@ -366,7 +367,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
     });
   });
 
-  test("the playground has the same for its own sessions, with errors as detail [D37/1]", async () => {
+  test("the playground replays, stops and refuses replies with a key in the caller's own sessions, with errors as detail [D37/1]", async () => {
     const token = await createOwnerToken(system, tenant);
     const session_id = randomUUID();
     const headers = { ...bearer(token), "idempotency-key": randomUUID() };

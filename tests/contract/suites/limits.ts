@@ -8,7 +8,7 @@ import type { ServiceProcess } from "../../system/processes.ts";
 import { repeatUntilShared } from "../../system/shared-limits.ts";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { newClientAddress } from "../../system/visitors.ts";
-import { type Api, type ApiResponse, chatFields, createApi, exportPath } from "../support/api.ts";
+import { type Api, type ApiRequest, type ApiResponse, chatFields, createApi, exportPath } from "../support/api.ts";
 import {
   type ContractSystem,
   createOwnerToken,
@@ -61,9 +61,8 @@ export function limitsSuite(shared: () => ContractSystem): void {
   });
 
   describe("malformed requests", () => {
-    type Request = Parameters<Api["call"]>[0];
     const headers = () => ({ origin: tenant.origin });
-    const post = (path: string, body: string, more = {}): Request => ({
+    const post = (path: string, body: string, more = {}): ApiRequest => ({
       method: "POST",
       path,
       body,
@@ -72,7 +71,7 @@ export function limitsSuite(shared: () => ContractSystem): void {
     });
     const badToken = { headers: { authorization: "Bearer a.b.c" } };
     /** Returns one malformed request of each kind. */
-    const malformed = (): Request[] => [
+    const malformed = (): ApiRequest[] => [
       post("/api/chat/", "{"),
       post("/api/chat/", JSON.stringify(chatFields(tenant, { message: "x".repeat(4_001) }))),
       post("/api/chat/rating/", "{}"),
@@ -80,7 +79,7 @@ export function limitsSuite(shared: () => ContractSystem): void {
       post("/api/chat/playground/", "{}", badToken),
     ];
 
-    async function wellFormed(): Promise<[Request, typeof formatError][]> {
+    async function wellFormed(): Promise<[ApiRequest, typeof formatError][]> {
       const { publicKey: public_key, botSlug: bot_slug } = tenant;
       const session_id = randomUUID();
       const owner = { headers: { authorization: `Bearer ${await createOwnerToken(system, tenant)}` } };
@@ -103,16 +102,18 @@ export function limitsSuite(shared: () => ContractSystem): void {
     test("above 300 malformed requests a minute, an address gets 429 for every request with a body or a token [D24/5]", async () => {
       const address = newClientAddress();
       const kinds = malformed();
-      const answers = await callConcurrently(300, (index) => api.call({ ...(kinds[index % 5] as Request), address }));
+      const answers = await callConcurrently(300, (index) =>
+        api.call({ ...(kinds[index % 5] as ApiRequest), address }),
+      );
       expect([400, 413, 401].map((status) => countStatus(answers, status))).toEqual([180, 60, 60]);
       expectLimited(
-        await api.call({ ...(kinds[0] as Request), address }),
+        await api.call({ ...(kinds[0] as ApiRequest), address }),
         "malformed",
         300,
         formatError(429, "rate_limited"),
       );
-      for (const [call, answer] of await wellFormed())
-        expectLimited(await api.call({ ...call, address }), "malformed", 300, answer(429, "rate_limited"));
+      for (const [request, format] of await wellFormed())
+        expectLimited(await api.call({ ...request, address }), "malformed", 300, format(429, "rate_limited"));
 
       const config = `/api/widget/config/?public_key=${tenant.publicKey}`;
       expect((await api.call({ path: config, headers: headers(), address })).status).toBe(200);
@@ -124,15 +125,15 @@ export function limitsSuite(shared: () => ContractSystem): void {
     test("an address above the malformed limit gets 429 before it sends its body [D24/5]", async () => {
       const address = newClientAddress();
       await callConcurrently(301, () => api.call({ ...post("/api/chat/", "{"), address }));
-      const call = httpRequest(`${system.url()}/api/chat/`, {
+      const clientRequest = httpRequest(`${system.url()}/api/chat/`, {
         method: "POST",
         headers: { ...headers(), "content-length": "1000", "x-forwarded-for": address },
       });
-      call.flushHeaders();
-      const [response] = (await once(call, "response")) as [IncomingMessage];
+      clientRequest.flushHeaders();
+      const [response] = (await once(clientRequest, "response")) as [IncomingMessage];
       expect(`${response.statusCode} ${await readText(response)}`).toBe(formatError(429, "rate_limited"));
       expect(response.headers["access-control-allow-origin"]).toBe(tenant.origin);
-      call.destroy();
+      clientRequest.destroy();
     });
 
     test("invalid tokens of the export count as malformed requests [D24/5]", async () => {

@@ -188,11 +188,11 @@ export function requestSuite(shared: () => ContractSystem): void {
     { method = "POST", path = "/api/chat/" } = {},
   ): Promise<string> {
     const { origin } = tenant;
-    const call = httpRequest(`${system.url()}${path}`, { method, headers: { ...headers, origin } });
-    call.write(Buffer.alloc(bytes, " "));
-    const [response] = (await once(call, "response")) as [IncomingMessage];
+    const clientRequest = httpRequest(`${system.url()}${path}`, { method, headers: { ...headers, origin } });
+    clientRequest.write(Buffer.alloc(bytes, " "));
+    const [response] = (await once(clientRequest, "response")) as [IncomingMessage];
     const answer = `${response.statusCode} ${await readText(response)}`;
-    call.destroy();
+    clientRequest.destroy();
     return answer;
   }
 

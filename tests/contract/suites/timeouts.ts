@@ -75,13 +75,13 @@ async function waitForHeartbeat({
 async function sendBodySlowly(system: ContractSystem): Promise<{ closedAfterMs: number }> {
   const startedAt = performance.now();
   const headers = { "content-length": "1000", origin: "https://shop.example" };
-  const call = request(`${system.url()}/api/chat/`, { method: "POST", headers });
+  const clientRequest = request(`${system.url()}/api/chat/`, { method: "POST", headers });
   const closed = new Promise((resolve) => {
-    call.once("close", resolve);
-    call.once("error", resolve);
-    call.once("response", (response) => response.resume().once("close", resolve));
+    clientRequest.once("close", resolve);
+    clientRequest.once("error", resolve);
+    clientRequest.once("response", (response) => response.resume().once("close", resolve));
   });
-  const drip = setInterval(() => call.write(" "), 1_000);
+  const drip = setInterval(() => clientRequest.write(" "), 1_000);
   await closed;
   clearInterval(drip);
   return { closedAfterMs: performance.now() - startedAt };

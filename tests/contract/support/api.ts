@@ -4,14 +4,14 @@ import type { Tenant } from "../../system/system.ts";
 import { newClientAddress } from "../../system/visitors.ts";
 import { type Description, loadDescription } from "./description.ts";
 
-export type Call = {
+export type ApiRequest = {
   method?: string;
   /** Path with the query. */
   path: string;
   headers?: Record<string, string>;
   /** The client sends an object as JSON. */
   body?: object | string | Uint8Array;
-  /** The client's address. Default: a new one for each call, so that calls do not share a rate limit. */
+  /** The client's address. Default: a new one for each request, so that requests do not share a rate limit. */
   address?: string;
   signal?: AbortSignal;
 };
@@ -28,14 +28,15 @@ export type Api = {
   /** Adds a response that a test read and validated without this client. */
   recordResponse(name: string | undefined): void;
   /** Sends a request. Does not read or validate the response. */
-  send(call: Call): Promise<Response>;
-  call(call: Call): Promise<ApiResponse>;
+  send(request: ApiRequest): Promise<Response>;
+  /** Sends a request, reads the response and validates it. */
+  call(request: ApiRequest): Promise<ApiResponse>;
   /** Reads a chat's stream to its end. Throws if the response is not a stream. */
   chat(tenant: Tenant, fields?: Fields, headers?: Record<string, string>): Promise<ChatResult>;
   /** Sends a chat whose response is not a stream, because the edge refuses the chat. */
-  refusedChat(tenant: Tenant, fields?: Fields, call?: Partial<Call>): Promise<ApiResponse>;
+  refusedChat(tenant: Tenant, fields?: Fields, options?: Partial<ApiRequest>): Promise<ApiResponse>;
   /** Sends a chat. Does not read or validate its stream. */
-  openChat(tenant: Tenant, fields?: Fields, call?: Partial<Call>): Promise<Response>;
+  openChat(tenant: Tenant, fields?: Fields, options?: Partial<ApiRequest>): Promise<Response>;
   getConfig(tenant: Tenant, origin?: string | null): Promise<ApiResponse>;
   rateMessage(tenant: Tenant, fields: Fields): Promise<ApiResponse>;
   playground(token: string, fields: Fields): Promise<ChatResult>;
@@ -57,7 +58,7 @@ export async function createApi(baseUrl: string): Promise<Api> {
   const description = await loadDescription(baseUrl);
   const receivedResponses = new Set<string>();
 
-  function send({ method = "GET", path, headers = {}, body, address = newClientAddress(), signal }: Call) {
+  function send({ method = "GET", path, headers = {}, body, address = newClientAddress(), signal }: ApiRequest) {
     const isPlain = body === undefined || typeof body === "string" || body instanceof Uint8Array;
     return fetch(`${baseUrl}${path}`, {
       method,
@@ -68,7 +69,7 @@ export async function createApi(baseUrl: string): Promise<Api> {
   }
 
   function check(
-    { method = "GET", path }: Call,
+    { method = "GET", path }: ApiRequest,
     { status, headers }: Response,
     body: Pick<ChatResult, "events"> | string,
   ) {
@@ -78,7 +79,7 @@ export async function createApi(baseUrl: string): Promise<Api> {
     if (name !== undefined) receivedResponses.add(name);
   }
 
-  async function call(request: Call): Promise<ApiResponse> {
+  async function call(request: ApiRequest): Promise<ApiResponse> {
     const response = await send(request);
     const text = await response.text();
     check(request, response, text);
@@ -86,21 +87,21 @@ export async function createApi(baseUrl: string): Promise<Api> {
     return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
   }
 
-  async function stream(request: Call): Promise<ChatResult> {
+  async function stream(request: ApiRequest): Promise<ChatResult> {
     const response = await send(request);
     const result = await readChat(response);
     check(request, response, result);
     return result;
   }
 
-  const chatCall = (tenant: Tenant, fields?: Fields, call?: Partial<Call>): Call => ({
+  const chatRequest = (tenant: Tenant, fields?: Fields, options?: Partial<ApiRequest>): ApiRequest => ({
     method: "POST",
     path: "/api/chat/",
     body: chatFields(tenant, fields),
-    ...call,
-    headers: { origin: tenant.origin, ...call?.headers },
+    ...options,
+    headers: { origin: tenant.origin, ...options?.headers },
   });
-  const playgroundCall = (token: string, fields: Fields): Call => ({
+  const playgroundRequest = (token: string, fields: Fields): ApiRequest => ({
     method: "POST",
     path: "/api/chat/playground/",
     headers: bearer(token),
@@ -113,9 +114,9 @@ export async function createApi(baseUrl: string): Promise<Api> {
     recordResponse: (name) => void (name !== undefined && receivedResponses.add(name)),
     send,
     call,
-    chat: (tenant, fields, headers) => stream(chatCall(tenant, fields, headers && { headers })),
-    refusedChat: (tenant, fields, options) => call(chatCall(tenant, fields, options)),
-    openChat: (tenant, fields, options) => send(chatCall(tenant, fields, options)),
+    chat: (tenant, fields, headers) => stream(chatRequest(tenant, fields, headers && { headers })),
+    refusedChat: (tenant, fields, options) => call(chatRequest(tenant, fields, options)),
+    openChat: (tenant, fields, options) => send(chatRequest(tenant, fields, options)),
     getConfig: (tenant, origin = tenant.origin) =>
       call({
         path: `/api/widget/config/?public_key=${tenant.publicKey}`,
@@ -128,8 +129,8 @@ export async function createApi(baseUrl: string): Promise<Api> {
         headers: { origin: tenant.origin },
         body: { public_key: tenant.publicKey, ...fields },
       }),
-    playground: (token, fields) => stream(playgroundCall(token, fields)),
-    refusedPlayground: (token, fields) => call(playgroundCall(token, fields)),
+    playground: (token, fields) => stream(playgroundRequest(token, fields)),
+    refusedPlayground: (token, fields) => call(playgroundRequest(token, fields)),
     exportTranscript: (token, sessionId) => call({ path: exportPath(sessionId), headers: bearer(token) }),
   };
 }

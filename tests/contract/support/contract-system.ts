@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { failFastSettings } from "../../system/fail-fast-settings.ts";
-import { type System, type SystemOptions, startSystem, type Tenant } from "../../system/system.ts";
+import { failFastSettings, type System, type SystemOptions, startSystem, type Tenant } from "../../system/system.ts";
 import { TRUST_TEST_PROXY } from "../../system/visitors.ts";
 import { type Api, type ApiResponse, createApi } from "./api.ts";
 

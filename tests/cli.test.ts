@@ -9,7 +9,7 @@ import { cliEnv, runCliInProcess, runCliJson, runCliProcess } from "./system/cli
 import { queryFirstRow } from "./system/database.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
-// Most commands run in this process. These run in their own process: one command for each kind of exit code, and the commands that use the
+// Most commands run in this process. Some run in their own process: one command for each kind of exit code, and the commands that use the
 // working directory or a terminal.
 
 // A command takes seconds on a busy machine.
@@ -38,7 +38,7 @@ const workspaceArgs = () => ["--workspace", tenant.workspaceId];
 const botArgs = () => [...workspaceArgs(), "--bot", tenant.botSlug];
 
 describe("parley workspace", () => {
-  it("creates, lists and changes the plan and retention", async () => {
+  it("creates and lists a workspace, and changes its plan and retention", async () => {
     const created = await json<{ id: string }>("workspace", "create", "--name", "Acme", "--plan", "free");
     expect(created).toEqual({ id: expect.any(String), name: "Acme", plan: "free" });
     expect(await json("workspace", "set-plan", created.id, "scale")).toEqual({ ...created, plan: "scale" });
@@ -53,7 +53,7 @@ describe("parley workspace", () => {
     });
   });
 
-  it("accepts a given ID once", async () => {
+  it("creates a workspace with a given ID, and refuses that ID the second time", async () => {
     const args = ["workspace", "create", "--name", "Taken", "--plan", "pro", "--id", "org-7"];
     expect(await json(...args)).toMatchObject({ id: "org-7" });
     const { code, stdout, stderr } = await run(...args);
@@ -109,7 +109,7 @@ describe("parley bot", () => {
 });
 
 describe("parley key", () => {
-  it("creates a key for several domains, changes them, lists it and revokes it", async () => {
+  it("creates a key for several domains, changes its domains, and lists and revokes it", async () => {
     const created = await json<{ public_key: string }>(
       ...["key", "create", ...botArgs(), "--domain", "Shop.Example", "--domain", "*.shop.example"],
     );
@@ -212,7 +212,7 @@ describe("parley knowledge", () => {
     );
   });
 
-  it("lists the questions of visitors that had no passage", async () => {
+  it("lists visitors' questions for which no passage was found", async () => {
     for (const message of ["Do you ship to Norway?", "shipping to norway"])
       await chat(system.url(), tenant, { message });
     const listed = await json("knowledge", "unanswered", ...botArgs());
@@ -382,7 +382,7 @@ describe("parley usage adjust", () => {
     ...["--reason", "outage on the 3rd", "--operator", "ada", ...more],
   ];
 
-  it("corrects a month's usage, keeps who and why, and usage still reconciles", async () => {
+  it("corrects a month's usage, records the operator and the reason, and usage still reconciles", async () => {
     const { workspaceId } = await createTenant(system.admin, { plan: "free" });
     const adjusted = await json(...adjustArgs(workspaceId, "5"));
     const entry = { month, amount: 5, reason: "outage on the 3rd", operator: "ada", id: expect.any(String) };
@@ -440,7 +440,7 @@ describe("parley usage adjust", () => {
 describe("parley usage --all", () => {
   type Billing = { month: string; workspaces: Record<string, unknown>[]; totals: Record<string, unknown> };
 
-  it("bills every workspace with tokens, including those of failed turns, as table, CSV and JSON", async () => {
+  it("lists every workspace's replies and tokens, including the tokens of failed turns, as a table, CSV and JSON", async () => {
     const name = '=Müller, "Söhne"';
     const { id } = await json<{ id: string }>("workspace", "create", "--name", name, "--plan", "free");
     await json("bot", "create", "--workspace", id, "--slug", "b", "--model", "openai:default");

@@ -39,7 +39,7 @@ afterAll(async () => {
   await dns.close();
 });
 
-test("spreads calls evenly over the replicas of one name", async () => {
+test("an edge spreads its calls evenly over the replicas of one name", async () => {
   // At first the edge uses the first connection that opens. Every half second it reopens the streams that multiplex its calls.
   await expect
     .poll(
@@ -54,7 +54,7 @@ test("spreads calls evenly over the replicas of one name", async () => {
   expect(await reserveCounts(20)).toEqual([10, 10]);
 });
 
-test("sends a new replica at least half its fair share within a minute without a failed call", async () => {
+test("an edge sends a new replica at least half its fair share within a minute without a failed call", async () => {
   await startReplica(REPLICAS[2]);
   dns.setAddresses(...REPLICAS);
   const started = performance.now();
@@ -69,7 +69,7 @@ test("sends a new replica at least half its fair share within a minute without a
   expect(share).toBeGreaterThanOrEqual(1 / 6);
 }, 90_000);
 
-test("fails no call when a replica leaves the name and stops", async () => {
+test("an edge fails no call when a replica leaves the name and stops", async () => {
   dns.setAddresses(REPLICAS[1], REPLICAS[2]);
   const leaving = replicas.get(REPLICAS[0]);
   const load = Promise.all(Array.from({ length: 20 }, (_, index) => sleep(index * 50).then(() => runTurns(2))));

@@ -61,7 +61,7 @@ test("parley login waits for the person, keeps the token in a file for its owner
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("your role does not permit")]);
 });
 
-test("ADMIN_TOKEN wins over the login", async () => {
+test("ADMIN_TOKEN takes precedence over the login", async () => {
   await signIn();
   const admin = { ...env, ...cliEnv(system) };
   expect((await runCliInProcess(["workspace", "list"], admin)).code).toBe(0);

@@ -139,13 +139,13 @@ describeWith("pgbouncer", "services behind PgBouncer in transaction mode", () =>
     }
 
     async function countClientConnections(role: string): Promise<number> {
-      const console = new pg.Client({ connectionString: pooler.consoleUrl });
-      await console.connect();
+      const adminClient = new pg.Client({ connectionString: pooler.consoleUrl });
+      await adminClient.connect();
       try {
-        const { rows } = await console.query<{ user: string }>("SHOW CLIENTS");
+        const { rows } = await adminClient.query<{ user: string }>("SHOW CLIENTS");
         return rows.filter(({ user }) => user === role).length;
       } finally {
-        await console.end();
+        await adminClient.end();
       }
     }
   });

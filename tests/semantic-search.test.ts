@@ -34,7 +34,7 @@ async function sendAndReadPrompt(message: string): Promise<string> {
 const countSearches = (result: string) =>
   readMetric(system.conversation, "parley_knowledge_semantic_searches_total", { result });
 
-test("finds a passage that shares no word with the message", async () => {
+test("semantic search finds a passage that shares no word with the message", async () => {
   // On a busy machine, the message's embedding may take longer than its deadline of 300 ms. After three failures the search pauses for 10 s.
   await expect
     .poll(() => sendAndReadPrompt("May I bring my dog?"), { timeout: 40_000, interval: 1_000 })
@@ -42,14 +42,14 @@ test("finds a passage that shares no word with the message", async () => {
   expect(await countSearches("ok")).toBeGreaterThanOrEqual(1);
 });
 
-test("lists how many chunks have embeddings", async () => {
+test("parley knowledge list prints how many chunks have embeddings", async () => {
   const { workspaceId, botSlug } = tenant;
   const list = ["knowledge", "list", "--workspace", workspaceId, "--bot", botSlug];
   const { stdout } = await runCliInProcess(list, cliEnv(system));
   expect(stdout).toContain(`Embedded 3 of 3 chunks with ${EMBEDDING_MODEL}.`);
 });
 
-test("falls back to word search when the provider does not return the embedding in time", async () => {
+test("a turn falls back to word search when the provider does not return the embedding in time", async () => {
   system.provider.script(({ model }) => (model === "words" ? { hangs: true } : undefined));
   expect(await sendAndReadPrompt("When does the shop open?")).toContain("from nine to six");
   const before = await countSearches("timeout");

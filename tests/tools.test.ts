@@ -92,7 +92,7 @@ async function readTranscript(sessionId: string, owner = tenant) {
   return (await response.json()) as { messages: Record<string, unknown>[] };
 }
 
-test("calls an HTTP tool and an MCP server, replies with their results and exports the calls", async () => {
+test("a turn calls an HTTP tool and an MCP server, replies with their results and exports the calls", async () => {
   scriptBothToolCalls();
   http.respondWith(() => ({ body: '{"state":"sent"}' }));
   const session_id = randomUUID();
@@ -119,7 +119,7 @@ test("calls an HTTP tool and an MCP server, replies with their results and expor
   expect(http.requests[0]?.headers.authorization).toBe(`Bearer ${SECRET}`);
 });
 
-test("lets the model reply when a tool fails, and shows the visitor no error", async () => {
+test("a turn lets the model reply when a tool fails, and completes", async () => {
   scriptBothToolCalls();
   http.respondWith(() => ({ status: 500, body: "inside of the tool" }));
   provider.script((request) =>
@@ -133,7 +133,7 @@ test("lets the model reply when a tool fails, and shows the visitor no error", a
   expect((await readTranscript(session_id)).messages[1]).toMatchObject({ tools_called: [{ status: "failed" }] });
 });
 
-test("cancels a tool call within a second after the visitor has left, and stores the completed calls", async () => {
+test("a turn cancels a tool call within a second after the visitor has left, and stores the completed calls", async () => {
   scriptBothToolCalls();
   http.requests.length = 0;
   let calls = 0;
@@ -254,8 +254,8 @@ describeWith("nginx", "a tool behind an nginx that routes /admin to another serv
   );
 });
 
-test("sends heartbeats while a tool call is running", async () => {
-  // The edge sends a heartbeat after 15 s without an event. The full run waits longer and expects one; the quick run expects none.
+test("a stream gets a heartbeat for each 15 s of a running tool call", async () => {
+  // The edge sends a heartbeat after 15 s without an event. The full run waits longer and expects one heartbeat. The quick run expects none.
   const delayMs = quickOrFull(500, 17_000);
   scriptBothToolCalls();
   http.respondWith(() => ({ body: "{}", delayMs }));
@@ -268,7 +268,7 @@ test("sends heartbeats while a tool call is running", async () => {
   expect(events.filter((event, index) => event !== events[index - 1])).toEqual(["meta", "token", "done"]);
 }, 60_000);
 
-test("prints no secret, argument or result in any service", () => {
+test("no service prints a secret, an argument or a result of a tool", () => {
   const printed = [system.llm, system.conversation, system.quota, ...system.edges]
     .map((service) => service.outputs())
     .join("");

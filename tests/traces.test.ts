@@ -31,7 +31,7 @@ const TURN_SPANS = [
   "edge sliding_window < POST /api/chat/",
 ];
 
-describeWith("redis", "with a collector of traces", () => {
+describeWith("redis", "tracing", () => {
   let collector: Collector;
   let redis: TestRedis;
   let system: System;
@@ -66,7 +66,7 @@ describeWith("redis", "with a collector of traces", () => {
     await rm(folder, { recursive: true });
   });
 
-  /** Creates a tenant whose first turn fills the caches for 4 s. That turn has additional spans of look-ups. */
+  /** Creates a tenant and runs its first turn, which has additional spans of look-ups. It fills the caches for 4 s. */
   async function createCachedTenant(): Promise<Tenant> {
     const cached = await createTenant(system.admin);
     await chat(system.url(), cached);
@@ -136,7 +136,7 @@ describeWith("redis", "with a collector of traces", () => {
     for (const header of collector.headers) expect(header.authorization).toBe(`Bearer ${COLLECTOR_TOKEN}`);
   });
 
-  test("metrics in Prometheus' format have the series of those in OpenMetrics, which have exemplars", async () => {
+  test("adds exemplars to the metrics in OpenMetrics' format, which have the same names as in Prometheus' format", async () => {
     await traceTurn(await createCachedTenant());
     const scrape = async (accept: string) => {
       const response = await fetch(`http://127.0.0.1:${system.llm.opsPort}/metrics`, { headers: { accept } });
@@ -153,7 +153,7 @@ describeWith("redis", "with a collector of traces", () => {
   });
 
   describeWith("prometheus", "with Prometheus", () => {
-    test("stores a turn's trace as the exemplar of its metrics", async () => {
+    test("stores the trace id of a turn in the exemplars of its metrics", async () => {
       const prometheus = await startPrometheus({ targets: [{ service: "llm-proxy", opsPort: system.llm.opsPort }] });
       try {
         const { spans } = await traceTurn(await createCachedTenant());
@@ -200,7 +200,7 @@ describeWith("redis", "with a collector of traces", () => {
     expect(JSON.stringify(spans.map(({ attributes }) => attributes))).not.toContain("of-the-visitor");
   });
 
-  test("records each attempt as a span, and a failed one with its error", async () => {
+  test("records each attempt as a span, and a failed attempt with its error", async () => {
     const careful = await createTenant(system.admin, { model: "route:careful" });
     const { spans } = await traceTurn(careful);
     const attempts = spans.filter(({ name }) => name.startsWith("chat "));

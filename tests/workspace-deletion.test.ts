@@ -15,7 +15,7 @@ afterAll(() => system?.stop());
 
 const parley = <T>(...args: string[]) => runCliJson<T>(args, cliEnv(system));
 
-/** Calls everything that a workspace's visitors and members can reach. Returns the responses without what is unique to them. */
+/** Requests every endpoint that a workspace's visitors and members can reach. Returns the responses without the session's id. */
 async function callEverything(tenant: Tenant, sessionId: string): Promise<string[]> {
   const authorization = `Bearer ${await system.sso.token({ workspaceId: tenant.workspaceId, role: "owner" })}`;
   const json = { "content-type": "application/json", origin: tenant.origin };
@@ -40,7 +40,7 @@ async function callEverything(tenant: Tenant, sessionId: string): Promise<string
     return `${init.method ?? "GET"} ${path.split("?")[0]?.replace(sessionId, "ID")} ${response.status} ${await response.text()}`;
   };
   const responses = await Promise.all(calls.map(([path, init]) => send(path, init)));
-  // Afterwards, because an export whose session is deleted meanwhile is cut.
+  // The deletion comes last, because an export is cut if its session is deleted during the export.
   const deleted = await send(`/api/conversations/${sessionId}/`, { method: "DELETE", headers: { authorization } });
   return [...responses, deleted];
 }
@@ -66,7 +66,7 @@ function callForMissing({ publicKey, ...tenant }: Tenant): Promise<string[]> {
   return callEverything({ ...tenant, publicKey: unknownKey, workspaceId: `ws_${randomUUID()}` }, randomUUID());
 }
 
-test("a deleted workspace answers as a missing one within 5 s, an open reply still counts, and restore undoes it", async () => {
+test("a deleted workspace responds like a missing one within 5 s, an open reply still counts, and restore undoes the deletion", async () => {
   const tenant = await createTenant(system.admin, { model: "openai:tokens-100-every-2" });
   const { workspaceId } = tenant;
   const sessionId = randomUUID();
@@ -122,7 +122,7 @@ test("a deleted workspace answers as a missing one within 5 s, an open reply sti
   ]);
 });
 
-test("after 30 days its content is erased, its usage stays, and it cannot be restored or created again", async () => {
+test("30 days after its deletion a workspace's content is erased, its usage stays, and it cannot be restored or created again", async () => {
   const tenant = await createTenant(system.admin, { model: "openai:echo" });
   const { workspaceId, botSlug } = tenant;
   const marker = `marker${randomUUID().replaceAll("-", "")}`;

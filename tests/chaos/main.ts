@@ -1,6 +1,8 @@
 // pnpm test:chaos [--minutes 5]: the long version of tests/usage-accounting/chaos.fault.test.ts, in which the database, the network to it and the
-// clocks fail too. Exits 1 if usage does not reconcile, if visitors got whole replies too late after a fault (30 s after a failover), or if a
-// restore went fewer than 50 replies back.
+// clocks fail too. Exits 1 in these cases:
+// - usage does not reconcile;
+// - after a fault, the first whole reply comes later than the limit (30 s after a failover);
+// - a backup was restored after fewer than 50 replies.
 import { parseArgs } from "node:util";
 import { runChaos } from "../system/chaos.ts";
 
@@ -41,5 +43,5 @@ const isBalanced =
 console.log(isBalanced ? "usage reconciles" : "USAGE DOES NOT RECONCILE");
 const late = result.faults.filter((fault) => fault.slowestRecoverySeconds > fault.maxRecoverySeconds);
 for (const { fault, maxRecoverySeconds } of late) console.log(`NO REPLY WITHIN ${maxRecoverySeconds} S: ${fault}`);
-if (result.shortRestores > 0) console.log(`${result.shortRestores} RESTORES WENT FEWER THAN 50 REPLIES BACK`);
+if (result.shortRestores > 0) console.log(`${result.shortRestores} BACKUPS WERE RESTORED AFTER FEWER THAN 50 REPLIES`);
 process.exit(isBalanced && late.length === 0 && result.shortRestores === 0 ? 0 : 1);

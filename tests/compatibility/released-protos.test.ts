@@ -13,7 +13,7 @@ const VISITS = 200;
 const CONCURRENCY = 16;
 
 let system: System;
-/** By the environment variable that leads a service to it. */
+/** The proxies, by the environment variable with which a service reaches one. */
 let proxies: Record<"CONVERSATION_TARGET" | "QUOTA_TARGET" | "LLM_TARGET", ReleasedProtosProxy>;
 
 // During a rollout, services of two versions call each other. One edge and the conversation service call through proxies that know only

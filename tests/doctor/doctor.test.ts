@@ -8,7 +8,7 @@ import { type CliResult, runCliInProcess, runCliProcess } from "../system/cli.ts
 import { root } from "../system/processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 import { type Certificates, createCertificates } from "./certificates.ts";
-import { type Fault, type Proxies, startProxies } from "./proxies.ts";
+import { type Proxies, type ServerName, startProxies } from "./proxies.ts";
 
 // `mends` and `mend` are published keys of --json.
 type Finding = { check: string; result: string; message: string; mends: { proxy: string | null; mend: string }[] };
@@ -85,49 +85,50 @@ describeWith("nginx", "parley doctor", () => {
     afterAll(() => setDefaultCACertificates(trusted));
 
     /** The server's fault, the expected finding, a part of its fix, and arguments that replace `--quick`. */
-    const faults: [Fault, check: string, result: string, message: RegExp, fix: RegExp, more?: string[]][] = [
+    const faults: [fault: ServerName, check: string, result: string, message: RegExp, fix: RegExp, more?: string[]][] =
       [
-        "buffering",
-        "buffering",
-        "fail",
-        /20 of 20 events arrived in batches/,
-        /proxy_buffering off;.*X-Accel-Buffering/,
-      ],
-      ["compressing", "compression", "fail", /compressed \(gzip\)/, /gzip off;/],
-      [
-        "shortTimeout",
-        "idle_timeout",
-        "fail",
-        /cut off [012]\.\d s into a silence of 4 s/,
-        /proxy_read_timeout 330s;/,
-        ["--silence", "4"],
-      ],
-      ["clearingForwardedFor", "client_address", "fail", /counted as 127\.0\.0\.2/, /127\.0\.0\.2.*trustedProxies/],
-      ["hidingAddress", "client_address", "fail", /cannot read/, /visitor's IP address in X-Forwarded-For/],
-      ["untrusted", "client_address", "fail", /127\.0\.0\.3.*forwards another one/, /127\.0\.0\.3.*trustedProxies/],
-      ["forwardingForgery", "forged_address", "fail", /can choose/, /\$remote_addr/],
-      ["trustingAll", "forged_address", "fail", /trusts every address/, /trustedProxies/],
-      ["clockBehind", "clock", "fail", /1[12]\d s behind/, /NTP/],
-      [
-        "overridingCors",
-        "cors",
-        "fail",
-        /2 Access-Control-Allow-Origin headers.*removes Vary: Origin/,
-        /no add_header/,
-      ],
-      ["expired", "certificate", "fail", /^expired on/, /renew/],
-      ["expiringSoon", "certificate", "warn", /[23] days from now/, /renewed/],
-      ["selfSigned", "certificate", "fail", /self-signed/, /authority/],
-      [
-        "otherHostName",
-        "certificate",
-        "fail",
-        /issued for other\.example, not for 127\.0\.0\.1/,
-        /certificate for 127\.0\.0\.1/,
-      ],
-      ["redirecting", "access", "fail", /redirected to https:\/\/elsewhere\.example\/api\/doctor\//, /that URL/],
-      ["backendDown", "access", "fail", /proxy returned 502/, /backend/],
-    ];
+        [
+          "buffering",
+          "buffering",
+          "fail",
+          /20 of 20 events arrived in batches/,
+          /proxy_buffering off;.*X-Accel-Buffering/,
+        ],
+        ["compressing", "compression", "fail", /compressed \(gzip\)/, /gzip off;/],
+        [
+          "shortTimeout",
+          "idle_timeout",
+          "fail",
+          /cut off [012]\.\d s into a silence of 4 s/,
+          /proxy_read_timeout 330s;/,
+          ["--silence", "4"],
+        ],
+        ["clearingForwardedFor", "client_address", "fail", /counted as 127\.0\.0\.2/, /127\.0\.0\.2.*trustedProxies/],
+        ["hidingAddress", "client_address", "fail", /cannot read/, /visitor's IP address in X-Forwarded-For/],
+        ["untrusted", "client_address", "fail", /127\.0\.0\.3.*forwards another one/, /127\.0\.0\.3.*trustedProxies/],
+        ["forwardingForgery", "forged_address", "fail", /can choose/, /\$remote_addr/],
+        ["trustingAll", "forged_address", "fail", /trusts every address/, /trustedProxies/],
+        ["clockBehind", "clock", "fail", /1[12]\d s behind/, /NTP/],
+        [
+          "overridingCors",
+          "cors",
+          "fail",
+          /2 Access-Control-Allow-Origin headers.*removes Vary: Origin/,
+          /no add_header/,
+        ],
+        ["expired", "certificate", "fail", /^expired on/, /renew/],
+        ["expiringSoon", "certificate", "warn", /[23] days from now/, /renewed/],
+        ["selfSigned", "certificate", "fail", /self-signed/, /authority/],
+        [
+          "otherHostName",
+          "certificate",
+          "fail",
+          /issued for other\.example, not for 127\.0\.0\.1/,
+          /certificate for 127\.0\.0\.1/,
+        ],
+        ["redirecting", "access", "fail", /redirected to https:\/\/elsewhere\.example\/api\/doctor\//, /that URL/],
+        ["backendDown", "access", "fail", /proxy returned 502/, /backend/],
+      ];
 
     test.each(faults)("%s: %s %s", async (fault, check, result, message, fix, more = ["--quick"]) => {
       // Retries for the same reason as above.

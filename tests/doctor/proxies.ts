@@ -3,9 +3,9 @@ import { runNginx } from "../system/nginx.ts";
 import type { CertificateFiles, Certificates } from "./certificates.ts";
 
 /** Names of the nginx servers: their fault, or `healthy` and `healthyTls` for those without one. */
-export type Fault = (typeof FAULTS)[number];
+export type ServerName = (typeof SERVER_NAMES)[number];
 
-const FAULTS = [
+const SERVER_NAMES = [
   "healthy",
   "healthyTls",
   "buffering",
@@ -26,7 +26,7 @@ const FAULTS = [
   "backendDown",
 ] as const;
 
-export type Proxies = { url(fault: Fault): string; stop(): Promise<void> };
+export type Proxies = { url(server: ServerName): string; stop(): Promise<void> };
 
 export type Edges = {
   /** Trusts 127.0.0.2, the source address of these servers. */
@@ -37,7 +37,7 @@ export type Edges = {
   clockBehind: number;
 };
 
-const HTTP2_SERVERS: readonly Fault[] = ["healthyTls", "buffering"];
+const HTTP2_SERVERS: readonly ServerName[] = ["healthyTls", "buffering"];
 const FORWARDED = "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;";
 
 /**
@@ -45,14 +45,14 @@ const FORWARDED = "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;"
  * doctor detects.
  */
 export async function startProxies(edges: Edges, certificates: Certificates): Promise<Proxies> {
-  const ports = await freePorts(FAULTS.length);
-  const portOf = (fault: Fault) => ports[FAULTS.indexOf(fault)] ?? 0;
+  const ports = await freePorts(SERVER_NAMES.length);
+  const portOf = (server: ServerName) => ports[SERVER_NAMES.indexOf(server)] ?? 0;
   const closedPort = await freePort();
 
   const proxied = (directives: string, edge = edges.good, from = "127.0.0.2", forwarded = FORWARDED) =>
     `location / { proxy_pass http://127.0.0.1:${edge}; proxy_bind ${from}; ${forwarded} ${directives} }`;
   const tls = ({ cert, key }: CertificateFiles) => `ssl_certificate ${cert}; ssl_certificate_key ${key};`;
-  const bodies: Record<Fault, string> = {
+  const bodies: Record<ServerName, string> = {
     healthy: proxied(""),
     healthyTls: tls(certificates.good) + proxied("proxy_http_version 1.1; proxy_buffering off;"),
     buffering: tls(certificates.good) + proxied("proxy_ignore_headers X-Accel-Buffering;"),
@@ -72,12 +72,12 @@ export async function startProxies(edges: Edges, certificates: Certificates): Pr
     redirecting: "return 301 https://elsewhere.example$request_uri;",
     backendDown: proxied("", closedPort),
   };
-  const isTls = (fault: Fault) => bodies[fault].startsWith("ssl_");
+  const isTls = (server: ServerName) => bodies[server].startsWith("ssl_");
   const { stop } = await runNginx(portOf("healthy"), () =>
-    FAULTS.map((fault) => {
-      const kind = HTTP2_SERVERS.includes(fault) ? "ssl http2" : isTls(fault) ? "ssl" : "";
-      return `server { listen 127.0.0.1:${portOf(fault)} ${kind}; ${bodies[fault]} }`;
+    SERVER_NAMES.map((server) => {
+      const kind = HTTP2_SERVERS.includes(server) ? "ssl http2" : isTls(server) ? "ssl" : "";
+      return `server { listen 127.0.0.1:${portOf(server)} ${kind}; ${bodies[server]} }`;
     }).join("\n"),
   );
-  return { url: (fault) => `${isTls(fault) ? "https" : "http"}://127.0.0.1:${portOf(fault)}`, stop };
+  return { url: (server) => `${isTls(server) ? "https" : "http"}://127.0.0.1:${portOf(server)}`, stop };
 }

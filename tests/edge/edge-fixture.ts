@@ -1,6 +1,5 @@
 import { isMet, startRedis, type TestRedis } from "@parley/test-support";
-import { failFastSettings } from "../system/fail-fast-settings.ts";
-import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
+import { createTenant, failFastSettings, type System, startSystem, type Tenant } from "../system/system.ts";
 import { TRUST_TEST_PROXY } from "../system/visitors.ts";
 import { scriptedFaults } from "./scripted-faults.ts";
 

@@ -44,7 +44,7 @@ test("an edge cut off from every service is not ready after one lease, and is re
 });
 
 test.each(["drop", "stall"] as const)(
-  "an edge stays ready and answers 503 unavailable while only conversation is away (%s)",
+  "an edge stays ready and returns 503 unavailable while only conversation is away (%s)",
   async (fault) => {
     const tenant = await createTenant(system.admin);
     const { edge, proxies, stop } = await startProxiedEdge();
@@ -82,7 +82,7 @@ test("an edge stays ready while conversation responds but cannot store leases", 
 test.each(["QUOTA_TARGET", "LLM_TARGET"])(
   "an edge is not ready before the service at %s accepts its calls",
   async (name) => {
-    // First the wrong service, as a mistaken value would name it.
+    // The proxy first leads to a wrong service, as a wrong value of the variable would.
     let targetPort = system.conversation.port;
     const proxy = await startTcpProxy({ targetPort: () => targetPort });
     const starting = system.startEdge({ [name]: `127.0.0.1:${proxy.port}` });

@@ -47,7 +47,7 @@ test("messages that were refused after 10 s without a connection to the database
   expect(waiting.map(({ status }) => status)).toEqual(Array(10).fill(503));
   await locker.query("ROLLBACK");
   await locker.end();
-  // Connections are given in the order of the calls, so the earlier calls have ended.
+  // The pool serves the calls in their order, so the earlier calls have ended once a new chat succeeds.
   await expect
     .poll(async () => (await chat(system.url(), tenant)).done?.finish_reason, { timeout: 15_000 })
     .toBe("stop");
@@ -60,7 +60,7 @@ test("messages that were refused after 10 s without a connection to the database
   expect(turns).toBeLessThanOrEqual(1);
 }, 60_000);
 
-test("messages whose visitors leave while they wait to be started open no turns", async () => {
+test("messages whose visitors leave before their turns start open no turns", async () => {
   const system = await startSystem({ env: { edge: TRUST_TEST_PROXY } });
   onTestFinished(() => system.stop());
   const [edge] = system.edges;
@@ -89,16 +89,16 @@ test("messages whose visitors leave while they wait to be started open no turns"
   await locker.query("ROLLBACK");
   await locker.end();
   const visits = await Promise.all([...started, live]);
-  // On a slow machine, some have waited for the lock for 10 s, and end with an error.
+  // On a slow machine, some turns have waited for the lock for 10 s, and end with an error.
   expect(visits.map(({ kind }) => kind)).toEqual(Array(65).fill("stream"));
   expect(await waitUntilSettled(system.database, 15_000)).toMatchObject({ held: 0, unbalanced: 0 });
   expect(await countTurns()).toEqual({ turns: 66 });
 }, 60_000);
 
-test("a workspace whose usage row is locked waits with 1,064 messages; its further ones get 503, and other workspaces their replies", async () => {
+test("1,064 messages of a workspace whose usage row is locked wait; its further messages get 503, and another workspace gets replies", async () => {
   const system = await startSystem({
     env: { edge: TRUST_TEST_PROXY },
-    // The provider serves all of them at once.
+    // The provider serves all messages at once.
     llmConfig: (base_url) => ({
       default_model: "openai:default",
       providers: { openai: { base_url, api_key_env: "OPENAI_API_KEY", concurrency: { max_active: 1_064 } } },
@@ -124,6 +124,6 @@ test("a workspace whose usage row is locked waits with 1,064 messages; its furth
   await locker.end();
   const { stop = 0, 503: refused = 0, ...others } = countOutcomes(await Promise.all(visits));
   expect(others).toEqual({});
-  // On a slow machine, the last ones have waited for 10 s.
+  // On a slow machine, the last messages have waited for 10 s, and get 503.
   expect([stop + refused, stop > 500]).toEqual([1_100, true]);
 }, 60_000);

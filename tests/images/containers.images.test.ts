@@ -11,7 +11,7 @@ if (!isAvailable) {
   console.warn(`THE IMAGES ARE NOT TESTED: ${remedy}`);
 }
 
-/** Services that run with two replicas. */
+/** The services that run with two replicas. */
 const REPLICATED = ["conversation", "quota", "llm-proxy"];
 const SERVICES = ["edge", "conversation", "quota", "llm-proxy"];
 /** The reply of the fake provider's model tokens-60. */

@@ -59,7 +59,7 @@ async function createOwner() {
 
 const summary = ({ member, method, target, changedFields }: Change) => ({ member, method, target, changedFields });
 
-test("names the member or the operator of each change, what was changed, and no content", async () => {
+test("the audit log names the member or the operator of each change, its target and the changed fields, and no content", async () => {
   const { workspaceId, botSlug, publicKey, bots, keys, changes, quotaChanges } = await createOwner();
   const startedAt = Date.now();
   await bots.updateBot({ slug: botSlug, changes: { systemPrompt: "content-marker", name: "content-marker" } });
@@ -113,7 +113,7 @@ test("names the member or the operator of each change, what was changed, and no 
   ]);
 });
 
-test("names the member who deletes a session or erases a visitor at the edge, and no visitor", async () => {
+test("the audit log names the member who deletes a session or erases a visitor at the edge, and no visitor", async () => {
   const { token, workspaceId, publicKey, changes, ...tenant } = await createOwner();
   const send = (method: string, path: string, body?: object) =>
     fetch(`${system.url()}${path}`, {
@@ -148,7 +148,7 @@ test("names the member who deletes a session or erases a visitor at the edge, an
   expect(JSON.stringify(listed.map(summary))).not.toContain(visitorId);
 });
 
-test("contains a change whose name the log cuts within a character, so that no name hides a change", async () => {
+test("the audit log contains a change whose name it cuts within a character, so that no name hides a change", async () => {
   const { botSlug, knowledge, changes } = await createOwner();
   const content = Buffer.from("words");
   const names = [
@@ -165,7 +165,7 @@ test("contains a change whose name the log cuts within a character, so that no n
   expect(listed.map(({ target }) => target.name)).toEqual(stored.toReversed());
 });
 
-test("contains neither calls that read nor calls that failed", async () => {
+test("the audit log contains neither calls that read nor calls that failed", async () => {
   const { bots, keys, sessions, changes } = await createOwner();
   const countOf = async () => (await changes.listChanges({ pageSize: 500 })).changes.length;
   const before = await countOf();
@@ -176,7 +176,7 @@ test("contains neither calls that read nor calls that failed", async () => {
   expect(await countOf()).toBe(before);
 });
 
-test("lists each change once on its pages, newest first, and those of one workspace only", async () => {
+test("the pages of the audit log list each change of the caller's workspace once, newest first", async () => {
   const { botSlug, bots, changes } = await createOwner();
   const other = await createOwner();
   for (let index = 0; index < 12; index++) {
@@ -202,7 +202,7 @@ test("lists each change once on its pages, newest first, and those of one worksp
 });
 
 test.each(["conversation", "quota"] as const)(
-  "the role of %s can only add lines, and delete those older than 400 days",
+  "the database role of %s can only add lines to the audit log, and delete lines older than 400 days",
   async (service) => {
     const { database } = system;
     const client = new pg.Client({ connectionString: serviceDatabaseUrl(database.url, service) });
@@ -235,7 +235,7 @@ test.each(["conversation", "quota"] as const)(
   },
 );
 
-test("names a changed key and pattern, and neither the domains nor the expression", async () => {
+test("the audit log names a changed key and pattern, and neither the domains nor the expression", async () => {
   const { workspaceId, botSlug, publicKey, keys, changes } = await createOwner();
   const { moderation } = system.admin;
   const { pattern } = await moderation.addPattern({ workspaceId, botSlug, pattern: "p" });
@@ -291,7 +291,7 @@ test("a change that cannot be recorded fails with change_not_recorded, and the s
     });
 });
 
-test("every method that is not for reading is recorded", () => {
+test("every admin method is declared as a change, unless its name begins with a verb for reading", () => {
   const reads = /^(Get|List|Show|Sum|Check|Audit)/;
   for (const method of METHODS.filter(isAdminMethod))
     expect(accessOf(method).changes, method.name).toBe(!reads.test(method.name));

@@ -5,14 +5,13 @@ import { AdminRole, AdminScope } from "@parley/rpc/access";
 import { BotAdminService, KeyAdminService } from "@parley/rpc/conversation";
 import { WorkspaceAdminService } from "@parley/rpc/quota";
 import { accessOf } from "@parley/service-kit";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { queryFirstRow, readBalance } from "../system/database.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ADMIN_TOKEN, createService, type ServiceProcess } from "../system/processes.ts";
 import { createTenant, type System, serviceDatabaseUrl, startSystem, type Tenant } from "../system/system.ts";
 import { isAdminMethod, METHODS, nameOf, processOf } from "./methods.ts";
 import { connectAdminPlane, type Fields } from "./raw-calls.ts";
 import { RPC_CASES } from "./rpc-cases.ts";
-import { createTenantData, readWorkspaceRows, type TenantDataWithKey } from "./tenant-data.ts";
+import { createTenantData, readWorkspaceRows, type TenantDataWithKey, waitUntilRecorded } from "./tenant-data.ts";
 
 type Access = "operator" | "viewer" | "owner";
 
@@ -90,16 +89,7 @@ beforeAll(async () => {
   const planModels = { pro: ["openai:default", "ollama:*"], free: [] };
   system = await startSystem({ env: { conversation: { PLAN_MODELS: JSON.stringify(planModels) } } });
   [tenant, other] = [await createTenantData(system), await createTenantData(system)];
-  // The services write the usage ledger and the call log shortly after the reply.
-  await vi.waitFor(
-    async () => {
-      expect(await readBalance(system.database)).toMatchObject({ used: 2, held: 0, outbox: 0 });
-      expect(await queryFirstRow(system.database, "SELECT count(*)::integer AS calls FROM llm.calls")).toEqual({
-        calls: 2,
-      });
-    },
-    { timeout: 20_000 },
-  );
+  await waitUntilRecorded(system.database, 2);
 });
 afterAll(() => system?.stop());
 
@@ -245,7 +235,7 @@ describe("an owner", () => {
     expect((await usage.showUsage({})).usage?.plan).toBe("pro");
   });
 
-  test("may choose a model of the plan's list only", async () => {
+  test("may choose only a model of the plan's list", async () => {
     const { workspaceId, bots } = owner;
     const slug = `bot-${randomUUID()}`;
     const refusal = { code: Code.PermissionDenied, rawMessage: "the workspace's plan does not include this model" };
@@ -262,7 +252,7 @@ describe("an owner", () => {
     expect((await bots.updateBot({ slug, changes: { name: "Renamed" } })).bot?.model).toBe("openai:large");
   });
 
-  test("gets the same answer for another workspace as for one that does not exist", async () => {
+  test("gets the same response for another workspace as for one that does not exist", async () => {
     const answers = await Promise.all(
       [other.workspaceId, `ws_${randomUUID()}`, "a b", `${owner.workspaceId} `, `${owner.workspaceId}\0`].map((id) =>
         owner.callConversation(BotAdminService.method.listBots, { workspaceId: id }, []),
@@ -272,7 +262,7 @@ describe("an owner", () => {
     expect(answers[0]).toContain("workspace_not_found");
   });
 
-  test("cannot revoke or change the key of another workspace, and gets the answer for an unknown key", async () => {
+  test("cannot revoke or change the key of another workspace, and gets the same response as for an unknown key", async () => {
     const victim = await createTenant(system.admin);
     const { keys: before } = await system.admin.keys.listKeys({ workspaceId: victim.workspaceId });
     const unknown = `${victim.publicKey.slice(0, -6)}AAAAAA`;

@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
 import type { DescMethod } from "@bufbuild/protobuf";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { queryFirstRow, readBalance } from "../system/database.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { queryFirstRow } from "../system/database.ts";
 import type { ServiceWithDatabase } from "../system/processes.ts";
 import { type System, serviceDatabaseUrl, startSystem } from "../system/system.ts";
 import { isAdminMethod, METHODS, nameOf, processOf } from "./methods.ts";
 import { type Call, connectAdminPlane, connectDataPlane } from "./raw-calls.ts";
 import { type Identifiers, RPC_CASES, type TenantData } from "./rpc-cases.ts";
-import { createTenantData, readWorkspaceRows } from "./tenant-data.ts";
+import { createTenantData, readWorkspaceRows, waitUntilRecorded } from "./tenant-data.ts";
 
 let system: System;
 let caller: TenantData;
@@ -16,16 +16,7 @@ let other: TenantData;
 beforeAll(async () => {
   system = await startSystem();
   [caller, other] = [await createTenantData(system), await createTenantData(system)];
-  // The services write the usage ledger and the call log shortly after the reply.
-  await vi.waitFor(
-    async () => {
-      expect(await readBalance(system.database)).toMatchObject({ used: 2, held: 0, outbox: 0 });
-      expect(await queryFirstRow(system.database, "SELECT count(*)::integer AS calls FROM llm.calls")).toEqual({
-        calls: 2,
-      });
-    },
-    { timeout: 20_000 },
-  );
+  await waitUntilRecorded(system.database, 2);
 });
 afterAll(() => system?.stop());
 
@@ -62,7 +53,7 @@ async function withCall<T>(method: DescMethod, use: (call: Call) => Promise<T>):
   }
 }
 
-test("has a case for every RPC of every service", () => {
+test("RPC_CASES has a case for every RPC of every service", () => {
   expect(new Set(METHODS.map(nameOf))).toEqual(new Set(Object.keys(RPC_CASES)));
 });
 

@@ -21,7 +21,7 @@ export type Identifiers = {
 export type TenantData = Identifiers & { workspaceId: string };
 
 export type ForeignIdentifierCase = {
-  /** Returns requests in the caller's workspace. The result must be the same for another tenant's identifiers and for unknown ones. */
+  /** Returns requests in the caller's workspace. The results must be the same for another tenant's identifiers and for unknown identifiers. */
   requests: (caller: TenantData, ids: Identifiers) => Fields[];
   /** Response fields that differ from call to call. */
   volatile?: string[];
@@ -252,7 +252,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   },
   "parley.llm.v1.CallLedgerAdminService/ListCallsOfMonth": workspaceOnly({ month }),
   "parley.llm.v1.CallLedgerAdminService/SumCalls": workspaceOnly({ month }),
-  // After those that need the caller's session, because it erases it.
+  // EraseVisitor comes after the RPCs that need the caller's session, because it erases that session.
   "parley.conversation.v1.ConversationService/EraseVisitor": {
     workspace: (workspaceId) => ({
       workspaceId,
@@ -260,7 +260,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
       visitorId: `visitor-of-${workspaceId.replaceAll("\0", "")}`,
     }),
   },
-  // After all others, because they delete the caller's workspace.
+  // The deletion comes last, because it hides the caller's workspace.
   "parley.conversation.v1.WorkspaceDeletionAdminService/RestoreWorkspace": workspaceOnly(),
   "parley.conversation.v1.WorkspaceDeletionAdminService/DeleteWorkspace": workspaceOnly(),
 };

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { TestDatabase } from "@parley/test-support";
+import { expect, vi } from "vitest";
 import { chat } from "../system/chat.ts";
-import { queryFirstRow } from "../system/database.ts";
+import { queryFirstRow, readBalance } from "../system/database.ts";
 import { createTenant, type System } from "../system/system.ts";
 import { ORDER_TOOL, type TenantData } from "./rpc-cases.ts";
 
@@ -67,6 +68,19 @@ export async function createTenantData(system: System): Promise<TenantDataWithKe
     patternId: String(pattern?.id),
     ...ids,
   };
+}
+
+/** Waits until the usage ledger and the call log have this number of replies. The services write both shortly after a reply. */
+export async function waitUntilRecorded(database: TestDatabase, replies: number): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      expect(await readBalance(database)).toMatchObject({ used: replies, held: 0, outbox: 0 });
+      expect(await queryFirstRow(database, "SELECT count(*)::integer AS calls FROM llm.calls")).toEqual({
+        calls: replies,
+      });
+    },
+    { timeout: 20_000 },
+  );
 }
 
 /** Returns every row of a workspace as text, without the counts and days that background tasks store at any time. */

@@ -112,7 +112,7 @@ function expectNoErrors({ visits, exports }: LoadResult): void {
   expect(new Set(exports)).toEqual(new Set([200]));
 }
 
-test("migrates to the next version's schema and back under load without an error, and this version runs on it", async () => {
+test("a migration to the next version's schema and its rollback cause no error under load, and this version runs on that schema", async () => {
   const tableCount = SCHEMAS.flatMap((schema) => versions[schema].next).length - SCHEMAS.length;
   for (let round = 0; round < ROUNDS; round++) {
     expectNoErrors(
@@ -133,7 +133,7 @@ test("migrates to the next version's schema and back under load without an error
     .toMatchObject({ held: 0, streaming: 0, outbox: 0, unbalanced: 0 });
 }, 300_000);
 
-test("gives up on a locked table after 2 s, so that the traffic behind the migration is not delayed", async () => {
+test("a migration gives up on a locked table after 2 s, so that the traffic behind it is not delayed", async () => {
   // Applies the migrations before that of the locked table, so that each measured attempt only waits for the lock.
   const { now, next } = versions.conversation;
   const before = next.slice(

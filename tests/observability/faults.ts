@@ -3,7 +3,7 @@ import { freePort, isMet } from "@parley/test-support";
 import { runCliProcess } from "../system/cli.ts";
 import { queryFirstRow } from "../system/database.ts";
 import { runNginx } from "../system/nginx.ts";
-import type { FiringAlert as Alert } from "../system/prometheus.ts";
+import type { FiringAlert } from "../system/prometheus.ts";
 import { createTenant, type Tenant } from "../system/system.ts";
 import { visit } from "../system/visitors.ts";
 import type { Fixture } from "./fixture.ts";
@@ -179,7 +179,7 @@ function proxyBuffering({ system, tenants }: Fixture): Fault {
 }
 
 /** Returns whether a firing alert is the expected one. */
-export function matchesAlert({ alert, labels = {} }: ExpectedAlert, firing: Alert): boolean {
+export function matchesAlert({ alert, labels = {} }: ExpectedAlert, firing: FiringAlert): boolean {
   return firing.name === alert && Object.entries(labels).every(([label, value]) => firing.labels[label] === value);
 }
 

@@ -1,10 +1,10 @@
-import { readFile } from "node:fs/promises";
 import { Agent, request } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { isAdminMethod, METHODS, nameOf, processOf } from "../isolation/methods.ts";
 import { chat } from "../system/chat.ts";
 import { type ConsoleProcess, type DevelopmentSso, startConsole, startDevelopmentSso } from "../system/console.ts";
 import { mapConcurrently } from "../system/map-concurrently.ts";
+import { readPeakMib } from "../system/metrics.ts";
 import { POD_HEAPS, POD_MEMORY_MIB } from "../system/pods.ts";
 import { ADMIN_TOKEN, INTERNAL_TOKEN, PASSWORD } from "../system/processes.ts";
 import { openConnection } from "../system/raw-http.ts";
@@ -26,7 +26,7 @@ type Caller = (typeof CALLERS)[number];
 type Target = { name: keyof typeof POD_MEMORY_MIB; opsPort: number; pid: () => number };
 type Answer = { status: number; text: string };
 
-/** Statuses of HTTP and of Connect's errors. 501 is Connect's status for an unknown compression. 503 means overloaded or away. */
+/** The permitted statuses, of HTTP and of Connect's errors. Connect returns 501 for an unknown compression. */
 const STATUSES = [200, 400, 401, 403, 404, 405, 408, 415, 429, 501, 503];
 /**
  * Matches an error that the service did not expect. Connect's server answers `internal` to a compressed message of a stream that names no
@@ -40,7 +40,7 @@ const CONCURRENCY = 8;
 
 let sso: DevelopmentSso;
 let system: System;
-let owners: ConsoleProcess;
+let consoleProcess: ConsoleProcess;
 let victim: Tenant;
 let targets: Target[];
 let authorizations: Record<Caller, string | undefined>;
@@ -50,7 +50,7 @@ beforeAll(async () => {
   sso = await startDevelopmentSso();
   const { console: consoleHeap, ...env } = POD_HEAPS;
   system = await startSystem({ env });
-  owners = await startConsole({
+  consoleProcess = await startConsole({
     sso,
     conversationUrl: `http://127.0.0.1:${system.conversation.opsPort}`,
     quotaUrl: `http://127.0.0.1:${system.quota.opsPort}`,
@@ -70,11 +70,11 @@ beforeAll(async () => {
   };
   targets = [...system.edges, system.conversation, system.quota, system.llm]
     .map(({ name, opsPort, process }): Target => ({ name, opsPort, pid: () => process().pid }))
-    .concat({ name: "console", opsPort: owners.opsPort, pid: () => owners.process.pid });
+    .concat({ name: "console", opsPort: consoleProcess.opsPort, pid: () => consoleProcess.process.pid });
 });
 afterAll(async () => {
   agent.destroy();
-  await owners.stop();
+  await consoleProcess.stop();
   await system.stop();
   await sso.stop();
 });
@@ -113,7 +113,7 @@ function send(port: number, hostile: HostileRequest, connections: Agent | false 
   });
 }
 
-/** Returns why an answer is wrong, or undefined. */
+/** Returns the problem of an answer, or undefined if it has none. */
 function findProblem({ status, text }: Answer, { mayClose }: HostileRequest, caller: Caller): string | undefined {
   if (status === 0) return mayClose ? undefined : "no answer";
   if (!STATUSES.includes(status)) return `status ${status}`;
@@ -124,7 +124,7 @@ function findProblem({ status, text }: Answer, { mayClose }: HostileRequest, cal
   return undefined;
 }
 
-/** Sends requests. Returns the number of answers with each status, and the wrong ones. */
+/** Sends requests. Returns the number of answers with each status, and the problems. */
 async function attack(target: Target, requests: readonly HostileRequest[], caller: Caller) {
   const problems: string[] = [];
   const counts: Record<string, number> = {};
@@ -141,12 +141,6 @@ async function attack(target: Target, requests: readonly HostileRequest[], calle
     );
   });
   return { counts, problems };
-}
-
-/** Returns the highest memory of a process since it started, in MiB. */
-async function readPeakMib(target: Target): Promise<number> {
-  const status = await readFile(`/proc/${target.pid()}/status`, "utf8");
-  return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
 }
 
 async function expectHealthy(): Promise<void> {
@@ -173,7 +167,11 @@ function attackedMethods(): { target: Target; path: string }[] {
   });
 }
 
-function report(what: string, results: readonly { counts: Record<string, number>; problems: string[] }[]): void {
+/** Prints the number of responses with each status. Expects that there is no problem. */
+function expectNoProblems(
+  what: string,
+  results: readonly { counts: Record<string, number>; problems: string[] }[],
+): void {
   const total: Record<string, number> = {};
   for (const { counts } of results)
     for (const [status, count] of Object.entries(counts)) total[status] = (total[status] ?? 0) + count;
@@ -186,7 +184,7 @@ function report(what: string, results: readonly { counts: Record<string, number>
 test("every method and path gets a documented status", async () => {
   const results = [];
   for (const target of targets) results.push(await attack(target, pathRequests(), "nobody"));
-  report("methods and paths", results);
+  expectNoProblems("methods and paths", results);
   await expectHealthy();
 });
 
@@ -195,7 +193,7 @@ test("malformed bodies in every format get a documented status, from every calle
   for (const { target, path } of attackedMethods())
     for (const caller of CALLERS)
       results.push(await attack(target, bodyRequests(path, victim.workspaceId, authorizations[caller]), caller));
-  report("bodies", results);
+  expectNoProblems("bodies", results);
   await expectHealthy();
 }, 120_000);
 
@@ -203,7 +201,7 @@ test("odd headers get a documented status", async () => {
   const results = [];
   for (const { target, path } of attackedMethods())
     results.push(await attack(target, headerRequests(path, ADMIN_TOKEN), "the operator"));
-  report("headers", results);
+  expectNoProblems("headers", results);
   await expectHealthy();
 });
 
@@ -212,7 +210,7 @@ test("large and compressed bodies occupy a bounded part of the memory", async ()
   for (const { target, path } of attackedMethods())
     for (const caller of CALLERS)
       results.push(await attack(target, largeRequests(path, authorizations[caller]), caller));
-  report("large bodies", results);
+  expectNoProblems("large bodies", results);
   await expectHealthy();
 }, 120_000);
 
@@ -252,9 +250,9 @@ test("unfinished requests delay no probe", async () => {
   expect(ms).toBeLessThan(10_000);
 });
 
-test("after all this, each service's memory is below its limit in the chart", async () => {
+test("the peak memory of each service during the attacks is below its limit in the chart", async () => {
   const peaks = await Promise.all(
-    targets.map(async (target) => [target.name, Math.round(await readPeakMib(target))] as const),
+    targets.map(async (target) => [target.name, Math.round(await readPeakMib(target.pid()))] as const),
   );
   console.log(
     `highest memory in MiB: ${peaks.map(([name, mib]) => `${name} ${mib} of ${POD_MEMORY_MIB[name]}`).join(", ")}`,

@@ -16,7 +16,7 @@ const TOKENS = Array.from({ length: 15 }, (_, index) => `t${index} `);
 const TEXT = TOKENS.join("");
 /** Streams TEXT in 3 s. */
 const MODEL = "openai:tokens-15-every-200";
-/** Streams TEXT in 6 s, for replies that something else must end before. */
+/** Streams TEXT in 6 s, for tests that end a reply early. */
 const SLOW_REPLY: Reply = { tokens: TOKENS, everyMs: 400 };
 const LEASE_SECONDS = 3;
 /** Long enough for a busy machine. */
@@ -106,7 +106,7 @@ async function statusOf({ fields }: Message): Promise<string> {
 
 const attaches = (edge: ServiceProcess, where: string) => readMetric(edge, "parley_turn_attaches_total", { where });
 
-test("a running reply is found by its own bot's key only, at its own edge as elsewhere", async () => {
+test("a request to another bot with the key of a running reply gets session_not_found at every edge", async () => {
   const { workspaceId } = tenant;
   await system.admin.bots.createBot({ workspaceId, slug: "other-bot", changes: { model: MODEL } });
   const { key } = await system.admin.keys.createKey({ workspaceId, botSlug: "other-bot", domains: ["shop.example"] });
@@ -127,8 +127,8 @@ test("a running reply is found by its own bot's key only, at its own edge as els
   expect((await opener.end).text).toBe(TEXT);
 });
 
-describe("a reply of another edge", () => {
-  test("is read from its start, live and to the same end", async () => {
+describe("a reply that another edge runs", () => {
+  test("is read from its start, live and to its end", async () => {
     const message = newMessage();
     const before = await attaches(edgeAt(1), "remote");
     const opener = await open(edgeAt(0), message);
@@ -153,7 +153,7 @@ describe("a reply of another edge", () => {
     expect(await attaches(edgeAt(1), "remote")).toBe(before + 1);
   });
 
-  test("continues there after Last-Event-ID", async () => {
+  test("continues after Last-Event-ID", async () => {
     const message = newMessage();
     const part = await readPart(edgeAt(0), message, 9);
     const rest = await read(edgeAt(1), message, part.id);
@@ -166,14 +166,14 @@ describe("a reply of another edge", () => {
     expect(await runCliJson(args, cliEnv(system))).toMatchObject({ reconnects: 1 });
   });
 
-  test("refuses an offset beyond its text", async () => {
+  test("gets 400 with an offset beyond its text", async () => {
     const message = newMessage();
     const { id } = await readPart(edgeAt(0), message, 3);
     const response = await send(edgeAt(1), message, `${id.split("-")[0]}-9999`);
     expect([response.status, await response.json()]).toEqual([400, { error: "invalid_last_event_id" }]);
   });
 
-  test("is stopped there", async () => {
+  test("is stopped by a request to this edge", async () => {
     const message = newMessage();
     const opener = await open(edgeAt(0), message);
     const response = await stop(edgeAt(1), message);
@@ -184,7 +184,7 @@ describe("a reply of another edge", () => {
     expect(await read(edgeAt(1), message)).toMatchObject({ text, done });
   });
 
-  test("is sent once it is stored if that edge is unreachable, and a stop gets 503", async () => {
+  test("is sent once it is stored if the other edge is unreachable, and a stop gets 503", async () => {
     // The edge listens on 127.0.0.1 only.
     const unreachable = await system.startEdge({ EDGE_RPC_ADDRESS: "127.0.0.2" });
     const message = newMessage();
@@ -195,7 +195,7 @@ describe("a reply of another edge", () => {
     await unreachable.stop();
   });
 
-  test("ends with the outcome that the sweeper stores if that edge is killed", async () => {
+  test("ends with the outcome that the sweeper stores if the other edge is killed", async () => {
     const doomed = await system.startEdge({});
     const message = newMessage();
     const opener = await open(doomed, message);
@@ -315,14 +315,14 @@ describe("a reply without readers", () => {
     expect((await read(edgeAt(1), message)).text).toBe(TEXT);
   });
 
-  test("is cancelled after DETACHED_REPLY_MS, and resumed if a reader comes back before", async () => {
+  test("is cancelled after DETACHED_REPLY_MS, and continues if a reader comes back before that", async () => {
     const edge = await system.startEdge({ DETACHED_REPLY_MS: "2000" });
     system.provider.script(() => SLOW_REPLY);
     const left = newMessage();
     await readPart(edge, left, 3);
     const kept = newMessage();
     const { id } = await readPart(edge, kept, 3);
-    // The edge must notice that the reader has left.
+    // Waits until the edge has detected that the reader has left.
     await sleep(700);
     expect((await read(edge, kept, id)).done).toMatchObject({ finish_reason: "stop" });
     await expect.poll(() => statusOf(left), { timeout: WAIT_MS }).toBe("cancelled");
@@ -333,7 +333,7 @@ describe("a reply without readers", () => {
     await edge.stop();
   });
 
-  test("keeps its draining edge running, while that edge disconnects the readers of other edges' replies", async () => {
+  test("completes during the drain of its edge, which disconnects the readers of other edges' replies", async () => {
     const edge = await system.startEdge({});
     const message = newMessage();
     await readPart(edge, message, 3);
@@ -420,7 +420,7 @@ test("a turn that the database shows as streaming at an edge that does not run i
 
 generatedClientSuite(() => ({ system, tenant, text: TEXT }));
 
-test("after all this, no hold is left and all usage balances", async () => {
+test("no hold is left after the other tests, and all usage balances", async () => {
   await expect
     .poll(() => readBalance(system.database), { timeout: 20_000, interval: 500 })
     .toMatchObject({ held: 0, streaming: 0, outbox: 0, unbalanced: 0 });

@@ -9,16 +9,16 @@ import {
   SERVICES_WITH_DATABASE,
   stallDatabase,
 } from "./database-faults.ts";
+import { shuffle } from "./random.ts";
 import type { System, Tenant } from "./system.ts";
 import { visit } from "./visitors.ts";
 
-/**
- * How often a fault was injected, how long after its end the slowest recovery took until a visitor got a whole reply (Infinity if none came
- * within two minutes), and how long it may take.
- */
+/** The recoveries from a fault. A recovery lasts from the fault's end until a visitor gets a whole reply. */
 export type FaultReport = {
   fault: string;
+  /** How often the fault was injected. */
   count: number;
+  /** Infinity if a visitor got no whole reply within two minutes. */
   slowestRecoverySeconds: number;
   maxRecoverySeconds: number;
 };
@@ -35,7 +35,7 @@ const RESTORED_TURNS = 50;
 const RESTORED_TURNS_TIMEOUT_MS = 120_000;
 const PAUSE_MS = 2_000;
 const RECOVERY_TIMEOUT_MS = 120_000;
-/** What Parley promises after a failover. A killed database has recovered when it accepts connections; only then the time begins. */
+/** Parley's promise after a failover. The time begins when the database accepts connections again. */
 const MAX_FAILOVER_SECONDS = 30;
 const FAILOVERS: ReadonlySet<string> = new Set([
   "database killed",
@@ -51,9 +51,9 @@ const between = (low: number, high: number) => low + Math.random() * (high - low
 export class FaultInjector {
   /** Done turns that restores of conversation lost. */
   lostReplies = 0;
-  /** Restores to fewer than 50 replies back, because no more were completed in time. */
+  /** Backups that were restored after fewer than RESTORED_TURNS replies, because no more were completed in time. */
   shortRestores = 0;
-  /** Whether a fault is over and no visitor has got a whole reply since. */
+  /** Whether a fault has ended and no visitor has got a whole reply since then. */
   isRecovering: boolean = false;
   readonly #target: FaultTarget;
   readonly #progress: (line: string) => void;
@@ -77,7 +77,7 @@ export class FaultInjector {
       "connections silently dropped": async () => {
         const { name, proxy } = randomProxy();
         proxy.stallOpen();
-        return `those of ${name}`;
+        return `of ${name}`;
       },
       "database stalled": async () => {
         const { name, proxy } = randomProxy();
@@ -154,17 +154,10 @@ export class FaultInjector {
     }
     if (done - backup.done < RESTORED_TURNS) this.shortRestores++;
     this.lostReplies += await backup.restore();
-    return `to ${done - backup.done} replies back`;
+    return `${done - backup.done} replies after its backup`;
   }
 }
 
 function seconds(ms: number): string {
   return `${(ms / 1_000).toFixed(1)} s`;
-}
-
-function shuffle<T>(items: readonly T[]): T[] {
-  return items
-    .map((item) => ({ item, order: Math.random() }))
-    .sort((a, b) => a.order - b.order)
-    .map(({ item }) => item);
 }

@@ -6,6 +6,7 @@ import { type Reconciled, reconcile } from "./chaos-reconciliation.ts";
 import { createPlan, queryRows } from "./database.ts";
 import { type DatabaseProxies, portsOf, startDatabaseProxies } from "./database-faults.ts";
 import type { ServiceProcess } from "./processes.ts";
+import { pick } from "./random.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system.ts";
 import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "./visitors.ts";
 
@@ -36,14 +37,14 @@ export type ChaosResult = Reconciled & {
   receivedReplies: number;
   /** Done turns that restores of conversation lost. */
   lostReplies: number;
-  /** Restores to fewer than 50 replies back. */
+  /** Backups that were restored after fewer than 50 replies. */
   shortRestores: number;
   providerCalls: number;
 };
 
 /** Shorter than an installation's 2 minutes, which a run would have to wait for at its end. Longer than a statement. */
 const RECONCILE_MIN_AGE_SECONDS = 15;
-/** On a busy machine a restart takes longer than the pause between kills. With more services down at a time, hardly a reply completes. */
+/** On a busy machine a restart takes longer than the pause between kills. If more services were down at a time, few replies would complete. */
 const MAX_DOWN = 2;
 const SKEWED_CLOCK = fileURLToPath(new URL("skewed-clock.ts", import.meta.url));
 
@@ -115,7 +116,7 @@ async function failAtRandom(installation: Installation, options: ChaosOptions): 
   const injector = new FaultInjector(installation, options.progress);
   const services = [...system.edges, system.conversation, system.quota, system.llm];
   const restarts = new Map<ServiceProcess, Promise<void>>();
-  // With faults of the database, services run long enough between kills to notice these.
+  // With faults of the database, services run long enough between kills to detect such faults.
   const betweenKillsMs = options.hasDatabaseFaults ? 2_000 : 500;
   const hasEnough = () => kills >= options.minKills && (countOutcomes(visits).stop ?? 0) >= options.minReplies;
   const killServices = async () => {
@@ -164,15 +165,10 @@ async function failAtRandom(installation: Installation, options: ChaosOptions): 
   };
 }
 
-export function pick<T>(items: readonly T[], index: number): T {
-  const item = items[index % items.length];
-  if (item === undefined) throw new Error("nothing to pick from");
-  return item;
-}
-
-/** A service that starts while the database is unreachable is not ready until it returns, which can take longer than one wait. */
+/** A service that starts while the database is unreachable is not ready until the database is back, which can take longer than one wait. */
 const START_ATTEMPTS = 5;
 
+/** Kills a service and starts it again. Throws if it is not ready after START_ATTEMPTS waits. */
 export async function killAndRestart(service: ServiceProcess): Promise<void> {
   await service.kill9();
   for (let attempt = 1; ; attempt++) {

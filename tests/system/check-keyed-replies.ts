@@ -1,6 +1,6 @@
 import { OUTCOMES, type TurnStatus } from "@parley/rpc/outcomes";
 import { type Balance, queryRows } from "./database.ts";
-import { type KeyedMessage, type ReplyEnd, readUntilEnd, type StoredReply, sendKeyed } from "./resuming-visitor.ts";
+import { type KeyedMessage, type ReceivedReply, type ReplyEnd, readUntilEnd, sendKeyed } from "./resuming-visitor.ts";
 import type { System } from "./system.ts";
 
 /** A message with a key, and what happened to it. */
@@ -17,13 +17,13 @@ export type KeyedReplyReport = { turns: number; lost: string[]; duplicated: stri
 
 type Problems = Omit<KeyedReplyReport, "turns">;
 /** A reply as the database stores it. */
-type StoredRow = { status: TurnStatus; content: string };
+type StoredReply = { status: TurnStatus; content: string };
 
 const REPLAY_TIMEOUT_MS = 10_000;
 
 /**
  * Compares the replies that the readers received with the stored reply and with the model's text. Checks that no session has more turns than
- * keys, that each done turn has one charge and no other turn has any, and that neither a replay nor a reused key adds one.
+ * keys, that each done turn has one charge and each other turn none, and that neither a replay nor a reused key adds a turn or a model call.
  */
 export async function checkKeyedReplies(
   system: System,
@@ -32,7 +32,7 @@ export async function checkKeyedReplies(
 ): Promise<KeyedReplyReport> {
   const problems: Problems = { lost: [], duplicated: [], hung: [] };
   const requestsBefore = system.provider.requests.length;
-  const rows = await readStoredRows(system);
+  const rows = await readStoredReplies(system);
   for (const visit of visits) await checkVisit(system, visit, rows, problems);
   const additional = system.provider.requests.length - requestsBefore;
   if (additional > 0) problems.duplicated.push(`replays called the model ${additional} times`);
@@ -42,8 +42,8 @@ export async function checkKeyedReplies(
   return { turns, ...problems };
 }
 
-async function readStoredRows({ database }: System): Promise<Map<string, StoredRow>> {
-  const rows = await queryRows<StoredRow & { id: string }>(
+async function readStoredReplies({ database }: System): Promise<Map<string, StoredReply>> {
+  const rows = await queryRows<StoredReply & { id: string }>(
     database.url,
     `SELECT t.session_id || ' ' || t.message_id AS id, t.status, m.content
      FROM conversation.turns t JOIN conversation.messages m USING (workspace_id, session_id, message_id)`,
@@ -54,7 +54,7 @@ async function readStoredRows({ database }: System): Promise<Map<string, StoredR
 async function checkVisit(
   system: System,
   visit: KeyedVisit,
-  rows: ReadonlyMap<string, StoredRow>,
+  rows: ReadonlyMap<string, StoredReply>,
   { lost, duplicated, hung }: Problems,
 ): Promise<void> {
   const describe = (...values: unknown[]) => `${visit.model} ${visit.sessionId} ${JSON.stringify(values)}`;
@@ -64,7 +64,7 @@ async function checkVisit(
     nextDelayMs: () => 100,
     timeoutMs: REPLAY_TIMEOUT_MS,
   });
-  const ends: StoredReply[] = [];
+  const ends: ReceivedReply[] = [];
   for (const end of [...visit.ends, replayed]) {
     if ("hung" in end) hung.push(describe(end));
     else if ("duplicated" in end) duplicated.push(describe(end));
@@ -82,7 +82,7 @@ async function checkVisit(
     lost.push(describe("not the model's text", first, expected));
   if ("gone" in replayed) return;
   const row = rows.get(`${visit.sessionId} ${first.messageId}`);
-  if (row === undefined || !isEndOf(row, first)) lost.push(describe("not the stored reply", first, row));
+  if (row === undefined || !equalsStored(row, first)) lost.push(describe("not the stored reply", first, row));
   for (const status of visit.stopStatuses)
     if (status !== row?.status) lost.push(describe("stopped with another outcome", status, row));
   const reused = await sendKeyed(system.url(0), { ...visit, message: `${visit.message} again` });
@@ -90,13 +90,13 @@ async function checkVisit(
   if (reused.status !== 409) duplicated.push(describe("another message with the key", reused.status));
 }
 
-/** Whether a reader's end is the stored one. The text of an interrupted reply is not replayed. */
-function isEndOf({ status, content }: StoredRow, { text, finishReason }: StoredReply): boolean {
+/** Returns whether a received reply equals the stored reply. The text of an interrupted reply is not replayed. */
+function equalsStored({ status, content }: StoredReply, { text, finishReason }: ReceivedReply): boolean {
   if (status === "streaming" || OUTCOMES[status].finishReason !== finishReason) return false;
   return text === (status === "interrupted" ? "" : content);
 }
 
-/** Returns the whole text that the fake provider sends for a message. */
+/** Returns the text that the fake provider sends for a message. */
 function textOfModel({ model, message }: KeyedVisit): string {
   if (model === "echo") return message;
   if (model === "cut-after-3") return "Hello from the";

@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startTestPostgres, type TestPostgres } from "@parley/test-support";
-import { killAndRestart, killDatabaseConnection, pick } from "./chaos.ts";
+import { killAndRestart, killDatabaseConnection } from "./chaos.ts";
 import { checkKeyedReplies, type KeyedVisit } from "./check-keyed-replies.ts";
 import { createPlan, waitUntilSettled } from "./database.ts";
 import type { ServiceProcess } from "./processes.ts";
+import { pick } from "./random.ts";
 import { readUntilEnd } from "./resuming-visitor.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system.ts";
 import { TRUST_TEST_PROXY } from "./visitors.ts";
@@ -34,14 +35,14 @@ export type KeyedChaosResult = {
   lost: string[];
   /** Text, turns, charges or calls of the model more than once. */
   duplicated: string[];
-  /** Readers without an end, and turns that no one closed. */
+  /** Readers that received no end, and turns that were not closed. */
   hung: string[];
 };
 
 const EDGES = 3;
 /** Longer than a lease, a drain and the restart of a service together. */
 const READER_TIMEOUT_MS = 120_000;
-/** Shorter than some readers stay away, so that some replies are cancelled without readers. */
+/** Shorter than the time for which some readers stay away, so that some replies are cancelled without readers. */
 const DETACHED_REPLY_MS = 2_500;
 const WORDS = [
   "Where",
@@ -60,13 +61,13 @@ const WORDS = [
 ];
 const MODELS = ["tokens-40-every-50", "tokens-10-every-100", "cut-after-3", "echo", "split-utf8"];
 
-/** The faults and calls of the run so far. */
+/** The faults, stops and erasures of the run so far. */
 type Disturbances = Pick<KeyedChaosResult, "stops" | "erasures" | "kills" | "databaseRestarts">;
 type Chaos = { system: System; postgres: TestPostgres; done: Disturbances; isOver: () => boolean };
 
 /**
  * Sends random messages with keys while readers disconnect, reconnect to random edges, stop replies and erase sessions, and while services
- * are killed and the database restarts. Then compares what each reader has with what is stored.
+ * are killed and the database restarts. Then compares the reply that each reader received with the stored reply.
  */
 export async function runKeyedChaos(options: KeyedChaosOptions): Promise<KeyedChaosResult> {
   const postgres = await startTestPostgres();
@@ -100,9 +101,9 @@ export async function runKeyedChaos(options: KeyedChaosOptions): Promise<KeyedCh
       ...Array.from({ length: options.visitors }, (_, number) => visitUntilEnd(chaos, tenants, number, visits)),
     ]);
     const balance = await waitUntilSettled(system.database, options.settleTimeoutMs);
-    const proof = await checkKeyedReplies(system, visits, balance);
+    const report = await checkKeyedReplies(system, visits, balance);
     const readers = visits.reduce((sum, { ends }) => sum + ends.length, 0);
-    return { keys: visits.length, readers, charges: balance.used, ...done, ...proof };
+    return { keys: visits.length, readers, charges: balance.used, ...done, ...report };
   } finally {
     await system.stop();
     await postgres.stop();

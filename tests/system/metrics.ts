@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { ServiceProcess } from "./processes.ts";
 
 /** Returns the sum of a metric's series that have all of `labels`, or 0 if there are none. */
@@ -15,3 +16,9 @@ export async function readMetric(
 }
 
 export const readResidentBytes = (service: ServiceProcess) => readMetric(service, "process_resident_memory_bytes");
+
+/** Returns the highest resident memory of a process since it started, in MiB. Needs the proc file system. */
+export async function readPeakMib(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
+}

@@ -4,7 +4,8 @@ import { postChat } from "./chat.ts";
 import type { Tenant } from "./system.ts";
 import { newClientAddress } from "./visitors.ts";
 
-export type StoredReply = {
+/** A reply that a visitor has read to its end. */
+export type ReceivedReply = {
   messageId: string;
   text: string;
   /** The terminal events as they were sent. */
@@ -12,15 +13,21 @@ export type StoredReply = {
   finishReason: string;
 };
 
-/** The result of a reply as its visitor sees it: its end; or why there is none; or how the stream broke the rules for events with ids. */
-export type ReplyEnd = StoredReply | { gone: string } | { hung: string } | { duplicated: string };
+/**
+ * How reading a reply ended:
+ * - the received reply;
+ * - `gone`: the session was erased;
+ * - `hung`: the reply had no end within the timeout;
+ * - `duplicated`: an event did not continue the received text.
+ */
+export type ReplyEnd = ReceivedReply | { gone: string } | { hung: string } | { duplicated: string };
 
 export type KeyedMessage = { tenant: Tenant; sessionId: string; key: string; message: string };
 
 export type ResumingOptions = {
   /** Returns the edge for the next request. */
   nextUrl: () => string;
-  /** Returns after how many events the visitor cuts its connection, or infinity. */
+  /** Returns the number of events after which the visitor cuts its connection, or infinity. */
   nextCut: () => number;
   /** Returns how long the visitor waits before the next request. */
   nextDelayMs: () => number;
@@ -56,7 +63,7 @@ export function sendKeyed(
   return postChat(url, tenant, { session_id: sessionId, message }, { headers, ...(signal && { signal }) });
 }
 
-/** Sends one request. Returns the end, or why there is none yet. */
+/** Sends one request and reads its events. Returns the end of the reply, or the reason why the request must be repeated. */
 async function attempt(
   message: KeyedMessage,
   { nextUrl, nextCut, timeoutMs, onAttached }: ResumingOptions,
@@ -97,7 +104,10 @@ async function attempt(
   }
 }
 
-/** Adds an event to what the visitor has. Returns a description if it does not continue exactly there, as a client that only appends needs. */
+/**
+ * Adds an event to the received text. Returns a description of the problem if the id of the event is not the message's id and the length of the
+ * text so far: a client that only appends text would then have a wrong text.
+ */
 function apply({ id = "", event, data }: SseEvent, progress: Progress): string | undefined {
   const before = progress.lastEventId;
   if (event === "token") progress.text += (data as { text: string }).text;

@@ -40,7 +40,7 @@ function setTimeToMonthEnd(database: TestDatabase, toMonthEnd: string): Promise<
   );
 }
 
-test("counts a reply that spans the end of a month once, in the old month", async () => {
+test("a reply that spans the end of a month is counted once, in the old month", async () => {
   system = await startSystem({ prepareDatabase: installClock });
   await createPlan(system.database, "cap-1", 1);
   const tenant = await createTenant(system.admin, { plan: "cap-1", model: "openai:slow-300" });
@@ -80,7 +80,7 @@ test("counts a reply that spans the end of a month once, in the old month", asyn
   }
 });
 
-test("counts every reply when the services' clocks are wrong by an hour in different directions", async () => {
+test("every reply is counted when the services' clocks are wrong by an hour in different directions", async () => {
   const preload = fileURLToPath(new URL("../system/skewed-clock.ts", import.meta.url));
   const skewedClockEnv = (hours: number) => ({
     NODE_OPTIONS: [...nodeFlags, "--import", preload].join(" "),

@@ -14,7 +14,7 @@ import {
 import { createTenant, type System, startSystem } from "../system/system.ts";
 import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "../system/visitors.ts";
 
-// A system of its own, because the tests kill its database server and disconnect it.
+// These tests start their own system, because they kill its database server and disconnect it.
 
 const VISITORS = 8;
 const RECOVERY_SECONDS = 30;
@@ -79,22 +79,22 @@ async function expectRecovery(fault: () => Promise<unknown>): Promise<void> {
   expect(outcomes.undefined).toBeUndefined();
 }
 
-test("serves again within 30 s after all connections to the database were silently dropped, and usage reconciles", async () => {
+test("visitors get whole replies again within 30 s after all connections to the database were silently dropped, and usage reconciles", async () => {
   await expectRecovery(async () => {
     for (const proxy of Object.values(proxies)) proxy.stallOpen();
   });
 }, 300_000);
 
-test("serves again within 30 s after the database was read-only for 5 s, and usage reconciles", async () => {
+test("visitors get whole replies again within 30 s after the database was read-only for 5 s, and usage reconciles", async () => {
   await expectRecovery(() => makeReadOnly(system.database, 5_000));
 }, 300_000);
 
-test("serves again within 30 s after the server of all open connections became read-only, and usage reconciles", async () => {
+test("visitors get whole replies again within 30 s after the server of all open connections became read-only, and usage reconciles", async () => {
   await expectRecovery(() => makeConnectionsReadOnly(system.database, Object.values(proxies)));
 }, 300_000);
 
 test.runIf(isFull)(
-  "serves again within 30 s after the database stalled for 60 s, and usage reconciles",
+  "visitors get whole replies again within 30 s after the database stalled for 60 s, and usage reconciles",
   async () => {
     await expectRecovery(() => stallDatabase(Object.values(proxies), 60_000));
   },
@@ -102,7 +102,7 @@ test.runIf(isFull)(
 );
 
 test.runIf(isFull)(
-  "serves again within 30 s after PostgreSQL was killed and down for 20 s, and usage reconciles",
+  "visitors get whole replies again within 30 s after PostgreSQL was killed and down for 20 s, and usage reconciles",
   async () => {
     await expectRecovery(() => killDatabase(postgres, 20_000));
   },

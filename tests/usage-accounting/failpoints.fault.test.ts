@@ -70,7 +70,7 @@ async function killAtEach(victim: Victim): Promise<string[]> {
   return survived;
 }
 
-test("counts every turn exactly once after kill -9 at each step of a turn, in all services at once", async () => {
+test("every turn is counted exactly once after kill -9 at each step of a turn, in all services at once", async () => {
   let isOver = false;
   const sendMessages = async (number: number) => {
     for (let turn = number; !isOver; turn++) {

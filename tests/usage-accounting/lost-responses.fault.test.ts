@@ -21,7 +21,7 @@ let system: System;
 let tenant: Tenant;
 beforeAll(async () => {
   const withLosses = (service: keyof typeof LOSSY_RPCS) => ({
-    // Callers retry a tenth of their calls, and 50 more. Losing more responses would show in the visitors' replies.
+    // Callers retry a tenth of their calls, and 50 more. If more responses were lost, visitors would get errors.
     PARLEY_FAILPOINTS: LOSSY_RPCS[service].map((rpc) => `${service}.${rpc}.after=lose%10`).join(" "),
     LOG_LEVEL: "silent",
   });
@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-test(`stores and counts each of ${TURNS} turns once when every tenth response is lost`, async () => {
+test(`each of ${TURNS} turns is stored and counted once when every tenth response is lost`, async () => {
   const visits: VisitResult[] = [];
   let sent = 0;
   const sendMessages = async () => {

@@ -70,7 +70,7 @@ async function enqueueLateTurn(): Promise<void> {
   );
 }
 
-test("an old month whose turns are settled is closed, and not before a late settlement is counted", async () => {
+test("an old month is closed once its turns are settled and its usage equals its done turns", async () => {
   // The second usage of the month is not in the turns table, so the month stays open until it is corrected.
   await enqueueLateTurn();
   await expect.poll(balance, { timeout: 20_000 }).toMatchObject({ used: TURNS + 1, outbox: 0 });

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-/** Creates a tenant and completes turns of it. */
+/** Creates the test's tenant and completes some of its turns. */
 async function startTenant(turns: number): Promise<void> {
   tenant = await createTenant(system.admin);
   await completeTurns(turns);
@@ -77,7 +77,7 @@ async function backUp(schema: keyof typeof TABLES): Promise<(sql?: string) => Pr
 const repairs = (kind?: string) =>
   readMetric(system.conversation, "parley_reconciliation_repairs_total", kind ? { kind } : {});
 
-test("counts the lost replies again after quota was restored to 5 turns back", async () => {
+test("the reconciler counts the lost replies again after a restore of quota to 5 turns earlier", async () => {
   await startTenant(2);
   const restore = await backUp("quota");
   await completeTurns(5);
@@ -86,7 +86,7 @@ test("counts the lost replies again after quota was restored to 5 turns back", a
   expect(await repairs("reply_not_counted")).toBe(5);
 }, 60_000);
 
-test("subtracts the lost replies after conversation was restored to 5 turns back", async () => {
+test("the reconciler subtracts the lost replies after a restore of conversation to 5 turns earlier", async () => {
   await startTenant(2);
   const restoreOld = await backUp("conversation");
   await completeTurns(5);
@@ -105,7 +105,7 @@ test("subtracts the lost replies after conversation was restored to 5 turns back
   await expectNoDifferences(7);
 }, 60_000);
 
-test("settles the hold of a closed turn whose settlement was lost after its outbox row was deleted", async () => {
+test("the reconciler settles the hold of a closed turn whose settlement was lost after its outbox row was deleted", async () => {
   await startTenant(1);
   // The reply takes 4 s, in which the backup is made.
   system.provider.script([{ everyMs: 400 }]);
@@ -114,7 +114,8 @@ test("settles the hold of a closed turn whose settlement was lost after its outb
   const restore = await backUp("quota");
   await streaming;
   await expectBalance({ used: 2, held: 0, outbox: 0 });
-  // A run compares the holds before the done turns of at least 1 s. So a run that has just compared the holds does not find this turn.
+  // A run compares the holds first, then the turns that were done at least 1 s ago. So a run that has just compared the holds does not find
+  // this turn.
   await restore(`UPDATE conversation.turns SET closed_at = now() WHERE workspace_id = '${tenant.workspaceId}';`);
   await expectNoDifferences(2);
   expect(await repairs("hold_not_settled")).toBe(1);
@@ -137,7 +138,7 @@ async function holdUnknownTurn(age: string): Promise<string> {
   return turnId;
 }
 
-test("releases a hold older than 10 minutes whose turn was never opened, and keeps a younger one", async () => {
+test("the reconciler releases a hold older than 10 minutes whose turn was never opened, and keeps a younger one", async () => {
   await startTenant(1);
   await holdUnknownTurn("9 minutes");
   await holdUnknownTurn("11 minutes");
@@ -152,7 +153,7 @@ test("releases a hold older than 10 minutes whose turn was never opened, and kee
   await expect.poll(() => repairs("held_without_turn"), { timeout: REPAIR_TIMEOUT_MS }).toBe(2);
 }, 60_000);
 
-test("repairs nothing while turns run without a fault", async () => {
+test("the reconciler repairs nothing while turns run without a fault", async () => {
   await startTenant(1);
   const before = await repairs();
   let turns = 1;
@@ -176,7 +177,7 @@ test("repairs nothing while turns run without a fault", async () => {
   await expect.poll(() => readGauge("lag_seconds"), { timeout: REPAIR_TIMEOUT_MS }).toBeLessThan(60);
 }, 60_000);
 
-test("adds the call log's rows that llm-proxy lost with its process or its database", async () => {
+test("the reconciler adds the call log's rows that llm-proxy lost with its process or its database", async () => {
   await startTenant(3);
   const ofTenant = [tenant.workspaceId];
   await system.llm.kill9();
@@ -198,7 +199,7 @@ test("adds the call log's rows that llm-proxy lost with its process or its datab
   await expectNoDifferences(4);
 }, 60_000);
 
-test("parley audit --repair repairs on demand and prints each repair", async () => {
+test("parley audit --repair repairs differences on demand and prints each repair", async () => {
   await system.conversation.stop();
   await system.conversation.start({ RECONCILE_EVERY_SECONDS: "3600" });
   // Waits until the edge has connected again.

@@ -7,7 +7,7 @@ import { createTenant, type System, type Tenant } from "../../system/system.ts";
 import { newClientAddress } from "../../system/visitors.ts";
 
 /** The responses that visitors received while a peer was frozen. */
-export type Frozen = {
+export type FrozenPeerResult = {
   /** A stream that was open when the peer froze. */
   openStream: { events: string[]; afterMs: number; afterLastTokenMs: number };
   /** A request sent after the peer froze. */
@@ -22,10 +22,10 @@ const TARGETS: Record<ServiceWithDatabase, string> = {
   "llm-proxy": "LLM_TARGET",
 };
 
-export type FrozenPeers = Record<ServiceWithDatabase, () => Promise<Frozen>>;
+export type FrozenPeers = Record<ServiceWithDatabase, () => Promise<FrozenPeerResult>>;
 
 /** Starts a replica and an edge that uses it, and freezes the replica with SIGSTOP. */
-export async function startFrozenPeer(system: System, name: ServiceWithDatabase): Promise<Frozen> {
+export async function startFrozenPeer(system: System, name: ServiceWithDatabase): Promise<FrozenPeerResult> {
   const peer = await system.startReplica(name);
   const edge = await system.startEdge({ [TARGETS[name]]: `127.0.0.1:${peer.port}` });
   const url = `http://127.0.0.1:${edge.port}`;

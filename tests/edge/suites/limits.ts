@@ -47,14 +47,14 @@ export function limitsSuite(shared: () => EdgeFixture): void {
 
   const edges = () => fixture.system.edges.slice(0, 3);
 
-  const onFallback = () => Promise.all(edges().map((edge) => readMetric(edge, "parley_rate_limiter_on_fallback")));
+  const readFallbacks = () => Promise.all(edges().map((edge) => readMetric(edge, "parley_rate_limiter_on_fallback")));
 
   test("allows exactly 60 of 600 concurrent requests from one address through three edges", async () => {
     expect(await repeatUntilShared(edges(), () => countPasses(600))).toBe(60);
-    expect(await onFallback()).toEqual([0, 0, 0]);
+    expect(await readFallbacks()).toEqual([0, 0, 0]);
   });
 
-  /** Sends requests from one address for some time. Returns the times of those that the limiter allowed. */
+  /** Sends requests from one address for some time. Returns the times of the requests that the limiter allowed. */
   async function sendRepeatedly(): Promise<{ from: number; to: number }[]> {
     const address = newClientAddress();
     const until = performance.now() + quickOrFull(3_000, 150_000);
@@ -82,7 +82,7 @@ export function limitsSuite(shared: () => EdgeFixture): void {
     try {
       await expectFastDecisions();
       expect(await countPasses(300)).toBe(180);
-      expect(await onFallback()).toEqual([1, 1, 1]);
+      expect(await readFallbacks()).toEqual([1, 1, 1]);
     } finally {
       fixture.redis.resume();
     }
@@ -93,9 +93,9 @@ export function limitsSuite(shared: () => EdgeFixture): void {
     await fixture.redis.kill();
     await expectFastDecisions();
     expect(await countPasses(300)).toBe(180);
-    expect(await onFallback()).toEqual([1, 1, 1]);
+    expect(await readFallbacks()).toEqual([1, 1, 1]);
     await fixture.redis.restart();
     await expect.poll(() => countPasses(90), { timeout: 10_000 }).toBe(60);
-    expect(await onFallback()).toEqual([0, 0, 0]);
+    expect(await readFallbacks()).toEqual([0, 0, 0]);
   });
 }

@@ -2,13 +2,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isFull, isMet } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { FiringAlert } from "../../system/prometheus.ts";
+import { shuffle } from "../../system/random.ts";
 import { createFaults, type Fault, matchesAlert } from "../faults.ts";
 import { type Fixture, startVisitors } from "../fixture.ts";
 
 const ALERT_TIMEOUT_MS = 90_000;
 const TEST_TIMEOUT_MS = 300_000;
 
-/** The short run injects the faults of a group together: none hides another. The full run injects each alone, in random order. */
+/**
+ * The short run injects the faults of a group together, because no fault of a group hides another. The full run injects each alone, in random
+ * order.
+ */
 const GROUPS = [
   ["provider slow", "provider down", "key revoked", "cap reached", "Redis down"],
   ["one replica stalled", "settle blocked", "database slow"],
@@ -45,7 +49,7 @@ export function faultsSuite(shared: () => Fixture): void {
     }
   }
 
-  const groups = isFull ? shuffled(GROUPS.flat()).map((name) => [name]) : GROUPS;
+  const groups = isFull ? shuffle(GROUPS.flat()).map((name) => [name]) : GROUPS;
 
   test.each(groups.map((names) => ({ names, title: names.join(", ") })))(
     "$title: exactly the expected alerts fire",
@@ -84,11 +88,4 @@ export function faultsSuite(shared: () => Fixture): void {
     },
     TEST_TIMEOUT_MS,
   );
-}
-
-function shuffled<T>(items: readonly T[]): T[] {
-  return items
-    .map((item) => ({ item, at: Math.random() }))
-    .sort((a, b) => a.at - b.at)
-    .map(({ item }) => item);
 }

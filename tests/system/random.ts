@@ -1,0 +1,14 @@
+/** Returns the item at `index`, counting from the start again after the last item. Throws if there are no items. */
+export function pick<T>(items: readonly T[], index: number): T {
+  const item = items[index % items.length];
+  if (item === undefined) throw new Error("nothing to pick from");
+  return item;
+}
+
+/** Returns the items in random order. */
+export function shuffle<T>(items: readonly T[]): T[] {
+  return items
+    .map((item) => ({ item, order: Math.random() }))
+    .sort((a, b) => a.order - b.order)
+    .map(({ item }) => item);
+}

@@ -1,6 +1,5 @@
 import type { Pattern } from "@parley/bot-rules/moderation";
 import type { Database } from "@parley/service-kit";
-import type { BotKey } from "../bots/index.ts";
 
 /** The texts that a pattern is matched against: the visitor's message, the reply, or both. */
 export type AppliesTo = "message" | "reply" | "both";
@@ -14,7 +13,7 @@ const PATTERN = 'pattern_id AS id, pattern, reason, fallback, applies_to AS "app
 /** Stores a pattern of a bot. Returns undefined if the bot has `limit` patterns already. */
 export async function insertPattern(
   database: Database,
-  bot: BotKey,
+  bot: { workspaceId: string; botId: string },
   pattern: NewPattern,
   limit: number,
 ): Promise<StoredPattern | undefined> {
@@ -31,7 +30,7 @@ export async function insertPattern(
 /** Replaces a pattern of a bot. Returns undefined if the bot has no pattern with this id. */
 export async function updatePattern(
   database: Database,
-  bot: BotKey,
+  bot: { workspaceId: string; botId: string },
   { id, pattern, reason, fallback, appliesTo }: StoredPattern,
 ): Promise<StoredPattern | undefined> {
   const { rows } = await database.query<StoredPattern>(

@@ -1,5 +1,7 @@
 import type { Database } from "@parley/service-kit";
-import type { BotKey } from "../bots/index.ts";
+
+/** Not the type of bots/, which imports this feature. */
+type BotKey = { workspaceId: string; botId: string };
 
 /** A parley.llm.v1.Tool in protobuf's JSON format. */
 export type ToolDefinition = Record<string, unknown>;

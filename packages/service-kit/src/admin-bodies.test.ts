@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { BODY_OPTIONS } from "./admin-bodies.ts";
 
 // Tests patches/@connectrpc__connect. If it passes without the patch, delete the patch.
-test("a malformed binary message is a mistake of its sender", () => {
+test("a malformed binary message is refused with invalid_argument", () => {
   const { binaryOptions, jsonOptions, readMaxBytes } = BODY_OPTIONS;
   const limits = { readMaxBytes, writeMaxBytes: readMaxBytes };
   const lookup = createMethodSerializationLookup(BotAdminService.method.listBots, binaryOptions, jsonOptions, limits);

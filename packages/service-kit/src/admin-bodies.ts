@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 
-/** Fits the largest request but an upload. Also limits a compressed body after decompression. */
+/** Fits the largest request that is not an upload. Also limits a compressed body after decompression. */
 const MAX_BODY_BYTES = 1024 * 1024;
 /** The admin services speak Connect only. */
 const PROTOCOLS = { grpc: false, grpcWeb: false };
@@ -37,7 +37,7 @@ export const BODY_OPTIONS = {
   })),
 };
 
-/** Also counts brackets and commas in texts, which no request has that many of. */
+/** Returns whether a JSON body may have too many values. Counts brackets and commas in strings too: no request has that many of them. */
 function hasTooManyValues(bytes: Uint8Array): boolean {
   if (bytes.length <= MAX_JSON_VALUES) return false;
   let count = 0;

@@ -1,7 +1,7 @@
-/** The llm-proxy ends a generation after this time, with all its attempts and whatever the providers' total timeouts are. */
+/** The llm-proxy ends a generation with all its attempts after this time, even if a provider's total timeout is longer. */
 export const MAX_GENERATION_MS = 360_000;
 
-/** The edge's deadline of Generate. It is longer, so that the llm-proxy ends the generation with a proper status. */
+/** The edge's deadline of Generate. Longer than MAX_GENERATION_MS, so that the llm-proxy ends the generation with a proper status. */
 export const GENERATE_TIMEOUT_MS = MAX_GENERATION_MS + 10_000;
 
 /** The deadline of an export, the longest call between services. */

@@ -6,14 +6,14 @@ const MAX_WAIT_MS = 5_000;
 
 type Callback = (error: unknown, connection?: Connection, release?: Connection["release"]) => void;
 
-/** The rest is left to work that must be completed, like closing a turn, so that it does not wait behind calls that start work. */
+/** The part of the pool that calls may use. The rest is for work that must complete, like closing a turn: it must not wait behind new calls. */
 const SHARE_OF_CALLS = 0.75;
 
 /** Gives calls connections, at most a share of the pool. A cancelled call gets none. Refuses new calls while others have waited too long. */
 export class CallPool {
   readonly #database: Database;
   #unusedConnections: number;
-  /** Resolves the oldest call first. */
+  /** A function for each call that waits for the share, oldest first. It lets the call continue. */
   readonly #queue: (() => void)[] = [];
   /** When each call that waits for a connection started to wait, oldest first. */
   readonly #waits = new Set<{ sinceMs: number }>();
@@ -38,7 +38,7 @@ export class CallPool {
     return Object.create(this.#database, { connect: { value: connect } }) as Database;
   }
 
-  /** The number of calls that wait because the others use the share. The pool itself does not count them. */
+  /** The number of calls that wait because other calls use the whole share. The pool's waitingCount does not include them. */
   get queuedCount(): number {
     return this.#queue.length;
   }

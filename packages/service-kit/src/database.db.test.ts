@@ -38,7 +38,7 @@ async function fill(pool: Database): Promise<void> {
   for (const connection of connections) connection.release();
 }
 
-test("closes its idle connections at once when the process stops, and later ones within seconds", async () => {
+test("a pool closes its idle connections at once when the process stops, and connections that become idle later within seconds", async () => {
   const { url, drop } = await createDatabase();
   const stopping = new AbortController();
   const options = { url, applicationName: "test", maxConnections: POOL, closingSignal: stopping.signal };
@@ -55,7 +55,7 @@ test("closes its idle connections at once when the process stops, and later ones
   await drop();
 });
 
-const ways: [string, (pool: Database) => Promise<unknown>][] = [
+const kindsOfWork: [string, (pool: Database) => Promise<unknown>][] = [
   ["statement", (pool) => pool.query("SELECT 1")],
   ["transaction", (pool) => transaction(pool, (connection) => connection.query("SELECT 1"))],
 ];
@@ -80,7 +80,7 @@ async function untilSuccess(work: () => Promise<unknown>, limitMs = LIMIT_MS) {
 
 const statusesOf = (failures: unknown[]) => failures.map((error) => toRpcError(error).code);
 
-test.concurrent.each(ways)(
+test.concurrent.each(kindsOfWork)(
   "one %s at a time succeeds within 30 s after the server dropped all connections without a reset",
   async (_, work) => {
     const { pool, proxy } = await openProxied();
@@ -155,7 +155,7 @@ test("after one transaction on a server that became read-only, new connections r
   expect(statusesOf(failures)).toEqual(["unavailable"]);
 });
 
-test("retries a read whose connection the server closed, and no other failed read", async () => {
+test("readWithRetry retries a read whose connection the server closed, and no other failed read", async () => {
   const { pool } = await openProxied();
   let attempts = 0;
   const read = (failing: string) =>
@@ -179,14 +179,14 @@ test("a read over an idle connection that the server has just closed succeeds", 
   await expect(readWithRetry(() => pool.query("SELECT 1 AS one"))).resolves.toMatchObject({ rows: [{ one: 1 }] });
 });
 
-test("sends TCP keepalive probes after 10 s", async () => {
+test("a connection has TCP keepalive with a first probe after 10 s", async () => {
   const setKeepAlive = vi.spyOn(Socket.prototype, "setKeepAlive");
   const { pool } = await openProxied();
   await pool.query("SELECT 1");
   expect(setKeepAlive).toHaveBeenCalledWith(true, 10_000);
 });
 
-test("replaces a connection after 10 minutes, even if it is never idle for long", async () => {
+test("a pool replaces a connection after 10 minutes, even if it is never idle for long", async () => {
   const { pool } = await openProxied();
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const pidAfter = async (ms: number) => {

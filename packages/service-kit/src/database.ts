@@ -26,7 +26,7 @@ export type DatabaseOptions = {
 const QUERY_TIMEOUT_MS = 12_000;
 /** Idle time before the first TCP keepalive probe. Node sends ten, one a second, so a dead idle connection is closed after 20 s. */
 const KEEPALIVE_DELAY_MS = 10_000;
-/** While the process stops. */
+/** The idle timeout while the process stops. */
 const CLOSING_IDLE_TIMEOUT_MS = 1_000;
 /** Connections are replaced at this age, so that they follow a DNS name or a load balancer to another server. */
 const MAX_LIFETIME_SECONDS = 600;
@@ -140,8 +140,8 @@ async function inTransaction<T>(database: Database, work: (connection: Connectio
 
 /**
  * Rolls back a transaction and returns its connection to the pool. `error` is the error that ended the transaction, if any. Closes the
- * connection instead if the rollback fails, or if `error` shows that the server is lost: a ROLLBACK would wait behind the statement that
- * has no response.
+ * connection instead if the rollback fails, or if `error` shows that the server does not respond or is read-only: a ROLLBACK would wait
+ * behind a statement without a response.
  */
 export async function rollBack(connection: Connection, error?: unknown): Promise<void> {
   if (mustReconnect(error)) return connection.release(error);
@@ -153,7 +153,7 @@ export async function rollBack(connection: Connection, error?: unknown): Promise
   }
 }
 
-/** Runs a statement that only reads, and retries it on another connection if the server closed the first one. */
+/** Runs a statement that only reads. If the server closed the connection, retries it up to two times on another one. */
 export async function readWithRetry<T>(read: () => Promise<T>): Promise<T> {
   for (const delay of RETRY_DELAYS_MS) {
     try {

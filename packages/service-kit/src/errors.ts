@@ -29,3 +29,10 @@ export function notFound(code: string, message: string): ServiceError {
 export function invalidArgument(message: string, code = "invalid_argument"): ServiceError {
   return new ServiceError("invalid_argument", code, message);
 }
+
+/** Returns an error and its causes, at most five errors; an empty list for anything else. */
+export function listCauses(error: unknown): Error[] {
+  const chain: Error[] = [];
+  for (let each = error; each instanceof Error && chain.length < 5; each = each.cause) chain.push(each);
+  return chain;
+}

@@ -23,7 +23,7 @@ export type GrpcServerOptions = {
   tlsDir?: string | undefined;
 };
 
-/** Decides which calls a server answers. */
+/** Intercepts every call of a service, and decides whether a multiplexed stream is accepted. */
 export type CallGuard = {
   intercept: Interceptor;
   /** Whether the metadata holds an accepted internal token. */

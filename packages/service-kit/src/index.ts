@@ -1,4 +1,4 @@
-// Does not export migrations and guarded requests: they load knex and undici, which take a third of the time that a service needs to load.
+// Does not export migrations and guarded requests: they load knex and undici, which take a third of the time in which a service loads.
 export { UPLOAD_OPTIONS } from "./admin-bodies.ts";
 export {
   type AccessTokenOptions,
@@ -32,7 +32,7 @@ export {
 export { EgressError, type EgressErrorCode } from "./egress/error.ts";
 export { type Egress, EgressPolicy } from "./egress/policy.ts";
 export { ConfigError, Environment } from "./environment.ts";
-export { type ErrorKind, invalidArgument, notFound, ServiceError } from "./errors.ts";
+export { type ErrorKind, invalidArgument, listCauses, notFound, ServiceError } from "./errors.ts";
 export { failpoint } from "./failpoint.ts";
 export { type CallGuard, createCallGuard, createGrpcServer, type GrpcServer, toRpcError } from "./grpc-server.ts";
 export { channelCredentials } from "./grpc-tls.ts";

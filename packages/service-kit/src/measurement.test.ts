@@ -12,7 +12,7 @@ test("concurrent readers share one measurement, and the next reader measures aga
   expect(await read()).toBe(2);
 });
 
-test("a result is reused for its time", async () => {
+test("a result is reused for cacheMs", async () => {
   let now = 0;
   let measurements = 0;
   const read = createCachedMeasurement(
@@ -42,7 +42,7 @@ test("a slow result is reused for 20 times its duration", async () => {
   expect(await read()).toBe(2);
 });
 
-test("a slow measurement keeps its previous result for up to 30 s beyond its time", async () => {
+test("while a slow measurement runs, the previous result is reused for up to 30 s beyond its time", async () => {
   let now = 0;
   let next = Promise.resolve(1);
   const read = createCachedMeasurement(() => next, { name: "it", cacheMs: 5_000, now: () => now }, log);
@@ -57,7 +57,7 @@ test("a slow measurement keeps its previous result for up to 30 s beyond its tim
   expect(await read()).toBe(2);
 });
 
-test("returns undefined when the measurement fails or does not end in time", async () => {
+test("the result is undefined when the measurement fails or does not end in time", async () => {
   const failing = createCachedMeasurement(
     () => Promise.reject(new Error("unavailable")),
     { name: "it", cacheMs: 0 },

@@ -5,7 +5,7 @@ import { MemberCallLimiter } from "./member-call-limiter.ts";
 const SMALL = { contentLength: "100", isCompressed: false };
 const LARGE = { contentLength: String(16 * 1024 * 1024), isCompressed: false };
 
-/** Enters calls, and records which may be read. */
+/** Enters calls, and records the workspaces of the calls that may run. */
 function createCalls() {
   const limiter = new MemberCallLimiter();
   const entered: string[] = [];
@@ -18,7 +18,7 @@ function createCalls() {
   return { entered, enter };
 }
 
-test("runs four calls of a workspace at once, and the next when one has ended", async () => {
+test("four calls of a workspace run at once, and the next one runs when one has ended", async () => {
   const { entered, enter } = createCalls();
   const calls = Array.from({ length: 6 }, () => enter("a"));
   enter("b");
@@ -32,9 +32,9 @@ test("runs four calls of a workspace at once, and the next when one has ended", 
 test.each([
   ["a large body", LARGE],
   ["a body of unknown length", { contentLength: null, isCompressed: false }],
-  ["a body of odd length", { contentLength: "1e9", isCompressed: false }],
+  ["a body whose length is not written in digits", { contentLength: "1e9", isCompressed: false }],
   ["a compressed body", { contentLength: "100", isCompressed: true }],
-])("reads one call with %s at once for a workspace, and four in total", async (_, body) => {
+])("one call with %s runs at once for a workspace, and four in total", async (_, body) => {
   const { entered, enter } = createCalls();
   const first = enter("a", body as typeof SMALL);
   for (const workspace of ["a", "a", "b", "c", "d", "e"]) enter(workspace, body as typeof SMALL);
@@ -49,7 +49,7 @@ test.each([
   expect(entered.at(-1)).toBe("e");
 });
 
-test("gives no place to a call that ended while it waited", async () => {
+test("a call that ended while it waited does not run", async () => {
   const { entered, enter } = createCalls();
   const running = enter("a", LARGE);
   const waiting = enter("a", LARGE);

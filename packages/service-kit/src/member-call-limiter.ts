@@ -1,7 +1,7 @@
 import pLimit from "p-limit";
 import { WorkspaceConcurrencyLimiter } from "./workspace-concurrency-limiter.ts";
 
-/** A workspace's calls that run at once. Half of a service's connections to the database stay free for the others. */
+/** A workspace's calls with a small body that run at once. With the default ten connections, six stay free for other workspaces. */
 const MAX_CALLS = 4;
 /** Calls of all workspaces with a large body that run at once. Each occupies up to 60 MiB: a body of 24 MiB in JSON, and its content. */
 const MAX_UPLOADS = 4;

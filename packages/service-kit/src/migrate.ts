@@ -26,9 +26,9 @@ export type MigrateOptions = {
   schema: string;
   /** The service's login role. */
   role: string;
-  /** The role's password. Without it the role must exist with its timeouts and is not changed. */
+  /** The role's password. Without it the role must exist with the timeouts of every service's role, and is not changed. */
   rolePassword?: string;
-  /** Timeouts that this role has beside those of every service's role. */
+  /** Timeouts that this role has in addition to the timeouts of every service's role. */
   roleTimeouts?: RoleTimeouts;
   /** The names of tables whose rows the role may read and insert, but neither update nor delete. */
   appendOnlyTables?: readonly string[];
@@ -43,7 +43,7 @@ export type MigrateResult = {
 };
 
 const MIGRATIONS_TABLE = "migrations";
-/** The audit log, which services with admin methods that change something have. */
+/** The audit log. Only the schemas of services whose admin methods change something have this table. */
 const CHANGES_TABLE = "changes";
 /** Limits how long a migration waits for a lock, because new traffic queues behind the waiting migration. */
 const LOCK_TIMEOUT = "2s";
@@ -130,7 +130,7 @@ async function assertHasOwnSession(client: pg.Client, other: pg.Client): Promise
   );
 }
 
-/** Returns whether the server is one process, like PGlite, whose connections all share one session. Others have background processes. */
+/** Returns whether the server is one process, like PGlite, whose connections all share one session. Other servers have background processes. */
 async function isSingleProcess(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query<{ processes: string }>("SELECT count(*) AS processes FROM pg_stat_activity");
   return Number(rows[0]?.processes) <= 1;

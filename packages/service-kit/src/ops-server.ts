@@ -45,7 +45,7 @@ export type AdminOptions = {
   /** Required if a method changes something. */
   changes?: ChangeLog;
   /** Whether a workspace is deleted. See AdminAccessOptions. */
-  isHidden?: (workspaceId: string) => Promise<boolean>;
+  isDeleted?: (workspaceId: string) => Promise<boolean>;
   register: (router: ConnectRouter) => void;
 };
 
@@ -121,8 +121,13 @@ async function getMetrics(registry: Registry, accept: string): Promise<Page> {
   return { status: 200, type: Registry.OPENMETRICS_CONTENT_TYPE, body: await renderOpenMetrics(registry) };
 }
 
-function serveAdmin({ tokens, jwt, changes, isHidden, register }: AdminOptions, log: Logger, lifecycle: Lifecycle) {
-  const guard = createAdminGuard({ tokens, verifyToken: jwt && startVerifier(jwt, log, lifecycle), changes, isHidden });
+function serveAdmin({ tokens, jwt, changes, isDeleted, register }: AdminOptions, log: Logger, lifecycle: Lifecycle) {
+  const guard = createAdminGuard({
+    tokens,
+    verifyToken: jwt && startVerifier(jwt, log, lifecycle),
+    changes,
+    isDeleted,
+  });
   const members = new MemberCallLimiter();
   return {
     routes: register,

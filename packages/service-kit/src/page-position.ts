@@ -11,7 +11,7 @@ export function formatPosition({ at, workspaceId, turnId }: PagePosition): strin
   return `${at} ${workspaceId} ${turnId}`;
 }
 
-/** Parses a page token. Returns undefined for an empty one, and throws invalid_argument for one that formatPosition did not return. */
+/** Parses a page token. Returns undefined for an empty text, and throws invalid_argument for any other text that is not a position. */
 export function parsePosition(token: string): PagePosition | undefined {
   if (token === "") return undefined;
   const [at = "", workspaceId = "", turnId = "", ...rest] = token.split(" ");

@@ -49,7 +49,7 @@ describe("multiplexing", () => {
     await sleep(400);
   });
 
-  test("unary calls on a lost stream are retried without it", async () => {
+  test("unary calls on a lost stream are retried as plain calls", async () => {
     const held: (() => void)[] = [];
     let isHolding = true;
     const { getUsage } = await peers().startClient(true, async (request, context) => {

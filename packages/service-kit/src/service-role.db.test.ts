@@ -7,7 +7,7 @@ import { logMissingTimeouts } from "./service-role.ts";
 
 const silent = createLogger("test", "silent");
 
-test("logs each missing timeout with the statement to run", async () => {
+test("logMissingTimeouts logs each missing timeout with the statement to run", async () => {
   const role = `parley_test_${randomBytes(4).toString("hex")}`;
   const admin = new Client({ connectionString: inject("postgresUrl") });
   await admin.connect();
@@ -24,7 +24,7 @@ test("logs each missing timeout with the statement to run", async () => {
   expect(await loggedErrors(role)).toEqual([]);
 });
 
-test("does not throw when the database does not answer", async () => {
+test("logMissingTimeouts does not throw when the database does not answer", async () => {
   const database = openDatabase(
     { url: "postgres://nobody@127.0.0.1:1/none", applicationName: "test", maxConnections: 1 },
     silent,

@@ -6,7 +6,7 @@ import type { Logger } from "./logger.ts";
 /** Limits a service's statements and transactions. Set on the role, because PgBouncer shares sessions between clients. */
 const TIMEOUTS = { statement_timeout: "10s", idle_in_transaction_session_timeout: "15s" };
 
-/** Further timeouts of one service's role, such as `{ lock_timeout: "2s" }`. */
+/** Timeouts of one service's role in addition to TIMEOUTS, such as `{ lock_timeout: "2s" }`. */
 export type RoleTimeouts = Readonly<Record<string, string>>;
 
 const ROLE_ATTEMPTS = 20;
@@ -14,7 +14,8 @@ const ROLE_RETRY_MS = 200;
 
 /**
  * Creates the service's login role with its password and timeouts, or sets them on the existing role. Without a verifier the role must
- * exist with its timeouts. If the administrator lacks a privilege, throws an error with the statement to run.
+ * exist with TIMEOUTS; further timeouts are not checked here, but by logMissingTimeouts. If the administrator lacks a privilege, throws an
+ * error with the statement to run.
  */
 export async function prepareRole(
   client: pg.Client,
@@ -107,9 +108,9 @@ function pickTimeouts(timeouts: RoleTimeouts, names: readonly string[]): RoleTim
 }
 
 /**
- * Grants the role read and write access to the rows of its schema, and nothing else. On the append-only tables it may only read and
- * insert rows; revokes all other privileges. If the administrator may not grant or revoke a privilege, throws an error with the statements to run. PostgreSQL itself
- * may only send a warning.
+ * Grants the role read and write access to the rows of its schema, and nothing else. On the append-only tables grants only reading and
+ * inserting, and revokes changing and deleting. If the administrator may not grant or revoke a privilege, throws an error with the statements
+ * to run, because PostgreSQL itself may only send a warning.
  */
 export async function grantAccess(
   client: pg.Client,
@@ -129,10 +130,10 @@ export async function grantAccess(
       if (!isPermissionDenied(error)) throw error;
     });
   }
-  const missing = await findDifferences();
-  if (missing.length === 0) return;
+  const remaining = await findDifferences();
+  if (remaining.length === 0) return;
   throw new Error(
-    `role ${role} lacks privileges that ${client.user} may not grant; run as the owner or a superuser: ${missing.join(" ")}`,
+    `role ${role} lacks privileges that ${client.user} may not grant; run as the owner or a superuser: ${remaining.join(" ")}`,
   );
 }
 

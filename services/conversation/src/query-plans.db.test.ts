@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "@parley/service-kit";
-import { analyze, findSequentialScans, recordStatements, selectChanges } from "@parley/service-kit/testing";
+import { explainAnalyze, findSequentialScans, recordStatements, selectChanges } from "@parley/service-kit/testing";
 import { fillHistory, quickOrFull } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { countDoneTurns, countDoneTurnsOfPage, findOpenedTurns, listDoneTurnIds } from "./audit/audit.store.ts";
@@ -308,7 +308,7 @@ const YEAR_2025_MICROSECONDS = 1_735_689_600_000_000n;
 async function explain(use: (database: Database) => Promise<unknown>, setting?: string) {
   const statement = (await recordStatements(db.database, use)).at(-1);
   if (statement === undefined) throw new Error("no statement");
-  const roots = await analyze(db.admin, statement, setting);
+  const roots = await explainAnalyze(db.admin, statement, setting);
   const blocks = Math.max(...roots.map((root) => root["Shared Hit Blocks"] + root["Shared Read Blocks"]));
   return { plan: JSON.stringify(roots), blocks };
 }
@@ -438,7 +438,7 @@ test("a page of the reconciliation reads only its own turns by index, whatever t
   );
   const statement = statements.at(-1);
   if (statement === undefined) throw new Error("no statement");
-  for (const root of await analyze(db.admin, statement)) {
+  for (const root of await explainAnalyze(db.admin, statement)) {
     const plan = JSON.stringify(root);
     expect(plan).toContain('"Index Name":"turns_done_closed"');
     expect(plan).not.toContain('"Node Type":"Sort"');
@@ -475,7 +475,7 @@ test("opening a turn in a long session reads about as many blocks as in a short 
     const [statement] = await recordStatements(db.database, (database) => openTurn(database, turn));
     if (statement === undefined) throw new Error("no statement");
     const values = statement.values.map((value) => (value === turn.turnId ? randomUUID() : value));
-    const [plan] = await analyze(db.admin, { text: statement.text, values });
+    const [plan] = await explainAnalyze(db.admin, { text: statement.text, values });
     if (plan === undefined) throw new Error("no plan");
     return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"];
   };

@@ -166,7 +166,7 @@ export async function start(
         tokens: openTokens(config.adminTokens, secretOptions),
         jwt: config.jwt,
         changes,
-        isHidden: (workspaceId) => deletedWorkspaces.has(workspaceId),
+        isDeleted: (workspaceId) => deletedWorkspaces.has(workspaceId),
         register: registerAdmin,
       },
     },

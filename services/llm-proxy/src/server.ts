@@ -26,7 +26,7 @@ import { Embedder } from "./embedding/embedder.ts";
 import { ActiveGenerations } from "./generation/active-generations.ts";
 import { FlushClock } from "./generation/flush-clock.ts";
 import { type GenerateDeps, handleGenerate } from "./generation/generate.rpc.ts";
-import { Generator } from "./generation/generator.ts";
+import { GenerationRunner } from "./generation/generation-runner.ts";
 import type { CountTokens } from "./generation/meter.ts";
 import { createMetrics } from "./metrics.ts";
 import { ProviderCatalog } from "./providers/catalog.service.ts";
@@ -76,7 +76,7 @@ export async function start(
   const tokenizer = new Tokenizer(lifecycle);
   const countTokens: CountTokens = (model, texts) => tokenizer.count(model, texts);
   const patternThreads = new PatternThreadPool({ registry, log, lifecycle });
-  const generator = new Generator({
+  const generationRunner = new GenerationRunner({
     catalog,
     activeGenerations,
     tools,
@@ -102,7 +102,7 @@ export async function start(
         tokens: openTokens(config.adminTokens, secretOptions),
         jwt: config.jwt,
         register: (router) => {
-          router.service(ProviderAdminService, createProviderAdmin({ catalog, generator }));
+          router.service(ProviderAdminService, createProviderAdmin({ catalog, generationRunner }));
           router.service(CallLedgerAdminService, createCallLogAdmin(database, Date.now));
         },
       },
@@ -111,7 +111,7 @@ export async function start(
     lifecycle,
   );
 
-  // Registered before the gRPC server, so closed after it: a stopping process drains its calls without waiting for the task.
+  // Registered before the gRPC server, so closed after it: the task ends while the gRPC server drains its calls.
   const { callLogRetentionDays: days } = config;
   if (days > 0) {
     const run = (signal: AbortSignal) => deleteOldCalls({ database, days, log }, signal);
@@ -123,7 +123,7 @@ export async function start(
     lifecycle,
   );
   const deps: GenerateDeps = {
-    generator,
+    generationRunner,
     callLog,
     flushClock: new FlushClock(),
     wallClock: Date.now,

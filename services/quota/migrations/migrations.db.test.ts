@@ -69,3 +69,10 @@ test("every run of the migrations revokes the service's right to change entries 
   for (const forbidden of ["UPDATE quota.ledger SET month = month", "DELETE FROM quota.adjustments"])
     await expect(quota.database.query(forbidden)).rejects.toThrow("permission denied");
 });
+
+test("the service's role cannot read other schemas or change tables", async () => {
+  await quota.admin.query("CREATE SCHEMA IF NOT EXISTS other; CREATE TABLE IF NOT EXISTS other.secrets (id integer)");
+  await expect(quota.database.query("SELECT * FROM other.secrets")).rejects.toThrow("permission denied");
+  await expect(quota.database.query("DROP TABLE quota.ledger")).rejects.toThrow("must be owner");
+  await expect(quota.database.query("CREATE TABLE quota.mine (id integer)")).rejects.toThrow("permission denied");
+});

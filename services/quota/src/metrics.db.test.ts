@@ -30,7 +30,7 @@ async function readHoldGauges() {
   return gauges;
 }
 
-test("reports the number of holds and the age of the oldest one until it is settled", async () => {
+test("the gauges report the number of holds and the age of the oldest one until it is settled", async () => {
   expect(await readHoldGauges()).toEqual({ count: 0, oldest: 0 });
 
   const workspace = await createWorkspace(quota, 10);
@@ -56,7 +56,7 @@ test("reports the number of holds and the age of the oldest one until it is sett
   expect(await readHoldGauges()).toEqual({ count: 0, oldest: 0 });
 });
 
-test("reports NaN without failing the scrape while the database is unavailable", async () => {
+test("the gauges are NaN while the database is unavailable, and the scrape does not fail", async () => {
   const registry = new Registry();
   const removed = await createQuotaDatabase();
   registerHoldGauges(registry, removed.database, silent);

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { SettleOutcomeName } from "@parley/rpc/outcomes";
 import type { Database } from "@parley/service-kit";
 import {
-  analyze,
+  explainAnalyze,
   findSequentialScans,
   type PlanNode,
   recordStatements,
@@ -84,7 +84,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
     (database) => listReservations(database, aWindow("done"), { position: undefined, limit: 1_000 }),
   ],
   [
-    "the audit log",
+    "reading the audit log",
     (database) => selectChanges(database, "quota", { workspaceId: "gen_1", before: "1000000", limit: 50 }),
   ],
   ["listing a month's turns", (database) => listTurns(database, workspaces[0] ?? "", month)],
@@ -103,7 +103,7 @@ test("a page of counted turns reads only its own turns by index, whatever the si
   );
   const statement = statements.at(-1);
   if (statement === undefined) throw new Error("no statement");
-  for (const root of await analyze(quota.admin, statement)) {
+  for (const root of await explainAnalyze(quota.admin, statement)) {
     const plan = JSON.stringify(root);
     expect(plan).toContain('"Index Name":"reservations_settled"');
     expect(plan).not.toContain('"Node Type":"Sort"');
@@ -123,7 +123,7 @@ test.each(["", "gen_1"])(
       [month, workspace],
     );
     // The query also reads a row per workspace to step to the next one. PostgreSQL before 18 rounds the rows per loop, so allow for more.
-    for (const root of await analyze(quota.admin, statement))
+    for (const root of await explainAnalyze(quota.admin, statement))
       expect(countLedgerRowsRead(root)).toBeLessThan((counts[0]?.n ?? 0) + 3 * WORKSPACES);
   },
 );

@@ -42,6 +42,7 @@ import { handleSetWorkspaceDeleted } from "./workspaces/set-workspace-deleted.rp
 import { createWorkspaceAdmin } from "./workspaces/workspaces.admin.ts";
 import { isDeleted } from "./workspaces/workspaces.store.ts";
 
+/** Varies by a fifth, so that a new month is in quota.months within an hour. */
 const PRUNE_INTERVAL_MS = 50 * 60_000;
 
 /** Starts the quota service with its data plane on the gRPC port and its admin services on the ops port. */
@@ -88,7 +89,7 @@ export async function start(
         tokens: openTokens(config.adminTokens, secretOptions),
         jwt: config.jwt,
         changes,
-        isHidden: (workspaceId) => isDeleted(database, workspaceId),
+        isDeleted: (workspaceId) => isDeleted(database, workspaceId),
         register: (router) => {
           router.service(
             WorkspaceAdminService,
@@ -127,7 +128,7 @@ export async function start(
     {
       reserve: (request, { signal }) =>
         handleReserve({ database: calls.databaseFor(signal), counter: reservations, limiter }, request, signal),
-      // Settle and AdjustTurns are done even if their caller has left.
+      // Settle, SetWorkspaceDeleted and AdjustTurns use the pool itself, so their statements complete even if the caller has left.
       settle: (request, { signal }) => handleSettle({ database, log }, request, signal),
       getUsage: (request, { signal }) => handleGetUsage(calls.databaseFor(signal), request),
       getWorkspace: (request, { signal }) => handleGetWorkspace(calls.databaseFor(signal), request),

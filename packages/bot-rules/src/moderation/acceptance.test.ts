@@ -1,7 +1,8 @@
 import { expect, test, vi } from "vitest";
-import { requireAcceptable } from "./acceptance.ts";
+import { requireAcceptable, requireReplyPattern } from "./acceptance.ts";
+import { compilePattern } from "./pattern.ts";
 
-test("a pattern is accepted although this thread waits long for a core while the patterns are compiled", () => {
+test("the time limit for compiling does not count the time in which the thread waits for a core", () => {
   let nowMs = 0;
   const clock = vi.spyOn(performance, "now").mockImplementation(() => {
     nowMs += 10_000;
@@ -13,3 +14,19 @@ test("a pattern is accepted although this thread waits long for a core while the
     clock.mockRestore();
   }
 });
+
+test.each(["a*b", "a+", "(ab|c)+d", "x{2,}", ".*", "\\w+@"])(
+  "a pattern for replies must not be %s, whose matches have no upper bound",
+  (source) => {
+    const matcher = compilePattern(source);
+    expect(matcher.maxMatchLength).toBe(Number.POSITIVE_INFINITY);
+    expect(() => requireReplyPattern(matcher)).toThrow("must be limited");
+  },
+);
+
+test.each(["x?", "\\b", "", "(a|)", "^$"])(
+  "a pattern for replies must not be %j, which matches the empty string",
+  (source) => {
+    expect(() => requireReplyPattern(compilePattern(source))).toThrow("empty string");
+  },
+);

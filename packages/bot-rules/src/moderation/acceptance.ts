@@ -6,7 +6,7 @@ import { readWorkClockMs } from "./work-clock.ts";
 export const MAX_TOTAL_PATTERN_SIZE = 2_000;
 /**
  * Limit for the CPU time to compile a bot's patterns. Ordinary patterns take about 10 ms; character classes of thousands of characters take
- * much longer. The limit is low enough that a match job can compile the stored patterns within its own time limit.
+ * much longer. The limit is below a job's time limit, within which a match job compiles the stored patterns.
  */
 const MAX_COMPILE_MS = 1_000;
 

@@ -15,7 +15,7 @@ const AUTOMATON_BYTES = 128 * 1024;
 /** A compiled group. `first` is the index of its first pattern. */
 type Group = { first: number; set: RE2Set };
 
-/** The compiled patterns of a bot. The time of a match is proportional to `size` and to the text; memory stays below `bytes`. */
+/** The compiled patterns of a bot. The time of a match is proportional to `size` and to the length of the text. */
 export class PatternSet {
   /** Sum of the patterns' sizes. */
   readonly size: number;

@@ -16,8 +16,8 @@ function startThreads(options: PatternThreadPoolOptions = {}) {
   const logged: unknown[][] = [];
   const record = (...line: unknown[]) => void logged.push(line);
   // On a busy machine starting a thread takes seconds.
-  const patient = { maxWaitMs: 20_000, ...options };
-  const threads = new PatternThreadPool({ registry, log: { warn: record, error: record }, lifecycle }, patient);
+  const optionsOfPool = { maxWaitMs: 20_000, ...options };
+  const threads = new PatternThreadPool({ registry, log: { warn: record, error: record }, lifecycle }, optionsOfPool);
   const countOf = async (result: string) => {
     const { values } = (await registry.getSingleMetric("parley_moderation_duration_seconds")?.get()) ?? { values: [] };
     const named = values as { metricName?: string; labels: { result?: string }; value: number }[];

@@ -3,7 +3,7 @@ import { type Lifecycle, type Logger, type Registry, ServiceError, WorkspaceTime
 import { type Candidate, MAX_TOTAL_PATTERN_SIZE, slowToCompileError } from "./acceptance.ts";
 import { createMatchDurationHistogram, type JobOutcome } from "./metrics.ts";
 import { PatternRefusedError } from "./pattern.ts";
-import type { Answer, Job, Match, MatchAllJob, MatchJob, Message } from "./thread.ts";
+import type { Answer, Job, Match, MatchAllJob, MatchJob, ThreadMessage } from "./thread.ts";
 
 const THREAD_URL = new URL("./thread.ts", import.meta.url);
 /** Two, so that a workspace, which runs one job at a time, never occupies all threads. */
@@ -160,7 +160,7 @@ export class PatternThreadPool {
     worker.unref();
     const thread: Thread = { worker, isReady: false, running: undefined, startedAtMs: 0 };
     this.#threads.add(thread);
-    worker.on("message", ({ answer, workMs }: Message) => {
+    worker.on("message", ({ answer, workMs }: ThreadMessage) => {
       if (answer.kind === "ready") thread.isReady = true;
       else this.#finish(thread, answer, workMs);
       this.#dispatch();

@@ -14,22 +14,22 @@ export type Matcher = {
   find(text: string, from: number): Span | undefined;
   /** Length of the longest possible match in UTF-16 units; Infinity if there is no bound. */
   maxMatchLength: number;
-  /** Number of instructions in its program: the work for one character of text in the worst case. */
+  /** Number of instructions in the pattern's program: the work for one character of text in the worst case. */
   size: number;
-  /** Approximate memory of its program. */
+  /** Approximate memory of the pattern's program. */
   bytes: number;
 };
 
 /** Why a text is blocked, and the text to show instead. */
 export type Verdict = { reason: string; fallback: string };
 
-/** The largest size of a pattern. */
+/** The largest size of a pattern, in instructions. */
 export const MAX_PATTERN_SIZE = 300;
 
 const BYTES_PER_INSTRUCTION = 300;
 const BYTES_PER_RUNE = 4;
 
-/** Error for a pattern that is not accepted. `code` is stable; the message is for the pattern's author. */
+/** Thrown for a pattern that is not accepted. `code` is stable; the message is for the pattern's author. */
 export class PatternRefusedError extends Error {
   readonly code: PatternRefusalCode;
 

@@ -68,7 +68,7 @@ describe("ReplyFilter", () => {
       "a{1,30}b",
     ],
     ["characters outside the basic plane match", ["👋{3}"], ["hi 👋", "👋", "👋!"], "hi ", "👋{3}"],
-  ])("releases the text before the first match when %s", async (_, sources, parts, expected, pattern) => {
+  ])("releases at most the text before the first match when %s", async (_, sources, parts, expected, pattern) => {
     const { released, matched } = await filterReply(sources, parts);
     expect(matched).toBe(pattern);
     if (pattern === undefined) expect(released).toBe(expected);
@@ -76,7 +76,7 @@ describe("ReplyFilter", () => {
     else expect(expected.startsWith(released), released).toBe(true);
   });
 
-  test("holds back the length of the longest possible match and no more", async () => {
+  test("holds back the length of the longest possible match and one character, and no more", async () => {
     const filter = filterOf(["\\bfoo\\b", "barbar"]);
     const text = "a reply that goes on and on without any of it";
     let released = "";
@@ -103,34 +103,6 @@ describe("ReplyFilter", () => {
     expect(lengths.length).toBeGreaterThan(9);
     expect(Math.max(...lengths)).toBeLessThan(4_100);
   });
-});
-
-test.each(["a*b", "a+", "(ab|c)+d", "x{2,}", ".*", "\\w+@"])(
-  "refuses %s, which has no upper bound, for replies",
-  (source) => {
-    const matcher = compilePattern(source);
-    expect(matcher.maxMatchLength).toBe(Number.POSITIVE_INFINITY);
-    expect(() => requireReplyPattern(matcher)).toThrow("must be limited");
-  },
-);
-
-test.each(["x?", "\\b", "", "(a|)", "^$"])("refuses %j, which matches the empty string, for replies", (source) => {
-  expect(() => requireReplyPattern(compilePattern(source))).toThrow("empty string");
-});
-
-test.each([
-  ["secret", 6],
-  ["colou?r", 6],
-  ["\\bfoo\\b", 3],
-  ["a{2,5}(bb|ccc)?", 8],
-  ["\\d{4}[ -]?\\d{4}", 9 + 8],
-  ["[a-z]{3}", 3],
-  ["👋{3}", 6],
-  [".", 2],
-])("a match of %s has at most %i characters", (source, maxMatchLength) => {
-  // A class with characters outside the basic plane counts two units for each character.
-  expect(compilePattern(source).maxMatchLength).toBeLessThanOrEqual(maxMatchLength);
-  expect(compilePattern(source).maxMatchLength).toBeGreaterThan(0);
 });
 
 const ALPHABET = [

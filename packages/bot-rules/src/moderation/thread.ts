@@ -11,7 +11,7 @@ import { readWorkClockMs } from "./work-clock.ts";
  * For `searchFrom` and `isTextComplete` see PatternSet.findFirstMatch.
  */
 export type MatchJob = { kind: "match"; patterns: string; text: string; searchFrom: number; isTextComplete: boolean };
-/** A complete text to match against every one of `patterns`, as for a MatchJob. */
+/** A complete text to match against each of `patterns`, which is a JSON array as in a MatchJob. */
 export type MatchAllJob = { kind: "matchAll"; patterns: string; text: string };
 export type CheckJob = Candidate & { kind: "check" };
 export type Job = MatchJob | MatchAllJob | CheckJob;
@@ -35,7 +35,7 @@ export type Answer =
   | { kind: "unusable"; refusal: Refusal };
 
 /** An answer, and the CPU time of the job in milliseconds. */
-export type Message = { answer: Answer; workMs: number };
+export type ThreadMessage = { answer: Answer; workMs: number };
 
 export type Refusal = { code: PatternRefusalCode; message: string };
 
@@ -56,7 +56,7 @@ function match({ patterns, text, searchFrom, isTextComplete }: MatchJob): Answer
   return { kind: "matched", match: { index, maxMatchLength }, compiledSize: cached === undefined ? size : undefined };
 }
 
-/** The patterns may not be saved, so they displace no others from the cache. */
+/** Does not cache the compiled set: its patterns may be an unsaved draft, and a stored set would be evicted for it. */
 function matchAll({ patterns, text }: MatchAllJob): Answer {
   const set = compiledSets.get(patterns) ?? new PatternSet(JSON.parse(patterns) as string[]);
   return { kind: "matchedAll", indexes: set.findAllMatches(text) };
@@ -78,7 +78,7 @@ function runJob(job: Job): Answer {
 // The service's main thread has priority. On Linux the call affects this thread only; elsewhere it would affect the whole process.
 if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
-// An uncaught error ends the thread. PatternThreadPool then fails the job and starts a new thread for the next one.
+// An uncaught error ends the thread. PatternThreadPool then refuses the job and starts a new thread for the next one.
 parentPort?.on("message", (job: Job) => {
   const startedAtMs = readWorkClockMs();
   const answer = runJob(job);
@@ -86,6 +86,6 @@ parentPort?.on("message", (job: Job) => {
 });
 send({ answer: { kind: "ready" }, workMs: 0 });
 
-function send(message: Message): void {
+function send(message: ThreadMessage): void {
   parentPort?.postMessage(message);
 }

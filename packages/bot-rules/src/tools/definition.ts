@@ -1,7 +1,7 @@
 import { parseParameters } from "./parameters.ts";
 import { findPlaceholders, requireUrlTemplate, requireWebUrl } from "./url-template.ts";
 
-export const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
 const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,31}$/;
 const SECRET = /^[a-z0-9][a-z0-9_-]{0,63}$/;
@@ -9,8 +9,8 @@ const MAX_URL_CHARACTERS = 2_000;
 const MAX_DESCRIPTION_CHARACTERS = 2_000;
 const MAX_SELECTED_TOOLS = 64;
 
-/** Separates the server's name from the tool's name in the name by which a model calls an MCP tool. */
-export const SERVER_SEPARATOR = "__";
+/** Stands between the server's name and the tool's name in the name by which a model calls an MCP tool. */
+export const MCP_SERVER_SEPARATOR = "__";
 
 export type HttpToolDefinition = { description: string; method: string; url: string; parameters: string };
 export type McpServerDefinition = { url: string; only: readonly string[] };
@@ -19,7 +19,7 @@ export type McpServerDefinition = { url: string; only: readonly string[] };
 
 /** Checks the names of a tool and of its secret. */
 export function requireNames({ name, secret }: { name: string; secret: string }): void {
-  if (!NAME.test(name) || name.includes(SERVER_SEPARATOR))
+  if (!NAME.test(name) || name.includes(MCP_SERVER_SEPARATOR))
     throw new Error("name must be 1 to 32 of A-Z a-z 0-9 _ -, start with a letter, and not contain __");
   if (secret !== "" && !SECRET.test(secret))
     throw new Error("secret must be the name of a secret in LLM_CONFIG's tool_secrets");

@@ -1,11 +1,10 @@
 export {
   type HttpToolDefinition,
+  MCP_SERVER_SEPARATOR,
   type McpServerDefinition,
-  METHODS,
   requireHttpTool,
   requireMcpServer,
   requireNames,
-  SERVER_SEPARATOR,
 } from "./definition.ts";
-export { type Parameters, parseParameters } from "./parameters.ts";
+export { parseParameters, type ToolParameters } from "./parameters.ts";
 export { expandUrl } from "./url-template.ts";

@@ -4,7 +4,7 @@ import { RE2JS } from "re2js";
 const MAX_SCHEMA_CHARACTERS = 16 * 1024;
 
 /** The parsed JSON Schema of a tool's arguments. */
-export type Parameters = {
+export type ToolParameters = {
   /** The schema to send to a model. */
   schema: Record<string, unknown>;
   /** Returns an error message for the model that sent the arguments; undefined if they are valid. */
@@ -15,7 +15,7 @@ export type Parameters = {
  * Parses the JSON Schema of a tool's arguments. An object accepts only the fields that the schema describes, unless the schema permits
  * others, because a visitor can make a model send any field. Throws an Error whose message is shown to the author of the tool.
  */
-export function parseParameters(text: string): Parameters {
+export function parseParameters(text: string): ToolParameters {
   if (text.length > MAX_SCHEMA_CHARACTERS)
     throw new Error(`parameters must have at most ${MAX_SCHEMA_CHARACTERS} characters`);
   // The draft is ignored, because the keywords that tools use are the same in all drafts.

@@ -62,7 +62,7 @@ function withoutQuery(url: string): string {
   return url.slice(0, url.search(/\?|$/));
 }
 
-/** One pass for our own encoding, two for encodings that proxies and a server may decode, and one that finds nothing left to decode. */
+/** Decoding passes: one for our own encoding, two for encodings that proxies and a server may decode, one that finds nothing to decode. */
 const MAX_DECODINGS = 4;
 const UNSAFE_CHARACTERS = /[\p{Cc}\uFFFD]/u;
 /** Segments that some servers treat as empty, "." or "..": Java servers cut a segment at its semicolon, Windows trims dots and spaces. */

@@ -66,7 +66,7 @@ test("returns the user and workspace of a valid token", async () => {
   expect(await bearer(signer.sign(claims()))).toEqual({ userId: "user-1", workspaceId: "ws_1" });
 });
 
-test("accepts a user in any script", async () => {
+test("accepts a user id in any script", async () => {
   const sub = "auth0|Jürgen 商店 👩‍💻";
   expect(await bearer(signer.sign(claims({ sub })))).toMatchObject({ userId: sub });
 });
@@ -83,10 +83,10 @@ describe("refuses with authentication_required", () => {
     ["no expiry", () => signer.sign({ ...claims(), exp: undefined } as unknown as JWTPayload)],
     ["expired beyond the skew", () => signer.sign(claims({ exp: Math.floor(Date.now() / 1_000) - 60 }))],
     ["not valid yet", () => signer.sign(claims({ nbf: Math.floor(Date.now() / 1_000) + 120 }))],
-    ["no user", () => signer.sign({ ...claims(), sub: undefined } as unknown as JWTPayload)],
+    ["no user id", () => signer.sign({ ...claims(), sub: undefined } as unknown as JWTPayload)],
     ...["", "\0", "user-1\0", "a\nb", "\u0085", "\ud800", "x".repeat(1025)].map(
       (sub): [string, () => Promise<string>] => [
-        `the user ${JSON.stringify(sub).slice(0, 20)}`,
+        `the user id ${JSON.stringify(sub).slice(0, 20)}`,
         () => signer.sign(claims({ sub })),
       ],
     ),
@@ -124,7 +124,7 @@ test.each([[undefined], [""], [[]], [["ws_1"]], [42], [{ id: "ws_1" }]])(
   },
 );
 
-describe("with a claim for roles", () => {
+describe("with a role claim", () => {
   const roleIn = async (claim: string, extra: JWTPayload) => {
     const roles = { claim, owner: ["parley-owner", "admin"], viewer: ["parley-viewer"] };
     const verifyRole = createTokenVerifier({ issuer, audience, workspaceClaim: "workspace_id", roles }, jwks);
@@ -146,11 +146,11 @@ describe("with a claim for roles", () => {
     ["realm_access.roles", { realm_access: "admin" }, undefined],
     ["realm_access.roles", { realm_access: null }, undefined],
     ["__proto__.constructor.name", {}, undefined],
-  ])("%s: %j gives the role %s", async (claim, extra, role) => {
+  ])("the claim %s in the token %j gives the role %s", async (claim, extra, role) => {
     expect(await roleIn(claim, extra)).toBe(role);
   });
 
-  test("no token has a role without the setting", async () => {
+  test("a token gives no role if no role claim is configured", async () => {
     expect(await bearer(signer.sign(claims({ roles: ["owner"], role: "owner" })))).not.toHaveProperty("role");
   });
 });

@@ -19,9 +19,9 @@ export type AdminAccessOptions = {
   changes?: Pick<ChangeLog, "record"> | undefined;
   /**
    * Whether a workspace is deleted. Then its members get workspace_not_found for every call, and the operator for calls of the scope workspace
-   * that change something. The operator may still read what is there.
+   * that change something. The operator may still read the workspace's data.
    */
-  isHidden?: ((workspaceId: string) => Promise<boolean>) | undefined;
+  isDeleted?: ((workspaceId: string) => Promise<boolean>) | undefined;
 };
 
 export type AdminGuard = {
@@ -47,7 +47,7 @@ export function accessOf(method: DescMethod): Pick<AdminAccess, "scope" | "role"
 }
 
 /** Creates the guard of the admin services, which enforces the option admin_access of every method. */
-export function createAdminGuard({ tokens, verifyToken, changes, isHidden }: AdminAccessOptions): AdminGuard {
+export function createAdminGuard({ tokens, verifyToken, changes, isDeleted }: AdminAccessOptions): AdminGuard {
   async function authenticate(authorization: string): Promise<AdminCaller> {
     if (tokens.accepts(authorization)) return "operator";
     if (verifyToken !== undefined) return verifyToken(authorization);
@@ -58,8 +58,8 @@ export function createAdminGuard({ tokens, verifyToken, changes, isHidden }: Adm
     );
   }
 
-  async function requireVisible(workspaceId: string): Promise<void> {
-    if (await isHidden?.(workspaceId)) throw workspaceNotFound();
+  async function requireNotDeleted(workspaceId: string): Promise<void> {
+    if (await isDeleted?.(workspaceId)) throw workspaceNotFound();
   }
 
   return {
@@ -73,7 +73,7 @@ export function createAdminGuard({ tokens, verifyToken, changes, isHidden }: Adm
       const caller = adminCallerOf({ values: request.contextValues });
       const { method } = request;
       const { scope, changes: isChange } = accessOf(method);
-      if (caller !== "operator") await requireVisible(caller.workspaceId);
+      if (caller !== "operator") await requireNotDeleted(caller.workspaceId);
       if (request.stream) {
         if (isChange) throw new Error(`${method.name} is a stream, which cannot be recorded`);
         if (caller === "operator") return next(request);
@@ -82,7 +82,7 @@ export function createAdminGuard({ tokens, verifyToken, changes, isHidden }: Adm
       if (caller !== "operator") bindWorkspace(method, request.message, caller.workspaceId);
       if (!isChange) return next(request);
       if (scope === AdminScope.WORKSPACE)
-        await requireVisible((request.message as { workspaceId?: string }).workspaceId ?? "");
+        await requireNotDeleted((request.message as { workspaceId?: string }).workspaceId ?? "");
       if (changes === undefined) throw new Error(`${method.name} needs an audit log`);
       const response = await next(request);
       const member = caller === "operator" ? undefined : caller.userId;
@@ -100,8 +100,8 @@ async function* bindEach<T extends Message>(method: DescMethod, messages: AsyncI
 }
 
 /**
- * Sets an empty workspace_id to the caller's workspace. Throws workspace_not_found if the request names another workspace, whether that
- * exists or not. The request of every method that members may call has the field workspace_id.
+ * Sets an empty workspace_id to the caller's workspace. Throws workspace_not_found if workspace_id or workspace_ids names another
+ * workspace, whether that exists or not. The request of every method that members may call has the field workspace_id.
  */
 function bindWorkspace(method: DescMethod, message: Message, workspaceId: string): void {
   const request = message as Message & { workspaceId?: string; workspaceIds?: readonly string[] };

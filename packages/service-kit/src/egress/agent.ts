@@ -33,7 +33,7 @@ export function createGuardedAgent({ policy, proxyUrl }: Egress, options: Guarde
       const host = hostOf(target);
       const connectTo = (addresses: readonly string[]) => {
         // The operator's own networks are not behind the proxy to the internet.
-        if (addresses.some((address) => policy.allows(address))) return connectDirectly(target, callback);
+        if (addresses.some((address) => policy.isListed(address))) return connectDirectly(target, callback);
         connectThroughProxy(target, addresses, callback);
       };
       if (isIP(host) !== 0) {

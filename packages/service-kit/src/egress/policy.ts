@@ -19,18 +19,19 @@ export class EgressPolicy {
     this.#allowed = allow.map(parseRange);
   }
 
+  /** Returns whether a request may reach the address: it is public or on the operator's list. */
   permits(address: string): boolean {
     const parsed = parseAddress(address);
-    return parsed !== undefined && (this.#isAllowed(parsed) || isPublic(parsed));
+    return parsed !== undefined && (this.#isInList(parsed) || isPublic(parsed));
   }
 
-  /** Whether the operator's list contains the address. */
-  allows(address: string): boolean {
+  /** Returns whether the operator's list contains the address. */
+  isListed(address: string): boolean {
     const parsed = parseAddress(address);
-    return parsed !== undefined && this.#isAllowed(parsed);
+    return parsed !== undefined && this.#isInList(parsed);
   }
 
-  #isAllowed(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+  #isInList(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
     return this.#allowed.some((range) => address.kind() === range[0].kind() && address.match(range));
   }
 }

@@ -119,7 +119,7 @@ describe("with https", () => {
   });
 });
 
-it("tunnels http too, and sends the path and the headers to the server only", async () => {
+it("an http request also uses a tunnel, and only the server gets the path and the Host header", async () => {
   const { port, requests } = await startServer();
   expect(read(await get(`http://docs.example:${port}/a`, [V4]))).toBe("page");
   expect(proxy.authorities).toEqual([`${V4}:${port}`]);
@@ -151,7 +151,7 @@ it.each([
   expect(proxy.authorities).toEqual([]);
 });
 
-it("asks the proxy for the permitted addresses of a name only", async () => {
+it("asks the proxy for no address of a name but the permitted ones", async () => {
   const { port } = await startServer();
   await get(`http://docs.example:${port}/`, ["10.0.0.1", V4]);
   expect(proxy.authorities).toEqual([`${V4}:${port}`]);
@@ -214,7 +214,7 @@ describe("reports a proxy that", () => {
     });
   });
 
-  it("is not there", async () => {
+  it("is unreachable", async () => {
     const egress = { policy: new EgressPolicy(), proxyUrl: `http://127.0.0.1:${await freePort()}` };
     await expect(get(url, [V4], { egress })).rejects.toMatchObject({
       code: "unreachable",

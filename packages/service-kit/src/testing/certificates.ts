@@ -13,7 +13,7 @@ export function createAuthority(name: string): Promise<GenerateResult> {
   });
 }
 
-/** Creates a directory like cert-manager's in `folder`, with a certificate for `hosts`. */
+/** Creates a directory in `folder` with the files of cert-manager's Secrets and a certificate for `hosts`. */
 export async function createCertificates(folder: string, ca: GenerateResult, ...hosts: string[]): Promise<string> {
   const certificate = await generate([{ name: "commonName", value: String(hosts[0]) }], {
     keyType: "ec",

@@ -2,4 +2,4 @@ export { selectChanges } from "../changes/changes.store.ts";
 export { createAuthority, createCertificates } from "./certificates.ts";
 export { listen } from "./listen.ts";
 export { createServiceDatabase, type ServiceDatabase } from "./service-database.ts";
-export { analyze, findSequentialScans, type PlanNode, recordStatements, type Statement } from "./statements.ts";
+export { explainAnalyze, findSequentialScans, type PlanNode, recordStatements, type Statement } from "./statements.ts";

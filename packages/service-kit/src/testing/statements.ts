@@ -1,6 +1,6 @@
 import { type Database, type Queryable, transaction } from "../database.ts";
 
-/** `name` is that of a prepared statement. */
+/** A statement and its values. Only a prepared statement has a `name`. */
 export type Statement = { name?: string; text: string; values: unknown[] };
 
 /** Runs `use` and returns the statements that it sends, whether through the pool or through a connection of it. */
@@ -48,9 +48,9 @@ export type PlanNode = {
 
 /**
  * Runs a statement and returns its plan: for these values and, if the statement is prepared, also the generic plan, which PostgreSQL uses
- * after some runs. `setting` is a SET statement.
+ * after some runs. `setting` is a SET statement that runs first, in the same transaction.
  */
-export async function analyze(admin: Database, statement: Statement, setting = "SELECT"): Promise<PlanNode[]> {
+export async function explainAnalyze(admin: Database, statement: Statement, setting = "SELECT"): Promise<PlanNode[]> {
   const { name, text, values } = statement;
   const explain = "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)";
   return transaction(admin, async (connection) => {

@@ -27,11 +27,11 @@ async function startWith(settings: string): Promise<string> {
   return stdout;
 }
 
-test("without settings, installs no tracer and loads no module of the SDK", async () => {
+test("without settings, startTracing installs no tracer and loads no module of the SDK", async () => {
   expect(await startWith("undefined")).toBe("tracer undefined\n");
 });
 
-test("with settings, loads the SDK and installs a tracer", async () => {
+test("with settings, startTracing loads the SDK and installs a tracer", async () => {
   const output = await startWith('{ endpoint: "http://127.0.0.1:9", ratio: 1 }');
   expect(output).toContain("loaded @opentelemetry/sdk-trace");
   expect(output).toContain("tracer object");

@@ -21,7 +21,7 @@ export type Tracer = {
   openChild(name: string, options: SpanOptions): Span | undefined;
   /** Opens a child of the caller's span. `read` returns the value of a call's header. Undefined if the headers contain no trace context. */
   openRemoteChild(read: (key: string) => string | undefined, name: string, options: SpanOptions): Span | undefined;
-  /** Writes the headers from which `remote` opens a child of `span` at the peer. */
+  /** Writes the headers from which `openRemoteChild` opens a child of `span` at the peer. */
   inject(span: Span, write: (key: string, value: string) => void): void;
   /** Adds attributes to the active span. */
   annotateActiveSpan(attributes: Attributes): void;

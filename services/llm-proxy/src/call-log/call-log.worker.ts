@@ -60,7 +60,10 @@ export class CallLog {
     }
   }
 
-  /** Drops rows that the database rejects (SQLSTATE class 22 or 23): it would reject them again, and they would block all others. */
+  /**
+   * Puts a failed batch back to the front of the queue. Drops the batch if the database rejects one of its rows (SQLSTATE class 22 or 23):
+   * the database would reject it again, and it would block all later rows.
+   */
   #requeue(batch: CallRow[], error: unknown): void {
     if (/^2[23]/.test(sqlState(error) ?? "")) this.#reportDropped(batch.length);
     else this.#pendingRows.unshift(...batch);

@@ -8,7 +8,7 @@ export type ActiveGeneration = {
   remove: () => void;
 };
 
-/** The running generations, so that the process can end them when it has to stop. */
+/** Holds the running generations, so that a stopping process can end them. */
 export class ActiveGenerations {
   readonly #controllers = new Set<AbortController>();
   readonly #onCount: (count: number) => void;

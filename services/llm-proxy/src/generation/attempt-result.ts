@@ -17,7 +17,7 @@ export type AttemptRequest = {
   timeouts: Timeouts;
 };
 
-/** A provider's response in one attempt, complete or not. */
+/** What a provider has sent in one attempt, complete or not. */
 export type Completion = {
   text: string;
   /** The provider's token counts; undefined when it sent none. */

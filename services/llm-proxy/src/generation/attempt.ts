@@ -8,7 +8,7 @@ import {
 import type { AttemptRequest, AttemptResult, AttemptTimes, Completion } from "./attempt-result.ts";
 import { endProviderSpan, openProviderSpan } from "./provider-span.ts";
 
-/** Longer than any completion; bounds the memory of one that does not end. */
+/** Longer than any real completion. Bounds the memory for a completion that does not end. */
 const MAX_COMPLETION_CHARACTERS = 4 * 1024 * 1024;
 
 export type AttemptOptions = {

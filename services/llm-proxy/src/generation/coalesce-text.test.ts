@@ -139,7 +139,7 @@ test("cancels the source when the reader stops, and waits until it ends", async 
   expect(hasEnded).toBe(true);
 });
 
-test("stops reading an endless source while the reader does not read", async () => {
+test("an endless source waits while the reader does not read", async () => {
   let sent = 0;
   async function* endless() {
     for (;;) {
@@ -167,7 +167,7 @@ test("when the reader stops, releases a source that backpressure holds", async (
   expect(waits.map((wait) => wait !== undefined)).toEqual([false, true, true]);
 });
 
-test("reads everything that the source sent before its end", async () => {
+test("the reader gets everything that the source sent before its end", async () => {
   const source = (sink: Sink<string>): TextSource => {
     for (const text of ["a", "b", "c"]) void sink(text);
     return { done: Promise.resolve(), cancel: () => undefined };

@@ -78,7 +78,7 @@ describe("a route", () => {
     expect(second.requests).toEqual([]);
   });
 
-  test("ends with the outcome of its last model", async () => {
+  test("uses its last model if all other models fail", async () => {
     first.script(() => ({ status: 500 }));
     second.script(() => ({ status: 401 }));
     const events = await proxy.generate({ message: "Who are you?" });

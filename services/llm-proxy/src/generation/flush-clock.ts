@@ -1,6 +1,6 @@
 /** Too short for a reader to notice. */
 const MAX_FLUSH_WINDOW_MS = 20;
-/** The window grows by one millisecond for each of these. */
+/** The number of running generations for which the window grows by one millisecond. */
 const GENERATIONS_PER_MILLISECOND = 10;
 
 /**

@@ -211,14 +211,18 @@ describe("a stream has exactly one end", () => {
     },
   );
 
-  test.each(["", "unknown:x", "no model", "fake:", "builtin:other", "route:unknown", "x".repeat(5_000)])(
-    "after the unknown model %j, which is MODEL_UNKNOWN, and with the default model for an empty name",
+  test.each(["unknown:x", "no model", "fake:", "builtin:other", "route:unknown", "x".repeat(5_000)])(
+    "after the unknown model %j, which is MODEL_UNKNOWN without an attempt",
     async (model) => {
       const events = await proxy.generate({ model });
-      expect(statusOf(events)).toBe(model === "" ? "COMPLETE" : "MODEL_UNKNOWN");
-      expect(events.end.attempts).toBe(model === "" ? 1 : 0);
+      expect([statusOf(events), events.end.attempts, events.ends.length]).toEqual(["MODEL_UNKNOWN", 0, 1]);
     },
   );
+
+  test("after an empty model name, which selects the default model", async () => {
+    const events = await proxy.generate({ model: "" });
+    expect([statusOf(events), events.end.attempts, events.ends.length]).toEqual(["COMPLETE", 1, 1]);
+  });
 
   test("after an error with status 200, in JSON or in a stream, which is mapped by its code", async () => {
     const error = (code: string) => JSON.stringify({ error: { message: "no", code } });

@@ -9,12 +9,12 @@ import { coalesceText } from "./coalesce-text.ts";
 import type { FlushClock } from "./flush-clock.ts";
 import type { FirstTextWaits } from "./generation.ts";
 import type { GenerationEvent, GenerationRequest, GenerationResult } from "./generation-result.ts";
-import type { Generator } from "./generator.ts";
+import type { GenerationRunner } from "./generation-runner.ts";
 import { readPrompt } from "./read-prompt.ts";
 import { splitText } from "./split-text.ts";
 
 export type GenerateDeps = {
-  generator: Pick<Generator, "start">;
+  generationRunner: Pick<GenerationRunner, "start">;
   callLog: Pick<CallLog, "add">;
   flushClock: FlushClock;
   /** Milliseconds since 1970. */
@@ -37,7 +37,7 @@ export async function* handleGenerate(
   const month = parseMonth(message.month) ?? null;
   const createdAt = new Date(deps.wallClock());
   const { sink, read } = coalesceText<GenerationEvent>(() => deps.flushClock.waitForFlush());
-  const { result, cancel, getWaits } = deps.generator.start(request, context.signal, sink);
+  const { result, cancel, getWaits } = deps.generationRunner.start(request, context.signal, sink);
   let isFirst = true;
   const withWaits = (event: ResponseInit["event"]): ResponseInit => {
     const response = { ...(event && { event }), ...(isFirst && { waits: toWaits(getWaits()) }) };

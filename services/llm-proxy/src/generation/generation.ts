@@ -157,7 +157,10 @@ export class Generation {
     };
   }
 
-  /** Once a tool was called, the total timeout bounds the whole generation instead of one attempt. */
+  /**
+   * Returns the timeouts of the next attempt. Once a tool was called, the total timeout bounds the whole generation instead of one attempt.
+   * MAX_GENERATION_MS always bounds it.
+   */
   #timeoutsLeft(timeouts: Timeouts): Timeouts {
     const elapsedMs = this.#deps.now() - this.#startedAtMs;
     const leftMs = this.#toolRounds.length === 0 ? timeouts.totalMs : timeouts.totalMs - elapsedMs;
@@ -169,7 +172,7 @@ export class Generation {
     failure: ProviderFailure,
     attemptsOfModel: number,
   ): { next: NextStep; delayMs: number } {
-    // Texts of two completions are never joined, and an error in Parley's own code would occur with another model too.
+    // The texts of two attempts are never joined, and an error in Parley's own code would occur with another model too.
     if (this.#waits !== undefined || this.#signal.aborted || failure.reason === "internal")
       return { next: "end", delayMs: 0 };
     const { retries } = request.candidate.guarded.settings;

@@ -1,1 +1,1 @@
-export type { Generator } from "./generator.ts";
+export type { GenerationRunner } from "./generation-runner.ts";

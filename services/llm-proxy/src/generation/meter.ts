@@ -16,7 +16,7 @@ export type CountTokens = (model: string, texts: readonly string[]) => Promise<n
 const TOKENS_PER_MESSAGE = 4;
 
 /**
- * Returns the usage of each round of a generation: that of the attempt that was sent last. Uses the provider's own counts if it
+ * Returns the usage of each round of a generation: the usage of the round's last sent attempt. Uses the provider's own counts if it
  * sent any. Otherwise counts tokens with the vocabulary of the model's family. Without a vocabulary or `countTokens`, estimates them.
  */
 export function meterRounds(
@@ -26,6 +26,7 @@ export function meterRounds(
   return Promise.all(findLastAttemptOfRounds(attempts).map((attempt) => meterAttempt(attempt, countTokens)));
 }
 
+/** Adds up usages. The cost is null if one of the usages has no cost. */
 export function sumUsages(usages: readonly GenerationUsage[]): GenerationUsage {
   const costs = usages.flatMap(({ cost }) => cost ?? []);
   return {
@@ -74,7 +75,7 @@ async function countLocally({ request, completion }: AttemptResult, countTokens:
   const toolCalls = completion.toolRequests.flatMap((call) => [call.name, call.arguments]);
   const output = [completion.text, ...toolCalls].join("\n").trimEnd();
   const { name = "" } = parseModelName(candidate.model) ?? {};
-  // A tokenizer that fails must not lose the usage.
+  // If the tokenizer fails, the usage is estimated instead of lost.
   const [tokensIn, tokensOut] = (await countTokens?.(name, [input, output]).catch(() => undefined)) ?? [];
   if (tokensIn === undefined || tokensOut === undefined)
     return { tokensIn: estimateTokens(input), tokensOut: estimateTokens(output) };

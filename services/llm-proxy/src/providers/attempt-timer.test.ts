@@ -66,7 +66,7 @@ test("after the completion has finished, the silence timeout applies", () => {
   expect(reasonAfter(1)).toBe("silence_timeout");
 });
 
-test("an abort of the outer signal aborts with the same reason, before and after the start", () => {
+test("an abort of the outer signal aborts the attempt with the same reason, even if it came before the start", () => {
   const { caller, attemptTimer } = setUp();
   caller.abort(new GenerationCancelled());
   expect(attemptTimer.signal.reason).toBeInstanceOf(GenerationCancelled);
@@ -75,7 +75,7 @@ test("an abort of the outer signal aborts with the same reason, before and after
   ).toBe(true);
 });
 
-test("does nothing after it was stopped", () => {
+test("a stopped timer does nothing", () => {
   const { caller, attemptTimer, reasonAfter } = setUp();
   attemptTimer.stop();
   caller.abort(new GenerationCancelled());

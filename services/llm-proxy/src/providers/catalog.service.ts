@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import {
-  configuredModels,
+  listConfiguredModels,
   type ProviderSettings,
   parseModelName,
   ROUTE_PREFIX,
@@ -18,7 +18,7 @@ export type GuardedProvider = {
   provider: Provider;
   breaker: CircuitBreaker;
   concurrency: ConcurrencyLimiter;
-  /** Embeddings have their own, so that embedding documents neither delays generations nor opens their breaker. */
+  /** The breaker and limit of embeddings, so that embedding documents neither delays generations nor opens their breaker. */
   embeddings: { breaker: CircuitBreaker; concurrency: ConcurrencyLimiter };
 };
 
@@ -51,7 +51,7 @@ export class ProviderCatalog {
     this.#now = now;
     this.#proxyUrl = proxyUrl;
     this.#settings = settings;
-    this.#configuredModels = configuredModels(settings);
+    this.#configuredModels = listConfiguredModels(settings);
     this.#providers = this.#build(settings);
   }
 
@@ -67,7 +67,7 @@ export class ProviderCatalog {
   applySettings(settings: Settings): void {
     const previous = this.#providers;
     this.#settings = settings;
-    this.#configuredModels = configuredModels(settings);
+    this.#configuredModels = listConfiguredModels(settings);
     this.#providers = this.#build(settings);
     for (const [name, each] of previous) if (this.#providers.get(name) !== each) void each.provider.close();
   }
@@ -88,7 +88,7 @@ export class ProviderCatalog {
     return this.#configuredModels.has(model) ? name : "_OTHER";
   }
 
-  /** The model that makes embeddings; undefined when none is configured. */
+  /** The configured embeddings model; undefined when there is none. */
   get embeddingModel(): EmbeddingModel | undefined {
     const { embeddings } = this.#settings;
     if (embeddings === undefined) return undefined;

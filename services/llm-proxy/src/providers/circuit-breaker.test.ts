@@ -13,7 +13,7 @@ function setUp() {
   return { clock, breaker, call };
 }
 
-test("opens after consecutive faults, and refuses every request during the cooldown", () => {
+test("the breaker opens after consecutive faults, and refuses every request during the cooldown", () => {
   const { clock, breaker, call } = setUp();
   for (const verdict of ["fault", "fault", "ok", "fault", "fault"] as const) call(verdict);
   expect(breaker.state).toBe("closed");
@@ -25,7 +25,7 @@ test("opens after consecutive faults, and refuses every request during the coold
   expect(breaker.state).toBe("half_open");
 });
 
-test("half open, admits one request at a time; its success closes the breaker", () => {
+test("a half-open breaker admits one request at a time, and the request's success closes the breaker", () => {
   const { clock, breaker, call } = setUp();
   for (let fault = 0; fault < 3; fault++) call("fault");
   clock.advance(1_000);
@@ -39,7 +39,7 @@ test("half open, admits one request at a time; its success closes the breaker", 
   expect(breaker.state).toBe("closed");
 });
 
-test("half open, a fault opens the breaker again, and a cancelled request admits the next one", () => {
+test("a half-open breaker opens again after a fault, and admits the next request after a cancelled one", () => {
   const { clock, breaker, call } = setUp();
   for (let fault = 0; fault < 3; fault++) call("fault");
   clock.advance(1_000);

@@ -25,7 +25,7 @@ function setUp(policy: Partial<ConstructorParameters<typeof ConcurrencyLimiter>[
   return { acquire, order, releaseNext };
 }
 
-describe("Concurrency", () => {
+describe("ConcurrencyLimiter", () => {
   test("grants at most maxActive slots, and passes a released slot on", async () => {
     const { acquire, order, releaseNext } = setUp({ maxActive: 2 });
     for (const name of ["a", "b", "c"]) void acquire(name);

@@ -35,7 +35,7 @@ describe("failureFromStatus", () => {
   });
 });
 
-test("keeps a machine-readable code, but no message or key", () => {
+test("toProviderCode keeps a machine-readable code, but no message or key", () => {
   expect(toProviderCode("model_not_found")).toBe("model_not_found");
   for (const text of ["Incorrect API key provided: sk-abc", "sk-AbC123", "", 42, null, undefined, {}, "x".repeat(65)]) {
     expect(toProviderCode(text)).toBeUndefined();

@@ -2,12 +2,12 @@ import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { type Prompt, PromptSchema, type ProviderAdminService, Role } from "@parley/rpc/llm";
 import { invalidArgument } from "@parley/service-kit";
-import type { Generator } from "../generation/index.ts";
+import type { GenerationRunner } from "../generation/index.ts";
 import type { ProviderCatalog } from "./catalog.service.ts";
 
 export type ProviderAdminDeps = {
   catalog: ProviderCatalog;
-  generator: Pick<Generator, "start">;
+  generationRunner: Pick<GenerationRunner, "start">;
 };
 
 const CHECK_PROMPT: Prompt = create(PromptSchema, {
@@ -19,7 +19,7 @@ const CHECK_PROMPT: Prompt = create(PromptSchema, {
 /** Lists the configured providers and checks whether they answer. Checks are not added to the call log. */
 export function createProviderAdmin({
   catalog,
-  generator,
+  generationRunner,
 }: ProviderAdminDeps): ServiceImpl<typeof ProviderAdminService> {
   return {
     listProviders() {
@@ -35,7 +35,7 @@ export function createProviderAdmin({
     async checkProvider({ model }, { signal }) {
       if (model === "") throw invalidArgument("model is missing");
       const request = { workspaceId: "", turnId: "", model, prompt: CHECK_PROMPT };
-      const result = await generator.start(request, signal, () => undefined).result;
+      const result = await generationRunner.start(request, signal, () => undefined).result;
       return {
         result: result.outcome === "complete" ? "ok" : result.outcome,
         firstTokenMs: Math.round(result.firstTextMs ?? 0),

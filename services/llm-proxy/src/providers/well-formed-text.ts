@@ -7,7 +7,7 @@ const REPLACEMENT = "\uFFFD";
 export class WellFormedTextBuffer {
   #pendingSurrogate = "";
 
-  /** Adds a text; returns what is well-formed so far. */
+  /** Adds a text. Returns it without the first half of a surrogate pair at its end, which waits for the next text. */
   push(piece: string): string {
     if (piece === "") return "";
     const text = this.#pendingSurrogate + piece;
@@ -17,7 +17,7 @@ export class WellFormedTextBuffer {
     return toWellFormed(splitsPair ? text.slice(0, -1) : text);
   }
 
-  /** Returns what was held back. */
+  /** Returns U+FFFD if the first half of a surrogate pair still waits, otherwise "". */
   flush(): string {
     const rest = toWellFormed(this.#pendingSurrogate);
     this.#pendingSurrogate = "";

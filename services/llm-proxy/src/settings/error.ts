@@ -1,4 +1,4 @@
-/** Every problem of the settings, in words that may be logged. */
+/** Lists every problem of the settings. The texts may be logged. */
 export class SettingsError extends Error {
   readonly problems: readonly string[];
 

@@ -3,7 +3,7 @@ export { parseModelName, ROUTE_PREFIX } from "./model-name.ts";
 export {
   type BreakerPolicy,
   type ConcurrencyPolicy,
-  configuredModels,
+  listConfiguredModels,
   type OpenAiSettings,
   type ProviderSettings,
   type RetryPolicy,

@@ -62,7 +62,7 @@ describe("parseSettings", () => {
     expect(local).toMatchObject({ baseUrl: "http://10.0.0.7:11434/v1", apiKey: undefined });
   });
 
-  test("the file overrides each value of the preset and the defaults", () => {
+  test("the file overrides each default of a provider", () => {
     const [provider] = parse(`
       providers:
         mine:
@@ -181,7 +181,7 @@ describe("parseSettings", () => {
 });
 
 describe("the schema", () => {
-  test("documents the defaults", () => {
+  test("documents the defaults of a provider", () => {
     const { timeouts, retries, concurrency, breaker } = schema.$defs.provider.properties;
     const defaultsOf = (part: { properties: Record<string, { default?: number }> }) =>
       Object.values(part.properties).map((property) => property.default);

@@ -33,7 +33,7 @@ type FileProvider = {
 
 type FileSecret = { env: string; hosts: string[]; workspaces: string[]; header?: string; scheme?: string };
 
-type File = {
+type SettingsFile = {
   default_model?: string;
   providers?: Record<string, FileProvider>;
   routes?: Record<string, string[]>;
@@ -49,7 +49,7 @@ export type ParseOptions = {
   readKey: (name: string) => string | undefined;
 };
 
-const validate = new Ajv2020({ allErrors: true, strict: true, strictRequired: false }).compile<File>(schema);
+const validate = new Ajv2020({ allErrors: true, strict: true, strictRequired: false }).compile<SettingsFile>(schema);
 
 /** Parses and validates the YAML file that LLM_CONFIG names. Throws SettingsError with every problem. */
 export function parseSettings(text: string, options: ParseOptions): Settings {
@@ -69,7 +69,7 @@ export function parseSettings(text: string, options: ParseOptions): Settings {
       Object.entries(file.tool_secrets ?? {}).map(([name, each]) => [name, readSecret(name, each, options, problems)]),
     ),
   };
-  problems.push(...unknownModels(settings));
+  problems.push(...findUnknownModels(settings));
   if (problems.length > 0) throw new SettingsError(problems);
   return { ...settings, providers: settings.providers.map((each) => withCheckModel(each, settings)) };
 }
@@ -153,7 +153,7 @@ function override<T extends Numbers<T>>(defaults: T, values: Record<string, numb
 }
 
 /** Returns a problem for each model or route that the settings name but do not configure. */
-export function unknownModels(settings: Settings): string[] {
+export function findUnknownModels(settings: Settings): string[] {
   const providers = settings.providers.map((each) => each.name);
   const isUnknown = (model: string) => {
     const { provider = "", name = "" } = parseModelName(model) ?? {};

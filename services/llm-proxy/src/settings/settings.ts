@@ -69,7 +69,7 @@ export type OpenAiSettings = CommonSettings & {
 
 export type OutputLimit = { tokens: number; parameter: MaxTokensParameter };
 
-/** OpenAI refuses the older max_tokens for its reasoning models. Other servers know only that. */
+/** OpenAI refuses max_tokens, the older parameter, for its reasoning models. Some other servers know only max_tokens. */
 export type MaxTokensParameter = "max_tokens" | "max_completion_tokens";
 
 export type BuiltinSettings = CommonSettings & { kind: "builtin" };
@@ -119,7 +119,7 @@ export const PROVIDER_DEFAULTS = {
   breaker: { failures: 10, cooldownMs: 5_000 },
 } as const;
 
-/** The defaults for tools. */
+/** The default limits of tool calls. */
 export const DEFAULT_TOOL_LIMITS: ToolLimits = {
   timeoutMs: 10_000,
   maxRounds: 5,
@@ -133,7 +133,7 @@ export function createBuiltinSettings(): BuiltinSettings {
 }
 
 /** Returns the models that the settings name, with their providers. */
-export function configuredModels({ providers, routes, defaultModel, embeddings }: Settings): ReadonlySet<string> {
+export function listConfiguredModels({ providers, routes, defaultModel, embeddings }: Settings): ReadonlySet<string> {
   const named = providers.flatMap(({ name, prices, checkModel }) => [
     ...Object.keys(prices).map((model) => `${name}:${model}`),
     checkModel,

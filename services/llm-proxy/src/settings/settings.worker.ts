@@ -5,7 +5,7 @@ import type { ProviderCatalog } from "../providers/index.ts";
 import { type ModelEnvironment, settingsFromEnvironment } from "./environment.ts";
 import { SettingsError } from "./error.ts";
 import type { Keys } from "./keys.worker.ts";
-import { parseSettings, unknownModels } from "./parse.ts";
+import { findUnknownModels, parseSettings } from "./parse.ts";
 import type { Settings } from "./settings.ts";
 
 export type LoadOptions = ModelEnvironment & { llmConfigPath: string | undefined };
@@ -14,7 +14,7 @@ export type LoadOptions = ModelEnvironment & { llmConfigPath: string | undefined
 export function loadSettings(options: LoadOptions): Settings {
   if (options.llmConfigPath !== undefined) return parseSettings(readConfigText(options.llmConfigPath), options);
   const settings = settingsFromEnvironment(options);
-  const problems = unknownModels(settings);
+  const problems = findUnknownModels(settings);
   if (problems.length > 0) throw new SettingsError(problems);
   return settings;
 }

@@ -10,6 +10,7 @@ const MAX_WAIT_MS = 250;
 const MAX_COUNT_MS = 5_000;
 /** An unused thread is ended after this time, which frees about 100 MB. */
 const IDLE_MS = 10 * 60_000;
+/** Longer texts are not counted. */
 const MAX_CHARACTERS = 400_000;
 const MAX_HEAP_MB = 256;
 
@@ -55,13 +56,13 @@ export class Tokenizer {
     const worker = new Worker(THREAD, { resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } });
     worker.unref();
     worker.on("message", ({ id, counts }: CountResponse) => this.#settle(id, counts));
-    // Pending counts are given up, and the next count starts another thread.
+    // Pending counts return undefined, and the next count starts another thread.
     worker.on("error", () => void this.#stop(worker));
     this.#worker = worker;
     return worker;
   }
 
-  /** Ends the thread, unless it was replaced since. */
+  /** Ends the thread, unless another one has replaced it. */
   async #stop(worker: Worker | undefined = this.#worker): Promise<void> {
     if (worker === undefined || this.#worker !== worker) return;
     this.#worker = undefined;

@@ -24,14 +24,14 @@ test("counts texts with the vocabulary of the model's family", async () => {
 
 test("does not block the event loop while the vocabulary loads, and the first count does not wait for it", async () => {
   const counter = tokenizer({ waitMs: 50 });
-  let turns = 0;
-  const ticking = setInterval(() => turns++, 1);
+  let ticks = 0;
+  const ticking = setInterval(() => ticks++, 1);
   const started = performance.now();
   expect(await counter.count("gpt-4o", ["Hello"])).toBeUndefined();
   expect(performance.now() - started).toBeLessThan(1_000);
   await expect.poll(() => counter.count("gpt-4o", ["Hello"]), { timeout: 20_000, interval: 50 }).toEqual([1]);
   clearInterval(ticking);
-  expect(turns).toBeGreaterThan(20);
+  expect(ticks).toBeGreaterThan(20);
 });
 
 test("terminates the thread of a count that takes too long, and counts the next text", async () => {

@@ -1,4 +1,4 @@
-import { EgressError } from "@parley/service-kit";
+import { EgressError, listCauses } from "@parley/service-kit";
 import { ToolFailure, type ToolStatus } from "./tool-call.ts";
 
 const STATUS_BY_EGRESS_ERROR: Record<EgressError["code"], ToolStatus> = {
@@ -28,12 +28,6 @@ export function toToolFailure(error: unknown): ToolFailure {
     if (each instanceof EgressError) return createToolFailure(STATUS_BY_EGRESS_ERROR[each.code], each.code);
   }
   return createToolFailure("failed", listCauses(error).map(describe).join(" < "));
-}
-
-function listCauses(error: unknown): Error[] {
-  const chain: Error[] = [];
-  for (let each = error; each instanceof Error && chain.length < 5; each = each.cause) chain.push(each);
-  return chain;
 }
 
 /** Returns an error's class and code. Its message may hold text of the tool's server, which must not reach the log. */

@@ -2,9 +2,8 @@ import { expandUrl, parseParameters } from "@parley/bot-rules/tools";
 import type { HttpTool } from "@parley/rpc/llm";
 import type { Egress } from "@parley/service-kit";
 import { guardedFetch, type ResponseHead } from "@parley/service-kit/egress";
-import type { CallableTool } from "./callable.ts";
 import type { Credentials } from "./secrets.ts";
-import { ToolFailure } from "./tool-call.ts";
+import { type CallableTool, ToolFailure } from "./tool-call.ts";
 
 export type HttpToolDeps = {
   egress: Egress;

@@ -208,18 +208,18 @@ describe("a call is refused without details for the model", () => {
     expect(events.text).toBe("So: Error: the tool is not available");
     expect(server.requests).toEqual([]);
   });
+});
 
-  test("when it redirects, because the secret would be sent elsewhere", async () => {
-    const elsewhere = await startToolServer();
-    scriptCalls({ name: "order", arguments: '{"id":"7"}' });
-    server.respondWith(() => ({ status: 307, headers: { location: `${elsewhere.url}/` } }));
-    for (const method of ["GET", "POST"]) {
-      const events = await generate(order({ secret: "orders", method }));
-      expect(events.toolCalls).toMatchObject([{ status: "failed" }]);
-    }
-    expect(elsewhere.requests).toEqual([]);
-    await elsewhere.close();
-  });
+test("a redirect is not followed, because the secret would be sent elsewhere", async () => {
+  const elsewhere = await startToolServer();
+  scriptCalls({ name: "order", arguments: '{"id":"7"}' });
+  server.respondWith(() => ({ status: 307, headers: { location: `${elsewhere.url}/` } }));
+  for (const method of ["GET", "POST"]) {
+    const events = await generate(order({ secret: "orders", method }));
+    expect(events.toolCalls).toMatchObject([{ status: "failed" }]);
+  }
+  expect(elsewhere.requests).toEqual([]);
+  await elsewhere.close();
 });
 
 describe("a failed call is a result for the model and no error for the visitor", () => {

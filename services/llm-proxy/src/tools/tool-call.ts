@@ -27,7 +27,7 @@ export type ToolUse = {
   latencyMs: number;
 };
 
-/** The tool calls of one completion, with the results that the model is prompted with next. */
+/** The tool calls of one completion with their results. The next prompt contains both. */
 export type ToolRound = {
   /** The completion's text before the calls. */
   text: string;
@@ -36,6 +36,16 @@ export type ToolRound = {
 
 /** A tool's description for the model. */
 export type ToolFunction = { name: string; description: string; parameters: Record<string, unknown> };
+
+/** A tool that a model may call. */
+export type CallableTool = {
+  kind: "http" | "mcp";
+  function: ToolFunction;
+  /** Returns what is wrong with the arguments, for the model; undefined when they are valid or cannot be checked. */
+  findProblem(args: Record<string, unknown>): string | undefined;
+  /** Calls the tool and returns its result as text. Throws ToolFailure, or the signal's reason. */
+  call(args: Record<string, unknown>, signal: AbortSignal): Promise<string>;
+};
 
 /** A failed tool call. Its message is for the model. */
 export class ToolFailure extends Error {

@@ -1,8 +1,7 @@
 import { openSpan } from "@parley/service-kit";
 import type { ToolLimits } from "../settings/index.ts";
-import type { CallableTool } from "./callable.ts";
 import { createToolFailure, toToolFailure } from "./failures.ts";
-import { ToolFailure, type ToolFunction, type ToolRequest, type ToolUse } from "./tool-call.ts";
+import { type CallableTool, ToolFailure, type ToolFunction, type ToolRequest, type ToolUse } from "./tool-call.ts";
 
 /** `none` when the model called a tool that does not exist. */
 export type ToolKind = CallableTool["kind"] | "none";
@@ -13,7 +12,7 @@ export type ToolboxDeps = {
   limits: ToolLimits;
   /** A monotonic clock, in milliseconds. */
   now: () => number;
-  /** Called after each call. `detail` is a failure's cause, for the log. */
+  /** Called after each tool call. `detail` is a failure's cause, for the log. */
   onCall: (kind: ToolKind, use: ToolUse, detail: string) => void;
   /** Closes the tools' connections. */
   close: () => Promise<void>;

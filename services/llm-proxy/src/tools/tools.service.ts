@@ -1,16 +1,15 @@
-import { SERVER_SEPARATOR } from "@parley/bot-rules/tools";
+import { MCP_SERVER_SEPARATOR } from "@parley/bot-rules/tools";
 import type { McpServer, Tool } from "@parley/rpc/llm";
 import type { Egress, Lifecycle, Logger } from "@parley/service-kit";
 import { createGuardedAgent } from "@parley/service-kit/egress";
 import type { Metrics } from "../metrics.ts";
 import type { Settings } from "../settings/index.ts";
-import type { CallableTool } from "./callable.ts";
 import { toToolFailure } from "./failures.ts";
 import { createHttpTool } from "./http-tool.client.ts";
-import { McpToolListCache } from "./mcp-offers.client.ts";
 import { type McpDeps, McpSession, type McpToolDescription } from "./mcp-session.client.ts";
+import { McpToolListCache } from "./mcp-tool-list-cache.client.ts";
 import { findCredentials } from "./secrets.ts";
-import type { ToolStatus, ToolUse } from "./tool-call.ts";
+import type { CallableTool, ToolStatus, ToolUse } from "./tool-call.ts";
 import { Toolbox, type ToolKind } from "./toolbox.ts";
 
 export type ToolsDeps = {
@@ -33,39 +32,39 @@ const MAX_SCHEMA_CHARACTERS = 16 * 1024;
 export class ToolboxFactory {
   readonly #deps: ToolsDeps;
   readonly #mcp: McpDeps;
-  readonly #offers: McpToolListCache;
+  readonly #toolLists: McpToolListCache;
 
   constructor(deps: ToolsDeps, lifecycle: Lifecycle) {
     this.#deps = deps;
     const dispatcher = createGuardedAgent(deps.egress);
     lifecycle.onClose("tools", () => dispatcher.destroy());
     this.#mcp = { dispatcher, limits: () => deps.settings().tools };
-    this.#offers = new McpToolListCache(this.#mcp);
+    this.#toolLists = new McpToolListCache(this.#mcp);
   }
 
   /** Opens the tools of a generation. The caller must close the toolbox. Logs and leaves out a tool that cannot be opened. */
-  async openToolbox(tools: readonly Tool[], owner: ToolTurn, signal: AbortSignal): Promise<Toolbox> {
+  async openToolbox(tools: readonly Tool[], turn: ToolTurn, signal: AbortSignal): Promise<Toolbox> {
     const { now, settings } = this.#deps;
     const sessions: McpSession[] = [];
-    const opened = await Promise.all(tools.map((tool) => this.#open(tool, owner, sessions, signal)));
+    const opened = await Promise.all(tools.map((tool) => this.#open(tool, turn, sessions, signal)));
     const callable = new Map<string, CallableTool>();
     for (const tool of opened.flat())
       if (callable.size < MAX_FUNCTIONS && !callable.has(tool.function.name)) callable.set(tool.function.name, tool);
     return new Toolbox(callable, {
       limits: settings().tools,
       now,
-      onCall: (kind, use, detail) => this.#report(kind, use, detail, owner),
+      onCall: (kind, use, detail) => this.#report(kind, use, detail, turn),
       close: async () => void (await Promise.all(sessions.map((session) => session.close()))),
     });
   }
 
-  async #open(tool: Tool, owner: ToolTurn, sessions: McpSession[], signal: AbortSignal): Promise<CallableTool[]> {
+  async #open(tool: Tool, turn: ToolTurn, sessions: McpSession[], signal: AbortSignal): Promise<CallableTool[]> {
     const { settings, egress } = this.#deps;
     const { name, secret, kind } = tool;
-    const { workspaceId } = owner;
+    const { workspaceId } = turn;
     const onFailure = (error: unknown) => {
       const { status, detail } = toToolFailure(error);
-      this.#warn(name, status, detail, owner);
+      this.#warn(name, status, detail, turn);
     };
     const credentials = () =>
       findCredentials(settings().toolSecrets, { name: secret, url: kind.value?.url ?? "", workspaceId });
@@ -77,7 +76,7 @@ export class ToolboxFactory {
       if (kind.case !== "mcp") return [];
       const target = { url: kind.value.url, credentials: credentials() };
       const key = [workspaceId, secret, target.url].join("\n");
-      const offered = await this.#offers.list(key, { target, onFailure }, signal);
+      const offered = await this.#toolLists.list(key, { target, onFailure }, signal);
       const session = new McpSession(target, this.#mcp);
       sessions.push(session);
       return offered.flatMap((each) => createMcpTools(name, kind.value, each, session));
@@ -87,12 +86,12 @@ export class ToolboxFactory {
     }
   }
 
-  #report(kind: ToolKind, use: ToolUse, detail: string, owner: ToolTurn): void {
+  #report(kind: ToolKind, use: ToolUse, detail: string, turn: ToolTurn): void {
     const { metrics } = this.#deps;
     metrics.toolCalls.inc({ kind, status: use.status });
     metrics.toolDuration.observe({ kind }, use.latencyMs / 1_000);
     // The name of an unknown tool is the model's output, which must not reach the log.
-    if (use.status !== "ok") this.#warn(kind === "none" ? "" : use.name, use.status, detail, owner);
+    if (use.status !== "ok") this.#warn(kind === "none" ? "" : use.name, use.status, detail, turn);
   }
 
   #warn(tool: string, status: ToolStatus, detail: string, { turnId, workspaceId }: ToolTurn): void {
@@ -100,7 +99,7 @@ export class ToolboxFactory {
   }
 }
 
-/** Returns a server's tool under a name that is unique among the bot's tools; empty when it is not selected or its schema is too large. */
+/** Returns a server's tool, whose name for the model begins with the server's name; empty when it is not selected or its schema is too large. */
 function createMcpTools(
   server: string,
   { only }: McpServer,
@@ -110,7 +109,7 @@ function createMcpTools(
   const { name, description, schema } = offered;
   const isSelected = only.length === 0 || only.includes(name);
   if (!isSelected || JSON.stringify(schema).length > MAX_SCHEMA_CHARACTERS) return [];
-  const callName = `${server}${SERVER_SEPARATOR}${name.replaceAll(/[^A-Za-z0-9_-]/g, "_")}`;
+  const callName = `${server}${MCP_SERVER_SEPARATOR}${name.replaceAll(/[^A-Za-z0-9_-]/g, "_")}`;
   return [
     {
       kind: "mcp",

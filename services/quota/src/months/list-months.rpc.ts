@@ -3,7 +3,7 @@ import type { MonthSchema } from "@parley/rpc/quota";
 import type { Database } from "@parley/service-kit";
 import { listMonths } from "./months.store.ts";
 
-/** Handles QuotaService/ListMonths and WorkspaceAdminService/ListUsageMonths. */
+/** Handles QuotaService/ListMonths and WorkspaceAdminService/ListUsageMonths. Returns counts as bigint, the protos' int64. */
 export async function handleListMonths(
   database: Database,
 ): Promise<{ months: Omit<MessageInitShape<typeof MonthSchema>, "$typeName">[] }> {

@@ -40,14 +40,14 @@ async function countTurns(count: number): Promise<string[]> {
   return turns;
 }
 
-/** Adds the months with usage as if the worker had done so a minute ago. */
-async function listMonthsEarlier(): Promise<void> {
+/** Adds the months with usage as if the worker had done so two minutes ago. */
+async function addMonthsEarlier(): Promise<void> {
   await addMonths(quota.database);
   await quota.admin.query("UPDATE quota.months SET created_at = now() - interval '2 minutes'");
 }
 
 async function close(used: number): Promise<void> {
-  await listMonthsEarlier();
+  await addMonthsEarlier();
   expect(await closeMonth(quota.database, MONTH, used)).toBeUndefined();
 }
 
@@ -60,11 +60,11 @@ test("a month is closed only after its end, without holds, and with the usage th
   await countTurns(3);
   await addMonths(quota.database);
   expect(await closeMonth(quota.database, MONTH, 3)).toBe("month_not_ended");
-  await listMonthsEarlier();
+  await addMonthsEarlier();
   expect(await closeMonth(quota.database, MONTH, 2)).toBe("month_changed");
   const held = randomUUID();
   await reserve(quota.database, workspace, held);
-  await listMonthsEarlier();
+  await addMonthsEarlier();
   const { rows } = await quota.admin.query<{ month: string }>(
     "SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS month",
   );
@@ -114,7 +114,7 @@ test("Settle counts nothing in a closed month and answers month_closed, and keep
 
 test("a Settle and a close of the same month run one after the other, whichever is first", async () => {
   await countTurns(1);
-  await listMonthsEarlier();
+  await addMonthsEarlier();
   const first = await quota.admin.connect();
   try {
     // Settle holds the month's lock and has not committed.
@@ -142,9 +142,9 @@ test("a Settle and a close of the same month run one after the other, whichever 
 });
 
 test("no message is counted after a close while fifty settlements run beside it", async () => {
-  await listMonthsEarlier();
+  await addMonthsEarlier();
   await countTurns(1);
-  await listMonthsEarlier();
+  await addMonthsEarlier();
   const settling = Promise.all(
     Array.from({ length: 50 }, () => settle(quota.database, [settlement(randomUUID(), "done")])),
   );
@@ -199,7 +199,7 @@ test("the rows of a closed month become totals, and the audit's sums and digests
   expect(await totals()).toEqual(after);
 });
 
-test("the service's role cannot delete from the usage ledger, and the functions refuse open and recent months", async () => {
+test("the service's role cannot delete from the usage ledger, and prune_ledger refuses open and recent months", async () => {
   await countTurns(1);
   await addMonths(quota.database);
   for (const table of ["ledger", "ledger_totals"])
@@ -219,7 +219,7 @@ test("the service's role cannot delete from the usage ledger, and the functions 
   ).rejects.toThrow("too recent");
 });
 
-test("a refusal at the cap leaves no row after a week, and none is deleted within a day", async () => {
+test("the void reservation of a refusal at the cap is deleted after a week, and the database refuses to delete it within a day", async () => {
   const full = await createWorkspace(quota, 0);
   const refused = randomUUID();
   expect(await reserve(quota.database, full, refused)).toMatchObject({ status: "exceeded" });

@@ -16,6 +16,7 @@ export function registerMonthGauge(registry: Registry, database: Database, log: 
   );
 }
 
+/** Returns the counter of pruned rows. A ledger entry's reservation is pruned with it and is not counted. */
 export function createPrunedRowCounter(registry: Registry): Counter<"table"> {
   const counter = new Counter<"table">({
     name: "parley_usage_pruned_rows_total",

@@ -15,11 +15,12 @@ export type Month = {
   endedSeconds: number;
 };
 
-const text = (time: string) => `coalesce(to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), '')`;
+/** Returns SQL for a time as RFC 3339 in UTC; an empty text for NULL. */
+const rfc3339 = (time: string) => `coalesce(to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), '')`;
 /** SQL expression for the end of the month `m.month`. */
 const END = "((m.month + interval '1 month') AT TIME ZONE 'UTC')";
 
-// Steps from one month to the next in an index.
+// The recursive query reads one index entry per month.
 const ADD_MONTHS = `
   WITH RECURSIVE known (month) AS (
     SELECT min(u.month) FROM quota.usage u
@@ -37,7 +38,7 @@ export async function addMonths(database: Database): Promise<void> {
 
 const LIST_MONTHS = `
   SELECT to_char(m.month, 'YYYY-MM') AS month, usage.used, usage.held, coalesce(total.pruned, 0)::bigint AS pruned,
-         ${text("m.closed_at")} AS "closedAt", ${text("m.pruned_at")} AS "prunedAt",
+         ${rfc3339("m.closed_at")} AS "closedAt", ${rfc3339("m.pruned_at")} AS "prunedAt",
          extract(epoch FROM now() - ${END})::float8 AS "endedSeconds"
   FROM quota.months m
   CROSS JOIN LATERAL (
@@ -65,15 +66,15 @@ export async function measureUnclosedMonth(database: Database): Promise<{ unclos
 export type CloseRefusal = "month_not_ended" | "month_has_holds" | "month_changed";
 
 /**
- * A month is closed at the earliest a day after its end, whatever the caller's clock. A minute after the row's creation, every Settle that
- * did not see the row, and so did not lock it, has ended: the role's statement_timeout is 10 s.
+ * A month is closed at the earliest a day after its end by the database's clock, and a minute after its row was created. A Settle that
+ * began before the row existed did not lock it; after a minute it has ended, because the role's statement_timeout is 10 s.
  */
 const LOCK_MONTH = `
   SELECT m.closed_at IS NOT NULL AS "isClosed",
          now() >= ${END} + interval '1 day' AND m.created_at < now() - interval '1 minute' AS "isEnded"
   FROM quota.months m WHERE m.month = to_date($1, 'YYYY-MM') FOR UPDATE`;
 
-// A statement of its own: its snapshot has what the Settle calls stored for which the lock waited.
+// A statement of its own, so that its snapshot contains the settlements for which LOCK_MONTH waited.
 const READ_TOTALS = `
   SELECT coalesce(sum(used), 0)::bigint AS used,
          coalesce(sum(held), 0) > 0
@@ -81,8 +82,8 @@ const READ_TOTALS = `
   FROM quota.usage WHERE month = to_date($1, 'YYYY-MM')`;
 
 /**
- * Closes a month, if nothing is held and if `used` is still the number of its messages in all workspaces. Settle and AdjustTurns lock the
- * month too, so they see that it is closed or come before. Returns undefined if the month is closed now, or was before.
+ * Closes a month if nothing is held and its messages in all workspaces are still `used`. Settle and AdjustTurns lock the month too, so each
+ * of them either commits before the close or sees that the month is closed. Returns undefined if the month is closed.
  */
 export function closeMonth(database: Database, month: string, used: number): Promise<CloseRefusal | undefined> {
   return transaction(database, async (connection) => {

@@ -1,6 +1,6 @@
 import type { Database } from "@parley/service-kit";
 
-// The functions belong to the role that migrates. They return null while another replica prunes.
+// The SQL functions run with the rights of the role that migrates. They return null while another replica prunes.
 
 /** Moves up to `limit` rows of a workspace's closed month from the usage ledger to its totals. Returns their number. */
 export async function pruneLedger(
@@ -26,7 +26,10 @@ export async function pruneVoidReservations(
   return rows[0]?.pruned ?? null;
 }
 
-/** Returns the oldest month that was closed, ended `months` months ago and has rows left; undefined if there is none. */
+/**
+ * Returns the oldest month that was closed at least a day ago, ended at least `months` months ago and has rows left; undefined if there is
+ * none.
+ */
 export async function findMonthToPrune(database: Database, months: number): Promise<string | undefined> {
   const { rows } = await database.query<{ month: string }>(
     `SELECT to_char(month, 'YYYY-MM') AS month FROM quota.months

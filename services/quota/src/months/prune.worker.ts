@@ -4,14 +4,14 @@ import { findMonthToPrune, findNextWorkspace, finishMonth, pruneLedger, pruneVoi
 
 /** A refusal at the cap leaves a void reservation. After this time no Reserve or Settle of its turn can come. */
 const VOID_DAYS = 7;
-/** Bounds a statement. */
-const ROWS = 2_000;
+/** Bounds the time of a statement. */
+const BATCH_ROWS = 2_000;
 /** Bounds a run to 2 million rows. */
 const BATCHES_PER_RUN = 1_000;
 
 export type PruneDeps = {
   database: Database;
-  /** Months of which a closed month's rows are kept after its end; 0 for ever. */
+  /** How many months after its end the rows of a closed month are kept; 0 for ever. */
   retentionMonths: number;
   prunedRows: Counter<"table">;
   log: Logger;
@@ -31,19 +31,19 @@ export async function pruneUsage(deps: PruneDeps, signal: AbortSignal): Promise<
       const rows = await prune();
       if (rows === null) return false;
       prunedRows.inc({ table }, rows);
-      if (rows < ROWS) return true;
+      if (rows < BATCH_ROWS) return true;
     }
     return false;
   };
-  const voids = () => pruneVoidReservations(database, { minAgeDays: VOID_DAYS, limit: ROWS });
+  const voids = () => pruneVoidReservations(database, { minAgeDays: VOID_DAYS, limit: BATCH_ROWS });
   if (!(await pruneAll("reservations", voids)) || retentionMonths === 0) return;
   for (;;) {
     const month = await findMonthToPrune(database, retentionMonths);
     if (month === undefined) return;
     let workspaceId = await findNextWorkspace(database, month, "");
     while (workspaceId !== undefined) {
-      const page = { workspaceId, month, limit: ROWS };
-      if (!(await pruneAll("ledger", () => pruneLedger(database, page)))) return;
+      const batch = { workspaceId, month, limit: BATCH_ROWS };
+      if (!(await pruneAll("ledger", () => pruneLedger(database, batch)))) return;
       workspaceId = await findNextWorkspace(database, month, workspaceId);
     }
     await finishMonth(database, month);

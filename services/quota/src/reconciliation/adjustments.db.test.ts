@@ -109,7 +109,7 @@ test("when an adjustment would make one workspace's usage negative, logs it and 
   expect(warnings).toMatchObject([{ workspace_id: damaged, turns: 2 }]);
 });
 
-test("lists each turn of a window once, page by page, even if turns have equal times", async () => {
+test("listReservations lists each turn of a window once, page by page, even if turns have equal times", async () => {
   const workspaceId = await createWorkspace(quota, 10);
   const old = await settleAsDone(workspaceId, 3);
   await quota.admin.query(

@@ -19,6 +19,7 @@ export type ReservationWindow = {
   minAgeSeconds: number;
 };
 
+/** Returns SQL for a time as RFC 3339 in UTC with microseconds. */
 const rfc3339 = (time: string) => `to_char((${time}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
 // The row comparison is the position in the index reservations_held or reservations_settled. The window's end is a parameter, because a
@@ -63,7 +64,7 @@ const GET_RESERVATIONS = `
   JOIN quota.reservations r ON r.workspace_id = i.workspace_id AND r.turn_id = i.turn_id
   CROSS JOIN LATERAL (SELECT CASE r.state WHEN 'held' THEN r.reserved_at ELSE r.settled_at END AS at) changed`;
 
-/** Returns those of the turns that the usage accounting has. */
+/** Returns the states of turns. Leaves out turns that the usage accounting does not know. */
 export async function findReservations(database: Database, turns: readonly ReservationKey[]): Promise<Reservation[]> {
   const { rows } = await database.query<Reservation>({
     name: "get_reservations",

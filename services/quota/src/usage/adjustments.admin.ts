@@ -19,12 +19,12 @@ const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
 
 /** Implements the calls of WorkspaceAdminService that correct the usage of a month. */
-export function adjustmentAdmin(
+export function createAdjustmentAdmin(
   database: Database,
 ): Pick<ServiceImpl<typeof WorkspaceAdminService>, "adjustUsage" | "listAdjustments"> {
   return {
     async adjustUsage({ workspaceId, amount, requestId, ...request }) {
-      const month = await requirePastMonth(database, request.month);
+      const month = await requireStartedMonth(database, request.month);
       if (amount === 0 || Math.abs(amount) > MAX_AMOUNT)
         throw invalidArgument(`amount must be from -${MAX_AMOUNT} to ${MAX_AMOUNT}, and not 0`);
       if (!isUuid(requestId)) throw invalidArgument("request_id must be a UUID");
@@ -50,7 +50,8 @@ export function adjustmentAdmin(
   };
 }
 
-async function requirePastMonth(database: Database, text: string): Promise<string> {
+/** Returns the current month or an earlier one. Throws invalid_argument for any other text. */
+async function requireStartedMonth(database: Database, text: string): Promise<string> {
   const month = parseMonth(text);
   if (month === undefined) throw invalidArgument("month is missing");
   if (month > (await currentMonth(database))) throw invalidArgument("month must not be in the future");

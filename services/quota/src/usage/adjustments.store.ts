@@ -26,12 +26,12 @@ const ADD_TO_USAGE = `
   WHERE workspace_id = $1 AND month = to_date($2, 'YYYY-MM') AND used + $3 >= 0
   RETURNING used`;
 
-/** Rolls the transaction back. */
+/** Thrown to roll the transaction back. */
 class UsageBelowZero extends Error {}
 
 /**
- * Stores an adjustment and adds its amount to the month's usage. If its id is stored already, changes nothing. Returns the stored adjustment with
- * the month's usage; undefined when the workspace is unknown, and `below_zero` if the usage would fall below 0.
+ * Stores an adjustment and adds its amount to the month's usage. If an adjustment with its id exists, changes nothing. Returns the stored
+ * adjustment and its month's usage; undefined when the workspace is unknown, and `below_zero` if the usage would fall below 0.
  */
 export async function insertAdjustment(
   database: Database,
@@ -59,7 +59,7 @@ export async function insertAdjustment(
   }
 }
 
-/** Lists the newest adjustments of a workspace's month by the operator, newest first. */
+/** Lists up to `limit` adjustments of a workspace's month that the operator made, newest first. */
 export async function listAdjustments(
   database: Database,
   { workspaceId, month, limit }: { workspaceId: string; month: string; limit: number },

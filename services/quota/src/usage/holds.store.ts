@@ -2,8 +2,8 @@ import type { Database } from "@parley/service-kit";
 
 const MAX_COUNT = 100_000;
 
-// Uses the database's clock, which also wrote reserved_at. Counts from the oldest hold, so that the rows that a long snapshot keeps before it
-// are read once.
+// Uses the database's clock, which also wrote reserved_at. The count starts at the oldest hold: index entries of settled turns, which a long
+// snapshot keeps before it, are then read only by min().
 const MEASURE_HOLDS = `
   WITH oldest AS MATERIALIZED (SELECT min(reserved_at) AS at FROM quota.reservations WHERE state = 'held')
   SELECT (

@@ -1,6 +1,6 @@
-export { adjustmentAdmin } from "./adjustments.admin.ts";
+export { createAdjustmentAdmin } from "./adjustments.admin.ts";
 export { LOCK_CLOSED_MONTHS } from "./closed-months.store.ts";
 export { handleGetUsage } from "./get-usage.rpc.ts";
 export { requireTurnId } from "./turn-id.ts";
-export { usageAdmin } from "./usage.admin.ts";
+export { createUsageAdmin } from "./usage.admin.ts";
 export { currentMonth, listTurns, readMonth, readMonthPage } from "./usage.store.ts";

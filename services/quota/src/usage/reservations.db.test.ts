@@ -339,10 +339,3 @@ test("Settle settles the other turns of the batch when PostgreSQL refuses one", 
   expect(failures).toEqual([brokenTurn]);
   expect(await usageOf(quota, workspace)).toMatchObject({ used: 20, ledger: 20 });
 });
-
-test("the service's role cannot read other schemas or change tables", async () => {
-  await quota.admin.query("CREATE SCHEMA IF NOT EXISTS other; CREATE TABLE IF NOT EXISTS other.secrets (id integer)");
-  await expect(quota.database.query("SELECT * FROM other.secrets")).rejects.toThrow("permission denied");
-  await expect(quota.database.query("DROP TABLE quota.ledger")).rejects.toThrow("must be owner");
-  await expect(quota.database.query("CREATE TABLE quota.mine (id integer)")).rejects.toThrow("permission denied");
-});

@@ -64,7 +64,7 @@ class Settle implements fc.AsyncCommand<Model, Real> {
   toString = () => `settle(${JSON.stringify(this.outcomes)})`;
 }
 
-test("matches a simple model for any sequence of repeated Reserve and Settle calls", async () => {
+test("usage matches a simple model after any sequence of repeated Reserve and Settle calls", async () => {
   const turn = fc.nat(TURNS - 1);
   const outcome = fc.constantFrom<SettleOutcomeName>("done", "void");
   const commands = fc.commands(

@@ -1,8 +1,9 @@
 import type { ReservationStateName } from "@parley/rpc/outcomes";
 import { type Database, sqlState } from "@parley/service-kit";
-import { DEADLOCK, LOCK_TIMEOUT, MAX_ATTEMPTS } from "./settlements.store.ts";
+import { DEADLOCK_DETECTED, LOCK_NOT_AVAILABLE, MAX_ATTEMPTS } from "./settlements.store.ts";
 
-export type Reservation =
+/** The result of Reserve, with the workspace's current usage. */
+export type ReserveResult =
   | { status: "held"; month: string; plan: string; used: number; cap: number }
   | { status: "exceeded" | "settled"; plan: string; used: number; cap: number };
 
@@ -38,7 +39,7 @@ const RESERVE = `
 const UNIQUE_VIOLATION = "23505";
 
 /**
- * Holds one message of the current month for a turn. Waits for the lock of the usage row, at most until the signal aborts. Returns undefined when
+ * Holds one message of the current month for a turn. Waits for the lock of the usage row until the signal is aborted. Returns undefined when
  * the workspace is unknown.
  */
 export async function reserve(
@@ -46,7 +47,7 @@ export async function reserve(
   workspaceId: string,
   turnId: string,
   signal?: AbortSignal,
-): Promise<Reservation | undefined> {
+): Promise<ReserveResult | undefined> {
   const reservation = await reserveWithRetry(database, workspaceId, turnId, signal);
   // If a concurrent call for the same turn took the last message, this turn has that hold. A second attempt returns it.
   const isHeldByOtherCall = reservation?.status === "exceeded" && (await isReserved(database, workspaceId, turnId));
@@ -58,7 +59,7 @@ async function reserveWithRetry(
   workspaceId: string,
   turnId: string,
   signal?: AbortSignal,
-): Promise<Reservation | undefined> {
+): Promise<ReserveResult | undefined> {
   let conflicts = 0;
   for (;;) {
     try {
@@ -66,8 +67,8 @@ async function reserveWithRetry(
     } catch (error) {
       const state = sqlState(error);
       // A concurrent call reserved or settled the same turn. This one wrote nothing, so a retry reads the stored state.
-      const isConflict = state === UNIQUE_VIOLATION || state === DEADLOCK;
-      if (state === LOCK_TIMEOUT) signal?.throwIfAborted();
+      const isConflict = state === UNIQUE_VIOLATION || state === DEADLOCK_DETECTED;
+      if (state === LOCK_NOT_AVAILABLE) signal?.throwIfAborted();
       else if (!isConflict || ++conflicts === MAX_ATTEMPTS) throw error;
     }
   }
@@ -84,7 +85,11 @@ async function isReserved(database: Database, workspaceId: string, turnId: strin
 
 type ReserveRow = { plan: string; cap: number; state: ReservationStateName | null; month: string | null; used: number };
 
-async function reserveOnce(database: Database, workspaceId: string, turnId: string): Promise<Reservation | undefined> {
+async function reserveOnce(
+  database: Database,
+  workspaceId: string,
+  turnId: string,
+): Promise<ReserveResult | undefined> {
   const { rows } = await database.query<ReserveRow>({ name: "reserve", text: RESERVE, values: [workspaceId, turnId] });
   const row = rows[0];
   if (row === undefined) return undefined;

@@ -8,11 +8,13 @@ export type Settlement = { workspaceId: string; turnId: string; outcome: SettleO
 export type Settled = { workspaceId: string; turnId: string; outcome: SettleOutcomeName; code: "" | "month_closed" };
 
 /**
- * Reserve and Settle both lock the usage row of the month before reservations. Settle cannot lock a usage row that a concurrent
- * Reserve is still inserting. If both then write the same turn, PostgreSQL cancels one of them with this code.
+ * SQLSTATE of a statement that PostgreSQL cancels to end a deadlock. Reserve and Settle both lock the usage row of the month before
+ * reservations. But Settle cannot lock a usage row that a concurrent Reserve is still inserting. If both then write the same turn,
+ * PostgreSQL cancels one of them.
  */
-export const DEADLOCK = "40P01";
-export const LOCK_TIMEOUT = "55P03";
+export const DEADLOCK_DETECTED = "40P01";
+/** SQLSTATE of a statement that waited for a lock longer than lock_timeout. */
+export const LOCK_NOT_AVAILABLE = "55P03";
 export const MAX_ATTEMPTS = 3;
 
 // Locks usage rows first and reservations second, as Reserve does, each in a fixed order, to prevent deadlocks. A held turn keeps the
@@ -66,7 +68,8 @@ const SETTLE = `
 /** Limits each statement of a batch that was split, so that the other turns do not wait for the locked ones. */
 const SPLIT_LOCK_TIMEOUT = "100ms";
 /**
- * The role's lock_timeout (2 s) comes before it. Together they are shorter than the caller's 5 s, so the caller still gets the settled turns.
+ * Limits how long the parts of a split batch are settled. The first attempt, before the split, waits up to the role's lock_timeout (2 s).
+ * Together they are shorter than the caller's deadline (5 s), so the caller still gets the settled turns.
  */
 const SPLIT_MS = 2_000;
 
@@ -75,14 +78,17 @@ export type SettleOptions = {
   signal?: AbortSignal;
   /** Called with turns that cannot be settled at present. */
   onFailure?: (turns: readonly Settlement[], error: unknown) => void;
-  /** Called at most once, with the turns of a batch that was split for which no time was left. */
+  /** Called at most once, with the turns of a split batch that were not tried because SPLIT_MS had passed or the caller had left. */
   onUntried?: (turns: readonly Settlement[]) => void;
 };
 
 /**
- * Settles turns; the first outcome of a turn wins. Returns the stored outcome of each turn, or the code month_closed. These turns are
- * missing, and the caller must send them again: turns that a concurrent call is settling, turns of a workspace whose usage is locked, turns
- * that PostgreSQL refuses, and turns that were not tried because the batch had too many of those.
+ * Settles turns; the first outcome of a turn wins. Returns the stored outcome of each settled turn, or the code month_closed. The caller must
+ * send the missing turns again. A turn is missing if
+ * - a concurrent call is settling it,
+ * - another transaction locks its workspace's usage,
+ * - PostgreSQL refuses it, or
+ * - it was not tried, because other turns of the batch were locked or refused for too long.
  */
 export async function settle(
   database: Database,
@@ -139,7 +145,7 @@ async function split(
   batch: readonly Settlement[],
   error: unknown,
 ): Promise<(readonly Settlement[])[]> {
-  const isLockTimeout = sqlState(error) === LOCK_TIMEOUT;
+  const isLockTimeout = sqlState(error) === LOCK_NOT_AVAILABLE;
   const isOneWorkspace = batch[0]?.workspaceId === batch.at(-1)?.workspaceId;
   if (batch.length === 1 || (isOneWorkspace && isLockTimeout)) return [];
   const locked = isLockTimeout ? await findLockedWorkspaces(database, batch) : new Set();
@@ -174,7 +180,7 @@ async function findLockedWorkspaces(database: Database, batch: readonly Settleme
 /** Whether some of the turns caused the failure: a lock timeout, or data (22) or constraints (23) that do not fit. */
 function isCausedByTurn(error: unknown): boolean {
   const state = sqlState(error);
-  return state === LOCK_TIMEOUT || state?.startsWith("22") === true || state?.startsWith("23") === true;
+  return state === LOCK_NOT_AVAILABLE || state?.startsWith("22") === true || state?.startsWith("23") === true;
 }
 
 function settleWithShortLockTimeout(database: Database, batch: readonly Settlement[]): Promise<Settled[]> {
@@ -200,7 +206,7 @@ async function retryDeadlocks<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      if (sqlState(error) !== DEADLOCK || attempt === MAX_ATTEMPTS) throw error;
+      if (sqlState(error) !== DEADLOCK_DETECTED || attempt === MAX_ATTEMPTS) throw error;
     }
   }
 }

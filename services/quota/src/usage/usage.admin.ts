@@ -10,7 +10,7 @@ const DEFAULT_NEAREST = 10;
 const MAX_NEAREST = 100;
 
 /** Implements the calls of WorkspaceAdminService that list the usage of many workspaces. */
-export function usageAdmin(
+export function createUsageAdmin(
   database: Database,
 ): Pick<ServiceImpl<typeof WorkspaceAdminService>, "listUsage" | "listNearestCap"> {
   return {

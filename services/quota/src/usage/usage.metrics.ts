@@ -12,7 +12,7 @@ import { type PlanUsage, readCurrentUsage } from "./current-usage.store.ts";
 const NEAR_CAP_SHARE = 0.8;
 /** Bounds the number of values of the workspace label. */
 const MAX_NAMED_WORKSPACES = 200;
-const INTERVAL_MS = 5_000;
+const CACHE_MS = 5_000;
 
 const BY_PLAN: readonly [name: string, help: string, field: Exclude<keyof PlanUsage, "plan">][] = [
   ["parley_quota_workspaces", "Workspaces by plan.", "workspaces"],
@@ -28,7 +28,7 @@ export function registerUsageGauges(registry: Registry, database: Database, log:
   const registers = [registry];
   const read = createCachedMeasurement(
     () => readCurrentUsage(database, { share: NEAR_CAP_SHARE, limit: MAX_NAMED_WORKSPACES }),
-    { name: "quota usage", cacheMs: INTERVAL_MS },
+    { name: "quota usage", cacheMs: CACHE_MS },
     log,
   );
   for (const [name, help, field] of BY_PLAN) {

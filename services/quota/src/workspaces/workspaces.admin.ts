@@ -2,14 +2,14 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import type { WorkspaceAdminService } from "@parley/rpc/quota";
 import { type Database, invalidArgument, isWorkspaceId, ServiceError } from "@parley/service-kit";
 import { handleListMonths } from "../months/index.ts";
-import { adjustmentAdmin, handleGetUsage, usageAdmin } from "../usage/index.ts";
+import { createAdjustmentAdmin, createUsageAdmin, handleGetUsage } from "../usage/index.ts";
 import { requireWorkspace, toMessage } from "./get-workspace.rpc.ts";
 import { insertWorkspace, listPlans, listWorkspaces, updatePlan, updateRetention } from "./workspaces.store.ts";
 
 const MAX_NAME_CHARACTERS = 200;
 const MAX_RETENTION_DAYS = 3_650;
 
-/** Implements the admin service of workspaces and plans. `newId` generates the ID of a workspace created without one. */
+/** Implements WorkspaceAdminService. `newId` generates the ID of a workspace created without one. */
 export function createWorkspaceAdmin(
   database: Database,
   newId: () => string,
@@ -19,8 +19,8 @@ export function createWorkspaceAdmin(
     if (!plans.includes(plan)) throw invalidArgument(`plan must be one of ${plans.join(", ")}`);
   };
   return {
-    ...usageAdmin(database),
-    ...adjustmentAdmin(database),
+    ...createUsageAdmin(database),
+    ...createAdjustmentAdmin(database),
     listUsageMonths: () => handleListMonths(database),
     async createWorkspace(request) {
       const name = request.name.trim();

@@ -84,7 +84,7 @@ const UPDATE_PLAN = `
   )
   SELECT FROM changed`;
 
-/** Changes a workspace's plan, and keeps the change. Returns false when the workspace is unknown. */
+/** Changes a workspace's plan, and stores the change in quota.plan_changes. Returns false when the workspace is unknown. */
 export async function updatePlan(database: Database, id: string, plan: string): Promise<boolean> {
   const { rowCount } = await database.query(UPDATE_PLAN, [id, plan]);
   return rowCount === 1;

@@ -10,7 +10,7 @@ export function createBuiltinProvider(): Provider {
 const WORDS_PER_TEXT = 6;
 
 async function stream({ prompt, signal, onText, onFinished }: CompletionRequest): Promise<void> {
-  for (const text of splitWords(
+  for (const text of splitAfterWords(
     extractAnswer(lastUserMessage(prompt), prompt.passages, prompt.terms),
     WORDS_PER_TEXT,
   )) {
@@ -25,6 +25,6 @@ function lastUserMessage(prompt: Prompt): string {
 }
 
 /** Splits a text after every `count` words, and keeps the white space: the joined parts are the text. */
-function splitWords(text: string, count: number): string[] {
+function splitAfterWords(text: string, count: number): string[] {
   return text.match(new RegExp(`(?:\\s*\\S+){1,${count}}\\s*`, "g")) ?? [];
 }

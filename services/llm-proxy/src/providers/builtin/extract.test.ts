@@ -27,7 +27,7 @@ const SHOP = [
 
 const UNKNOWN = /^Sorry, I don't know\./;
 
-describe("extract", () => {
+describe("extractAnswer", () => {
   test.each([
     [
       "How long do I have to return something?",
@@ -138,7 +138,7 @@ describe("extract", () => {
   });
 });
 
-test("prefers the sentence that begins with its subject", () => {
+test("extractAnswer prefers the sentence that begins with the message's subject", () => {
   const passages = [
     {
       id: 1n,

@@ -4,7 +4,8 @@ import { findQuotes, type Quote } from "./quotes.ts";
 
 const NO_ANSWER =
   "Sorry, I don't know. I can only answer from the documents I was given, and I found nothing about that in them.";
-const MAX_QUOTE_CHARACTERS = 700;
+/** A longer quote, which is one very long sentence, is cut. */
+const MAX_SHOWN_CHARACTERS = 700;
 
 /** Answers a message with sentences of the passages and their sources, or with NO_ANSWER if the passages contain no answer. */
 export function extractAnswer(message: string, passages: readonly Passage[], terms: readonly QueryTerm[] = []): string {
@@ -20,6 +21,6 @@ function renderQuote({ passage, text }: Quote): string {
 }
 
 function shorten(text: string): string {
-  if (text.length <= MAX_QUOTE_CHARACTERS) return text;
-  return `${text.slice(0, MAX_QUOTE_CHARACTERS).replace(/\s+\S*$/, "")} …`;
+  if (text.length <= MAX_SHOWN_CHARACTERS) return text;
+  return `${text.slice(0, MAX_SHOWN_CHARACTERS).replace(/\s+\S*$/, "")} …`;
 }

@@ -7,14 +7,14 @@ import { extractTerms, isMisspelling, splitWords } from "./terms.ts";
 export type Quote = { passage: Passage; text: string; score: number };
 
 type Thresholds = {
-  /** The share of the query's weight that an answer needs: a sentence with its title (SEARCH), or a whole passage (PASSAGE). */
+  /** The share of the query's weight that a sentence with its title (SEARCH_THRESHOLDS) or a whole passage (PASSAGE_THRESHOLDS) must have. */
   minCoverage: number;
   /** The share of the best quote's score that another quote needs. */
   minRelativeScore: number;
   maxQuotes: number;
 };
 
-/** For weights of the word search, which are computed from the bot's whole knowledge. */
+/** For the weights of the word search, which it computes from the bot's whole knowledge. */
 const SEARCH_THRESHOLDS: Thresholds = { minCoverage: 0.38, minRelativeScore: 0.6, maxQuotes: 5 };
 /** For weights from the passages alone, which are less reliable. */
 const PASSAGE_THRESHOLDS: Thresholds = { minCoverage: 0.5, minRelativeScore: 0.85, maxQuotes: 2 };
@@ -99,8 +99,8 @@ function analysePassage(passage: Passage, language: Language): PassageTerms {
 }
 
 /**
- * Weights terms by their rarity in the passages. First replaces a term that is in none of them by the term that it misspells: the word search
- * corrects spelling itself, but without its terms nothing else has.
+ * Weights terms by their rarity in the passages. First replaces a term that is in no passage by the passages' term that it misspells. Only
+ * the terms of the word search have corrected spelling already.
  */
 function queryFromPassages(terms: readonly string[], candidates: readonly PassageTerms[]): Query {
   const vocabulary = new Set(candidates.flatMap((each) => [...each.allTerms]));

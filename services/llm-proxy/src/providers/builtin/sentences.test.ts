@@ -33,7 +33,7 @@ test("wrapped lines are one sentence; paragraphs, list items and table rows are 
   ]);
 });
 
-test("recognises the end of a sentence in other scripts", () => {
+test("splitSentences recognises the end of a sentence in other scripts", () => {
   expect(splitSentences("配送は三日です。返品は三十日以内です。")).toEqual([
     "配送は三日です。",
     "返品は三十日以内です。",
@@ -51,7 +51,7 @@ test("joining adds punctuation after a sentence that has none", () => {
   expect(joinSentences(["配送は三日です。", "以上"])).toBe("配送は三日です。 以上");
 });
 
-test("splits 20,000 repeated markers in less than a second", () => {
+test("splitSentences splits 20,000 repeated markers in less than a second", () => {
   for (const unit of [" ", "\n", "\n ", "|", "#", "# ", "\n#", "- ", "\n- ", "`", "=", "1.", "\n|"]) {
     const started = performance.now();
     splitSentences(`${unit.repeat(20_000)}x`);
@@ -59,7 +59,7 @@ test("splits 20,000 repeated markers in less than a second", () => {
   }
 });
 
-test("leaves out code, even without a closing fence", () => {
+test("splitSentences leaves out code, even without a closing fence", () => {
   expect(splitSentences("Install it.\n```sh\nnpm install it\n```\nThen start.")).toEqual([
     "Install it.",
     "Then start.",

@@ -3,8 +3,8 @@ import { createParser, type EventSourceMessage } from "eventsource-parser";
 /** One event may hold a very long text. */
 const MAX_EVENT_CHARACTERS = 8 * 1024 * 1024;
 /**
- * Matches a comment that was an event until its first byte, or the line break before it, was lost. Providers' own comments are words, or
- * empty.
+ * Matches a comment that is a damaged event: a colon replaced its first byte, or the line break before it was lost. The comments that
+ * providers send are words, or empty.
  */
 const EVENT_AS_COMMENT = /^d?ata:|\{\s*"/;
 

@@ -1,6 +1,7 @@
 import { failureFromStatus, ProviderFailure, toProviderCode } from "../failure.ts";
 import { EventStreamParser } from "../http/event-stream-parser.ts";
 import type { Usage } from "../provider.ts";
+import { createFault } from "./failure.ts";
 import { ToolCallAssembler } from "./tool-call-deltas.ts";
 
 const MAX_TOKENS = 2 ** 31 - 1;
@@ -157,10 +158,6 @@ function readUsage(usage: unknown): Usage | undefined {
 
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_TOKENS;
-}
-
-function createFault(reason: string): ProviderFailure {
-  return new ProviderFailure("provider_error", reason, { isFault: true });
 }
 
 const STATUS_OF_CODE: Record<string, number> = {

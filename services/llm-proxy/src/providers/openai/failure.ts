@@ -1,3 +1,4 @@
+import { listCauses } from "@parley/service-kit";
 import type { APIError } from "openai";
 import { failureFromStatus, ProviderFailure } from "../failure.ts";
 import { readRetryAfterMs } from "../retry.ts";
@@ -29,8 +30,7 @@ function isRefusal(error: unknown): error is APIError<number, Headers> {
   return error instanceof Error && typeof (error as Partial<APIError>).status === "number";
 }
 
-function listCauses(error: unknown): Error[] {
-  const chain: Error[] = [];
-  for (let each = error; each instanceof Error && chain.length < 5; each = each.cause) chain.push(each);
-  return chain;
+/** Returns the failure of a provider whose response is unusable, such as `malformed` or `too_large`. */
+export function createFault(reason: string): ProviderFailure {
+  return new ProviderFailure("provider_error", reason, { isFault: true });
 }

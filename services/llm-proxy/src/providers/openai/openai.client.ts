@@ -1,14 +1,13 @@
 import { OpenAI } from "openai";
 import { Agent, type Dispatcher, ProxyAgent } from "undici";
 import type { OpenAiSettings } from "../../settings/index.ts";
-import { ProviderFailure } from "../failure.ts";
-import { createStreamingFetch } from "../http/fetch-through.client.ts";
-import { asStreamedResponse, type Body, drain } from "../http/response-body.ts";
+import { asStreamedResponse, drain, type ResponseBody } from "../http/response-body.ts";
+import { createStreamingFetch } from "../http/streaming-fetch.client.ts";
 import type { CompletionRequest, Provider } from "../provider.ts";
 import { WellFormedTextBuffer } from "../well-formed-text.ts";
 import { ChatStreamReader } from "./chat-stream.ts";
 import { embed } from "./embeddings.ts";
-import { failureFromBodyError, failureFromRequestError } from "./failure.ts";
+import { createFault, failureFromBodyError, failureFromRequestError } from "./failure.ts";
 import { renderMessages } from "./render-messages.ts";
 
 /** How long a response may go on after `[DONE]` before its connection is closed. */
@@ -79,7 +78,7 @@ async function stream(client: OpenAI, settings: OpenAiSettings, request: Complet
 }
 
 /** Yields the bytes of each read, and leaves the body open when the reader stops. Throws ProviderFailure when the body was cut off. */
-async function* readChunks(body: Body): AsyncGenerator<Uint8Array> {
+async function* readChunks(body: ResponseBody): AsyncGenerator<Uint8Array> {
   try {
     yield* body.iterator({ destroyOnReturn: false });
   } catch (error) {
@@ -102,7 +101,7 @@ function reportProgress(chat: ChatStreamReader, request: CompletionRequest): voi
 const NOT_A_STREAM = /^(text\/html|application\/json)\b/i;
 
 /** Sends the request, waits for the response's headers and returns its body. Throws ProviderFailure. */
-async function openStream(client: OpenAI, settings: OpenAiSettings, request: CompletionRequest): Promise<Body> {
+async function openStream(client: OpenAI, settings: OpenAiSettings, request: CompletionRequest): Promise<ResponseBody> {
   const params: OpenAI.ChatCompletionCreateParamsStreaming = {
     model: request.model,
     messages: renderMessages(request),
@@ -123,5 +122,5 @@ async function openStream(client: OpenAI, settings: OpenAiSettings, request: Com
   const { stream } = asStreamedResponse(response);
   if (!NOT_A_STREAM.test(response.headers.get("content-type") ?? "")) return stream;
   stream.destroy();
-  throw new ProviderFailure("provider_error", "not_a_stream", { isFault: true });
+  throw createFault("not_a_stream");
 }

@@ -1,5 +1,5 @@
 import type { ToolRequest } from "../../tools/index.ts";
-import { ProviderFailure } from "../failure.ts";
+import { createFault } from "./failure.ts";
 
 const MAX_CALLS = 64;
 const MAX_ARGUMENTS_CHARACTERS = 64 * 1024;
@@ -58,8 +58,4 @@ export class ToolCallAssembler {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function createFault(reason: string): ProviderFailure {
-  return new ProviderFailure("provider_error", reason, { isFault: true });
 }

@@ -151,8 +151,8 @@ export declare const CancelTurnResponseSchema: GenMessage<CancelTurnResponse>;
  */
 export declare const EdgeService: GenService<{
   /**
-   * AttachTurn streams the reply of a running turn with an idempotency key: its text from an offset, then live, then
-   * its stored end. The first response comes at once and may be empty.
+   * AttachTurn streams the reply of a running turn with an idempotency key: the text so far from an offset, more text as it
+   * arrives, then the stored end. The first response comes at once and may be empty.
    *
    * Errors:
    * - INVALID_ARGUMENT (invalid_last_event_id): the offset is beyond the text or inside a character.

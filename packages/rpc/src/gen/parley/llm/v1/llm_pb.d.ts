@@ -81,7 +81,7 @@ export declare type FillCallLogRequest = Message<"parley.llm.v1.FillCallLogReque
 export declare const FillCallLogRequestSchema: GenMessage<FillCallLogRequest>;
 
 /**
- * CompletedTurn is what the conversation service stored of a turn's generation.
+ * CompletedTurn is a turn's generation as the conversation service stored it.
  *
  * @generated from message parley.llm.v1.CompletedTurn
  */
@@ -183,8 +183,7 @@ export declare const FillCallLogResponseSchema: GenMessage<FillCallLogResponse>;
  */
 export declare type EmbedRequest = Message<"parley.llm.v1.EmbedRequest"> & {
   /**
-   * The workspace of the texts; required if there are any. Waiting calls are served round-robin by
-   * workspace.
+   * The workspace of the texts; required if there are any. Waiting calls are served round-robin by workspace.
    *
    * @generated from field: string workspace_id = 1;
    */
@@ -900,8 +899,8 @@ export enum GenerateStatus {
   PROVIDER_TIMEOUT = 4,
 
   /**
-   * Any other failure: of the provider, such as a truncated stream, or of Parley: an open circuit breaker, tool calls beyond
-   * the limit, patterns that could not be matched in time, or an internal error.
+   * Any other failure. Of the provider: such as a truncated stream. Of Parley: an open circuit breaker, tool calls beyond the
+   * limit, patterns that could not be matched in time, a stopping process, or an internal error.
    *
    * @generated from enum value: GENERATE_STATUS_PROVIDER_ERROR = 5;
    */

@@ -94,8 +94,8 @@ export declare type CreateWorkspaceRequest = Message<"parley.quota.v1.CreateWork
   plan: string;
 
   /**
-   * The ID, 1 to 64 of A-Z a-z 0-9 . _ -. Set it if the identity provider service already has an ID for the workspace;
-   * leave it empty to generate one.
+   * The ID, 1 to 64 of A-Z a-z 0-9 . _ -. Set it if the identity provider already has an ID for the workspace; leave it
+   * empty to generate one.
    *
    * @generated from field: string id = 3;
    */
@@ -901,8 +901,8 @@ export declare const WorkspaceAdminService: GenService<{
     output: typeof ListNearestCapResponseSchema;
   },
   /**
-   * AdjustUsage corrects the usage of a workspace's month by an amount, and stores an entry with who and why. The month
-   * may be over. An entry is never changed: correct a wrong one with another.
+   * AdjustUsage corrects the usage of a workspace's month by an amount, and stores an entry with the operator and the
+   * reason. The month may be over. An entry is never changed: correct a wrong one with another.
    *
    * Errors:
    * - NOT_FOUND (workspace_not_found).
@@ -934,7 +934,7 @@ export declare const WorkspaceAdminService: GenService<{
     output: typeof ListAdjustmentsResponseSchema;
   },
   /**
-   * ListUsageMonths lists every month with usage, newest first: its usage, and when it was closed and pruned. A new month is
+   * ListUsageMonths lists every month with usage, newest first, and when each was closed and pruned. A new month is
    * missing for up to an hour.
    *
    * Handled in services/quota/src/months/list-months.rpc.ts.

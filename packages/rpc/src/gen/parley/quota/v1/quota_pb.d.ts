@@ -197,7 +197,8 @@ export declare const SettledTurnSchema: GenMessage<SettledTurn>;
  */
 export declare type SettleResponse = Message<"parley.quota.v1.SettleResponse"> & {
   /**
-   * The stored settlements. If one is missing, another call was settling its turn, and the caller must send it again.
+   * The settlements that were stored, or have the code month_closed. A missing settlement was not stored, and the caller must
+   * send it again: another call was settling its turn, the workspace's usage was locked, or PostgreSQL refused the turn.
    *
    * @generated from field: repeated parley.quota.v1.SettledTurn settled = 1;
    */
@@ -511,7 +512,7 @@ export declare type WorkspaceMonth = Message<"parley.quota.v1.WorkspaceMonth"> &
   held: number;
 
   /**
-   * The rows of the usage ledger plus the adjustments.
+   * The rows of the usage ledger, including pruned ones, plus the adjustments.
    *
    * @generated from field: int32 ledger = 4;
    */
@@ -990,7 +991,7 @@ export declare type Month = Message<"parley.quota.v1.Month"> & {
 export declare const MonthSchema: GenMessage<Month>;
 
 /**
- * CloseMonthRequest names a month and what was compared.
+ * CloseMonthRequest names a month and its usage.
  *
  * @generated from message parley.quota.v1.CloseMonthRequest
  */
@@ -1003,7 +1004,7 @@ export declare type CloseMonthRequest = Message<"parley.quota.v1.CloseMonthReque
   month: string;
 
   /**
-   * The messages counted in all workspaces, as they were compared with the turns.
+   * The messages counted in all workspaces when they were compared with the turns.
    *
    * @generated from field: int64 used = 2;
    */
@@ -1146,7 +1147,7 @@ export declare const ReservationStateSchema: GenEnum<ReservationState>;
 /**
  * QuotaService counts completed replies against a workspace's monthly cap. The edge calls Reserve; the conversation
  * service calls Settle, GetWorkspace, SetWorkspaceDeleted, GetMonth, ListMonthTurns, ListReservations, GetReservations,
- * AdjustTurns, ListMonths and CloseMonth.
+ * AdjustTurns, ListMonths and CloseMonth. No service calls GetUsage; WorkspaceAdminService/ShowUsage returns the same.
  *
  * Every call needs the internal token in its "authorization" metadata. Every unary call is idempotent, so a client may
  * repeat it after UNAVAILABLE. The code in parentheses after each status is sent in the "parley-code" trailer.

@@ -2,6 +2,8 @@
 // @generated from file parley/rpc/v1/change.proto (package parley.rpc.v1, syntax proto3)
 /* eslint-disable */
 
+// Lines of the audit log.
+
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 

@@ -2,6 +2,8 @@
 // @generated from file parley/rpc/v1/change.proto (package parley.rpc.v1, syntax proto3)
 /* eslint-disable */
 
+// Lines of the audit log.
+
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 
 /**

@@ -1,9 +1,9 @@
 import { LRUCache } from "lru-cache";
 import { type McpDeps, McpSession, type McpTarget, type McpToolDescription } from "./mcp-session.client.ts";
 
-/** The age from which a server's list of tools is refreshed. */
+/** A list of tools that is older is refreshed. */
 const LIST_TTL_MS = 60_000;
-/** After a failure, the server's tools are not listed again for this time, so that only one visitor waits for it. */
+/** After a failure, the server's tools are not listed again for this time, so that only one visitor waits for the failing server. */
 const FAILED_LIST_TTL_MS = 10_000;
 const MAX_SERVERS = 1_000;
 
@@ -36,7 +36,7 @@ export class McpToolListCache {
 
   /**
    * Returns the tools of a server; an empty list when listing fails or the signal is aborted. An aborted signal does not stop the
-   * listing, which others may be waiting for.
+   * listing, because other callers may be waiting for it.
    */
   async list(key: string, request: ListRequest, signal: AbortSignal): Promise<readonly McpToolDescription[]> {
     const listed = new AbortController();

@@ -1,7 +1,7 @@
 import { type Dispatcher, request as send } from "undici";
 import { readText, StreamedResponse } from "./response-body.ts";
 
-/** The code of an error is within its first kilobytes. */
+/** An error's code is within the first kilobytes of its body. */
 const MAX_REFUSAL_BYTES = 16 * 1024;
 
 /**

@@ -16,7 +16,7 @@ import type {
 import { type CompletionUsage, type CountTokens, meterRounds, sumUsages } from "./meter.ts";
 import { errorTypeOf } from "./provider-span.ts";
 
-export type GeneratorDeps = Pick<GenerationDeps, "now" | "random"> & {
+export type GenerationRunnerDeps = Pick<GenerationDeps, "now" | "random"> & {
   catalog: ProviderCatalog;
   activeGenerations: ActiveGenerations;
   tools: Pick<ToolboxFactory, "openToolbox">;
@@ -34,10 +34,10 @@ export type RunningGeneration = {
 };
 
 /** Runs generations and records their metrics. */
-export class Generator {
-  readonly #deps: GeneratorDeps;
+export class GenerationRunner {
+  readonly #deps: GenerationRunnerDeps;
 
-  constructor(deps: GeneratorDeps) {
+  constructor(deps: GenerationRunnerDeps) {
     this.#deps = deps;
   }
 

@@ -1,0 +1,25 @@
+import { RE2JS } from "re2js";
+import { expect, test } from "vitest";
+import { computeMaxMatchLength } from "./max-match-length.ts";
+import { compilePattern } from "./pattern.ts";
+
+test.each([
+  ["secret", 6],
+  ["colou?r", 6],
+  ["\\bfoo\\b", 3],
+  ["a{2,5}(bb|ccc)?", 8],
+  ["\\d{4}[ -]?\\d{4}", 9 + 8],
+  ["[a-z]{3}", 3],
+  ["👋{3}", 6],
+  [".", 2],
+])("a match of %s has at most %i UTF-16 units", (source, maxMatchLength) => {
+  // A class with characters outside the basic plane counts two units for each character.
+  expect(compilePattern(source).maxMatchLength).toBeLessThanOrEqual(maxMatchLength);
+  expect(compilePattern(source).maxMatchLength).toBeGreaterThan(0);
+});
+
+test("computeMaxMatchLength throws if re2Input.prog is missing", () => {
+  const compiled = RE2JS.compile("a");
+  (compiled.re2Input as unknown as { prog: unknown }).prog = undefined;
+  expect(() => computeMaxMatchLength(compiled)).toThrow("cannot be measured");
+});

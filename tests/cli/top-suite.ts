@@ -111,7 +111,8 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
 
     const COMMAND = [process.execPath, ...nodeFlags, `${root}packages/cli/src/main.ts`, "top"].join(" ");
     const openTop = (command: string, more: Record<string, string> = {}) => {
-      terminal = openTerminal(command, { ...env, TERM: "xterm-256color", ...more });
+      // An empty NO_COLOR is as good as none. The variable may be set where the tests run.
+      terminal = openTerminal(command, { ...env, TERM: "xterm-256color", NO_COLOR: "", ...more });
       return terminal;
     };
     /** Splits the output at the start of each synchronized update. */

@@ -17,7 +17,7 @@ export type AttemptRequest = {
   timeouts: Timeouts;
 };
 
-/** What a provider has sent in one attempt, complete or not. */
+/** The output of a provider in one attempt, complete or not. */
 export type Completion = {
   text: string;
   /** The provider's token counts; undefined when it sent none. */

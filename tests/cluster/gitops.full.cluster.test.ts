@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Manifest, parseManifests } from "../../tools/chart/manifest.ts";
 import { startBackends } from "./backends.ts";
@@ -104,6 +105,8 @@ describe("GitOps tools on a real cluster", () => {
       () =>
         installation.underLoad(tenant, async () => {
           printed = await sync(installation, tool);
+          // A sync that changes nothing takes seconds. The check needs more than 50 streams.
+          await sleep(10_000);
         }),
       streamsOf,
     );

@@ -155,7 +155,7 @@ describeInBrowser("console", (fixture) => {
     await page.signIn();
     await page.goto(`/knowledge?bot=${bot}`);
     await page.dropFile("table.xlsx", "x");
-    await page.page.getByText("Only .txt, .md, .html and .pdf files can be read.").waitFor();
+    await page.page.getByText("Only .txt, .md, .html and .pdf files can be read.", { exact: true }).waitFor();
     await page.dropFile("broken.pdf", "not a PDF");
     await page.page
       .getByText(/could not be read|not a PDF|PDF/)

@@ -4,31 +4,38 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import { ROOT, run } from "./commands.ts";
 
-/** Starts PostgreSQL, Redis, the fake provider and the pod of the visitors. */
-export async function startBackends(): Promise<void> {
-  const apply = (stdin: string) => run("kubectl", ["apply", "--filename", "-"], { stdin });
-  const manifests = await readFile(join(ROOT, "tests/cluster/backends.yaml"), "utf8");
-  const configMap = async (name: string, source: string) => {
-    const create = ["create", "configmap", name, "--namespace", "backends", `--from-file=${source}`];
-    await apply(await run("kubectl", [...create, "--dry-run=client", "--output=yaml"]));
-  };
-  const bundle = await mkdtemp(join(tmpdir(), "parley-load-"));
+const apply = (stdin: string) => run("kubectl", ["apply", "--filename", "-"], { stdin });
+
+/** Puts a file, or the files of a folder, into a ConfigMap of the backends' namespace. */
+async function createConfigMap(name: string, source: string): Promise<void> {
+  const create = ["create", "configmap", name, "--namespace", "backends", `--from-file=${source}`];
+  await apply(await run("kubectl", [...create, "--dry-run=client", "--output=yaml"]));
+}
+
+/** Puts NAME.ts of this folder with all that it imports into the ConfigMap NAME, as NAME.js for a pod with Node alone. */
+export async function bundleForPod(name: string): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "parley-bundle-"));
   try {
     await build({
-      entryPoints: [join(ROOT, "tests/cluster/load.ts")],
-      outfile: join(bundle, "load.js"),
+      entryPoints: [join(ROOT, `tests/cluster/${name}.ts`)],
+      outfile: join(folder, `${name}.js`),
       bundle: true,
       platform: "node",
       format: "esm",
       // The rest of the package needs packages that the pod lacks.
       alias: { "@parley/test-support": join(ROOT, "tests/support/src/sse.ts") },
     });
-    await apply(manifests);
-    await configMap("provider", join(ROOT, "tests/support/src/fake-provider"));
-    await configMap("load", bundle);
+    await createConfigMap(name, folder);
   } finally {
-    await rm(bundle, { recursive: true });
+    await rm(folder, { recursive: true });
   }
+}
+
+/** Starts PostgreSQL, Redis, the fake provider and the pod of the visitors. */
+export async function startBackends(): Promise<void> {
+  await apply(await readFile(join(ROOT, "tests/cluster/backends.yaml"), "utf8"));
+  await createConfigMap("provider", join(ROOT, "tests/support/src/fake-provider"));
+  await bundleForPod("load");
   for (const name of ["backends", "redis"]) {
     const wait = ["wait", "--for=condition=Available", "deployment", "--all", "--timeout=170s"];
     await run("kubectl", ["--namespace", name, ...wait], { timeoutMs: 180_000 });

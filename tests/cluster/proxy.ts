@@ -1,0 +1,45 @@
+// Runs in a pod: a proxy to the internet, and two hosts of that internet. Its tunnels to port 443 end at a model provider with TLS, whose requests
+// go to PROVIDER_URL, and its tunnels to any other port at a website. On STATUS_PORT it lists the tunnels' targets.
+// Files in the folder of CERTIFICATE: tls.crt and tls.key.
+import { readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import { connect, type Socket } from "node:net";
+import { join } from "node:path";
+import { pipeline } from "node:stream";
+
+const PROXY_PORT = 3128;
+const PROVIDER_PORT = 8443;
+const WEBSITE_PORT = 8080;
+const { PROVIDER_URL = "", CERTIFICATE = "", STATUS_PORT = "" } = process.env;
+
+const targets: string[] = [];
+
+const proxy = createServer((_, response) => response.writeHead(400).end());
+proxy.on("connect", ({ url: target = "" }: IncomingMessage, socket: Socket, head: Buffer) => {
+  targets.push(target);
+  const host = connect(target.endsWith(":443") ? PROVIDER_PORT : WEBSITE_PORT, "127.0.0.1", () => {
+    socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
+    host.write(head);
+    pipeline(host, socket, host, () => undefined);
+  });
+});
+proxy.listen(PROXY_PORT);
+
+function forward(received: IncomingMessage, response: ServerResponse): void {
+  const { method, headers, url = "/" } = received;
+  const sent = request(new URL(url, PROVIDER_URL), { method, headers }, (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.headers);
+    pipeline(answer, response, () => undefined);
+  });
+  pipeline(received, sent, (error) => error && response.destroy());
+}
+const certificate = {
+  cert: readFileSync(join(CERTIFICATE, "tls.crt")),
+  key: readFileSync(join(CERTIFICATE, "tls.key")),
+};
+createTlsServer(certificate, forward).listen(PROVIDER_PORT, "127.0.0.1");
+
+const PAGE = "# Opening hours\n\nThe bakery opens at six in the morning.";
+createServer((_, response) => response.setHeader("content-type", "text/markdown").end(PAGE)).listen(WEBSITE_PORT);
+createServer((_, response) => response.end(JSON.stringify(targets))).listen(Number(STATUS_PORT), "127.0.0.1");

@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { createLogger } from "@parley/service-kit";
+import { createLogger, createServiceMetrics, Lifecycle } from "@parley/service-kit";
 import { type FakeProvider, startFakeProvider, startTcpProxy } from "@parley/test-support";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { createMetrics } from "../metrics.ts";
 import { eventually, startTestProxy, statusOf, type TestProxy } from "../testing/llm-proxy.ts";
-import { listCallsOfMonth } from "./calls.store.ts";
+import { CallLog } from "./call-log.worker.ts";
+import { type CallRow, listCallsOfMonth } from "./calls.store.ts";
 import { deleteOldCalls } from "./retention.worker.ts";
 import { sumCalls } from "./sum-calls.store.ts";
 
@@ -224,6 +226,60 @@ describe("the call log", () => {
     await eventually(count, (rows) => rows === 1_000);
   });
 });
+
+test("drops only the rows that the database rejects, and stores those before and after them", async () => {
+  const log = createLogger("test", "silent");
+  const lifecycle = new Lifecycle(log);
+  const metrics = createMetrics(createServiceMetrics("llm-proxy").registry, () => []);
+  const callLog = new CallLog(proxy.database, metrics, log, lifecycle);
+  const rows = Array.from({ length: 300 }, (_, index) => callOf("ws_rejected", index));
+  // PostgreSQL stores no NUL in a text (22021), and no integer of more than 32 bits (22003).
+  for (const [index, row] of rows.entries()) {
+    const change = { 100: { asked: "a\0b" }, 299: { tokensIn: 2 ** 40 } }[index];
+    callLog.add({ ...row, ...change });
+  }
+  await lifecycle.close();
+  const { rows: stored } = await proxy.database.query<{ latency_ms: number }>(
+    "SELECT latency_ms FROM llm.calls WHERE workspace_id = 'ws_rejected' ORDER BY latency_ms",
+  );
+  const expected = rows.map(({ latencyMs }) => latencyMs).filter((each) => each !== 100 && each !== 299);
+  expect(stored.map((row) => row.latency_ms)).toEqual(expected);
+  const { values } = await metrics.callLogRows.get();
+  expect(Object.fromEntries(values.map(({ labels, value }) => [labels.result, value]))).toMatchObject({
+    stored: 298,
+    late: 0,
+    dropped: 2,
+  });
+});
+
+/** Returns a row whose latency is its number. */
+function callOf(workspaceId: string, number: number): CallRow {
+  return {
+    workspaceId,
+    callId: randomUUID(),
+    turnId: randomUUID(),
+    provider: "fake",
+    model: "fake:default",
+    asked: "",
+    tokensIn: 1,
+    tokensOut: 1,
+    estimated: false,
+    queueMs: 0,
+    firstTokenMs: 0,
+    latencyMs: number,
+    attempts: 1,
+    failovers: 0,
+    outcome: "complete",
+    reason: "",
+    cost: null,
+    rounds: 1,
+    toolCalls: 0,
+    toolsMs: 0,
+    tries: [],
+    month: null,
+    createdAt: new Date(),
+  };
+}
 
 describe("retention", () => {
   test("deletes only the expired rows of every workspace, in batches", async () => {

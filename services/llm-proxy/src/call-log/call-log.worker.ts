@@ -44,30 +44,32 @@ export class CallLog {
   }
 
   async #storePending(): Promise<void> {
+    let maxRows = MAX_BATCH_ROWS;
     while (this.#pendingRows.length > 0) {
-      const batch = this.#pendingRows.splice(0, MAX_BATCH_ROWS);
+      const batch = this.#pendingRows.splice(0, maxRows);
       try {
         await insertCalls(this.#database, batch);
         this.#metrics.callLogRows.inc({ result: this.#hasFailed ? "late" : "stored" }, batch.length);
         this.#hasFailed = false;
+        maxRows = MAX_BATCH_ROWS;
       } catch (error) {
+        // The database would reject the row again, and the row would block all later ones. So find it with smaller batches, and drop it alone.
+        if (isRejectedRow(error) && batch.length === 1) {
+          this.#reportDropped(1);
+          continue;
+        }
+        this.#pendingRows.unshift(...batch);
+        this.#dropOldest(this.#pendingRows.length - MAX_PENDING_ROWS);
+        if (isRejectedRow(error)) {
+          maxRows = Math.ceil(batch.length / 2);
+          continue;
+        }
         if (!this.#hasFailed) this.#log.warn({ error }, "call log write failed, retrying");
         this.#hasFailed = true;
         this.#metrics.callLogFailures.inc();
-        this.#requeue(batch, error);
         return;
       }
     }
-  }
-
-  /**
-   * Puts a failed batch back to the front of the queue. Drops the batch if the database rejects one of its rows (SQLSTATE class 22 or 23):
-   * the database would reject it again, and it would block all later rows.
-   */
-  #requeue(batch: CallRow[], error: unknown): void {
-    if (/^2[23]/.test(sqlState(error) ?? "")) this.#reportDropped(batch.length);
-    else this.#pendingRows.unshift(...batch);
-    this.#dropOldest(this.#pendingRows.length - MAX_PENDING_ROWS);
   }
 
   #dropOldest(count: number): void {
@@ -80,4 +82,9 @@ export class CallLog {
     this.#metrics.callLogRows.inc({ result: "dropped" }, rows);
     this.#log.warn({ rows }, "call log rows dropped");
   }
+}
+
+/** Returns whether the database rejects a row of the batch for its data: SQLSTATE class 22 or 23. */
+function isRejectedRow(error: unknown): boolean {
+  return /^2[23]/.test(sqlState(error) ?? "");
 }

@@ -4,7 +4,7 @@ import type { SampleShopOptions } from "./shop.ts";
 export function readConfig(env: NodeJS.ProcessEnv = process.env): SampleShopOptions {
   const edgeUrl = env.EDGE_URL || "";
   const publicKey = env.PUBLIC_KEY || "";
-  const port = Number(env.PORT || 8090);
+  const port = Number(env.PORT || 8089);
   if (!URL.canParse(edgeUrl) || !publicKey || !Number.isInteger(port)) {
     throw new Error("EDGE_URL must be the edge's origin, PUBLIC_KEY a public key, and PORT a number if it is set");
   }

@@ -99,7 +99,7 @@ describe("the configuration", () => {
     expect(readConfig({ EDGE_URL: "https://chat.example/path", PUBLIC_KEY: "svc_pk_1" })).toEqual({
       edgeUrl: "https://chat.example",
       publicKey: "svc_pk_1",
-      port: 8090,
+      port: 8089,
       host: "127.0.0.1",
     });
   });

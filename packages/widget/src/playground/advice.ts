@@ -14,13 +14,14 @@ const ADVICE: Readonly<Record<string, string>> = {
   provider_rate_limited: "The model provider’s rate limit is exceeded.",
   provider_timeout: "The model provider did not answer in time.",
   provider_error: "The model provider failed.",
+  internal_error: "The service failed. The edge’s logs have the cause.",
   network: "The service cannot be reached.",
   offline: "This machine is offline.",
   interrupted: "The stream ended without a done event. A proxy in front of the service may have closed it.",
   stopped: "Stopped.",
 };
 
-/** Returns an error code with its advice. */
+/** Returns an error code with its advice. The edge logs no refused request, so codes without advice lead to their meaning. */
 export function describeError(code: string): string {
-  return `${code}: ${ADVICE[code] ?? "See the edge’s logs."}`;
+  return `${code}: ${ADVICE[code] ?? "docs/api.md lists the error codes."}`;
 }

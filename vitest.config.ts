@@ -24,7 +24,7 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("node_modules/.cache/pa
 const longest = [
   "services/conversation/src/knowledge/document-limits.db.test.ts",
   "services/conversation/src/documents/read-document.client.process.test.ts",
-  "packages/service-kit/src/database.db.test.ts",
+  "packages/service-kit/src/database/database.db.test.ts",
   "bench/src/retrieval/relevance.db.test.ts",
   "tests/start.test.ts",
   "tests/browser/accessibility.browser.test.ts",

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePorts, nodeFlags, type RunningProcess, startProcess } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type NameServer, startNameServer } from "./system/name-server.ts";
 import { ADMIN_TOKEN, INTERNAL_TOKEN, returnsOk, root } from "./system/processes.ts";
+import { type NameServer, startNameServer } from "./system/servers/name-server.ts";
 import { createTenant, type System, serviceDatabaseUrl, startSystem, type Tenant } from "./system/system.ts";
 import { countOutcomes, TRUST_TEST_PROXY, visit } from "./system/visitors.ts";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { cliEnv, runCliInProcess, runCliJson, runCliProcess } from "./system/cli.ts";
-import { type DeviceSso, startDeviceSso } from "./system/device-sso.ts";
+import { type DeviceSso, startDeviceSso } from "./system/servers/device-sso.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
 let system: System;

@@ -13,7 +13,7 @@ import {
 } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chat, exportTranscript, postChat } from "./system/chat.ts";
-import { type Nginx, runNginx } from "./system/nginx.ts";
+import { type Nginx, runNginx } from "./system/servers/nginx.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
 const SECRET = "sk-secret-of-the-tool";

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { describeWith, freePort, replaceFile, startRedis, type TestRedis } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ChatFields, chat, postChat, readChat } from "./system/chat.ts";
-import { type CollectedSpan, type Collector, startCollector } from "./system/collector.ts";
 import { readMetric } from "./system/metrics.ts";
 import { ADMIN_TOKEN, INTERNAL_TOKEN } from "./system/processes.ts";
-import { startPrometheus } from "./system/prometheus.ts";
+import { type CollectedSpan, type Collector, startCollector } from "./system/servers/collector.ts";
+import { startPrometheus } from "./system/servers/prometheus.ts";
 import { createTenant, PROVIDER_KEY, type System, startSystem, type Tenant } from "./system/system.ts";
 
 const COLLECTOR_TOKEN = "collector-token-of-the-tests";

@@ -9,7 +9,7 @@ const conversation = "services/conversation/src";
 describe("layoutProblems", () => {
   it.each([
     ["packages/rpc/src/client.ts", "@parley/service-kit"],
-    ["packages/service-kit/src/run.ts", "@parley/quota"],
+    ["packages/service-kit/src/process/run.ts", "@parley/quota"],
     ["services/edge/src/app.ts", "@parley/quota"],
     ["services/edge/src/app.ts", "@parley/test-support"],
     ["services/edge/src/app.ts", "../../quota/src/server.ts"],

@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import { pickMachineVariables } from "@parley/cli";
 import { Environment } from "@parley/service-kit/environment";
-import { PORT_COUNT } from "./ports.ts";
+import { PORT_COUNT } from "./processes/ports.ts";
 
 export type Config = ReturnType<typeof readConfig>;
 

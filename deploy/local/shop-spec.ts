@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { NODE_FLAGS } from "@parley/cli";
 import type { Config } from "./config.ts";
-import { LOOPBACK } from "./ports.ts";
-import type { ProcessSpec } from "./process-run.ts";
+import { LOOPBACK } from "./processes/ports.ts";
+import type { ProcessSpec } from "./processes/process-run.ts";
 
 export type SampleShopInputs = { config: Config; port: number; edgeUrl: string; publicKey: string };
 

@@ -3,8 +3,8 @@ import { fileURLToPath } from "node:url";
 import { NODE_FLAGS } from "@parley/cli";
 import type { Config } from "./config.ts";
 import { DEMO } from "./demo.ts";
-import { LOOPBACK, type Ports } from "./ports.ts";
-import type { ProcessSpec } from "./process-run.ts";
+import { LOOPBACK, type Ports } from "./processes/ports.ts";
+import type { ProcessSpec } from "./processes/process-run.ts";
 
 /** Returns how to start the development sign-in, which signs an owner of the demo workspace in to the console. */
 export function buildSsoSpec(config: Config, ports: Ports): ProcessSpec {

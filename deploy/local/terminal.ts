@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import { printable } from "@parley/cli";
-import type { Notice } from "./supervisor.ts";
+import type { Notice } from "./processes/supervisor.ts";
 
 export type Terminal = ReturnType<typeof createTerminal>;
 

@@ -1,6 +1,6 @@
 import { DEVELOPMENT_ROLES, ensureIssuer, type TokenTerms } from "@parley/cli";
 import type { Config } from "./config.ts";
-import type { Ports } from "./ports.ts";
+import type { Ports } from "./processes/ports.ts";
 
 export type Tokens = {
   /** The claims for `parley token`; null with an identity provider. */

@@ -10,15 +10,15 @@ describeInBrowser("conversations in the console", (fixture) => {
     const bot = await addBot(fixture.service);
     const [visitor, other] = [await addConversation(fixture.service, bot), await addConversation(fixture.service, bot)];
     const { page } = await openConsole(fixture);
-    const { keyboard } = page.page;
+    const { keyboard } = page.tab;
     await page.signIn(`/conversations?bot=${bot}`, "Conversations");
-    const row = (name: string) => page.page.getByRole("link", { name: new RegExp(name) });
+    const row = (name: string) => page.tab.getByRole("link", { name: new RegExp(name) });
     await row(visitor).waitFor();
     await row(other).waitFor();
     await page.tabTo("Search");
     await keyboard.type("no such word");
     await keyboard.press("Enter");
-    await page.page.getByText("No conversation matches").waitFor();
+    await page.tab.getByText("No conversation matches").waitFor();
     await page.field("Search").fill("DELIVERY OF BREAD");
     await keyboard.press("Enter");
     await row(visitor).waitFor();
@@ -28,11 +28,11 @@ describeInBrowser("conversations in the console", (fixture) => {
     await row(visitor).focus();
     await keyboard.press("Enter");
     await page.heading(visitor).waitFor();
-    await page.page.getByText("Rated good").waitFor();
-    await page.page.getByText("regular").waitFor();
+    await page.tab.getByText("Rated good").waitFor();
+    await page.tab.getByText("regular").waitFor();
     await page.tabTo("1 passage of knowledge");
     await keyboard.press("Enter");
-    await page.page.getByText("We deliver bread every morning before seven.").waitFor();
+    await page.tab.getByText("We deliver bread every morning before seven.").waitFor();
     await page.button("Bad answer").focus();
     await keyboard.press("Enter");
     await eventually(() => page.announcement.innerText()).toBe("Reviewed as bad.");
@@ -63,23 +63,23 @@ describeInBrowser("conversations in the console", (fixture) => {
     const bot = await addBot(fixture.service);
     const visitor = await addConversation(fixture.service, bot, { rating: "up" });
     const { page } = await openConsole(fixture);
-    const { keyboard } = page.page;
+    const { keyboard } = page.tab;
     await page.signIn(`/conversations?bot=${bot}`, "Conversations");
-    const row = page.page.getByRole("link", { name: new RegExp(visitor) });
-    const count = page.page
+    const row = page.tab.getByRole("link", { name: new RegExp(visitor) });
+    const count = page.tab
       .locator("main")
       .getByRole("status")
       .filter({ hasText: /conversations?/ });
-    const focused = () => page.page.evaluate(() => (document.activeElement as HTMLInputElement | null)?.name);
-    const search = () => new URL(page.page.url()).search;
+    const focused = () => page.tab.evaluate(() => (document.activeElement as HTMLInputElement | null)?.name);
+    const search = () => new URL(page.tab.url()).search;
     await eventually(() => count.innerText()).toBe("1 conversation found.");
     await page.tabTo("Visitor's rating");
     await keyboard.press("ArrowDown");
-    await page.page.waitForURL(/rating=up/);
+    await page.tab.waitForURL(/rating=up/);
     await row.waitFor();
     await keyboard.press("ArrowDown");
-    await page.page.waitForURL(/rating=down/);
-    await page.page.getByText("No conversation matches").waitFor();
+    await page.tab.waitForURL(/rating=down/);
+    await page.tab.getByText("No conversation matches").waitFor();
     expect(await focused()).toBe("rating");
     await eventually(() => count.innerText()).toBe("0 conversations found.");
     await keyboard.press("Home");
@@ -88,20 +88,20 @@ describeInBrowser("conversations in the console", (fixture) => {
     await keyboard.type("01022024");
     expect([await focused(), search()]).toEqual(["from", `?bot=${bot}`]);
     await keyboard.press("Enter");
-    await page.page.waitForURL(/from=2024-01-02/);
+    await page.tab.waitForURL(/from=2024-01-02/);
     await row.waitFor();
     expect([await focused(), await page.field("From").inputValue()]).toEqual(["from", "2024-01-02"]);
     await page.tabTo("To");
     await keyboard.type("03042024");
     // The next element is the link that removes the filters.
     await page.tabTo("Remove all filters");
-    await page.page.waitForURL(/to=2024-03-04/);
+    await page.tab.waitForURL(/to=2024-03-04/);
     await eventually(() => count.innerText()).toBe("0 conversations found.");
     await keyboard.press("Enter");
-    await page.page.waitForURL(/\/conversations$/);
+    await page.tab.waitForURL(/\/conversations$/);
     await eventually(() => page.field("From").inputValue()).toBe("");
     expect([await focused(), await page.field("Bot").inputValue()]).toEqual(["q", ""]);
-    await page.page.goBack();
+    await page.tab.goBack();
     await eventually(() => page.field("To").inputValue()).toBe("2024-03-04");
     expect(await page.field("Bot").inputValue()).toBe(bot);
     expect(page.problems).toEqual([]);
@@ -112,7 +112,7 @@ describeInBrowser("conversations in the console", (fixture) => {
     const visitor = await addConversation(fixture.service, bot);
     const { page } = await openConsole(fixture);
     await page.signIn(`/conversations?visitor=${visitor}`, "Conversations");
-    await page.page.getByRole("link", { name: new RegExp(visitor) }).click();
+    await page.tab.getByRole("link", { name: new RegExp(visitor) }).click();
     await page.button("Erase visitor").click();
     const erase = page.button("Erase");
     expect(await erase.isDisabled()).toBe(true);
@@ -137,15 +137,15 @@ describeInBrowser("conversations in the console", (fixture) => {
     for (let count = 0; count < 21; count++) await addConversation(fixture.service, bot);
     const { page } = await openConsole(fixture);
     await page.signIn(`/conversations?bot=${bot}`, "Conversations");
-    const rows = page.page.getByRole("list", { name: "Conversations" }).getByRole("listitem");
+    const rows = page.tab.getByRole("list", { name: "Conversations" }).getByRole("listitem");
     await eventually(() => rows.count()).toBe(20);
     await page.button("Show more").click();
     await eventually(() => rows.count()).toBe(21);
     expect(await page.button("Show more").count()).toBe(0);
     await page.button("Export").click();
     const [download] = await Promise.all([
-      page.page.waitForEvent("download"),
-      page.page.getByRole("menuitem", { name: /^CSV/ }).click(),
+      page.tab.waitForEvent("download"),
+      page.tab.getByRole("menuitem", { name: /^CSV/ }).click(),
     ]);
     expect(download.suggestedFilename()).toBe("conversations.csv");
     const [header = "", ...messages] = (await readFile(await download.path(), "utf8")).trimEnd().split("\r\n");

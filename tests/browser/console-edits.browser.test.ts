@@ -12,12 +12,12 @@ describeInBrowser("changes in the console", (fixture) => {
     const key = { workspaceId: CONSOLE_WORKSPACE, botSlug, domains: [domain] };
     const created = await fixture.service.admin.keys.createKey(key);
     const { page } = await openConsole(fixture);
-    const { keyboard } = page.page;
+    const { keyboard } = page.tab;
     await page.signIn("/keys", "Keys");
-    const row = page.page.getByRole("listitem").filter({ hasText: domain });
+    const row = page.tab.getByRole("listitem").filter({ hasText: domain });
     await row.getByRole("button", { name: /^Domains/ }).focus();
     await keyboard.press("Enter");
-    const dialog = page.page.getByRole("dialog", { name: "Change the domains" });
+    const dialog = page.tab.getByRole("dialog", { name: "Change the domains" });
     await dialog.waitFor();
     await page.tabTo("Domains");
     await keyboard.press("Control+End");
@@ -43,18 +43,18 @@ describeInBrowser("changes in the console", (fixture) => {
     const { moderation } = fixture.service.admin;
     const [before] = (await moderation.listPatterns(bot)).patterns;
     const { page } = await openConsole(fixture);
-    const { keyboard } = page.page;
+    const { keyboard } = page.tab;
     await page.signIn(`/moderation?bot=${botSlug}`, "Moderation");
     await page.button("Edit the rule refund").focus();
     await keyboard.press("Enter");
-    const dialog = page.page.getByRole("dialog", { name: "Change the rule" });
+    const dialog = page.tab.getByRole("dialog", { name: "Change the rule" });
     await dialog.waitFor();
     expect(await page.field("Text in place of the answer").inputValue()).toBe(before?.fallback);
     await page.field("Pattern").fill("money back");
     await dialog.getByLabel("Text to try", { exact: true }).fill("A refund: my money back");
     await page.tabTo("Try the text");
     await keyboard.press("Enter");
-    const matches = page.page.getByRole("list", { name: "Rules that match" });
+    const matches = page.tab.getByRole("list", { name: "Rules that match" });
     await eventually(() => matches.innerText()).toBe("money back\nBlocks it from a visitor\nNot saved");
     expect(await page.violations()).toEqual([]);
     expect((await moderation.listPatterns(bot)).patterns).toEqual([before]);
@@ -73,10 +73,10 @@ describeInBrowser("changes in the console", (fixture) => {
     const filters = `bot=${bot}&visitor=${visitor}&rating=up&review=bad&source=widget&from=2026-01-02&q=bread`;
     await page.signIn(`/conversations?${filters}`, "Conversations");
     await page.button("Export").click();
-    await page.page.getByText(/started on these days.* The search does not apply\./).waitFor();
+    await page.tab.getByText(/started on these days.* The search does not apply\./).waitFor();
     const [download] = await Promise.all([
-      page.page.waitForEvent("download"),
-      page.page.getByRole("menuitem", { name: /^NDJSON/ }).click(),
+      page.tab.waitForEvent("download"),
+      page.tab.getByRole("menuitem", { name: /^NDJSON/ }).click(),
     ]);
     const { since, ...query } = Object.fromEntries(new URL(download.url()).searchParams);
     expect(query).toEqual({ bot_slug: bot, visitor_id: visitor, rating: "up", review: "bad", source: "widget" });

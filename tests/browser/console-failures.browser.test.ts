@@ -8,17 +8,17 @@ describeInBrowser("failures in the console", (fixture) => {
   it("keeps the owner signed in and on the screen while the identity provider does not answer", async () => {
     const { page } = await openConsole(fixture);
     await page.signIn();
-    await page.page.route("**/api/batch", (route) => route.fulfill({ status: 401, json: { error: "token_expired" } }));
-    await page.page.route("**/auth/refresh", (route) =>
+    await page.tab.route("**/api/batch", (route) => route.fulfill({ status: 401, json: { error: "token_expired" } }));
+    await page.tab.route("**/auth/refresh", (route) =>
       route.fulfill({ status: 503, json: { error: "sign_in_unavailable" } }),
     );
     await page.goto("/keys");
-    await page.page.getByText("The service is not available right now.").first().waitFor();
-    expect(new URL(page.page.url()).pathname).toBe("/keys");
-    await page.page.unroute("**/auth/refresh");
-    await page.page.unroute("**/api/batch");
+    await page.tab.getByText("The service is not available right now.").first().waitFor();
+    expect(new URL(page.tab.url()).pathname).toBe("/keys");
+    await page.tab.unroute("**/auth/refresh");
+    await page.tab.unroute("**/api/batch");
     await page.button("Try again").click();
-    await page.page.getByText("The service is not available right now.").first().waitFor({ state: "hidden" });
+    await page.tab.getByText("The service is not available right now.").first().waitFor({ state: "hidden" });
     await page.heading("Keys").waitFor();
   });
 
@@ -26,12 +26,10 @@ describeInBrowser("failures in the console", (fixture) => {
     const { page } = await openConsole(fixture);
     await page.signIn();
     for (const path of ["**/api/batch", "**/auth/refresh"])
-      await page.page.route(path, (route) =>
-        route.fulfill({ status: 401, json: { error: "authentication_required" } }),
-      );
+      await page.tab.route(path, (route) => route.fulfill({ status: 401, json: { error: "authentication_required" } }));
     await page.goto("/usage");
     await page.heading("Sign in to Parley").waitFor();
-    expect(new URL(page.page.url()).searchParams.get("return_to")).toBe("/usage");
+    expect(new URL(page.tab.url()).searchParams.get("return_to")).toBe("/usage");
   });
 
   it("refreshes an expired session for a message in the playground", async () => {
@@ -39,8 +37,8 @@ describeInBrowser("failures in the console", (fixture) => {
     const { page } = await openConsole(fixture);
     await page.signIn(`/playground?bot=${bot}`, "Playground");
     const expired = { status: 401, json: { error: "token_expired" } };
-    await page.page.route("**/api/chat/playground/", (route) => route.fulfill(expired), { times: 1 });
-    const refreshed = page.page.waitForResponse("**/auth/refresh");
+    await page.tab.route("**/api/chat/playground/", (route) => route.fulfill(expired), { times: 1 });
+    const refreshed = page.tab.waitForResponse("**/auth/refresh");
     await page.preview.locator("textarea").fill("When is the delivery of bread?");
     await page.preview.locator("textarea").press("Enter");
     expect((await refreshed).status()).toBe(200);
@@ -52,20 +50,20 @@ describeInBrowser("failures in the console", (fixture) => {
     const { page } = await openConsole(fixture);
     // The edge accepts no NUL in a parameter.
     await page.signIn("/conversations?bot=%00", "Conversations");
-    await page.page.getByText("One of the filters is not valid.").waitFor();
+    await page.tab.getByText("One of the filters is not valid.").waitFor();
     await page.button("Export").click();
-    await page.page.getByRole("menuitem", { name: /^CSV/ }).click();
+    await page.tab.getByRole("menuitem", { name: /^CSV/ }).click();
     await eventually(() => page.announcement.innerText()).toContain("One of the filters is not valid.");
-    await page.page.route("**/export.ndjson?*", (route) =>
+    await page.tab.route("**/export.ndjson?*", (route) =>
       route.fulfill({ status: 429, json: { detail: "too_many_exports" } }),
     );
     await page.button("Export").click();
-    await page.page.getByRole("menuitem", { name: /^NDJSON/ }).click();
+    await page.tab.getByRole("menuitem", { name: /^NDJSON/ }).click();
     await eventually(() => page.announcement.innerText()).toContain(
       "Two exports of this workspace are running already.",
     );
     await page.heading("Conversations").waitFor();
-    expect(new URL(page.page.url()).pathname).toBe("/conversations");
+    expect(new URL(page.tab.url()).pathname).toBe("/conversations");
     // Chromium reports each of the two refused requests as an error.
     expect(page.problems.filter((text) => !/status of 4(?:00|29)/.test(text))).toEqual([]);
   });
@@ -87,7 +85,7 @@ describeInBrowser("failures in the console", (fixture) => {
     await page.signIn(`/bots/${bot}`, "Bakery guide");
     await page.field("Name").fill("Baker");
     const save = Promise.withResolvers<void>();
-    await page.page.route("**/api/batch", async (route) => {
+    await page.tab.route("**/api/batch", async (route) => {
       await save.promise;
       await route.continue();
     });
@@ -97,11 +95,11 @@ describeInBrowser("failures in the console", (fixture) => {
     await page.field("Colour").fill("#0a7d45");
     save.resolve();
     await eventually(() => page.announcement.innerText()).toContain("Saved.");
-    await page.page.getByText("You have unsaved changes.").waitFor();
+    await page.tab.getByText("You have unsaved changes.").waitFor();
     expect(await page.field("Name").inputValue()).toBe("Baker of the town");
     expect(await page.field("Colour").inputValue()).toBe("#0a7d45");
     await page.button("Save").click();
-    await page.page.getByText("All changes are saved.").waitFor();
+    await page.tab.getByText("All changes are saved.").waitFor();
     const { bot: stored } = await fixture.service.admin.bots.getBot({ workspaceId: CONSOLE_WORKSPACE, slug: bot });
     expect(stored?.display).toMatchObject({ name: "Baker of the town", primaryColor: "#0a7d45" });
     expect(page.problems).toEqual([]);
@@ -121,18 +119,16 @@ describeInBrowser("failures in the console", (fixture) => {
   it("shows the error of a failed sign-out until the owner closes it", async () => {
     const { page } = await openConsole(fixture);
     await page.signIn();
-    await page.page.route("**/auth/sign-out", (route) =>
-      route.fulfill({ status: 503, json: { error: "unavailable" } }),
-    );
-    await page.page.getByRole("button", { name: /Demo owner/ }).click();
-    await page.page.getByRole("menuitem", { name: "Sign out" }).click();
+    await page.tab.route("**/auth/sign-out", (route) => route.fulfill({ status: 503, json: { error: "unavailable" } }));
+    await page.tab.getByRole("button", { name: /Demo owner/ }).click();
+    await page.tab.getByRole("menuitem", { name: "Sign out" }).click();
     await eventually(() => page.announcement.innerText()).toContain("The service is not available right now.");
     // Other messages disappear after 5 s.
-    await page.page.waitForTimeout(5_500);
+    await page.tab.waitForTimeout(5_500);
     expect(await page.announcement.count()).toBe(1);
     expect(await page.violations()).toEqual([]);
     await page.button("Close the message").focus();
-    await page.page.keyboard.press("Enter");
+    await page.tab.keyboard.press("Enter");
     await eventually(() => page.announcement.count()).toBe(0);
     await page.heading("Bots").waitFor();
   });
@@ -141,7 +137,7 @@ describeInBrowser("failures in the console", (fixture) => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn(`/knowledge?bot=${bot}`, "Knowledge");
-    const isIgnored = await page.page.locator("main").evaluate((main) => {
+    const isIgnored = await page.tab.locator("main").evaluate((main) => {
       const dataTransfer = new DataTransfer();
       dataTransfer.items.add(new File(["x"], "x.txt"));
       return ["dragover", "drop"].map(
@@ -162,9 +158,9 @@ describeInBrowser("failures in the console", (fixture) => {
       content,
     });
     const { page } = await openConsole(fixture);
-    const { keyboard } = page.page;
+    const { keyboard } = page.tab;
     await page.signIn(`/knowledge?bot=${bot}`, "Knowledge");
-    const focused = () => page.page.evaluate(() => document.activeElement?.ariaLabel ?? document.activeElement?.id);
+    const focused = () => page.tab.evaluate(() => document.activeElement?.ariaLabel ?? document.activeElement?.id);
     await page.button("Remove delivery.md").focus();
     await keyboard.press("Enter");
     await page.tabTo("Remove");
@@ -174,7 +170,7 @@ describeInBrowser("failures in the console", (fixture) => {
     await keyboard.press("Enter");
     await page.tabTo("Remove");
     await keyboard.press("Enter");
-    await page.page.getByText("No document yet").waitFor();
+    await page.tab.getByText("No document yet").waitFor();
     expect(await focused()).toBe("main");
     expect(page.problems).toEqual([]);
   });
@@ -184,7 +180,7 @@ describeInBrowser("failures in the console", (fixture) => {
     await addConversation(fixture.service, bot);
     const { page } = await openConsole(fixture);
     await page.signIn();
-    await page.page.route("**/api/batch", async (route) => {
+    await page.tab.route("**/api/batch", async (route) => {
       const { calls } = route.request().postDataJSON() as { calls: { method: string }[] };
       const response = await route.fetch();
       const { responses } = (await response.json()) as { responses: object[] };
@@ -194,9 +190,9 @@ describeInBrowser("failures in the console", (fixture) => {
     });
     await page.goto("/usage");
     await page.heading2("By bot").waitFor();
-    await page.page.getByRole("link", { name: "Download CSV" }).waitFor();
+    await page.tab.getByRole("link", { name: "Download CSV" }).waitFor();
     await page.goto("/keys");
-    await page.page.getByText("The service is not available right now.").first().waitFor();
+    await page.tab.getByText("The service is not available right now.").first().waitFor();
     await page.button(`Embed ${bot}`).first().waitFor();
     expect(page.problems).toEqual([]);
   });

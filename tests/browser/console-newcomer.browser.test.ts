@@ -27,9 +27,9 @@ describeInBrowser("a newcomer who runs `start`", (fixture) => {
       const [, address = ""] = /Console\s+(http:\S+)/.exec(parley.stdout()) ?? [];
       expect(parley.stdout()).toMatch(/Model\s+builtin:extractive/);
       const page = await ConsolePage.open(await (await fixture.newContext()).newPage(), address);
-      const { keyboard } = page.page;
+      const { keyboard } = page.tab;
       const follow = async (name: string) => {
-        await page.page.getByRole("link", { name, exact: true }).focus();
+        await page.tab.getByRole("link", { name, exact: true }).focus();
         await keyboard.press("Enter");
         await page.heading(name).waitFor();
       };
@@ -40,7 +40,7 @@ describeInBrowser("a newcomer who runs `start`", (fixture) => {
       await page.tabTo("Sign in");
       await keyboard.press("Enter");
       await page.heading("Bots").waitFor();
-      await page.page.getByRole("link", { name: /Parley guide/ }).waitFor();
+      await page.tab.getByRole("link", { name: /Parley guide/ }).waitFor();
       await page.tabTo(/Parley guide/);
       await keyboard.press("Enter");
       await page.heading("Parley guide").waitFor();
@@ -68,15 +68,15 @@ describeInBrowser("a newcomer who runs `start`", (fixture) => {
       );
 
       await follow("Conversations");
-      const list = page.page.getByRole("list", { name: "Conversations" });
+      const list = page.tab.getByRole("list", { name: "Conversations" });
       await list.getByRole("link").first().waitFor();
       expect(await list.getByRole("link").count()).toBe(1);
       await page.tabTo(/2 messages/);
       await keyboard.press("Enter");
-      await page.page.getByText("When does the lighthouse bakery open?").waitFor();
+      await page.tab.getByText("When does the lighthouse bakery open?").waitFor();
       await page.tabTo(/passages? of knowledge/);
       await keyboard.press("Enter");
-      await page.page.getByText("opening-hours.md").first().waitFor();
+      await page.tab.getByText("opening-hours.md").first().waitFor();
       expect(performance.now() - startedAtMs).toBeLessThan(MAX_PATH_MS);
       expect(page.problems).toEqual([]);
     },

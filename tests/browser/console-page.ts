@@ -7,14 +7,14 @@ import { recordViolations } from "./violations.ts";
 
 /** A tab with the owners' console. The methods are an owner's actions. */
 export class ConsolePage {
-  readonly page: Page;
+  readonly tab: Page;
   /** Uncaught errors, console errors and violated directives of the content security policy. */
   readonly problems: string[] = [];
   readonly requests: Request[] = [];
   readonly #url: string;
 
   private constructor(page: Page, url: string) {
-    this.page = page;
+    this.tab = page;
     this.#url = url;
     page.on("pageerror", (error) => this.problems.push(error.message));
     page.on("console", (message) => {
@@ -31,13 +31,13 @@ export class ConsolePage {
   }
 
   async goto(path: string): Promise<void> {
-    await this.page.goto(this.#url + path);
+    await this.tab.goto(this.#url + path);
   }
 
   /** Signs in with one click, from the sign-in page that the console shows first. */
   async signIn(path = "/", heading = "Bots"): Promise<void> {
     await this.goto(path);
-    await this.page.getByRole("link", { name: "Sign in" }).click();
+    await this.tab.getByRole("link", { name: "Sign in" }).click();
     await this.heading(heading).waitFor();
   }
 
@@ -45,44 +45,44 @@ export class ConsolePage {
   async signInAs(account: string, path = "/"): Promise<void> {
     const address = `${this.#url}/auth/sign-in?return_to=${encodeURIComponent(path)}`;
     // The response's cookie, without which the console refuses the callback, is stored in this browser.
-    const response = await this.page.context().request.get(address, { maxRedirects: 0 });
-    await this.page.goto(`${response.headers().location}&login_hint=${account}`);
+    const response = await this.tab.context().request.get(address, { maxRedirects: 0 });
+    await this.tab.goto(`${response.headers().location}&login_hint=${account}`);
   }
 
   /** Opens a screen from the navigation. On a phone the navigation is in the menu. */
   async show(name: string): Promise<void> {
-    const menu = this.page.getByRole("button", { name: "Open the menu" });
+    const menu = this.tab.getByRole("button", { name: "Open the menu" });
     if (await menu.isVisible()) await menu.click();
-    await this.page.getByRole("link", { name, exact: true }).click();
+    await this.tab.getByRole("link", { name, exact: true }).click();
     await this.heading(name).waitFor();
   }
 
   heading(name: string): Locator {
-    return this.page.getByRole("heading", { level: 1, name, exact: true });
+    return this.tab.getByRole("heading", { level: 1, name, exact: true });
   }
   heading2(name: string): Locator {
-    return this.page.getByRole("heading", { level: 2, name, exact: true });
+    return this.tab.getByRole("heading", { level: 2, name, exact: true });
   }
   button(name: string): Locator {
-    return this.page.getByRole("button", { name, exact: true });
+    return this.tab.getByRole("button", { name, exact: true });
   }
   field(label: string): Locator {
-    return this.page.getByLabel(label, { exact: true });
+    return this.tab.getByLabel(label, { exact: true });
   }
   /** The last message for screen readers. */
   get announcement(): Locator {
-    return this.page.locator(".announcement");
+    return this.tab.locator(".announcement");
   }
   /** The frame with the real widget. */
   get preview(): FrameLocator {
-    return this.page.frameLocator("iframe[title='Preview of the widget']");
+    return this.tab.frameLocator("iframe[title='Preview of the widget']");
   }
 
   /** Drops a file on the screen, as from the desktop. */
   async dropFile(name: string, text: string): Promise<void> {
-    const zone = this.page.locator(".drop-zone");
+    const zone = this.tab.locator(".drop-zone");
     await zone.waitFor();
-    const dataTransfer = await this.page.evaluateHandle(
+    const dataTransfer = await this.tab.evaluateHandle(
       ([fileName, content]) => {
         const transfer = new DataTransfer();
         transfer.items.add(new File([content], fileName));
@@ -96,8 +96,8 @@ export class ConsolePage {
   /** Presses Tab until the element with this name, label or text has the focus. */
   async tabTo(name: string | RegExp): Promise<void> {
     for (let presses = 0; presses < 40; presses++) {
-      await this.page.keyboard.press("Tab");
-      const focused = await this.page.evaluate(() => {
+      await this.tab.keyboard.press("Tab");
+      const focused = await this.tab.evaluate(() => {
         const element = document.activeElement;
         const label = (element as HTMLInputElement | null)?.labels?.[0]?.textContent;
         return element?.ariaLabel ?? label ?? element?.textContent;
@@ -115,12 +115,12 @@ export class ConsolePage {
 
   /** Returns the accessibility problems of the page without the preview, because the widget has its own tests. */
   violations(): Promise<string[]> {
-    return findAxeViolations(this.page, { iframes: false });
+    return findAxeViolations(this.tab, { iframes: false });
   }
 
   /** Returns whether the page is wider than its window. */
   scrollsSideways(): Promise<boolean> {
-    return this.page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+    return this.tab.evaluate(() => document.documentElement.scrollWidth > innerWidth);
   }
 
   /** Saves a picture if PARLEY_CONSOLE_PICTURES names a directory. */
@@ -128,7 +128,7 @@ export class ConsolePage {
     const directory = process.env.PARLEY_CONSOLE_PICTURES;
     if (!directory) return;
     await mkdir(directory, { recursive: true });
-    await writeFile(join(directory, `${name}.png`), await this.page.screenshot({ animations: "disabled" }));
+    await writeFile(join(directory, `${name}.png`), await this.tab.screenshot({ animations: "disabled" }));
   }
 }
 

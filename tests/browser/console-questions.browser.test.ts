@@ -9,9 +9,9 @@ describeInBrowser("questions in the console", (fixture) => {
     await addConversation(fixture.service, bot, { message: "Do you sell gift vouchers?" });
     await addConversation(fixture.service, bot, { message: "gift vouchers, do you sell them?" });
     const { page } = await openConsole(fixture);
-    const { keyboard } = page.page;
+    const { keyboard } = page.tab;
     await page.signIn(`/questions?bot=${bot}`, "Unanswered questions");
-    const row = page.page.getByRole("list", { name: "Unanswered questions" }).getByRole("listitem");
+    const row = page.tab.getByRole("list", { name: "Unanswered questions" }).getByRole("listitem");
     await row.first().waitFor();
     expect(await row.count()).toBe(1);
     expect(await row.innerText()).toMatch(/^2\s+times\ngift vouchers, do you sell them\?\n2 without a passage · last /);
@@ -20,7 +20,7 @@ describeInBrowser("questions in the console", (fixture) => {
     await keyboard.press("Enter");
     await page.heading("Knowledge").waitFor();
     expect(await page.field("Title").inputValue()).toBe("gift vouchers, do you sell them?");
-    await eventually(() => page.page.evaluate(() => document.activeElement?.tagName)).toBe("TEXTAREA");
+    await eventually(() => page.tab.evaluate(() => document.activeElement?.tagName)).toBe("TEXTAREA");
     await keyboard.type("Gift vouchers are sold at the counter.");
     await page.tabTo("Add text");
     await keyboard.press("Enter");
@@ -29,12 +29,12 @@ describeInBrowser("questions in the console", (fixture) => {
     await page.tabTo("Question");
     await keyboard.type("Where do I get a voucher?");
     await keyboard.press("Enter");
-    await page.page.getByText("An answer would be based on this passage.").waitFor();
-    const passage = page.page.getByRole("list", { name: "Passages found" }).getByRole("listitem");
+    await page.tab.getByText("An answer would be based on this passage.").waitFor();
+    const passage = page.tab.getByRole("list", { name: "Passages found" }).getByRole("listitem");
     expect(await passage.innerText()).toMatch(
       /^gift vouchers, do you sell them\?.*\n\s*Score 0\.0164\s*Words \d+\.\d\d\s*Gift vouchers are sold at the counter\.$/,
     );
-    expect(await page.page.evaluate(() => document.activeElement?.tagName)).toBe("INPUT");
+    expect(await page.tab.evaluate(() => document.activeElement?.tagName)).toBe("INPUT");
     await page.tabTo("Add to the evaluation");
     await keyboard.press("Enter");
     await page.heading("Evaluation").waitFor();
@@ -42,10 +42,10 @@ describeInBrowser("questions in the console", (fixture) => {
     await page.field("Document that answers it").selectOption("gift vouchers, do you sell them?");
     await page.tabTo("Add question");
     await keyboard.press("Enter");
-    await page.page.getByText("Not run yet").waitFor();
+    await page.tab.getByText("Not run yet").waitFor();
     await page.button("Run").focus();
     await keyboard.press("Enter");
-    await page.page.getByText("Found at place 1").waitFor();
+    await page.tab.getByText("Found at place 1").waitFor();
     await eventually(() => page.announcement.innerText()).toBe("Found the document for 1 of 1 questions.");
     expect(page.problems).toEqual([]);
   });
@@ -64,24 +64,24 @@ describeInBrowser("questions in the console", (fixture) => {
     await add("Do you have parking spaces?");
     await page.field("Question").fill("When is bread delivered?");
     await page.button("Add question").click();
-    await page.page.getByText("The list has this question already.").waitFor();
-    const result = page.page.getByRole("region", { name: "Result" });
+    await page.tab.getByText("The list has this question already.").waitFor();
+    const result = page.tab.getByRole("region", { name: "Result" });
     await page.button("Run").click();
     await result.getByText("50%", { exact: true }).waitFor();
-    await page.page.getByText("Not found").waitFor();
+    await page.tab.getByText("Not found").waitFor();
     await page.goto(`/knowledge?bot=${bot}`);
     await page.dropFile(
       "delivery.md",
       "# Delivery\n\nWe deliver bread every morning. Parking spaces are behind the shop.",
     );
-    await page.page.getByText("Added", { exact: true }).waitFor();
+    await page.tab.getByText("Added", { exact: true }).waitFor();
     await page.goto(`/evaluation?bot=${bot}`);
     await page.button("Run").click();
     await result.getByText("100%", { exact: true }).waitFor();
     expect((await result.innerText()).replaceAll("\n", " ")).toContain(
       "Found in the last run 100% In the run before 50%",
     );
-    await page.page.getByText("Found at place 1 · before: not found").waitFor();
+    await page.tab.getByText("Found at place 1 · before: not found").waitFor();
     await page.button("Remove Do you have parking spaces?").click();
     await eventually(() => page.announcement.innerText()).toBe("The question was removed.");
     expect(page.problems).toEqual([]);
@@ -91,24 +91,24 @@ describeInBrowser("questions in the console", (fixture) => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn(`/questions?bot=${bot}`, "Unanswered questions");
-    await page.page.getByText("No unanswered question").waitFor();
+    await page.tab.getByText("No unanswered question").waitFor();
     expect(await page.violations()).toEqual([]);
     await page.show("Evaluation");
-    await page.page.getByText("No question yet").waitFor();
+    await page.tab.getByText("No question yet").waitFor();
     expect(await page.violations()).toEqual([]);
     await page.goto(`/knowledge?bot=${bot}&question=Oslo`);
-    await page.page.getByText("Nothing was found. An answer would not be based on a document.").waitFor();
+    await page.tab.getByText("Nothing was found. An answer would not be based on a document.").waitFor();
     expect(await page.violations()).toEqual([]);
     const refused = { status: 429, code: "searches_overloaded", body: { code: "resource_exhausted" } };
-    await page.page.route("**/api/batch", (route) => route.fulfill({ json: { responses: [refused] } }));
+    await page.tab.route("**/api/batch", (route) => route.fulfill({ json: { responses: [refused] } }));
     await page.field("Question").fill("Bergen");
     await page.button("Search").click();
-    await page.page.getByText("The workspace has searched a lot. Try again in a minute.").waitFor();
+    await page.tab.getByText("The workspace has searched a lot. Try again in a minute.").waitFor();
     expect(await page.violations()).toEqual([]);
-    await page.page.unroute("**/api/batch");
+    await page.tab.unroute("**/api/batch");
     await page.field("Question").fill("bread");
     await page.button("Try again").click();
-    await page.page.getByText("Nothing was found.").waitFor();
+    await page.tab.getByText("Nothing was found.").waitFor();
   });
 
   it("changes the period, and opens the conversation of a question", async () => {
@@ -117,10 +117,10 @@ describeInBrowser("questions in the console", (fixture) => {
     const { page } = await openConsole(fixture);
     await page.signIn(`/questions?bot=${bot}`, "Unanswered questions");
     await page.field("Period").selectOption("7 days");
-    await page.page.waitForURL(/period=week/);
-    await page.page.getByRole("link", { name: "Read the conversation: Where can I park?" }).click();
-    await page.page.getByText("Where can I park?").first().waitFor();
-    await page.page.waitForURL(/\/conversations\//);
+    await page.tab.waitForURL(/period=week/);
+    await page.tab.getByRole("link", { name: "Read the conversation: Where can I park?" }).click();
+    await page.tab.getByText("Where can I park?").first().waitFor();
+    await page.tab.waitForURL(/\/conversations\//);
     expect(page.problems).toEqual([]);
   });
 });

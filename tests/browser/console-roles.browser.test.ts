@@ -30,8 +30,8 @@ describeInBrowser("roles in the console", (fixture) => {
       await page.heading("Bots").waitFor();
       for (const { path, text, controls } of screensOf(bot, sessionId)) {
         await page.goto(path);
-        await page.page.getByText(text).first().waitFor();
-        await eventually(() => page.page.locator(".loading").count()).toBe(0);
+        await page.tab.getByText(text).first().waitFor();
+        await eventually(() => page.tab.locator(".loading").count()).toBe(0);
         expect(controls, path).toEqual(expect.arrayContaining(await findControls(page)));
         expect(await page.violations(), path).toEqual([]);
         expect(await page.scrollsSideways(), path).toBe(false);
@@ -48,10 +48,10 @@ describeInBrowser("roles in the console", (fixture) => {
     await page.signInAs(VIEWER, `/knowledge?bot=${bot}`);
     await page.field("Question").waitFor();
     await page.tabTo("Question");
-    await page.page.keyboard.type("When is bread delivered?");
-    await page.page.keyboard.press("Enter");
-    await page.page.getByText("An answer would be based on this passage.").waitFor();
-    expect(await page.page.getByRole("link", { name: "Add to the evaluation" }).count()).toBe(0);
+    await page.tab.keyboard.type("When is bread delivered?");
+    await page.tab.keyboard.press("Enter");
+    await page.tab.getByText("An answer would be based on this passage.").waitFor();
+    expect(await page.tab.getByRole("link", { name: "Add to the evaluation" }).count()).toBe(0);
     await page.preview.locator("textarea").fill("When is bread delivered?");
     await page.preview.locator("textarea").press("Enter");
     await page.preview.locator(".assistant .rating").first().waitFor();
@@ -61,12 +61,12 @@ describeInBrowser("roles in the console", (fixture) => {
   it("leaves the audit log out of a viewer's navigation, and tells who may read it", async () => {
     const { page } = await openConsole(fixture);
     await page.signInAs(VIEWER, "/audit-log");
-    await page.page.getByText("Only owners of the workspace may read the audit log.").waitFor();
-    const screens = page.page.getByRole("navigation", { name: "Screens" }).getByRole("link");
+    await page.tab.getByText("Only owners of the workspace may read the audit log.").waitFor();
+    const screens = page.tab.getByRole("navigation", { name: "Screens" }).getByRole("link");
     const names = await screens.allInnerTexts();
     expect(names).toContain("Usage");
     expect(names).not.toContain("Audit log");
-    await page.page.getByRole("button", { name: /Demo viewer.*Viewer · console-tests/s }).waitFor();
+    await page.tab.getByRole("button", { name: /Demo viewer.*Viewer · console-tests/s }).waitFor();
   });
 
   for (const [size, viewport] of Object.entries(SIZES)) {
@@ -77,16 +77,16 @@ describeInBrowser("roles in the console", (fixture) => {
       page.takeCalls();
       await page.goto("/keys");
       await page.heading2("Your account has no role in this workspace").waitFor();
-      await page.page.getByText("Ask the person who runs Parley to give you one.").waitFor();
-      await page.page.waitForLoadState("networkidle");
+      await page.tab.getByText("Ask the person who runs Parley to give you one.").waitFor();
+      await page.tab.waitForLoadState("networkidle");
       expect(page.takeCalls()).toEqual([]);
-      expect(await page.page.getByRole("navigation", { name: "Screens" }).count()).toBe(0);
+      expect(await page.tab.getByRole("navigation", { name: "Screens" }).count()).toBe(0);
       expect(await page.violations()).toEqual([]);
       expect(await page.scrollsSideways()).toBe(false);
       await page.picture(`no-role-${viewport.width}`);
       await page.tabTo("Sign out");
-      await page.page.keyboard.press("Enter");
-      await page.page.getByText("You are signed out.").waitFor();
+      await page.tab.keyboard.press("Enter");
+      await page.tab.getByText("You are signed out.").waitFor();
       expect(page.problems).toEqual([]);
     });
   }
@@ -157,9 +157,9 @@ async function reviewAnswer({ admin }: Service, bot: string): Promise<string> {
 }
 
 /** Records the statuses of all calls in batches. */
-async function recordStatuses({ page }: ConsolePage): Promise<Set<number>> {
+async function recordStatuses({ tab }: ConsolePage): Promise<Set<number>> {
   const statuses = new Set<number>();
-  await page.route("**/api/batch", async (route) => {
+  await tab.route("**/api/batch", async (route) => {
     const response = await route.fetch();
     const { responses } = (await response.json()) as { responses: { status: number }[] };
     for (const { status } of responses) statuses.add(status);
@@ -169,8 +169,8 @@ async function recordStatuses({ page }: ConsolePage): Promise<Set<number>> {
 }
 
 /** Returns the names of the screen's buttons, fields and links, without the links of lists, and without the bot in the name of a button. */
-async function findControls({ page }: ConsolePage): Promise<string[]> {
-  const names = await page
+async function findControls({ tab }: ConsolePage): Promise<string[]> {
+  const names = await tab
     .locator("main :is(a:not(.card, .row), button, input, select, textarea, summary):visible")
     .evaluateAll((elements) =>
       elements.map((element) => {

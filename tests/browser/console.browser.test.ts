@@ -27,29 +27,29 @@ describeInBrowser("console", (fixture) => {
         await page.heading("Sign in to Parley").waitFor();
         await look("sign-in");
         await page.signIn();
-        await page.page.getByRole("link", { name: new RegExp(bot) }).waitFor();
+        await page.tab.getByRole("link", { name: new RegExp(bot) }).waitFor();
         await look("bots");
         await page.button("New bot").click();
         await page.field("Name").fill("Ada Library");
         await look("new-bot");
-        await page.page.keyboard.press("Escape");
+        await page.tab.keyboard.press("Escape");
         await page.goto(`/bots/${bot}`);
         await page.preview.getByText("Hello! Ask me about").waitFor();
         await look("bot");
         await page.goto(`/knowledge?bot=${bot}`);
-        await page.page.getByText("delivery.md").waitFor();
+        await page.tab.getByText("delivery.md").waitFor();
         await page.preview.getByText("Hello! Ask me about").waitFor();
         await look("knowledge");
         await page.goto(`/knowledge?bot=${bot}&question=When+is+bread+delivered%3F&title=Gift+vouchers`);
-        await page.page.getByText("An answer would be based on this passage.").waitFor();
-        await page.page.getByRole("heading", { name: "Try a question" }).scrollIntoViewIfNeeded();
+        await page.tab.getByText("An answer would be based on this passage.").waitFor();
+        await page.tab.getByRole("heading", { name: "Try a question" }).scrollIntoViewIfNeeded();
         await look("try-question");
         await page.goto(`/questions?bot=${bot}`);
-        await page.page.getByText("gift vouchers, do you sell them?").waitFor();
+        await page.tab.getByText("gift vouchers, do you sell them?").waitFor();
         await look("questions");
         await page.goto(`/evaluation?bot=${bot}`);
-        await page.page.getByText("Found at place 1 · before: found at place 1").waitFor();
-        await page.page.getByText("The last 2 runs").click();
+        await page.tab.getByText("Found at place 1 · before: found at place 1").waitFor();
+        await page.tab.getByText("The last 2 runs").click();
         await look("evaluation");
         await page.show("Keys");
         await page.button("Embed Bakery guide").first().waitFor();
@@ -60,16 +60,16 @@ describeInBrowser("console", (fixture) => {
           .waitFor({ state: "hidden" })
           .catch(() => undefined);
         await look("embed");
-        await page.page.keyboard.press("Escape");
+        await page.tab.keyboard.press("Escape");
         await page.goto(`/moderation?bot=${bot}`);
-        await page.page.getByText("refund").first().waitFor();
+        await page.tab.getByText("refund").first().waitFor();
         await page.field("Text to try").fill("I want a refund");
         await page.button("Try the text").click();
-        await page.page.getByText("Blocks it from a visitor").waitFor();
+        await page.tab.getByText("Blocks it from a visitor").waitFor();
         await look("moderation");
         await page.button("New rule").click();
         await page.field("Pattern").fill("(?=look)");
-        const dialog = page.page.getByRole("dialog", { name: "New rule" });
+        const dialog = page.tab.getByRole("dialog", { name: "New rule" });
         await dialog.getByLabel("Text to try", { exact: true }).fill("I want bread");
         await dialog.getByRole("button", { name: "Try the text" }).click();
         await dialog.getByRole("alert").waitFor();
@@ -77,39 +77,39 @@ describeInBrowser("console", (fixture) => {
         await dialog.getByRole("button", { name: "Try the text" }).click();
         await dialog.getByText("Not saved").waitFor();
         await look("new-rule");
-        await page.page.keyboard.press("Escape");
+        await page.tab.keyboard.press("Escape");
         await page.show("Overview");
-        await page.page.getByText("Messages a day").waitFor();
-        await page.page.getByText("Left", { exact: true }).waitFor();
+        await page.tab.getByText("Messages a day").waitFor();
+        await page.tab.getByText("Left", { exact: true }).waitFor();
         await look("overview");
         await page.goto(`/conversations?bot=${bot}`);
-        await page.page.getByRole("link", { name: new RegExp(visitor) }).waitFor();
+        await page.tab.getByRole("link", { name: new RegExp(visitor) }).waitFor();
         await look("conversations");
-        await page.page.getByRole("link", { name: new RegExp(visitor) }).click();
-        await page.page.getByText("1 passage of knowledge").click();
-        await page.page.getByText("We deliver bread every morning").waitFor();
+        await page.tab.getByRole("link", { name: new RegExp(visitor) }).click();
+        await page.tab.getByText("1 passage of knowledge").click();
+        await page.tab.getByText("We deliver bread every morning").waitFor();
         await page.button("Bad answer").click();
         await eventually(() => page.announcement.innerText()).toBe("Reviewed as bad.");
         await look("conversation");
         await page.button("Erase visitor").click();
         await page.field(`Type ${visitor} to confirm`).waitFor();
         await look("erase-visitor");
-        await page.page.keyboard.press("Escape");
+        await page.tab.keyboard.press("Escape");
         await page.goto(`/tools?bot=${bot}`);
-        await page.page.getByText("look_up_order").waitFor();
+        await page.tab.getByText("look_up_order").waitFor();
         await look("tools");
         await page.goto(`/playground?bot=${bot}`);
         await page.preview.getByText("Hello! Ask me about").waitFor();
         await look("playground");
         await page.show("Usage");
-        await page.page.getByText("By month").waitFor();
+        await page.tab.getByText("By month").waitFor();
         await page.heading2("By bot").waitFor();
         await look("usage");
         await page.show("Audit log");
-        await page.page.getByText("Added the document delivery.md").first().waitFor();
+        await page.tab.getByText("Added the document delivery.md").first().waitFor();
         await look("audit-log");
         if (viewport.width < 800) await page.button("Open the menu").click();
-        await page.page.getByRole("button", { name: /Demo owner/ }).click();
+        await page.tab.getByRole("button", { name: /Demo owner/ }).click();
         await look("menu");
         expect(page.problems).toEqual([]);
       }, 120_000);
@@ -120,7 +120,7 @@ describeInBrowser("console", (fixture) => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn();
-    await page.page.getByRole("link", { name: new RegExp(bot) }).click();
+    await page.tab.getByRole("link", { name: new RegExp(bot) }).click();
     const launcher = page.preview.locator("parley-widget .launcher");
     const launcherColor = () => launcher.evaluate((element) => getComputedStyle(element).backgroundColor);
     await eventually(launcherColor).toBe("rgb(180, 84, 26)");
@@ -133,15 +133,15 @@ describeInBrowser("console", (fixture) => {
 
     await page.goto(`/knowledge?bot=${bot}`);
     await page.dropFile("opening.md", "# Opening hours\n\nThe bakery opens at six in the morning.");
-    await page.page.getByText("Added", { exact: true }).waitFor();
-    await page.page.getByRole("button", { name: "Remove opening.md" }).waitFor();
+    await page.tab.getByText("Added", { exact: true }).waitFor();
+    await page.tab.getByRole("button", { name: "Remove opening.md" }).waitFor();
     const { sources } = await fixture.service.admin.knowledge.listSources({
       workspaceId: CONSOLE_WORKSPACE,
       botSlug: bot,
     });
     expect(sources.map(({ name }) => name)).toContain("opening.md");
     await page.preview.locator("textarea").fill("When does the bakery open?");
-    const request = page.page.waitForRequest("**/api/chat/playground/");
+    const request = page.tab.waitForRequest("**/api/chat/playground/");
     await page.preview.locator("textarea").press("Enter");
     // Without its key, a request after a lost connection would be a second message.
     expect((await request).headers()["idempotency-key"]).toMatch(/^[0-9a-f-]{36}$/);
@@ -155,22 +155,22 @@ describeInBrowser("console", (fixture) => {
     await page.signIn();
     await page.goto(`/knowledge?bot=${bot}`);
     await page.dropFile("table.xlsx", "x");
-    await page.page.getByText("Only .txt, .md, .html and .pdf files can be read.", { exact: true }).waitFor();
+    await page.tab.getByText("Only .txt, .md, .html and .pdf files can be read.", { exact: true }).waitFor();
     await page.dropFile("broken.pdf", "not a PDF");
-    await page.page
+    await page.tab
       .getByText(/could not be read|not a PDF|PDF/)
       .nth(1)
       .waitFor();
     expect(await page.violations()).toEqual([]);
     await page.field("Address of a page").fill("http://127.0.0.1:1/");
     await page.button("Add page").click();
-    await eventually(() => page.page.locator(".form-error").innerText()).toMatch(/address|URL/);
+    await eventually(() => page.tab.locator(".form-error").innerText()).toMatch(/address|URL/);
   });
 
   it("creates a key with the HTML to embed, and revokes it, with the keyboard alone", async () => {
     await addBot(fixture.service);
     const { page } = await openConsole(fixture);
-    const { keyboard } = page.page;
+    const { keyboard } = page.tab;
     await page.goto("/keys");
     await page.heading("Sign in to Parley").waitFor();
     await page.tabTo("Sign in");
@@ -184,7 +184,7 @@ describeInBrowser("console", (fixture) => {
     await keyboard.type(domain);
     await page.tabTo("Create key");
     await keyboard.press("Enter");
-    const dialog = page.page.getByRole("dialog", { name: "Put the bot on your site" });
+    const dialog = page.tab.getByRole("dialog", { name: "Put the bot on your site" });
     await dialog.getByText(`Works on ${domain}`).waitFor();
     expect(await dialog.innerText()).toMatch(
       /<script async\s+src="http.*\/widget\.js"\s+data-public-key="svc_pk_\w+"><\/script>/,
@@ -192,7 +192,7 @@ describeInBrowser("console", (fixture) => {
     await keyboard.press("Escape");
     // A dialog that closes moves the focus.
     await dialog.waitFor({ state: "hidden" });
-    const row = page.page.getByRole("listitem").filter({ hasText: domain });
+    const row = page.tab.getByRole("listitem").filter({ hasText: domain });
     await row.getByRole("button", { name: /Revoke/ }).focus();
     await keyboard.press("Enter");
     await page.tabTo("Revoke");
@@ -204,9 +204,9 @@ describeInBrowser("console", (fixture) => {
   it("tries a text with the saved rules and an unsaved one, with the keyboard alone", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
-    const { keyboard } = page.page;
+    const { keyboard } = page.tab;
     await page.signIn(`/moderation?bot=${bot}`, "Moderation");
-    const matches = page.page.getByRole("list", { name: "Rules that match" });
+    const matches = page.tab.getByRole("list", { name: "Rules that match" });
     await page.field("Text to try").waitFor();
     await page.tabTo("Text to try");
     await keyboard.type("A REFUND for bread");
@@ -230,8 +230,8 @@ describeInBrowser("console", (fixture) => {
     await page.field("Pattern").fill(".{0,200}");
     await page.tabTo("Try the text");
     await keyboard.press("Enter");
-    await page.page.getByRole("dialog").getByRole("alert").waitFor();
-    expect(await page.page.getByRole("dialog").getByRole("alert").innerText()).toContain("The pattern is too large");
+    await page.tab.getByRole("dialog").getByRole("alert").waitFor();
+    expect(await page.tab.getByRole("dialog").getByRole("alert").innerText()).toContain("The pattern is too large");
     const { patterns } = await fixture.service.admin.moderation.listPatterns({
       workspaceId: CONSOLE_WORKSPACE,
       botSlug: bot,
@@ -251,8 +251,8 @@ describeInBrowser("console", (fixture) => {
     };
     await eventually(usedKeys, 40_000).toBe(1);
     await page.signIn("/keys", "Keys");
-    await page.page.getByText(`last used ${today}`).first().waitFor();
-    await page.page.getByText("no use recorded").first().waitFor();
+    await page.tab.getByText(`last used ${today}`).first().waitFor();
+    await page.tab.getByText("no use recorded").first().waitFor();
     expect(page.problems).toEqual([]);
   });
 
@@ -269,22 +269,22 @@ describeInBrowser("console", (fixture) => {
       await page.goto("/usage");
       await page.heading2("By bot").waitFor();
       // The page does not add a row by itself.
-      return page.page.getByRole("row", { name: new RegExp(bot) }).innerText({ timeout: 2_000 });
+      return page.tab.getByRole("row", { name: new RegExp(bot) }).innerText({ timeout: 2_000 });
     };
     await page.signIn("/usage", "Usage");
     await eventually(() => answers().catch(() => ""), 90_000).toContain("1");
-    const thresholds = page.page.getByRole("list", { name: "Warning thresholds" });
+    const thresholds = page.tab.getByRole("list", { name: "Warning thresholds" });
     expect(await thresholds.innerText()).toMatch(/^80 % of the quota: [\d,]+ messages\n[\d,]+ left until then\n100 %/);
     const [download] = await Promise.all([
-      page.page.waitForEvent("download"),
-      page.page.getByRole("link", { name: "Download CSV" }).click(),
+      page.tab.waitForEvent("download"),
+      page.tab.getByRole("link", { name: "Download CSV" }).click(),
     ]);
     expect(download.suggestedFilename()).toBe("usage.csv");
     const [header, ...rows] = (await readFile(await download.path(), "utf8")).trimEnd().split("\r\n");
     expect(header).toBe("month,bot,bot_name,messages");
     expect(rows).toContain(`${new Date().toISOString().slice(0, 7)},${bot},Bakery guide,1`);
     await page.field("Month").selectOption({ index: 5 });
-    await page.page.getByText("No bot answered in this month.").waitFor();
+    await page.tab.getByText("No bot answered in this month.").waitFor();
     expect(page.problems).toEqual([]);
   }, 150_000);
 
@@ -292,13 +292,13 @@ describeInBrowser("console", (fixture) => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn(`/tools?bot=${bot}`, "Tools");
-    const row = page.page.getByRole("listitem").filter({ hasText: "look_up_order" });
+    const row = page.tab.getByRole("listitem").filter({ hasText: "look_up_order" });
     expect(await row.innerText()).toMatch(/Approved by the operator\nGET https:\/\/bakery\.example\/orders\n/);
     await page.button("Remove look_up_order").focus();
-    await page.page.keyboard.press("Enter");
+    await page.tab.keyboard.press("Enter");
     await page.tabTo("Remove");
-    await page.page.keyboard.press("Enter");
-    await page.page.getByText("No tool yet").waitFor();
+    await page.tab.keyboard.press("Enter");
+    await page.tab.getByText("No tool yet").waitFor();
     expect(page.problems).toEqual([]);
   });
 
@@ -309,9 +309,9 @@ describeInBrowser("console", (fixture) => {
     await page.preview.locator("textarea").fill("When is the delivery of bread?");
     await page.preview.locator("textarea").press("Enter");
     await page.preview.locator(".assistant .rating").first().waitFor();
-    await page.page.getByRole("link", { name: "Read what was said here" }).click();
-    await page.page.getByRole("list", { name: "Conversations" }).getByRole("link").click();
-    await page.page.getByText("You asked: When is the delivery of bread?").waitFor();
+    await page.tab.getByRole("link", { name: "Read what was said here" }).click();
+    await page.tab.getByRole("list", { name: "Conversations" }).getByRole("link").click();
+    await page.tab.getByText("You asked: When is the delivery of bread?").waitFor();
     expect(page.problems).toEqual([]);
   });
 
@@ -342,7 +342,7 @@ describeInBrowser("console", (fixture) => {
     const visitor = await addConversation(fixture.service, bot);
     const { page } = await openConsole(fixture);
     await page.signIn(`/conversations?visitor=${visitor}`, "Conversations");
-    const conversation = await page.page.getByRole("link", { name: new RegExp(visitor) }).getAttribute("href");
+    const conversation = await page.tab.getByRole("link", { name: new RegExp(visitor) }).getAttribute("href");
     for (const path of [
       "/bots",
       `/bots/${bot}`,
@@ -367,14 +367,14 @@ describeInBrowser("console", (fixture) => {
       "/tools",
       "/playground",
     ]) {
-      await page.page.evaluate(() => localStorage.clear());
+      await page.tab.evaluate(() => localStorage.clear());
       page.takeCalls();
       // On a busy machine the network can be idle before a screen has sent its calls.
-      const isLoaded = page.page.waitForResponse("**/api/batch");
+      const isLoaded = page.tab.waitForResponse("**/api/batch");
       await page.goto(path);
       await isLoaded;
-      await eventually(() => page.page.locator(".loading").count()).toBe(0);
-      await page.page.waitForLoadState("networkidle");
+      await eventually(() => page.tab.locator(".loading").count()).toBe(0);
+      await page.tab.waitForLoadState("networkidle");
       const calls = page.takeCalls();
       expect(calls[0], path).toBe("/api/batch");
       expect(calls.length, `${path}: ${calls.join(", ")}`).toBeLessThanOrEqual(2);
@@ -386,13 +386,13 @@ describeInBrowser("console", (fixture) => {
     const { page } = await openConsole(fixture);
     await page.signIn();
     const unavailable = { responses: [{ status: 503, code: "unavailable", body: { code: "unavailable" } }] };
-    await page.page.route("**/api/batch", (route) => route.fulfill({ json: unavailable }));
+    await page.tab.route("**/api/batch", (route) => route.fulfill({ json: unavailable }));
     await page.goto("/keys");
-    await page.page.getByText("The service is not available right now.").first().waitFor();
+    await page.tab.getByText("The service is not available right now.").first().waitFor();
     expect(await page.violations()).toEqual([]);
-    await page.page.unroute("**/api/batch");
+    await page.tab.unroute("**/api/batch");
     await page.button("Try again").click();
-    await page.page.getByText("The service is not available right now.").first().waitFor({ state: "hidden" });
+    await page.tab.getByText("The service is not available right now.").first().waitFor({ state: "hidden" });
     // The bots, which were unavailable too, are loaded with the keys.
     await eventually(() => page.button("New key").isEnabled()).toBe(true);
   });
@@ -405,7 +405,7 @@ describeInBrowser("console", (fixture) => {
     await page.button("Save").click();
     await eventually(() => page.announcement.innerText()).toContain("Saved");
     await page.show("Audit log");
-    const rows = page.page.getByRole("list", { name: "Changes" }).getByRole("listitem");
+    const rows = page.tab.getByRole("list", { name: "Changes" }).getByRole("listitem");
     const changed = rows.filter({ hasText: `Changed the bot ${bot}` });
     expect(await changed.innerText()).toMatch(/^Changed the bot \S+\nname\ndemo-owner · /);
     const created = rows.filter({ hasText: `Created the bot ${bot}` });
@@ -416,12 +416,12 @@ describeInBrowser("console", (fixture) => {
   it("signs out, and asks for a sign-in before it shows a screen again", async () => {
     const { page } = await openConsole(fixture);
     await page.signIn();
-    await page.page.getByRole("button", { name: /Demo owner/ }).click();
-    await page.page.getByRole("menuitem", { name: "Sign out" }).click();
-    await page.page.getByText("You are signed out.").waitFor();
+    await page.tab.getByRole("button", { name: /Demo owner/ }).click();
+    await page.tab.getByRole("menuitem", { name: "Sign out" }).click();
+    await page.tab.getByText("You are signed out.").waitFor();
     await page.goto("/usage");
     await page.heading("Sign in to Parley").waitFor();
-    await page.page.getByRole("link", { name: "Sign in" }).click();
+    await page.tab.getByRole("link", { name: "Sign in" }).click();
     await page.heading("Usage").waitFor();
     expect(page.problems).toEqual([]);
   });
@@ -429,9 +429,9 @@ describeInBrowser("console", (fixture) => {
   it("keeps the chosen theme", async () => {
     const { page } = await openConsole(fixture, { colorScheme: "light" });
     await page.signIn();
-    await page.page.getByRole("button", { name: /Demo owner/ }).click();
-    await page.page.getByRole("menuitemradio", { name: "Dark" }).click();
-    const background = () => page.page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+    await page.tab.getByRole("button", { name: /Demo owner/ }).click();
+    await page.tab.getByRole("menuitemradio", { name: "Dark" }).click();
+    const background = () => page.tab.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
     await eventually(background).toBe("rgb(15, 17, 21)");
     await page.goto("/keys");
     await page.heading("Keys").waitFor();

@@ -182,7 +182,7 @@ describeInBrowser("hostile text", (fixture) => {
       expect(await response.text()).toContain("event: done");
     }
     const { page: ownersConsole } = await openConsole(fixture);
-    const { page } = ownersConsole;
+    const { tab: page } = ownersConsole;
     await HostileTextWatch.start(page);
     const see = async (path: string, ...texts: string[]) => {
       await ownersConsole.goto(path);

@@ -1,6 +1,6 @@
 // pnpm test:resume [--minutes 10]: the long version of tests/resume/chaos.fault.test.ts. Exits 1 if a reply was lost or duplicated, or hangs.
 import { parseArgs } from "node:util";
-import { runKeyedChaos } from "../system/keyed-chaos.ts";
+import { runKeyedChaos } from "../system/faults/keyed-chaos.ts";
 
 const { values } = parseArgs({ options: { minutes: { type: "string", default: "10" } } });
 const minutes = Number(values.minutes);

@@ -4,7 +4,7 @@
 // - after a fault, the first whole reply comes later than the limit (30 s after a failover);
 // - a backup was restored after fewer than 50 replies.
 import { parseArgs } from "node:util";
-import { runChaos } from "../system/chaos.ts";
+import { runChaos } from "../system/faults/chaos.ts";
 
 const { values } = parseArgs({ options: { minutes: { type: "string", default: "5" } } });
 const minutes = Number(values.minutes);

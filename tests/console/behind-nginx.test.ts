@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import { describeWith, freePort, readSse } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CONSOLE_WORKSPACE, type ConsoleProcess, type DevelopmentSso, requestOwnersToken } from "../system/console.ts";
-import { type Nginx, runNginx } from "../system/nginx.ts";
 import { root } from "../system/processes.ts";
+import { type Nginx, runNginx } from "../system/servers/nginx.ts";
 import { type ConsoleSystem, startConsoleSystem } from "./console-system.ts";
 
 /** Makes the session about as large as its three cookies permit. Services would refuse such a user, so the other calls use other tokens. */

@@ -10,7 +10,7 @@ import { chat } from "../system/chat.ts";
 import { runCliInProcess, runCliJson } from "../system/cli.ts";
 import { CONSOLE_WORKSPACE, type ConsoleProcess, type DevelopmentSso, requestOwnersToken } from "../system/console.ts";
 import { queryFirstRow } from "../system/database.ts";
-import { startDeviceSso } from "../system/device-sso.ts";
+import { startDeviceSso } from "../system/servers/device-sso.ts";
 import type { System, Tenant } from "../system/system.ts";
 import { type ConsoleSystem, startConsoleSystem } from "./console-system.ts";
 import { call, type Owner, signIn } from "./owner.ts";

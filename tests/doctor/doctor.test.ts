@@ -27,7 +27,7 @@ describeWith("nginx", "parley doctor", () => {
     directory = await mkdtemp(join(tmpdir(), "parley-doctor-"));
     system = await startSystem({ env: { edge: { TRUSTED_PROXIES: "127.0.0.2" } } });
     [tenant, certificates] = await Promise.all([createTenant(system.admin), createCertificates(directory)]);
-    const skewed = { NODE_OPTIONS: `--import ${root}tests/system/skewed-clock.ts`, CLOCK_SKEW_MS };
+    const skewed = { NODE_OPTIONS: `--import ${root}tests/system/faults/skewed-clock.ts`, CLOCK_SKEW_MS };
     const [trustingAll, clockBehind] = await Promise.all([
       system.startEdge({ TRUSTED_PROXIES: "0.0.0.0/1,128.0.0.0/1" }),
       system.startEdge(skewed),

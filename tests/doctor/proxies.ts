@@ -1,5 +1,5 @@
 import { freePort, freePorts } from "@parley/test-support";
-import { runNginx } from "../system/nginx.ts";
+import { runNginx } from "../system/servers/nginx.ts";
 import type { CertificateFiles, Certificates } from "./certificates.ts";
 
 /** Names of the nginx servers: their fault, or `healthy` and `healthyTls` for those without one. */

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { freePort, startRedis, startTcpProxy, type TcpProxy, type TestRedis } from "@parley/test-support";
 import { postChat } from "../system/chat.ts";
 import { createPlan, queryFirstRow } from "../system/database.ts";
-import { type Prometheus, startPrometheus } from "../system/prometheus.ts";
+import { type Prometheus, startPrometheus } from "../system/servers/prometheus.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 import { newClientAddress, TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
 import { ALERTS_FILE, fastCauseAlerts } from "./sources.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { runKeyedChaos } from "../system/keyed-chaos.ts";
+import { runKeyedChaos } from "../system/faults/keyed-chaos.ts";
 
 const SECONDS = 20;
 const MIN_FAULTS = 4;

@@ -14,7 +14,7 @@ import { type AdminClients, createAdminClients } from "./admin.ts";
 import { queryFirstRow } from "./database.ts";
 import type {} from "./global-setup.ts";
 import { createService, PASSWORD, runMigrations, type ServiceProcess, type ServiceWithDatabase } from "./processes.ts";
-import { type Sso, startSso } from "./sso.ts";
+import { type Sso, startSso } from "./servers/sso.ts";
 
 export type SystemOptions = {
   /** Number of edge processes; 1 by default. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { runChaos } from "../system/chaos.ts";
+import { runChaos } from "../system/faults/chaos.ts";
 
 const SECONDS = 30;
 const MIN_KILLS = 9;

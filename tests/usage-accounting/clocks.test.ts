@@ -81,7 +81,7 @@ test("a reply that spans the end of a month is counted once, in the old month", 
 });
 
 test("every reply is counted when the services' clocks are wrong by an hour in different directions", async () => {
-  const preload = fileURLToPath(new URL("../system/skewed-clock.ts", import.meta.url));
+  const preload = fileURLToPath(new URL("../system/faults/skewed-clock.ts", import.meta.url));
   const skewedClockEnv = (hours: number) => ({
     NODE_OPTIONS: [...nodeFlags, "--import", preload].join(" "),
     CLOCK_SKEW_MS: String(hours * 3_600_000),

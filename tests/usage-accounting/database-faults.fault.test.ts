@@ -10,7 +10,7 @@ import {
   portsOf,
   stallDatabase,
   startDatabaseProxies,
-} from "../system/database-faults.ts";
+} from "../system/faults/database-faults.ts";
 import { createTenant, type System, startSystem } from "../system/system.ts";
 import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "../system/visitors.ts";
 

@@ -1,7 +1,7 @@
 import { randomInt, randomUUID } from "node:crypto";
 import { waitUntilSettled } from "../../../tests/system/database.ts";
+import { type ReplyEnd, readUntilEnd } from "../../../tests/system/faults/resuming-visitor.ts";
 import { mapConcurrently } from "../../../tests/system/map-concurrently.ts";
-import { type ReplyEnd, readUntilEnd } from "../../../tests/system/resuming-visitor.ts";
 import type { LoadOptions } from "../load/chat-load-options.ts";
 import { alternate } from "../support/alternate.ts";
 import { type LoadShape, measureLoad, parleyLoad } from "../support/load.ts";

@@ -1,5 +1,5 @@
-import type { Environment } from "./environment.ts";
 import { invalidArgument } from "./errors.ts";
+import type { Environment } from "./settings/environment.ts";
 
 const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
 

@@ -1,5 +1,5 @@
 import { Counter, createRpcClientFailureCounter, Gauge, type Registry } from "@parley/service-kit";
-import { createHttpMetrics } from "./http/http-metrics.plugin.ts";
+import { createHttpMetrics } from "./http/plugins/http-metrics.plugin.ts";
 import { createStreamMetrics } from "./streams/stream.metrics.ts";
 
 export type Metrics = ReturnType<typeof createMetrics>;

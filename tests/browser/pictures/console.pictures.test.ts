@@ -52,18 +52,18 @@ describeInBrowser("pictures of the console", (fixture) => {
     const page = await ConsolePage.open(await (await fixture.newContext(context)).newPage(), system.consoleUrl);
     await page.signIn();
     await page.goto(path(bot));
-    await page.page.getByText(text).first().waitFor();
+    await page.tab.getByText(text).first().waitFor();
     if (name === "console-conversation") {
-      await page.page.getByText(text).first().click();
-      await page.page.getByText("1 passage of knowledge").click();
+      await page.tab.getByText(text).first().click();
+      await page.tab.getByText("1 passage of knowledge").click();
     }
     if (name === "console-moderation") {
       await page.field("Text to try").fill("Can I get a refund?");
       await page.button("Try the text").click();
-      await page.page.getByText("Blocks it from a visitor").waitFor();
+      await page.tab.getByText("Blocks it from a visitor").waitFor();
     }
     if (hasPreview) await page.preview.getByText("Hello! Ask me about").waitFor();
-    await writeFile(join(root, "docs/pictures", `${name}.png`), await page.page.screenshot({ animations: "disabled" }));
+    await writeFile(join(root, "docs/pictures", `${name}.png`), await page.tab.screenshot({ animations: "disabled" }));
     expect(page.problems).toEqual([]);
   });
 });

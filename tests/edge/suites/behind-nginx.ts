@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readSse } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { postChat } from "../../system/chat.ts";
-import { type Nginx, startNginx } from "../../system/nginx.ts";
+import { type Nginx, startNginx } from "../../system/servers/nginx.ts";
 import { createTenant } from "../../system/system.ts";
 import { newClientAddress } from "../../system/visitors.ts";
 import type { EdgeFixture } from "../edge-fixture.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isFull, isMet } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { FiringAlert } from "../../system/prometheus.ts";
 import { shuffle } from "../../system/random.ts";
+import type { FiringAlert } from "../../system/servers/prometheus.ts";
 import { createFaults, type Fault, matchesAlert } from "../faults.ts";
 import { type Fixture, startVisitors } from "../fixture.ts";
 

@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createLogger } from "../logger.ts";
+import { createLogger } from "../process/logger.ts";
 import { createTokenVerifier, type TokenVerifier } from "./access-token.ts";
 import { createJwks, type Jwks } from "./jwks.ts";
 

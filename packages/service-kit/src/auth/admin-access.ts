@@ -4,7 +4,7 @@ import { type AdminAccess, AdminScope, admin_access, mayCall } from "@parley/rpc
 import type { ChangeLog } from "../changes/changes.admin.ts";
 import { describeChange } from "../changes/describe-change.ts";
 import { notFound, ServiceError } from "../errors.ts";
-import type { Tokens } from "../tokens.ts";
+import type { Tokens } from "../settings/tokens.ts";
 import type { Caller, TokenVerifier } from "./access-token.ts";
 
 /** A caller of the admin services: the operator, or a member of a workspace. */

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import { ServiceError } from "../errors.ts";
-import type { Logger } from "../logger.ts";
+import type { Logger } from "../process/logger.ts";
 
 export type JwksOptions = {
   /** An http(s) URL of the identity provider's key set, or a file URL of the local development issuer's key set. */

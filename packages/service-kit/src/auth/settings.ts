@@ -1,4 +1,4 @@
-import type { Environment } from "../environment.ts";
+import type { Environment } from "../settings/environment.ts";
 import type { AccessTokenOptions, RoleOptions } from "./access-token.ts";
 
 export type JwtSettings = AccessTokenOptions & { jwksUrl: string };

@@ -1,9 +1,9 @@
-import { type Database, sqlState } from "../database.ts";
+import { type Database, sqlState } from "../database/database.ts";
 import { invalidArgument, ServiceError } from "../errors.ts";
 import { isWorkspaceId } from "../ids.ts";
-import type { Lifecycle } from "../lifecycle.ts";
-import type { Logger } from "../logger.ts";
-import { runPeriodically } from "../periodic.ts";
+import type { Lifecycle } from "../process/lifecycle.ts";
+import type { Logger } from "../process/logger.ts";
+import { runPeriodically } from "../process/periodic.ts";
 import { type Change, type ChangesSchema, deleteExpiredChanges, insertChange, selectChanges } from "./changes.store.ts";
 
 const DEFAULT_PAGE_SIZE = 50;

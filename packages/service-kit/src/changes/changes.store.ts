@@ -1,4 +1,4 @@
-import type { Database, Queryable } from "../database.ts";
+import type { Database, Queryable } from "../database/database.ts";
 
 /** A line of the audit log. `member` is undefined if the operator made the change. */
 export type Change = {

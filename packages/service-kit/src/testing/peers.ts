@@ -3,11 +3,11 @@ import type { CallContext, Interceptor, ServiceImplementation } from "@parley/rp
 import { type GetUsageRequest, type ListMonthTurnsRequest, QuotaService } from "@parley/rpc/quota";
 import { freePort, startTcpProxy, type TcpProxy } from "@parley/test-support";
 import { afterEach, beforeEach, expect } from "vitest";
-import { createGrpcServer } from "../grpc-server.ts";
-import { Lifecycle } from "../lifecycle.ts";
-import { createLogger } from "../logger.ts";
-import { connectPeer, type PeerOptions } from "../rpc-peers.ts";
-import { fixedTokens } from "../tokens.ts";
+import { createGrpcServer } from "../grpc/grpc-server.ts";
+import { connectPeer, type PeerOptions } from "../grpc/rpc-peers.ts";
+import { Lifecycle } from "../process/lifecycle.ts";
+import { createLogger } from "../process/logger.ts";
+import { fixedTokens } from "../settings/tokens.ts";
 
 export type UnaryHandler = (request: GetUsageRequest, context: CallContext) => Promise<{ used: number }>;
 export type StreamHandler = (

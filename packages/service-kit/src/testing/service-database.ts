@@ -1,7 +1,7 @@
 import { createDatabase } from "@parley/test-support";
-import { type Database, openDatabase } from "../database.ts";
-import { createLogger } from "../logger.ts";
-import { type MigrateOptions, migrate } from "../migrate.ts";
+import { type Database, openDatabase } from "../database/database.ts";
+import { type MigrateOptions, migrate } from "../database/migrate.ts";
+import { createLogger } from "../process/logger.ts";
 
 export type ServiceDatabase = {
   /** Connected as the service's own role. */

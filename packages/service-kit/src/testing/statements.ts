@@ -1,4 +1,4 @@
-import { type Database, type Queryable, transaction } from "../database.ts";
+import { type Database, type Queryable, transaction } from "../database/database.ts";
 
 /** A statement and its values. Only a prepared statement has a `name`. */
 export type Statement = { name?: string; text: string; values: unknown[] };

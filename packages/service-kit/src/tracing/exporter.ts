@@ -1,7 +1,7 @@
 import { type ExportResult, ExportResultCode, parseKeyPairsIntoRecord } from "@opentelemetry/core";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
 import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
-import type { Logger } from "../logger.ts";
+import type { Logger } from "../process/logger.ts";
 
 const TIMEOUT_MS = 5_000;
 

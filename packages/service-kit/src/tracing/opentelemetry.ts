@@ -8,7 +8,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
-import type { Logger } from "../logger.ts";
+import type { Logger } from "../process/logger.ts";
 import { createExporter } from "./exporter.ts";
 import type { Attributes, Span, SpanIds, SpanOptions, Tracer } from "./tracer.ts";
 

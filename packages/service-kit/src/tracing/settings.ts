@@ -1,5 +1,5 @@
-import type { Environment } from "../environment.ts";
-import { parseSecretText, type SecretSource } from "../secrets.ts";
+import type { Environment } from "../settings/environment.ts";
+import { parseSecretText, type SecretSource } from "../settings/secrets.ts";
 
 export type TracingSettings = {
   /** The base URL of a collector for OTLP over HTTP. */

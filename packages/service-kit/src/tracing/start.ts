@@ -1,7 +1,7 @@
 import type { Counter } from "prom-client";
-import type { Lifecycle } from "../lifecycle.ts";
-import type { Logger } from "../logger.ts";
-import { openSecret } from "../secrets.ts";
+import type { Lifecycle } from "../process/lifecycle.ts";
+import type { Logger } from "../process/logger.ts";
+import { openSecret } from "../settings/secrets.ts";
 import type { TracingSettings } from "./settings.ts";
 import { installTracer } from "./tracer.ts";
 

@@ -1,5 +1,5 @@
 import { type TurnStatus, toSettleOutcomeSql } from "@parley/rpc/outcomes";
-import type { Database, PagePosition } from "@parley/service-kit";
+import { type Database, NIL_UUID, type PagePosition } from "@parley/service-kit";
 import type { Settlement } from "../turns/index.ts";
 
 export type TurnKey = { workspaceId: string; turnId: string };
@@ -46,7 +46,7 @@ const LIST_DONE = `
   ORDER BY t.closed_at, t.workspace_id, t.turn_id
   LIMIT $6`;
 
-const FIRST_KEY = { workspaceId: "", turnId: "00000000-0000-0000-0000-000000000000" };
+const FIRST_KEY = { workspaceId: "", turnId: NIL_UUID };
 
 /** Lists a page of the done turns of a window after `position`, oldest first, and the window's end by the database's clock. */
 export async function listDoneTurns(

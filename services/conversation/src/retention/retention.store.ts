@@ -1,4 +1,4 @@
-import type { Database } from "@parley/service-kit";
+import { type Database, NIL_UUID } from "@parley/service-kit";
 
 /** Lists every workspace that has a bot. Other workspaces have no sessions. */
 export async function listWorkspaceIds(database: Database): Promise<string[]> {
@@ -16,7 +16,7 @@ const LIST_EXPIRED = `
 /** An expired session. `lastActivityAt` is PostgreSQL's text, because a Date would lose the microseconds. */
 export type ExpiredSession = { id: string; lastActivityAt: string };
 
-const BEFORE_ALL: ExpiredSession = { id: "00000000-0000-0000-0000-000000000000", lastActivityAt: "-infinity" };
+const BEFORE_ALL: ExpiredSession = { id: NIL_UUID, lastActivityAt: "-infinity" };
 
 export type ExpiredPage = { days: number; limit: number; after: ExpiredSession | undefined };
 

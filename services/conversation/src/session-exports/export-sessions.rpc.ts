@@ -1,5 +1,5 @@
 import { ExportFormat, type ExportSessionsRequest } from "@parley/rpc/conversation";
-import { type Database, invalidArgument, isWorkspaceId, readWithRetry } from "@parley/service-kit";
+import { type Database, invalidArgument, isWorkspaceId, NIL_UUID, readWithRetry } from "@parley/service-kit";
 import {
   type ExportDeps,
   joinMessages,
@@ -22,7 +22,6 @@ const FIRST_PAGE_SESSIONS = 16;
 const MAX_PAGE_SESSIONS = 1_000;
 /** A call ends after this time at the end of a line. Connections between services end after about ten minutes. */
 const MAX_CALL_MS = 4 * 60_000;
-const NIL_UUID = "00000000-0000-0000-0000-000000000000";
 
 const FORMATTERS: Readonly<Record<number, ExportFormatter>> = {
   [ExportFormat.NDJSON]: ndjson,

@@ -1,4 +1,4 @@
-import type { Database } from "@parley/service-kit";
+import { type Database, NIL_UUID } from "@parley/service-kit";
 import { LONGEST_TRANSACTION_SECONDS, type Settlement } from "../turns/index.ts";
 
 /** A settlement in the outbox. `createdAt` is the database's time of the turn's close. */
@@ -16,7 +16,7 @@ export type OutboxPosition = Pick<OutboxEntry, "createdAt" | "workspaceId" | "tu
 
 /** Returns the position before the settlements of all turns that closed at `createdAt` or later. */
 export function startOfOutbox(createdAt = "-infinity"): OutboxPosition {
-  return { createdAt, workspaceId: "", turnId: "00000000-0000-0000-0000-000000000000" };
+  return { createdAt, workspaceId: "", turnId: NIL_UUID };
 }
 
 /** Returns the oldest settlements after `after` that are at least `minAgeSeconds` old. */

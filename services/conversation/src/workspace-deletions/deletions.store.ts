@@ -1,4 +1,4 @@
-import type { Database } from "@parley/service-kit";
+import { type Database, NIL_UUID } from "@parley/service-kit";
 
 /** A workspace's data is erased this long after the deletion. Until then it can be restored. */
 const GRACE_DAYS = 30;
@@ -60,13 +60,11 @@ export async function finishErasure(database: Database, workspaceId: string): Pr
   ]);
 }
 
-const BEFORE_FIRST_ID = "00000000-0000-0000-0000-000000000000";
-
 /** Lists sessions of a workspace that are not erased, ordered by id, with ids after `after`. */
 export async function listSessionIds(
   database: Database,
   workspaceId: string,
-  { after = BEFORE_FIRST_ID, limit }: { after: string | undefined; limit: number },
+  { after = NIL_UUID, limit }: { after: string | undefined; limit: number },
 ): Promise<string[]> {
   const { rows } = await database.query<{ id: string }>(
     `SELECT session_id AS id FROM conversation.sessions

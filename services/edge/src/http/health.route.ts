@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { endpoint } from "./methods.plugin.ts";
+import { endpoint } from "./plugins/methods.plugin.ts";
 
 /** GET and HEAD of /healthz/live and /healthz/ready on the public port. Some load balancers probe with HEAD. */
 export function healthRoutes(app: FastifyInstance, checkReady: () => boolean): void {

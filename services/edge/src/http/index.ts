@@ -8,4 +8,4 @@ export {
   MAX_SMALL_BODY_BYTES,
   parseJsonObject,
 } from "./json-body.ts";
-export { endpoint } from "./methods.plugin.ts";
+export { endpoint } from "./plugins/methods.plugin.ts";

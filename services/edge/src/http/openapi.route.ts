@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
-import { endpoint } from "./methods.plugin.ts";
+import { endpoint } from "./plugins/methods.plugin.ts";
 
 /** GET /openapi.json: the OpenAPI description of the public interface. */
 export function openapiRoute(app: FastifyInstance): void {

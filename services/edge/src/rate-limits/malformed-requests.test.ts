@@ -1,7 +1,7 @@
 import fastify from "fastify";
 import { expect, test } from "vitest";
-import { errors } from "../http/errors.plugin.ts";
 import { HttpError } from "../http/index.ts";
+import { errors } from "../http/plugins/errors.plugin.ts";
 import { createLocalLimiter } from "./local-limiter.ts";
 import { createMalformedRequests } from "./malformed-requests.ts";
 import { POLICIES, type RateLimiter } from "./rate-limiter.ts";

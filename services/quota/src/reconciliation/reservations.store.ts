@@ -1,5 +1,5 @@
 import type { ReservationStateName } from "@parley/rpc/outcomes";
-import type { Database, PagePosition } from "@parley/service-kit";
+import { type Database, NIL_UUID, type PagePosition } from "@parley/service-kit";
 
 export type ReservationKey = { workspaceId: string; turnId: string };
 
@@ -35,7 +35,7 @@ const list = (time: "reserved_at" | "settled_at", state: "held" | "done") => `
 
 const LIST = { held: list("reserved_at", "held"), done: list("settled_at", "done") };
 
-const FIRST_KEY = { workspaceId: "", turnId: "00000000-0000-0000-0000-000000000000" };
+const FIRST_KEY = { workspaceId: "", turnId: NIL_UUID };
 
 /** Lists a page of a window after `position`, oldest first, and the window's end by the database's clock. */
 export async function listReservations(

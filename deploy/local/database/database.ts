@@ -1,0 +1,91 @@
+import { Client, DatabaseError } from "pg";
+import { StartError, systemCode } from "../errors.ts";
+
+export type Database = {
+  /** An administrator's URL, with the password. */
+  url: string;
+  /** The version and address, without secrets. */
+  description: string;
+  /** The data directory of the embedded server; undefined for a server from DATABASE_URL. */
+  dataDir?: string;
+  /** Stops the embedded server. Does nothing for a server from DATABASE_URL. */
+  stop: () => Promise<void>;
+  /** Same as stop, without waiting. */
+  stopNow: () => void;
+};
+
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/** Connects to the server of DATABASE_URL. Throws StartError, without the URL's password, when it is unusable. */
+export async function openExternalDatabase(url: string): Promise<Database> {
+  const noCleanup = { stop: () => Promise.resolve(), stopNow: () => undefined };
+  try {
+    return await withClient(url, async (client) => {
+      const version = await readVersion(client);
+      return { url, description: `PostgreSQL ${version} at ${addressOf(client)}`, ...noCleanup };
+    });
+  } catch (cause) {
+    throw new StartError(`cannot use DATABASE_URL: ${describeFailure(cause)}`, { cause });
+  }
+}
+
+/** Returns the URL of the same database for a service's own role. */
+export function urlForRole(adminUrl: string, role: string, password: string): string {
+  const url = new URL(adminUrl);
+  // Query parameters override the user and password before the host.
+  url.searchParams.delete("user");
+  url.searchParams.delete("password");
+  // The URL class cannot set a user without a host, as in a socket URL.
+  return `${url.protocol}//${role}:${encodeURIComponent(password)}@${url.host}${url.pathname}${url.search}`;
+}
+
+/** Returns the server version, such as `18.4`. */
+export async function readVersion(client: Client): Promise<string> {
+  const { rows } = await client.query<{ server_version: string }>("SHOW server_version");
+  return rows[0]?.server_version.split(" ")[0] ?? "";
+}
+
+/** Runs `work` with a connection and then closes it. */
+export async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({
+    connectionString: url,
+    application_name: "parley-start",
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: CONNECT_TIMEOUT_MS,
+  });
+  // The failing query reports a broken connection.
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    return await work(client);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+function addressOf({ host, port, database }: Client): string {
+  return `${host}:${port}/${database}`;
+}
+
+function describeFailure(error: unknown): string {
+  if (error instanceof DatabaseError) {
+    switch (error.code) {
+      case "28P01":
+      case "28000":
+        return "the server refuses the user or password: correct them";
+      case "3D000":
+        return "the database does not exist: create it first";
+      default:
+        return `the server reported "${error.message}"`;
+    }
+  }
+  switch (systemCode(error)) {
+    case "ECONNREFUSED":
+      return "nothing listens there: start that server, or unset DATABASE_URL for the embedded one";
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return "its host name does not resolve: correct it, or unset DATABASE_URL for the embedded database";
+    default:
+      return `no PostgreSQL server responds there (${error instanceof Error && error.message ? error.message : "unknown reason"})`;
+  }
+}

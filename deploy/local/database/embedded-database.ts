@@ -1,0 +1,81 @@
+import { join } from "node:path";
+import { processExists } from "@parley/cli";
+import { type LocalPostgres, LocalPostgresError, startLocalPostgres } from "@parley/local-postgres";
+import { escapeIdentifier } from "pg";
+import { StartError } from "../errors.ts";
+import { signalIfExists } from "../processes/process-signal.ts";
+import type { Notice } from "../processes/supervisor.ts";
+import { type Database, readVersion, withClient } from "./database.ts";
+
+export type EmbeddedDatabaseOptions = {
+  dataDir: string;
+  port: number;
+  password: string;
+  notify: (notice: Notice) => void;
+};
+
+const DATABASE_NAME = "parley";
+const CHECK_INTERVAL_MS = 1_000;
+
+/**
+ * Starts the embedded PostgreSQL, or reuses one that is still running from an earlier start, and restarts it when it exits. Throws
+ * StartError when the first start fails.
+ */
+export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<Database> {
+  let server = await startServer(options);
+  const version = await createDatabase(server.url);
+  const url = new URL(server.url);
+  url.pathname = `/${DATABASE_NAME}`;
+
+  let recovery: Promise<void> | undefined;
+  const exitCheckTimer = setInterval(() => {
+    if (recovery || processExists(server.pid)) return;
+    recovery = recover().finally(() => {
+      recovery = undefined;
+    });
+  }, CHECK_INTERVAL_MS);
+
+  async function recover(): Promise<void> {
+    const notify = (level: Notice["level"], text: string) => options.notify({ name: "database", level, text });
+    notify("error", "exited unexpectedly, restarting");
+    try {
+      server = await startServer(options);
+      notify("info", "restarted");
+    } catch (error) {
+      notify("error", error instanceof Error ? error.message : "restart failed, retrying");
+    }
+  }
+
+  return {
+    url: url.href,
+    dataDir: server.dataDir,
+    description: `PostgreSQL ${version} on 127.0.0.1:${server.port}${server.isReused ? "; was already running" : ""}`,
+    stop: async () => {
+      clearInterval(exitCheckTimer);
+      await recovery;
+      await server.stop();
+    },
+    stopNow: () => {
+      clearInterval(exitCheckTimer);
+      // PostgreSQL's fast shutdown.
+      signalIfExists(server.pid, "SIGINT");
+    },
+  };
+}
+
+async function startServer({ dataDir, port, password }: EmbeddedDatabaseOptions): Promise<LocalPostgres> {
+  try {
+    return await startLocalPostgres({ dataDir: join(dataDir, "postgres"), port, password });
+  } catch (cause) {
+    if (cause instanceof LocalPostgresError) throw new StartError(cause.message, { cause });
+    throw cause;
+  }
+}
+
+async function createDatabase(serverUrl: string): Promise<string> {
+  return withClient(serverUrl, async (client) => {
+    const { rowCount } = await client.query("SELECT 1 FROM pg_database WHERE datname = $1", [DATABASE_NAME]);
+    if (rowCount === 0) await client.query(`CREATE DATABASE ${escapeIdentifier(DATABASE_NAME)}`);
+    return readVersion(client);
+  });
+}

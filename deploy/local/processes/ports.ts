@@ -1,0 +1,96 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { StartError, systemCode } from "../errors.ts";
+
+export type Ports = ReturnType<typeof assignPorts>;
+
+/** The number of consecutive ports of one installation, starting with the public port. */
+export const PORT_COUNT = 13;
+/** The address on which all ports except the public one listen. */
+export const LOOPBACK = "127.0.0.1";
+const RETRY_INTERVAL_MS = 100;
+
+/** Returns every port, counted from the public one. */
+export function assignPorts(firstPort: number) {
+  return {
+    edge: firstPort,
+    edgeOps: firstPort + 1,
+    conversation: firstPort + 2,
+    conversationOps: firstPort + 3,
+    quota: firstPort + 4,
+    quotaOps: firstPort + 5,
+    llm: firstPort + 6,
+    llmOps: firstPort + 7,
+    database: firstPort + 8,
+    shop: firstPort + 9,
+    console: firstPort + 10,
+    consoleOps: firstPort + 11,
+    sso: firstPort + 12,
+  };
+}
+
+const PURPOSES: Readonly<Record<keyof Ports, string>> = {
+  edge: "the public address",
+  edgeOps: "the edge's ops port",
+  conversation: "conversation",
+  conversationOps: "conversation's ops port",
+  quota: "quota",
+  quotaOps: "quota's ops port",
+  llm: "llm-proxy",
+  llmOps: "llm-proxy's ops port",
+  database: "the database",
+  shop: "the sample shop",
+  console: "the console",
+  consoleOps: "the console's ops port",
+  sso: "the development sign-in",
+};
+
+/**
+ * Throws StartError when a port is in use, after waiting `timeoutMs` for a previous run to release it. Checks the public port on
+ * `publicHost`. Skips the database's port, because this start reuses a database that is still running.
+ */
+export async function assertPortsFree(ports: Ports, publicHost: string, timeoutMs: number): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  for (const [name, port] of Object.entries(ports) as [keyof Ports, number][]) {
+    if (name === "database") continue;
+    const host = name === "edge" ? publicHost : LOOPBACK;
+    for (;;) {
+      const problem = await probePort(host, port);
+      if (problem === undefined) break;
+      if (problem !== "EADDRINUSE" || performance.now() > deadline) throw portError(problem, port, name, ports.edge);
+      await sleep(RETRY_INTERVAL_MS);
+    }
+  }
+}
+
+/** Returns the system error code of listening on the port; undefined when the port is free. */
+async function probePort(host: string, port: number): Promise<string | undefined> {
+  const probe = createServer();
+  try {
+    probe.listen({ port, host, exclusive: true });
+    await once(probe, "listening");
+    await once(probe.close(), "close");
+    return undefined;
+  } catch (error) {
+    return systemCode(error) ?? "unknown";
+  }
+}
+
+function portError(problem: string, port: number, name: keyof Ports, firstPort: number): StartError {
+  const purpose = `port ${port}, for ${PURPOSES[name]},`;
+  switch (problem) {
+    case "EADDRINUSE":
+      return new StartError(
+        `${purpose} is in use: stop the program that uses it, or set PORT=${suggestFirstPort(firstPort)} (uses ${PORT_COUNT} ports from there)`,
+      );
+    case "EACCES":
+      return new StartError(`${purpose} may not be opened by this user: take ports above 1023, such as PORT=8080`);
+    default:
+      return new StartError(`${purpose} cannot be opened (${problem}): see PORT and PUBLIC_HOST`);
+  }
+}
+
+function suggestFirstPort(first: number): number {
+  return first < 60_000 ? first + 100 : first - 100;
+}

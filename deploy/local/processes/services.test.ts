@@ -1,0 +1,105 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { readConfig } from "../config.ts";
+import { assignPorts } from "./ports.ts";
+import { buildServiceSpecs } from "./services.ts";
+
+const SECRETS = {
+  adminToken: "admin-secret",
+  internalToken: "internal-secret",
+  sessionSecret: "session-secret",
+  databasePassword: "superuser-secret",
+  conversationPassword: "conversation-secret",
+  quotaPassword: "quota-secret",
+  llmPassword: "llm-secret",
+};
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "parley-services-"));
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+async function environments(values: Record<string, string>) {
+  const config = readConfig({ PATH: "/bin", ...values }, dir);
+  const specs = await buildServiceSpecs({
+    config,
+    ports: assignPorts(config.port),
+    secrets: SECRETS,
+    databaseUrl: "postgres://postgres:superuser-secret@127.0.0.1:8088/parley",
+    tokens: { terms: null, environment: { JWT_ISSUER: "parley-development" } },
+    widgetDir: "/widget",
+    consoleDir: "/console",
+  });
+  return Object.fromEntries(Object.entries(specs).map(([name, { env }]) => [name, env]));
+}
+
+/** Returns the services whose environment contains a text. */
+const findServicesWith = (all: Record<string, Record<string, string>>, text: string) =>
+  Object.keys(all).filter((name) => JSON.stringify(all[name]).includes(text));
+
+describe("buildServiceSpecs", () => {
+  it("passes each secret only to the service that needs it", async () => {
+    const all = await environments({
+      OPENAI_API_KEY: "openai-secret",
+      REDIS_URL: "redis://:redis-secret@h",
+      OTHER: "other",
+    });
+    expect(findServicesWith(all, "superuser-secret")).toEqual([]);
+    expect(findServicesWith(all, "conversation-secret")).toEqual(["conversation"]);
+    expect(findServicesWith(all, "quota-secret")).toEqual(["quota"]);
+    expect(findServicesWith(all, "llm-secret")).toEqual(["llm-proxy"]);
+    expect(findServicesWith(all, "openai-secret")).toEqual(["llm-proxy"]);
+    expect(findServicesWith(all, "redis-secret")).toEqual(["edge"]);
+    expect(findServicesWith(all, "admin-secret")).toEqual(["quota", "conversation", "llm-proxy"]);
+    expect(findServicesWith(all, "session-secret")).toEqual(["console"]);
+    expect(findServicesWith(all, "OTHER")).toEqual([]);
+  });
+
+  it("passes RPC_MULTIPLEX to the services that call others", async () => {
+    const all = await environments({ RPC_MULTIPLEX: "off" });
+    expect(findServicesWith(all, "RPC_MULTIPLEX")).toEqual(["conversation", "edge"]);
+  });
+
+  it("derives every port from PORT and connects the services", async () => {
+    const all = await environments({ PORT: "9000" });
+    expect(all.edge).toMatchObject({
+      PORT: "9000",
+      OPS_PORT: "9001",
+      CONVERSATION_TARGET: "127.0.0.1:9002",
+      QUOTA_TARGET: "127.0.0.1:9004",
+      LLM_TARGET: "127.0.0.1:9006",
+    });
+    expect(all.conversation).toMatchObject({ GRPC_PORT: "9002", OPS_PORT: "9003", QUOTA_TARGET: "127.0.0.1:9004" });
+    expect(all.quota).toMatchObject({
+      GRPC_PORT: "9004",
+      OPS_PORT: "9005",
+      DATABASE_URL: "postgres://parley_quota:quota-secret@127.0.0.1:8088/parley",
+    });
+  });
+
+  it("passes llm-proxy only the variables that LLM_CONFIG names", async () => {
+    await writeFile(join(dir, "llm.yaml"), "providers:\n  groq: { apiKeyEnv: GROQ_API_KEY }\n");
+    const all = await environments({
+      LLM_CONFIG: "llm.yaml",
+      GROQ_API_KEY: "groq-secret",
+      MISTRAL_API_KEY: "mistral-secret",
+    });
+    expect(all["llm-proxy"]).toMatchObject({ LLM_CONFIG: join(dir, "llm.yaml"), GROQ_API_KEY: "groq-secret" });
+    expect(findServicesWith(all, "groq-secret")).toEqual(["llm-proxy"]);
+    expect(findServicesWith(all, "mistral-secret")).toEqual([]);
+  });
+
+  it("reports an unreadable LLM_CONFIG", async () => {
+    await expect(environments({ LLM_CONFIG: "nowhere.yaml" })).rejects.toThrow(
+      /cannot read LLM_CONFIG .*nowhere\.yaml \(ENOENT\)/,
+    );
+  });
+
+  it("prefers the identity provider from the environment to the development issuer", async () => {
+    const sso = { JWT_ISSUER: "https://sso.example", JWT_AUDIENCE: "parley", JWKS_URL: "https://sso.example/keys" };
+    expect((await environments(sso)).edge).toMatchObject(sso);
+  });
+});

@@ -1,0 +1,118 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { NODE_FLAGS } from "@parley/cli";
+import { SERVICE_CLOSE_TIMEOUT_MS } from "@parley/service-kit/lifecycle";
+import type { Config } from "../config.ts";
+import { urlForRole } from "../database/database.ts";
+import { StartError, systemCode } from "../errors.ts";
+import type { Secrets } from "../secrets.ts";
+import type { Tokens } from "../tokens.ts";
+import { LOOPBACK, type Ports } from "./ports.ts";
+import type { ProcessSpec } from "./process-run.ts";
+
+export type ServiceName = "edge" | "conversation" | "quota" | "llm-proxy" | "console";
+
+export type ServiceInputs = {
+  config: Config;
+  ports: Ports;
+  secrets: Secrets;
+  /** An administrator's URL. */
+  databaseUrl: string;
+  tokens: Tokens;
+  /** The directory of the built widget. */
+  widgetDir: string;
+  /** The directory of the console's built page. */
+  consoleDir: string;
+};
+
+/** Added to a service's own stop timeout. */
+const STOP_GRACE_MS = 2_000;
+
+const HAS_ADMIN_SERVICES: Readonly<Record<ServiceName, boolean>> = {
+  edge: false,
+  conversation: true,
+  quota: true,
+  "llm-proxy": true,
+  console: false,
+};
+
+/** Returns how to start each service. A service gets only the secrets that it needs. */
+export async function buildServiceSpecs(inputs: ServiceInputs): Promise<Record<ServiceName, ProcessSpec>> {
+  const { config, ports, secrets, databaseUrl, tokens, widgetDir, consoleDir } = inputs;
+  const spec = (name: ServiceName, opsPort: number, own: Record<string, string>): ProcessSpec => ({
+    name,
+    args: [...NODE_FLAGS, scriptPath(name)],
+    env: {
+      ...config.machineVariables,
+      HOST: LOOPBACK,
+      OPS_PORT: String(opsPort),
+      ...(HAS_ADMIN_SERVICES[name] && { ADMIN_TOKEN: secrets.adminToken }),
+      ...(name !== "console" && { INTERNAL_TOKEN: secrets.internalToken }),
+      ...tokens.environment,
+      ...own,
+      ...config.inheritedVariables[name],
+    },
+    readyUrl: `http://${LOOPBACK}:${opsPort}/healthz/ready`,
+    logPath: join(config.dataDir, "logs", `${name}.log`),
+    stopTimeoutMs: config.drainMs + SERVICE_CLOSE_TIMEOUT_MS + STOP_GRACE_MS,
+  });
+  const targets = {
+    CONVERSATION_TARGET: `${LOOPBACK}:${ports.conversation}`,
+    QUOTA_TARGET: `${LOOPBACK}:${ports.quota}`,
+    LLM_TARGET: `${LOOPBACK}:${ports.llm}`,
+  };
+  return {
+    quota: spec("quota", ports.quotaOps, {
+      GRPC_PORT: String(ports.quota),
+      DATABASE_URL: urlForRole(databaseUrl, "parley_quota", secrets.quotaPassword),
+    }),
+    conversation: spec("conversation", ports.conversationOps, {
+      GRPC_PORT: String(ports.conversation),
+      DATABASE_URL: urlForRole(databaseUrl, "parley_conversation", secrets.conversationPassword),
+      QUOTA_TARGET: targets.QUOTA_TARGET,
+      LLM_TARGET: targets.LLM_TARGET,
+    }),
+    "llm-proxy": spec("llm-proxy", ports.llmOps, {
+      GRPC_PORT: String(ports.llm),
+      DATABASE_URL: urlForRole(databaseUrl, "parley_llm", secrets.llmPassword),
+      ...(await readProviderVariables(config)),
+    }),
+    edge: spec("edge", ports.edgeOps, {
+      PORT: String(ports.edge),
+      WIDGET_DIR: widgetDir,
+      ...targets,
+    }),
+    // Owners sign in with their browser on this machine, so the console listens on loopback only.
+    console: spec("console", ports.consoleOps, {
+      PUBLIC_HOST: LOOPBACK,
+      PORT: String(ports.console),
+      CONSOLE_URL: `http://localhost:${ports.console}`,
+      OIDC_CLIENT_ID: "parley-console",
+      SESSION_SECRET: secrets.sessionSecret,
+      CONVERSATION_URL: `http://${LOOPBACK}:${ports.conversationOps}`,
+      QUOTA_URL: `http://${LOOPBACK}:${ports.quotaOps}`,
+      EDGE_URL: `http://${LOOPBACK}:${ports.edge}`,
+      PUBLIC_EDGE_URL: `http://localhost:${ports.edge}`,
+      CONSOLE_DIR: consoleDir,
+      WIDGET_DIR: widgetDir,
+    }),
+  };
+}
+
+/** Returns the environment variables that LLM_CONFIG names, such as those with provider keys. */
+async function readProviderVariables({ llmConfigPath, readVariable }: Config): Promise<Record<string, string>> {
+  if (!llmConfigPath) return {};
+  let text: string;
+  try {
+    text = await readFile(llmConfigPath, "utf8");
+  } catch (cause) {
+    throw new StartError(`cannot read LLM_CONFIG ${llmConfigPath} (${systemCode(cause)}): correct its path`, { cause });
+  }
+  const names = new Set(text.match(/\b[A-Z_][A-Z0-9_]+\b/g));
+  return Object.fromEntries([...names].flatMap((name) => [[name, readVariable(name)]]).filter(([, value]) => value));
+}
+
+function scriptPath(name: ServiceName): string {
+  return fileURLToPath(new URL(`../../../services/${name}/src/main.ts`, import.meta.url));
+}

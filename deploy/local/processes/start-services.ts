@@ -1,0 +1,69 @@
+import type { CleanupStack } from "../database/cleanup-stack.ts";
+import type { ProcessSpec } from "./process-run.ts";
+import type { ServiceName } from "./services.ts";
+import { type Notice, type SupervisedProcess, supervise } from "./supervisor.ts";
+
+/** Groups of services to stop together, in this order, so that callers stop before the services they call. */
+const STOP_ORDER: readonly (readonly ServiceName[])[] = [
+  ["console"],
+  ["edge"],
+  ["conversation", "llm-proxy"],
+  ["quota"],
+];
+
+export type StartContext = { notify: (notice: Notice) => void; cleanups: CleanupStack; stopSignal: AbortSignal };
+
+/**
+ * Starts the services concurrently, without those in `except`, and waits until all are ready. If one fails, throws StartError and drops the
+ * notices of the other services, which only report the missing service.
+ */
+export async function startServices(
+  specs: Record<ServiceName, ProcessSpec>,
+  context: StartContext,
+  except: readonly ServiceName[] = [],
+): Promise<void> {
+  const started: SupervisedProcess[] = [];
+  const early: Notice[] = [];
+  let areReady = false;
+  const notify = (notice: Notice) => (areReady ? context.notify(notice) : early.push(notice));
+  for (const names of STOP_ORDER.toReversed()) {
+    const wanted = names.filter((name) => !except.includes(name));
+    const group = await Promise.all(wanted.map((name) => supervise(specs[name], notify)));
+    addCleanup(group, context.cleanups);
+    started.push(...group);
+  }
+  await waitUntilAllReady(started, context.stopSignal);
+  areReady = true;
+  for (const notice of early) context.notify(notice);
+}
+
+/** Starts a single process and waits until it is ready. */
+export async function startSupervisedProcess(spec: ProcessSpec, context: StartContext): Promise<void> {
+  const supervised = await supervise(spec, context.notify);
+  addCleanup([supervised], context.cleanups);
+  await waitUntilAllReady([supervised], context.stopSignal);
+}
+
+function addCleanup(group: readonly SupervisedProcess[], closing: CleanupStack): void {
+  closing.add(
+    async () => {
+      await Promise.all(group.map((member) => member.stop()));
+    },
+    () => {
+      for (const each of group) each.kill();
+    },
+  );
+}
+
+/** Resolves when all are ready. Rejects with the first failure, or when `stopSignal` aborts. */
+async function waitUntilAllReady(started: readonly SupervisedProcess[], stopSignal: AbortSignal): Promise<void> {
+  const stopped = Promise.withResolvers<never>();
+  const onAbort = () => stopped.reject(stopSignal.reason);
+  stopSignal.addEventListener("abort", onAbort, { once: true });
+  try {
+    stopSignal.throwIfAborted();
+    await Promise.race([Promise.all(started.map(({ ready }) => ready)), stopped.promise]);
+  } finally {
+    stopSignal.removeEventListener("abort", onAbort);
+  }
+}

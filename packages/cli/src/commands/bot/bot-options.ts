@@ -1,0 +1,60 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { type Command, InvalidArgumentError, Option, type OptionValues } from "@commander-js/extra-typings";
+import type { BotChangesSchema } from "@parley/rpc/conversation";
+import { appendValue, wholeNumberParser } from "../options.ts";
+
+type BotOptions = {
+  model?: string;
+  systemPrompt?: string;
+  fallback?: string;
+  name?: string;
+  welcomeMessage?: string;
+  logoUrl?: string;
+  primaryColor?: string;
+  position?: string;
+  themeMode?: string;
+  fontFamily?: string;
+  borderRadius?: number;
+  quickReply?: string[];
+  cssVar?: Record<string, string>;
+};
+
+/** Adds the options that create and update share, one per field of a bot. */
+export function withBotOptions<Args extends unknown[], Opts extends OptionValues>(command: Command<Args, Opts>) {
+  return command
+    .option("--model <provider:name>", "Set the model; '' for the installation's default.")
+    .option("--system-prompt <text>", "Set the system prompt.")
+    .option("--fallback <text>", "Set the default reply to a blocked message.")
+    .option("--name <name>", "Set the name in the widget.")
+    .option("--welcome-message <text>", "Set the first message in the widget.")
+    .option("--logo-url <url>", "Set the logo's URL; '' for none.")
+    .option("--primary-color <#RRGGBB>", "Set the primary colour.")
+    .addOption(
+      new Option("--position <corner>", "Choose the widget's corner.").choices([
+        "bottom-right",
+        "bottom-left",
+      ] as const),
+    )
+    .addOption(new Option("--theme-mode <mode>", "Choose the theme.").choices(["light", "dark", "system"] as const))
+    .option("--font-family <family>", "Set the CSS font family.")
+    .option("--border-radius <pixels>", "Set the corner radius, 0 to 64.", wholeNumberParser(0, 64))
+    .option("--quick-reply <text>", "Add a suggested message, repeatable; '' clears all.", appendValue)
+    .option("--css-var <name=value>", "Set a CSS variable, repeatable; '' clears all.", collectVariable);
+}
+
+/** Converts the given options to changes. A list or map replaces the stored one. */
+export function toBotChanges(options: BotOptions): MessageInitShape<typeof BotChangesSchema> {
+  const { quickReply, cssVar, ...plain } = options;
+  return {
+    ...plain,
+    ...(quickReply && { quickReplies: { values: quickReply.filter((text) => text !== "") } }),
+    ...(cssVar && { customCssVars: { values: cssVar } }),
+  };
+}
+
+function collectVariable(text: string, previous: Record<string, string> | undefined): Record<string, string> {
+  if (text === "") return previous ?? {};
+  const [, name, value] = /^(--[^=\s]+)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined || value === undefined) throw new InvalidArgumentError("Write it like --gap=4px.");
+  return { ...previous, [name]: value };
+}

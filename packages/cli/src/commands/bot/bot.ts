@@ -1,0 +1,105 @@
+import type { CommandUnknownOpts } from "@commander-js/extra-typings";
+import { type Bot, BotAdminService, BotSchema } from "@parley/rpc/conversation";
+import { requireField } from "../../admin/require-field.ts";
+import type { Context } from "../../context.ts";
+import { messageToJson } from "../../output/json.ts";
+import type { Result } from "../../output/result.ts";
+import { formatFields, formatTable } from "../../output/table.ts";
+import { workspaceOption } from "../options.ts";
+import { toBotChanges, withBotOptions } from "./bot-options.ts";
+
+export function addBotCommands(program: CommandUnknownOpts, { callAdmin, report }: Context): void {
+  const group = program.command("bot").description("Manage bots.");
+
+  withBotOptions(
+    group
+      .command("create")
+      .description("Create a bot.")
+      .requiredOption(...workspaceOption)
+      .requiredOption("--slug <slug>", "The unique name: a-z 0-9 -"),
+  ).action(({ workspace: workspaceId, slug, ...options }) =>
+    report(
+      callAdmin(BotAdminService, async (service) =>
+        toResult(requireField((await service.createBot({ workspaceId, slug, changes: toBotChanges(options) })).bot)),
+      ),
+    ),
+  );
+
+  withBotOptions(
+    group
+      .command("update")
+      .description("Change the given settings of a bot.")
+      .requiredOption(...workspaceOption)
+      .requiredOption("--slug <slug>", "Select the bot."),
+  ).action(({ workspace: workspaceId, slug, ...options }) =>
+    report(
+      callAdmin(BotAdminService, async (service) =>
+        toResult(requireField((await service.updateBot({ workspaceId, slug, changes: toBotChanges(options) })).bot)),
+      ),
+    ),
+  );
+
+  group
+    .command("list")
+    .description("List a workspace's bots.")
+    .requiredOption(...workspaceOption)
+    .action(({ workspace: workspaceId }) =>
+      report(
+        callAdmin(BotAdminService, async (service) => {
+          const { bots } = await service.listBots({ workspaceId });
+          return {
+            json: bots.map((each) => messageToJson(BotSchema, each)),
+            text: formatTable(
+              ["slug", "name", "model", "created"],
+              bots.map((bot) => [bot.slug, bot.display?.name ?? "", bot.model || "the default", bot.createdAt]),
+              "No bots yet. Create one with parley bot create --workspace W --slug S",
+            ),
+          };
+        }),
+      ),
+    );
+
+  group
+    .command("show")
+    .description("Show a bot.")
+    .requiredOption(...workspaceOption)
+    .requiredOption("--slug <slug>", "Select the bot.")
+    .action(({ workspace: workspaceId, slug }) =>
+      report(
+        callAdmin(BotAdminService, async (service) =>
+          toResult(requireField((await service.getBot({ workspaceId, slug })).bot)),
+        ),
+      ),
+    );
+}
+
+function toResult(bot: Bot): Result {
+  const { slug, model, systemPrompt, fallback, createdAt } = bot;
+  const display = requireField(bot.display);
+  return {
+    json: messageToJson(BotSchema, bot),
+    text: formatFields([
+      ["slug", slug],
+      ["id", bot.id],
+      ["model", model || "the default"],
+      ["system prompt", systemPrompt],
+      ["fallback", fallback],
+      ["name", display.name],
+      ["welcome message", display.welcomeMessage],
+      ["quick replies", display.quickReplies.join(" | ")],
+      ["logo", display.logoUrl],
+      ["colour", display.primaryColor],
+      ["position", display.position],
+      ["theme", display.themeMode],
+      ["font", display.fontFamily],
+      ["corner radius", display.borderRadius],
+      [
+        "CSS variables",
+        Object.entries(display.customCssVars)
+          .map(([name, value]) => `${name}: ${value}`)
+          .join("; "),
+      ],
+      ["created", createdAt],
+    ]),
+  };
+}

@@ -1,0 +1,91 @@
+import type { CommandUnknownOpts } from "@commander-js/extra-typings";
+import { type ApiKey, ApiKeySchema, KeyAdminService } from "@parley/rpc/conversation";
+import { requireField } from "../../admin/require-field.ts";
+import type { Context } from "../../context.ts";
+import { messageToJson } from "../../output/json.ts";
+import type { Result } from "../../output/result.ts";
+import { formatFields, formatTable } from "../../output/table.ts";
+import { appendValue, botOption, workspaceOption } from "../options.ts";
+
+export function addKeyCommands(program: CommandUnknownOpts, { callAdmin, report }: Context): void {
+  const group = program.command("key").description("Manage public keys.");
+
+  group
+    .command("create")
+    .description("Create a public key for a bot.")
+    .requiredOption(...workspaceOption)
+    .requiredOption(...botOption)
+    .requiredOption("--domain <domain>", "An allowed domain, such as *.example.com; repeatable.", appendValue)
+    .action(({ workspace: workspaceId, bot: botSlug, domain: domains }) =>
+      report(
+        callAdmin(KeyAdminService, async (service) =>
+          toResult(requireField((await service.createKey({ workspaceId, botSlug, domains })).key)),
+        ),
+      ),
+    );
+
+  group
+    .command("update")
+    .description("Replace a key's domains within 5 s.")
+    .argument("<key>", "Select the public key.")
+    .requiredOption("--domain <domain>", "An allowed domain, such as *.example.com; repeatable.", appendValue)
+    .action((publicKey, { domain: domains }) =>
+      report(
+        callAdmin(KeyAdminService, async (service) =>
+          toResult(requireField((await service.updateKey({ publicKey, domains })).key)),
+        ),
+      ),
+    );
+
+  group
+    .command("list")
+    .description("List a workspace's keys, including revoked ones.")
+    .requiredOption(...workspaceOption)
+    .action(({ workspace: workspaceId }) =>
+      report(
+        callAdmin(KeyAdminService, async (service) => {
+          const { keys } = await service.listKeys({ workspaceId });
+          return {
+            json: keys.map((each) => messageToJson(ApiKeySchema, each)),
+            text: formatTable(
+              ["public key", "bot", "domains", "created", "last used", "revoked"],
+              keys.map((key) => [
+                key.publicKey,
+                key.botSlug,
+                key.allowedDomains.join(" "),
+                key.createdAt,
+                key.lastUsedOn || "–",
+                key.revokedAt || "–",
+              ]),
+              "No keys yet. Create one with parley key create --workspace W --bot S --domain D",
+            ),
+          };
+        }),
+      ),
+    );
+
+  group
+    .command("revoke")
+    .description("Revoke a key within 5 s.")
+    .argument("<key>", "Select the public key.")
+    .action((publicKey) =>
+      report(
+        callAdmin(KeyAdminService, async (service) =>
+          toResult(requireField((await service.revokeKey({ publicKey })).key)),
+        ),
+      ),
+    );
+}
+
+function toResult(key: ApiKey): Result {
+  return {
+    json: messageToJson(ApiKeySchema, key),
+    text: formatFields([
+      ["public key", key.publicKey],
+      ["workspace", key.workspaceId],
+      ["bot", key.botSlug],
+      ["domains", key.allowedDomains.join(" ")],
+      ...(key.revokedAt === "" ? [] : [["revoked", key.revokedAt] as const]),
+    ]),
+  };
+}

@@ -1,0 +1,118 @@
+import { resolve } from "node:path";
+import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
+import { ToolAdminService } from "@parley/rpc/conversation";
+import { type Tool, ToolSchema } from "@parley/rpc/llm";
+import { requireField } from "../../admin/require-field.ts";
+import type { Context } from "../../context.ts";
+import { CliError } from "../../errors.ts";
+import { messageToJson } from "../../output/json.ts";
+import { formatFields, formatTable } from "../../output/table.ts";
+import { appendValue, botOption, workspaceOption } from "../options.ts";
+import { readInputFile } from "../read-input-file.ts";
+
+const NO_ARGUMENTS = JSON.stringify({ type: "object", properties: {}, additionalProperties: false });
+
+export function addToolCommands(program: CommandUnknownOpts, { callAdmin, report, config }: Context): void {
+  const group = program.command("tool").description("Manage the tools that a bot may call.");
+
+  group
+    .command("add")
+    .description("Add or replace a tool, effective within 5 s.")
+    .argument("<name>", "Set the name that the model sees.")
+    .requiredOption(...workspaceOption)
+    .requiredOption(...botOption)
+    .addOption(new Option("--url <url>", "Set the HTTP URL, with arguments as {name}.").conflicts("mcp"))
+    .option("--method <method>", "Set the HTTP method (default: GET).")
+    .option("--description <text>", "Describe the tool to the model.")
+    .option("--parameters <json>", "Set the arguments' JSON Schema, or @FILE.")
+    .option("--mcp <url>", "Set a streamable HTTP MCP server's URL.")
+    .option("--only <tool>", "An allowed MCP tool; repeatable; default all.", appendValue)
+    .option("--secret <name>", "Choose a tool secret from LLM_CONFIG.")
+    .action((name, options) =>
+      report(
+        callAdmin(ToolAdminService, async (service) => {
+          const { workspace: workspaceId, bot: botSlug, secret = "" } = options;
+          const tool = { name, secret, kind: await readToolKind(options, config.filesDir) };
+          const added = requireField((await service.putTool({ workspaceId, botSlug, tool })).tool);
+          return { json: messageToJson(ToolSchema, added), text: describe(added) };
+        }),
+      ),
+    );
+
+  group
+    .command("list")
+    .description("List a bot's tools.")
+    .requiredOption(...workspaceOption)
+    .requiredOption(...botOption)
+    .action(({ workspace: workspaceId, bot: botSlug }) =>
+      report(
+        callAdmin(ToolAdminService, async (service) => {
+          const { tools } = await service.listTools({ workspaceId, botSlug });
+          return {
+            json: tools.map((each) => messageToJson(ToolSchema, each)),
+            text: formatTable(
+              ["name", "kind", "url", "secret"],
+              tools.map((tool) => [tool.name, kindName(tool), tool.kind.value?.url ?? "", tool.secret || "–"]),
+              "No tools.",
+            ),
+          };
+        }),
+      ),
+    );
+
+  group
+    .command("remove")
+    .description("Remove a tool.")
+    .argument("<name>", "Select the tool.")
+    .requiredOption(...workspaceOption)
+    .requiredOption(...botOption)
+    .action((name, { workspace: workspaceId, bot: botSlug }) =>
+      report(
+        callAdmin(ToolAdminService, async (service) => {
+          await service.removeTool({ workspaceId, botSlug, name });
+          return { json: { name, removed: true }, text: `Removed ${name}.\n` };
+        }),
+      ),
+    );
+}
+
+type ToolOptions = {
+  url?: string;
+  mcp?: string;
+  method?: string;
+  description?: string;
+  parameters?: string;
+  only?: string[];
+};
+
+async function readToolKind(
+  { url, mcp, method = "GET", description = "", parameters, only = [] }: ToolOptions,
+  dir: string,
+) {
+  if (mcp !== undefined) return { case: "mcp" as const, value: { url: mcp, only } };
+  if (url === undefined) throw new CliError("give --url or --mcp", { exitCode: 2 });
+  const schema = await readTextOrFile(parameters ?? NO_ARGUMENTS, dir);
+  return { case: "http" as const, value: { url, method: method.toUpperCase(), description, parameters: schema } };
+}
+
+/** Returns the text itself, or the content of FILE for "@FILE". */
+async function readTextOrFile(text: string, dir: string): Promise<string> {
+  if (!text.startsWith("@")) return text;
+  return (await readInputFile(resolve(dir, text.slice(1)))).toString("utf8");
+}
+
+function kindName({ kind }: Tool): string {
+  return kind.case === "http" ? kind.value.method : "MCP";
+}
+
+function describe(tool: Tool): string {
+  const { kind } = tool;
+  return formatFields([
+    ["name", tool.name],
+    ["kind", kindName(tool)],
+    ["url", kind.value?.url ?? ""],
+    ["secret", tool.secret || "none"],
+    ...(kind.case === "http" ? [["description", kind.value.description] as [string, string]] : []),
+    ...(kind.case === "mcp" ? [["tools", kind.value.only.join(", ") || "all of the server"] as [string, string]] : []),
+  ]);
+}

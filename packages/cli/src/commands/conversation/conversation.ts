@@ -1,0 +1,93 @@
+import type { CommandUnknownOpts } from "@commander-js/extra-typings";
+import { SessionAdminService, SessionSummarySchema } from "@parley/rpc/conversation";
+import type { Context } from "../../context.ts";
+import { messageToJson } from "../../output/json.ts";
+import { formatTable } from "../../output/table.ts";
+import { wholeNumberParser, workspaceOption } from "../options.ts";
+import { copyTranscript, showTranscript } from "./transcript.ts";
+
+export function addConversationCommands(program: CommandUnknownOpts, context: Context): void {
+  const { callAdmin, report } = context;
+  const group = program.command("conversation").description("Manage sessions.");
+
+  group
+    .command("list")
+    .description("List sessions, most recently active first.")
+    .requiredOption(...workspaceOption)
+    .option("--limit <count>", "Limit the number, 1 to 1000.", wholeNumberParser(1, 1_000), 50)
+    .action(({ workspace: workspaceId, limit }) =>
+      report(
+        callAdmin(SessionAdminService, async (service) => {
+          const { sessions } = await service.listSessions({ workspaceId, limit });
+          return {
+            json: sessions.map((each) => messageToJson(SessionSummarySchema, each)),
+            text: formatTable(
+              ["id", "bot", "source", "messages", "rating", "review", "started", "last active"],
+              sessions.map((each) => [
+                each.id,
+                each.botSlug,
+                each.source,
+                each.messages,
+                each.rating || "–",
+                each.review || "–",
+                each.startedAt,
+                each.lastActivityAt,
+              ]),
+              "No sessions yet.",
+            ),
+          };
+        }),
+      ),
+    );
+
+  group
+    .command("show")
+    .description("Show a session's messages.")
+    .argument("<id>", "Select the session by its ID.")
+    .requiredOption(...workspaceOption)
+    .action((sessionId, { workspace: workspaceId }) => {
+      // Only a terminal breaks lines.
+      const { columns = Number.POSITIVE_INFINITY } = context.stdout as Partial<NodeJS.WriteStream>;
+      return report(showTranscript(callAdmin, { workspaceId, sessionId }, columns));
+    });
+
+  group
+    .command("export")
+    .description("Write a session's transcript as JSON.")
+    .argument("<id>", "Select the session by its ID.")
+    .requiredOption(...workspaceOption)
+    .action((sessionId, { workspace: workspaceId }) =>
+      copyTranscript(callAdmin, { workspaceId, sessionId }, context.stdout),
+    );
+
+  group
+    .command("delete")
+    .description("Hide a session but keep its content.")
+    .argument("<id>", "Select the session by its ID.")
+    .requiredOption(...workspaceOption)
+    .action((sessionId, { workspace: workspaceId }) =>
+      report(
+        callAdmin(SessionAdminService, async (service) => {
+          await service.deleteSession({ workspaceId, sessionId });
+          return {
+            json: { id: sessionId, deleted: true },
+            text: `Deleted ${sessionId}; its content is still stored.\n`,
+          };
+        }),
+      ),
+    );
+
+  group
+    .command("erase")
+    .description("Permanently remove a session's content.")
+    .argument("<id>", "Select the session by its ID.")
+    .requiredOption(...workspaceOption)
+    .action((sessionId, { workspace: workspaceId }) =>
+      report(
+        callAdmin(SessionAdminService, async (service) => {
+          await service.eraseSession({ workspaceId, sessionId });
+          return { json: { id: sessionId, erased: true }, text: `Permanently erased ${sessionId}.\n` };
+        }),
+      ),
+    );
+}

@@ -1,0 +1,59 @@
+import { once } from "node:events";
+import type { JsonValue } from "@bufbuild/protobuf";
+import { SessionAdminService } from "@parley/rpc/conversation";
+import type { CallAdmin } from "../../admin/call.ts";
+import { indentedLines, printable, printableJson } from "../../output/printable.ts";
+import type { Result } from "../../output/result.ts";
+import { formatFields } from "../../output/table.ts";
+
+type Request = { workspaceId: string; sessionId: string };
+
+/** The fields that showTranscript reads from the export document (docs/api.md) with reviews. */
+type Transcript = {
+  session: { id: string; bot_slug: string; source: string; visitor_id: string; started_at: string };
+  messages: {
+    role: string;
+    content: string;
+    model: string;
+    status: string;
+    rating: string;
+    review: string;
+    created_at: string;
+  }[];
+};
+
+/** Streams the export document to `to`, with invisible characters escaped. */
+export async function copyTranscript(callAdmin: CallAdmin, request: Request, to: NodeJS.WritableStream): Promise<void> {
+  await callAdmin(SessionAdminService, async (service) => {
+    const decoder = new TextDecoder();
+    for await (const { json } of service.getTranscript(request)) {
+      if (!to.write(printableJson(decoder.decode(json, { stream: true })))) await once(to, "drain");
+    }
+  });
+  to.write("\n");
+}
+
+/** Returns the session as text for a terminal of `columns`, and the export document with reviews as JSON. */
+export async function showTranscript(callAdmin: CallAdmin, request: Request, columns: number): Promise<Result> {
+  const document = await callAdmin(SessionAdminService, async (service) => {
+    const parts: Uint8Array[] = [];
+    for await (const { json } of service.getTranscript({ ...request, withReviews: true })) parts.push(json);
+    return JSON.parse(Buffer.concat(parts).toString("utf8")) as JsonValue;
+  });
+  const { session, messages } = document as Transcript;
+  const head = formatFields([
+    ["conversation", session.id],
+    ["bot", session.bot_slug],
+    ["source", session.source],
+    ["visitor", session.visitor_id],
+    ["started", session.started_at],
+  ]);
+  return { json: document, text: [head, ...messages.map((message) => describe(message, columns))].join("\n") };
+}
+
+function describe(message: Transcript["messages"][number], columns: number): string {
+  const { role, content, model, status, rating, review, created_at } = message;
+  const states = [status === "done" ? "" : status, rating && `rated ${rating}`, review && `reviewed ${review}`];
+  const notes = [created_at, model, ...states].filter(Boolean);
+  return `${printable(role)}  ${notes.map(printable).join("  ")}\n${indentedLines(content, columns)}`;
+}

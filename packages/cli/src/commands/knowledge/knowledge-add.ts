@@ -1,0 +1,105 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import { KnowledgeAdminService, type Source, SourceSchema } from "@parley/rpc/conversation";
+import { AdminError } from "../../admin/call.ts";
+import { requireField } from "../../admin/require-field.ts";
+import type { Context } from "../../context.ts";
+import { CliError } from "../../errors.ts";
+import { messageToJson } from "../../output/json.ts";
+import { printable } from "../../output/printable.ts";
+import type { Result } from "../../output/result.ts";
+import { type Cell, formatTable } from "../../output/table.ts";
+import { type Document, nameDocument, readDocument } from "./knowledge-document.ts";
+
+export type AddDocumentsOptions = {
+  workspaceId: string;
+  botSlug: string;
+  files: readonly string[];
+  urls: readonly string[];
+  /** Empty to detect the language of each document. */
+  language: string;
+};
+
+/** A document to add: a file, or a URL, which is also the document's name. */
+type Item = { name: string; read: () => Promise<Document | { url: string }> };
+
+/**
+ * Adds documents one after the other. Warns about a file that cannot be read and about a document that the service refuses, and continues.
+ * Stops at any other CliError, because the next document would fail too, and returns the documents tried so far. Rethrows unexpected errors.
+ */
+export async function addDocuments(context: Context, documents: AddDocumentsOptions): Promise<Result> {
+  const { progress, warn } = context;
+  const items = listItems(context, documents);
+  if (items.length === 0) throw new CliError("give a FILE or --url", { exitCode: 2 });
+  const sources: Source[] = [];
+  const json: JsonValue[] = [];
+  for (const [index, { name, read }] of items.entries()) {
+    progress(`[${index + 1}/${items.length}] ${printable(name)} …`);
+    const content = await read().catch(toCliError);
+    if (content instanceof CliError) {
+      // The message names the file.
+      warn(content.message);
+      json.push({ name, error: content.message });
+      continue;
+    }
+    const source = await addDocument(context, documents, content).catch(toCliError);
+    if (source instanceof CliError) {
+      warn(`${name}: ${source.message}`);
+      json.push({ name, error: source.message });
+      if (!mayNextSucceed(source)) break;
+      continue;
+    }
+    sources.push(source);
+    json.push(messageToJson(SourceSchema, source));
+  }
+  const added = sources.length > 0 ? formatTable(...sourceRows(sources), "") : "";
+  const summary = formatSummary({ total: items.length, added: sources.length, tried: json.length });
+  return { json, text: added + summary, exitCode: sources.length < items.length ? 1 : 0 };
+}
+
+function listItems({ config }: Context, { files, urls }: AddDocumentsOptions): Item[] {
+  return [
+    ...files.map((file) => ({ name: nameDocument(file), read: () => readDocument(config.filesDir, file) })),
+    ...urls.map((url) => ({ name: url, read: async () => ({ url }) })),
+  ];
+}
+
+async function addDocument(
+  { callAdmin }: Context,
+  { workspaceId, botSlug, language }: AddDocumentsOptions,
+  content: Document | { url: string },
+): Promise<Source> {
+  const { source } = await callAdmin(KnowledgeAdminService, (service) =>
+    service.addSource({ workspaceId, botSlug, language, ...content }),
+  );
+  return requireField(source);
+}
+
+/** Returns a CliError; rethrows any other error. */
+function toCliError(error: unknown): CliError {
+  if (error instanceof CliError) return error;
+  throw error;
+}
+
+/** Returns whether a later document may still succeed: this one was invalid, or the service's document queue was full. */
+function mayNextSucceed(error: CliError): boolean {
+  return error instanceof AdminError && (error.isInvalid || error.code === "too_many_documents");
+}
+
+function formatSummary({ total, added, tried }: { total: number; added: number; tried: number }): string {
+  if (added === total) return "";
+  const notTried = tried < total ? ` Not tried: ${total - tried}.` : "";
+  return `Added ${added} of ${total} documents. Failed: ${tried - added}.${notTried}\n`;
+}
+
+/** Returns the titles and rows of a document table. If `hasEmbeddings`, they include the number of embedded chunks. */
+export function sourceRows(sources: readonly Source[], hasEmbeddings = false): [titles: string[], rows: Cell[][]] {
+  const embedded = <T extends Cell>(cell: T): T[] => (hasEmbeddings ? [cell] : []);
+  return [
+    ["name", "format", "language", "characters", "chunks", ...embedded("embedded"), "updated"],
+    sources.map((each) => [
+      ...[each.name, each.format, each.language, each.characters, each.chunks],
+      ...embedded(each.embedded),
+      each.updatedAt,
+    ]),
+  ];
+}

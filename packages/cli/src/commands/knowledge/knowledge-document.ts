@@ -1,0 +1,49 @@
+import { basename, extname, isAbsolute, normalize, resolve } from "node:path";
+import { CliError } from "../../errors.ts";
+import { readInputFile } from "../read-input-file.ts";
+
+const FORMATS: Readonly<Record<string, string>> = {
+  ".txt": "txt",
+  ".text": "txt",
+  ".md": "md",
+  ".markdown": "md",
+  ".html": "html",
+  ".htm": "html",
+  ".pdf": "pdf",
+};
+const MEBIBYTE = 1024 * 1024;
+const MAX_TEXT_MIB = 4;
+const MAX_PDF_MIB = 16;
+
+export type Document = { name: string; format: string; content: Uint8Array<ArrayBuffer> };
+
+/** Returns a document's name: its path, or the file name alone if the path is absolute or leads out of the directory. */
+export function nameDocument(file: string): string {
+  const path = normalize(file);
+  return isAbsolute(path) || path.startsWith("..") ? basename(path) : path;
+}
+
+/**
+ * Reads a file as a knowledge document. `dir` is the directory of relative paths.
+ * Throws CliError when the file is missing, too large, not UTF-8 text or of an unsupported format.
+ */
+export async function readDocument(dir: string, file: string): Promise<Document> {
+  const format = FORMATS[extname(file).toLowerCase()];
+  if (format === undefined) {
+    throw new CliError(`${file} has an unsupported format: convert it to .txt, .md, .html or .pdf`, { exitCode: 2 });
+  }
+  const content = new Uint8Array(await readInputFile(resolve(dir, file)));
+  const maxMiB = format === "pdf" ? MAX_PDF_MIB : MAX_TEXT_MIB;
+  if (content.length > maxMiB * MEBIBYTE)
+    throw new CliError(`${file} is larger than ${maxMiB} MiB: split it into smaller files`);
+  if (format !== "pdf") requireUtf8(file, content);
+  return { name: nameDocument(file), format, content };
+}
+
+function requireUtf8(file: string, content: Uint8Array): void {
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(content);
+  } catch (cause) {
+    throw new CliError(`${file} is not UTF-8 text: convert it to UTF-8`, { cause });
+  }
+}

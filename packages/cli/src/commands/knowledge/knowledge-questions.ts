@@ -1,0 +1,120 @@
+import type { CommandUnknownOpts } from "@commander-js/extra-typings";
+import {
+  type CheckQuestionResponse,
+  CheckQuestionResponseSchema,
+  EvaluationAdminService,
+  type EvaluationCase,
+  type EvaluationRun,
+  EvaluationRunSchema,
+  ListUnansweredResponseSchema,
+  QuestionAdminService,
+} from "@parley/rpc/conversation";
+import { requireField } from "../../admin/require-field.ts";
+import type { Context } from "../../context.ts";
+import { messageToJson } from "../../output/json.ts";
+import { printable } from "../../output/printable.ts";
+import { formatTable } from "../../output/table.ts";
+import { botOption, wholeNumberParser, workspaceOption } from "../options.ts";
+
+const NO_PASSAGES = "No passage was found: a reply would not be based on the knowledge.";
+const NO_UNANSWERED = "No unanswered questions.";
+
+/** Adds the commands about a bot's answers to the group of knowledge commands. */
+export function addQuestionCommands(group: CommandUnknownOpts, { callAdmin, report }: Context): void {
+  group
+    .command("try")
+    .description("Show the passages found for a question.")
+    .argument("<question>", "Set the question.")
+    .requiredOption(...workspaceOption)
+    .requiredOption(...botOption)
+    .action((question, { workspace: workspaceId, bot: botSlug }) =>
+      report(
+        callAdmin(QuestionAdminService, async (service) => {
+          const checked = await service.checkQuestion({ workspaceId, botSlug, question });
+          return { json: messageToJson(CheckQuestionResponseSchema, checked), text: formatChecked(checked) };
+        }),
+      ),
+    );
+
+  group
+    .command("unanswered")
+    .description("List visitors' questions without an answer.")
+    .requiredOption(...workspaceOption)
+    .requiredOption(...botOption)
+    .option("--days <days>", "Set the period in days (default 30).", wholeNumberParser(1, 90), 30)
+    .action(({ workspace: workspaceId, bot: botSlug, days }) =>
+      report(
+        callAdmin(QuestionAdminService, async (service) => {
+          const listed = await service.listUnanswered({ workspaceId, botSlug, days });
+          const rows = listed.questions.map(({ count, ungrounded, ratedDown, lastAt, sessionId, example }) => [
+            ...[count, ungrounded, ratedDown],
+            ...[lastAt, sessionId, example],
+          ]);
+          const titles = ["count", "no passage", "rated down", "last", "session", "question"];
+          const note = listed.partial ? `Only the latest ${listed.repliesRead} replies were read.\n` : "";
+          return {
+            json: messageToJson(ListUnansweredResponseSchema, listed),
+            text: `${formatTable(titles, rows, NO_UNANSWERED)}${note}`,
+          };
+        }),
+      ),
+    );
+
+  group
+    .command("evaluate")
+    .description("Search for the evaluation set's questions.")
+    .requiredOption(...workspaceOption)
+    .requiredOption(...botOption)
+    .action(({ workspace: workspaceId, bot: botSlug }) =>
+      report(
+        callAdmin(EvaluationAdminService, async (service) => {
+          const { cases, runs } = await service.getEvaluation({ workspaceId, botSlug });
+          const run = requireField((await service.runEvaluation({ workspaceId, botSlug })).run);
+          return { json: messageToJson(EvaluationRunSchema, run), text: formatRun(run, runs[0], cases) };
+        }),
+      ),
+    );
+}
+
+function formatChecked({ passages, grounded, semanticSearch }: CheckQuestionResponse): string {
+  const rows = passages.map(({ score, wordRank, similarity, document, heading, used }, index) => [
+    index + 1,
+    score.toFixed(4),
+    wordRank?.toFixed(3) ?? "",
+    similarity?.toFixed(3) ?? "",
+    used ? "yes" : "no",
+    heading === "" ? document : `${document} › ${heading}`,
+  ]);
+  const titles = ["place", "score", "words", "meaning", "used", "passage"];
+  const notes = [
+    grounded && "A reply would be based on the passages that are used.",
+    !["", "ok"].includes(semanticSearch) &&
+      `Only words were compared: semantic search is ${printable(semanticSearch)}.`,
+  ].filter((note) => note !== false);
+  return [formatTable(titles, rows, NO_PASSAGES), ...notes.map((note) => `${note}\n`)].join("");
+}
+
+function formatRun(run: EvaluationRun, before: EvaluationRun | undefined, cases: readonly EvaluationCase[]): string {
+  const rankBefore = new Map(before?.results.map(({ caseId, rank }) => [caseId, rank]));
+  const caseOf = new Map(cases.map((each) => [each.id, each]));
+  const rows = run.results.map(({ caseId, rank }) => {
+    const { question = "", document = "" } = caseOf.get(caseId) ?? {};
+    return [formatRank(rank), formatRank(rankBefore.get(caseId)), document, question];
+  });
+  const notes = [
+    `Found ${formatRecall(run)}${before ? `, before ${formatRecall(before)}` : ""}.`,
+    run.searched < run.cases && `${run.cases - run.searched} questions were not searched: the time limit was reached.`,
+    run.semanticFailures > 0 && `Semantic search failed for ${run.semanticFailures} questions.`,
+  ].filter((note) => note !== false);
+  const table = formatTable(["place", "before", "document", "question"], rows, "No question was searched.");
+  return [table, ...notes.map((note) => `${note}\n`)].join("");
+}
+
+function formatRank(rank: number | undefined): string {
+  if (rank === undefined) return "";
+  return rank === 0 ? "none" : String(rank);
+}
+
+function formatRecall({ found, searched }: EvaluationRun): string {
+  return `${found} of ${searched}`;
+}

@@ -1,0 +1,115 @@
+import { randomUUID } from "node:crypto";
+import { userInfo } from "node:os";
+import { type CommandUnknownOpts, InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { UsageAdjustmentSchema, WorkspaceAdminService } from "@parley/rpc/quota";
+import { AdminError, type CallAdmin } from "../../admin/call.ts";
+import { requireField } from "../../admin/require-field.ts";
+import type { Context } from "../../context.ts";
+import { CliError } from "../../errors.ts";
+import { messageToJson } from "../../output/json.ts";
+import type { Result } from "../../output/result.ts";
+import { formatFields, formatTable } from "../../output/table.ts";
+import { monthOption, workspaceOption } from "../options.ts";
+
+/** After these errors the entry may have been stored. */
+const UNKNOWN_RESULTS = new Set(["unreachable", "unavailable", "failed", "change_not_recorded", "internal_error"]);
+
+/** Adds `usage adjust` and `usage adjustments`. */
+export function addAdjustCommands(usage: CommandUnknownOpts, { callAdmin, report }: Context): void {
+  usage
+    .command("adjust")
+    .description("Correct the usage of a month.")
+    .option(...workspaceOption)
+    .addOption(monthOption())
+    .addOption(
+      new Option("--by <count>", "Messages to add, or -3 to remove.").argParser(parseAmount).makeOptionMandatory(),
+    )
+    .requiredOption("--reason <text>", "State the reason.")
+    .option("--operator <name>", "Name the person (default: your login name).")
+    .option("--request-id <uuid>", "Repeat a correction whose result is unknown.")
+    .action(({ by: amount, reason, operator = readLoginName(), requestId = randomUUID() }, command) => {
+      const { workspaceId, month } = readSharedOptions(command);
+      if (month === "") throw new CliError("give --month M; run parley usage adjust --help", { exitCode: 2 });
+      return report(adjust(callAdmin, { workspaceId, month, amount, reason, operator, requestId }));
+    });
+
+  usage
+    .command("adjustments")
+    .description("List the corrections of a month.")
+    .option(...workspaceOption)
+    .addOption(monthOption())
+    .action((_options, command) =>
+      report(
+        callAdmin(WorkspaceAdminService, async (service) => {
+          const { adjustments } = await service.listAdjustments(readSharedOptions(command));
+          return {
+            json: adjustments.map((each) => messageToJson(UsageAdjustmentSchema, each)),
+            text: formatTable(
+              ["time", "month", "by", "operator", "reason", "id"],
+              adjustments.map(({ adjustedAt, month: of, amount, operator, reason, id }) => [
+                ...[adjustedAt, of, amount, operator, reason, id],
+              ]),
+              "No corrections.",
+            ),
+          };
+        }),
+      ),
+    );
+}
+
+/** Reads the options that `usage` and its subcommands share. Commander assigns their values to `usage`, even after the subcommand's name. */
+function readSharedOptions(command: CommandUnknownOpts): { workspaceId: string; month: string } {
+  const { workspace, month = "" } = command.optsWithGlobals() as { workspace?: string; month?: string };
+  if (workspace === undefined)
+    throw new CliError(`give --workspace W; run parley usage ${command.name()} --help`, { exitCode: 2 });
+  return { workspaceId: workspace, month };
+}
+
+type Adjustment = {
+  workspaceId: string;
+  month: string;
+  amount: number;
+  reason: string;
+  operator: string;
+  requestId: string;
+};
+
+async function adjust(callAdmin: CallAdmin, request: Adjustment): Promise<Result> {
+  try {
+    return await callAdmin(WorkspaceAdminService, async (service) => {
+      const response = await service.adjustUsage(request);
+      const adjustment = requireField(response.adjustment);
+      return {
+        json: { ...messageToJson(UsageAdjustmentSchema, adjustment), used: response.used },
+        text: formatFields([
+          ["workspace", request.workspaceId],
+          ["month", adjustment.month],
+          ["by", adjustment.amount],
+          ["used", response.used],
+          ["reason", adjustment.reason],
+          ["operator", adjustment.operator],
+          ["id", adjustment.id],
+        ]),
+      };
+    });
+  } catch (error) {
+    if (!(error instanceof AdminError && UNKNOWN_RESULTS.has(error.code))) throw error;
+    const repeat = `the correction may have been made; repeat the command with --request-id ${request.requestId}`;
+    throw new CliError(`${error.message}; ${repeat}`, { cause: error });
+  }
+}
+
+function readLoginName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container's user may have no entry in /etc/passwd.
+    throw new CliError("this user has no login name; name the person with --operator", { exitCode: 2 });
+  }
+}
+
+function parseAmount(text: string): number {
+  const amount = Number(text);
+  if (!/^[+-]?\d{1,7}$/.test(text) || amount === 0) throw new InvalidArgumentError('Write it like "-3" or "5".');
+  return amount;
+}

@@ -1,0 +1,58 @@
+import { expect, inject, onTestFinished, test } from "vitest";
+import { createLogger } from "../process/logger.ts";
+import { CallPool } from "./call-pool.ts";
+import { openDatabase } from "./database.ts";
+
+function openPool(maxConnections = 1) {
+  const options = { url: inject("postgresUrl"), applicationName: "test", maxConnections };
+  const database = openDatabase(options, createLogger("test", "silent"));
+  onTestFinished(() => database.end());
+  return { database, calls: new CallPool(database) };
+}
+
+test("a call whose caller leaves gets no connection, and the pool keeps all of its connections", async () => {
+  const { database, calls } = openPool();
+  const held = await database.connect();
+  const controller = new AbortController();
+  const view = calls.databaseFor(controller.signal);
+  const waiting = [view.query("SELECT 1"), view.connect()];
+  controller.abort(new Error("left"));
+  for (const each of waiting) await expect(each).rejects.toThrow("left");
+  await expect(view.query("SELECT 1")).rejects.toThrow("left");
+  held.release();
+  expect((await database.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
+  expect([database.totalCount, database.idleCount, database.waitingCount]).toEqual([1, 1, 0]);
+});
+
+test("a call gets rows, errors and connections as from the pool itself", async () => {
+  const { database, calls } = openPool();
+  const view = calls.databaseFor(new AbortController().signal);
+  expect((await view.query("SELECT $1::text AS text", ["a"])).rows).toEqual([{ text: "a" }]);
+  await expect(view.query("SELECT 1 / 0")).rejects.toThrow("division by zero");
+  const connection = await view.connect();
+  expect((await connection.query("SELECT 2 AS two")).rows).toEqual([{ two: 2 }]);
+  connection.release();
+  expect([database.totalCount, database.idleCount]).toEqual([1, 1]);
+});
+
+test("calls use three quarters of the connections, in the order in which they arrived, and the rest is left to other work", async () => {
+  const { database, calls } = openPool(4);
+  const view = calls.databaseFor(new AbortController().signal);
+  const held = await Promise.all([view.connect(), view.connect(), view.connect()]);
+  const left = new AbortController();
+  const abandoned = calls.databaseFor(left.signal).query("SELECT 1");
+  const order: number[] = [];
+  const waiting = [1, 2, 3].map((n) => view.query("SELECT 1").then(() => order.push(n)));
+  expect((await database.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
+  left.abort(new Error("left"));
+  await expect(abandoned).rejects.toThrow("left");
+  expect(order).toEqual([]);
+  held[0]?.release();
+  await Promise.all(waiting);
+  expect(order).toEqual([1, 2, 3]);
+  for (const connection of held.slice(1)) connection.release();
+  await expect(view.query("SELECT 1 / 0")).rejects.toThrow("division by zero");
+  const again = await Promise.all([view.connect(), view.connect(), view.connect()]);
+  expect([database.totalCount - database.idleCount, database.waitingCount]).toEqual([3, 0]);
+  for (const connection of again) connection.release();
+});

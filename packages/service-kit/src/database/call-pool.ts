@@ -1,0 +1,101 @@
+import { ServiceError } from "../errors.ts";
+import type { Connection, Database } from "./database.ts";
+
+/** Half of the deadline of OpenTurn. A call that arrives later would probably get its connection too late. */
+const MAX_WAIT_MS = 5_000;
+
+type Callback = (error: unknown, connection?: Connection, release?: Connection["release"]) => void;
+
+/** The part of the pool that calls may use. The rest is for work that must complete, like closing a turn: it must not wait behind new calls. */
+const SHARE_OF_CALLS = 0.75;
+
+/** Gives calls connections, at most a share of the pool. A cancelled call gets none. Refuses new calls while others have waited too long. */
+export class CallPool {
+  readonly #database: Database;
+  #unusedConnections: number;
+  /** A function for each call that waits for the share, oldest first. It lets the call continue. */
+  readonly #queue: (() => void)[] = [];
+  /** When each call that waits for a connection started to wait, oldest first. */
+  readonly #waits = new Set<{ sinceMs: number }>();
+
+  constructor(database: Database, share = SHARE_OF_CALLS) {
+    this.#database = database;
+    this.#unusedConnections = Math.max(1, Math.floor(database.options.max * share));
+  }
+
+  /** Returns a view of the pool for one call. Once the call's signal is aborted, the view gives no connection: the caller has left. */
+  databaseFor(signal: AbortSignal): Database {
+    const connect = (callback?: Callback) => {
+      const acquired = this.#acquire(signal);
+      if (callback === undefined) return acquired;
+      acquired.then(
+        (connection) => callback(undefined, connection, connection.release.bind(connection)),
+        (error: unknown) => callback(error),
+      );
+      return undefined;
+    };
+    // Pool.query calls `connect`.
+    return Object.create(this.#database, { connect: { value: connect } }) as Database;
+  }
+
+  /** The number of calls that wait because other calls use the whole share. The pool's waitingCount does not include them. */
+  get queuedCount(): number {
+    return this.#queue.length;
+  }
+
+  /** Throws resource_exhausted with the code `overloaded` if a call has waited too long for a connection. */
+  refuseIfOverloaded(): void {
+    const [oldest] = this.#waits;
+    if (oldest === undefined || performance.now() - oldest.sinceMs < MAX_WAIT_MS) return;
+    throw new ServiceError("resource_exhausted", "overloaded", "too many calls wait for the database");
+  }
+
+  async #acquire(signal: AbortSignal): Promise<Connection> {
+    signal.throwIfAborted();
+    const wait = { sinceMs: performance.now() };
+    this.#waits.add(wait);
+    const pending = this.#connect(signal);
+    let onAbort: (() => void) | undefined;
+    const aborted = new Promise<never>((_, reject) => {
+      onAbort = () => reject(signal.reason);
+      signal.addEventListener("abort", onAbort, { once: true });
+    });
+    try {
+      return await Promise.race([pending, aborted]);
+    } catch (error) {
+      // The pool cannot remove a waiting request. A connection is released as soon as the pool provides it.
+      pending.then(
+        (connection) => connection.release(),
+        () => undefined,
+      );
+      throw error;
+    } finally {
+      this.#waits.delete(wait);
+      if (onAbort !== undefined) signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  async #connect(signal: AbortSignal): Promise<Connection> {
+    if (this.#unusedConnections > 0) this.#unusedConnections--;
+    else await new Promise<void>((resolve) => this.#queue.push(resolve));
+    try {
+      signal.throwIfAborted();
+      const connection = await this.#database.connect();
+      const { release } = connection;
+      connection.release = (error) => {
+        release.call(connection, error);
+        this.#returnConnection();
+      };
+      return connection;
+    } catch (error) {
+      this.#returnConnection();
+      throw error;
+    }
+  }
+
+  #returnConnection(): void {
+    const next = this.#queue.shift();
+    if (next === undefined) this.#unusedConnections++;
+    else next();
+  }
+}

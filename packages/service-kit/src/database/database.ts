@@ -1,0 +1,182 @@
+import { setTimeout } from "node:timers/promises";
+import pg from "pg";
+import type { Logger } from "../process/logger.ts";
+import type { Environment } from "../settings/environment.ts";
+import { traceQueries } from "../tracing/queries.ts";
+import { withSpan } from "../tracing/tracer.ts";
+
+export type Queryable = Pick<pg.ClientBase, "query">;
+export type Database = pg.Pool;
+export type Connection = pg.PoolClient;
+
+export type DatabaseOptions = {
+  url: string;
+  /** The name in pg_stat_activity. */
+  applicationName: string;
+  maxConnections: number;
+  /** QUERY_TIMEOUT_MS unless set. 0 means no limit, for a role without statement_timeout. */
+  queryTimeoutMs?: number;
+  /** Whether named statements are prepared once per connection; true unless set. */
+  usesPreparedStatements?: boolean;
+  /** Aborted when the process starts to stop. Then idle connections close at once, so that the process that replaces this one can open them. */
+  closingSignal?: AbortSignal;
+};
+
+/** The longest wait for a statement's response, above the 10 s of the roles' statement_timeout. */
+const QUERY_TIMEOUT_MS = 12_000;
+/** Idle time before the first TCP keepalive probe. Node sends ten, one a second, so a dead idle connection is closed after 20 s. */
+const KEEPALIVE_DELAY_MS = 10_000;
+/** The idle timeout while the process stops. */
+const CLOSING_IDLE_TIMEOUT_MS = 1_000;
+/** Connections are replaced at this age, so that they follow a DNS name or a load balancer to another server. */
+const MAX_LIFETIME_SECONDS = 600;
+
+const READ_ONLY = "25006";
+/** SQLSTATE class 08 (connection), the codes of a shutdown, and Node's codes of a connection that was closed. */
+const LOST_CONNECTION = /^(08...|57P0[123]|ECONNRESET|EPIPE)$/;
+/** The waits before the retries of a read. The second one outlasts a restart of the server's processes. */
+const RETRY_DELAYS_MS = [50, 1_000];
+
+// Returns bigint columns as numbers: they hold counts and ids below 2^53.
+const types = new pg.TypeOverrides();
+types.setTypeParser(pg.types.builtins.INT8, Number);
+types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, (text) => new Date(text));
+
+/**
+ * Reads DATABASE_PREPARED_STATEMENTS, which is `on` or `off`. A pooler that assigns a server connection to each transaction, and does not
+ * track prepared statements itself, needs `off`: a named statement would be missing on the next server connection, or exist there already.
+ */
+export function readPreparedStatements(environment: Environment): boolean {
+  return environment.oneOf("DATABASE_PREPARED_STATEMENTS", ["on", "off"], "on") === "on";
+}
+
+/**
+ * Opens a connection pool. On the server, the role's statement_timeout limits each statement. If the server disappears without closing its
+ * connections, a statement without a response fails after the query timeout. The pool then closes that connection and all idle ones. It
+ * also closes them if the server is read-only, because after a failover a new connection may lead to the new primary.
+ */
+export function openDatabase(options: DatabaseOptions, log: Logger): Database {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    application_name: options.applicationName,
+    max: options.maxConnections,
+    connectionTimeoutMillis: 10_000,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEPALIVE_DELAY_MS,
+    maxLifetimeSeconds: MAX_LIFETIME_SECONDS,
+    query_timeout: options.queryTimeoutMs ?? QUERY_TIMEOUT_MS,
+    types,
+  });
+  // Without this listener, losing an idle connection ends the process (node-postgres#1790).
+  pool.on("error", (error) => log.warn({ error }, "idle database connection lost"));
+  // Without this one, losing a connection in use would end the process too. The connection's next statement reports the error.
+  pool.on("connect", (connection) => connection.on("error", () => undefined));
+  if (options.usesPreparedStatements === false) pool.on("connect", removeStatementNames);
+  pool.on("release", (error: unknown) => {
+    if (!mustReconnect(error)) return;
+    log.warn({ error, idle_connections: pool.idleCount }, "database server lost, idle connections closed");
+    closeIdle(pool);
+  });
+  options.closingSignal?.addEventListener("abort", () => {
+    // The pool reads this option whenever a connection becomes idle.
+    pool.options.idleTimeoutMillis = CLOSING_IDLE_TIMEOUT_MS;
+    closeIdle(pool);
+  });
+  traceQueries(pool);
+  return pool;
+}
+
+/** Makes a connection send every statement unnamed, so that the server parses and plans it each time and keeps nothing. */
+function removeStatementNames(connection: Connection): void {
+  const query = connection.query.bind(connection) as (...args: unknown[]) => unknown;
+  const queryUnnamed = (statement: string | pg.QueryConfig, ...rest: unknown[]) =>
+    query(typeof statement === "string" ? statement : { ...statement, name: undefined }, ...rest);
+  connection.query = queryUnnamed as typeof connection.query;
+}
+
+/** Returns whether an error shows that a connection leads to a server that does not respond or accepts no writes. */
+function mustReconnect(error: unknown): error is Error {
+  // pg's error for query_timeout has no code.
+  return error instanceof Error && (sqlState(error) === READ_ONLY || error.message === "Query read timeout");
+}
+
+function closeIdle(pool: Database): void {
+  for (let count = pool.idleCount; count > 0; count--) {
+    // Rejects if the pool is closed. Closing the pool has then closed the idle connections.
+    pool.connect().then(
+      (connection) => connection.release(true),
+      () => undefined,
+    );
+  }
+}
+
+/** Returns a statement with its own query timeout, for a transaction that raises statement_timeout. */
+export function slowQuery(text: string, values: unknown[], timeoutMs: number): pg.QueryConfig {
+  // pg reads this property of a statement, but its types lack it.
+  const query = { text, values, query_timeout: timeoutMs };
+  return query;
+}
+
+/** Runs `work` in one transaction. If it throws, rolls back, and closes the connection if the rollback fails too. */
+export function transaction<T>(database: Database, work: (connection: Connection) => Promise<T>): Promise<T> {
+  const options = { kind: "client", attributes: { "db.system.name": "postgresql" } } as const;
+  return withSpan("transaction", options, () => inTransaction(database, work));
+}
+
+async function inTransaction<T>(database: Database, work: (connection: Connection) => Promise<T>): Promise<T> {
+  const connection = await database.connect();
+  try {
+    await connection.query("BEGIN");
+    const result = await work(connection);
+    await connection.query("COMMIT");
+    connection.release();
+    return result;
+  } catch (error) {
+    await rollBack(connection, error);
+    throw error;
+  }
+}
+
+/**
+ * Rolls back a transaction and returns its connection to the pool. `error` is the error that ended the transaction, if any. Closes the
+ * connection instead if the rollback fails, or if `error` shows that the server does not respond or is read-only: a ROLLBACK would wait
+ * behind a statement without a response.
+ */
+export async function rollBack(connection: Connection, error?: unknown): Promise<void> {
+  if (mustReconnect(error)) return connection.release(error);
+  try {
+    await connection.query("ROLLBACK");
+    connection.release();
+  } catch (failure) {
+    connection.release(failure instanceof Error ? failure : true);
+  }
+}
+
+/** Runs a statement that only reads. If the server closed the connection, retries it up to two times on another one. */
+export async function readWithRetry<T>(read: () => Promise<T>): Promise<T> {
+  for (const delay of RETRY_DELAYS_MS) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!isConnectionLost(error)) throw error;
+    }
+    await setTimeout(delay);
+  }
+  return read();
+}
+
+function isConnectionLost(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code } = error as { code?: unknown };
+  return typeof code === "string"
+    ? LOST_CONNECTION.test(code)
+    : // pg's errors for a connection that closed have no code.
+      error.message.startsWith("Connection terminated") ||
+        error.message === "Client has encountered a connection error and is not queryable";
+}
+
+/** Returns the SQLSTATE of a database error, e.g. `23505`; undefined for any other error. */
+export function sqlState(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined;
+}

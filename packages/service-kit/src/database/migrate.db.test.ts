@@ -1,0 +1,304 @@
+import { randomBytes } from "node:crypto";
+import { createDatabase } from "@parley/test-support";
+import { Client } from "pg";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { type MigrateOptions, type Migration, migrate, revertMigrations } from "./migrate.ts";
+
+const SCHEMA = "things";
+const PASSWORD = "password's \\ of % the tests~";
+
+type TestDatabase = {
+  /** The superuser's URL. */
+  url: string;
+  name: string;
+  /** A role that may create roles and schemas but is not a superuser. */
+  admin: string;
+  role: string;
+  /** Migrates as `admin`, without a password for the role. */
+  target: Omit<MigrateOptions, "rolePassword">;
+};
+
+/** Creates a database and its administrator. The administrator owns the database or, if not `isOwner`, may only create schemas in it. */
+async function createTestDatabase({ isOwner = true, attributes = "CREATEROLE" } = {}): Promise<TestDatabase> {
+  const { url, name, drop } = await createDatabase();
+  const suffix = randomBytes(4).toString("hex");
+  const [admin, role] = [`parley_test_admin_${suffix}`, `parley_test_${suffix}`];
+  onTestFinished(async () => {
+    await drop();
+    await query(inject("postgresUrl"), `DROP ROLE IF EXISTS ${role}; DROP ROLE ${admin}`);
+  });
+  await query(
+    url,
+    `CREATE ROLE ${admin} LOGIN ${attributes} PASSWORD 'admin';
+     ${isOwner ? `ALTER DATABASE ${name} OWNER TO ${admin}` : `GRANT CREATE ON DATABASE ${name} TO ${admin}`}`,
+  );
+  const target = { url: urlAs(url, admin, "admin"), schema: SCHEMA, role, migrations: [createThings] };
+  return { url, name, admin, role, target };
+}
+
+function urlAs(base: string, user: string, password: string): string {
+  const url = new URL(base);
+  url.username = user;
+  url.password = encodeURIComponent(password);
+  return url.href;
+}
+
+async function query<T extends object>(url: string, sql: string): Promise<T[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<T>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Returns the message of the error that `work` throws. */
+async function errorOf(work: Promise<unknown>): Promise<string> {
+  const error = await work.then(
+    () => undefined,
+    (cause: unknown) => cause,
+  );
+  if (!(error instanceof Error)) throw new Error("it did not throw");
+  return error.message;
+}
+
+/** Returns the statements that an error message asks the operator to run. */
+function remedyOf(message: string): string {
+  const [, remedy] = /; run [^:]+: (.+)$/.exec(message) ?? [];
+  if (remedy === undefined) throw new Error(`no statement in: ${message}`);
+  return remedy;
+}
+
+function migration(name: string, oldestVersion?: string): Migration {
+  return {
+    name,
+    up: (knex) => knex.raw(`CREATE TABLE ${SCHEMA}."t_${name}" (id serial PRIMARY KEY)`),
+    down: (knex) => knex.raw(`DROP TABLE ${SCHEMA}."t_${name}"`),
+    ...(oldestVersion !== undefined && { oldestVersion }),
+  };
+}
+
+const createThings = migration("0001_things");
+
+test("CREATE INDEX CONCURRENTLY is not blocked by another service's waiting migrator", async () => {
+  const { target } = await createTestDatabase();
+  const options = (schema: string) => ({ ...target, schema, rolePassword: PASSWORD });
+  const started = Promise.withResolvers<void>();
+  const first = migrate({
+    ...options("first"),
+    migrations: [
+      {
+        name: "0001",
+        config: { transaction: false },
+        async up(knex) {
+          await knex.raw("CREATE TABLE first.things (id integer)");
+          started.resolve();
+          // Waits until the other migrator has tried to take the lock.
+          await expect
+            .poll(async () => {
+              const waiting = await knex.raw<{ rows: object[] }>(
+                "SELECT FROM pg_stat_activity WHERE application_name = 'parley-migrate-second' AND query LIKE '%advisory_lock%'",
+              );
+              return waiting.rows.length;
+            })
+            .toBe(1);
+          await knex.raw("CREATE INDEX CONCURRENTLY things_id ON first.things (id)");
+        },
+        down: async () => undefined,
+      },
+    ],
+  });
+  await started.promise;
+  const second = migrate({ ...options("second"), migrations: [] });
+  expect(await first).toEqual({ applied: ["0001"] });
+  expect(await second).toEqual({ applied: [] });
+});
+
+test("concurrent migrations of several databases of one server share the role", async () => {
+  const databases = await Promise.all(Array.from({ length: 8 }, () => createDatabase()));
+  const role = `parley_test_${randomBytes(4).toString("hex")}`;
+  onTestFinished(async () => {
+    await Promise.all(databases.map(({ drop }) => drop()));
+    await query(inject("postgresUrl"), `DROP ROLE IF EXISTS ${role}`);
+  });
+  const migrations = Array.from({ length: 10 }, () =>
+    databases.map(({ url }) => migrate({ url, schema: "first", role, rolePassword: "the same", migrations: [] })),
+  );
+  expect(await Promise.all(migrations.flat())).toEqual(Array.from({ length: 80 }, () => ({ applied: [] })));
+});
+
+test.each([true, false])(
+  "an administrator without superuser migrates repeatedly, as the database's owner: %s",
+  async (isOwner) => {
+    const { target, url, role } = await createTestDatabase({ isOwner });
+    expect(await migrate({ ...target, rolePassword: PASSWORD })).toEqual({ applied: ["0001_things"] });
+    expect(await migrate({ ...target, rolePassword: PASSWORD })).toEqual({ applied: [] });
+    expect(await migrate({ ...target, rolePassword: "another" })).toEqual({ applied: [] });
+    await expect(query(urlAs(url, role, PASSWORD), "SELECT")).rejects.toThrow("password authentication failed");
+    const roleUrl = urlAs(url, role, "another");
+    await query(roleUrl, `INSERT INTO ${SCHEMA}."t_0001_things" DEFAULT VALUES`);
+    expect(await query(roleUrl, `SELECT id FROM ${SCHEMA}."t_0001_things"`)).toEqual([{ id: 1 }]);
+    await expect(query(roleUrl, `UPDATE ${SCHEMA}.migrations SET name = ''`)).rejects.toThrow("permission denied");
+    expect(await query(roleUrl, "SHOW statement_timeout")).toEqual([{ statement_timeout: "10s" }]);
+    expect(await query(roleUrl, "SHOW idle_in_transaction_session_timeout")).toEqual([
+      { idle_in_transaction_session_timeout: "15s" },
+    ]);
+  },
+);
+
+test.each(["SUPERUSER", "CREATEROLE", "CREATEDB"])(
+  "refuses a role with the attribute %s, with or without a password",
+  async (attribute) => {
+    const { target, url, role } = await createTestDatabase();
+    await query(url, `CREATE ROLE ${role} ${attribute}`);
+    const message = await errorOf(migrate({ ...target, rolePassword: PASSWORD }));
+    expect(message).toBe(
+      `role ${role} has ${attribute}, which a service's role must not have; ` +
+        `run as a role that may alter it: ALTER ROLE "${role}" NO${attribute};`,
+    );
+    expect(await errorOf(migrate(target))).toBe(message);
+    await query(url, remedyOf(message));
+    // Migrates as the superuser, because the administrator did not create the role and may not alter it.
+    expect(await migrate({ ...target, url, rolePassword: PASSWORD })).toEqual({ applied: ["0001_things"] });
+  },
+);
+
+test("names the statement to run when the administrator may not create roles", async () => {
+  const { target, url } = await createTestDatabase({ attributes: "NOCREATEROLE" });
+  const message = await errorOf(migrate({ ...target, rolePassword: PASSWORD }));
+  expect(message).toMatch(/^permission denied to create role; run as a superuser: ALTER ROLE/);
+  expect(message).not.toContain("SCRAM");
+  expect(message).not.toContain(PASSWORD);
+  await query(url, remedyOf(message));
+  expect(await migrate({ ...target, rolePassword: PASSWORD })).toEqual({ applied: ["0001_things"] });
+});
+
+test("names the statement to run when another role created the service's role", async () => {
+  const { target, url, role } = await createTestDatabase();
+  await query(url, `CREATE ROLE ${role} LOGIN`);
+  const message = await errorOf(migrate({ ...target, rolePassword: PASSWORD }));
+  expect(message).toMatch(/^permission denied.*; run as a superuser, or as the role that created it: GRANT /);
+  await query(url, remedyOf(message));
+  expect(await migrate({ ...target, rolePassword: PASSWORD })).toEqual({ applied: ["0001_things"] });
+});
+
+test("names the statement to run when the administrator may not create the schema", async () => {
+  const { target, url, name, admin } = await createTestDatabase({ isOwner: false });
+  await query(url, `REVOKE CREATE ON DATABASE ${name} FROM ${admin}`);
+  const message = await errorOf(migrate({ ...target, rolePassword: PASSWORD }));
+  expect(message).toMatch(/^permission denied for database.*; run as the database's owner: GRANT CREATE ON DATABASE/);
+  await query(url, remedyOf(message));
+  expect(await migrate({ ...target, rolePassword: PASSWORD })).toEqual({ applied: ["0001_things"] });
+  await query(url, `REVOKE CREATE ON DATABASE ${name} FROM ${admin}`);
+  expect(await migrate({ ...target, rolePassword: PASSWORD })).toEqual({ applied: [] });
+});
+
+test("names the statement to run when PostgreSQL only warns that the administrator may not grant CONNECT", async () => {
+  const { target, url, name, admin, role } = await createTestDatabase({ isOwner: false });
+  await query(url, `REVOKE CONNECT ON DATABASE ${name} FROM PUBLIC; GRANT CONNECT ON DATABASE ${name} TO ${admin}`);
+  const message = await errorOf(migrate({ ...target, rolePassword: PASSWORD }));
+  expect(message).toBe(
+    `role ${role} lacks privileges that ${admin} may not grant; ` +
+      `run as the owner or a superuser: GRANT CONNECT ON DATABASE ${name} TO ${role};`,
+  );
+  await query(url, remedyOf(message));
+  expect(await migrate({ ...target, rolePassword: PASSWORD })).toEqual({ applied: [] });
+  await query(urlAs(url, role, PASSWORD), "SELECT");
+});
+
+test("the role can connect after PUBLIC has lost CONNECT", async () => {
+  const { target, url, name, role } = await createTestDatabase();
+  await migrate({ ...target, rolePassword: PASSWORD });
+  await query(url, `REVOKE CONNECT ON DATABASE ${name} FROM PUBLIC`);
+  await query(urlAs(url, role, PASSWORD), "SELECT");
+});
+
+test("names the statements to run for tables and sequences of another owner, and grants the rest", async () => {
+  const { target, url, role } = await createTestDatabase();
+  await migrate({ ...target, rolePassword: PASSWORD });
+  await query(url, `CREATE TABLE ${SCHEMA}."a b" (id serial); GRANT SELECT, INSERT ON ${SCHEMA}."a b" TO ${role}`);
+  const migrations = [createThings, migration("0002_more")];
+  const message = await errorOf(migrate({ ...target, migrations }));
+  expect(message).toContain(
+    `run as the owner or a superuser: GRANT SELECT, INSERT, UPDATE, DELETE ON ${SCHEMA}."a b" TO ${role}; ` +
+      `GRANT USAGE ON SEQUENCE ${SCHEMA}."a b_id_seq" TO ${role};`,
+  );
+  expect(message).not.toContain("t_0002_more");
+  await query(urlAs(url, role, PASSWORD), `INSERT INTO ${SCHEMA}."t_0002_more" DEFAULT VALUES`);
+  await query(url, remedyOf(message));
+  expect(await migrate({ ...target, migrations })).toEqual({ applied: [] });
+});
+
+test("without a password, refuses to migrate until the role exists with its timeouts", async () => {
+  const { target, url, name, role } = await createTestDatabase();
+  const roleMissing = await errorOf(migrate(target));
+  expect(roleMissing).toMatch(
+    new RegExp(`^role ${role} does not exist; run as a role that may create roles: CREATE ROLE`),
+  );
+  const createRole = `CREATE ROLE ${role} LOGIN PASSWORD '${PASSWORD.replace("'", "''")}'`;
+  await query(url, createRole);
+  const message = await errorOf(migrate(target));
+  expect(message).toBe(
+    `role ${role} has no statement_timeout and no idle_in_transaction_session_timeout; run as a role that may alter it: ` +
+      `ALTER ROLE "${role}" SET statement_timeout = '10s'; ALTER ROLE "${role}" SET idle_in_transaction_session_timeout = '15s';`,
+  );
+  expect(await query(url, `SELECT FROM pg_namespace WHERE nspname = '${SCHEMA}'`)).toEqual([]);
+  // A timeout of 0 counts as missing. A timeout that is set for the role in this database counts as set.
+  await query(url, `ALTER ROLE ${role} SET statement_timeout = 0`);
+  await query(url, `ALTER ROLE ${role} IN DATABASE ${name} SET idle_in_transaction_session_timeout = '20s'`);
+  expect(await errorOf(migrate(target))).toBe(
+    `role ${role} has no statement_timeout; run as a role that may alter it: ALTER ROLE "${role}" SET statement_timeout = '10s';`,
+  );
+  await query(url, remedyOf(message));
+  expect(await migrate(target)).toEqual({ applied: ["0001_things"] });
+  await query(urlAs(url, role, PASSWORD), `SELECT FROM ${SCHEMA}."t_0001_things"`);
+});
+
+test("migrates after running the statements of the error for a missing role, which set all its timeouts", async () => {
+  const { target, url, role } = await createTestDatabase();
+  const roleTimeouts = { lock_timeout: "2s" };
+  await query(url, remedyOf(await errorOf(migrate({ ...target, roleTimeouts }))));
+  expect(await migrate({ ...target, roleTimeouts })).toEqual({ applied: ["0001_things"] });
+  expect(await query(urlAs(url, role, "…"), "SHOW lock_timeout")).toEqual([roleTimeouts]);
+});
+
+test("does not change or revert a newer schema, but sets the role's password", async () => {
+  const { target, url, role } = await createTestDatabase();
+  const newer = { ...target, migrations: [createThings, migration("0002_more"), migration("0003_most")] };
+  await migrate({ ...newer, rolePassword: PASSWORD });
+  expect(await migrate({ ...target, rolePassword: "another" })).toEqual({ applied: [], newerMigration: "0003_most" });
+  await query(urlAs(url, role, "another"), `SELECT FROM ${SCHEMA}."t_0003_most"`);
+  await expect(revertMigrations(target, 1)).rejects.toThrow("0002_more, 0003_most");
+  expect(await migrate(newer)).toEqual({ applied: [] });
+});
+
+test("refuses a newer schema that lacks a migration of this version", async () => {
+  const { target } = await createTestDatabase();
+  await migrate({ ...target, rolePassword: PASSWORD, migrations: [createThings, migration("0003_most")] });
+  expect(await errorOf(migrate({ ...target, migrations: [createThings, migration("0002_more")] }))).toBe(
+    "schema has 0003_most of another version and lacks 0002_more of this one: install the version that has both",
+  );
+});
+
+test("refuses a schema that needs a newer version, until its contraction is reverted", async () => {
+  const { target } = await createTestDatabase();
+  const expanded = [createThings, migration("0002_more", "0.0.9")];
+  const contracted = [...expanded, migration("0003_less", "0.10.0"), migration("0004_rest")];
+  await migrate({ ...target, rolePassword: PASSWORD, migrations: contracted });
+  expect(await errorOf(migrate(target))).toMatch(
+    /^schema is newer than this version \(0004_rest\) and needs version 0\.10\.0 or newer; this is \d+\.\d+\.\d+$/,
+  );
+  await revertMigrations({ ...target, migrations: contracted }, 2);
+  expect(await migrate(target)).toEqual({ applied: [], newerMigration: "0002_more" });
+});
+
+test("the older version still runs on the schema after a failed contraction", async () => {
+  const { target } = await createTestDatabase();
+  const failing = { ...migration("0003_less", "99.0.0"), up: () => Promise.reject(new Error("on purpose")) };
+  // Without a transaction, so that it stays applied when the contraction fails.
+  const expansion = { ...migration("0002_more"), config: { transaction: false } };
+  const next = { ...target, rolePassword: PASSWORD, migrations: [createThings, expansion, failing] };
+  await expect(migrate(next)).rejects.toThrow("on purpose");
+  expect(await migrate(target)).toEqual({ applied: [], newerMigration: "0002_more" });
+});

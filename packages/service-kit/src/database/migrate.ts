@@ -1,0 +1,246 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Knex } from "knex";
+import pg from "pg";
+import manifest from "../../package.json" with { type: "json" };
+import { createScramVerifier } from "./scram-verifier.ts";
+import { addRemedy, grantAccess, prepareRole, type RoleTimeouts } from "./service-role.ts";
+
+export type { Knex };
+
+export type Migration = {
+  name: string;
+  up: (knex: Knex) => Promise<void>;
+  down: (knex: Knex) => Promise<void>;
+  /**
+   * By default a migration is one transaction. It should then lock only one table with traffic, because locking a second one could deadlock
+   * with the traffic. With `transaction: false` each statement commits on its own, and a retry may run a committed one again.
+   */
+  config?: { transaction: boolean };
+  /** For a contraction: the oldest version of Parley that runs on the new schema, such as `0.3.0`. Older versions refuse to migrate it. */
+  oldestVersion?: string;
+};
+
+export type MigrateOptions = {
+  /** The URL of a role that may create schemas and, with `rolePassword`, roles. */
+  url: string;
+  schema: string;
+  /** The service's login role. */
+  role: string;
+  /** The role's password. Without it the role must exist with the timeouts of every service's role, and is not changed. */
+  rolePassword?: string;
+  /** Timeouts that this role has in addition to the timeouts of every service's role. */
+  roleTimeouts?: RoleTimeouts;
+  /** The names of tables whose rows the role may read and insert, but neither update nor delete. */
+  appendOnlyTables?: readonly string[];
+  migrations: readonly Migration[];
+};
+
+export type MigrateResult = {
+  /** The names of the applied migrations. */
+  applied: string[];
+  /** If a newer, compatible version has migrated the schema: its newest migration. Nothing was applied then. */
+  newerMigration?: string;
+};
+
+const MIGRATIONS_TABLE = "migrations";
+/** The audit log. Only the schemas of services whose admin methods change something have this table. */
+const CHANGES_TABLE = "changes";
+/** Limits how long a migration waits for a lock, because new traffic queues behind the waiting migration. */
+const LOCK_TIMEOUT = "2s";
+const LOCK_POLL_MS = 100;
+const SESSION_CHECKS = 5;
+
+/**
+ * Migrates one service's schema to this version: creates the role and the schema, then applies the missing migrations. An advisory lock
+ * makes concurrent migrators safe. If the schema is newer than this version, changes nothing, and throws if this version does not run on
+ * that schema.
+ */
+export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
+  const { schema, role, rolePassword, roleTimeouts, appendOnlyTables } = options;
+  const verifier = rolePassword === undefined ? undefined : createScramVerifier(rolePassword);
+  return withLock(options, async (client) => {
+    await prepareRole(client, role, verifier, roleTimeouts);
+    await prepareSchema(client, schema);
+    return withKnex(options, async (migrator) => {
+      const newerMigration = await findNewerMigration(client, migrator, options);
+      if (newerMigration !== undefined) return { applied: [], newerMigration };
+      const [, applied] = (await migrator.latest({ beforeEach: recordOldestVersion(options, "up") })) as [
+        number,
+        string[],
+      ];
+      await grantAccess(client, schema, role, [...(appendOnlyTables ?? []), CHANGES_TABLE]);
+      return { applied };
+    });
+  });
+}
+
+/** Reverts the newest `steps` migrations. Returns their names. */
+export async function revertMigrations(options: MigrateOptions, steps: number): Promise<string[]> {
+  return withLock(options, () =>
+    withKnex(options, async (migrator) => {
+      const reverted: string[] = [];
+      for (let step = 0; step < steps; step++) {
+        const [, names] = (await migrator.down({ beforeEach: recordOldestVersion(options, "down") })) as [
+          number,
+          string[],
+        ];
+        reverted.push(...names);
+      }
+      return reverted;
+    }),
+  );
+}
+
+async function withLock<T>(options: MigrateOptions, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const config = { connectionString: options.url, application_name: `parley-migrate-${options.schema}` };
+  const client = new pg.Client(config);
+  await client.connect();
+  try {
+    await assertHasOwnSession(client, new pg.Client(config));
+    await acquireLock(client);
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/**
+ * Throws if a pooler in transaction mode gives both connections the same server process in turn. The advisory lock would then belong to a
+ * session that other clients use. Asks several times, because a busy pooler may give them different processes by chance.
+ */
+async function assertHasOwnSession(client: pg.Client, other: pg.Client): Promise<void> {
+  const readProcess = async (connection: pg.Client) => {
+    const { rows } = await connection.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+    return rows[0]?.pid;
+  };
+  await other.connect();
+  try {
+    const [own, others] = [new Set(), new Set()];
+    for (let attempt = 0; attempt < SESSION_CHECKS; attempt++) {
+      own.add(await readProcess(client));
+      others.add(await readProcess(other));
+    }
+    if (own.isDisjointFrom(others) || (await isSingleProcess(client))) return;
+  } finally {
+    await other.end();
+  }
+  const { host, port } = client;
+  throw new Error(
+    `${host}:${port} is a pooler in transaction mode; connect the migrations to the PostgreSQL server itself (chart: migrations.database.host)`,
+  );
+}
+
+/** Returns whether the server is one process, like PGlite, whose connections all share one session. Other servers have background processes. */
+async function isSingleProcess(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ processes: string }>("SELECT count(*) AS processes FROM pg_stat_activity");
+  return Number(rows[0]?.processes) <= 1;
+}
+
+/**
+ * Takes the advisory lock that all services of the database share. Polls, because a statement that waits for the lock would hold a
+ * snapshot. If the lock's holder ran CREATE INDEX CONCURRENTLY, it would wait for that snapshot: a deadlock.
+ */
+async function acquireLock(client: pg.Client): Promise<void> {
+  const tryLock = "SELECT pg_try_advisory_lock(hashtext('parley.migrate')) AS locked";
+  while (!(await client.query<{ locked: boolean }>(tryLock)).rows[0]?.locked) await sleep(LOCK_POLL_MS);
+}
+
+async function prepareSchema(client: pg.Client, schema: string): Promise<void> {
+  const { rowCount } = await client.query("SELECT FROM pg_namespace WHERE nspname = $1", [schema]);
+  // Checked first, because CREATE SCHEMA IF NOT EXISTS needs the privilege even if the schema exists.
+  if (rowCount === 0) {
+    const [database, admin] = [client.database, client.user].map((name) => pg.escapeIdentifier(name ?? ""));
+    await addRemedy(`as the database's owner: GRANT CREATE ON DATABASE ${database} TO ${admin};`, async () => {
+      await client.query(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
+    });
+  }
+  // A killed migrator leaves knex's lock row set. No other migrator can hold it, because we hold the advisory lock.
+  const { rows } = await client.query("SELECT to_regclass($1) AS lock", [`${schema}.${MIGRATIONS_TABLE}_lock`]);
+  if (rows[0]?.lock)
+    await client.query(`UPDATE ${pg.escapeIdentifier(schema)}.${MIGRATIONS_TABLE}_lock SET is_locked = 0`);
+}
+
+/**
+ * Returns the newest applied migration that this version does not know, if there is one. Throws if this version does not run on the schema.
+ * Knex itself would refuse every unknown migration. With that check off, it would apply missing migrations on top of the newer schema.
+ */
+async function findNewerMigration(
+  client: pg.Client,
+  migrator: Knex.Migrator,
+  { schema, migrations }: MigrateOptions,
+): Promise<string | undefined> {
+  const [completed, missing] = (await migrator.list({ disableMigrationsListValidation: true })) as [
+    { name: string }[],
+    Migration[],
+  ];
+  const known = new Set(migrations.map(({ name }) => name));
+  const newest = completed.findLast(({ name }) => !known.has(name))?.name;
+  if (newest === undefined) return undefined;
+  if (missing.length > 0) {
+    const names = missing.map(({ name }) => name).join(", ");
+    throw new Error(
+      `schema has ${newest} of another version and lacks ${names} of this one: install the version that has both`,
+    );
+  }
+  const oldest = await readOldestVersion(client, schema);
+  if (oldest !== undefined && compareVersions(manifest.version, oldest) < 0) {
+    throw new Error(
+      `schema is newer than this version (${newest}) and needs version ${oldest} or newer; this is ${manifest.version}`,
+    );
+  }
+  return newest;
+}
+
+/** Stores the oldest version that runs on the schema, in the migration's own transaction, for older migrators to read. */
+function recordOldestVersion({ schema, migrations }: MigrateOptions, direction: "up" | "down") {
+  return async (connection: Knex, [current]: unknown[]): Promise<void> => {
+    const index = migrations.indexOf(current as Migration);
+    if (migrations[index]?.oldestVersion === undefined) return;
+    const applied = migrations.slice(0, direction === "up" ? index + 1 : index);
+    const oldest = applied.findLast(({ oldestVersion }) => oldestVersion !== undefined)?.oldestVersion;
+    const comment = oldest === undefined ? "NULL" : pg.escapeLiteral(`needs Parley ${oldest} or newer`);
+    await connection.raw(`COMMENT ON TABLE ${pg.escapeIdentifier(schema)}.${MIGRATIONS_TABLE} IS ${comment}`);
+  };
+}
+
+async function readOldestVersion(client: pg.Client, schema: string): Promise<string | undefined> {
+  const { rows } = await client.query<{ comment: string | null }>(
+    "SELECT obj_description($1::regclass, 'pg_class') AS comment",
+    [`${schema}.${MIGRATIONS_TABLE}`],
+  );
+  return /^needs Parley (\S+) or newer$/.exec(rows[0]?.comment ?? "")?.[1];
+}
+
+/** Returns a negative number if `a` is older than `b`. */
+function compareVersions(a: string, b: string): number {
+  return a.localeCompare(b, "en", { numeric: true });
+}
+
+async function withKnex<T>(options: MigrateOptions, work: (migrator: Knex.Migrator) => Promise<T>): Promise<T> {
+  const source: Knex.MigrationSource<Migration> = {
+    getMigrations: () => Promise.resolve([...options.migrations]),
+    getMigrationName: (migration) => migration.name,
+    getMigration: (migration) => Promise.resolve(migration),
+  };
+  // Loaded here, because a service imports the names of its migrations, and knex takes a tenth of the time in which the service loads.
+  const { default: knex } = await import("knex");
+  const instance = knex({
+    client: "pg",
+    connection: { connectionString: options.url, application_name: `parley-migrate-${options.schema}` },
+    pool: {
+      min: 0,
+      max: 1,
+      afterCreate: (connection: pg.Client, done: (error: unknown) => void) => {
+        connection
+          .query(`SET lock_timeout = '${LOCK_TIMEOUT}'; SET statement_timeout = 0`)
+          .then(() => done(null), done);
+      },
+    },
+    migrations: { migrationSource: source, schemaName: options.schema, tableName: MIGRATIONS_TABLE },
+  });
+  try {
+    return await work(instance.migrate);
+  } finally {
+    await instance.destroy();
+  }
+}

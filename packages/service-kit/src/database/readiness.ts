@@ -1,0 +1,42 @@
+import pg from "pg";
+import type { Logger } from "../process/logger.ts";
+import type { Database } from "./database.ts";
+import type { Migration } from "./migrate.ts";
+
+const CACHE_MS = 1_000;
+
+export type RequiredSchema = { schema: string; migrations: readonly Migration[] };
+
+/**
+ * Returns a function that reports whether this replica may receive calls. It returns true once the schema has the newest migration that
+ * this version knows. It stays true if the database becomes unavailable, because every replica shares that outage: without any ready
+ * replica, clients would get refused connections instead of 503 `unavailable`. It queries the database at most once per second.
+ */
+export function createReadinessProbe(
+  database: Database,
+  required: RequiredSchema,
+  log: Logger,
+): () => Promise<boolean> {
+  const newest = required.migrations.at(-1)?.name;
+  const statement = `SELECT FROM ${pg.escapeIdentifier(required.schema)}.migrations WHERE name = $1`;
+  let hasSucceeded = false;
+  let checkedAt = Number.NEGATIVE_INFINITY;
+  let result: Promise<boolean> = Promise.resolve(false);
+
+  const check = async () => {
+    try {
+      hasSucceeded = ((await database.query(statement, [newest])).rowCount ?? 0) > 0;
+      if (!hasSucceeded) log.warn({ schema: required.schema, migration: newest }, "migration missing, not ready");
+    } catch (error) {
+      log.warn({ error }, "readiness check failed");
+    }
+    return hasSucceeded;
+  };
+  return async () => {
+    const now = performance.now();
+    if (hasSucceeded || now - checkedAt <= CACHE_MS) return hasSucceeded || result;
+    checkedAt = now;
+    result = check();
+    return result;
+  };
+}

@@ -1,0 +1,40 @@
+import { randomBytes } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { createDatabase, nodeFlags, startProcess } from "@parley/test-support";
+import pg from "pg";
+import { expect, inject, onTestFinished, test } from "vitest";
+
+const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
+
+test("two roles of a service take turns: both can use the schema, each with its own password", async () => {
+  const database = await createDatabase();
+  // Roles belong to the whole server, which other tests share.
+  const suffixes = ["", "_2"].map((end) => `_${randomBytes(4).toString("hex")}${end}`);
+  onTestFinished(async () => {
+    await database.drop();
+    const admin = new pg.Client({ connectionString: inject("postgresUrl") });
+    await admin.connect();
+    for (const suffix of suffixes) await admin.query(`DROP ROLE IF EXISTS parley_quota${suffix}`);
+    await admin.end();
+  });
+  for (const suffix of suffixes) {
+    const { exited, output } = await startProcess({
+      name: "migrate",
+      command: process.execPath,
+      args: [...nodeFlags, "services/quota/src/migrate.ts"],
+      cwd: ROOT,
+      env: { DATABASE_URL: database.url, DATABASE_PASSWORD: `password${suffix}`, DATABASE_ROLE_SUFFIX: suffix },
+    });
+    expect(await exited, output()).toEqual({ code: 0, signal: null });
+  }
+  for (const suffix of suffixes) {
+    const url = new URL(database.url);
+    [url.username, url.password] = [`parley_quota${suffix}`, `password${suffix}`];
+    const client = new pg.Client({ connectionString: url.href });
+    await client.connect();
+    onTestFinished(() => client.end());
+    await client.query("INSERT INTO quota.plans VALUES ($1, 1)", [suffix]);
+    const { rows } = await client.query("SHOW lock_timeout");
+    expect(rows).toEqual([{ lock_timeout: "2s" }]);
+  }
+});

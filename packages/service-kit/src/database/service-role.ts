@@ -1,0 +1,246 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import type { Logger } from "../process/logger.ts";
+import { type Queryable, sqlState } from "./database.ts";
+
+/** Limits a service's statements and transactions. Set on the role, because PgBouncer shares sessions between clients. */
+const TIMEOUTS = { statement_timeout: "10s", idle_in_transaction_session_timeout: "15s" };
+
+/** Timeouts of one service's role in addition to TIMEOUTS, such as `{ lock_timeout: "2s" }`. */
+export type RoleTimeouts = Readonly<Record<string, string>>;
+
+const ROLE_ATTEMPTS = 20;
+const ROLE_RETRY_MS = 200;
+
+/**
+ * Creates the service's login role with its password and timeouts, or sets them on the existing role. Without a verifier the role must
+ * exist with TIMEOUTS; further timeouts are not checked here, but by logMissingTimeouts. If the administrator lacks a privilege, throws an
+ * error with the statement to run.
+ */
+export async function prepareRole(
+  client: pg.Client,
+  role: string,
+  verifier: string | undefined,
+  timeouts: RoleTimeouts = {},
+): Promise<void> {
+  if (verifier === undefined) await assertRoleIsComplete(client, role, timeouts);
+  else await retryRoleConflicts(() => defineRole(client, role, verifier, timeouts));
+}
+
+async function defineRole(client: pg.Client, role: string, verifier: string, timeouts: RoleTimeouts): Promise<void> {
+  const name = pg.escapeIdentifier(role);
+  // Does not reset attributes such as SUPERUSER, because only a superuser may write even NOSUPERUSER.
+  const verb = (await hasUnprivilegedRole(client, role)) ? "ALTER" : "CREATE";
+  await addRemedy(await buildRoleRemedy(client, role), async () => {
+    await client.query(`${verb} ROLE ${name} LOGIN PASSWORD ${pg.escapeLiteral(verifier)}`);
+    for (const statement of buildTimeoutStatements(role, { ...TIMEOUTS, ...timeouts })) await client.query(statement);
+  });
+}
+
+/**
+ * Returns the statement that lets the administrator create or alter the role. Since PostgreSQL 16, CREATEROLE does not suffice to alter a
+ * role that another role created.
+ */
+async function buildRoleRemedy(client: pg.Client, role: string): Promise<string> {
+  const { rows } = await client.query("SELECT FROM pg_roles WHERE rolname = current_user AND rolcreaterole");
+  const admin = pg.escapeIdentifier(client.user ?? "");
+  return rows.length === 0
+    ? `as a superuser: ALTER ROLE ${admin} CREATEROLE;`
+    : `as a superuser, or as the role that created it: GRANT ${pg.escapeIdentifier(role)} TO ${admin} WITH ADMIN OPTION;`;
+}
+
+async function assertRoleIsComplete(client: pg.Client, role: string, timeouts: RoleTimeouts): Promise<void> {
+  if (!(await hasUnprivilegedRole(client, role))) {
+    const statements = [
+      `CREATE ROLE ${pg.escapeIdentifier(role)} LOGIN PASSWORD '…';`,
+      ...buildTimeoutStatements(role, { ...TIMEOUTS, ...timeouts }),
+    ];
+    throw new Error(`role ${role} does not exist; run as a role that may create roles: ${statements.join(" ")}`);
+  }
+  const missing = await findMissingTimeouts(client, role);
+  if (missing.length > 0) {
+    const statements = buildTimeoutStatements(role, pickTimeouts(TIMEOUTS, missing)).join(" ");
+    throw new Error(`role ${role} has no ${missing.join(" and no ")}; run as a role that may alter it: ${statements}`);
+  }
+}
+
+/** Returns whether the role exists. Throws if it has an attribute that a service's role must not have, such as SUPERUSER. */
+async function hasUnprivilegedRole(client: pg.Client, role: string): Promise<boolean> {
+  const { rows } = await client.query<{ attributes: string[] }>(
+    `SELECT array_remove(ARRAY[CASE WHEN rolsuper THEN 'SUPERUSER' END, CASE WHEN rolcreaterole THEN 'CREATEROLE' END,
+                               CASE WHEN rolcreatedb THEN 'CREATEDB' END], NULL) AS attributes
+     FROM pg_roles WHERE rolname = $1`,
+    [role],
+  );
+  const attributes = rows[0]?.attributes ?? [];
+  if (attributes.length > 0) {
+    const without = attributes.map((attribute) => `NO${attribute}`).join(" ");
+    throw new Error(
+      `role ${role} has ${attributes.join(", ")}, which a service's role must not have; ` +
+        `run as a role that may alter it: ALTER ROLE ${pg.escapeIdentifier(role)} ${without};`,
+    );
+  }
+  return rows.length > 0;
+}
+
+/** Returns the timeouts that are set neither for the role nor for the database, or are set to 0. */
+async function findMissingTimeouts(client: pg.Client, role: string): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT name FROM unnest($2::text[]) AS name
+     WHERE NOT EXISTS (
+       SELECT FROM pg_db_role_setting, unnest(setconfig) AS setting
+       WHERE setrole IN (0, (SELECT oid FROM pg_roles WHERE rolname = $1))
+         AND setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
+         AND setting ~ ('^' || name || '=[0-9.]*[1-9]'))`,
+    [role, Object.keys(TIMEOUTS)],
+  );
+  return rows.map(({ name }) => name);
+}
+
+function buildTimeoutStatements(role: string, timeouts: RoleTimeouts): string[] {
+  return Object.entries(timeouts).map(
+    ([name, value]) => `ALTER ROLE ${pg.escapeIdentifier(role)} SET ${name} = '${value}';`,
+  );
+}
+
+function pickTimeouts(timeouts: RoleTimeouts, names: readonly string[]): RoleTimeouts {
+  return Object.fromEntries(Object.entries(timeouts).filter(([name]) => names.includes(name)));
+}
+
+/**
+ * Grants the role read and write access to the rows of its schema, and nothing else. On the append-only tables grants only reading and
+ * inserting, and revokes changing and deleting. If the administrator may not grant or revoke a privilege, throws an error with the statements
+ * to run, because PostgreSQL itself may only send a warning.
+ */
+export async function grantAccess(
+  client: pg.Client,
+  schema: string,
+  role: string,
+  appendOnlyTables: readonly string[] = [],
+): Promise<void> {
+  const database = pg.escapeIdentifier(client.database ?? "");
+  const findDifferences = async () => [
+    ...(await findMissingGrants(client, schema, role, appendOnlyTables)),
+    ...(await findExcessGrants(client, schema, role, appendOnlyTables)),
+  ];
+  // Granted even if PUBLIC has it, so that the role keeps it when PUBLIC loses it.
+  const connect = `GRANT CONNECT ON DATABASE ${database} TO ${pg.escapeIdentifier(role)};`;
+  for (const statement of [connect, ...(await findDifferences())]) {
+    await client.query(statement).catch((error: unknown) => {
+      if (!isPermissionDenied(error)) throw error;
+    });
+  }
+  const remaining = await findDifferences();
+  if (remaining.length === 0) return;
+  throw new Error(
+    `role ${role} lacks privileges that ${client.user} may not grant; run as the owner or a superuser: ${remaining.join(" ")}`,
+  );
+}
+
+/** Returns the GRANT statements for the privileges that the role lacks. It may only read knex's own tables. */
+async function findMissingGrants(
+  client: pg.Client,
+  schema: string,
+  role: string,
+  appendOnlyTables: readonly string[],
+): Promise<string[]> {
+  const { rows } = await client.query<{ statement: string }>(
+    `WITH relation AS (
+       SELECT oid, relkind, format('%s.%I', relnamespace::regnamespace, relname) AS name,
+              CASE WHEN relname IN ('migrations', 'migrations_lock') THEN ARRAY['SELECT']
+                   WHEN relname = ANY ($3) THEN ARRAY['SELECT', 'INSERT']
+                   ELSE ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE'] END AS privileges
+       FROM pg_class WHERE relnamespace = $1::text::regnamespace
+     )
+     SELECT format('GRANT CONNECT ON DATABASE %I TO %I;', current_database(), $2::name) AS statement
+     WHERE NOT has_database_privilege($2::name, current_database(), 'CONNECT')
+     UNION ALL
+     SELECT format('GRANT USAGE ON SCHEMA %I TO %I;', $1::text, $2::name)
+     WHERE NOT has_schema_privilege($2::name, $1::text, 'USAGE')
+     UNION ALL
+     SELECT format('GRANT %s ON %s TO %I;', array_to_string(privileges, ', '), name, $2::name) FROM relation
+     WHERE relkind IN ('r', 'p', 'v')
+       AND (SELECT NOT bool_and(has_table_privilege($2::name, oid, privilege)) FROM unnest(privileges) AS privilege)
+     UNION ALL
+     SELECT format('GRANT USAGE ON SEQUENCE %s TO %I;', name, $2::name) FROM relation
+     -- CASE, because WHERE may check its conditions in any order.
+     WHERE CASE WHEN relkind = 'S' THEN NOT has_sequence_privilege($2::name, oid, 'USAGE') END`,
+    [schema, role, appendOnlyTables],
+  );
+  return rows.map(({ statement }) => statement);
+}
+
+/** Returns the REVOKE statements for the role's own privileges by which it could change rows of append-only tables. */
+async function findExcessGrants(
+  client: pg.Client,
+  schema: string,
+  role: string,
+  appendOnlyTables: readonly string[],
+): Promise<string[]> {
+  const { rows } = await client.query<{ statement: string }>(
+    `SELECT format('REVOKE UPDATE, DELETE, TRUNCATE ON %s.%I FROM %I;', relnamespace::regnamespace, relname, $2::name) AS statement
+     FROM pg_class
+     WHERE relnamespace = $1::text::regnamespace AND relname = ANY ($3)
+       AND EXISTS (
+         SELECT FROM aclexplode(coalesce(relacl, acldefault('r', relowner)))
+         WHERE grantee = (SELECT oid FROM pg_roles WHERE rolname = $2) AND privilege_type IN ('UPDATE', 'DELETE', 'TRUNCATE'))`,
+    [schema, role, appendOnlyTables],
+  );
+  return rows.map(({ statement }) => statement);
+}
+
+/** Runs `work`. If PostgreSQL denies permission, adds the statement to run to the error. */
+export async function addRemedy(remedy: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!isPermissionDenied(error)) throw error;
+    throw new Error(`${error.message}; run ${remedy}`, { cause: error });
+  }
+}
+
+function isPermissionDenied(error: unknown): error is pg.DatabaseError {
+  return sqlState(error) === "42501";
+}
+
+/**
+ * Retries `work` when a migration of another database changes the same role. Roles belong to the whole server, and no lock spans databases.
+ */
+async function retryRoleConflicts(work: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      if (attempt === ROLE_ATTEMPTS || !isRoleConflict(error)) throw error;
+      await sleep(Math.random() * ROLE_RETRY_MS);
+    }
+  }
+}
+
+/** Matches "tuple concurrently updated", "duplicate key" in the catalog, and "role already exists". */
+function isRoleConflict(error: unknown): boolean {
+  if (!(error instanceof pg.DatabaseError)) return false;
+  return error.code === "23505" || error.code === "42710" || /^tuple concurrently /.test(error.message);
+}
+
+/**
+ * Logs an error for each timeout that a service's sessions lack, for example because an administrator created the role by hand. Never
+ * throws: readiness reports an unavailable database.
+ */
+export async function logMissingTimeouts(database: Queryable, log: Logger, timeouts: RoleTimeouts = {}): Promise<void> {
+  const expected = { ...TIMEOUTS, ...timeouts };
+  try {
+    const { rows } = await database.query<{ role: string; name: string }>(
+      "SELECT current_user AS role, name FROM pg_settings WHERE name = ANY ($1) AND setting = '0'",
+      [Object.keys(expected)],
+    );
+    for (const { role, name } of rows)
+      log.error(
+        { role, setting: name, run: buildTimeoutStatements(role, pickTimeouts(expected, [name]))[0] },
+        "role timeout missing",
+      );
+  } catch {
+    // The database does not answer yet.
+  }
+}

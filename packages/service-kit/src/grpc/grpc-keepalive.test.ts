@@ -1,0 +1,98 @@
+import { ChannelCredentials, Client, Server, type ServerWritableStream } from "@grpc/grpc-js";
+import { startTcpProxy } from "@parley/test-support";
+import { afterEach, expect, test } from "vitest";
+import { listen } from "../testing/listen.ts";
+
+// Tests patches/@grpc__grpc-js: after GOAWAY, keepalive still checks the connection, and the connection's streams continue.
+const AGE_MS = 200;
+/** The timeout is long, because a busy machine may stop this process, and with it both peers, for a while. */
+const KEEPALIVE = { "grpc.keepalive_time_ms": 100, "grpc.keepalive_timeout_ms": 2_000 };
+const TOKENS = 60;
+
+const bytes = (value: Buffer) => value;
+const method = {
+  path: "/parley.test/Count",
+  requestStream: false,
+  responseStream: true,
+  requestSerialize: bytes,
+  requestDeserialize: bytes,
+  responseSerialize: bytes,
+  responseDeserialize: bytes,
+} as const;
+
+const closers: (() => void | Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+/** Starts a server that streams 60 tokens, one every 20 ms. */
+async function startServer(options: Record<string, number>) {
+  const server = new Server({ ...KEEPALIVE, ...options });
+  server.addService(
+    { count: method },
+    {
+      count(call: ServerWritableStream<Buffer, Buffer>) {
+        let tokens = 0;
+        const timer = setInterval(() => {
+          call.write(Buffer.from(String(++tokens)));
+          if (tokens < TOKENS) return;
+          call.end();
+          clearInterval(timer);
+        }, 20);
+        call.on("cancelled", () => clearInterval(timer));
+      },
+    },
+  );
+  closers.push(() => server.forceShutdown());
+  return { server, port: await listen(server) };
+}
+
+function startStream(port: number) {
+  const client = new Client(`127.0.0.1:${port}`, ChannelCredentials.createInsecure(), KEEPALIVE);
+  closers.push(() => client.close());
+  const deadline = Date.now() + 10_000;
+  const call = client.makeServerStreamRequest(method.path, bytes, bytes, Buffer.alloc(0), { deadline });
+  let tokens = 0;
+  call.on("data", () => tokens++);
+  const ended = new Promise<string>((resolve) => {
+    call.on("error", (error) => resolve(error.message));
+    call.on("end", () => resolve("complete"));
+  });
+  return { tokens: () => tokens, ended };
+}
+
+test("a stream continues after its connection has reached its maximum age", async () => {
+  const { port } = await startServer({
+    "grpc.max_connection_age_ms": AGE_MS,
+    "grpc.max_connection_age_grace_ms": 10_000,
+  });
+  const stream = startStream(port);
+  expect(await stream.ended).toBe("complete");
+  expect(stream.tokens()).toBe(TOKENS);
+});
+
+test("a server that shuts down waits for its streams", async () => {
+  const { server, port } = await startServer({});
+  const stream = startStream(port);
+  await expect.poll(stream.tokens).toBeGreaterThan(0);
+  const shutDown = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
+  expect(await stream.ended).toBe("complete");
+  expect(stream.tokens()).toBe(TOKENS);
+  await shutDown;
+});
+
+test("a peer that stops answering on a connection past its maximum age is detected", async () => {
+  const { port } = await startServer({
+    "grpc.max_connection_age_ms": AGE_MS,
+    "grpc.max_connection_age_grace_ms": 10_000,
+  });
+  const wire = await startTcpProxy({ targetPort: port });
+  closers.push(() => wire.close());
+  const stream = startStream(wire.port);
+  await expect.poll(stream.tokens, { interval: 10 }).toBeGreaterThan(AGE_MS / 20 + 10);
+  wire.stall();
+  const stalledAt = performance.now();
+  expect(await stream.ended).toMatch(/UNAVAILABLE/);
+  // Well before the call's deadline.
+  expect(performance.now() - stalledAt).toBeLessThan(6_000);
+});

@@ -1,0 +1,96 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ServiceImplementation } from "@parley/rpc";
+import { QuotaService } from "@parley/rpc/quota";
+import { freePort } from "@parley/test-support";
+import type { GenerateResult } from "selfsigned";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Lifecycle } from "../process/lifecycle.ts";
+import { createLogger } from "../process/logger.ts";
+import { fixedTokens } from "../settings/tokens.ts";
+import { createAuthority, createCertificates } from "../testing/certificates.ts";
+import { type CallGuard, createGrpcServer } from "./grpc-server.ts";
+import { serverCredentials } from "./grpc-tls.ts";
+import { connectPeer } from "./rpc-peers.ts";
+
+let folder: string;
+let lifecycle: Lifecycle;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "parley-tls-"));
+  lifecycle = new Lifecycle(createLogger("test", "silent"));
+});
+afterEach(async () => {
+  await lifecycle.close();
+  await rm(folder, { recursive: true });
+});
+
+const guard: CallGuard = { intercept: (_, next) => next(), isAuthorized: () => true };
+
+/** Starts a server and returns a function that calls it with a client's directory. */
+async function startServer(tlsDir: string | undefined): Promise<(clientDir: string | undefined) => Promise<unknown>> {
+  const port = await freePort();
+  const grpc = createGrpcServer({ host: "127.0.0.1", port, drainMs: 500, tlsDir }, lifecycle);
+  const implementation = { getUsage: () => Promise.resolve({ used: 7 }) };
+  grpc.serve(QuotaService, implementation as unknown as ServiceImplementation<typeof QuotaService>, guard);
+  await grpc.listen();
+  return (clientDir) =>
+    connectPeer(
+      QuotaService,
+      { target: `localhost:${port}`, internalTokens: fixedTokens("token"), tlsDir: clientDir },
+      lifecycle,
+    ).getUsage({ workspaceId: "ws_1" }, { timeoutMs: 10_000 });
+}
+
+describe("gRPC with mutual TLS", () => {
+  it("answers a caller with a certificate of the same authority", async () => {
+    const ca = await createAuthority("Parley");
+    const call = await startServer(await createCertificates(folder, ca, "localhost"));
+    await expect(call(await createCertificates(folder, ca, "edge"))).resolves.toMatchObject({ used: 7 });
+  });
+
+  it("refuses a caller without a certificate, and one with a certificate of another authority", async () => {
+    const call = await startServer(await createCertificates(folder, await createAuthority("Parley"), "localhost"));
+    await expect(call(undefined)).rejects.toMatchObject({ code: "unavailable" });
+    await expect(call(await createCertificates(folder, await createAuthority("Other"), "edge"))).rejects.toMatchObject({
+      code: "unavailable",
+    });
+  });
+
+  it("a caller refuses a server whose certificate has another name", async () => {
+    const ca = await createAuthority("Parley");
+    const call = await startServer(await createCertificates(folder, ca, "llm-proxy"));
+    await expect(call(await createCertificates(folder, ca, "edge"))).rejects.toMatchObject({ code: "unavailable" });
+  });
+
+  it("rotates the authority in steps: processes at two successive steps can call each other", async () => {
+    const [oldCa, newCa] = [await createAuthority("Old"), await createAuthority("New")];
+    const createStep = async (ca: GenerateResult, trusted: readonly GenerateResult[], host: string) => {
+      const directory = await createCertificates(folder, ca, host);
+      await writeFile(join(directory, "ca.crt"), trusted.map(({ cert }) => cert).join("\n"));
+      return directory;
+    };
+    const steps: [ca: GenerateResult, trusted: GenerateResult[]][] = [
+      [oldCa, [oldCa]],
+      [oldCa, [oldCa, newCa]],
+      [newCa, [oldCa, newCa]],
+      [newCa, [newCa]],
+    ];
+    const servers = await Promise.all(steps.map(async (step) => startServer(await createStep(...step, "localhost"))));
+    const clients = await Promise.all(steps.map((step) => createStep(...step, "edge")));
+    for (const [server, call] of servers.entries()) {
+      for (const client of [server - 1, server, server + 1].filter((step) => step in clients)) {
+        await expect(call(clients[client]), `server at ${server}, client at ${client}`).resolves.toMatchObject({
+          used: 7,
+        });
+      }
+    }
+    await expect(servers[3]?.(clients[0])).rejects.toMatchObject({ code: "unavailable" });
+  });
+
+  it("throws when a file is missing", async () => {
+    const directory = await createCertificates(folder, await createAuthority("Parley"), "localhost");
+    await rm(join(directory, "tls.key"));
+    expect(() => serverCredentials(directory)).toThrow("tls.key");
+  });
+});

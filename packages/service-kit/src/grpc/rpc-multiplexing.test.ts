@@ -1,0 +1,159 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { create } from "@bufbuild/protobuf";
+import { Metadata, Server, type ServerDuplexStream } from "@grpc/grpc-js";
+import { type CallContext, RpcError, status, toServiceDefinition } from "@parley/rpc";
+import { CallsService } from "@parley/rpc/calls";
+import { type GetUsageRequest, GetUsageResponseSchema, QuotaService } from "@parley/rpc/quota";
+import { describe, expect, test } from "vitest";
+import { listen } from "../testing/listen.ts";
+import { echo, iterate, numbers, OPTIONS, readAll, useTestPeers } from "../testing/peers.ts";
+
+const peers = useTestPeers();
+
+describe("multiplexing", () => {
+  test("stalled readers of plain streams on the same connection delay no call", async () => {
+    let produced = 0;
+    async function* large(_: unknown, { signal }: CallContext) {
+      for (; !signal.aborted; produced++) yield { counted: ["x".repeat(128 * 1024)] };
+    }
+    const port = await peers().startServer({ getUsage: echo, listMonthTurns: large });
+    const client = await peers().connect(port, { multiplexesStreams: false });
+    const readers = numbers(5).map(() => iterate(client.listMonthTurns({}, { timeoutMs: 30_000 })));
+    for (const reader of readers) await reader.next();
+    // The servers' handlers have filled every window and buffer.
+    for (let before = -1; before < produced; await sleep(200)) before = produced;
+    for (const n of numbers(50))
+      await expect(client.getUsage({ workspaceId: String(n) }, { timeoutMs: 2_000 })).resolves.toMatchObject({
+        used: n,
+      });
+    for (const reader of readers) await reader.return?.();
+  });
+
+  test("a large request gets a gRPC call of its own", async () => {
+    const { getUsage } = await peers().startClient(true, async ({ workspaceId }) => ({ used: workspaceId.length }));
+    const responses = await Promise.all([getUsage("1"), getUsage("x".repeat(100_000)), getUsage("2")]);
+    expect(responses.map(({ used }) => used)).toEqual([1, 100_000, 1]);
+    expect(peers().countStreams()).toBe(2);
+  });
+
+  test("a client that closes during the renewal of its streams opens no more", async () => {
+    const { getUsage } = await peers().startClient(true, echo);
+    await sleep(600);
+    peers().wire.latency(100);
+    const last = getUsage("1");
+    await sleep(50);
+    await peers().caller.close();
+    await expect(last).resolves.toMatchObject({ used: 1 });
+    // By now the answer for the new stream has arrived. If the client then opened another stream on the closed channel, that would be
+    // an unhandled rejection.
+    await sleep(400);
+  });
+
+  test("unary calls on a lost stream are retried as plain calls", async () => {
+    const held: (() => void)[] = [];
+    let isHolding = true;
+    const { getUsage } = await peers().startClient(true, async (request, context) => {
+      if (request.workspaceId !== "0" && isHolding) await new Promise<void>((resolve) => held.push(resolve));
+      return echo(request, context);
+    });
+    const responses = Promise.all(numbers(20).map((n) => getUsage(String(n + 1))));
+    await expect.poll(() => held.length).toBe(20);
+    isHolding = false;
+    peers().wire.resetAll();
+    expect((await responses).map(({ used }) => used)).toEqual(numbers(20).map((n) => n + 1));
+    for (const resolve of held) resolve();
+  });
+
+  test("Settle is repeated although other calls have spent the retry budget", async () => {
+    const unavailable = () => new RpcError(status.UNAVAILABLE, "unavailable", "unavailable");
+    let refusals = 1;
+    const { getUsage, settle } = await peers().startClient(
+      true,
+      async (request, context) => {
+        if (request.workspaceId === "1") throw unavailable();
+        return echo(request, context);
+      },
+      undefined,
+      async () => {
+        if (refusals-- > 0) throw unavailable();
+        return { settled: [] };
+      },
+    );
+    for (let n = 0; n < 100; n += 20) await Promise.all(numbers(20).map(() => getUsage("1").catch(() => undefined)));
+    const spent = peers().contexts.length;
+    await expect(getUsage("1")).rejects.toMatchObject({ status: status.UNAVAILABLE });
+    expect(peers().contexts.length).toBe(spent + 1);
+    await expect(settle()).resolves.toMatchObject({ settled: [] });
+  });
+
+  test("cancelling drops responses that have arrived but were not read", async () => {
+    const { list } = await peers().startClient(true, echo, async function* () {
+      for (const n of numbers(5)) yield { counted: [String(n)] };
+    });
+    const controller = new AbortController();
+    const responses = iterate(list("1", { ...OPTIONS, signal: controller.signal }));
+    expect((await responses.next()).value.counted).toEqual(["0"]);
+    await sleep(100);
+    controller.abort();
+    await expect(responses.next()).rejects.toMatchObject({ status: status.CANCELLED });
+  });
+
+  test("a streamed response outlives the renewal of its stream", async () => {
+    const { list } = await peers().startClient(true, echo, async function* ({ workspaceId }) {
+      for (const n of numbers(workspaceId === "long" ? 15 : 1)) {
+        yield { counted: [String(n)] };
+        await sleep(100);
+      }
+    });
+    const short: Promise<string[]>[] = [];
+    const timer = setInterval(() => short.push(readAll(list("short"))), 100);
+    expect(await readAll(list("long"))).toEqual(numbers(15).map(String));
+    clearInterval(timer);
+    for (const each of short) expect(await each).toEqual(["0"]);
+    expect(peers().countStreams()).toBeGreaterThan(2);
+  });
+
+  /** Starts a server that answers GetUsage but has no multiplexer. */
+  function startPlainServer(): Server {
+    const server = new Server();
+    peers().server.onClose("server", () => server.forceShutdown());
+    server.addService(toServiceDefinition(QuotaService), {
+      GetUsage: (call: { request: GetUsageRequest }, answer: (error: null, response: object) => void) =>
+        answer(null, create(GetUsageResponseSchema, { used: Number(call.request.workspaceId) })),
+    });
+    return server;
+  }
+
+  test("a peer of a version without multiplexing gets plain calls", async () => {
+    const client = await peers().connect(await listen(startPlainServer()));
+    for (const n of numbers(20))
+      await expect(client.getUsage({ workspaceId: String(n) }, OPTIONS)).resolves.toMatchObject({ used: n });
+  });
+
+  test("a peer that sends malformed frames gets plain calls", async () => {
+    const server = startPlainServer();
+    let malformed = 0;
+    const { Carry } = toServiceDefinition(CallsService);
+    if (Carry === undefined) throw new Error("CallsService has no Carry");
+    server.addService(
+      { Carry: { ...Carry, responseSerialize: (bytes: Buffer) => bytes } },
+      {
+        Carry: (stream: ServerDuplexStream<unknown, Buffer>) => {
+          stream.sendMetadata(new Metadata());
+          stream.on("error", () => undefined);
+          stream.on("data", () => {
+            malformed++;
+            stream.write(Buffer.from("0a05", "hex"));
+          });
+        },
+      },
+    );
+    const client = await peers().connect(await listen(server));
+    await expect
+      .poll(async () => {
+        await expect(client.getUsage({ workspaceId: "7" }, OPTIONS)).resolves.toMatchObject({ used: 7 });
+        return malformed;
+      })
+      .toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,193 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { RpcError, status } from "@parley/rpc";
+import { freePort } from "@parley/test-support";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { countForever, echo, iterate, neverAnswer, numbers, OPTIONS, readAll, useTestPeers } from "../testing/peers.ts";
+
+const peers = useTestPeers();
+
+test("calls between services do not use the HTTP proxy of the environment", async () => {
+  // A port on which nothing listens.
+  vi.stubEnv("http_proxy", `http://127.0.0.1:${await freePort()}`);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const client = await peers().startClient(false, echo);
+  expect(await client.getUsage("3")).toMatchObject({ used: 3 });
+});
+
+describe.each([
+  ["multiplexed", true],
+  ["plain", false],
+])("%s calls", (_, isMultiplexed) => {
+  test("each concurrent call gets its own response", async () => {
+    const { getUsage } = await peers().startClient(isMultiplexed, echo);
+    const responses = await Promise.all(numbers(100).map((n) => getUsage(String(n))));
+    expect(responses.map(({ used }) => used)).toEqual(numbers(100));
+    expect(peers().contexts).toHaveLength(100);
+    expect(peers().countStreams()).toBe(isMultiplexed ? 1 : 100);
+    expect(peers().contexts.every(({ method }) => method === "parley.quota.v1.QuotaService/GetUsage")).toBe(true);
+  });
+
+  test("a slow or failed call does not affect the others", async () => {
+    const slow = Promise.withResolvers<{ used: number }>();
+    const { getUsage } = await peers().startClient(isMultiplexed, async (request, context) => {
+      if (request.workspaceId === "1") return slow.promise;
+      if (request.workspaceId === "2") throw new RpcError(status.NOT_FOUND, "workspace_not_found", "no such workspace");
+      return echo(request, context);
+    });
+    const first = getUsage("1");
+    await expect(getUsage("2")).rejects.toMatchObject({ status: status.NOT_FOUND, code: "workspace_not_found" });
+    await expect(getUsage("3")).resolves.toMatchObject({ used: 3 });
+    slow.resolve({ used: 1 });
+    await expect(first).resolves.toMatchObject({ used: 1 });
+  });
+
+  test("a deadline ends the call at both ends", async () => {
+    const { getUsage } = await peers().startClient(isMultiplexed, neverAnswer);
+    // Long enough for the call to reach the server on a busy machine.
+    await expect(getUsage("1", { timeoutMs: 500 })).rejects.toMatchObject({ status: status.DEADLINE_EXCEEDED });
+    await expect.poll(() => peers().contexts.map(({ signal }) => signal.aborted)).toEqual([true]);
+  });
+
+  test("cancelling a call ends it at both ends, and no other call", async () => {
+    const { getUsage } = await peers().startClient(isMultiplexed, neverAnswer);
+    const controllers = [new AbortController(), new AbortController()] as const;
+    const calls: Promise<unknown>[] = [];
+    for (const [n, { signal }] of controllers.entries()) {
+      calls.push(getUsage(`${n + 1}`, { ...OPTIONS, signal }));
+      await expect.poll(() => peers().contexts.length).toBe(n + 1);
+    }
+    for (const [n, controller] of controllers.entries()) {
+      controller.abort();
+      await expect(calls[n]).rejects.toMatchObject({ status: status.CANCELLED });
+      await expect.poll(() => peers().contexts.map(({ signal }) => signal.aborted)).toEqual([true, n === 1]);
+    }
+  });
+
+  test("a caller that disconnects ends its calls at the server", async () => {
+    const { getUsage } = await peers().startClient(isMultiplexed, neverAnswer);
+    const calls = numbers(10).map((n) => getUsage(`${n + 1}`).catch(() => undefined));
+    await expect.poll(() => peers().contexts.length).toBe(10);
+    const received = [...peers().contexts];
+    await peers().caller.close();
+    peers().wire.resetAll();
+    await expect.poll(() => received.every(({ signal }) => signal.aborted)).toBe(true);
+    await Promise.all(calls);
+  });
+
+  test("a unary call is repeated when the peer is unavailable", async () => {
+    let refusals = 1;
+    const { getUsage } = await peers().startClient(isMultiplexed, (request, context) => {
+      if (request.workspaceId === "1" && refusals-- > 0)
+        throw new RpcError(status.UNAVAILABLE, "unavailable", "unavailable");
+      return echo(request, context);
+    });
+    await expect(getUsage("1")).resolves.toMatchObject({ used: 1 });
+  });
+
+  test("a peer that is unavailable gets few more calls than its callers make", async () => {
+    let isUnavailable = true;
+    const { getUsage } = await peers().startClient(isMultiplexed, (request, context) => {
+      if (request.workspaceId === "1" && isUnavailable)
+        throw new RpcError(status.UNAVAILABLE, "unavailable", "unavailable");
+      return echo(request, context);
+    });
+    const calls = 400;
+    for (let n = 0; n < calls; n += 20) await Promise.all(numbers(20).map(() => getUsage("1").catch(() => undefined)));
+    // A tenth of the calls, after a burst of 50, once for multiplexed calls and once for gRPC's own retries.
+    expect(peers().contexts.length).toBeLessThan(calls * 1.1 + 100);
+    isUnavailable = false;
+    await expect(getUsage("1")).resolves.toMatchObject({ used: 1 });
+  });
+
+  test("a stopping server answers its pending calls and stops although callers keep calling", async () => {
+    const { getUsage } = await peers().startClient(isMultiplexed, echo);
+    const stopped = new AbortController();
+    const failures: unknown[] = [];
+    const callers = numbers(8).map(async (n) => {
+      while (!stopped.signal.aborted && failures.length === 0)
+        await getUsage(String(n)).catch((error: unknown) => failures.push(error));
+    });
+    await expect.poll(() => peers().contexts.length).toBeGreaterThan(50);
+    const startedAt = performance.now();
+    await peers().server.close();
+    expect(performance.now() - startedAt).toBeLessThan(4_000);
+    stopped.abort();
+    await Promise.all(callers);
+    // There is no other replica to call.
+    for (const error of failures) expect(error).toMatchObject({ status: status.UNAVAILABLE });
+  });
+
+  describe("with streamed responses", () => {
+    const idsOf = (n: number) => numbers(50).map((each) => `${n} ${each}`);
+
+    test("concurrent streams are each complete and in order", async () => {
+      const { list } = await peers().startClient(isMultiplexed, echo, async function* ({ workspaceId }) {
+        for (const id of idsOf(Number(workspaceId))) {
+          yield { counted: [id] };
+          if (Math.random() < 0.2) await sleep(1);
+        }
+      });
+      const lists = await Promise.all(numbers(100).map((n) => readAll(list(String(n)))));
+      expect(lists).toEqual(numbers(100).map(idsOf));
+      expect(peers().countStreams()).toBe(isMultiplexed ? 1 : 100);
+    });
+
+    test("a slow reader pauses its own handler only, and misses nothing", async () => {
+      let produced = 0;
+      const total = 600;
+      const item = (n: number) => "x".repeat(1_000) + n;
+      const { list } = await peers().startClient(isMultiplexed, echo, async function* ({ workspaceId }) {
+        for (const n of numbers(total)) {
+          if (workspaceId === "slow") produced++;
+          yield { counted: [item(n)] };
+        }
+      });
+      const slow = iterate(list("slow"));
+      await slow.next();
+      expect(await readAll(list("quick"))).toEqual(numbers(total).map(item));
+      // Multiplexed: a window of 16 KiB, and the item that waits for the window. Plain: the items that HTTP/2 and grpc-js buffer.
+      expect(produced).toBeLessThanOrEqual(isMultiplexed ? 18 : total / 2);
+      const rest = [];
+      for (let next = await slow.next(); !next.done; next = await slow.next()) rest.push(...next.value.counted);
+      expect(rest).toEqual(numbers(total).slice(1).map(item));
+    });
+
+    test("an error arrives after the responses that were sent before it", async () => {
+      const { list } = await peers().startClient(isMultiplexed, echo, async function* () {
+        yield { counted: ["1"] };
+        throw new RpcError(status.NOT_FOUND, "workspace_not_found", "no such workspace");
+      });
+      const responses = iterate(list("1"));
+      expect((await responses.next()).value.counted).toEqual(["1"]);
+      await expect(responses.next()).rejects.toMatchObject({ status: status.NOT_FOUND, code: "workspace_not_found" });
+    });
+
+    test("stopping to read, cancelling or a deadline ends the call at both ends, and no other call", async () => {
+      const { list } = await peers().startClient(isMultiplexed, echo, countForever);
+      const controller = new AbortController();
+      const other = iterate(list("other"));
+      await other.next();
+      for await (const _ of list("1")) break;
+      const cancelled = readAll(list("2", { ...OPTIONS, signal: controller.signal }));
+      await expect.poll(() => peers().contexts.length).toBe(3);
+      const expired = readAll(list("3", { timeoutMs: 500 }));
+      setTimeout(() => controller.abort(), 50);
+      await expect(cancelled).rejects.toMatchObject({ status: status.CANCELLED });
+      await expect(expired).rejects.toMatchObject({ status: status.DEADLINE_EXCEEDED });
+      await expect.poll(() => peers().contexts.map(({ signal }) => signal.aborted)).toEqual([false, true, true, true]);
+      expect((await other.next()).done).toBe(false);
+      await other.return?.();
+    });
+
+    test("a lost connection fails the stream, and the next call connects again", async () => {
+      const { list } = await peers().startClient(isMultiplexed, echo, countForever);
+      const calls = numbers(5).map((n) => readAll(list(String(n))));
+      await expect.poll(() => peers().contexts.length).toBe(5);
+      peers().wire.resetAll();
+      for (const call of calls) await expect(call).rejects.toMatchObject({ status: status.UNAVAILABLE });
+      const next = iterate(list("next"));
+      expect((await next.next()).done).toBe(false);
+      await next.return?.();
+    });
+  });
+});

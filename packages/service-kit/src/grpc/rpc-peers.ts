@@ -1,0 +1,88 @@
+import type { DescService } from "@bufbuild/protobuf";
+import {
+  type CallObserver,
+  createClient,
+  GrpcTransport,
+  type MetadataWriter,
+  openChannel,
+  type RpcClient,
+  status,
+} from "@parley/rpc";
+import { MultiplexClient } from "@parley/rpc-multiplex";
+import type { Counter } from "prom-client";
+import type { Lifecycle } from "../process/lifecycle.ts";
+import type { Environment } from "../settings/environment.ts";
+import type { Tokens } from "../settings/tokens.ts";
+import { createCallTracer } from "../tracing/calls.ts";
+import { channelCredentials } from "./grpc-tls.ts";
+
+export type PeerOptions = {
+  /** `host:port`, or a gRPC target such as `dns:///quota-headless:9000`. */
+  target: string;
+  internalTokens: Tokens;
+  /** The directory with our certificate, our key and the authority's certificate. Without it, the channel uses plain text. */
+  tlsDir?: string | undefined;
+  /** Counts failed calls. */
+  failures?: Counter<"method" | "status">;
+  /** Whether calls share streams (see @parley/rpc-multiplex); true unless set. */
+  isMultiplexed?: boolean;
+  /** Also multiplexes streamed responses. For a service whose streams carry small messages at a low rate. */
+  multiplexesStreams?: boolean;
+};
+
+/**
+ * Methods that a retry budget must not delay, because a turn's outcome or a lease depends on them. Their callers also retry them, each with
+ * backoff.
+ */
+const ALWAYS_RETRIED: ReadonlySet<string> = new Set([
+  "/parley.conversation.v1.ConversationService/CloseTurn",
+  "/parley.conversation.v1.ConversationService/RenewEdge",
+  "/parley.quota.v1.QuotaService/Settle",
+]);
+
+/** Reads RPC_MULTIPLEX, which is `on` or `off`: whether this service multiplexes its calls to its peers. */
+export function readRpcMultiplex(environment: Environment): boolean {
+  return environment.oneOf("RPC_MULTIPLEX", ["on", "off"], "on") === "on";
+}
+
+/**
+ * Returns a client of a data-plane service. Its channel closes when the process stops. gRPC retries unary calls when the peer is
+ * unavailable, within a retry budget, so every unary method must be idempotent.
+ */
+export function connectPeer<S extends DescService>(
+  service: S,
+  options: PeerOptions,
+  lifecycle: Lifecycle,
+): RpcClient<S> {
+  const { target, internalTokens, tlsDir, failures, isMultiplexed = true, multiplexesStreams = false } = options;
+  const unary = service.methods.filter((method) => method.methodKind === "unary");
+  const channel = openChannel({
+    target,
+    credentials: channelCredentials(tlsDir),
+    retryable: unary.map((method) => ({ service: service.typeName, method: method.name })),
+  });
+  lifecycle.onClose(`channel to ${service.typeName}`, () => channel.close());
+  const writeMetadata: MetadataWriter = (metadata) => metadata.set("authorization", internalTokens.authorization());
+  const grpc = new GrpcTransport(channel, writeMetadata);
+  const transport = isMultiplexed
+    ? new MultiplexClient(channel, {
+        fallback: grpc,
+        writeMetadata,
+        includesStreams: multiplexesStreams,
+        alwaysRetried: ALWAYS_RETRIED,
+      })
+    : grpc;
+  return createClient(service, transport, observeCalls(failures));
+}
+
+/** Traces each call and counts the failed ones. */
+function observeCalls(failures: PeerOptions["failures"]): CallObserver {
+  const trace = createCallTracer();
+  return (method, metadata) => {
+    const endSpan = trace?.(method, metadata);
+    return (error) => {
+      endSpan?.(error);
+      if (error) failures?.inc({ method, status: status[error.status] });
+    };
+  };
+}

@@ -1,0 +1,49 @@
+import { X509Certificate } from "node:crypto";
+import { type Counter, Gauge, type Registry } from "prom-client";
+import type { Lifecycle } from "../process/lifecycle.ts";
+import type { Logger } from "../process/logger.ts";
+import { runPeriodically } from "../process/periodic.ts";
+import { CERTIFICATE_REFRESH_MS, readCertificate } from "./ops-tls.ts";
+
+export type CertificateWatchOptions = {
+  /** The directories with the `tls.crt` and `tls.key` that this process serves. Directories that are not configured are undefined. */
+  tlsDirs: readonly (string | undefined)[];
+  registry: Registry;
+  refusals: Counter<"file">;
+  refreshIntervalMs?: number;
+};
+
+/** Measures when the first of the served certificates expires, and counts renewed ones that cannot be used. */
+export function watchCertificates(
+  { tlsDirs, registry, refusals, refreshIntervalMs = CERTIFICATE_REFRESH_MS }: CertificateWatchOptions,
+  log: Pick<Logger, "warn">,
+  lifecycle: Pick<Lifecycle, "onClose" | "closingSignal">,
+): void {
+  const directories = [...new Set(tlsDirs)].filter((each) => each !== undefined);
+  const expirySeconds = new Map<string, number>();
+  new Gauge({
+    name: "parley_certificate_expiry_timestamp_seconds",
+    help: "When the first of the certificates that this process serves expires, in seconds since 1970; no series without TLS.",
+    registers: [registry],
+    collect() {
+      this.reset();
+      if (expirySeconds.size > 0) this.set({}, Math.min(...expirySeconds.values()));
+      else this.remove({});
+    },
+  });
+  if (directories.length === 0) return;
+  // increase() misses the first increment of a series that does not exist yet.
+  refusals.inc({ file: "tls.crt" }, 0);
+  const read = async () => {
+    for (const directory of directories) {
+      try {
+        const { cert } = readCertificate(directory);
+        expirySeconds.set(directory, Date.parse(new X509Certificate(cert).validTo) / 1_000);
+      } catch (error) {
+        refusals.inc({ file: "tls.crt" });
+        log.warn({ error }, "renewed certificate refused, previous one kept");
+      }
+    }
+  };
+  runPeriodically({ name: "read the certificates", intervalMs: refreshIntervalMs, run: read }, log, lifecycle);
+}

@@ -1,0 +1,195 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { DescMethod } from "@bufbuild/protobuf";
+import {
+  type Code,
+  ConnectError,
+  type ConnectRouter,
+  type HandlerContext,
+  type Interceptor,
+} from "@connectrpc/connect";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { CODE_METADATA_KEY, type RpcError } from "@parley/rpc";
+import { Registry } from "prom-client";
+import { createTokenVerifier, type TokenVerifier } from "../auth/access-token.ts";
+import { adminCallerOf, createAdminGuard } from "../auth/admin-access.ts";
+import { createJwks } from "../auth/jwks.ts";
+import type { JwtSettings } from "../auth/settings.ts";
+import type { ChangeLog } from "../changes/changes.admin.ts";
+import { toRpcError } from "../grpc/grpc-server.ts";
+import { type DeclaredBody, MemberCallLimiter } from "../limiters/member-call-limiter.ts";
+import type { Lifecycle } from "../process/lifecycle.ts";
+import type { Logger } from "../process/logger.ts";
+import type { Tokens } from "../settings/tokens.ts";
+import { currentTracer } from "../tracing/tracer.ts";
+import { BODY_OPTIONS } from "./admin-bodies.ts";
+import { renderOpenMetrics } from "./metrics.ts";
+import { createTlsServer } from "./ops-tls.ts";
+
+export type OpsServerOptions = {
+  host: string;
+  port: number;
+  /** A directory with `tls.crt` and `tls.key`. Without it the port serves plain HTTP. */
+  tlsDir?: string | undefined;
+  registry: Registry;
+  /** Whether the service can do its work. The liveness probe never calls it. */
+  isReady: () => boolean | Promise<boolean>;
+  admin?: AdminOptions;
+};
+
+/** A service's admin services and who may call them. */
+export type AdminOptions = {
+  /** The operator's tokens. */
+  tokens: Tokens;
+  /** How to verify access tokens of workspaces' members. Without it only the operator may call. */
+  jwt: JwtSettings | undefined;
+  /** Required if a method changes something. */
+  changes?: ChangeLog;
+  /** Whether a workspace is deleted. See AdminAccessOptions. */
+  isDeleted?: (workspaceId: string) => Promise<boolean>;
+  register: (router: ConnectRouter) => void;
+};
+
+/** Starts the ops port: `/metrics`, `/healthz/live`, `/healthz/ready`, and the admin services, if there are any, to authorized callers. */
+export async function startOpsServer(options: OpsServerOptions, log: Logger, lifecycle: Lifecycle): Promise<void> {
+  // A stopping service is not ready, so that load balancers stop sending it calls while it finishes those in flight.
+  const isReady = () => !lifecycle.isClosing && options.isReady();
+  const { admin, tlsDir } = options;
+  const server = tlsDir === undefined ? createServer() : createTlsServer({ tlsDir }, log, lifecycle);
+  server.on(
+    "request",
+    connectNodeAdapter({
+      ...(admin === undefined ? { routes: () => undefined } : serveAdmin(admin, log, lifecycle)),
+      ...BODY_OPTIONS,
+      // The casts hold because the server is of node:http, not node:http2.
+      fallback: (request, response) =>
+        void handleRequest({ ...options, isReady }, request as IncomingMessage, response as ServerResponse, log),
+    }),
+  );
+  server.requestTimeout = 60_000;
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(options.port, options.host, resolve);
+  });
+  lifecycle.onClose("ops server", () => {
+    server.close();
+    server.closeAllConnections();
+  });
+}
+
+const READ_METHODS = ["GET", "HEAD"];
+
+async function handleRequest(
+  options: OpsServerOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+  log: Logger,
+) {
+  try {
+    const { status, type, body } = await getPage(options, request);
+    if (status !== 404 && !READ_METHODS.includes(request.method ?? ""))
+      response
+        .writeHead(405, { allow: READ_METHODS.join(", "), "content-type": "text/plain" })
+        .end("method not allowed\n");
+    else response.writeHead(status, { "content-type": type }).end(body);
+  } catch (error) {
+    log.error({ error }, "ops request failed");
+    response.writeHead(500, { "content-type": "text/plain" }).end("internal error\n");
+  }
+}
+
+type Page = { status: number; type: string; body: string };
+
+async function getPage(options: OpsServerOptions, { url, headers }: IncomingMessage): Promise<Page> {
+  switch (url ?? "/") {
+    case "/metrics":
+      return getMetrics(options.registry, headers.accept ?? "");
+    case "/healthz/live":
+      return { status: 200, type: "text/plain", body: "live\n" };
+    case "/healthz/ready": {
+      const isReady = await options.isReady();
+      return { status: isReady ? 200 : 503, type: "text/plain", body: isReady ? "ready\n" : "not ready\n" };
+    }
+    default:
+      return { status: 404, type: "text/plain", body: "not found\n" };
+  }
+}
+
+/** Exemplars name traces, so without tracing the format is always Prometheus'. */
+async function getMetrics(registry: Registry, accept: string): Promise<Page> {
+  if (currentTracer() === undefined || !accept.includes("application/openmetrics-text"))
+    return { status: 200, type: registry.contentType, body: await registry.metrics() };
+  return { status: 200, type: Registry.OPENMETRICS_CONTENT_TYPE, body: await renderOpenMetrics(registry) };
+}
+
+function serveAdmin({ tokens, jwt, changes, isDeleted, register }: AdminOptions, log: Logger, lifecycle: Lifecycle) {
+  const guard = createAdminGuard({
+    tokens,
+    verifyToken: jwt && startVerifier(jwt, log, lifecycle),
+    changes,
+    isDeleted,
+  });
+  const members = new MemberCallLimiter();
+  return {
+    routes: register,
+    // Runs before the body is read, so that a caller who may not call uses no memory.
+    requestGate: async (context: HandlerContext) => {
+      try {
+        await guard.authorize(context);
+        const caller = adminCallerOf(context);
+        if (caller !== "operator") await members.enter(caller.workspaceId, bodyOf(context), context.signal);
+      } catch (error) {
+        throw toConnectError(error, methodName(context), log);
+      }
+    },
+    interceptors: [createErrorInterceptor(log), guard.interceptor],
+  };
+}
+
+/** The headers of Connect, of Connect's streams, and of gRPC that name a body's compression. */
+const ENCODING_HEADERS = ["content-encoding", "connect-content-encoding", "grpc-encoding"];
+
+function bodyOf({ requestHeader }: HandlerContext): DeclaredBody {
+  const isCompressed = ENCODING_HEADERS.some((name) => (requestHeader.get(name) ?? "identity") !== "identity");
+  return { contentLength: requestHeader.get("content-length"), isCompressed };
+}
+
+function startVerifier(jwt: JwtSettings, log: Logger, lifecycle: Lifecycle): TokenVerifier {
+  const jwks = createJwks({ url: jwt.jwksUrl, now: () => performance.now() }, log);
+  jwks.start();
+  lifecycle.onClose("key set", () => jwks.stop());
+  return createTokenVerifier(jwt, jwks);
+}
+
+function methodName({ method }: { method: DescMethod }): string {
+  return `${method.parent.typeName}/${method.name}`;
+}
+
+// gRPC and Connect use the same status numbers. The stable code is sent in a header, as in a gRPC trailer.
+function toConnectError(error: unknown, method: string, log: Logger): ConnectError {
+  if (error instanceof ConnectError) return error;
+  const mapped: RpcError = toRpcError(error);
+  if (mapped.code === "internal_error") log.error({ method, error }, "admin call failed");
+  return new ConnectError(mapped.message, mapped.status as number as Code, { [CODE_METADATA_KEY]: mapped.code });
+}
+
+function createErrorInterceptor(log: Logger): Interceptor {
+  return (next) => async (request) => {
+    const method = methodName(request);
+    try {
+      const response = await next(request);
+      if (!response.stream) return response;
+      const { message } = response;
+      return { ...response, message: convertErrors(message, (error) => toConnectError(error, method, log)) };
+    } catch (error) {
+      throw toConnectError(error, method, log);
+    }
+  };
+}
+
+async function* convertErrors<T>(items: AsyncIterable<T>, convert: (error: unknown) => Error): AsyncGenerator<T> {
+  try {
+    yield* items;
+  } catch (error) {
+    throw convert(error);
+  }
+}

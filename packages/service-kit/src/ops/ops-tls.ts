@@ -1,0 +1,45 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createServer, type Server } from "node:https";
+import { join } from "node:path";
+import type { Lifecycle } from "../process/lifecycle.ts";
+import type { Logger } from "../process/logger.ts";
+import { runPeriodically } from "../process/periodic.ts";
+
+/** How often the files are read again, so that a renewed certificate needs no restart. */
+export const CERTIFICATE_REFRESH_MS = 30_000;
+
+type Certificate = { cert: string; key: string };
+
+export type TlsServerOptions = { tlsDir: string; refreshIntervalMs?: number };
+
+/**
+ * Returns an HTTPS server with the certificate in `tls.crt` and `tls.key` of a directory. It does not ask for client certificates. Throws
+ * when a file cannot be read or the key does not fit. Later, an unusable pair is logged, and the previous one stays in use.
+ */
+export function createTlsServer(
+  { tlsDir, refreshIntervalMs = CERTIFICATE_REFRESH_MS }: TlsServerOptions,
+  log: Pick<Logger, "warn">,
+  lifecycle: Pick<Lifecycle, "onClose" | "closingSignal">,
+): Server {
+  let current = readCertificate(tlsDir);
+  const server = createServer(current);
+  const renew = async () => {
+    const next = readCertificate(tlsDir);
+    if (next.cert === current.cert && next.key === current.key) return;
+    server.setSecureContext(next);
+    current = next;
+  };
+  runPeriodically({ name: "renew the ops certificate", intervalMs: refreshIntervalMs, run: renew }, log, lifecycle);
+  return server;
+}
+
+/** Returns the certificate and its key. Throws if they cannot be used. */
+export function readCertificate(tlsDir: string): Certificate {
+  const read = (name: string) => readFileSync(join(tlsDir, name), "utf8");
+  const [cert, key] = [read("tls.crt"), read("tls.key")];
+  // Node.js accepts an empty key, for example of a file that is just being written, and then fails every handshake.
+  if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
+    throw new Error("tls.key does not belong to tls.crt");
+  return { cert, key };
+}

@@ -1,0 +1,54 @@
+import { type DestinationStream, type Logger, type LoggerOptions, pino } from "pino";
+import { currentTracer } from "../tracing/tracer.ts";
+
+export type { Logger };
+
+export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
+
+export const LOG_LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
+
+// Fields that are redacted in every line, because a library may log them. Our own code never logs them.
+const SECRET_FIELDS = [
+  "authorization",
+  "public_key",
+  "publicKey",
+  "message_text",
+  "content",
+  "token",
+  "password",
+  "url",
+];
+
+/** Returns a logger that writes JSON lines to `destination`, by default stdout, with the level as a word, ISO 8601 time, the service's name and the trace id. */
+export function createLogger(service: string, level: LogLevel, destination?: DestinationStream): Logger {
+  const options: LoggerOptions = {
+    level,
+    base: { service },
+    messageKey: "message",
+    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    formatters: { level: (label) => ({ level: label }) },
+    mixin: () => currentTracer()?.activeIds() ?? {},
+    redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor },
+    serializers: { error: describeError },
+  };
+  return destination === undefined ? pino(options) : pino(options, destination);
+}
+
+// A number is a measurement and no secret, such as the milliseconds of a turn's phase `token`.
+function censor(value: unknown): unknown {
+  return typeof value === "number" ? value : "[redacted]";
+}
+
+/** Returns what is logged of an error: names, codes, messages and stack, with its causes. Never a query's values or a request's body. */
+export function describeError(error: unknown): object {
+  if (!(error instanceof Error)) return { name: typeof error };
+  const { code, status } = error as { code?: unknown; status?: unknown };
+  return {
+    name: error.name,
+    message: error.message,
+    ...(code === undefined ? {} : { code }),
+    ...(status === undefined ? {} : { status }),
+    stack: error.stack?.split("\n").slice(1, 6).join("\n"),
+    ...(error.cause === undefined ? {} : { cause: describeError(error.cause) }),
+  };
+}

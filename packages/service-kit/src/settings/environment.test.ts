@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { readPreparedStatements } from "../database/database.ts";
+import { readRpcMultiplex } from "../grpc/rpc-peers.ts";
+import { ConfigError, Environment } from "./environment.ts";
+
+test("EGRESS_PROXY is a URL without a path, with both a user name and a password or neither", () => {
+  const read = (value: string) => {
+    const environment = new Environment({ EGRESS_PROXY: value });
+    return environment.finish({ egress: environment.egress() }).egress.proxyUrl;
+  };
+  for (const valid of [
+    "http://proxy.internal:3128",
+    "https://proxy.internal/",
+    "http://user:secret@proxy.internal:3128",
+  ])
+    expect(read(valid)).toBe(valid);
+  expect(read("")).toBeUndefined();
+  for (const [invalid, problem] of [
+    ["proxy.internal:3128", "EGRESS_PROXY must be a URL (http, https)"],
+    ["socks5://proxy.internal:1080", "EGRESS_PROXY must be a URL (http, https)"],
+    ["http://proxy.internal:3128/proxy.pac", "EGRESS_PROXY must have no path"],
+    ["http://user@proxy.internal:3128", "EGRESS_PROXY needs both a user name and a password"],
+  ] as const)
+    expect(() => read(invalid)).toThrow(problem);
+});
+
+test.each([
+  ["RPC_MULTIPLEX", readRpcMultiplex],
+  ["DATABASE_PREPARED_STATEMENTS", readPreparedStatements],
+])("%s is on or off, and on unless set", (name, readSwitch) => {
+  const read = (values: Record<string, string>) => {
+    const environment = new Environment(values);
+    return environment.finish({ isOn: readSwitch(environment) }).isOn;
+  };
+  expect(read({})).toBe(true);
+  expect(read({ [name]: "on" })).toBe(true);
+  expect(read({ [name]: "off" })).toBe(false);
+  expect(() => read({ [name]: "no" })).toThrow(ConfigError);
+});

@@ -1,0 +1,108 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { replaceFile } from "@parley/test-support";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createServiceMetrics } from "../ops/metrics.ts";
+import { Lifecycle } from "../process/lifecycle.ts";
+import { createLogger } from "../process/logger.ts";
+import { Environment } from "./environment.ts";
+import { openSecret, parseSecretText, readSecret, type SecretSource } from "./secrets.ts";
+
+const SERIES = 'parley_reloads_refused_total{file="API_KEY",service="test"}';
+
+let folder: string;
+let lifecycle: Lifecycle;
+let lines: string[];
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "parley-secrets-"));
+  lines = [];
+  lifecycle = new Lifecycle(createLogger("test", "silent"));
+});
+afterEach(async () => {
+  await lifecycle.close();
+  await rm(folder, { recursive: true });
+});
+
+const path = () => join(folder, "API_KEY");
+
+const write = (text: string) => replaceFile(path(), text);
+
+/** Accepts only keys that begin with `sk-`. */
+function parseKey(text: string): string {
+  const key = parseSecretText(text);
+  if (!key.startsWith("sk-")) throw new Error("has an unknown form");
+  return key;
+}
+
+const source = (): SecretSource<string> => ({ name: "API_KEY", parse: parseKey, file: path() });
+
+function open() {
+  const { registry, refusals } = createServiceMetrics("test");
+  const log = createLogger("test", "info", { write: (line) => void lines.push(line) });
+  const secret = openSecret(source(), { log, lifecycle, refusals, refreshIntervalMs: 10 });
+  const changes: string[] = [];
+  secret.onChange(() => changes.push(secret.current()));
+  const refused = async () => {
+    const line = (await registry.metrics()).split("\n").find((each) => each.startsWith(SERIES));
+    return Number(line?.slice(SERIES.length));
+  };
+  return { secret, changes, refused };
+}
+
+describe("a secret in a file", () => {
+  it("is read again when the file changes, and the listeners are called once", async () => {
+    await write("sk-old\n");
+    const { secret, changes, refused } = open();
+    expect(secret.current()).toBe("sk-old");
+    await write("sk-new\n");
+    await expect.poll(secret.current).toBe("sk-new");
+    await expect.poll(() => lines.join("")).toContain("secret reloaded");
+    expect(changes).toEqual(["sk-new"]);
+    expect(await refused()).toBe(0);
+  });
+
+  it.each([
+    ["empty content", () => write(" \n"), "is empty"],
+    ["content that the parser refuses", () => write("marker-of-a-wrong-file"), "has an unknown form"],
+    ["a missing file", () => rm(path()), "ENOENT"],
+  ])("keeps its content after %s, which is logged without the secret and counted", async (_, damage, reason) => {
+    await write("sk-old");
+    const { secret, changes, refused } = open();
+    await damage();
+    await expect.poll(refused).toBeGreaterThan(0);
+    expect(secret.current()).toBe("sk-old");
+    expect(changes).toEqual([]);
+    expect(lines.join("")).toContain("secret refused, previous one kept");
+    expect(lines.join("")).toContain(reason);
+    await write("sk-new");
+    await expect.poll(secret.current).toBe("sk-new");
+    expect(lines.join("")).not.toMatch(/sk-old|sk-new|marker-of/);
+  });
+
+  it("cannot be opened if the content cannot be used", async () => {
+    expect(open).toThrow("ENOENT");
+    await write("");
+    expect(open).toThrow(`${path()} is empty`);
+  });
+
+  it("has priority over the variable", async () => {
+    await write("sk-file");
+    const both = { API_KEY: "sk-variable", API_KEY_FILE: path() };
+    const found = new Environment(both).requiredSecret("API_KEY", parseKey, "the key");
+    expect(readSecret(found)).toBe("sk-file");
+  });
+});
+
+describe("a secret in a variable", () => {
+  it("is parsed, and its problems are listed without the secret", () => {
+    const environment = new Environment({ API_KEY: "sk-1", OTHER_KEY: "marker" });
+    const found = environment.requiredSecret("API_KEY", parseKey, "the key");
+    expect(openSecret(found, { log: createLogger("test", "silent"), lifecycle }).current()).toBe("sk-1");
+    expect(environment.optionalSecret("NO_KEY", parseKey)).toBeUndefined();
+    environment.requiredSecret("NO_KEY", parseKey, "another key");
+    environment.optionalSecret("OTHER_KEY", parseKey);
+    expect(() => environment.finish({})).toThrow("NO_KEY is not set: another key; OTHER_KEY has an unknown form");
+    expect(() => environment.finish({})).not.toThrow("marker");
+  });
+});

@@ -1,0 +1,100 @@
+import { readFileSync } from "node:fs";
+import { basename } from "node:path";
+import type { Counter } from "prom-client";
+import type { Lifecycle } from "../process/lifecycle.ts";
+import type { Logger } from "../process/logger.ts";
+import { runPeriodically } from "../process/periodic.ts";
+
+/** Where a secret is: in the variable `name`, or in a file that the variable `<name>_FILE` names. */
+export type SecretSource<T> = ({ text: string } | { file: string }) & {
+  name: string;
+  /** Throws an error whose message continues the secret's name, such as "is empty", and does not contain the secret. */
+  parse: (text: string) => T;
+};
+
+/** A secret that may change while the process runs. */
+export type Secret<T> = {
+  current(): T;
+  /** Calls the listener after each change. An error that it throws is a refusal. */
+  onChange(listener: () => void): void;
+  /** Logs and counts that the current content cannot be used, for example because a server refuses it. */
+  reportRefusal(error: unknown): void;
+};
+
+export type SecretOptions = {
+  log: Pick<Logger, "info" | "warn">;
+  lifecycle: Pick<Lifecycle, "onClose" | "closingSignal">;
+  /** Counts the reads of files whose content cannot be used. */
+  refusals?: Counter<"file">;
+  refreshIntervalMs?: number;
+};
+
+/** How often a file is read again, so that a rotation needs no restart. */
+const REFRESH_INTERVAL_MS = 5_000;
+
+/** Returns the text without white space at its ends. Throws if it is empty. */
+export function parseSecretText(text: string): string {
+  const trimmed = text.trim();
+  if (trimmed === "") throw new Error("is empty");
+  return trimmed;
+}
+
+/** Returns the content of a secret. Throws if its file cannot be read or its content cannot be used. */
+export function readSecret<T>(source: SecretSource<T>): T {
+  return parseSecret(source, readText(source));
+}
+
+/**
+ * Opens a secret. Reads its file again every few seconds. Throws if its content cannot be used. Later, such content is logged and counted,
+ * and the previous content stays in use.
+ */
+export function openSecret<T>(
+  source: SecretSource<T>,
+  { log, lifecycle, refusals, refreshIntervalMs = REFRESH_INTERVAL_MS }: SecretOptions,
+): Secret<T> {
+  let text = readText(source);
+  let value = parseSecret(source, text);
+  const listeners: (() => void)[] = [];
+  const file = "file" in source ? basename(source.file) : source.name;
+  const reportRefusal = (error: unknown) => {
+    refusals?.inc({ file });
+    log.warn({ file, error }, "secret refused, previous one kept");
+  };
+  const refresh = async () => {
+    try {
+      const nextText = readText(source);
+      if (nextText === text) return;
+      value = parseSecret(source, nextText);
+      text = nextText;
+      log.info({ file, ...(Array.isArray(value) && { accepted: value.length }) }, "secret reloaded");
+      for (const listener of listeners) listener();
+    } catch (error) {
+      reportRefusal(error);
+    }
+  };
+  if ("file" in source) {
+    // increase() misses the first increment of a series that does not exist yet.
+    refusals?.inc({ file }, 0);
+    runPeriodically({ name: `read ${file}`, intervalMs: refreshIntervalMs, run: refresh }, log, lifecycle);
+  }
+  return {
+    current: () => value,
+    onChange: (listener) => void listeners.push(listener),
+    reportRefusal,
+  };
+}
+
+function readText(source: SecretSource<unknown>): string {
+  return "file" in source ? readFileSync(source.file, "utf8") : source.text;
+}
+
+/** Names the secret in the error, because the parser does not know it. */
+function parseSecret<T>(source: SecretSource<T>, text: string): T {
+  try {
+    return source.parse(text);
+  } catch (error) {
+    throw new Error(
+      `${"file" in source ? source.file : source.name} ${error instanceof Error ? error.message : error}`,
+    );
+  }
+}

@@ -1,0 +1,65 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
+import plugin from "fastify-plugin";
+import { HttpError } from "../http-error.ts";
+import { routeOf } from "./http-metrics.plugin.ts";
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** The key of the error body: `detail` on routes that need an access token, `error` (the default) on all others. */
+    errorKey?: "error" | "detail";
+  }
+}
+
+/** Called for every refusal with its code and the pattern of its route. */
+export type OnRefusal = (code: string, route: string) => void;
+
+/** Counts a malformed request. Returns the 429 to send instead if its client has sent too many. */
+export type CountMalformed = (request: FastifyRequest, reply: FastifyReply) => Promise<HttpError | undefined>;
+
+export type ErrorsOptions = { onRefusal: OnRefusal; countMalformed: CountMalformed };
+
+/**
+ * Turns every error that a route throws into a response: a status and `{"<key>": "<code>"}`, without internal details. Counts requests
+ * that fail validation (400) or are too large (413) as malformed.
+ */
+export const errors = plugin<ErrorsOptions>(
+  async (app, { onRefusal, countMalformed }) => {
+    app.setErrorHandler<FastifyError | Error>(async (error, request, reply) => {
+      const thrown = error instanceof HttpError ? error : fromFramework(error);
+      const isMalformed = thrown.status === 400 || thrown.status === 413;
+      const refusal = (isMalformed && (await countMalformed(request, reply))) || thrown;
+      // An overloaded edge refuses thousands of messages a second. The metrics count them.
+      if (refusal.status >= 500 && refusal.code !== "overloaded")
+        request.log.warn({ error, code: refusal.code }, "request failed");
+      onRefusal(refusal.code, routeOf(request));
+      const key = request.routeOptions.config.errorKey ?? "error";
+      // Keep the connection open. If Fastify closed it, a client that is still sending would see a reset instead of the response.
+      // The unread-body plugin discards the rest of the body until the request timeout.
+      if (thrown.status === 413) reply.removeHeader("connection");
+      return reply
+        .code(refusal.status)
+        .headers(refusal.headers)
+        .header("cache-control", "no-store")
+        .send({ [key]: refusal.code });
+    });
+    // A hook, because a not-found handler would run only after the body is read.
+    app.addHook("onRequest", (request, _, done) => {
+      done(request.is404 ? new HttpError(404, "not_found") : undefined);
+    });
+  },
+  { name: "errors" },
+);
+
+/** Translates Fastify's own errors into documented codes, and every other error into 500 internal_error. */
+function fromFramework(error: Error & { statusCode?: number }): HttpError {
+  switch (error.statusCode) {
+    case 413:
+      return new HttpError(413, "payload_too_large", {}, { cause: error });
+    case 408:
+      return new HttpError(408, "request_timeout", { connection: "close" }, { cause: error });
+    case 400:
+      return new HttpError(400, "invalid_json", {}, { cause: error });
+    default:
+      return new HttpError(500, "internal_error", {}, { cause: error });
+  }
+}

@@ -1,0 +1,32 @@
+import type { IncomingMessage } from "node:http";
+import plugin from "fastify-plugin";
+import { HttpError } from "../http-error.ts";
+
+const MAX_HEADERS = 100;
+
+/**
+ * Refuses requests with more header lines than browsers and proxies send, with several Host lines, with HTTP/1.1 and no Host, or with an
+ * expectation that the edge does not meet. The parser limits the size of the headers.
+ */
+export const headerLimits = plugin(
+  async (app) => {
+    // Without a listener, Node answers an unknown expectation without a body. The hook below answers it.
+    app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
+    app.addHook("onRequest", ({ raw }, _, done) => done(refusalFor(raw)));
+  },
+  { name: "header-limits" },
+);
+
+function refusalFor({ rawHeaders, httpVersion, headers }: IncomingMessage): HttpError | undefined {
+  const close = { connection: "close" };
+  // rawHeaders alternates names and values.
+  const names = rawHeaders.filter((_, at) => at % 2 === 0);
+  if (names.length > MAX_HEADERS) return new HttpError(431, "headers_too_large", close);
+  const hosts = names.filter((name) => name.toLowerCase() === "host").length;
+  // Of two Host lines, a proxy may read one and the edge the other. They would then route the same request differently.
+  if (hosts > 1 || (hosts === 0 && httpVersion === "1.1")) return new HttpError(400, "bad_request", close);
+  const { expect } = headers;
+  if (expect !== undefined && httpVersion === "1.1" && expect.toLowerCase() !== "100-continue")
+    return new HttpError(417, "expectation_failed", close);
+  return undefined;
+}

@@ -1,0 +1,163 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { TestPostgres } from "@parley/test-support";
+import { shuffle } from "../random.ts";
+import type { System, Tenant } from "../system.ts";
+import { visit } from "../visitors.ts";
+import {
+  backUp,
+  countReplies,
+  type DatabaseProxies,
+  killDatabase,
+  makeReadOnly,
+  SERVICES_WITH_DATABASE,
+  stallDatabase,
+} from "./database-faults.ts";
+
+/** The recoveries from a fault. A recovery lasts from the fault's end until a visitor gets a whole reply. */
+export type FaultReport = {
+  fault: string;
+  /** How often the fault was injected. */
+  count: number;
+  /** Infinity if a visitor got no whole reply within two minutes. */
+  slowestRecoverySeconds: number;
+  maxRecoverySeconds: number;
+};
+
+export type FaultTarget = {
+  system: System;
+  postgres: TestPostgres;
+  proxies: DatabaseProxies;
+  tenants: readonly Tenant[];
+};
+
+/** Turns between a backup and its restore. */
+const RESTORED_TURNS = 50;
+const RESTORED_TURNS_TIMEOUT_MS = 120_000;
+const PAUSE_MS = 2_000;
+const RECOVERY_TIMEOUT_MS = 120_000;
+/** Parley's promise after a failover. The time begins when the database accepts connections again. */
+const MAX_FAILOVER_SECONDS = 30;
+const FAILOVERS: ReadonlySet<string> = new Set([
+  "database killed",
+  "connections silently dropped",
+  "database read-only",
+  "quota restored",
+  "conversation restored",
+]);
+
+const between = (low: number, high: number) => low + Math.random() * (high - low);
+
+/** Injects the faults of databases and clocks one after the other, each once before any is repeated. */
+export class FaultInjector {
+  /** Done turns that restores of conversation lost. */
+  lostReplies = 0;
+  /** Backups that were restored after fewer than RESTORED_TURNS replies, because no more were completed in time. */
+  shortRestores = 0;
+  /** Whether a fault has ended and no visitor has got a whole reply since then. */
+  isRecovering: boolean = false;
+  readonly #target: FaultTarget;
+  readonly #progress: (line: string) => void;
+  readonly #recoveries = new Map<string, number[]>();
+  readonly #faults: Readonly<Record<string, () => Promise<string>>>;
+
+  constructor(target: FaultTarget, progress: (line: string) => void) {
+    this.#target = target;
+    this.#progress = progress;
+    const { system, postgres, proxies } = target;
+    const randomProxy = () => {
+      const name = SERVICES_WITH_DATABASE[Math.floor(Math.random() * SERVICES_WITH_DATABASE.length)] ?? "quota";
+      return { name, proxy: proxies[name] };
+    };
+    this.#faults = {
+      "database killed": async () => {
+        const ms = between(2_000, 20_000);
+        await killDatabase(postgres, ms);
+        return `down for ${seconds(ms)}`;
+      },
+      "connections silently dropped": async () => {
+        const { name, proxy } = randomProxy();
+        proxy.stallOpen();
+        return `of ${name}`;
+      },
+      "database stalled": async () => {
+        const { name, proxy } = randomProxy();
+        const ms = between(5_000, 60_000);
+        await stallDatabase([proxy], ms);
+        return `for ${name}, for ${seconds(ms)}`;
+      },
+      "database read-only": async () => {
+        const ms = between(2_000, 15_000);
+        await makeReadOnly(system.database, ms);
+        return `for ${seconds(ms)}`;
+      },
+      "clocks jumped": async () => {
+        for (const service of [...system.edges, system.conversation, system.quota, system.llm])
+          service.process().signal("SIGUSR2");
+        return "of every service, by up to an hour";
+      },
+      "quota restored": () => this.#restore("quota"),
+      "conversation restored": () => this.#restore("conversation"),
+    };
+  }
+
+  async run(deadline: number): Promise<void> {
+    while (performance.now() < deadline)
+      for (const fault of shuffle(Object.keys(this.#faults))) {
+        if (performance.now() >= deadline) return;
+        await this.#inject(fault);
+        await sleep(PAUSE_MS);
+      }
+  }
+
+  reports(): FaultReport[] {
+    return Object.keys(this.#faults).map((fault) => {
+      const recoveries = this.#recoveries.get(fault) ?? [];
+      const maxRecoverySeconds = FAILOVERS.has(fault) ? MAX_FAILOVER_SECONDS : RECOVERY_TIMEOUT_MS / 1_000;
+      const slowestRecoverySeconds = Math.max(0, ...recoveries);
+      return { fault, count: recoveries.length, slowestRecoverySeconds, maxRecoverySeconds };
+    });
+  }
+
+  async #inject(fault: string): Promise<void> {
+    const details = await this.#faults[fault]?.();
+    const endedAt = performance.now();
+    this.isRecovering = true;
+    const isRecovered = await this.#waitForReply();
+    this.isRecovering = false;
+    const recoveryMs = isRecovered ? performance.now() - endedAt : Number.POSITIVE_INFINITY;
+    this.#recoveries.set(fault, [...(this.#recoveries.get(fault) ?? []), recoveryMs / 1_000]);
+    this.#progress(`${fault}: ${details}; a whole reply ${seconds(recoveryMs)} after it`);
+  }
+
+  /** Waits until a visitor gets a whole reply. Returns false if none comes in time. */
+  async #waitForReply(): Promise<boolean> {
+    const { system, tenants } = this.#target;
+    const [tenant] = tenants;
+    if (tenant === undefined) throw new Error("there is no tenant");
+    const deadline = performance.now() + RECOVERY_TIMEOUT_MS;
+    for (let attempt = 0; performance.now() < deadline; attempt++) {
+      const result = await visit(system.url(attempt % system.edges.length), tenant);
+      if (result.kind === "stream" && result.finishReason === "stop") return true;
+      await sleep(100);
+    }
+    return false;
+  }
+
+  async #restore(service: "conversation" | "quota"): Promise<string> {
+    const { system, proxies } = this.#target;
+    const backup = await backUp(system.database, service, proxies[service]);
+    const deadline = performance.now() + RESTORED_TURNS_TIMEOUT_MS;
+    let done = await countReplies(system.database);
+    while (done - backup.done < RESTORED_TURNS && performance.now() < deadline) {
+      await sleep(100);
+      done = await countReplies(system.database);
+    }
+    if (done - backup.done < RESTORED_TURNS) this.shortRestores++;
+    this.lostReplies += await backup.restore();
+    return `${done - backup.done} replies after its backup`;
+  }
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(1)} s`;
+}

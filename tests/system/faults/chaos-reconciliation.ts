@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Balance, queryFirstRow, readBalance, waitUntilSettled } from "../database.ts";
+import type { System } from "../system.ts";
+
+export type Reconciled = Balance & {
+  /** Differences that `parley audit --repair` repaired at the end. */
+  repairs: number;
+  /** Differences that `parley audit` reports after that. */
+  differences: number;
+};
+
+export type ReconcileOptions = {
+  settleTimeoutMs: number;
+  minAgeSeconds: number;
+  /** Whether a database was restored, so that turns may differ from usage. */
+  hasLostTurns: boolean;
+};
+
+const MAX_ROUNDS = 6;
+
+/** Waits until every turn is settled, repairs differences as the operator does, and counts those that are left. */
+export async function reconcile(system: System, options: ReconcileOptions): Promise<Reconciled> {
+  let repairs = 0;
+  let balance: Balance;
+  let differences: number;
+  if (options.hasLostTurns) {
+    // A restored conversation may have open turns that their edges have finished. They end with the leases of their edges.
+    await Promise.all(system.edges.map((edge) => edge.stop()));
+    await waitUntilClosed(system, options.settleTimeoutMs);
+    await ageHolds(system);
+    await sleep((options.minAgeSeconds + 1) * 1_000);
+  }
+  for (let round = 1; ; round++) {
+    if (options.hasLostTurns) repairs += await repair(system);
+    balance = await waitUntilSettled(system.database, options.settleTimeoutMs);
+    differences = await countDifferences(system);
+    if (differences + balance.unbalanced === 0 || !options.hasLostTurns || round === MAX_ROUNDS) break;
+    // Outcomes that the repair put into the outbox are compared when they are old enough.
+    await sleep((options.minAgeSeconds + 1) * 1_000);
+  }
+  return { ...balance, repairs, differences };
+}
+
+async function waitUntilClosed({ database }: System, timeoutMs: number): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const { streaming, outbox } = await readBalance(database);
+    if ((streaming === 0 && outbox === 0) || performance.now() > deadline) return;
+    await sleep(250);
+  }
+}
+
+/** Makes holds of unknown turns as old as the reconciler demands before it makes them void: 10 minutes, which the run need not wait. */
+async function ageHolds({ database }: System): Promise<void> {
+  await queryFirstRow(
+    database,
+    "UPDATE quota.reservations SET reserved_at = reserved_at - interval '10 minutes' WHERE state = 'held'",
+  );
+}
+
+/** Does what `parley audit --repair` does. Returns the number of repairs. */
+async function repair({ admin }: System): Promise<number> {
+  let repairs = 0;
+  for (let token = ""; ; ) {
+    const part = await admin.audit.repair({ token });
+    repairs += part.repairs.length;
+    token = part.nextToken;
+    if (token === "") return repairs;
+  }
+}
+
+async function countDifferences({ admin }: System): Promise<number> {
+  const { workspaces } = await admin.audit.audit({});
+  return workspaces.reduce((sum, { differences }) => sum + differences.length, 0);
+}

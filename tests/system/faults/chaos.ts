@@ -1,0 +1,193 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { startTestPostgres, type TestPostgres } from "@parley/test-support";
+import { createPlan, queryRows } from "../database.ts";
+import type { ServiceProcess } from "../processes.ts";
+import { pick } from "../random.ts";
+import { createTenant, type System, startSystem, type Tenant } from "../system.ts";
+import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "../visitors.ts";
+import { FaultInjector, type FaultReport } from "./chaos-faults.ts";
+import { type Reconciled, reconcile } from "./chaos-reconciliation.ts";
+import { type DatabaseProxies, portsOf, startDatabaseProxies } from "./database-faults.ts";
+
+export type ChaosOptions = {
+  seconds: number;
+  visitors: number;
+  /** How long a visitor pauses after each reply. Without a pause the visitors use all the CPU time that they can get. */
+  pauseMs: number;
+  /** Duration of an edge's lease. */
+  leaseSeconds: number;
+  /** Maximum time from the last fault until everything is settled. */
+  settleTimeoutMs: number;
+  /** The fewest kills and complete replies. If services start slowly, the run takes longer than `seconds`. */
+  minKills: number;
+  minReplies: number;
+  /** Whether the database, the network to it and the clocks fail too. Otherwise only processes and connections are killed. */
+  hasDatabaseFaults: boolean;
+  progress: (line: string) => void;
+};
+
+export type ChaosResult = Reconciled & {
+  turns: number;
+  kills: number;
+  faults: FaultReport[];
+  /** Number of visits by outcome. */
+  outcomes: Record<string, number>;
+  /** Replies that visitors received to the end. Each must be a done turn, or one that a restore of conversation lost. */
+  receivedReplies: number;
+  /** Done turns that restores of conversation lost. */
+  lostReplies: number;
+  /** Backups that were restored after fewer than 50 replies. */
+  shortRestores: number;
+  providerCalls: number;
+};
+
+/** Shorter than an installation's 2 minutes, which a run would have to wait for at its end. Longer than a statement. */
+const RECONCILE_MIN_AGE_SECONDS = 15;
+/** On a busy machine a restart takes longer than the pause between kills. If more services were down at a time, few replies would complete. */
+const MAX_DOWN = 2;
+const SKEWED_CLOCK = fileURLToPath(new URL("skewed-clock.ts", import.meta.url));
+
+/**
+ * Sends SIGKILL to random services and database connections while visitors chat, and injects faults of the database if the options say so.
+ * Restarts each killed service at once. PostgreSQL restarts itself when the process of a connection is killed. Then waits until every turn is
+ * settled, repairs what restores lost, and counts the differences.
+ */
+export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
+  const postgres = await startTestPostgres();
+  const proxies = await startDatabaseProxies(postgres.url);
+  const env = { LOG_LEVEL: "silent", NODE_OPTIONS: `--import ${SKEWED_CLOCK}` };
+  const reconciliation = {
+    RECONCILE_EVERY_SECONDS: "5",
+    RECONCILE_MIN_AGE_SECONDS: String(RECONCILE_MIN_AGE_SECONDS),
+  };
+  const system = await startSystem({
+    edges: 2,
+    databaseServerUrl: postgres.url,
+    databasePorts: portsOf(proxies),
+    env: {
+      edge: { ...TRUST_TEST_PROXY, ...env },
+      conversation: { ...env, ...reconciliation, EDGE_LEASE_SECONDS: String(options.leaseSeconds) },
+      quota: env,
+      "llm-proxy": env,
+    },
+  });
+  try {
+    await createPlan(system.database, "large", 1_000_000);
+    await createPlan(system.database, "small", 40);
+    const tenants = [
+      await createTenant(system.admin, { plan: "large", model: "openai:tokens-100-every-2" }),
+      await createTenant(system.admin, { plan: "large", model: "openai:default" }),
+      await createTenant(system.admin, { plan: "small", model: "openai:default" }),
+      await createTenant(system.admin, { plan: "large", model: "openai:cut-after-3" }),
+    ];
+    return await failAtRandom({ system, postgres, proxies, tenants }, options);
+  } finally {
+    await system.stop();
+    await Promise.all(Object.values(proxies).map((proxy) => proxy.close()));
+    await postgres.stop();
+  }
+}
+
+type Installation = {
+  system: System;
+  postgres: TestPostgres;
+  proxies: DatabaseProxies;
+  tenants: readonly Tenant[];
+};
+
+async function failAtRandom(installation: Installation, options: ChaosOptions): Promise<ChaosResult> {
+  const { system, tenants } = installation;
+  const deadline = performance.now() + options.seconds * 1_000;
+  const visits: VisitResult[] = [];
+  let kills = 0;
+  let isOver: boolean = false;
+
+  const sendMessages = async (number: number) => {
+    for (let turn = number; !isOver; turn++) {
+      const tenant = pick(tenants, turn);
+      const result = await visit(system.url(turn % system.edges.length), tenant);
+      visits.push(result);
+      // Avoids a busy loop while an edge refuses connections.
+      await sleep(result.kind === "stream" ? options.pauseMs : 100);
+    }
+  };
+
+  const injector = new FaultInjector(installation, options.progress);
+  const services = [...system.edges, system.conversation, system.quota, system.llm];
+  const restarts = new Map<ServiceProcess, Promise<void>>();
+  // With faults of the database, services run long enough between kills to detect such faults.
+  const betweenKillsMs = options.hasDatabaseFaults ? 2_000 : 500;
+  const hasEnough = () => kills >= options.minKills && (countOutcomes(visits).stop ?? 0) >= options.minReplies;
+  const killServices = async () => {
+    while (performance.now() < deadline || !hasEnough()) {
+      await sleep(betweenKillsMs + Math.random() * 5 * betweenKillsMs);
+      // A fault's recovery is measured without further faults.
+      if (injector.isRecovering) continue;
+      const victim = pick(services, Math.floor(Math.random() * services.length));
+      // The connection cannot be chosen while the database is down.
+      if (Math.random() < 0.1) await killDatabaseConnection(system).catch(() => undefined);
+      else if (restarts.size < MAX_DOWN && !restarts.has(victim))
+        restarts.set(
+          victim,
+          killAndRestart(victim).finally(() => restarts.delete(victim)),
+        );
+      else continue;
+      kills++;
+      if (kills % 10 === 0) options.progress(`${visits.length} turns, ${kills} kills`);
+    }
+    await Promise.all(restarts.values());
+  };
+  const injectFaults = async () => {
+    if (options.hasDatabaseFaults) await injector.run(deadline);
+  };
+
+  const visitors = Array.from({ length: options.visitors }, (_, number) => sendMessages(number));
+  await Promise.all([killServices(), injectFaults()]);
+  isOver = true;
+  await Promise.all(visitors);
+  options.progress(`${visits.length} turns, ${kills} kills; waiting for settlement`);
+  const reconciled = await reconcile(system, {
+    ...{ settleTimeoutMs: options.settleTimeoutMs, minAgeSeconds: RECONCILE_MIN_AGE_SECONDS },
+    hasLostTurns: options.hasDatabaseFaults,
+  });
+  const outcomes = countOutcomes(visits);
+  return {
+    ...reconciled,
+    turns: visits.length,
+    kills,
+    faults: injector.reports(),
+    outcomes,
+    receivedReplies: outcomes.stop ?? 0,
+    lostReplies: injector.lostReplies,
+    shortRestores: injector.shortRestores,
+    providerCalls: system.provider.requests.length,
+  };
+}
+
+/** A service that starts while the database is unreachable is not ready until the database is back, which can take longer than one wait. */
+const START_ATTEMPTS = 5;
+
+/** Kills a service and starts it again. Throws if it is not ready after START_ATTEMPTS waits. */
+export async function killAndRestart(service: ServiceProcess): Promise<void> {
+  await service.kill9();
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await (attempt > 1 && service.process().isRunning() ? service.process().waitReady() : service.start());
+      return;
+    } catch (error) {
+      if (attempt === START_ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** Kills the process of a random connection to the database. PostgreSQL then restarts itself. Returns false if there is no connection. */
+export async function killDatabaseConnection(system: System): Promise<boolean> {
+  const [connection] = await queryRows<{ pid: number }>(
+    system.database.url,
+    "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1",
+  );
+  if (connection === undefined) return false;
+  process.kill(connection.pid, "SIGKILL");
+  return true;
+}

@@ -1,0 +1,138 @@
+import { OUTCOMES, type TurnStatus } from "@parley/rpc/outcomes";
+import { type Balance, queryRows } from "../database.ts";
+import type { System } from "../system.ts";
+import { type KeyedMessage, type ReceivedReply, type ReplyEnd, readUntilEnd, sendKeyed } from "./resuming-visitor.ts";
+
+/** A message with a key, and what happened to it. */
+export type KeyedVisit = KeyedMessage & {
+  model: string;
+  /** The text and the end that each reader received. */
+  ends: ReplyEnd[];
+  /** The outcomes that the stop requests returned. */
+  stopStatuses: string[];
+  isErasureRequested: boolean;
+};
+
+export type KeyedReplyReport = { turns: number; lost: string[]; duplicated: string[]; hung: string[] };
+
+type Problems = Omit<KeyedReplyReport, "turns">;
+/** A reply as the database stores it. */
+type StoredReply = { status: TurnStatus; content: string };
+
+const REPLAY_TIMEOUT_MS = 10_000;
+
+/**
+ * Compares the replies that the readers received with the stored reply and with the model's text. Checks that no session has more turns than
+ * keys, that each done turn has one charge and each other turn none, and that neither a replay nor a reused key adds a turn or a model call.
+ */
+export async function checkKeyedReplies(
+  system: System,
+  visits: readonly KeyedVisit[],
+  balance: Balance,
+): Promise<KeyedReplyReport> {
+  const problems: Problems = { lost: [], duplicated: [], hung: [] };
+  const requestsBefore = system.provider.requests.length;
+  const rows = await readStoredReplies(system);
+  for (const visit of visits) await checkVisit(system, visit, rows, problems);
+  const additional = system.provider.requests.length - requestsBefore;
+  if (additional > 0) problems.duplicated.push(`replays called the model ${additional} times`);
+  const turns = await checkTurns(system, visits, problems);
+  problems.duplicated.push(...(await findWrongCharges(system)));
+  checkBalance(balance, problems);
+  return { turns, ...problems };
+}
+
+async function readStoredReplies({ database }: System): Promise<Map<string, StoredReply>> {
+  const rows = await queryRows<StoredReply & { id: string }>(
+    database.url,
+    `SELECT t.session_id || ' ' || t.message_id AS id, t.status, m.content
+     FROM conversation.turns t JOIN conversation.messages m USING (workspace_id, session_id, message_id)`,
+  );
+  return new Map(rows.map(({ id, ...row }) => [id, row]));
+}
+
+async function checkVisit(
+  system: System,
+  visit: KeyedVisit,
+  rows: ReadonlyMap<string, StoredReply>,
+  { lost, duplicated, hung }: Problems,
+): Promise<void> {
+  const describe = (...values: unknown[]) => `${visit.model} ${visit.sessionId} ${JSON.stringify(values)}`;
+  const replayed = await readUntilEnd(visit, {
+    nextUrl: () => system.url(0),
+    nextCut: () => Number.POSITIVE_INFINITY,
+    nextDelayMs: () => 100,
+    timeoutMs: REPLAY_TIMEOUT_MS,
+  });
+  const ends: ReceivedReply[] = [];
+  for (const end of [...visit.ends, replayed]) {
+    if ("hung" in end) hung.push(describe(end));
+    else if ("duplicated" in end) duplicated.push(describe(end));
+    else if ("text" in end) ends.push(end);
+    else if (!visit.isErasureRequested) lost.push(describe(end));
+  }
+  const [first] = ends;
+  // Readers that finished before the erasure have an end, later ones have none. All ends must be equal.
+  for (const end of ends)
+    if (JSON.stringify(end) !== JSON.stringify(first)) lost.push(describe("two ends", end, first));
+  if (first === undefined) return;
+  const expected = textOfModel(visit);
+  const isWhole = first.finishReason === "stop";
+  if (isWhole ? first.text !== expected : !expected.startsWith(first.text))
+    lost.push(describe("not the model's text", first, expected));
+  if ("gone" in replayed) return;
+  const row = rows.get(`${visit.sessionId} ${first.messageId}`);
+  if (row === undefined || !equalsStored(row, first)) lost.push(describe("not the stored reply", first, row));
+  for (const status of visit.stopStatuses)
+    if (status !== row?.status) lost.push(describe("stopped with another outcome", status, row));
+  const reused = await sendKeyed(system.url(0), { ...visit, message: `${visit.message} again` });
+  await reused.text();
+  if (reused.status !== 409) duplicated.push(describe("another message with the key", reused.status));
+}
+
+/** Returns whether a received reply equals the stored reply. The text of an interrupted reply is not replayed. */
+function equalsStored({ status, content }: StoredReply, { text, finishReason }: ReceivedReply): boolean {
+  if (status === "streaming" || OUTCOMES[status].finishReason !== finishReason) return false;
+  return text === (status === "interrupted" ? "" : content);
+}
+
+/** Returns the text that the fake provider sends for a message. */
+function textOfModel({ model, message }: KeyedVisit): string {
+  if (model === "echo") return message;
+  if (model === "cut-after-3") return "Hello from the";
+  if (model === "split-utf8") return "Grüße 👋🏽 日本語 \u{1F468}\u200D\u{1F469}";
+  const count = Number(/^tokens-(\d+)/.exec(model)?.[1]);
+  return Array.from({ length: count }, (_, index) => `t${index} `).join("");
+}
+
+/** Checks that no session has more turns than keys. Erasing deletes the keys and leaves the turns. Returns the number of turns. */
+async function checkTurns({ database }: System, visits: readonly KeyedVisit[], problems: Problems): Promise<number> {
+  const keys = new Map<string, number>();
+  for (const { sessionId } of visits) keys.set(sessionId, (keys.get(sessionId) ?? 0) + 1);
+  const counts = await queryRows<{ sessionId: string; count: number }>(
+    database.url,
+    `SELECT session_id AS "sessionId", count(*)::integer AS count FROM conversation.turns GROUP BY session_id`,
+  );
+  for (const { sessionId, count } of counts)
+    if (count > (keys.get(sessionId) ?? 0)) problems.duplicated.push(`${sessionId} has ${count} turns`);
+  return counts.reduce((sum, { count }) => sum + count, 0);
+}
+
+/** Describes each turn with a wrong number of charges. A done turn must have one, any other turn none. */
+async function findWrongCharges({ database }: System): Promise<string[]> {
+  const rows = await queryRows<{ turnId: string; status: string | null; charges: number }>(
+    database.url,
+    `SELECT turn_id AS "turnId", t.status, coalesce(l.charges, 0)::integer AS charges
+     FROM conversation.turns t
+     FULL JOIN (SELECT turn_id, count(*) AS charges FROM quota.ledger GROUP BY turn_id) l USING (turn_id)
+     WHERE coalesce(l.charges, 0) <> CASE WHEN t.status = 'done' THEN 1 ELSE 0 END`,
+  );
+  return rows.map(({ turnId, status, charges }) => `turn ${turnId}, ${status}, has ${charges} charges`);
+}
+
+function checkBalance(balance: Balance, { duplicated, hung }: Problems): void {
+  const { done, used, ledger, unbalanced, held, streaming, outbox } = balance;
+  const isBalanced = done === used && used === ledger && unbalanced === 0;
+  if (!isBalanced) duplicated.push(`usage does not balance: ${JSON.stringify(balance)}`);
+  if (held + streaming + outbox > 0) hung.push(`not settled: ${JSON.stringify(balance)}`);
+}

@@ -1,0 +1,149 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { startTcpProxy, type TcpProxy, type TestDatabase, type TestPostgres } from "@parley/test-support";
+import { queryFirstRow } from "../database.ts";
+import type { ServiceWithDatabase } from "../processes.ts";
+
+/** A TCP proxy between each service and PostgreSQL. */
+export type DatabaseProxies = Record<ServiceWithDatabase, TcpProxy>;
+
+export const SERVICES_WITH_DATABASE = ["conversation", "quota", "llm-proxy"] as const;
+
+/** Starts the proxies to the server of a database URL. */
+export async function startDatabaseProxies(serverUrl: string): Promise<DatabaseProxies> {
+  const start = () => startTcpProxy({ targetPort: Number(new URL(serverUrl).port) });
+  const [conversation, quota, llm] = await Promise.all([start(), start(), start()]);
+  return { conversation, quota, "llm-proxy": llm };
+}
+
+/** Returns the ports for startSystem. */
+export function portsOf(proxies: DatabaseProxies): Record<ServiceWithDatabase, number> {
+  return {
+    conversation: proxies.conversation.port,
+    quota: proxies.quota.port,
+    "llm-proxy": proxies["llm-proxy"].port,
+  };
+}
+
+/** Kills the server and starts it again after a time. */
+export async function killDatabase(postgres: TestPostgres, downMs: number): Promise<void> {
+  await postgres.kill9();
+  await sleep(downMs);
+  await postgres.restart();
+}
+
+/** Forwards nothing for a time and keeps every connection open. */
+export async function stallDatabase(proxies: readonly TcpProxy[], stallMs: number): Promise<void> {
+  for (const proxy of proxies) proxy.stall();
+  await sleep(stallMs);
+  await Promise.all(proxies.map((proxy) => proxy.resume()));
+}
+
+/** Makes the server refuse all writes for a time, like a primary that was demoted in place. Sessions stay open. */
+export async function makeReadOnly({ url }: Pick<TestDatabase, "url">, readOnlyMs: number): Promise<void> {
+  const set = (value: "on" | "off") =>
+    // Several statements in one message would be one transaction, in which ALTER SYSTEM is refused.
+    retry(async () => {
+      await queryFirstRow({ url }, `ALTER SYSTEM SET default_transaction_read_only = ${value}`);
+      await queryFirstRow({ url }, "SELECT pg_reload_conf()");
+    });
+  await set("on");
+  await sleep(readOnlyMs);
+  await set("off");
+}
+
+/**
+ * Makes every connection that the services have open refuse writes, like a primary that was demoted in place, and lets new connections
+ * write, as after a failover. Visitors must send messages meanwhile, so that the services open connections.
+ */
+export async function makeConnectionsReadOnly(
+  { url, name }: Pick<TestDatabase, "url" | "name">,
+  proxies: readonly TcpProxy[],
+): Promise<void> {
+  await queryFirstRow({ url }, `ALTER DATABASE "${name}" SET default_transaction_read_only = on`);
+  for (const proxy of proxies) {
+    await proxy.drop();
+    await proxy.resume();
+  }
+  await sleep(2_000);
+  // READ WRITE, because this connection is read-only too.
+  await queryFirstRow(
+    { url },
+    `BEGIN READ WRITE; ALTER DATABASE "${name}" RESET default_transaction_read_only; COMMIT`,
+  );
+}
+
+/** The tables that hold turns and usage. */
+const TABLES = {
+  conversation: ["sessions", "messages", "turns", "outbox", "edges", "closed_turns", "task_leases"],
+  quota: ["usage", "reservations", "ledger", "adjustments"],
+} as const;
+
+export type Backup = {
+  /** Replies that were done and counted at the time of the backup. */
+  done: number;
+  /** Stops the service's connections and replaces its rows with the backup's. Returns the number of done turns that conversation lost. */
+  restore(): Promise<number>;
+};
+
+/** Copies a service's tables from one snapshot. */
+export async function backUp(database: TestDatabase, service: keyof typeof TABLES, proxy: TcpProxy): Promise<Backup> {
+  const suffix = randomUUID().slice(0, 8);
+  const copies = TABLES[service].map((table) => ({ table: `${service}.${table}`, copy: `copy_${table}_${suffix}` }));
+  await retry(() =>
+    queryFirstRow(
+      database,
+      `BEGIN ISOLATION LEVEL REPEATABLE READ;
+       ${copies.map(({ table, copy }) => `DROP TABLE IF EXISTS ${copy}; CREATE TABLE ${copy} AS SELECT * FROM ${table};`).join("\n")}
+       COMMIT`,
+    ),
+  );
+  const done = await countReplies(database);
+  const replace = copies.map(({ table, copy }) => `DELETE FROM ${table}; INSERT INTO ${table} SELECT * FROM ${copy};`);
+  const LOST = `SELECT count(*)::integer AS lost FROM conversation.turns t WHERE status = 'done'
+    AND NOT EXISTS (SELECT FROM copy_turns_${suffix} c WHERE c.turn_id = t.turn_id AND c.status = 'done')`;
+  return {
+    done,
+    async restore() {
+      await proxy.drop();
+      try {
+        await retry(() =>
+          queryFirstRow(
+            database,
+            `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = 'parley_${service}'`,
+          ),
+        );
+        const lost =
+          service === "conversation" ? (await retry(() => queryFirstRow<{ lost: number }>(database, LOST))).lost : 0;
+        await retry(() => queryFirstRow(database, `BEGIN; ${replace.join("\n")} COMMIT`));
+        await queryFirstRow(database, copies.map(({ copy }) => `DROP TABLE ${copy};`).join("\n")).catch(
+          () => undefined,
+        );
+        return lost;
+      } finally {
+        await proxy.resume();
+      }
+    },
+  };
+}
+
+/** Counts the done turns. */
+export async function countReplies(database: TestDatabase): Promise<number> {
+  const sql = "SELECT count(*)::integer AS done FROM conversation.turns WHERE status = 'done'";
+  return (await retry(() => queryFirstRow<{ done: number }>(database, sql))).done;
+}
+
+const RETRY_MS = 30_000;
+
+/** Repeats work that fails because PostgreSQL restarts or another transaction is in the way. */
+async function retry<T>(work: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + RETRY_MS;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+      await sleep(200);
+    }
+  }
+}

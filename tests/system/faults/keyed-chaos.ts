@@ -1,0 +1,209 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { startTestPostgres, type TestPostgres } from "@parley/test-support";
+import { createPlan, waitUntilSettled } from "../database.ts";
+import type { ServiceProcess } from "../processes.ts";
+import { pick } from "../random.ts";
+import { createTenant, type System, startSystem, type Tenant } from "../system.ts";
+import { TRUST_TEST_PROXY } from "../visitors.ts";
+import { killAndRestart, killDatabaseConnection } from "./chaos.ts";
+import { checkKeyedReplies, type KeyedVisit } from "./check-keyed-replies.ts";
+import { readUntilEnd } from "./resuming-visitor.ts";
+
+export type KeyedChaosOptions = {
+  seconds: number;
+  visitors: number;
+  leaseSeconds: number;
+  settleTimeoutMs: number;
+  /** The fewest kills and restarts of the database together. If services start slowly, the run takes longer than `seconds`. */
+  minFaults: number;
+};
+
+export type KeyedChaosResult = {
+  keys: number;
+  turns: number;
+  /** Messages counted against the quota. */
+  charges: number;
+  readers: number;
+  stops: number;
+  erasures: number;
+  /** Services killed with kill -9. */
+  kills: number;
+  /** Restarts of the database, and crashes of it after one of its processes was killed. */
+  databaseRestarts: number;
+  /** Readers whose text or terminal events differ from the stored ones, and replies whose text differs from the model's. */
+  lost: string[];
+  /** Text, turns, charges or calls of the model more than once. */
+  duplicated: string[];
+  /** Readers that received no end, and turns that were not closed. */
+  hung: string[];
+};
+
+const EDGES = 3;
+/** Longer than a lease, a drain and the restart of a service together. */
+const READER_TIMEOUT_MS = 120_000;
+/** Shorter than the time for which some readers stay away, so that some replies are cancelled without readers. */
+const DETACHED_REPLY_MS = 2_500;
+const WORDS = [
+  "Where",
+  "is",
+  "my",
+  "order?",
+  "Grüße",
+  "👋🏽",
+  "日本語",
+  "👨‍👩‍👧",
+  "\u{1D11E}",
+  "naïve",
+  '"quoted"',
+  "\\n",
+  "<b>",
+];
+const MODELS = ["tokens-40-every-50", "tokens-10-every-100", "cut-after-3", "echo", "split-utf8"];
+
+/** The faults, stops and erasures of the run so far. */
+type Disturbances = Pick<KeyedChaosResult, "stops" | "erasures" | "kills" | "databaseRestarts">;
+type Chaos = { system: System; postgres: TestPostgres; done: Disturbances; isOver: () => boolean };
+
+/**
+ * Sends random messages with keys while readers disconnect, reconnect to random edges, stop replies and erase sessions, and while services
+ * are killed and the database restarts. Then compares the reply that each reader received with the stored reply.
+ */
+export async function runKeyedChaos(options: KeyedChaosOptions): Promise<KeyedChaosResult> {
+  const postgres = await startTestPostgres();
+  // A service that cannot start logs why.
+  const quiet = { LOG_LEVEL: "error" };
+  const system = await startSystem({
+    edges: EDGES,
+    databaseServerUrl: postgres.url,
+    env: {
+      edge: { ...TRUST_TEST_PROXY, ...quiet, DETACHED_REPLY_MS: String(DETACHED_REPLY_MS) },
+      conversation: { ...quiet, EDGE_LEASE_SECONDS: String(options.leaseSeconds) },
+      quota: quiet,
+      "llm-proxy": quiet,
+    },
+  });
+  try {
+    await createPlan(system.database, "large", 1_000_000);
+    const tenants = await Promise.all(
+      MODELS.map(async (model) => ({
+        model,
+        tenant: await createTenant(system.admin, { plan: "large", model: `openai:${model}` }),
+      })),
+    );
+    const done = { stops: 0, erasures: 0, kills: 0, databaseRestarts: 0 };
+    const deadline = performance.now() + options.seconds * 1_000;
+    const isOver = () => performance.now() >= deadline && done.kills + done.databaseRestarts >= options.minFaults;
+    const chaos = { system, postgres, done, isOver };
+    const visits: KeyedVisit[] = [];
+    await Promise.all([
+      killUntilEnd(chaos),
+      ...Array.from({ length: options.visitors }, (_, number) => visitUntilEnd(chaos, tenants, number, visits)),
+    ]);
+    const balance = await waitUntilSettled(system.database, options.settleTimeoutMs);
+    const report = await checkKeyedReplies(system, visits, balance);
+    const readers = visits.reduce((sum, { ends }) => sum + ends.length, 0);
+    return { keys: visits.length, readers, charges: balance.used, ...done, ...report };
+  } finally {
+    await system.stop();
+    await postgres.stop();
+  }
+}
+
+const chance = (probability: number) => Math.random() < probability;
+const randomBelow = (limit: number) => Math.floor(Math.random() * limit);
+const randomUrl = (system: System) => system.url(randomBelow(EDGES));
+const randomMessage = () => Array.from({ length: 1 + randomBelow(12) }, () => pick(WORDS, randomBelow(99))).join(" ");
+
+async function visitUntilEnd(
+  chaos: Chaos,
+  tenants: readonly { tenant: Tenant; model: string }[],
+  number: number,
+  visits: KeyedVisit[],
+): Promise<void> {
+  for (let index = number; !chaos.isOver(); index++) {
+    const session = { ...pick(tenants, index), sessionId: randomUUID() };
+    // A session may have two running replies.
+    const inSession: KeyedVisit[] = Array.from({ length: chance(0.3) ? 2 : 1 }, () => ({
+      ...session,
+      key: randomUUID(),
+      message: randomMessage(),
+      ends: [],
+      stopStatuses: [],
+      isErasureRequested: false,
+    }));
+    visits.push(...inSession);
+    await Promise.all([...inSession.map((visit) => readReply(chaos, visit)), disturb(chaos, inSession)]);
+  }
+}
+
+/** Reads a reply with one to three readers, each of which disconnects at random. */
+async function readReply({ system }: Chaos, visit: KeyedVisit): Promise<void> {
+  const readers = Array.from({ length: 1 + randomBelow(3) }, async () => {
+    await sleep(Math.random() * 1_000);
+    return readUntilEnd(visit, {
+      nextUrl: () => randomUrl(system),
+      nextCut: () => (chance(0.6) ? 1 + randomBelow(20) : Number.POSITIVE_INFINITY),
+      nextDelayMs: () => (chance(0.1) ? 2 * DETACHED_REPLY_MS : 200),
+      timeoutMs: READER_TIMEOUT_MS,
+    });
+  });
+  visit.ends = await Promise.all(readers);
+}
+
+/** Stops one reply of eight, and erases the session of one of sixteen. */
+async function disturb({ system, done }: Chaos, visits: readonly KeyedVisit[]): Promise<void> {
+  const dice = Math.random();
+  if (dice > 3 / 16) return;
+  await sleep(Math.random() * 2_000);
+  if (dice > 1 / 16) {
+    done.stops++;
+    // A killed edge does not answer.
+    await stopReply(randomUrl(system), pick(visits, 0)).catch(() => undefined);
+    return;
+  }
+  for (const visit of visits) visit.isErasureRequested = true;
+  const { tenant, sessionId } = pick(visits, 0);
+  await system.admin.sessions.eraseSession({ workspaceId: tenant.workspaceId, sessionId }).then(
+    () => done.erasures++,
+    // A killed service does not answer, and the session may not exist yet.
+    () => undefined,
+  );
+}
+
+async function stopReply(url: string, { tenant, sessionId, key, stopStatuses }: KeyedVisit): Promise<void> {
+  const body = { public_key: tenant.publicKey, session_id: sessionId, idempotency_key: key };
+  const init = { method: "POST", headers: { origin: tenant.origin }, body: JSON.stringify(body) };
+  const response = await fetch(`${url}/api/chat/stop/`, init);
+  const { status } = (await response.json()) as { status?: string };
+  if (response.status === 200) stopStatuses.push(String(status));
+}
+
+async function killUntilEnd({ system, postgres, done, isOver }: Chaos): Promise<void> {
+  const services = [...system.edges, system.conversation, system.quota, system.llm];
+  const restarts = new Map<ServiceProcess, Promise<void>>();
+  const failures: unknown[] = [];
+  while (!isOver()) {
+    await sleep(1_500 + Math.random() * 3_000);
+    const victim = pick(services, randomBelow(services.length));
+    if (chance(0.2)) {
+      if (await restartDatabase(system, postgres)) done.databaseRestarts++;
+    } else if (!restarts.has(victim)) {
+      const restart = killAndRestart(victim).catch((error: unknown) => void failures.push(error));
+      restarts.set(
+        victim,
+        restart.finally(() => restarts.delete(victim)),
+      );
+      done.kills++;
+    }
+  }
+  await Promise.all(restarts.values());
+  if (failures.length > 0) throw new AggregateError(failures, "a killed service did not start again");
+}
+
+/** Restarts the database, or crashes it. Returns false if it has not yet recovered from the last crash, or has no connections. */
+async function restartDatabase(system: System, postgres: TestPostgres): Promise<boolean> {
+  if (chance(0.5)) return killDatabaseConnection(system).catch(() => false);
+  await postgres.restart();
+  return true;
+}

@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { readSse, type SseEvent } from "@parley/test-support";
+import { postChat } from "../chat.ts";
+import type { Tenant } from "../system.ts";
+import { newClientAddress } from "../visitors.ts";
+
+/** A reply that a visitor has read to its end. */
+export type ReceivedReply = {
+  messageId: string;
+  text: string;
+  /** The terminal events as they were sent. */
+  terminal: string;
+  finishReason: string;
+};
+
+/**
+ * How reading a reply ended:
+ * - the received reply;
+ * - `gone`: the session was erased;
+ * - `hung`: the reply had no end within the timeout;
+ * - `duplicated`: an event did not continue the received text.
+ */
+export type ReplyEnd = ReceivedReply | { gone: string } | { hung: string } | { duplicated: string };
+
+export type KeyedMessage = { tenant: Tenant; sessionId: string; key: string; message: string };
+
+export type ResumingOptions = {
+  /** Returns the edge for the next request. */
+  nextUrl: () => string;
+  /** Returns the number of events after which the visitor cuts its connection, or infinity. */
+  nextCut: () => number;
+  /** Returns how long the visitor waits before the next request. */
+  nextDelayMs: () => number;
+  timeoutMs: number;
+  /** Called with the time from a request that continues a reply to its first event. */
+  onAttached?: (ms: number) => void;
+};
+
+type Progress = { text: string; lastEventId: string | undefined };
+
+/** Reads a reply with its key, and repeats the request until it has the terminal events, as the documentation tells clients to do. */
+export async function readUntilEnd(message: KeyedMessage, options: ResumingOptions): Promise<ReplyEnd> {
+  const deadline = performance.now() + options.timeoutMs;
+  const progress: Progress = { text: "", lastEventId: undefined };
+  let last = "nothing";
+  while (performance.now() < deadline) {
+    const result = await attempt(message, options, progress).catch((error: unknown) => `failed: ${String(error)}`);
+    if (typeof result !== "string") return result;
+    last = result;
+    await sleep(options.nextDelayMs());
+  }
+  return { hung: last };
+}
+
+/** Sends a message once with its key, from a new client address. */
+export function sendKeyed(
+  url: string,
+  { tenant, sessionId, key, message }: KeyedMessage,
+  { lastEventId, signal }: { lastEventId?: string | undefined; signal?: AbortSignal } = {},
+): Promise<Response> {
+  const headers: Record<string, string> = { "idempotency-key": key, "x-forwarded-for": newClientAddress() };
+  if (lastEventId !== undefined) headers["last-event-id"] = lastEventId;
+  return postChat(url, tenant, { session_id: sessionId, message }, { headers, ...(signal && { signal }) });
+}
+
+/** Sends one request and reads its events. Returns the end of the reply, or the reason why the request must be repeated. */
+async function attempt(
+  message: KeyedMessage,
+  { nextUrl, nextCut, timeoutMs, onAttached }: ResumingOptions,
+  progress: Progress,
+): Promise<ReplyEnd | string> {
+  const controller = new AbortController();
+  const timer = setTimeout(() => controller.abort(), timeoutMs);
+  try {
+    const { lastEventId } = progress;
+    const startedAt = performance.now();
+    const response = await sendKeyed(nextUrl(), message, { lastEventId, signal: controller.signal });
+    if (response.status !== 200) {
+      const { error } = (await response.json()) as { error: string };
+      if (error === "session_not_found") return { gone: error };
+      const isLost = error === "invalid_last_event_id" || error === "turn_not_found";
+      if (isLost) Object.assign(progress, { text: "", lastEventId: undefined });
+      return error;
+    }
+    let remaining = nextCut();
+    let terminal = "";
+    for await (const item of readSse(response)) {
+      if (!("event" in item)) continue;
+      if (item.event === "meta" && lastEventId !== undefined) onAttached?.(item.at - startedAt);
+      const broken = apply(item, progress);
+      if (broken !== undefined) return { duplicated: broken };
+      const { id = "", event, data } = item;
+      if (event !== "meta" && event !== "token") terminal += `${event} ${JSON.stringify(data)}\n`;
+      if (event === "done") {
+        const finishReason = (data as { finish_reason: string }).finish_reason;
+        return { messageId: id.split("-")[0] ?? "", text: progress.text, terminal, finishReason };
+      }
+      if (--remaining <= 0) return "cut by the visitor";
+    }
+    return "ended without done";
+  } finally {
+    clearTimeout(timer);
+    controller.abort();
+  }
+}
+
+/**
+ * Adds an event to the received text. Returns a description of the problem if the id of the event is not the message's id and the length of the
+ * text so far: a client that only appends text would then have a wrong text.
+ */
+function apply({ id = "", event, data }: SseEvent, progress: Progress): string | undefined {
+  const before = progress.lastEventId;
+  if (event === "token") progress.text += (data as { text: string }).text;
+  progress.lastEventId = id;
+  const [messageId, offset] = id.split("-");
+  const isSameMessage = before === undefined || before.split("-")[0] === messageId;
+  if (isSameMessage && Number(offset) === progress.text.length) return undefined;
+  return `${event} ${id} after ${before}, with a text of ${progress.text.length}`;
+}

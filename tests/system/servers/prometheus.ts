@@ -1,0 +1,103 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { freePort, prometheusCommands, startProcess } from "@parley/test-support";
+import { returnsOk } from "../processes.ts";
+
+export type Target = { service: string; opsPort: number };
+
+/** One series of a query result: its labels and current value. */
+export type Sample = { labels: Record<string, string>; value: number };
+
+export type FiringAlert = { name: string; labels: Record<string, string> };
+
+export type Prometheus = {
+  url: string;
+  /** Evaluates an expression now. Omits series whose value is NaN. */
+  query(expr: string): Promise<Sample[]>;
+  firing(): Promise<FiringAlert[]>;
+  /** Returns the labels of the exemplars of an expression's series, of the last minute. */
+  exemplars(expr: string): Promise<Record<string, string>[]>;
+  stop(): Promise<void>;
+};
+
+export type PrometheusOptions = {
+  targets: readonly Target[];
+  /** Contents of the rule files by file name. */
+  rules?: Readonly<Record<string, string>>;
+};
+
+/** Starts a Prometheus that scrapes the services every second. Sets the same labels as the chart and docker-compose.yml. */
+export async function startPrometheus({ targets, rules = {} }: PrometheusOptions): Promise<Prometheus> {
+  const commands = prometheusCommands();
+  if (commands === undefined) throw new Error('prometheus not found; use describeWith("prometheus")');
+  const directory = await mkdtemp(join(tmpdir(), "parley-prometheus-"));
+  const port = await freePort();
+  for (const [name, text] of Object.entries(rules)) await writeFile(join(directory, name), text);
+  const config = {
+    global: { scrape_interval: "1s", scrape_timeout: "1s", evaluation_interval: "1s" },
+    rule_files: Object.keys(rules),
+    scrape_configs: [
+      {
+        job_name: "parley",
+        honor_labels: true,
+        static_configs: targets.map(({ service, opsPort }) => ({
+          targets: [`127.0.0.1:${opsPort}`],
+          labels: { application: "parley", service },
+        })),
+      },
+    ],
+  };
+  // JSON is valid YAML.
+  await writeFile(join(directory, "prometheus.yml"), JSON.stringify(config));
+  const url = `http://127.0.0.1:${port}`;
+  const server = await startProcess({
+    name: "prometheus",
+    command: commands.prometheus,
+    args: [
+      `--config.file=${join(directory, "prometheus.yml")}`,
+      `--storage.tsdb.path=${join(directory, "data")}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+      "--log.level=warn",
+      "--enable-feature=exemplar-storage",
+    ],
+    ready: () => returnsOk(`${url}/-/ready`),
+  });
+  await server.waitReady();
+
+  async function get<T>(path: string, parameters: Record<string, string> = {}): Promise<T> {
+    const response = await fetch(`${url}/api/v1/${path}?${new URLSearchParams(parameters)}`);
+    const { status, error, data } = (await response.json()) as { status: string; error?: string; data: T };
+    if (status !== "success") throw new Error(`${path} ${parameters.query}: ${error}`);
+    return data;
+  }
+
+  return {
+    url,
+    async query(query) {
+      type Vector = { result: { metric: Record<string, string>; value: [number, string] }[] };
+      const { result } = await get<Vector>("query", { query });
+      return result
+        .map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }))
+        .filter(({ value }) => !Number.isNaN(value));
+    },
+    async firing() {
+      type Alerts = { alerts: { state: string; labels: Record<string, string> }[] };
+      const { alerts } = await get<Alerts>("alerts");
+      return alerts
+        .filter(({ state }) => state === "firing")
+        .map(({ labels }) => ({ name: labels.alertname ?? "", labels }));
+    },
+    async exemplars(query) {
+      type Series = { exemplars: { labels: Record<string, string> }[] };
+      const nowSeconds = Date.now() / 1_000;
+      const range = { start: String(nowSeconds - 60), end: String(nowSeconds + 1) };
+      const series = await get<Series[]>("query_exemplars", { query, ...range });
+      return series.flatMap(({ exemplars }) => exemplars.map(({ labels }) => labels));
+    },
+    async stop() {
+      await server.stop();
+      await rm(directory, { recursive: true });
+    },
+  };
+}

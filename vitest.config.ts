@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 // Five rings. Unit tests are beside the code and take milliseconds. Integration tests use a real PostgreSQL or Redis (*.db.test.ts), or
-// child processes whose CPU time and memory they limit (*.process.test.ts).
+// start processes or threads, which takes seconds (*.process.test.ts).
 // The tests in tests/ start the whole system and send HTTP requests to it, some of them from a browser.
 // Fault tests (*.fault.test.ts) stop processes and databases under load. Load tests (*.load.test.ts) measure times, memory or alerts, so no
 // other test runs beside them.

@@ -6,6 +6,7 @@ import { type ChatResult, readChat } from "../../system/chat.ts";
 import { readMetric } from "../../system/metrics.ts";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { type Api, bearer } from "../support/api.ts";
+import { findShortestMs, MAX_CANCEL_MS, waitForCancellation } from "../support/cancellation.ts";
 import {
   addBot,
   addKey,
@@ -303,6 +304,23 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
         status: 200,
         body: { status: "cancelled" },
       });
+    });
+
+    test("cancels the provider request within 1 s [D35/1]", async () => {
+      const cancelMs = await findShortestMs(system, async () => {
+        const message = newMessage();
+        const reply = send(message, slower);
+        await waitForProviderRequests(1);
+        const startedAt = Date.now();
+        await stop(
+          { session_id: message.fields.session_id, idempotency_key: message.headers["idempotency-key"] },
+          slower,
+        );
+        const elapsedMs = await waitForCancellation(system, startedAt);
+        await reply;
+        return elapsedMs;
+      });
+      expect(cancelMs).toBeLessThan(MAX_CANCEL_MS);
     });
 
     test("by message id stops a reply without a key [D35/1]", async () => {

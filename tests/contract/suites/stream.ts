@@ -4,6 +4,7 @@ import type { SseEvent } from "@parley/test-support";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import type { Api } from "../support/api.ts";
+import { findShortestMs, MAX_CANCEL_MS, waitForCancellation } from "../support/cancellation.ts";
 import { addBot, type ContractSystem, readTranscript, waitForUsedMessages } from "../support/contract-system.ts";
 import { eventNames, eventsOf, promptOf } from "../support/stream.ts";
 
@@ -184,33 +185,10 @@ export function streamSuite(shared: () => ContractSystem): void {
   });
 
   describe("disconnects", () => {
-    const MAX_CANCEL_MS = 1_000;
-
-    /** Waits until the provider request is cancelled, and returns how long that took. */
-    async function waitForCancellation(): Promise<number> {
-      const disconnectedAt = Date.now();
-      const closed = () => system.provider.closedByClient()[0]?.closedByClientAt;
-      while (closed() === undefined) await sleep(10);
-      return (closed() ?? 0) - disconnectedAt;
-    }
-
-    /**
-     * Returns the shortest of up to three times: on a busy machine a process may wait for a core. The edge's tests limit the longest time of
-     * many disconnects, and no other test runs beside them.
-     */
-    async function shortestMs(disconnect: () => Promise<number>): Promise<number> {
-      let shortest = Number.POSITIVE_INFINITY;
-      for (let attempt = 0; attempt < 3 && shortest >= MAX_CANCEL_MS; attempt++) {
-        system.provider.reset();
-        shortest = Math.min(shortest, await disconnect());
-      }
-      return shortest;
-    }
-
     test("a disconnect cancels the provider request within 1 s, and the partial reply is stored but not counted [D16/1-3] [D17/1]", async () => {
       const bot = await createTenant(system.admin, { model: "openai:tokens-100-every-50" });
       let session_id = "";
-      const cancelMs = await shortestMs(async () => {
+      const cancelMs = await findShortestMs(system, async () => {
         session_id = randomUUID();
         const disconnect = new AbortController();
         const response = await api.openChat(bot, { session_id }, { signal: disconnect.signal });
@@ -219,7 +197,7 @@ export function streamSuite(shared: () => ContractSystem): void {
           for await (const { event } of eventsOf(response)) if (event === "token" && ++read === 3) disconnect.abort();
         })();
         await expect(reading).rejects.toThrow();
-        return waitForCancellation();
+        return waitForCancellation(system, Date.now());
       });
       expect(cancelMs).toBeLessThan(MAX_CANCEL_MS);
       await expect
@@ -232,13 +210,13 @@ export function streamSuite(shared: () => ContractSystem): void {
 
     test("a disconnect before the first token cancels the provider request [D16/1]", async () => {
       const bot = await createBot("patient:hang");
-      const cancelMs = await shortestMs(async () => {
+      const cancelMs = await findShortestMs(system, async () => {
         const disconnect = new AbortController();
         const response = await api.openChat(bot, {}, { signal: disconnect.signal });
         while (system.provider.requests.length === 0) await sleep(10);
         disconnect.abort();
         await expect(response.text()).rejects.toThrow();
-        return waitForCancellation();
+        return waitForCancellation(system, Date.now());
       });
       expect(cancelMs).toBeLessThan(MAX_CANCEL_MS);
     });

@@ -20,7 +20,7 @@ export class SendWindow {
     if (this.#unreadBytes < FLOW_CONTROL_WINDOW_BYTES) this.open();
   }
 
-  /** Lets a waiting sender continue, as when its call has been cancelled. */
+  /** Lets a waiting sender continue, for example because its call was cancelled. */
   open(): void {
     this.#opened?.resolve();
     this.#opened = undefined;

@@ -8,7 +8,7 @@ import { RetryBudget } from "./retry-budget.ts";
 const MAX_REQUEST_BYTES = 64 * 1024;
 /** How often the streams are replaced: a new replica soon gets its share of calls, and a stopping one soon loses its streams. */
 const RENEW_AFTER_MS = 500;
-/** How long calls to a peer are not multiplexed after it has answered Carry with UNIMPLEMENTED. */
+/** After a peer has answered Carry with UNIMPLEMENTED, the client opens no streams to it for this long. */
 const UNIMPLEMENTED_RETRY_MS = 60_000;
 
 export type MultiplexOptions = {
@@ -25,7 +25,8 @@ export type MultiplexOptions = {
 /**
  * Sends many calls on one gRPC stream per replica. A multiplexed call costs a fraction of a gRPC call. If no stream is open, or a call
  * cannot be multiplexed, the fallback sends the call: no call waits for a stream. The fallback also retries a unary call whose stream is
- * lost or whose peer is unavailable, so every unary method must be idempotent. A budget limits these retries to 10 % of the calls.
+ * lost or whose peer is unavailable, so every unary method must be idempotent. A budget limits these retries to 10 % of the calls, except
+ * for the methods in `alwaysRetried`.
  */
 export class MultiplexClient implements CallTransport {
   readonly #channel: Client;
@@ -80,7 +81,7 @@ export class MultiplexClient implements CallTransport {
 
   /**
    * Opens a stream to each replica that answers, and retires the previous streams. The channel's round robin gives consecutive streams to
-   * consecutive replicas, unless another call comes between. So when two streams in a row reach no new replica, all are found.
+   * consecutive replicas, unless another call comes between. After two streams in a row that reach no new replica, the search ends.
    */
   async #renewStreams(): Promise<void> {
     if (this.#isRenewing || !this.#isConnected()) return;

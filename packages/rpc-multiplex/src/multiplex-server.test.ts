@@ -20,7 +20,7 @@ import { GetUsageRequestSchema, QuotaService } from "@parley/rpc/quota";
 import { afterEach, expect, test } from "vitest";
 import { serveMultiplexed } from "./multiplex-server.ts";
 
-// Frames that no client of this version sends, but that anyone who reaches the port can send.
+// These tests send frames that no client of this version sends.
 
 type Frame = MessageInitShape<typeof CallFrameSchema>;
 
@@ -30,7 +30,10 @@ afterEach(() => {
   for (const close of closers.splice(0)) close();
 });
 
-/** Starts a server whose GetUsage returns `plan`, or never returns for the workspace "stuck". Returns a function that opens a stream to it. */
+/**
+ * Starts a server whose GetUsage returns `plan`, or never returns for the workspace "stuck". Returns the contexts of the calls that it
+ * received, and a function that opens a stream to it.
+ */
 async function startServer({ plan = "" } = {}) {
   const calls: CallContext[] = [];
   const record: Interceptor = (context, next) => {
@@ -127,7 +130,7 @@ test("ignores unknown steps, and steps of calls that do not exist", async () => 
   expect(await stream.ended).toBe(status.OK);
 });
 
-test("a response that is too large for a message fails its own call only", async () => {
+test("a response above the size limit fails its own call only", async () => {
   const stream = (await startServer({ plan: "x".repeat(16 * 1024 * 1024) })).open();
   stream.send(begin(1));
   await expect.poll(() => stream.received.length, { timeout: 5_000 }).toBe(1);

@@ -13,7 +13,7 @@ import { ActiveMap } from "./active-map.ts";
 import { FLOW_CONTROL_WINDOW_BYTES } from "./flow-control.ts";
 import { FrameBatcher } from "./frame-batcher.ts";
 
-/** The longest deadline of a multiplexed call, and so how long a retired stream may stay open. */
+/** The longest deadline of a multiplexed call. A retired stream can stay open for as long. */
 export const MAX_CALL_MS = 380_000;
 /** A stream accepts no calls after this time, even if the client has not replaced it. */
 const MAX_ACCEPT_MS = 1_000;
@@ -49,7 +49,7 @@ export class MultiplexStream {
   #isRetired: boolean = false;
   #isLost: boolean = false;
 
-  /** @param onEnd called with the status of the stream itself. */
+  /** @param onEnd called with the stream's own status when the stream ends. */
   constructor(channel: Client, metadata: Metadata, onEnd: (streamStatus: status) => void) {
     const deadline = Date.now() + MAX_ACCEPT_MS + MAX_CALL_MS;
     const { path, requestSerialize, responseDeserialize } = toMethodDefinition(CallsService.method.carry);

@@ -1,6 +1,6 @@
-/** Retries per call in the long run: 10 %. */
+/** How many retries each call adds to the budget: in the long run, at most 10 % of the calls are retried. */
 const RETRIES_PER_CALL = 0.1;
-/** The maximum number of retries in a burst, for the calls in flight when a replica dies. */
+/** The most retries that the budget can hold, for the calls in flight when a replica dies. */
 const MAX_BURST = 50;
 
 /** Limits retries to a share of the calls, so that a peer that refuses calls does not get a multiple of them. */

@@ -8,7 +8,7 @@ export type Channel = Client;
 export type ChannelOptions = {
   /** The peer's address: `host:port`, or a gRPC target such as `dns:///conversation:9000`. For `names:///…` see names-resolver.ts. */
   target: string;
-  /** The methods that gRPC may retry when the peer is unavailable. They must be idempotent. */
+  /** The methods that gRPC may retry when the peer is unavailable. Each must be idempotent. */
   retryable: readonly { service: string; method: string }[];
   /** Plain text unless given. */
   credentials?: ChannelCredentials;
@@ -16,12 +16,12 @@ export type ChannelOptions = {
   tlsServerName?: string | undefined;
 };
 
-// Their sum is below 15 s. The timeout is the larger part, because a peer can be busy for some seconds without being dead.
+// Together below 15 s. The timeout is the longer of the two, because a peer can be busy for some seconds without being dead.
 const KEEPALIVE_MS = 5_000;
 const KEEPALIVE_TIMEOUT_MS = 9_000;
 /**
- * How many bytes a peer may send on one HTTP/2 stream before we have read them. Multiplexed calls have a window of their own within it. If
- * a call has its own stream and its reader is slow, the sender pauses.
+ * How many unread bytes a peer may send on one HTTP/2 stream before it must pause. Each multiplexed call has a smaller window of its own, so
+ * that a slow reader does not pause the other calls on the stream.
  */
 const FLOW_CONTROL_WINDOW_BYTES = 64 * 1024;
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
@@ -53,7 +53,7 @@ export function openChannel(options: ChannelOptions): Channel {
   return new Client(options.target, options.credentials ?? ChannelCredentials.createInsecure(), {
     ...(options.tlsServerName !== undefined && { "grpc.ssl_target_name_override": options.tlsServerName }),
     "grpc.service_config": JSON.stringify(serviceConfig),
-    // The proxy of HTTP_PROXY is for requests that leave the cluster.
+    // Calls between services stay in the cluster. The proxy of HTTP_PROXY is for requests that leave it.
     "grpc.enable_http_proxy": 0,
     "grpc.keepalive_time_ms": KEEPALIVE_MS,
     "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,

@@ -17,7 +17,7 @@ export type CallOptions = {
   timeoutMs: number;
   /** Cancels the call, here and at the peer. */
   signal?: AbortSignal;
-  /** Waits until the deadline for a peer that cannot be reached. For background work only: no visitor should wait for it. */
+  /** A unary call waits for an unreachable peer until the deadline. For background work only: no visitor should wait that long. Streams ignore it. */
   waitForReady?: boolean;
 };
 
@@ -30,7 +30,10 @@ export type RpcClient<S extends DescService> = {
       : never;
 };
 
-/** Called when a call starts; may add to its metadata. The function that it returns is called when the call ends. */
+/**
+ * Called when a call starts, with its method such as `parley.quota.v1.QuotaService/Reserve`. May add to the metadata. The function that it
+ * returns is called when the call ends.
+ */
 export type CallObserver = (method: string, metadata: Metadata) => ((error?: RpcError) => void) | undefined;
 
 /** Returns a typed client of `service` that sends its calls through `transport`. */

@@ -69,13 +69,13 @@ function call(channel: Client): Promise<string> {
 }
 
 describe("a target with several names", () => {
-  test("is served by the second name while every address of the first refuses connections", async () => {
+  test("calls the server of the second name while every address of the first refuses connections", async () => {
     const peer = await startPeer("127.0.0.1");
     const channel = connect(`names:///127.0.0.2:${await closedPort()},${peer}`);
     for (let count = 0; count < 20; count++) expect(await call(channel)).toBe("127.0.0.1");
   });
 
-  test("is served by the second name while the first does not resolve", async () => {
+  test("calls the server of the second name while the first does not resolve", async () => {
     const peer = await startPeer("127.0.0.1");
     const channel = connect(`names:///nowhere.invalid:9000,${peer}`);
     expect(await call(channel)).toBe("127.0.0.1");

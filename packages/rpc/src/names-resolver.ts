@@ -4,10 +4,10 @@ type Target = experimental.GrpcUri;
 type Endpoints = Parameters<experimental.ResolverListener>[0];
 
 /**
- * Resolves several DNS names and uses the addresses of all: `names:///quota-headless:9000,quota:9000`. In Kubernetes, the first is a
+ * Resolves several DNS names and uses all their addresses: `names:///quota-headless:9000,quota:9000`. In Kubernetes, the first name is a
  * headless Service, with an address for each replica. The second is a ClusterIP Service with one address that always leads to a ready
- * replica. If every cached address of the first belongs to a replica that is gone, the channel still has the second's. Certificates are
- * verified against the first name.
+ * replica. If all cached addresses of the first name belong to replicas that are gone, the channel still has the address of the second.
+ * Certificates are verified against the first name.
  */
 class NamesResolver implements experimental.Resolver {
   readonly #listener: experimental.ResolverListener;

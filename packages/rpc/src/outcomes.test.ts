@@ -16,14 +16,14 @@ import {
 } from "./outcomes.ts";
 import { ReservationState, SettleOutcome } from "./quota.ts";
 
-test("converts each outcome to protobuf and back", () => {
+test("converts each outcome and each reservation state to protobuf and back", () => {
   for (const name of OUTCOME_NAMES) expect(outcomeFromProto(OUTCOMES[name].proto)).toBe(name);
   for (const name of ["done", "void"] as const) expect(settleOutcomeFromProto(SETTLE_OUTCOMES[name])).toBe(name);
   for (const name of ["held", "done", "void"] as const)
     expect(reservationStateFromProto(RESERVATION_STATES[name])).toBe(name);
 });
 
-test("returns undefined for an unset or unknown outcome", () => {
+test("returns undefined for an unspecified outcome, reservation state or settle outcome, and for an unknown outcome", () => {
   expect(outcomeFromProto(TurnOutcome.UNSPECIFIED)).toBeUndefined();
   expect(outcomeFromProto(99 as TurnOutcome)).toBeUndefined();
   expect(settleOutcomeFromProto(SettleOutcome.UNSPECIFIED)).toBeUndefined();

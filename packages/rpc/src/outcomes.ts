@@ -10,7 +10,7 @@ export type Outcome = "done" | "error" | "blocked" | "quota_exceeded" | "cancell
 /** A turn's status: its outcome, or `streaming` until it has one. */
 export type TurnStatus = Outcome | "streaming";
 
-/** The `finish_reason` of a stream. `cancelled` is an addition to the contract's. */
+/** The `finish_reason` of a stream. The contract lists all of these but `cancelled`. */
 export type FinishReason = "stop" | "error" | "blocked" | "quota_exceeded" | "cancelled";
 
 /** Whether a turn counts against the quota, as quota.reservations and conversation.outbox store it. */
@@ -118,7 +118,7 @@ export const RESERVATION_STATUSES: Readonly<Record<ReservationStatus, ReserveSta
   settled: ReserveStatus.SETTLED,
 };
 
-/** The code of a generation whose attempts failed. */
+/** The code of a failed generation. */
 export type GenerationFailureCode = Exclude<FailureCode, "internal_error"> | "model_unknown";
 
 /** How a generation ended, as in llm.calls and in the label `outcome` of parley_llm_generations_total. */

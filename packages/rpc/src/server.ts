@@ -63,8 +63,8 @@ export function implementService<S extends DescService>(
 ): ServedMethod[] {
   const handlers = implementation as Record<string, unknown>;
   const methods = service.methods.map((method): [DescMethod, ServedMethod] => {
-    const run = method.methodKind === "server_streaming" ? createStreamServe : createUnaryServe;
-    const serve = withRpcErrors(run(method, handlers[method.localName] as never, intercept));
+    const createServe = method.methodKind === "server_streaming" ? createStreamServe : createUnaryServe;
+    const serve = withRpcErrors(createServe(method, handlers[method.localName] as never, intercept));
     return [method, { name: fullMethodName(method), definition: toMethodDefinition(method), serve }];
   });
   const grpcHandlers = methods.map(([{ name, methodKind }, served]): [string, UntypedHandleCall] => [
@@ -116,7 +116,7 @@ function createStreamServe(method: DescMethod, handler: StreamHandler, intercept
   };
 }
 
-// One shared reason: grpc-js emits "cancelled" at the end of every call, and abort() without a reason would build a DOMException each time.
+// Shared by all calls: grpc-js emits "cancelled" at the end of every call, and abort() without a reason would create a DOMException each time.
 const CANCELLED = new RpcError(status.CANCELLED, "cancelled", "the caller cancelled the call or disconnected");
 
 function createCallContext(

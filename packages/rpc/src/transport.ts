@@ -12,7 +12,7 @@ export type Call = {
   deadlineMs: number;
   /** Cancels the call. */
   signal: AbortSignal | undefined;
-  /** Waits until the deadline for a peer that cannot be reached, instead of failing at once. */
+  /** A unary call waits for an unreachable peer until the deadline, instead of failing at once. Streams ignore it. */
   waitForReady: boolean;
 };
 

@@ -5,8 +5,9 @@ import { RpcError, status } from "./error.ts";
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /**
- * Resolves when the channel is no longer connecting, even if it failed to connect: the call itself reports that. Throws UNAVAILABLE after
- * 5 s, because the operating system of a frozen peer still accepts connections that the peer's process never answers.
+ * Resolves when the channel is no longer connecting or the signal is aborted. Resolves even if the channel failed to connect: the call itself
+ * then fails. Throws UNAVAILABLE after 5 s, because the operating system of a frozen peer still accepts connections that the peer's process
+ * never answers.
  */
 export async function waitForConnection(channel: Client, signal?: AbortSignal): Promise<void> {
   const deadline = Date.now() + CONNECT_TIMEOUT_MS;

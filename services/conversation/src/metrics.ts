@@ -91,7 +91,7 @@ export function registerEmbeddingGauge(registry: Registry, countUnembedded: () =
 export function createPrunedRowCounter(registry: Registry): Counter<"table"> {
   const counter = new Counter({
     name: "parley_usage_pruned_rows_total",
-    help: "Rows that were pruned, by table: of the usage ledger and turns of closed months, and old void reservations.",
+    help: "Pruned rows by table. ledger, turns: rows of closed months. reservations: void reservations that are older than a week.",
     labelNames: ["table"] satisfies ["table"],
     registers: [registry],
   });

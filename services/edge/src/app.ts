@@ -79,7 +79,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
       connectionsCheckingInterval: 1_000,
       maxHeaderSize: MAX_HEADER_BYTES,
       highWaterMark: WRITE_BUFFER_BYTES,
-      // headerLimits refuses a request without Host in the documented format.
+      // headerLimits refuses a request without Host, and sends the documented error.
       requireHostHeader: false,
     },
   });

@@ -3,7 +3,7 @@ import { readRedis } from "./rate-limits/redis-settings.ts";
 
 export type Config = ReturnType<typeof readConfig>;
 
-/** Reads and validates the edge's environment. Throws ConfigError that lists every problem. */
+/** Reads and validates the edge's environment. Throws a ConfigError that lists every problem. */
 export function readConfig(values: NodeJS.ProcessEnv) {
   const environment = new Environment(values);
   return environment.finish({
@@ -15,7 +15,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     quotaTarget: environment.text("QUOTA_TARGET", "localhost:8084"),
     llmTarget: environment.text("LLM_TARGET", "localhost:8086"),
     internalTokens: environment.requiredSecret("INTERNAL_TOKEN", parseTokens, "the token for calls between services"),
-    /** This process's host name or IP address for other edges. If unset, they cannot read its running turns and wait until these have ended. */
+    /** The host name or IP address at which other edges reach this process. If unset, they cannot read its running turns: they wait for their end. */
     edgeRpcHost: environment.optionalText("EDGE_RPC_ADDRESS"),
     edgeRpcPort: environment.port("EDGE_RPC_PORT", 8088),
     /** The name in the edges' certificates. Other edges connect to addresses, which no certificate contains. */

@@ -96,7 +96,7 @@ export async function start(
   );
   const turnCloser = createTurnCloser(conversation, log, () => metrics.streams.doneAfterError.inc());
   const isStopping = () => lifecycle.isClosing;
-  const isReady = () => lease.isConnected() && peers.wereReached && !isStopping();
+  const isReady = () => lease.isConnected() && peers.hasReachedAll && !isStopping();
 
   const limiter = createLimiter(config.redis, metrics.limiter, secretOptions);
   const starts = new TurnStartLimiter(

@@ -21,7 +21,7 @@ async function scrapeHoldGauges(registry: Registry) {
 
 /** Measures the gauges. A scrape that waits too long for the database reports NaN, so it is repeated. */
 async function readHoldGauges() {
-  // A registry would report a measurement again for 5 s.
+  // A new registry for each measurement, because a registry caches a measurement for 5 s.
   const registry = new Registry();
   registerHoldGauges(registry, quota.database, silent);
   let gauges = await scrapeHoldGauges(registry);

@@ -1,7 +1,7 @@
 import { type Database, type Logger, type Registry, registerMeasuredGauges } from "@parley/service-kit";
 import { measureHolds } from "./usage/holds.store.ts";
 
-/** During a dump, each measurement reads the index entries of all turns that were settled since the dump began. */
+/** Cached, because during a dump each measurement reads the index entries of all turns that were settled since the dump began. */
 const CACHE_MS = 5_000;
 
 /**

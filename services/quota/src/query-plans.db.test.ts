@@ -19,7 +19,7 @@ import { type Settlement, settle } from "./usage/settlements.store.ts";
 import { currentMonth, listTurns, readMonth, readMonthPage, readUsage } from "./usage/usage.store.ts";
 import { findWorkspace } from "./workspaces/workspaces.store.ts";
 
-// The first number in `pnpm test`, the second in `pnpm test:full`.
+// `pnpm test` uses the first number, `pnpm test:full` the second.
 const MESSAGES = quickOrFull(200_000, 10_000_000);
 const WORKSPACES = 2_000;
 
@@ -110,7 +110,7 @@ test("a page of counted turns reads only its own turns by index, whatever the si
     expect(root["Actual Rows"]).toBe(100);
     expect(root["Shared Hit Blocks"] + root["Shared Read Blocks"]).toBeLessThan(100 * 4);
   }
-  // The UPDATE of the full size changes millions of rows.
+  // In `pnpm test:full` the UPDATE changes millions of rows.
 }, 600_000);
 
 test.each(["", "gen_1"])(

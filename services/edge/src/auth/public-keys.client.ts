@@ -20,8 +20,8 @@ const KEY_PATTERN = /^\w{8,128}$/;
 
 /**
  * Creates a resolver of public keys that caches results for 4 s, so that a revoked key is refused everywhere within 5 s. Keys that do not
- * exist have a cache of their own, and each client may look up at most 20 of them a second. Guessing keys can therefore neither evict
- * valid keys nor flood the conversation service. The resolver throws
+ * exist have a cache of their own, and each client may look up at most 20 nonexistent keys a second. Guessing keys can therefore neither
+ * evict valid keys nor flood the conversation service. The resolver throws
  * - 401 invalid_api_key if the key does not exist or is revoked,
  * - 429 rate_limited if the key is not cached and the client has used up its failed lookups,
  * - 503 unavailable if the conversation service does not answer.

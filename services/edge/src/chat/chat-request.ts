@@ -30,7 +30,7 @@ export type PlaygroundRequest = {
   visitorMetadata: string;
 };
 
-/** Parses the body of POST /api/chat/. Throws the contract's 400s in its order: JSON, fields, length, UUID. */
+/** Parses the body of POST /api/chat/. Throws the contract's 400s in the contract's order: JSON, fields, length, UUID. */
 export function parseChatRequest(bytes: Uint8Array | undefined): ChatRequest {
   const body = parseJsonObject(bytes);
   const publicKey = requiredText(body, "public_key");
@@ -45,7 +45,10 @@ export function parsePlaygroundRequest(bytes: Uint8Array | undefined): Playgroun
   return { botSlug, ...parseTurnFields(body) };
 }
 
-/** Checks the types and sizes of all its fields before the message's length and the session's format, so call it last. */
+/**
+ * Checks the types and sizes of the fields first, then the message's length and the session id's format. The caller must check its own
+ * fields before it calls this.
+ */
 function parseTurnFields(body: JsonObject) {
   const sessionId = textField(body, "session_id");
   const message = requiredText(body, "message");

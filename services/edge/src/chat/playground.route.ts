@@ -20,7 +20,7 @@ export type PlaygroundDeps = KeyedStreamDeps &
 
 const RESOLVE_TIMEOUT_MS = 2_000;
 
-/** POST /api/chat/playground/: streams a reply to an owner or operator from a bot of their workspace. */
+/** POST /api/chat/playground/: streams the reply of a bot to an owner or operator of its workspace. */
 export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): void {
   endpoint(app, {
     method: "POST",
@@ -55,6 +55,7 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
   });
 }
 
+/** Returns the id of a workspace's bot. Throws 404 bot_not_found, or 503. */
 export async function resolveBot(
   deps: Pick<PlaygroundDeps, "conversation">,
   workspaceId: string,

@@ -21,7 +21,10 @@ export type StopScope = {
 
 const FIND_TIMEOUT_MS = 2_000;
 
-/** Cancels a reply wherever it runs. Returns the stored outcome, which differs from `cancelled` if the reply had ended. Throws an HttpError. */
+/**
+ * Cancels a reply, whichever edge runs it. Returns the stored outcome, which differs from `cancelled` if the reply had already ended. Throws
+ * an HttpError.
+ */
 export async function stopTurn(deps: StopDeps, scope: StopScope, target: StopTarget): Promise<Outcome> {
   const { workspaceId, botId, sessionId, source, caller } = scope;
   const identity = "key" in target ? { keyHash: hashKey(source, caller, target.key) } : target;

@@ -50,8 +50,8 @@ type Exchange = {
 };
 
 /**
- * Streams the reply of an idempotency key: opens the turn if the key is new, and otherwise attaches to it or replays it. Throws an HttpError
- * if it fails before the stream is open.
+ * Streams the reply to a request with an idempotency key. If the key is new, opens a turn; otherwise attaches to the key's turn or replays it.
+ * Throws an HttpError if it fails before the stream is open.
  */
 export async function streamKeyedTurn(
   deps: KeyedStreamDeps,
@@ -77,7 +77,7 @@ function requireSameMessage({ requestHash }: KeyedReply, turn: TurnKey): void {
   if (Buffer.compare(requestHash, turn.requestHash) !== 0) throw new HttpError(409, "idempotency_key_reused");
 }
 
-/** Runs a new turn and streams its reply. The turn occupies the stream's slot until it is closed, even if its first reader leaves. */
+/** Runs a new turn and streams its reply. The stream's slot stays occupied until the turn is closed, even if the first reader leaves. */
 async function openReply(exchange: Exchange, stopwatch: Stopwatch): Promise<void> {
   const { deps, turn, stream } = exchange;
   const { log } = exchange.reply.request;
@@ -117,12 +117,13 @@ async function waitForOpening({ deps, stream }: Exchange, reply: KeyedReply): Re
   }
 }
 
-/** Counts a refused stream and returns its 503. The session has too many running replies, or the reply too many readers. */
+/** Counts a refused stream and returns its 503. For a session with too many running replies, or a reply with too many readers. */
 function atClientCap({ attachMetrics }: KeyedStreamDeps, cause?: unknown): HttpError {
   attachMetrics.refused.inc({ reason: "client" });
   return overloaded(cause);
 }
 
+/** Attaches the response to a reply that this process runs. Resolves when the connection closes. */
 async function follow(exchange: Exchange, reply: KeyedReply, isOpener: boolean): Promise<void> {
   const offset = requireOffset(exchange, reply.messageId, reply.text);
   if (reply.isFull) throw atClientCap(exchange.deps);
@@ -208,7 +209,7 @@ async function readRemote(exchange: Exchange, existing: StoredTurn): Promise<voi
         if (ending !== undefined) return reader.end(ending);
       }
     } catch {
-      // The other edge is gone, or does not know the stored outcome. The database will have it.
+      // The other edge is gone, or does not know the stored outcome. waitForEnd reads the outcome from the database.
     }
   }
   await waitForEnd(exchange, reader, offset);
@@ -232,7 +233,7 @@ async function waitForEnd({ deps, turn, stream }: Exchange, reader: ReplyReader,
   reader.disconnect();
 }
 
-/** Finds the turn of the exchange's key. Throws an HttpError. */
+/** Finds the turn of the request's key. Throws an HttpError. */
 async function findTurn(deps: KeyedStreamDeps, turn: KeyedRequest): Promise<StoredTurn> {
   const { workspaceId, botId, sessionId, source, keyHash, requestHash } = turn;
   try {

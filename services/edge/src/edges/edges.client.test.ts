@@ -33,7 +33,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Starts an edge's server that cancels every turn. Returns its port. */
+/** Starts an edge's server that streams "Hi" for every turn and cancels every turn. Returns its port. */
 async function startServer(tlsDir?: string): Promise<number> {
   const port = await freePort();
   const grpc = createGrpcServer({ host: "127.0.0.1", port, drainMs: 100, tlsDir }, lifecycle);
@@ -88,7 +88,7 @@ test("an edge without an address is not called", async () => {
   expect(await clients().cancel("ws", turn)).toBeUndefined();
 });
 
-test("an IPv6 address is in brackets", () => {
+test("formatAddress puts an IPv6 address in brackets", () => {
   expect([formatAddress("10.0.0.1", 8088), formatAddress("fd00::1", 8088)]).toEqual([
     "10.0.0.1:8088",
     "[fd00::1]:8088",

@@ -4,7 +4,7 @@ import { type AttachTurnResponse, EdgeService } from "@parley/rpc/edge";
 import { type Outcome, outcomeFromProto } from "@parley/rpc/outcomes";
 import { channelCredentials, MAX_GENERATION_MS } from "@parley/service-kit";
 
-/** Longer than the other edge waits for the stored outcome. */
+/** Must exceed STOP_TIMEOUT_MS, for which the other edge waits for the stored outcome. */
 const CANCEL_TIMEOUT_MS = 14_000;
 /** An edge that sends no first response in this time counts as unreachable. */
 const FIRST_RESPONSE_TIMEOUT_MS = 3_000;

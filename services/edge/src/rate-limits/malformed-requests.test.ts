@@ -36,7 +36,7 @@ function createReplicas(count: number) {
   return { clock, countedSubjects, replicas };
 }
 
-test("refuses an address from the first request above the limit until the oldest one leaves the window", async () => {
+test("refuses an address from its first malformed request above the limit until the oldest counted one leaves the window", async () => {
   const { clock, replicas } = createReplicas(1);
   const [send] = replicas;
   if (send === undefined) throw new Error("no replica");
@@ -81,7 +81,7 @@ test("refuses only the IPv6 client's /64", async () => {
   expect((await send?.("/good", "2001:db8:0:2::1"))?.statusCode).toBe(200);
 });
 
-test("a replica refuses an address that is above the limit elsewhere from its first malformed request here", async () => {
+test("a replica refuses an address that exceeded the limit at another replica once it sends a malformed request", async () => {
   const { replicas } = createReplicas(2);
   const [first, second] = replicas;
   for (let sent = 0; sent <= limit; sent++) await first?.("/bad");

@@ -17,12 +17,18 @@ export type RateLimiter = {
 const MINUTE_MS = 60_000;
 
 export const POLICIES = {
+  /** Chat, stop and doctor. */
   chat: { name: "chat", limit: 60, windowMs: MINUTE_MS },
+  /** Chat and playground with Last-Event-ID. */
   resume: { name: "resume", limit: 120, windowMs: MINUTE_MS },
   rating: { name: "rating", limit: 60, windowMs: MINUTE_MS },
+  /** Playground and its stop. */
   playground: { name: "playground", limit: 120, windowMs: MINUTE_MS },
+  /** The transcript of one session. */
   export: { name: "export", limit: 30, windowMs: MINUTE_MS },
+  /** Listing, deleting and erasing sessions. */
   conversations: { name: "conversations", limit: 120, windowMs: MINUTE_MS },
+  /** The export of all sessions. */
   exports: { name: "exports", limit: 10, windowMs: MINUTE_MS },
   malformed: { name: "malformed", limit: 300, windowMs: MINUTE_MS },
 } as const satisfies Record<string, Policy>;

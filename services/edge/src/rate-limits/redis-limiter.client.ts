@@ -15,7 +15,7 @@ const SPAN_OPTIONS = {
   attributes: { "db.system.name": "redis", "db.operation.name": "EVALSHA" },
 } as const;
 
-/** How long a replaced connection stays open for the replies that it has not received. */
+/** How long a replaced connection stays open, so that pending replies can arrive. */
 const RETIRE_AFTER_MS = 1_000;
 
 type Reply = [allowed: 0 | 1, remaining: number, resetMs: number];
@@ -23,7 +23,7 @@ type RedisWithScript = (Redis | Cluster) & {
   slidingWindow(key: string, limit: number, windowMs: number, member: string): Promise<Reply>;
 };
 
-/** Rejects if Redis does not reply within 50 ms, or at once while Redis is unresponsive. */
+/** A limiter whose `take` rejects if Redis does not reply within 50 ms, or at once while Redis is unresponsive. */
 export type RedisLimiter = RateLimiter & {
   /**
    * Connects with other settings. The current connection stays in use until the new one is ready. Until then the new one keeps trying, and

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
-import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextIteration, setTimeout as sleep } from "node:timers/promises";
 import { Counter, createLogger, createRegistry, Gauge } from "@parley/service-kit";
 import { describeWith, startRedis, type TestRedis } from "@parley/test-support";
 import { Redis } from "ioredis";
@@ -64,7 +64,7 @@ describeWith("redis", "the limiter on Redis", () => {
       const decision = await replicas[0]?.take(quick, "a").catch(async (error: Error) => {
         expect(error.message).toMatch(/^redis (did not reply in time|is unresponsive)$/);
         // Lets the late reply arrive: an unresponsive limiter refuses without waiting.
-        await nextTurn();
+        await nextIteration();
       });
       if (decision?.isAllowed) passed.push({ before, after: performance.now() });
     }
@@ -76,7 +76,7 @@ describeWith("redis", "the limiter on Redis", () => {
     }
   });
 
-  test("a bucket expires", async () => {
+  test("a bucket expires after its window", async () => {
     await replicas[0]?.take({ name: "short", limit: 5, windowMs: 100 }, "b");
     const redis = new Redis(server.url);
     await expect.poll(() => redis.exists("parley:rate:short:b")).toBe(0);
@@ -165,7 +165,7 @@ describeWith("redis-server", "the limiter on Redis with a changed password", () 
     return { mode: "standalone", urls: [url.href] } as const;
   };
 
-  test("uses the new one without an undecided request, and keeps the connection if Redis refuses it", async () => {
+  test("switches to the new password without failing a request, and keeps its connection if Redis refuses a password", async () => {
     const lines: string[] = [];
     const recorder = createLogger("test", "info", { write: (line) => void lines.push(line) });
     const limiter = createRedisLimiter(settings("old"), recorder);

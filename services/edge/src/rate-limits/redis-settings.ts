@@ -1,7 +1,7 @@
 import { type Environment, parseSecretText, type SecretSource } from "@parley/service-kit";
 
 type Topology = {
-  /** `sentinel`: the URLs are those of the sentinels. `cluster`: those of some nodes of a Redis Cluster. */
+  /** With `sentinel`, the URLs name the sentinels; with `cluster`, some nodes of a Redis Cluster. */
   mode: "standalone" | "sentinel" | "cluster";
   /** The name under which the sentinels monitor the Redis servers. */
   sentinelMaster?: string | undefined;
@@ -14,7 +14,7 @@ export type RedisSettings = Topology & {
   sentinelPassword?: string | undefined;
 };
 
-/** The settings, with those that may change as secrets. */
+/** The settings as configured. The secrets may change while the edge runs. */
 export type RedisConfig = Topology & {
   urls: SecretSource<string[]>;
   sentinelPassword: SecretSource<string> | undefined;

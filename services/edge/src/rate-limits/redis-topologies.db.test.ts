@@ -46,7 +46,7 @@ describeWith(
       return server;
     }
 
-    test("with sentinels uses the master, and the new one after the master has stopped replying", async () => {
+    test("with sentinels uses the master, and the new master after the old one stopped replying", async () => {
       const master = await start();
       const replica = await start(
         "--replicaof",
@@ -150,7 +150,7 @@ describeWith(
         return taking.stdout().trim();
       }
 
-      test("connects to one server only if it trusts the authority", async () => {
+      test("connects to a standalone server only if it trusts the server's authority", async () => {
         const port = await startTls(await freePort(), "--requirepass", "p,w");
         const settings = { mode: "standalone", urls: [`rediss://:p,w@localhost:${port}`] } as const;
         const subjects = Array.from({ length: policy.limit + 2 }, () => "a");

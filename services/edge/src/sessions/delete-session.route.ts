@@ -60,7 +60,7 @@ export function eraseVisitorRoute(app: FastifyInstance, deps: SessionDeps): void
       requireOwner(caller);
       await enforce(deps.limiter, POLICIES.conversations, userBucket(caller), reply);
       const { workspaceId, userId: member } = caller;
-      // The conversation service stores a repeated call once.
+      // The conversation service stores one erasure per request id, even if the call is repeated.
       const requestId = randomUUID();
       const { sessions } = await deps.conversation
         .eraseVisitor({ workspaceId, requestId, visitorId, member }, { timeoutMs: ERASE_TIMEOUT_MS })

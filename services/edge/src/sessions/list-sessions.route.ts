@@ -33,7 +33,7 @@ export function listSessionsRoute(app: FastifyInstance, deps: SessionDeps): void
   });
 }
 
-/** Translates an error of the conversation service whose request came from a query. */
+/** Translates an error of a call to the conversation service whose request was built from query parameters. */
 export function toHttpError(error: unknown) {
   const isInvalid = error instanceof RpcError && error.status === status.INVALID_ARGUMENT;
   return isInvalid ? invalidParameter({ cause: error }) : unavailable(error);

@@ -61,7 +61,7 @@ function parseTimes({ since, until }: { since?: string; until?: string }) {
   };
 }
 
-/** Returns microseconds since 1970; 0 for a time before. A date means its start in UTC. */
+/** Returns microseconds since 1970; 0 for a time before 1970. A date means its start in UTC. */
 export function parseTime(text: string): bigint {
   const [, date = "", time = "00:00:00", fraction = "", offset = "Z"] = TIME.exec(text) ?? [];
   const milliseconds = Date.parse(`${date}T${time}${offset.replace(" ", "+").toUpperCase()}`);

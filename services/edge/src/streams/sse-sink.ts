@@ -111,7 +111,7 @@ export function openReplyReader(
       return writer.write("token", { text }, id) ? undefined : writer.drained();
     },
     end: (ending) => writeEnd(writer, createTerminalEvents(ending), id),
-    // A reset also drops what is buffered. The client cannot mistake it for the end of the stream.
+    // A reset also drops the buffered data. The client cannot mistake a reset for the end of the stream.
     disconnect: () => raw.socket?.resetAndDestroy(),
   };
 }

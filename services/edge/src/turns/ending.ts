@@ -61,7 +61,7 @@ function createErrorEvent(code: ErrorCode, quota: QuotaUsage | undefined): Termi
   return quota && { code, ...quota, message: quotaExceededMessage() };
 }
 
-/** Returns the stored end of a turn with its text, or undefined if the turn is running. */
+/** Returns the stored end of a turn with its text. Returns undefined if the turn is running, or if its outcome is unknown. */
 export function readStoredReply({ end }: StoredTurn): StoredReply | undefined {
   const ending = readEnding(end);
   return end && ending && { ending, text: end.content };

@@ -30,7 +30,7 @@ export class KeyedReply implements TurnSink {
   /** Resolves when OpenTurn has returned. Rejects with its error. */
   readonly opening: Promise<Opening>;
   messageId = 0;
-  /** How often readers came back while the reply was running. */
+  /** How many readers have attached, not counting the opener. */
   reconnects = 0;
   readonly #detachedMs: number;
   readonly #onDetached: (result: "resumed" | "completed" | "cancelled") => void;
@@ -151,7 +151,10 @@ export class KeyedReply implements TurnSink {
     if (this.#ending === undefined) for (const reader of [...this.#followers.keys()]) this.#disconnect(reader);
   }
 
-  /** Sends a reader the text from `offset` on, and then each new part. */
+  /**
+   * Sends a reader the text from `offset` on, and then each new part.
+   * @param isOpener whether the reader's request opened the turn.
+   */
   attach(reader: ReplyReader, offset: number, isOpener: boolean): void {
     if (!isOpener) this.reconnects++;
     if (this.#detachTimer !== undefined) {
@@ -245,7 +248,7 @@ class Follower {
   }
 }
 
-/** Returns a piece of a text that ends with a whole character. */
+/** Returns the next piece of a text from `start` on, which never ends inside a surrogate pair. */
 export function textPieceAt(text: string, start: number): string {
   const end = Math.min(start + PIECE_CHARACTERS, text.length);
   return text.slice(start, splitsSurrogatePair(text, end) ? end - 1 : end);

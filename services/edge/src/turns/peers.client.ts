@@ -10,11 +10,11 @@ const MAX_RETRY_DELAY_MS = 2_000;
 /** Checks that quota and llm-proxy can be reached and accept this edge's token. */
 export class Peers {
   /**
-   * By service: a call of a method that every release has. The service refuses the empty request after it has checked the token, without its
-   * database.
+   * By service: a call to a method that every release has. The service checks the token and then refuses the empty request, without a query
+   * to its database.
    */
   readonly #calls: ReadonlyMap<string, () => Promise<unknown>>;
-  #wereReached = false;
+  #hasReachedAll: boolean = false;
 
   constructor(quota: RpcClient<typeof QuotaService>, llm: RpcClient<typeof LlmService>) {
     this.#calls = new Map<string, () => Promise<unknown>>([
@@ -23,9 +23,9 @@ export class Peers {
     ]);
   }
 
-  /** Whether each service has accepted a call since the start. */
-  get wereReached(): boolean {
-    return this.#wereReached;
+  /** Whether every service has accepted a call since the start. */
+  get hasReachedAll(): boolean {
+    return this.#hasReachedAll;
   }
 
   /** Whether at least one service accepts a call now. */
@@ -40,7 +40,7 @@ export class Peers {
   async waitForAll(log: Logger, { closingSignal }: Pick<Lifecycle, "closingSignal">): Promise<void> {
     const names = [...this.#calls.keys()];
     await Promise.all(names.map((name) => this.#waitFor(name, log, closingSignal)));
-    this.#wereReached = !closingSignal.aborted;
+    this.#hasReachedAll = !closingSignal.aborted;
   }
 
   async #waitFor(name: string, log: Logger, closingSignal: AbortSignal): Promise<void> {
@@ -58,7 +58,7 @@ export class Peers {
   }
 }
 
-/** Throws if the call fails in another way than with this code. */
+/** Throws if the call fails with another code. */
 async function expectRefusal(code: string, call: Promise<unknown>): Promise<void> {
   try {
     await call;

@@ -41,7 +41,7 @@ export type TurnRequest = {
 };
 
 export type TurnContext = GenerationContext & {
-  /** Called when the turn has started: it is open, and its message of the quota is reserved. */
+  /** Called when Reserve has returned or failed: the turn no longer counts as starting. Repeated calls have no effect. */
   onStarted: () => void;
   /** Aborted when the visitor disconnects or stops the reply. */
   cancelSignal: AbortSignal;
@@ -252,7 +252,7 @@ async function reserveAndGenerate(
   return markIfCancelled(await generateReply(deps.llm, { ...input, month }, context), context);
 }
 
-/** An incomplete reply counts as cancelled when its visitor has left or stopped it, even if it failed too. */
+/** If the visitor has left or stopped the reply, changes any outcome but `done` to `cancelled`. */
 function markIfCancelled(result: ReplyResult, { cancelSignal }: TurnContext): ReplyResult {
   if (!cancelSignal.aborted || result.outcome === "done") return result;
   return { ...result, outcome: "cancelled", errorCode: "" };

@@ -21,7 +21,7 @@ export type KeyName = { workspaceId: string; botId: string; sessionId: string; k
 /** How many keyed turns of a session may run at the same time. */
 const MAX_KEYED_TURNS_OF_SESSION = 2;
 
-/** How long a stop request waits for the stored outcome: the provider's end, 0.5 s, and CloseTurn with its retries. */
+/** How long a stop request waits for the stored outcome: 0.5 s for the provider's end, and CloseTurn with its retries. */
 export const STOP_TIMEOUT_MS = 12_000;
 
 /** The turns that this process runs, from before their OpenTurn until their outcome is stored. */

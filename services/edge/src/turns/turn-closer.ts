@@ -18,8 +18,8 @@ const STATEMENT_TIMEOUT_MS = 10_000;
 const FIRST_RETRY_DELAY_MS = 50;
 const MAX_RETRY_DELAY_MS = 2_000;
 /**
- * A longer reply occupies its text several times while a CloseTurn is encoded and sent. Above this length, few are sent at once: otherwise
- * many streams that end together, such as those of stalled clients, occupy a multiple of the memory of their replies.
+ * While a CloseTurn is encoded and sent, its text is in memory several times. So few replies above this length are sent at once. Otherwise many
+ * streams that end together, such as those of stalled clients, would need a multiple of the memory of their replies.
  */
 const LONG_REPLY_CHARACTERS = 64 * 1024;
 const MAX_LONG_DONE_CLOSES = 2;
@@ -31,7 +31,7 @@ const MAX_LONG_OTHER_CLOSES = 1;
 const CLOSE_IF_OPENED_DELAY_MS = 32_000;
 /** After these attempts, 7 minutes, the sweeper closes the turn. */
 const MAX_CLOSE_IF_OPENED_ATTEMPTS = 13;
-/** How many errors other than an outage a request gets before the closer sends less of it. */
+/** After this many errors other than an outage, the closer sends less of the request: see reduceRequest. */
 const MAX_PERMANENT_FAILURES = 2;
 /** While the conversation service is down, OpenTurn fails for every visitor. The sweeper closes the turns above this limit. */
 const MAX_DELAYED_CLOSES = 1_000;
@@ -40,7 +40,7 @@ export type TurnCloser = {
   /**
    * Stores an outcome and returns the outcome that is stored, which may differ. Returns undefined if no call succeeds within 10 s. A
    * `done` with a deadline has 14 s: the deadline of 4 s plus the statement timeout of 10 s, because it may commit until then.
-   * With `isKeyed`, instead waits until an outcome is stored, and returns undefined only if the turn does not exist.
+   * With `isKeyed`, instead waits until an outcome is stored. Returns undefined only if no outcome can be stored, e.g. for an unknown turn.
    * @param databaseTimeMicroseconds the database's clock now, in microseconds since 1970; undefined if the conversation service did not send it.
    */
   close(
@@ -48,7 +48,10 @@ export type TurnCloser = {
     databaseTimeMicroseconds: bigint | undefined,
     options?: { isKeyed: boolean },
   ): Promise<CloseTurnResponse | undefined>;
-  /** For a turn whose OpenTurn result is unknown: if it was opened, closes it 32 s later as an error. After an outage, tries again until 32 s after its end. */
+  /**
+   * For a turn whose OpenTurn result is unknown: if the turn was opened, closes it as an error 32 s later. If a call fails, retries every 32 s
+   * for 7 minutes. If the turn is unknown after a failed call, tries once more, because the OpenTurn may still commit.
+   */
   closeIfOpened(turn: CloseTurnInit): void;
   /** Adds the phases to a turn that is already closed. Best effort, in the background. */
   recordTimings(request: CloseTurnInit): void;
@@ -56,7 +59,7 @@ export type TurnCloser = {
   drain(timeoutMs: number): Promise<void>;
 };
 
-/** Waits. Only with `keepsRunning` does the process stay running because of the wait. */
+/** Waits. With `keepsRunning`, the wait keeps the process running. */
 type Pause = (ms: number, keepsRunning?: boolean) => Promise<undefined>;
 
 const pauseByTimer: Pause = (ms, keepsRunning = false) => sleep(ms, undefined, { ref: keepsRunning });

@@ -50,7 +50,7 @@ test("counts a turn once, however often it reports that it has started", async (
   expect(begun).toHaveLength(STARTING_OF_WORKSPACE + 1);
 });
 
-test("starts at most 256 turns at once, and lets workspaces take turns", async () => {
+test("starts at most 256 turns at once, and shares freed places between waiting workspaces", async () => {
   const starts = new TurnStartLimiter(() => undefined);
   const busy = Array.from({ length: STARTING }, (_, n) => begin(starts, `busy-${n}`, 1));
   const waiting = ["e", "f"].map((workspaceId) => begin(starts, workspaceId, 10));

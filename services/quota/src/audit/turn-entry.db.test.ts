@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => quota.drop());
 
-test("returns a turn's hold, settlement and usage ledger times, only within its workspace", async () => {
+test("returns the times of a turn's hold, settlement and ledger entry, and nothing for another workspace", async () => {
   const workspaceId = await createWorkspace(quota, 2);
   const turnId = randomUUID();
   const entry = () => readTurnEntry(quota.database, workspaceId, turnId);

@@ -14,7 +14,7 @@ export type TurnEntry = {
   countedAt: Date | null;
 };
 
-// Settling a turn without a hold inserts its row with equal reserved_at and settled_at, which means that there was no hold.
+// If a turn is settled without a hold, its row is inserted with equal reserved_at and settled_at. So equal times mean that there was no hold.
 const READ_TURN_ENTRY = `
   SELECT r.state, to_char(r.month, 'YYYY-MM') AS month, r.settled_at AS "settledAt", l.counted_at AS "countedAt",
          CASE WHEN r.settled_at IS DISTINCT FROM r.reserved_at THEN r.reserved_at END AS "heldAt"

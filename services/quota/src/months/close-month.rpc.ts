@@ -4,9 +4,9 @@ import { type Database, invalidArgument, type Logger, parseMonth, ServiceError }
 import { type CloseRefusal, closeMonth } from "./months.store.ts";
 
 const REASONS: Readonly<Record<CloseRefusal, string>> = {
-  month_not_ended: "the month did not end a day ago, or the quota service has not listed it for a minute",
+  month_not_ended: "the month ended less than a day ago, or the quota service has listed it for less than a minute",
   month_has_holds: "messages of the month are held",
-  month_changed: "the month's usage is not what was compared",
+  month_changed: "the month's usage has changed since it was compared",
 };
 
 export async function handleCloseMonth(

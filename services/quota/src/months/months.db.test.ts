@@ -56,7 +56,7 @@ const ageClose = () => quota.admin.query("UPDATE quota.months SET closed_at = cl
 
 const totals = async () => (await readMonth(quota.database, workspace, MONTH))[0];
 
-test("a month is closed only after its end, without holds, and with the usage that was compared", async () => {
+test("closes a month only if it has ended, has no holds and has the usage that was compared", async () => {
   await countTurns(3);
   await addMonths(quota.database);
   expect(await closeMonth(quota.database, MONTH, 3)).toBe("month_not_ended");
@@ -87,7 +87,7 @@ test("a month is closed only after its end, without holds, and with the usage th
   });
 });
 
-test("Settle counts nothing in a closed month and answers month_closed, and keeps stored outcomes", async () => {
+test("Settle counts nothing in a closed month and returns month_closed, and keeps stored outcomes", async () => {
   const [counted = ""] = await countTurns(1);
   await close(1);
   const [late, voided, current] = [randomUUID(), randomUUID(), randomUUID()];
@@ -141,7 +141,7 @@ test("a Settle and a close of the same month run one after the other, whichever 
   expect(await totals()).toMatchObject({ used: 2, ledger: 2 });
 });
 
-test("no message is counted after a close while fifty settlements run beside it", async () => {
+test("counts no message after a close that runs concurrently with fifty settlements", async () => {
   await addMonthsEarlier();
   await countTurns(1);
   await addMonthsEarlier();
@@ -160,7 +160,7 @@ test("no message is counted after a close while fifty settlements run beside it"
   expect(results).toHaveLength(50);
 });
 
-test("the rows of a closed month become totals, and the audit's sums and digests stay", async () => {
+test("pruning turns the rows of a closed month into totals and keeps the audit's sums and digests", async () => {
   const turns = await countTurns(2_005);
   const adjusted = [{ workspaceId: workspace, turnId: turns[0] ?? "" }];
   await adjustTurns(quota.database, { turns: adjusted, outcome: "void", reason: "reconciled" });
@@ -219,7 +219,7 @@ test("the service's role cannot delete from the usage ledger, and prune_ledger r
   ).rejects.toThrow("too recent");
 });
 
-test("the void reservation of a refusal at the cap is deleted after a week, and the database refuses to delete it within a day", async () => {
+test("the void reservation of a turn refused at the cap is deleted after a week, and never within a day", async () => {
   const full = await createWorkspace(quota, 0);
   const refused = randomUUID();
   expect(await reserve(quota.database, full, refused)).toMatchObject({ status: "exceeded" });

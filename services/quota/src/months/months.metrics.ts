@@ -16,11 +16,11 @@ export function registerMonthGauge(registry: Registry, database: Database, log: 
   );
 }
 
-/** Returns the counter of pruned rows. A ledger entry's reservation is pruned with it and is not counted. */
+/** Creates the counter of pruned rows. The reservation of a ledger entry is pruned with the entry and is not counted. */
 export function createPrunedRowCounter(registry: Registry): Counter<"table"> {
   const counter = new Counter<"table">({
     name: "parley_usage_pruned_rows_total",
-    help: "Rows that were pruned, by table: of the usage ledger and turns of closed months, and old void reservations.",
+    help: "Pruned rows by table. ledger, turns: rows of closed months. reservations: void reservations that are older than a week.",
     labelNames: ["table"],
     registers: [registry],
   });

@@ -15,7 +15,7 @@ export type Month = {
   endedSeconds: number;
 };
 
-/** Returns SQL for a time as RFC 3339 in UTC; an empty text for NULL. */
+/** Returns SQL for a time as RFC 3339 in UTC; an empty string for NULL. */
 const rfc3339 = (time: string) => `coalesce(to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), '')`;
 /** SQL expression for the end of the month `m.month`. */
 const END = "((m.month + interval '1 month') AT TIME ZONE 'UTC')";
@@ -71,10 +71,10 @@ export type CloseRefusal = "month_not_ended" | "month_has_holds" | "month_change
  */
 const LOCK_MONTH = `
   SELECT m.closed_at IS NOT NULL AS "isClosed",
-         now() >= ${END} + interval '1 day' AND m.created_at < now() - interval '1 minute' AS "isEnded"
+         now() >= ${END} + interval '1 day' AND m.created_at < now() - interval '1 minute' AS "canClose"
   FROM quota.months m WHERE m.month = to_date($1, 'YYYY-MM') FOR UPDATE`;
 
-// A statement of its own, so that its snapshot contains the settlements for which LOCK_MONTH waited.
+// A separate statement, so that its snapshot contains the settlements for which LOCK_MONTH waited.
 const READ_TOTALS = `
   SELECT coalesce(sum(used), 0)::bigint AS used,
          coalesce(sum(held), 0) > 0
@@ -82,14 +82,14 @@ const READ_TOTALS = `
   FROM quota.usage WHERE month = to_date($1, 'YYYY-MM')`;
 
 /**
- * Closes a month if nothing is held and its messages in all workspaces are still `used`. Settle and AdjustTurns lock the month too, so each
- * of them either commits before the close or sees that the month is closed. Returns undefined if the month is closed.
+ * Closes a month if nothing is held and the usage of all workspaces still adds up to `used`. Settle and AdjustTurns lock the month too, so
+ * each of them either commits before the close or sees that the month is closed. Returns undefined if the month is closed now or was already.
  */
 export function closeMonth(database: Database, month: string, used: number): Promise<CloseRefusal | undefined> {
   return transaction(database, async (connection) => {
-    const { rows: months } = await connection.query<{ isClosed: boolean; isEnded: boolean }>(LOCK_MONTH, [month]);
+    const { rows: months } = await connection.query<{ isClosed: boolean; canClose: boolean }>(LOCK_MONTH, [month]);
     if (months[0]?.isClosed) return undefined;
-    if (!months[0]?.isEnded) return "month_not_ended";
+    if (!months[0]?.canClose) return "month_not_ended";
     const { rows } = await connection.query<{ used: number; hasHolds: boolean }>(READ_TOTALS, [month]);
     if (rows[0]?.hasHolds) return "month_has_holds";
     if (rows[0]?.used !== used) return "month_changed";

@@ -2,11 +2,11 @@ import type { Counter, Database, Logger } from "@parley/service-kit";
 import { addMonths } from "./months.store.ts";
 import { findMonthToPrune, findNextWorkspace, finishMonth, pruneLedger, pruneVoidReservations } from "./prune.store.ts";
 
-/** A refusal at the cap leaves a void reservation. After this time no Reserve or Settle of its turn can come. */
+/** A refusal at the cap leaves a void reservation. After this many days no call still reserves or settles its turn. */
 const VOID_DAYS = 7;
-/** Bounds the time of a statement. */
+/** Limits how long one statement takes. */
 const BATCH_ROWS = 2_000;
-/** Bounds a run to 2 million rows. */
+/** Limits a run to 2 million rows. */
 const BATCHES_PER_RUN = 1_000;
 
 export type PruneDeps = {

@@ -29,7 +29,7 @@ async function settleAsDone(workspaceId: string, turns: number) {
   return settled;
 }
 
-test("an adjustment changes usage once under concurrent calls, and keeps usage equal to the ledger", async () => {
+test("an adjustment changes usage once under concurrent calls, and usage stays equal to the ledger plus adjustments", async () => {
   const workspace = await createWorkspace(quota, 10);
   const turns = await settleAsDone(workspace, 4);
   const [kept, ...lost] = turns;

@@ -15,15 +15,17 @@ export type ReservationWindow = {
   state: "held" | "done";
   /** Empty for all workspaces. */
   workspaceId: string;
+  /** The window's start, included; RFC 3339 in UTC. Empty for no start. */
   since: string;
+  /** The window's end, in seconds before now. */
   minAgeSeconds: number;
 };
 
 /** Returns SQL for a time as RFC 3339 in UTC with microseconds. */
 const rfc3339 = (time: string) => `to_char((${time}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
-// The row comparison is the position in the index reservations_held or reservations_settled. The window's end is a parameter, because a
-// page must not start after its end.
+// The row comparison is the position in the index reservations_held or reservations_settled. The window's end is a parameter, so that the
+// page ends exactly at the returned `until`.
 const list = (time: "reserved_at" | "settled_at", state: "held" | "done") => `
   SELECT workspace_id AS "workspaceId", turn_id AS "turnId", state, to_char(month, 'YYYY-MM') AS month, ${rfc3339(time)} AS "changedAt",
          extract(epoch FROM now() - ${time})::float8 AS "ageSeconds"

@@ -8,7 +8,7 @@ export const ROLE_PASSWORD = "quota-test";
 
 export type QuotaDatabase = ServiceDatabase;
 
-/** Creates a database with the migrated quota schema for one test file. */
+/** Creates a database with the migrated quota schema. */
 export function createQuotaDatabase(): Promise<QuotaDatabase> {
   return createServiceDatabase({
     schema: "quota",

@@ -13,6 +13,7 @@ export type PlanUsage = {
   full: number;
 };
 
+/** A workspace near its cap. `ratio` is the share of the cap that it has used. */
 export type NearWorkspace = { workspaceId: string; plan: string; ratio: number };
 
 // A plan with a cap of 0 disables a workspace, so `near` and `full` leave it out.

@@ -2,8 +2,8 @@ import type { Database } from "@parley/service-kit";
 
 const MAX_COUNT = 100_000;
 
-// Uses the database's clock, which also wrote reserved_at. The count starts at the oldest hold: index entries of settled turns, which a long
-// snapshot keeps before it, are then read only by min().
+// Uses the database's clock, which also wrote reserved_at. A long snapshot, such as a dump, keeps the index entries of turns that are settled by
+// now, most of them older than the oldest hold. The count starts at the oldest hold, so only min() reads these entries.
 const MEASURE_HOLDS = `
   WITH oldest AS MATERIALIZED (SELECT min(reserved_at) AS at FROM quota.reservations WHERE state = 'held')
   SELECT (

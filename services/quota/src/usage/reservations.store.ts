@@ -2,7 +2,7 @@ import type { ReservationStateName } from "@parley/rpc/outcomes";
 import { type Database, sqlState } from "@parley/service-kit";
 import { DEADLOCK_DETECTED, LOCK_NOT_AVAILABLE, MAX_ATTEMPTS } from "./settlements.store.ts";
 
-/** The result of Reserve, with the workspace's current usage. */
+/** The result of Reserve, with the workspace's usage of the current month. Here `used` includes the held messages. */
 export type ReserveResult =
   | { status: "held"; month: string; plan: string; used: number; cap: number }
   | { status: "exceeded" | "settled"; plan: string; used: number; cap: number };

@@ -69,7 +69,7 @@ const SETTLE = `
 const SPLIT_LOCK_TIMEOUT = "100ms";
 /**
  * Limits how long the parts of a split batch are settled. The first attempt, before the split, waits up to the role's lock_timeout (2 s).
- * Together they are shorter than the caller's deadline (5 s), so the caller still gets the settled turns.
+ * Both together are shorter than the caller's deadline (5 s), so the caller still gets the settled turns.
  */
 const SPLIT_MS = 2_000;
 

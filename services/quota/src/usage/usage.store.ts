@@ -54,8 +54,8 @@ export async function readUsage(database: Database, workspaceId: string, month?:
 }
 
 // The usage ledger's key is (workspace_id, month, turn_id). For all workspaces, the recursive query steps from one workspace to the
-// next and reads only the selected month, instead of scanning every month. An adjustment of a turn adds it to the counted ones or removes it.
-// XOR does either to the digest. An operator's adjustment has no turn, and bit_xor ignores NULL.
+// next and reads only the selected month, instead of scanning every month. The adjustment of a turn adds the turn to the counted turns or
+// removes it; XOR with the turn's hash updates the digest in both cases. An operator's adjustment has no turn, and bit_xor ignores NULL.
 const READ_MONTH = `
   WITH RECURSIVE selected AS (SELECT coalesce(to_date($2, 'YYYY-MM'), ${CURRENT_MONTH}) AS month),
   workspaces (workspace_id) AS (

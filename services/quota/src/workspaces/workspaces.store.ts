@@ -72,7 +72,7 @@ export async function insertWorkspace(database: Database, id: string, name: stri
   }
 }
 
-// FOR UPDATE, so that of two concurrent changes the second one stores the first one's plan as the previous plan.
+// FOR UPDATE, so that the second of two concurrent changes stores the plan of the first as the previous plan.
 const UPDATE_PLAN = `
   WITH previous AS MATERIALIZED (
     SELECT workspace_id, plan FROM quota.workspaces WHERE workspace_id = $1 FOR UPDATE
@@ -84,7 +84,7 @@ const UPDATE_PLAN = `
   )
   SELECT FROM changed`;
 
-/** Changes a workspace's plan, and stores the change in quota.plan_changes. Returns false when the workspace is unknown. */
+/** Changes a workspace's plan and stores the change, if it is one, in quota.plan_changes. Returns false when the workspace is unknown. */
 export async function updatePlan(database: Database, id: string, plan: string): Promise<boolean> {
   const { rowCount } = await database.query(UPDATE_PLAN, [id, plan]);
   return rowCount === 1;

@@ -21,7 +21,7 @@ test.each([
   ["2001:db8::9", "2001:db8::9"],
   ["198.51.100.1, 203.0.113.9:4711, 10.0.0.7:80", "203.0.113.9"],
   ["", "10.0.0.1"],
-])("reads the visitor's address from %s", async (header, address) => {
+])("from the header %j, reads the client address %j", async (header, address) => {
   expect(await read(header)).toEqual({ address, unreadable: 0 });
 });
 

@@ -2,8 +2,8 @@ import { type AddressInfo, createServer, type ListenOptions, Server as NetServer
 import type { FastifyInstance } from "fastify";
 
 /**
- * Node accepts one connection of a listening socket in each iteration of the event loop. With one socket, an edge whose iterations take 50 ms
- * accepts 20 connections a second: new clients wait in the kernel's queue for longer than they wait for a refusal.
+ * Node accepts one connection per listening socket in each iteration of the event loop. With one socket, an edge whose iterations take 50 ms
+ * would accept only 20 connections a second, and new clients would time out in the kernel's queue.
  */
 const SOCKETS = 64;
 
@@ -17,7 +17,7 @@ export type Listener = {
 
 /**
  * Listens on several sockets of one port. Rejects with EADDRINUSE if another process listens there.
- * @param highWaterMark how much Node buffers for a slow client; the same value as the server's
+ * @param highWaterMark how many bytes Node buffers for a slow client; must equal the HTTP server's value
  */
 export async function listen(
   app: FastifyInstance,
@@ -28,7 +28,7 @@ export async function listen(
     return listenerOf(app, []);
   }
   await ensureFree(host, port);
-  // Node's HTTP server sets the first two for its own socket.
+  // Node's HTTP server sets allowHalfOpen and noDelay for its own socket.
   const connectionOptions = { allowHalfOpen: true, noDelay: true, highWaterMark };
   const options = { host, port, reusePort: true };
   await app.listen(options);
@@ -47,7 +47,7 @@ export async function listen(
 function listenerOf(app: FastifyInstance, others: readonly NetServer[]): Listener {
   return {
     stop() {
-      // The method of http.Server would also destroy the idle connections.
+      // http.Server's own close() would also destroy the idle connections.
       for (const server of [app.server, ...others]) NetServer.prototype.close.call(server);
     },
   };

@@ -14,7 +14,7 @@ type Endpoint = Pick<RouteOptions, "handler" | "onRequest" | "bodyLimit"> & {
   method: "GET" | "POST" | "DELETE";
   url: string;
   config: FastifyContextConfig;
-  /** Whether HEAD answers like GET, without the body. */
+  /** Whether HEAD gets the same response as GET, without the body. */
   head?: boolean;
 };
 
@@ -44,7 +44,7 @@ function routeWithoutBody(
   app.route({ ...route, onRequest: handler, handler });
 }
 
-/** Adds every method of Node's parser to the router, so that an unusual one gets 405 and not 404. */
+/** Adds every method of Node's parser except CONNECT to the router, so that an unusual method gets 405 and not 404. */
 export function supportAllMethods(app: FastifyInstance): void {
   for (const method of METHODS) {
     if (method !== "CONNECT" && !app.supportedMethods.includes(method)) app.addHttpMethod(method);

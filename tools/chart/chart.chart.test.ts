@@ -705,7 +705,7 @@ describe("the chart", () => {
     expect(await doctorOf("minimal", [...key, "doctor.url=https://b.example"])).toEqual(test("https://b.example"));
   });
 
-  // For each test hook of any kind, `helm test --logs` prints the log of the pod with the hook's name. A second hook would print it twice.
+  // For each test hook of any kind, `helm test --logs` prints the log of the pod with the hook's name. A second hook of that name would print it twice.
   it("renders no test hook but the doctor's pod", async () => {
     const { manifests } = await renderChart("production");
     const hooks = manifests.filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"] === "test");

@@ -45,7 +45,7 @@ describe("coverage", () => {
     ]);
   });
 
-  it("reports titles without a sentence and titles with an unknown sentence", () => {
+  it("reports titles without a sentence ID and titles with an unknown sentence ID", () => {
     const tests = [
       { title: "all [4.1/1-3]", file },
       { title: "idle", file },

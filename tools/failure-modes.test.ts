@@ -2,17 +2,15 @@ import { describe, expect, test } from "vitest";
 import { failureModeProblems } from "./failure-modes.ts";
 import { readSources } from "./repository.ts";
 
-const [source] = [
-  {
-    path: "tests/edge/suites/a.ts",
-    text: [
-      'test("a stream ends with done when a peer is cut", async () => {',
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: the string is the source of a test
-      "test(`${READERS} clients that do not read: the edge cuts each`, async () => {",
-      'test.each(NAMES)(\n"a visitor gets a 503 when the connection to %s is cut", async (name) => {',
-    ].join("\n"),
-  },
-];
+const source = {
+  path: "tests/edge/suites/a.ts",
+  text: [
+    'test("a stream ends with done when a peer is cut", async () => {',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the string is the source of a test
+    "test(`${READERS} clients that do not read: the edge cuts each`, async () => {",
+    'test.each(NAMES)(\n"a visitor gets a 503 when the connection to %s is cut", async (name) => {',
+  ].join("\n"),
+};
 const page = (...rows: string[]) =>
   ["| fault | visitor | you | test |", "| --- | --- | --- | --- |", ...rows].join("\n");
 const problems = (...rows: string[]) => failureModeProblems(page(...rows), [source]);

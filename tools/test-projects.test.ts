@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { assignmentProblems } from "./test-projects.ts";
 
-test("reports files that no project runs, that two projects run, or that no tsconfig.json includes", () => {
+test("assignmentProblems reports files that no project runs, that two projects run, or that no tsconfig.json includes", () => {
   const tests = ["a.test.ts", "b.test.ts", "c.test.ts", "d.test.ts"];
   const runs = ["a.test.ts", "c.test.ts", "c.test.ts", "d.test.ts"];
   expect(assignmentProblems(tests, runs, ["a.test.ts", "b.test.ts", "c.test.ts"])).toEqual([

@@ -13,7 +13,7 @@ const OTHER_CONFIGS = [
   "tests/browser/pictures/vitest.config.ts",
 ];
 
-/** Returns a problem for each test file that not exactly one vitest project runs, or that no tsconfig.json includes. */
+/** Returns a problem for each test file that no vitest project or several projects run, or that no tsconfig.json includes. */
 export async function testProjectProblems(): Promise<Problems> {
   const [tests, configs] = await Promise.all([
     readSources("*.test.ts"),

@@ -6,7 +6,7 @@ import { workflowProblems } from "./workflows.ts";
 const workflow = (step: string) =>
   `on: push\npermissions: { contents: read }\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      - ${step}\n`;
 
-test("accepts an action of a commit", async () => {
+test("accepts an action that is pinned to a commit", async () => {
   const text = workflow("uses: actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2");
   expect(await workflowProblems([{ path: "a.yml", text }])).toEqual([]);
 });
@@ -16,7 +16,7 @@ test("reports an action that names a tag", async () => {
   expect(await workflowProblems([{ path: "a.yml", text }])).toEqual(["a.yml:7 actions/checkout@v4 names no commit"]);
 });
 
-test("accepts the workflows of this repository, one after the other", async () => {
+test("accepts all workflows of this repository in one call", async () => {
   expect(await workflowProblems(await readSources(".github/workflows/*"))).toEqual([]);
 });
 

@@ -46,7 +46,7 @@ program
   .name("pnpm bench")
   .description("Run Parley's benchmarks.")
   .argument("[names...]", `Select benchmarks (default: all): ${NAMES.join(", ")}.`)
-  .option("--rounds <n>", "Set the number of rounds (default 5).", Number, 5)
+  .option("--rounds <n>", "Set the number of rounds.", Number, 5)
   .option("--profile", "Save a CPU profile of each service (turn-cost).")
   .option("--quick", "Check that every benchmark works, without saving results.")
   .action(async (names: string[], options: { rounds: number; quick?: boolean; profile?: boolean }) => {

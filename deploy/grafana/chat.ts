@@ -122,7 +122,7 @@ export const CHAT: Dashboard = {
         },
         {
           title: "Queue time by provider, p99",
-          shows: "How long a generation waits because its provider already runs `concurrency` of them.",
+          shows: "How long a generation waits because its provider already runs as many as its `concurrency` allows.",
           normal: "0, or milliseconds at peaks.",
           act: "Above 1 s: raise the provider's `concurrency`, or add a provider to the route.",
           unit: "s",
@@ -262,7 +262,7 @@ export const CHAT: Dashboard = {
         },
         {
           title: "Generations in progress",
-          shows: "By replica of the llm-proxy.",
+          shows: "Generations that run now, by replica of the llm-proxy.",
           normal: "About the same on each replica.",
           act: "One replica has most of them: the clients' connections are not balanced. Check the endpoints of the llm-proxy's Service.",
           unit: "short",

@@ -114,7 +114,7 @@ export const QUOTA: Dashboard = {
           title: "Workspaces by plan",
           shows: "Number of workspaces.",
           normal: "Changes only when you create a workspace or change a plan.",
-          act: "Changes without that: compare with `parley workspace list`.",
+          act: "Changes without your action: compare with `parley workspace list`.",
           unit: "short",
           stacked: true,
           queries: [{ expr: usageGauge("parley_quota_workspaces"), legend: "{{plan}}" }],
@@ -187,7 +187,7 @@ export const QUOTA: Dashboard = {
         },
         {
           title: "Oldest outbox row and oldest hold",
-          shows: "Age of each. A hold lasts as long as its turn.",
+          shows: "Age of the oldest outbox row and of the oldest hold. A hold lasts as long as its turn.",
           normal: "Outbox below 1 s; hold below 7 minutes.",
           act: "Outbox above 1 minute: see ParleyOutboxStuck. Hold above 8 minutes: see ParleyHoldsStuck.",
           unit: "s",

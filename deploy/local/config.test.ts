@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readConfig } from "./config.ts";
 
 describe("start's configuration", () => {
-  it("starts the console beside an identity provider that knows it and issues roles, and always without one", () => {
+  it("hasConsole is true without an identity provider, and with one only if OIDC_CLIENT_ID and JWT_ROLE_CLAIM are set", () => {
     const url = "https://sso.example";
     const sso = { JWT_ISSUER: url, JWT_AUDIENCE: "parley", JWKS_URL: `${url}/jwks` };
     const hasConsole = (values: Record<string, string>) => readConfig(values, "/parley").hasConsole;

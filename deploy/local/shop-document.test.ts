@@ -2,13 +2,13 @@ import { GOODS, TERMS } from "@parley/sample-shop/goods";
 import { expect, it } from "vitest";
 import { buildShopDocument } from "./shop-document.ts";
 
-it("contains all goods and terms of the shop's pages", () => {
+it("the shop document contains all goods and terms of the shop's pages", () => {
   const text = new TextDecoder().decode(buildShopDocument().content);
   for (const { name, price, about } of GOODS)
     expect(text).toContain(`## ${name}\n\nThe ${name.toLowerCase()} costs ${price}. ${about}`);
   for (const [question, answer] of TERMS) expect(text).toContain(`## ${question}\n\n${answer}`);
 });
 
-it("has a stable digest", () => {
+it("the shop document has a stable digest", () => {
   expect(buildShopDocument().digest).toBe(buildShopDocument().digest);
 });

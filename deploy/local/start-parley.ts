@@ -130,7 +130,7 @@ export async function startParley(
       llm: `http://${LOOPBACK}:${ports.llmOps}`,
     },
     adminToken: secrets.adminToken,
-    tokens: tokens.terms,
+    tokens: tokens.issuerSettings,
   };
   await writeInstance(dataDir, instance);
   cleanups.add(() => removeInstance(dataDir));

@@ -1,25 +1,25 @@
-import { DEVELOPMENT_ROLES, ensureIssuer, type TokenTerms } from "@parley/cli";
+import { DEVELOPMENT_ROLES, ensureIssuer, type IssuerSettings } from "@parley/cli";
 import type { Config } from "./config.ts";
 import type { Ports } from "./processes/ports.ts";
 
 export type Tokens = {
-  /** The claims for `parley token`; null with an identity provider. */
-  terms: TokenTerms | null;
+  /** The settings for `parley token`; null with an identity provider. */
+  issuerSettings: IssuerSettings | null;
   /** The services' variables for checking tokens; empty with an identity provider, whose variables they inherit. */
   environment: Readonly<Record<string, string>>;
 };
 
 /** Selects the token issuer: the identity provider from the environment, or else a development issuer with its key in DATA_DIR. */
 export async function chooseIssuer({ hasSso, workspaceClaim, dataDir }: Config, ports: Ports): Promise<Tokens> {
-  if (hasSso) return { terms: null, environment: {} };
-  // The address of the development sign-in, which signs with the same key.
-  const terms = { issuer: `http://localhost:${ports.sso}`, audience: "parley", workspaceClaim };
+  if (hasSso) return { issuerSettings: null, environment: {} };
+  // The issuer is the address of the development sign-in, which signs with the same key.
+  const issuerSettings = { issuer: `http://localhost:${ports.sso}`, audience: "parley", workspaceClaim };
   const jwksUrl = await ensureIssuer(dataDir);
   return {
-    terms,
+    issuerSettings,
     environment: {
-      JWT_ISSUER: terms.issuer,
-      JWT_AUDIENCE: terms.audience,
+      JWT_ISSUER: issuerSettings.issuer,
+      JWT_AUDIENCE: issuerSettings.audience,
       JWKS_URL: jwksUrl,
       ...DEVELOPMENT_ROLES,
     },

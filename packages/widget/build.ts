@@ -10,8 +10,8 @@ import type { HashedFile } from "./src/shared/hashed-file.ts";
 
 const SOURCE = join(import.meta.dirname, "src");
 
-// The oldest versions with every API that the widget uses; AbortSignal.any is the newest API. Older browsers show no
-// launcher.
+// Versions with every API that the widget uses. In Firefox and Safari they are the first ones with AbortSignal.any. Older
+// browsers show no launcher.
 const BROWSERS = ["chrome119", "firefox124", "safari17.4"];
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {

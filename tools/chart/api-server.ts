@@ -16,7 +16,7 @@ const NOT_FOUND = { kind: "Status", apiVersion: "v1", status: "Failure", reason:
 
 export type ApiServer = {
   url: string;
-  /** Paths that clients have requested so far. */
+  /** The paths that clients have requested so far. */
   requested: string[];
   stop(): Promise<void>;
 };

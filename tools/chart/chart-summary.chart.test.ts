@@ -119,7 +119,7 @@ const DATABASE = ["DATABASE_URL", "PGPASSWORD", "DATABASE_POOL"];
 const TOKENS = ["JWT_ISSUER", "JWT_AUDIENCE", "JWKS_URL", "JWT_WORKSPACE_CLAIM"];
 const STREAMS = ["MAX_STREAMS", "MAX_STREAMS_PER_CLIENT", "DETACHED_REPLY_MS", "EDGE_RPC_ADDRESS"];
 
-/** The environment of each component with the minimal values. */
+/** The variables of each component, before DIFFERENCES. */
 const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   edge: [...EVERY_SERVICE, "CONVERSATION_TARGET", "QUOTA_TARGET", "LLM_TARGET", ...TOKENS, ...STREAMS],
   conversation: [...EVERY_SERVICE, ...ADMIN, "KEY_PREFIX", "QUOTA_TARGET", "LLM_TARGET", ...DATABASE],

@@ -29,7 +29,7 @@ import { CHART, listValuesNames, type Rendered, renderChart, runHelmTemplate, va
 import { unknownKeys } from "./unknown-keys.ts";
 import { schemaProblems } from "./validate.ts";
 
-/** Sets a trigger of KEDA for the edge. */
+/** The value of `--set` that gives the edge a KEDA trigger. */
 const KEDA_TRIGGER = ["type=prometheus", "metadata.threshold=100", "metadata.query=sum(parley_streams_open)"]
   .map((each) => `edge.autoscaling.kedaTriggers[0].${each}`)
   .join(",");
@@ -92,7 +92,7 @@ describe.each(names)("the chart with %s values", (name) => {
     expect(selectorProblems(rendered.manifests)).toEqual([]);
   });
 
-  it("gives every object and pod the standard labels and those of the values", () => {
+  it("gives every object and pod the standard labels, the chart's label and the labels of commonLabels", () => {
     expect(labelProblems(rendered.manifests, values)).toEqual([]);
   });
 
@@ -129,7 +129,7 @@ describe("the chart", () => {
     expect(await goldenText()).toBe(await readFile(GOLDEN, "utf8"));
   });
 
-  it("uses and creates the roles of the second set with their own passwords", async () => {
+  it("uses and creates the second set of database roles, with their own passwords, with database.roleSet=2", async () => {
     const { manifests } = await renderChart("minimal", ["database.roleSet=2"]);
     const variables = workloads(manifests).flatMap(({ pod }) => pod.containers.flatMap(({ env = [] }) => env));
     const valuesOf = (name: string) =>
@@ -525,7 +525,7 @@ describe("the chart", () => {
     expect(output).toContain(reason);
   });
 
-  it("adds up the connections of maximum replicas during a rollout, and refuses more than the server leaves", async () => {
+  it("adds up the connections of the maximum replicas during a rollout, and refuses more than database.maxConnections", async () => {
     const sets = [
       "conversation.replicas=9,conversation.databasePool=20", // 9 + 3 in a rollout
       "quota.autoscaling.enabled=true,quota.autoscaling.maxReplicas=4", // 4 + 1
@@ -574,13 +574,13 @@ describe("the chart", () => {
     expect(changed).toEqual(expected);
   });
 
-  it("replaces each number of every alert with a threshold", async () => {
+  it("sets each threshold in the expressions of every alert that has one", async () => {
     const rules = (parse(await readFile(join(CHART, "files/alerts.yaml"), "utf8")) as { groups: RuleGroup[] }).groups;
     const alerts = rules.flatMap((group) => group.rules).filter(({ alert }) => alert !== undefined);
     const [having, lacking] = [true, false].map((hasThreshold) =>
       alerts.filter(({ expr }) => expr.includes("# threshold") === hasThreshold),
     ) as [Rule[], Rule[]];
-    // The others have no number, or a number that cannot have another value.
+    // These alerts have no number, or a number that must not change.
     expect(lacking.map(({ alert }) => alert)).toEqual([
       "ParleyTargetDown",
       "ParleyServiceMissing",
@@ -705,7 +705,7 @@ describe("the chart", () => {
     expect(await doctorOf("minimal", [...key, "doctor.url=https://b.example"])).toEqual(test("https://b.example"));
   });
 
-  // `helm test --logs` prints the log of the pod of a test hook's name once for each hook, whatever its kind.
+  // For each test hook of any kind, `helm test --logs` prints the log of the pod with the hook's name. A second hook of that name would print it twice.
   it("renders no test hook but the doctor's pod", async () => {
     const { manifests } = await renderChart("production");
     const hooks = manifests.filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"] === "test");

@@ -66,7 +66,7 @@ function dashboardFiles(manifests: readonly Manifest[]): [name: string, json: st
   return maps.flatMap(({ data }) => Object.entries(data as Record<string, string>));
 }
 
-describe("two installations", () => {
+describe("several installations", () => {
   it("read only their own series in every rule", async () => {
     const rules = groupsOf(await install({ release: "parley-two", namespace: "chat" })).flatMap((group) => group.rules);
     const series = rules.flatMap(
@@ -83,7 +83,7 @@ describe("two installations", () => {
     );
   });
 
-  it("limit the series of OpenTelemetry's conventions, and not the labels with the same prefix", async () => {
+  it("limit the series whose names start with gen_ai_, and leave the labels with that prefix unchanged", async () => {
     const expr = "sum by (gen_ai_provider_name, le) (rate(gen_ai_client_operation_duration_seconds_bucket[5m]))";
     const object = `kind: ConfigMap\ndata: { expr: '{{ include "parley.ownSeries" (dict "root" $ "expr" "${expr}") }}' }`;
     const { code, output } = await runHelm(
@@ -140,7 +140,7 @@ describe("two installations", () => {
       expect(await runCase(targets, expected)).toContain("SUCCESS");
     });
 
-    it("fire an alert about the platform's series of a pod only with the labels of its installation", async () => {
+    it("fire an alert about a pod's memory only with the labels of its installation", async () => {
       const memory = INSTALLATIONS.flatMap(({ release, namespace }) => {
         const labels = `namespace="${namespace}", pod="${release}-edge-5d9c7-x2x4z", container="edge"`;
         const bytes = release === "parley-two" ? 95 : 50;

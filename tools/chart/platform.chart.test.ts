@@ -34,7 +34,7 @@ describe("the cli pod", () => {
     }
   });
 
-  it("finds the names of its URLs in the certificates of the ops ports", async () => {
+  it("calls only host names that the certificates of the ops ports contain", async () => {
     const sets = ["mtls.enabled=true", "mtls.opsPorts=true", "mtls.issuerRef.name=ca"];
     const { manifests } = await renderChart("minimal", sets);
     const certified = ofKind(manifests, "Certificate").flatMap(({ spec }) => spec.dnsNames as string[]);
@@ -111,19 +111,22 @@ describe("network policies", () => {
       egress: ["conversation", "llm-proxy"],
       provider: ["llm-proxy"],
     },
-  ])("open the proxies, and the internet only to what does not use one, with $set", async (expected) => {
-    const { manifests } = await renderChart("minimal", [expected.set]);
-    const components = [...podsOf(manifests).keys()];
-    const having = (matches: (rule: { to?: object[]; ports?: object[] }) => boolean) =>
-      new Set(components.filter((name) => egressOf(manifests, name).some(matches)));
-    expect(having(isInternet)).toEqual(new Set(expected.internet));
-    expect(having(isPort(3128))).toEqual(new Set(expected.egress));
-    expect(having(isPort(3129))).toEqual(new Set(expected.provider));
-    const withVariable = [...podsOf(manifests)].filter(([, { containers }]) =>
-      containers[0]?.env?.some(({ name }) => name === "EGRESS_PROXY"),
-    );
-    expect(new Set(withVariable.map(([name]) => name))).toEqual(new Set(expected.egress));
-  });
+  ])(
+    "open the ports of the proxies, and the internet only to components without a proxy, with $set",
+    async (expected) => {
+      const { manifests } = await renderChart("minimal", [expected.set]);
+      const components = [...podsOf(manifests).keys()];
+      const having = (matches: (rule: { to?: object[]; ports?: object[] }) => boolean) =>
+        new Set(components.filter((name) => egressOf(manifests, name).some(matches)));
+      expect(having(isInternet)).toEqual(new Set(expected.internet));
+      expect(having(isPort(3128))).toEqual(new Set(expected.egress));
+      expect(having(isPort(3129))).toEqual(new Set(expected.provider));
+      const withVariable = [...podsOf(manifests)].filter(([, { containers }]) =>
+        containers[0]?.env?.some(({ name }) => name === "EGRESS_PROXY"),
+      );
+      expect(new Set(withVariable.map(([name]) => name))).toEqual(new Set(expected.egress));
+    },
+  );
 
   it("open the proxies for the values' peers only", async () => {
     const peer = "networkPolicy.proxies[0].ipBlock.cidr=10.9.0.10/32";
@@ -151,7 +154,7 @@ describe("network policies", () => {
     "egressProxy=proxy.example.internal:3128",
     "egressProxy=socks5://proxy.example.internal:1080",
     "llmProxy.providerProxy=http://proxy.example.internal:3128/proxy.pac",
-  ])("fail with %s", async (set) => {
+  ])("fail to render with the invalid proxy URL %s", async (set) => {
     const { code, output } = await runHelmTemplate("minimal", [set]);
     expect(code).toBe(1);
     expect(output).toContain(set.slice(set.lastIndexOf(".", set.indexOf("=")) + 1, set.indexOf("=")));
@@ -182,7 +185,7 @@ describe("network policies", () => {
       "llmProxy.ollamaHost=ollama.example.com,networkPolicy.providers[0].ports[0].port=11434,networkPolicy.providers[0].ports[0].protocol=UDP",
       PROVIDER_BLOCKED,
     ],
-  ])("fail with %s values and %s", async (name, set, reason) => {
+  ])("fail to render with %s values and %s", async (name, set, reason) => {
     const { code, output } = await runHelmTemplate(name, [set]);
     expect(code).toBe(1);
     expect(output).toContain(reason);
@@ -201,7 +204,7 @@ describe("network policies", () => {
       "llmProxy.ollamaHost=ollama.example.com,networkPolicy.providers[0].ports[0].port=11000,networkPolicy.providers[0].ports[0].endPort=12000",
     ],
     ["minimal", "llmProxy.existingConfigMap=own,llmProxy.openaiBaseUrl=http://models:8000/v1"],
-  ])("accept %s values with %s", async (name, set) => {
+  ])("render with %s values and %s", async (name, set) => {
     const { code, output } = await runHelmTemplate(name, [set]);
     expect(code, output).toBe(0);
   });
@@ -266,7 +269,7 @@ describe("additional containers", () => {
 });
 
 describe("other settings", () => {
-  it.each(["minimal", "production"])("time the probes of the four services as the %s values say", async (name) => {
+  it.each(["minimal", "production"])("set the timing of the four services' probes, with %s values", async (name) => {
     const { manifests } = await renderChart(name, [
       "pod.startupProbe.failureThreshold=90,pod.readinessProbe.periodSeconds=7,pod.livenessProbe.timeoutSeconds=9",
       "quota.pod.livenessProbe.timeoutSeconds=3",

@@ -34,7 +34,7 @@ function describe(comment: string): string | undefined {
 }
 
 function defaultCell(value: unknown): string {
-  const plain = isMap(value) || (typeof value === "object" && value !== null && "toJSON" in value);
-  const json = JSON.stringify(plain ? (value as { toJSON(): unknown }).toJSON() : value);
+  const hasToJson = isMap(value) || (typeof value === "object" && value !== null && "toJSON" in value);
+  const json = JSON.stringify(hasToJson ? (value as { toJSON(): unknown }).toJSON() : value);
   return `\`${json.replaceAll("|", "\\|")}\``;
 }

@@ -45,15 +45,18 @@ describe("an upgrade with autoscaling on", () => {
     ["fixed", 3],
     ["fixed by Helm 3", 3],
     ["autoscaled by Helm 3", 5],
-  ])("sends the live number to a Deployment that is %s", async (state, replicas) => {
+  ])("sends the live replica count to a Deployment that is %s", async (state, replicas) => {
     expect(await upgrade([deployment(state)], on)).toMatchObject({ replicas });
   });
 
-  it.each(["autoscaled", "autoscaled from the start"])("sends no number to a Deployment that is %s", async (state) => {
-    expect(await upgrade([deployment(state), HPA], on)).toMatchObject({ replicas: undefined });
-  });
+  it.each(["autoscaled", "autoscaled from the start"])(
+    "sends no replica count to a Deployment that is %s",
+    async (state) => {
+      expect(await upgrade([deployment(state), HPA], on)).toMatchObject({ replicas: undefined });
+    },
+  );
 
-  it("sends the live number even if minReplicas is larger, because the autoscaler corrects it", async () => {
+  it("sends the live replica count even if minReplicas is larger, because the autoscaler corrects it", async () => {
     const atLeastFour = [...on, "edge.autoscaling.minReplicas=4"];
     expect(await upgrade([deployment("fixed")], atLeastFour)).toMatchObject({ replicas: 3 });
   });
@@ -62,7 +65,7 @@ describe("an upgrade with autoscaling on", () => {
     expect(await upgrade([deployment("stopped"), HPA], on)).toMatchObject({ replicas: 2 });
   });
 
-  it("sends no number if the Deployment does not exist", async () => {
+  it("sends no replica count if the Deployment does not exist", async () => {
     expect(await upgrade([], on)).toMatchObject({ replicas: undefined });
   });
 });
@@ -71,21 +74,21 @@ describe("an upgrade with autoscaling off", () => {
   const off = ["edge.replicas=7"];
 
   it.each(["autoscaled", "autoscaled from the start", "autoscaled by Helm 3"])(
-    "sends the live number to a Deployment that is %s while its autoscaler exists",
+    "sends the live replica count to a Deployment that is %s while its autoscaler exists",
     async (state) => {
       expect(await upgrade([deployment(state), HPA], off)).toMatchObject({ replicas: 5 });
     },
   );
 
   it.each(["autoscaled", "autoscaled from the start", "autoscaled by Helm 3"])(
-    "sends the values' number to a Deployment that is %s after its autoscaler was deleted",
+    "sends the values' replica count to a Deployment that is %s after its autoscaler was deleted",
     async (state) => {
       expect(await upgrade([deployment(state)], off)).toMatchObject({ replicas: 7 });
     },
   );
 
   it.each(["fixed", "fixed by Helm 3", "stopped"])(
-    "sends the values' number to a Deployment that is %s without reading autoscalers",
+    "sends the values' replica count to a Deployment that is %s without reading autoscalers",
     async (state) => {
       const { replicas, requested } = await upgrade([deployment(state), HPA], off);
       expect(replicas).toBe(7);

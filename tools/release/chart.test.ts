@@ -9,7 +9,7 @@ import { type Digests, IMAGES } from "./images.ts";
 const values = await readFile(join(ROOT, "charts/parley/values.yaml"), "utf8");
 const digests = Object.fromEntries(IMAGES.map((image) => [image, `sha256:${image}`])) as Digests;
 
-test("pins every image of the chart, and keeps the comments", () => {
+test("pinImages sets the digest of every image and the registry, and keeps the comments", () => {
   const pinned = pinImages(values, "registry.example.com", digests);
   const components = Object.values(parse(pinned) as Record<string, unknown>).filter(hasImage);
   expect(components.map(({ image }) => image.digest).sort()).toEqual(Object.values(digests).sort());
@@ -17,7 +17,7 @@ test("pins every image of the chart, and keeps the comments", () => {
   expect(pinned.match(/# --/g)?.length).toBe(values.match(/# --/g)?.length);
 });
 
-test("refuses values without an image that a release publishes", () => {
+test("pinImages refuses values that lack an image of the release", () => {
   const without = values.replace(/^console:$/m, "other:");
   expect(() => pinImages(without, "registry.example.com", digests)).toThrow(
     "the chart has no value console.image.digest",

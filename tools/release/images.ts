@@ -9,7 +9,7 @@ export type Image = (typeof IMAGES)[number];
 /** The digest of each image, for example `sha256:5eab…`. */
 export type Digests = Readonly<Record<Image, string>>;
 
-/** Reads one file per image. The file has the image's name and contains its digest. Throws if a digest is missing or malformed. */
+/** Reads one file per image. The file has the image's name and contains its digest. Throws if a digest is missing, malformed or of an unknown image. */
 export async function readDigests(folder: string): Promise<Digests> {
   const unknown = (await readdir(folder)).filter((name) => !IMAGES.includes(name as Image));
   if (unknown.length > 0) throw new Error(`${folder} has digests of unknown images: ${unknown.join(", ")}`);

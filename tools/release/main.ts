@@ -41,8 +41,8 @@ async function notes(tag: string): Promise<void> {
   console.log(section);
 }
 
-async function chart(registry: string, digests: string, folder: string): Promise<void> {
-  console.log(await packageChart(folder, registry, await readDigests(digests)));
+async function chart(registry: string, digestsFolder: string, folder: string): Promise<void> {
+  console.log(await packageChart(folder, registry, await readDigests(digestsFolder)));
 }
 
 /** Writes the production dependencies of all packages in CycloneDX and SPDX. */

@@ -9,15 +9,15 @@ const changelog = {
 };
 const files = { manifest, chart, changelog };
 
-test("accepts a tag whose version the packages, the chart and the changelog have", () => {
+test("releaseProblems accepts a tag whose version the packages, the chart and the changelog have", () => {
   expect(releaseProblems("v1.2.0", files)).toEqual([]);
 });
 
-test("refuses a tag without the form of a version", () => {
+test("releaseProblems refuses a tag that is not a version", () => {
   expect(releaseProblems("release-1", files)).toEqual(["the tag release-1 is not of the form v1.2.3"]);
 });
 
-test("names each file that has another version", () => {
+test("releaseProblems names each file that has another version", () => {
   expect(releaseProblems("v1.3.0", files)).toEqual([
     "package.json has version 1.2.0, the tag 1.3.0",
     "charts/parley/Chart.yaml has version 1.2.0, the tag 1.3.0",
@@ -26,10 +26,10 @@ test("names each file that has another version", () => {
   ]);
 });
 
-test("refuses a version whose section of the changelog is empty", () => {
+test("changelogSection returns undefined for an empty section", () => {
   expect(changelogSection(changelog.text, "1.1.0")).toBeUndefined();
 });
 
-test("returns the section of a version without its heading", () => {
+test("changelogSection returns a version's section without its heading", () => {
   expect(changelogSection(changelog.text, "1.2.0")).toBe("- New.");
 });

@@ -104,8 +104,8 @@ async function startExport({ testbed, sso }: OwnersTestbed): Promise<RunningProc
 }
 
 /**
- * Postpones the audit, both comparisons of the reconciliation and the closing of months by five minutes. Takes their leases over, as another
- * replica would, so that a running task stops after its page.
+ * Postpones the audit, the reconciliation of usage and of the call log, and the closing of months by five minutes. Takes over their leases,
+ * as another replica would, so that a running task stops after its page.
  */
 async function postponePeriodicTasks({ testbed }: OwnersTestbed): Promise<void> {
   await queryRows(

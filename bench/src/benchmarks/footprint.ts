@@ -26,7 +26,7 @@ type Round = Record<"databaseMs" | "logKb" | "redisMs" | "redisKb", number> & {
   storedKb: number[];
 };
 
-/** All resources of a turn except the services' CPU. docs/install/sizing.md uses its figures and those of turn-cost and held. */
+/** All resources of a turn except the services' CPU. docs/install/sizing.md uses these figures and the figures of turn-cost and held. */
 export const footprint: Benchmark = {
   name: "footprint",
   description: "PostgreSQL's and Redis' resources for one 100-token turn, and the memory of each service under load",

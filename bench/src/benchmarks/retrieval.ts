@@ -5,7 +5,7 @@ import { GOALS, measureRelevance, measureSearches, type Part, type RelevanceScor
 import { percentile } from "../support/statistics.ts";
 import { atLeast, atMost, type Benchmark, type Figure } from "./benchmark.ts";
 
-/** So many copies of the documents have about 10,000 chunks. */
+/** 13 copies of the documents have about 10,000 chunks. */
 const COPIES_FOR_10_000_CHUNKS = 13;
 
 const PARTS: Record<Part, string> = {

@@ -12,7 +12,7 @@ type Variant = {
   name: string;
   model: string;
   shape: LoadShape;
-  /** Number of turns of each side before the first round. They exclude compilation, which costs CPU only after a process starts. */
+  /** Number of turns of each side before the first round. They keep the cost of compilation, which a new process has, out of the rounds. */
   initialTurns: number;
   /** Number of alternations in a round. */
   alternations: number;

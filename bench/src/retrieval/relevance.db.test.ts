@@ -17,7 +17,7 @@ afterAll(async () => {
   await server.stop();
 }, 60_000);
 
-test("every passage occurs in a document, and at least one of each question in the question's file", () => {
+test("every passage occurs in a document, and at least one passage of each question in the file that the question names", () => {
   const { documents, questions } = readRelevanceSet();
   const plain = new Map(documents.map(({ name, text }) => [name, plainText(text)]));
   const all = [...plain.values()].join("\n");

@@ -5,7 +5,7 @@ import { storeTurns, vacuumDatabase } from "./messages.ts";
 import { BENCH_PLAN, startTestbed, type Testbed } from "./testbed.ts";
 
 export const MESSAGES = 10_000_000;
-/** The number of those messages that belong to the owner's workspace. A bulk export reads them all. */
+/** How many of MESSAGES belong to the owner's workspace. A bulk export reads them all. */
 export const OWN_MESSAGES = 1_000_000;
 export const BOT = "guide";
 const WORKSPACES = 1_000;

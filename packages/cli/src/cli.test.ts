@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import manifest from "../package.json" with { type: "json" };
 import { runCli } from "./cli.ts";
 import { readConfig } from "./config.ts";
 import { type Instance, writeInstance } from "./local/instance.ts";
@@ -65,6 +66,12 @@ describe("help", () => {
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toContain("--primary-color <#RRGGBB>");
     expect(stdout).toContain("--json");
+  });
+});
+
+describe("the version", () => {
+  it("is the version of the package", async () => {
+    expect(await run(["--version"])).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: "" });
   });
 });
 

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from "@commander-js/extra-typings";
+import manifest from "../package.json" with { type: "json" };
 import { type CallAdmin, createAdminCaller } from "./admin/call.ts";
 import { type AdminTarget, findTarget } from "./admin/target.ts";
 import { addAuditCommand } from "./commands/audit.ts";
@@ -99,7 +100,7 @@ function createProgram({ stdout, stderr }: Streams) {
   return new Command("parley")
     .description("Administer a Parley installation.")
     .option("--json", "Write one JSON document to stdout.")
-    .version("0.1.0", "-V, --version", "Print the version.")
+    .version(manifest.version, "-V, --version", "Print the version.")
     .helpOption("-h, --help", "Show help for a command.")
     .helpCommand(false)
     .addHelpText("after", EPILOGUE)

@@ -20,7 +20,7 @@ describe("readConfig", () => {
     expect(config.remoteUrls.quota).toBeUndefined();
   });
 
-  it("reads the replicas at the URL of the admin calls unless they have their own", () => {
+  it("uses the admin URL for replicas unless a _REPLICAS_URL variable is set", () => {
     const values = {
       PARLEY_QUOTA_URL: "http://quota",
       PARLEY_LLM_URL: "http://llm",

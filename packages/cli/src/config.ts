@@ -19,7 +19,7 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
     quota: http("PARLEY_QUOTA_URL"),
     llm: http("PARLEY_LLM_URL"),
   };
-  /** Names that resolve to every replica, for `parley top`. The default is the URL above. */
+  /** URLs whose host names resolve to every replica, for `parley top`. The defaults are the admin URLs. */
   const replicaUrls: Record<ServiceWithAdmin, string | undefined> = {
     conversation: http("PARLEY_CONVERSATION_REPLICAS_URL") ?? remoteUrls.conversation,
     quota: http("PARLEY_QUOTA_REPLICAS_URL") ?? remoteUrls.quota,

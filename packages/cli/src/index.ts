@@ -5,9 +5,9 @@ export { pickMachineVariables } from "./config.ts";
 export { CliError } from "./errors.ts";
 export {
   type Instance,
+  type IssuerSettings,
   readInstance,
   removeInstance,
-  type TokenTerms,
   writeInstance,
 } from "./local/instance.ts";
 export { DEVELOPMENT_ROLES, ensureIssuer } from "./local/issuer.ts";

@@ -18,19 +18,19 @@ function ensure(): Promise<void> {
   return ensureDataDir(installation, { password: "secret", fast: true, log: () => undefined });
 }
 
-it("refuses data of another major version and names it", async () => {
+it("ensureDataDir refuses data of another major version and names that version", async () => {
   await writeFile(join(dataDir, "PG_VERSION"), "17\n");
   await expect(ensure()).rejects.toThrow(
     expect.objectContaining({ code: "other_major_version", message: expect.stringMatching(/PostgreSQL 17.*18/) }),
   );
 });
 
-it("accepts data of the same major version", async () => {
+it("ensureDataDir accepts data of the same major version", async () => {
   await writeFile(join(dataDir, "PG_VERSION"), "18\n");
   await ensure();
 });
 
-it("refuses a directory with unrelated files", async () => {
+it("ensureDataDir refuses a directory with unrelated files", async () => {
   await writeFile(join(dataDir, "thesis.txt"), "");
   await expect(ensure()).rejects.toThrow(expect.objectContaining({ code: "foreign_data_dir" }));
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { resolveInstallation, rootDataDir } from "./installation.ts";
 
-it("uses the given data directory for an ordinary user", async () => {
+it("resolveInstallation uses the given data directory for an ordinary user", async () => {
   const dir = await mkdtemp(join(tmpdir(), "parley-installation-"));
   try {
     const installation = await resolveInstallation(join(dir, "new", "data"), 1000);
@@ -16,7 +16,7 @@ it("uses the given data directory for an ordinary user", async () => {
   }
 });
 
-it("maps each of root's data directories to a stable directory of its own", () => {
+it("rootDataDir maps each data directory of root to a stable directory of its own", () => {
   expect(rootDataDir("/root/parley/.parley")).toMatch(/^\/var\/lib\/parley\/[0-9a-f]{16}$/);
   expect(rootDataDir("/root/parley/../parley/.parley/")).toBe(rootDataDir("/root/parley/.parley"));
   expect(rootDataDir("/root/other/.parley")).not.toBe(rootDataDir("/root/parley/.parley"));

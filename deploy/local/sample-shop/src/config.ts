@@ -1,6 +1,6 @@
 import type { SampleShopOptions } from "./shop.ts";
 
-/** Reads the environment. Throws without EDGE_URL and PUBLIC_KEY. */
+/** Reads the environment. Throws if EDGE_URL or PUBLIC_KEY is missing, or if a value is invalid. */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): SampleShopOptions {
   const edgeUrl = env.EDGE_URL || "";
   const publicKey = env.PUBLIC_KEY || "";

@@ -23,7 +23,7 @@ describe("the shop", () => {
     await shop.close();
   });
 
-  it.each(["/", "/delivery"])("embeds the widget on %s with one line", async (path) => {
+  it.each(["/", "/delivery"])("embeds the widget on %s with one script element", async (path) => {
     const { status, text } = await get(path);
     expect(status).toBe(200);
     expect(text.match(/<script[^>]*>/g)).toEqual([

@@ -10,7 +10,10 @@ import type { AdminTarget } from "./target.ts";
 /** Calls an admin service: `callAdmin(KeyAdminService, (keys) => keys.listKeys({ workspaceId }))`. Throws AdminError. */
 export type CallAdmin = <S extends DescService, T>(service: S, call: (client: Client<S>) => Promise<T>) => Promise<T>;
 
-/** An admin call failed. `code` is the service's stable code, such as `bot_not_found`, or `unreachable`. */
+/**
+ * An admin call failed. `code` is the service's stable code, such as `bot_not_found`, or one of the CLI's own: `unauthenticated`,
+ * `unimplemented`, `unreachable` and `failed`.
+ */
 export class AdminError extends CliError {
   readonly code: string;
 

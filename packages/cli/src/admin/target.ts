@@ -12,7 +12,7 @@ export type AdminTarget = {
   refusedToken: string;
   /** Returns the base URL of a service's ops port. Throws CliError when it is not configured. */
   findUrl: (service: ServiceWithAdmin) => string;
-  /** The configured ops ports, including the edge's. */
+  /** The configured ops URLs of each service, for `parley top`. A host name may resolve to several replicas. */
   opsUrls: Record<ServiceWithAdmin | "edge", readonly string[]>;
   /** Returns the next step to suggest when the service is unreachable. */
   suggestNextStep: (service: ServiceWithAdmin) => string;

@@ -7,15 +7,15 @@ test.each([
   ["12345.0123456789", "12345.0123456789"],
   ["-3.50", "-3.5"],
   ["90071992547409931.0000000001", "90071992547409931.0000000001"],
-])("formats %s exactly, as %s", (text, expected) => {
+])("parseDecimal and formatDecimal convert %s to %s without rounding", (text, expected) => {
   expect(formatDecimal(parseDecimal(text))).toBe(expected);
 });
 
-test("adds decimal fractions exactly", () => {
+test("parsed decimals add up without rounding", () => {
   expect(formatDecimal(parseDecimal("0.1") + parseDecimal("0.2"))).toBe("0.3");
 });
 
-test.each(["", "1,5", "1e3", "NaN", "1.00000000001"])("rejects %j", (text) => {
+test.each(["", "1,5", "1e3", "NaN", "1.00000000001"])("parseDecimal rejects %j", (text) => {
   expect(() => parseDecimal(text)).toThrow(RangeError);
 });
 
@@ -24,6 +24,6 @@ test.each([
   ["0.1780000000", "0.178"],
   ["1234567.00005", "1,234,567.0001"],
   ["2.99995", "3.00"],
-])("rounds %s for people as %s", (text, expected) => {
+])("formatRounded formats %s as %s with four places", (text, expected) => {
   expect(formatRounded(text, 4)).toBe(expected);
 });

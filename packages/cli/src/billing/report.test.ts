@@ -23,7 +23,7 @@ const billing = (...workspaces: Bill[]): BillingRun => ({
 const HEADER =
   "month,id,name,plan,cap,used,held,calls,tokens_in,tokens_out,cost,unpriced_calls,estimated_calls,adjusted\r\n";
 
-test("writes CSV by RFC 4180 with CRLF and quotes only where needed", () => {
+test("the CSV follows RFC 4180, with CRLF and quotes only where needed", () => {
   const names = ['Müller, "Söhne" & Co', "two\nlines", "a\rreturn", "plain"];
   const { text } = reportBilling(billing(...names.map((name, index) => workspace(`w${index}`, name))), "csv");
   expect(text).toBe(
@@ -35,7 +35,7 @@ test("writes CSV by RFC 4180 with CRLF and quotes only where needed", () => {
 });
 
 test.each(["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", '=HYPERLINK("https://x.example","y")'])(
-  "escapes a name that a spreadsheet would run as a formula: %j",
+  "the CSV escapes a name that a spreadsheet would run as a formula: %j",
   (name) => {
     const { text } = reportBilling(billing(workspace("w", name)), "csv");
     const [, cell = ""] = /^2026-10,w,(.*),pro,/m.exec(text) ?? [];
@@ -43,12 +43,12 @@ test.each(["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", '=HYPERLINK("https://x.exampl
   },
 );
 
-test("writes only the header as CSV and a message as a table when there are no workspaces", () => {
+test("without workspaces, the CSV is only the header and the table is a message", () => {
   expect(reportBilling(billing(), "csv").text).toBe(HEADER);
   expect(reportBilling(billing(), "table").text).toMatch(/^No workspaces yet\.\n/);
 });
 
-test("the table shows totals and notes about unsettled turns and unpriced calls", () => {
+test("the table shows totals and notes about unsettled turns, corrections, unpriced calls and estimated tokens", () => {
   const totals = { used: 3, ...NOTHING, held: 1, adjusted: -2, unpriced_calls: 2, estimated_calls: 1, cost: "1234.5" };
   const { text } = reportBilling({ ...billing(workspace("w", "Acme")), totals }, "table");
   expect(text).toMatch(/^total .* 1,234\.50$/m);

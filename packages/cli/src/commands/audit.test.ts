@@ -23,7 +23,7 @@ function createContext(successes: number) {
   return { context, warnings };
 }
 
-it("prints the repairs before a failed call, warns and exits with 1", async () => {
+it("repairUsage returns the repairs made before a call failed, warns, and sets exit code 1", async () => {
   const { context, warnings } = createContext(2);
   const { json, text, exitCode } = await repairUsage(context, "", "");
   expect(exitCode).toBe(1);
@@ -32,7 +32,7 @@ it("prints the repairs before a failed call, warns and exits with 1", async () =
   expect(text).toContain("2 differences repaired among 10 turns and holds.");
 });
 
-it("fails if the first call fails", async () => {
+it("repairUsage rejects if the first call fails", async () => {
   const { context, warnings } = createContext(0);
   await expect(repairUsage(context, "", "")).rejects.toThrow("try later");
   expect(warnings).toEqual([]);

@@ -10,9 +10,9 @@ const NOTICEABLE_MS = 5_000;
  */
 export function checkClock(run: PacedRun): Finding {
   if (run.meta === undefined) return warn("clock", "not checked: the stream did not start", {});
-  const at = Date.parse(run.meta.server_time);
+  const edgeTimeMs = Date.parse(run.meta.server_time);
   const [earliest, latest] = [run.startedAt, run.startedAt + run.meta.arrivedMs];
-  const skewMs = at < earliest ? at - earliest : at > latest ? at - latest : 0;
+  const skewMs = edgeTimeMs < earliest ? edgeTimeMs - earliest : edgeTimeMs > latest ? edgeTimeMs - latest : 0;
   const size = Math.abs(skewMs);
   const seconds = Math.round(size / 1_000);
   const message = `the edge's clock is ${seconds} s ${skewMs < 0 ? "behind" : "ahead of"} this machine's`;

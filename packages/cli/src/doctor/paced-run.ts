@@ -37,9 +37,10 @@ export type PacedRequest = {
   headers?: Readonly<Record<string, string>>;
 };
 
+/** The time that the edge takes to send its 20 events, without the silence. */
+const EVENTS_MS = 2_000;
 /** Extra time for a proxy that buffers the whole stream. */
 const BUFFERING_GRACE_MS = 15_000;
-const EVENTS_MS = 2_000;
 const MAX_REFUSAL_BYTES = 4_096;
 
 /** Streams paced events through the endpoint. Rejects with the system error when there is no response. */

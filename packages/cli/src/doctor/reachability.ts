@@ -7,8 +7,11 @@ import { type Finding, fail, pass, warn } from "./finding.ts";
 const CONNECT_TIMEOUT_MS = 5_000;
 const MAX_ADDRESSES = 8;
 
-/** Whether at least one address of a host accepts connections. */
-export type Reachability = { findings: Finding[]; isOpen: boolean };
+export type Reachability = {
+  findings: Finding[];
+  /** Whether at least one address of the host accepts connections. */
+  isOpen: boolean;
+};
 
 /** Resolves a host and connects to each of its IPv4 and IPv6 addresses. */
 export async function checkReachability(url: URL): Promise<Reachability> {

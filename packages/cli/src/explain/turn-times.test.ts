@@ -18,20 +18,20 @@ const done = create(TurnRecordSchema, {
   closedAt: "2026-11-21T10:00:00.100Z",
 });
 
-test("computes the close time as opened to closed (database) minus the phases after opening (edge)", () => {
+test("the close time is the database's time from opening to closing minus the edge's phases after opening", () => {
   const times = computeTurnTimes(done, undefined);
   expect(times).toMatchObject({ wallMs: 100, closeMs: 5, settleMs: undefined });
   expect(times.phases.map(({ ms }) => ms)).toEqual([1, 9, 10, 80]);
 });
 
-test("computes the settle time from settled_at, or from the usage ledger entry without it", () => {
+test("the settle time ends at settled_at or, without it, at the usage ledger entry", () => {
   const at = "2026-11-21T10:00:00.112Z";
   expect(computeTurnTimes(done, create(TurnEntrySchema, { state: "void", settledAt: at })).settleMs).toBe(12);
   expect(computeTurnTimes(done, create(TurnEntrySchema, { state: "done", countedAt: at })).settleMs).toBe(12);
   expect(computeTurnTimes(done, create(TurnEntrySchema, { state: "held" })).settleMs).toBeUndefined();
 });
 
-test("returns the time from opening to closing as one phase when the edge reported no phases", () => {
+test("without phases from the edge, the time from opening to closing is one phase", () => {
   const turn = create(TurnRecordSchema, { status: "interrupted", openMicroseconds: 7_250_000n });
   expect(computeTurnTimes(turn, undefined)).toEqual({
     wallMs: 7_250,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { drawWaterfall } from "./waterfall.ts";
 
-test("draws bars to scale at their start time, with a mark for very short phases", () => {
+test("drawWaterfall draws bars to scale at their start time, with a mark for very short phases", () => {
   const phases = [
     { name: "limits", ms: 0.5 },
     { name: "open", ms: 499.5 },
@@ -17,6 +17,6 @@ test("draws bars to scale at their start time, with a mark for very short phases
   );
 });
 
-test("draws a phase of 0 ms on a narrow terminal", () => {
+test("drawWaterfall draws a phase of 0 ms on a narrow terminal", () => {
   expect(drawWaterfall([{ name: "unrecorded", ms: 0 }], 1)).toBe(`unrecorded  ▏${" ".repeat(19)}        0.0 ms\n`);
 });

@@ -15,11 +15,12 @@ export type Instance = {
   /** The URLs of the ops ports with admin services. */
   adminUrls: Record<ServiceWithAdmin, string>;
   adminToken: string;
-  /** The claims of the development issuer; null when your identity provider issues the tokens. */
-  tokens: TokenTerms | null;
+  /** The settings of the development issuer; null when your identity provider issues the tokens. */
+  tokens: IssuerSettings | null;
 };
 
-export type TokenTerms = { issuer: string; audience: string; workspaceClaim: string };
+/** The `iss` and `aud` of the development issuer's tokens, and the name of the claim with the workspace ID. */
+export type IssuerSettings = { issuer: string; audience: string; workspaceClaim: string };
 
 const FILE = "instance.json";
 

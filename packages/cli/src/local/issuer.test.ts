@@ -5,7 +5,7 @@ import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from "jose";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ensureIssuer, signToken } from "./issuer.ts";
 
-const TERMS = { issuer: "parley-development", audience: "parley", workspaceClaim: "workspace_id" };
+const SETTINGS = { issuer: "parley-development", audience: "parley", workspaceClaim: "workspace_id" };
 const NOW = Math.floor(Date.now() / 1000);
 const REQUEST = { workspaceId: "acme", userId: "ada", ttlSeconds: 3_600, nowSeconds: NOW };
 
@@ -21,11 +21,11 @@ describe("the development issuer", () => {
   it("signs tokens that verify against its key set and have every claim the edge requires", async () => {
     const keys = await readKeys(await ensureIssuer(dir));
     const { payload, protectedHeader } = await jwtVerify(
-      await signToken(dir, TERMS, REQUEST),
+      await signToken(dir, SETTINGS, REQUEST),
       createLocalJWKSet(keys),
       {
-        issuer: TERMS.issuer,
-        audience: TERMS.audience,
+        issuer: SETTINGS.issuer,
+        audience: SETTINGS.audience,
       },
     );
     expect(payload).toEqual({
@@ -50,7 +50,7 @@ describe("the development issuer", () => {
     expect((await stat(join(dir, "issuer-key.json"))).mode & 0o077).toBe(0);
   });
 
-  it("names the start command when there is no key", async () => {
-    await expect(signToken(dir, TERMS, REQUEST)).rejects.toThrow("start Parley once");
+  it("suggests to start Parley when there is no key", async () => {
+    await expect(signToken(dir, SETTINGS, REQUEST)).rejects.toThrow("start Parley once");
   });
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from "jose";
 import { CliError } from "../errors.ts";
-import type { TokenTerms } from "./instance.ts";
+import type { IssuerSettings } from "./instance.ts";
 
 const ALGORITHM = "ES256";
 const ROLE_CLAIM = "roles";
@@ -43,17 +43,17 @@ export type TokenRequest = {
 };
 
 /** Signs an access token with the development issuer's key. */
-export async function signToken(dataDir: string, terms: TokenTerms, request: TokenRequest): Promise<string> {
+export async function signToken(dataDir: string, settings: IssuerSettings, request: TokenRequest): Promise<string> {
   const key = await readKey(dataDir);
   if (!key)
     throw new CliError(`${dataDir} has no development issuer key: start Parley once with npx --yes pnpm@12 start`);
   return new SignJWT({
-    [terms.workspaceClaim]: request.workspaceId,
+    [settings.workspaceClaim]: request.workspaceId,
     ...(request.role && { [ROLE_CLAIM]: [request.role] }),
   })
     .setProtectedHeader({ alg: ALGORITHM, typ: "JWT", ...(key.kid && { kid: key.kid }) })
-    .setIssuer(terms.issuer)
-    .setAudience(terms.audience)
+    .setIssuer(settings.issuer)
+    .setAudience(settings.audience)
     .setSubject(request.userId)
     .setIssuedAt(request.nowSeconds)
     .setExpirationTime(request.nowSeconds + request.ttlSeconds)

@@ -36,7 +36,7 @@ export async function readLogin(path: string): Promise<Login | undefined> {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-    throw new CliError(`cannot read ${path} (${code})`, { cause });
+    throw new CliError(`cannot read ${path} (${code}): check its permissions`, { cause });
   }
   try {
     return JSON.parse(text) as Login;
@@ -45,7 +45,10 @@ export async function readLogin(path: string): Promise<Login | undefined> {
   }
 }
 
-/** Runs `work` while no other command does, so that only one of them uses the refresh token. It may be valid only once. */
+/**
+ * Runs `work` while it holds a lock file, so that only one command at a time uses the refresh token, which may be valid only once. After
+ * LOCK_TIMEOUT_MS, takes the lock of a killed command.
+ */
 export async function withLoginLock<T>(path: string, work: () => Promise<T>): Promise<T> {
   const lock = `${path}.lock`;
   for (const deadline = Date.now() + LOCK_TIMEOUT_MS; ; await sleep(LOCK_POLL_MS)) {
@@ -54,7 +57,7 @@ export async function withLoginLock<T>(path: string, work: () => Promise<T>): Pr
       break;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-      // A command that was killed leaves its lock.
+      // A lock that exists for so long belongs to a command that was killed.
       if (Date.now() > deadline) await rm(lock, { force: true });
     }
   }

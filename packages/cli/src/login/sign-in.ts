@@ -25,7 +25,7 @@ const MESSAGES = {
   expired_token: "the sign-in took too long: run parley login again",
   invalid_grant: "your login has ended: sign in again with parley login",
   invalid_client: "the identity provider does not know this client: check --client-id",
-  unauthorized_client: "the identity provider does not permit the device flow to this client",
+  unauthorized_client: "the identity provider does not permit the device flow to this client: enable it there",
 } as const;
 
 export type SignInRequest = Pick<Login, "issuer" | "clientId" | "parameters">;

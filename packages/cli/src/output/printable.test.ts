@@ -74,13 +74,13 @@ describe("output for a terminal", () => {
 });
 
 describe("printableJson", () => {
-  it("escapes characters outside the basic plane as two units", () => {
+  it("escapes a character outside the basic plane as two UTF-16 units", () => {
     expect(printableJson('{"a":"\u{e0041}"}')).toBe('{"a":"\\udb40\\udc41"}');
   });
 });
 
 describe("indentedLines", () => {
-  it("indents every line, also those that a terminal would break", () => {
+  it("indents every line, also the parts of a line that a terminal would break", () => {
     const forged = "ok\n\nassistant  2026-01-01\r\n\u0085user";
     expect(indentedLines(forged, Number.POSITIVE_INFINITY)).toBe("  ok\n  \n  assistant  2026-01-01\n  \\u{85}user\n");
     const broken = indentedLines(`${"x".repeat(20)}assistant  ${"商".repeat(20)}`, 20)

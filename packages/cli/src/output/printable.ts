@@ -18,7 +18,7 @@ export function printableLines(text: string): string {
 }
 
 /**
- * Replaces the invisible characters of a JSON document with \\uXXXX. The document's value stays the same, because JSON allows them only in strings.
+ * Replaces the invisible characters of a JSON document with `\uXXXX`. The document's value stays the same, because JSON allows them only in strings.
  * Keeps the line breaks between its tokens.
  */
 export function printableJson(json: string): string {

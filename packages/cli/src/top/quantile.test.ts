@@ -8,13 +8,13 @@ const buckets = new Map([
   [Infinity, 100],
 ]);
 
-test("interpolates linearly within a bucket", () => {
+test("estimateQuantile interpolates linearly within a bucket", () => {
   expect(estimateQuantile(0.5, buckets)).toBeCloseTo(0.1);
   expect(estimateQuantile(0.7, buckets)).toBeCloseTo(0.3);
   expect(estimateQuantile(0.99, buckets)).toBeCloseTo(0.95);
 });
 
-test("returns undefined without observations and the last finite bound beyond it", () => {
+test("estimateQuantile returns undefined without observations, and the last finite bound for a quantile above it", () => {
   expect(estimateQuantile(0.5, new Map([[Infinity, 0]]))).toBeUndefined();
   expect(estimateQuantile(0.5, new Map())).toBeUndefined();
   expect(

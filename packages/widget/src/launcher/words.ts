@@ -1,4 +1,4 @@
-// The launcher's texts. They are part of the launcher so that it needs no further request, and its size is limited.
+// The launcher's texts. They are part of the launcher's file, so that it needs no further request. Keep them short: the file's size is limited.
 
 /** The launcher's accessible name, and the notice that the panel could not be loaded. */
 export type LauncherWords = readonly [chat: string, loadFailed: string];

@@ -14,7 +14,7 @@ export interface ChatView {
   onTurnEnd(replyId: string, code?: string): void;
 }
 
-/** How often a message is sent again after `rate_limited`. */
+/** How many times a message is sent again after `rate_limited`. */
 const MAX_RESENDS = 3;
 
 /** Sends the visitor's messages one after the other and stores them with their replies. */
@@ -101,7 +101,7 @@ export class ChatSession {
     const key = unsent.key ?? this.#newId();
     const id = `${unsent.id}:a`;
     let question = { ...unsent, key, expires: Date.now() + UNSENT_TTL_MS };
-    // A reply that is received again replaces the part that is shown.
+    // The part that is shown stays until the repeated reply is at least as long.
     const part = entries.find((entry) => unsent.key && entry.id === id);
     let reply: Entry = { id, role: "assistant", text: part?.text ?? "" };
     let received: Reply = reply;
@@ -145,7 +145,7 @@ export class ChatSession {
     }
     // If the widget was removed from the page, the turn stays open: the next widget continues the reply.
     if (!this.#context.signal.aborted) {
-      // The key of an ended reply would return the same reply again.
+      // If the turn has ended, its key is removed: with the same key, a retry would receive the same reply again.
       const isOpen = failure && failure.code !== "stopped";
       this.#endTurn(session, isOpen ? question : { ...question, key: undefined }, reply, failure?.code ?? code);
     }

@@ -11,7 +11,7 @@ export interface Entry {
   readonly failed?: string;
   /** On a message whose reply has not ended, the key under which the service has or will have the reply. */
   readonly key?: string | undefined;
-  /** On such a message, the time after which it is not sent again automatically, in milliseconds since 1970. */
+  /** On a message with a key, the time after which it is not sent again automatically, in milliseconds since 1970. */
   readonly expires?: number;
 }
 
@@ -24,8 +24,8 @@ export const UNREAD_TTL_MS = 86_400_000;
 export const CONNECTION_FAILURE = /^(network|offline|interrupted)$/;
 
 /**
- * Returns the first message whose reply an earlier page, another tab or this one did not receive completely, and that
- * did not expire before `now`, in milliseconds since 1970.
+ * Returns the first message that has a key and expires after `now`, in milliseconds since 1970. Skips a message that
+ * failed for another reason than the connection.
  */
 export function findUnanswered(entries: readonly Entry[], now: number): Entry | undefined {
   return entries.find(

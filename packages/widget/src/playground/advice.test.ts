@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { describeError } from "./advice.ts";
 
-test("describes an overload, which the edge does not log", () => {
+test("describeError has advice for an overload, which the edge does not log", () => {
   expect(describeError("overloaded")).toMatch(/^overloaded: Too many replies/);
 });
 
-test("refers to the edge's logs only for a failure that the edge logs", () => {
+test("describeError refers to the edge's logs for a failure that the edge logs, and to docs/api.md for a code without advice", () => {
   expect(describeError("internal_error")).toMatch(/edge’s logs/);
   expect(describeError("invalid_request")).toBe("invalid_request: docs/api.md lists the error codes.");
 });

@@ -21,7 +21,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   stopped: "Stopped.",
 };
 
-/** Returns an error code with its advice. The edge logs no refused request, so codes without advice lead to their meaning. */
+/** Returns an error code with its advice. Without advice, refers to docs/api.md, because the edge does not log refused requests. */
 export function describeError(code: string): string {
   return `${code}: ${ADVICE[code] ?? "docs/api.md lists the error codes."}`;
 }

@@ -33,11 +33,11 @@ const RETRYABLE = /^(authentication_required|auth_unavailable|unavailable|overlo
 
 const TOKEN_NEEDED = "A reply is not complete. Enter the access token to continue it.";
 
-/** The last session with each bot, as the browser stores it. The access token is never stored. */
+/** The stored session with the selected bot. The access token is never stored. */
 let store = openStore();
-/** The id of the session that is shown. */
+/** The ID of the session that is shown. */
 let shownSession = "";
-/** The elements of the shown session's texts, by entry. */
+/** The elements with the texts of the shown session, by entry ID. */
 const boxes = new Map<string, HTMLElement>();
 let turn: AbortController | undefined;
 /** Asks the service to end the running turn. */
@@ -87,7 +87,7 @@ function endTurn(): void {
   stopButton.disabled = true;
 }
 
-/** Shows a message or a reply, in the element that it has already if it was shown before. */
+/** Shows a message or a reply. Reuses its element if it is already shown. */
 function showEntry({ id, role, text }: Entry): void {
   let box = boxes.get(id);
   if (!box) {
@@ -107,7 +107,7 @@ function showError(error: unknown): void {
   status.textContent = error instanceof Failure ? describeError(error.code) : String(error);
 }
 
-/** Continues the reply that an earlier page, another tab or this one did not receive completely. */
+/** Continues the first reply that is not complete. Asks for the access token if none is entered. */
 function resume(): void {
   const question = findUnanswered(store.read().entries, openedAt);
   if (question && !turn) {

@@ -15,7 +15,7 @@ describe("contrastRatio", () => {
 });
 
 describe("textColorOn", () => {
-  it("returns a text colour with at least 4.5:1 on any background", () => {
+  it("returns a text colour with a contrast of at least 4.5:1 on any background", () => {
     for (const color of COLORS) {
       expect(contrastRatio(color, parseColor(textColorOn(color)))).toBeGreaterThanOrEqual(4.5);
     }
@@ -26,13 +26,16 @@ describe("ensureContrast", () => {
   it.each([
     ["light", ["#ffffff", "#f1f3f6"], 0],
     ["dark", ["#16181d", "#242830"], 255],
-  ] as const)("returns at least 4.5:1 on the %s theme for any colour", (_, hexes, target) => {
-    const backgrounds = hexes.map(parseColor);
-    for (const color of COLORS) {
-      const accent = ensureContrast(color, backgrounds, target);
-      expect(Math.min(...backgrounds.map((each) => contrastRatio(accent, each)))).toBeGreaterThanOrEqual(4.5);
-    }
-  });
+  ] as const)(
+    "returns a colour with a contrast of at least 4.5:1 on the %s theme, for any colour",
+    (_, hexes, target) => {
+      const backgrounds = hexes.map(parseColor);
+      for (const color of COLORS) {
+        const accent = ensureContrast(color, backgrounds, target);
+        expect(Math.min(...backgrounds.map((each) => contrastRatio(accent, each)))).toBeGreaterThanOrEqual(4.5);
+      }
+    },
+  );
 
   it("returns a colour unchanged if its contrast is enough", () => {
     expect(ensureContrast([47, 95, 208], [[255, 255, 255]], 0)).toEqual([47, 95, 208]);
@@ -46,7 +49,7 @@ describe("ensureContrast", () => {
 });
 
 describe("parseColor", () => {
-  it("reads both cases and returns a readable colour for anything else", () => {
+  it("reads upper and lower case, and returns a readable colour for anything else", () => {
     expect(parseColor("#FFcc00")).toEqual([255, 204, 0]);
     expect(parseColor("red")).toEqual(parseColor("#2f5fd0"));
     expect(parseColor("")).toEqual(parseColor("#2f5fd0"));

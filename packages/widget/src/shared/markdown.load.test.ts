@@ -3,7 +3,7 @@ import { parseBlock, splitBlocks, type Tree } from "./markdown.ts";
 
 const parse = (source: string): Tree[] => splitBlocks(source).map((block) => parseBlock(block));
 
-/** Returns the CPU time of `work` in milliseconds. On a busy machine the time on the clock is a multiple of it. */
+/** Returns the CPU time of `work` in milliseconds. The wall-clock time would depend on the machine's other work. */
 function cpuMsOf(work: () => void): number {
   const before = process.cpuUsage();
   work();

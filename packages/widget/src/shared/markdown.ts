@@ -140,7 +140,10 @@ export function parseInline(source: string): (Tree | string)[] {
     opened = [...opened, [mark, nodes.length] as const].slice(-MAX_DEPTH);
     nodes.push(mark);
   };
-  /** Forgets the last opening mark of this kind and the marks after it. With a tag, replaces it and all nodes after it by an element, and returns truthy. */
+  /**
+   * Forgets the last opening mark of this kind and the marks after it. With a tag, also replaces that mark and all nodes after it with an
+   * element. Returns a truthy value if it made an element.
+   */
   const close = (mark: string, tag: Tag | false, ...value: [] | [string]) => {
     const at = opened.findLastIndex(([kind]) => kind === mark);
     const found = opened[at];
@@ -154,7 +157,7 @@ export function parseInline(source: string): (Tree | string)[] {
     at += token.length;
     const after = source[at] ?? "";
     if (ticks) {
-      // Only shorter runs can follow a run whose end is missing, so few searches fail.
+      // If a run has no end, all later runs are shorter. So the number of failing searches is small.
       const end = source.indexOf(ticks, at);
       nodes.push(end < 0 ? ticks : ["code", [source.slice(at, end).replace(/^ (.*) $/s, "$1")]]);
       at = end < 0 ? at : end + ticks.length;
@@ -168,7 +171,7 @@ export function parseInline(source: string): (Tree | string)[] {
         }
       }
       if (isMark && rest && /[^\s*_]/.test(after)) {
-        // Three marks open the inner element last.
+        // Three marks open <em> first, and <strong> inside it.
         (rest[2] ? [mark, mark + mark] : [rest]).forEach(open);
       } else {
         nodes.push(rest);

@@ -51,7 +51,10 @@ export async function streamTurn(request: TurnRequest): Promise<void> {
   }
 }
 
-/** Returns whether to reconnect. An `unavailable` before the first event is thrown instead: then the visitor may try again. */
+/**
+ * Returns whether to reconnect. Does not reconnect after an `unavailable` before the first event, because the visitor gets a
+ * button to try again.
+ */
 function canReconnect(code: string, position: string): boolean {
   return /^(network|interrupted)$/.test(code) || (position !== "" && code === "unavailable");
 }

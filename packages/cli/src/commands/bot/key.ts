@@ -26,7 +26,7 @@ export function addKeyCommands(program: CommandUnknownOpts, { callAdmin, report 
 
   group
     .command("update")
-    .description("Replace a key's domains within 5 s.")
+    .description("Replace a key's domains, effective within 5 s.")
     .argument("<key>", "Select the public key.")
     .requiredOption("--domain <domain>", "An allowed domain, such as *.example.com; repeatable.", appendValue)
     .action((publicKey, { domain: domains }) =>
@@ -66,7 +66,7 @@ export function addKeyCommands(program: CommandUnknownOpts, { callAdmin, report 
 
   group
     .command("revoke")
-    .description("Revoke a key within 5 s.")
+    .description("Revoke a key, effective within 5 s.")
     .argument("<key>", "Select the public key.")
     .action((publicKey) =>
       report(

@@ -39,7 +39,7 @@ function createContext() {
   return { context, warnings };
 }
 
-it("continues after too_many_documents, and stops at an error that affects all documents, with the results so far", async () => {
+it("addDocuments continues after too_many_documents, stops when the service is unreachable, and returns the results so far", async () => {
   const { context, warnings } = createContext();
   const documents = { workspaceId: "w", botSlug: "b", files: FILES, urls: [], language: "" };
   const result = await addDocuments(context, documents);

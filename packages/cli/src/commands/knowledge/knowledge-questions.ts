@@ -41,7 +41,7 @@ export function addQuestionCommands(group: CommandUnknownOpts, { callAdmin, repo
     .description("List visitors' questions without an answer.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
-    .option("--days <days>", "Set the period in days (default 30).", wholeNumberParser(1, 90), 30)
+    .option("--days <days>", "Set the period in days.", wholeNumberParser(1, 90), 30)
     .action(({ workspace: workspaceId, bot: botSlug, days }) =>
       report(
         callAdmin(QuestionAdminService, async (service) => {
@@ -94,15 +94,15 @@ function formatChecked({ passages, grounded, semanticSearch }: CheckQuestionResp
   return [formatTable(titles, rows, NO_PASSAGES), ...notes.map((note) => `${note}\n`)].join("");
 }
 
-function formatRun(run: EvaluationRun, before: EvaluationRun | undefined, cases: readonly EvaluationCase[]): string {
-  const rankBefore = new Map(before?.results.map(({ caseId, rank }) => [caseId, rank]));
+function formatRun(run: EvaluationRun, previous: EvaluationRun | undefined, cases: readonly EvaluationCase[]): string {
+  const previousRanks = new Map(previous?.results.map(({ caseId, rank }) => [caseId, rank]));
   const caseOf = new Map(cases.map((each) => [each.id, each]));
   const rows = run.results.map(({ caseId, rank }) => {
     const { question = "", document = "" } = caseOf.get(caseId) ?? {};
-    return [formatRank(rank), formatRank(rankBefore.get(caseId)), document, question];
+    return [formatRank(rank), formatRank(previousRanks.get(caseId)), document, question];
   });
   const notes = [
-    `Found ${formatRecall(run)}${before ? `, before ${formatRecall(before)}` : ""}.`,
+    `Found ${formatRecall(run)}${previous ? `, before ${formatRecall(previous)}` : ""}.`,
     run.searched < run.cases && `${run.cases - run.searched} questions were not searched: the time limit was reached.`,
     run.semanticFailures > 0 && `Semantic search failed for ${run.semanticFailures} questions.`,
   ].filter((note) => note !== false);

@@ -11,7 +11,7 @@ import type { Result } from "../../output/result.ts";
 import { formatFields, formatTable } from "../../output/table.ts";
 import { monthOption, workspaceOption } from "../options.ts";
 
-/** After these errors the entry may have been stored. */
+/** The error codes after which the correction may have been stored. */
 const UNKNOWN_RESULTS = new Set(["unreachable", "unavailable", "failed", "change_not_recorded", "internal_error"]);
 
 /** Adds `usage adjust` and `usage adjustments`. */

@@ -8,7 +8,7 @@ import { formatTable } from "../../output/table.ts";
 export function addMonthsCommand(usage: CommandUnknownOpts, { callAdmin, report }: Context): void {
   usage
     .command("months")
-    .description("List months: open, closed or pruned.")
+    .description("List months with their state and usage.")
     .action(() =>
       report(
         callAdmin(WorkspaceAdminService, async (service) => {
@@ -16,7 +16,7 @@ export function addMonthsCommand(usage: CommandUnknownOpts, { callAdmin, report 
           return {
             json: {
               months: months.map((month) => {
-                // Seconds would differ from call to call.
+                // ended_seconds counts up to now, so it would differ from call to call.
                 const { ended_seconds: _, ...json } = messageToJson(MonthSchema, month);
                 return { ...json, state: stateOf(month) };
               }),

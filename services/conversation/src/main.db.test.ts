@@ -64,11 +64,11 @@ test("serves calls, exits with code 0 on SIGTERM, and settles its closed turns b
 test("stops accepting calls at once on SIGTERM, although background tasks wait for a lock", async () => {
   const locker = await db.admin.connect();
   await locker.query("BEGIN; LOCK TABLE conversation.task_leases IN ACCESS EXCLUSIVE MODE");
-  // The waiting tasks occupy the eight connections of the default pool, and the calls need some too.
+  // In the default pool, only four of the tasks could wait at the same time.
   const service = await startService({ DATABASE_POOL: "20" });
   const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-  // Eight tasks wait: the audit, the reconciliation, the call log's reconciliation, the settler's read of the outbox, closing months, pruning
-  // turns, counting replies and counting those of bots.
+  // Eight statements wait: those of the audit, the reconciliation, filling the call log, closing months, pruning turns, counting replies and
+  // counting the replies of bots, and the settler's read of the outbox.
   await expect.poll(async () => (await db.admin.query(waiting)).rowCount).toBe(8);
   service.process.signal("SIGTERM");
   const startedAt = performance.now();

@@ -115,9 +115,9 @@ test("no statistics contain texts of messages, including messages stored before 
       toolsCalled: [{ name: "order", arguments: { of: marker }, status: "done", latency_ms: 1 }],
     });
   }
-  const without = migrations.toReversed().findIndex(({ name }) => name === "0006_no_statistics_of_content") + 1;
+  const revertedCount = migrations.toReversed().findIndex(({ name }) => name === "0006_no_statistics_of_content") + 1;
   // The statements of the service need the newest schema, so the turns are stored before the migrations are reverted.
-  await revertMigrations(target, without);
+  await revertMigrations(target, revertedCount);
   const columns = async () => {
     await db.admin.query("ANALYZE");
     const { rows } = await db.admin.query(

@@ -20,7 +20,7 @@ async function lockSessions(...others: string[]): Promise<() => Promise<void>> {
   };
 }
 
-test("drops an OpenTurn whose deadline passed before it got a connection", async () => {
+test("the service drops an OpenTurn whose deadline passed before it got a connection", async () => {
   const bot = await createBot(system.database);
   const unlock = await lockSessions();
   const turns = Array.from({ length: 40 }, () => openRequest(bot));
@@ -36,7 +36,7 @@ test("drops an OpenTurn whose deadline passed before it got a connection", async
   expect(rowCount).toBeLessThanOrEqual(MAIN_CONNECTIONS);
 });
 
-test("closes a turn although the deadline of CloseTurn passed before it got a connection", async () => {
+test("the service closes a turn although the deadline of CloseTurn passed before it got a connection", async () => {
   const bot = await createBot(system.database);
   const turns = Array.from({ length: MAIN_CONNECTIONS + 1 }, () => openRequest(bot));
   for (const turn of turns) await system.conversation.openTurn(turn, { timeoutMs: 5_000 });
@@ -57,7 +57,7 @@ test("closes a turn although the deadline of CloseTurn passed before it got a co
   await expect.poll(statuses).toEqual([{ status: "done" }]);
 });
 
-test("refuses new turns at once while a call has been waiting for a connection for 5 s", async () => {
+test("the service refuses new turns at once while a call has been waiting for a connection for 5 s", async () => {
   const bot = await createBot(system.database);
   const unlock = await lockSessions();
   const waiting = Array.from({ length: 20 }, () => openRequest(bot));

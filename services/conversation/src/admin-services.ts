@@ -81,7 +81,10 @@ export function registerAdminServices(router: ConnectRouter, deps: AdminServices
   router.service(AuditAdminService, createAuditAdmin({ ...repairDeps, quota, ...config.reconciliation }));
 }
 
-/** Erases a visitor's sessions as the RPC does, but without a member: the guard of the admin services writes the line in the audit log. */
+/**
+ * Erases a visitor's sessions as the RPC EraseVisitor does. The request has no `member`, because the guard of the admin services already
+ * writes the line in the audit log.
+ */
 async function eraseVisitor(
   database: Database,
   visitorErasure: VisitorErasure,

@@ -24,7 +24,7 @@ function readPlanModels(environment: Environment): ReadonlyMap<string, readonly 
       Array.isArray(each) && each.every((model) => typeof model === "string" && MODEL_OR_ALL.test(model));
     if (plans.every(([, models]) => isListOfModels(models))) return new Map(plans as [string, string[]][]);
   } catch {
-    // The problem below covers text that is not JSON too.
+    // Text that is not JSON is reported below.
   }
   environment.addProblem('PLAN_MODELS must be JSON like {"pro": ["openai:gpt-5-mini", "ollama:*"]}');
   return new Map();
@@ -62,7 +62,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
       days: environment.integer("RECONCILE_DAYS", 7, { min: 1, max: 62 }),
       minAgeSeconds: environment.integer("RECONCILE_MIN_AGE_SECONDS", 120, { min: 1, max: 3_600 }),
     },
-    /** Turns of closed months are kept this long after the month's end; 0 for ever. */
+    /** How many months the turns of a closed month are kept after its end; 0 keeps them for ever. */
     usageRetentionMonths: readUsageRetention(environment),
     /** A directory with ca.crt, tls.crt and tls.key, which enables mutual TLS for gRPC. Without it gRPC is plain text. */
     grpcTlsDir: environment.optionalText("GRPC_TLS_DIR"),

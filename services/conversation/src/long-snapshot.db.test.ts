@@ -12,7 +12,7 @@ import { startTestQuota } from "./testing/quota.ts";
 import { createBot } from "./testing/turns.ts";
 
 const CLOSED_TURNS = quickOrFull(30_000, 500_000);
-/** A read of an empty queue descends an index and reads a few pages around the mark. */
+/** A read of an empty queue descends an index and reads a few pages around the queue's mark. */
 const MAX_BUFFERS = 50;
 
 const log = createLogger("test", "silent");
@@ -36,8 +36,8 @@ async function createDatabase(lifecycle: Lifecycle): Promise<TestDatabase> {
   return db;
 }
 
-/** Opens turns a minute ago. */
-async function openTurns({ admin, database }: TestDatabase, count: number): Promise<void> {
+/** Inserts streaming turns that were opened a minute ago. */
+async function insertOpenTurns({ admin, database }: TestDatabase, count: number): Promise<void> {
   const { workspaceId, id } = await createBot(database);
   await admin.query(
     `INSERT INTO conversation.turns (workspace_id, turn_id, session_id, message_id, bot_id, edge_id, status, asked_model, model, opened_at)
@@ -61,12 +61,12 @@ function findLast(statements: readonly Statement[], text: string): Statement {
   return statement;
 }
 
-test("reads of the outbox stay small while a long snapshot keeps the rows of settled turns", async () => {
+test("a read of the outbox uses few buffers while a long snapshot keeps the rows of settled turns", async () => {
   const lifecycle = new Lifecycle(log);
   const db = await createDatabase(lifecycle);
   const quota = await startTestQuota();
   lifecycle.onClose("quota", () => quota.close());
-  await openTurns(db, CLOSED_TURNS);
+  await insertOpenTurns(db, CLOSED_TURNS);
   await db.admin.query(
     `INSERT INTO conversation.outbox
      SELECT workspace_id, turn_id, 'void', NULL, now() - interval '30 seconds' FROM conversation.turns`,
@@ -85,9 +85,9 @@ test("reads of the outbox stay small while a long snapshot keeps the rows of set
   expect(await countBuffers(db, findLast(statements, "FROM conversation.outbox"))).toBeLessThan(MAX_BUFFERS);
 }, 600_000);
 
-test("sweeps stay small while a long snapshot keeps the index entries of closed turns", async () => {
+test("a sweep uses few buffers while a long snapshot keeps the index entries of closed turns", async () => {
   const db = await createDatabase(new Lifecycle(log));
-  await openTurns(db, CLOSED_TURNS);
+  await insertOpenTurns(db, CLOSED_TURNS);
   await db.admin.query("ANALYZE conversation.turns");
   await holdSnapshot(db);
   const statements = await recordStatements(db.database, async (database: Database) => {

@@ -47,7 +47,7 @@ test("migrate.ts prints a line per migration, one line when the schema is up to 
   await fresh.drop();
 });
 
-test("serves calls, exits with code 0 on SIGTERM, and settles its closed turns before it exits", async () => {
+test("the service serves calls, exits with code 0 on SIGTERM, and settles its closed turns before it exits", async () => {
   const service = await startService();
   const bot = await createBot(db.database);
   const turn = openRequest(bot);
@@ -61,14 +61,14 @@ test("serves calls, exits with code 0 on SIGTERM, and settles its closed turns b
   expect(service.process.output()).not.toContain("Hello?");
 });
 
-test("stops accepting calls at once on SIGTERM, although background tasks wait for a lock", async () => {
+test("the service stops accepting calls at once on SIGTERM, although background tasks wait for a lock", async () => {
   const locker = await db.admin.connect();
   await locker.query("BEGIN; LOCK TABLE conversation.task_leases IN ACCESS EXCLUSIVE MODE");
-  // The waiting tasks occupy the eight connections of the default pool, and the calls need some too.
+  // In the default pool, only four of the tasks could wait at the same time.
   const service = await startService({ DATABASE_POOL: "20" });
   const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-  // Eight tasks wait: the audit, the reconciliation, the call log's reconciliation, the settler's read of the outbox, closing months, pruning
-  // turns, counting replies and counting those of bots.
+  // Eight statements wait: those of the audit, the reconciliation, filling the call log, closing months, pruning turns, counting replies and
+  // counting the replies of bots, and the settler's read of the outbox.
   await expect.poll(async () => (await db.admin.query(waiting)).rowCount).toBe(8);
   service.process.signal("SIGTERM");
   const startedAt = performance.now();
@@ -85,7 +85,7 @@ test("stops accepting calls at once on SIGTERM, although background tasks wait f
   service.close();
 });
 
-test("serves calls while its background tasks wait for a lock", async () => {
+test("the service serves calls while its background tasks wait for a lock", async () => {
   const locker = await db.admin.connect();
   await locker.query("BEGIN; LOCK TABLE conversation.task_leases IN ACCESS EXCLUSIVE MODE");
   const service = await startService();
@@ -104,7 +104,7 @@ test("serves calls while its background tasks wait for a lock", async () => {
   service.close();
 });
 
-test("loses no outcome and counts none twice when it is killed repeatedly under load", async () => {
+test("the service loses no outcome and counts none twice when it is killed repeatedly under load", async () => {
   const bot = await createBot(db.database);
   const turns = Array.from({ length: 300 }, () => openRequest(bot));
   const run = async ({ conversation }: ServiceProcess, turn: OpenRequest) => {
@@ -145,7 +145,7 @@ test("loses no outcome and counts none twice when it is killed repeatedly under 
   last.close();
 }, 120_000);
 
-test("exports a session of 65 MB without having all of it in memory", async () => {
+test("the service exports a session of 65 MB without having all of it in memory", async () => {
   const service = await startService();
   const bot = await createBot(db.database);
   const turn = openRequest(bot);

@@ -27,10 +27,10 @@ import type { SessionPosition } from "./sessions/index.ts";
 import { rateMessage, reviewMessage } from "./sessions/messages.store.ts";
 import { findSession, listSessions } from "./sessions/sessions.store.ts";
 import { deleteSettled, measureOutbox, readOutbox, readOutboxMark, startOfOutbox } from "./settlement/outbox.store.ts";
-import { countBotHours, deleteBotCountsBefore, readBotUsage } from "./statistics/bot-usage.store.ts";
+import { countBotRepliesByHour, deleteBotCountsBefore, readBotUsage } from "./statistics/bot-usage.store.ts";
 import {
-  countHours,
   countRatedSessions,
+  countRepliesByHour,
   deleteCountsBefore,
   readDays,
   readFirstTokens,
@@ -46,8 +46,8 @@ import { findKeyedTurn, findTurnOfMessage } from "./turns/keyed-turns.store.ts";
 import { findTurn, openTurn } from "./turns/open-turn.store.ts";
 import { findTurnRecord, listTurnRecords } from "./turns/turn-record.store.ts";
 
-/** Has one row per month, so a scan of it reads a page. */
-const TABLE_OF_MONTHS = "closed_months";
+/** The one table that a statement may scan: it has one row per month, so a scan reads a page. */
+const SCANNED_TABLE = "closed_months";
 const MESSAGES = quickOrFull(200_000, 10_000_000);
 const BOTS = 5_000;
 
@@ -157,7 +157,10 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   ["listing documents", (database) => listSources(database, bot.workspaceId, bot.id)],
   ["listing moderation patterns", (database) => listPatterns(database, bot.workspaceId, bot.id)],
   ["listing tools", (database) => listTools(database, { workspaceId: bot.workspaceId, botId: bot.id })],
-  ["the audit log", (database) => selectChanges(database, "conversation", { workspaceId: bot.workspaceId, ...PAGE })],
+  [
+    "reading the audit log",
+    (database) => selectChanges(database, "conversation", { workspaceId: bot.workspaceId, ...PAGE }),
+  ],
   ["finding a bot by its slug", (database) => findBotId(database, bot.workspaceId, bot.slug)],
   ["reading a bot's configuration", (database) => readBotConfig(database, bot.workspaceId, bot.id)],
   [
@@ -259,9 +262,12 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   ["sending settlements again", async (database) => enqueueSettlements(database, [await anyTurn()])],
   ["listing done turns for the audit", (database) => listDoneTurnIds(database, bot.workspaceId, lastMonth())],
   ["finding opened turns for the audit", (database) => findOpenedTurns(database, bot.workspaceId, [randomUUID()])],
-  ["a turn's record", async (database) => findTurnRecord(database, bot.workspaceId, (await anyTurn()).messageId)],
   [
-    "a session's turns",
+    "reading a turn's record",
+    async (database) => findTurnRecord(database, bot.workspaceId, (await anyTurn()).messageId),
+  ],
+  [
+    "listing a session's turns",
     async (database) => {
       const { workspaceId } = bot;
       const { sessionId } = await anyTurn();
@@ -269,26 +275,29 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
       return listTurnRecords(database, { workspaceId, sessionId }, { afterMessageId: 0, limit: 31 });
     },
   ],
-  ["counting replies", (database) => countHours(database, new Date(Date.now() - 7_200_000), new Date())],
-  ["counting the replies of bots", (database) => countBotHours(database, new Date(Date.now() - 7_200_000), new Date())],
+  ["counting replies", (database) => countRepliesByHour(database, new Date(Date.now() - 7_200_000), new Date())],
+  [
+    "counting the replies of bots",
+    (database) => countBotRepliesByHour(database, new Date(Date.now() - 7_200_000), new Date()),
+  ],
   ["deleting old counts of bots", (db) => deleteBotCountsBefore(db, new Date(Date.now() - 190 * 86_400_000))],
-  ["the usage of each bot", (database) => readBotUsage(database, bot.workspaceId, 6)],
+  ["reading the usage of each bot", (database) => readBotUsage(database, bot.workspaceId, 6)],
   ["deleting old counts", (database) => deleteCountsBefore(database, new Date(Date.now() - 100 * 86_400_000))],
-  ["the replies of each day", (database) => readDays(database, bot.workspaceId, 30)],
-  ["the times of first tokens", (database) => readFirstTokens(database, bot.workspaceId, 30)],
-  ["the rated sessions", (database) => countRatedSessions(database, bot.workspaceId, 30)],
+  ["reading the replies of each day", (database) => readDays(database, bot.workspaceId, 30)],
+  ["reading the times of first tokens", (database) => readFirstTokens(database, bot.workspaceId, 30)],
+  ["counting the rated sessions", (database) => countRatedSessions(database, bot.workspaceId, 30)],
   [
     "listing expired sessions",
     (database) => listExpiredSessions(database, bot.workspaceId, { days: 30, limit: 50, after: undefined }),
   ],
   ["erasing a session", async (database) => eraseSession(database, bot.workspaceId, (await anyTurn()).sessionId)],
-])("%s scans no table", async (_, use) => {
+])("%s scans no table but closed_months", async (_, use) => {
   const statements = await recordStatements(db.database, use);
   expect(statements.length).toBeGreaterThan(0);
   for (const statement of statements) {
     const scanned = await findSequentialScans(db.admin, statement);
     expect(
-      scanned.filter((table) => table !== TABLE_OF_MONTHS),
+      scanned.filter((table) => table !== SCANNED_TABLE),
       statement.text,
     ).toEqual([]);
   }
@@ -314,30 +323,33 @@ async function explain(use: (database: Database) => Promise<unknown>, setting?: 
 }
 
 test.each<[string, Partial<SearchFilters>, string]>([
-  ["no filter", {}, "sessions_recent"],
+  ["nothing", {}, "sessions_recent"],
   ["a bot", { botSlug: "assistant" }, "sessions_bot"],
   ["the playground", { source: "playground" }, "sessions_playground"],
   ["the widget", { source: "widget" }, "sessions_recent"],
   ["a visitor", { visitorId: "00000000" }, "sessions_visitor"],
-  ["up", { rating: "up" }, "sessions_rated_up"],
-  ["down", { rating: "down" }, "sessions_rated_down"],
-  ["good", { review: "good" }, "sessions_reviewed_good"],
-  ["bad", { review: "bad" }, "sessions_reviewed_bad"],
-  ["a bot and down", { botSlug: "assistant", rating: "down" }, "sessions_rated_down"],
+  ["the rating up", { rating: "up" }, "sessions_rated_up"],
+  ["the rating down", { rating: "down" }, "sessions_rated_down"],
+  ["the review good", { review: "good" }, "sessions_reviewed_good"],
+  ["the review bad", { review: "bad" }, "sessions_reviewed_bad"],
+  ["a bot and the rating down", { botSlug: "assistant", rating: "down" }, "sessions_rated_down"],
   ["a time", { sinceMicroseconds: YEAR_2025_MICROSECONDS }, "sessions_recent"],
-])("a page of sessions by %s reads only sessions of its index, in the order of the list", async (_, filters, index) => {
-  const find = (database: Database, after?: SessionPosition) =>
-    searchSessions(database, bot.workspaceId, { ...NO_FILTER, ...filters }, { after, limit: 100 });
-  const { next } = await find(db.database);
-  for (const after of [undefined, next]) {
-    const { plan, blocks } = await explain((database) => find(database, after), READ_IN_ORDER);
-    expect(plan).not.toContain("Seq Scan");
-    expect(plan).not.toContain('"Node Type":"Sort"');
-    expect(plan).toContain(`"Index Name":"${index}"`);
-    // A session, its bot and its open turns cost a few blocks each.
-    expect(blocks).toBeLessThan(101 * 20);
-  }
-});
+])(
+  "a page of sessions filtered by %s reads only sessions of its index, in the order of the list",
+  async (_, filters, index) => {
+    const find = (database: Database, after?: SessionPosition) =>
+      searchSessions(database, bot.workspaceId, { ...NO_FILTER, ...filters }, { after, limit: 100 });
+    const { next } = await find(db.database);
+    for (const after of [undefined, next]) {
+      const { plan, blocks } = await explain((database) => find(database, after), READ_IN_ORDER);
+      expect(plan).not.toContain("Seq Scan");
+      expect(plan).not.toContain('"Node Type":"Sort"');
+      expect(plan).toContain(`"Index Name":"${index}"`);
+      // A session, its bot and its open turns cost a few blocks each.
+      expect(blocks).toBeLessThan(101 * 20);
+    }
+  },
+);
 
 test("the unanswered questions of a bot are read by indexes that hold no other replies, latest first", async () => {
   const { plan, blocks } = await explain((database) => readUnanswered(database, unansweredOf(bot)));
@@ -370,8 +382,8 @@ test("an unanswered question of a long session costs about as many blocks as one
   const { replies, read } = await readUnanswered(db.database, unansweredOf(bot));
   // The remaining replies that were read are rated down, some of them by visitors of other bots.
   expect(read).toBe(MAX_REPLIES);
-  const asks = replies.filter(({ sessionId }) => sessionId === asked.sessionId);
-  expect(asks.length).toBeGreaterThanOrEqual(MAX_REPLIES / 2);
+  const inLongSession = replies.filter(({ sessionId }) => sessionId === asked.sessionId);
+  expect(inLongSession.length).toBeGreaterThanOrEqual(MAX_REPLIES / 2);
   const { blocks } = await explain((database) => readUnanswered(database, unansweredOf(bot)));
   expect(blocks).toBeLessThan(MAX_REPLIES * 25);
 });

@@ -20,7 +20,7 @@ const close = (...args: Parameters<typeof closeRequest>) =>
   system.conversation.closeTurn(closeRequest(...args), options);
 const notFound = (code: string) => ({ status: status.NOT_FOUND, code, message: expect.any(String) });
 
-test("returns the same error for another workspace's bot and for a bot that never existed", async () => {
+test("OpenTurn and ResolveBot return the same error for another workspace's bot and for a bot that never existed", async () => {
   const missing = await rpcFailure(open({ ...openRequest(bot), botId: randomUUID() }));
   expect(missing).toEqual(notFound("bot_not_found"));
   expect(await rpcFailure(open({ ...openRequest(bot), botId: other.id }))).toEqual(missing);
@@ -32,7 +32,7 @@ test("returns the same error for another workspace's bot and for a bot that neve
   expect(await resolve(bot.workspaceId, bot.slug)).toMatchObject({ botId: bot.id });
 });
 
-test("returns the same error for a session of another bot or source and for a deleted or erased one", async () => {
+test("OpenTurn returns the same error for a session of another bot or source and for a deleted or erased one", async () => {
   const sibling = await createBot(system.database, { workspaceId: bot.workspaceId });
   const turn = openRequest(bot);
   await open(turn);
@@ -49,7 +49,7 @@ test("returns the same error for a session of another bot or source and for a de
     expect(failure).toEqual({ ...notFound("session_not_found"), message: "no such session" });
 });
 
-test("returns the same error for another workspace's turn and for a turn that never existed", async () => {
+test("CloseTurn returns the same error for another workspace's turn and for a turn that never existed", async () => {
   const turn = openRequest(bot);
   await open(turn);
   const missing = await rpcFailure(close({ workspaceId: bot.workspaceId, turnId: randomUUID() }));
@@ -58,7 +58,7 @@ test("returns the same error for another workspace's turn and for a turn that ne
   expect(await rpcFailure(close({ workspaceId: bot.workspaceId, turnId: "no-uuid" }))).toEqual(missing);
 });
 
-test("refuses to rate another workspace's, bot's or session's reply, a visitor's message and a deleted session's reply", async () => {
+test("RateMessage refuses another workspace's, bot's or session's reply, a visitor's message and a deleted session's reply", async () => {
   const sibling = await createBot(system.database, { workspaceId: bot.workspaceId });
   const turn = openRequest(bot);
   const { messageId } = await open(turn);
@@ -93,7 +93,7 @@ test("refuses to rate another workspace's, bot's or session's reply, a visitor's
   expect(await rpcFailure(rate({}))).toEqual(missing);
 });
 
-test("returns the same error for an unknown, a revoked and a malformed key", async () => {
+test("ResolveKey returns the same error for an unknown, a revoked and a malformed key", async () => {
   const keys = system.ops(KeyAdminService);
   const { key } = await keys.createKey({ ...nameOf(bot), domains: ["*.Example.com"] });
   const resolve = (publicKey: string) => system.conversation.resolveKey({ publicKey }, options);
@@ -112,7 +112,7 @@ test("returns the same error for an unknown, a revoked and a malformed key", asy
   for (const failure of failures) expect(failure).toEqual({ ...notFound("invalid_api_key"), message: "no such key" });
 });
 
-test("returns invalid_argument for values that cannot be stored", async () => {
+test("OpenTurn, CloseTurn and RenewEdge return invalid_argument for values that cannot be stored", async () => {
   const good = openRequest(bot);
   for (const overrides of [
     { turnId: "1" },

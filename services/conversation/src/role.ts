@@ -1,2 +1,5 @@
-/** Tables whose rows the service's role may not change or delete. Only conversation.prune_turns, which runs with its owner's rights, does. */
+/**
+ * Tables whose rows the service's role may not change or delete. Only the function conversation.prune_turns changes them, with the rights of
+ * its owner.
+ */
 export const APPEND_ONLY_TABLES = ["turn_totals"] as const;

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { requireAcceptable, requireReplyPattern } from "./acceptance.ts";
 import { compilePattern } from "./pattern.ts";
 
-test("the time limit for compiling does not count the time in which the thread waits for a core", () => {
+test("requireAcceptable's time limit does not count the time in which the thread waits for a core", () => {
   let nowMs = 0;
   const clock = vi.spyOn(performance, "now").mockImplementation(() => {
     nowMs += 10_000;
@@ -16,7 +16,7 @@ test("the time limit for compiling does not count the time in which the thread w
 });
 
 test.each(["a*b", "a+", "(ab|c)+d", "x{2,}", ".*", "\\w+@"])(
-  "a pattern for replies must not be %s, whose matches have no upper bound",
+  "requireReplyPattern refuses %s, because the length of its matches has no upper bound",
   (source) => {
     const matcher = compilePattern(source);
     expect(matcher.maxMatchLength).toBe(Number.POSITIVE_INFINITY);
@@ -25,7 +25,7 @@ test.each(["a*b", "a+", "(ab|c)+d", "x{2,}", ".*", "\\w+@"])(
 );
 
 test.each(["x?", "\\b", "", "(a|)", "^$"])(
-  "a pattern for replies must not be %j, which matches the empty string",
+  "requireReplyPattern refuses %j, because it matches the empty string",
   (source) => {
     expect(() => requireReplyPattern(compilePattern(source))).toThrow("empty string");
   },

@@ -6,15 +6,15 @@ import { readWorkClockMs } from "./work-clock.ts";
 export const MAX_TOTAL_PATTERN_SIZE = 2_000;
 /**
  * Limit for the CPU time to compile a bot's patterns. Ordinary patterns take about 10 ms; character classes of thousands of characters take
- * much longer. The limit is below a job's time limit, within which a match job compiles the stored patterns.
+ * much longer. The limit is below MAX_JOB_MS, because a match job must compile the stored patterns within that time.
  */
 const MAX_COMPILE_MS = 1_000;
 
 /** A pattern to save, and the bot's other patterns. */
-export type Candidate = { pattern: string; isForReplies: boolean; others: readonly string[] };
+export type PatternCandidate = { pattern: string; isForReplies: boolean; others: readonly string[] };
 
 /** Throws PatternRefusedError unless the pattern may be saved. */
-export function requireAcceptable({ pattern, isForReplies, others }: Candidate): void {
+export function requireAcceptable({ pattern, isForReplies, others }: PatternCandidate): void {
   const matcher = compilePattern(pattern);
   if (isForReplies) requireReplyPattern(matcher);
   const startedAtMs = readWorkClockMs();

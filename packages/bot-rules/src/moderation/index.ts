@@ -1,4 +1,4 @@
-export type { Candidate } from "./acceptance.ts";
+export type { PatternCandidate } from "./acceptance.ts";
 export {
   findMatchingPatterns,
   type MessagePatterns,

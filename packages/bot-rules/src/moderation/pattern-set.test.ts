@@ -42,7 +42,7 @@ test("the first match of a set is the first of its patterns that matches individ
   );
 }, 30_000);
 
-test("patterns of several groups keep their order", () => {
+test("findFirstMatch returns the first matching pattern, also if the patterns are in several groups", () => {
   const large = Array.from({ length: 9 }, (_, number) => `x{200}${number}`);
   const set = new PatternSet([...large, "late", ...large, "later"]);
   expect(set.size).toBeGreaterThan(3_000);
@@ -51,7 +51,7 @@ test("patterns of several groups keep their order", () => {
   expect(set.findFirstMatch(`${"x".repeat(200)}3 late`)).toBe(3);
 });
 
-test("ignores a match before the start position, and a match at the end of an incomplete text", () => {
+test("findFirstMatch ignores a match before the start position, and a match at the end of an incomplete text", () => {
   const set = new PatternSet(["secret"]);
   expect(set.findFirstMatch("secret word", 1)).toBe(-1);
   expect(set.findFirstMatch("a secret", 1, false)).toBe(-1);

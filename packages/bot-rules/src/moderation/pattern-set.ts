@@ -8,7 +8,7 @@ import { compilePattern, type Matcher, toSource } from "./pattern.ts";
 const MAX_GROUP_SIZE = 250;
 /**
  * Memory limit for the automaton of a group. Ordinary patterns need less. re2js clears a full automaton. If that does not help, it matches
- * without one. Both take time linear in the text.
+ * without one. With or without an automaton, matching takes time linear in the text.
  */
 const AUTOMATON_BYTES = 128 * 1024;
 

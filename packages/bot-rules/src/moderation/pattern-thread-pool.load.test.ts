@@ -16,8 +16,8 @@ function startThreads(options: PatternThreadPoolOptions = {}) {
   const logged: unknown[][] = [];
   const record = (...line: unknown[]) => void logged.push(line);
   // On a busy machine starting a thread takes seconds.
-  const optionsOfPool = { maxWaitMs: 20_000, ...options };
-  const threads = new PatternThreadPool({ registry, log: { warn: record, error: record }, lifecycle }, optionsOfPool);
+  const poolOptions = { maxWaitMs: 20_000, ...options };
+  const threads = new PatternThreadPool({ registry, log: { warn: record, error: record }, lifecycle }, poolOptions);
   const countOf = async (result: string) => {
     const { values } = (await registry.getSingleMetric("parley_moderation_duration_seconds")?.get()) ?? { values: [] };
     const named = values as { metricName?: string; labels: { result?: string }; value: number }[];
@@ -137,7 +137,7 @@ test("match throws for a stored pattern that cannot be compiled, and the thread 
   expect(await countOf("failed")).toBe(0);
 });
 
-test("matches stored patterns beyond the size limit, and logs them once for each thread that compiles them", {
+test("match accepts stored patterns beyond the size limit, and logs the excess once for each thread that compiles them", {
   timeout: 30_000,
 }, async () => {
   // The patterns take a tenth of a second to compile in a thread of low priority.

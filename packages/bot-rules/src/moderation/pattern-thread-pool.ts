@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { type Lifecycle, type Logger, type Registry, ServiceError, WorkspaceTimeLimiter } from "@parley/service-kit";
-import { type Candidate, MAX_TOTAL_PATTERN_SIZE, slowToCompileError } from "./acceptance.ts";
+import { MAX_TOTAL_PATTERN_SIZE, type PatternCandidate, slowToCompileError } from "./acceptance.ts";
 import { createMatchDurationHistogram, type JobOutcome } from "./metrics.ts";
 import { PatternRefusedError } from "./pattern.ts";
 import type { Answer, Job, Match, MatchAllJob, MatchJob, ThreadMessage } from "./thread.ts";
@@ -8,7 +8,10 @@ import type { Answer, Job, Match, MatchAllJob, MatchJob, ThreadMessage } from ".
 const THREAD_URL = new URL("./thread.ts", import.meta.url);
 /** Two, so that a workspace, which runs one job at a time, never occupies all threads. */
 const THREAD_COUNT = 2;
-/** The old generation is four times the cache's 16 MiB. A service that uses 165 MiB without threads stays below 350 MiB with two. */
+/**
+ * Limits for the heap of a thread. The old generation has four times the size of the thread's pattern cache, which is 16 MiB. A service that
+ * uses 165 MiB without threads stays below 350 MiB with two.
+ */
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 };
 /**
  * Time limit of a job. After it, the job's thread is terminated. With the largest patterns that can be saved, a match takes about 0.2 s.
@@ -94,7 +97,7 @@ export class PatternThreadPool {
    * Throws PatternRefusedError if the pattern may not be saved. Like `match`, throws ServiceError `moderation_overloaded` if the job exceeds a
    * limit.
    */
-  async check(workspaceId: string, candidate: Candidate): Promise<void> {
+  async check(workspaceId: string, candidate: PatternCandidate): Promise<void> {
     const answer = await this.#enqueue(workspaceId, { kind: "check", ...candidate });
     if (answer.kind !== "checked") throw new Error(`a pattern cannot be checked: ${describeAnswer(answer)}`);
     const { refusal } = answer;

@@ -154,7 +154,7 @@ const textParts = fc.tuple(text, fc.array(fc.nat(40), { maxLength: 12 })).map(([
   return positions.slice(1).map((position, index) => characters.slice(positions[index], position).join(""));
 });
 
-test("releases no matched character, and all of a reply without a match, for any patterns and parts", async () => {
+test("ReplyFilter releases no matched character, and all of a reply without a match, for any patterns and parts", async () => {
   let blocked = 0;
   let passed = 0;
   await fc.assert(

@@ -1,7 +1,7 @@
 import { constants, setPriority } from "node:os";
 import { parentPort } from "node:worker_threads";
 import { LRUCache } from "lru-cache";
-import { type Candidate, requireAcceptable } from "./acceptance.ts";
+import { type PatternCandidate, requireAcceptable } from "./acceptance.ts";
 import { type PatternRefusalCode, PatternRefusedError } from "./pattern.ts";
 import { PatternSet } from "./pattern-set.ts";
 import { readWorkClockMs } from "./work-clock.ts";
@@ -13,7 +13,7 @@ import { readWorkClockMs } from "./work-clock.ts";
 export type MatchJob = { kind: "match"; patterns: string; text: string; searchFrom: number; isTextComplete: boolean };
 /** A complete text to match against each of `patterns`, which is a JSON array as in a MatchJob. */
 export type MatchAllJob = { kind: "matchAll"; patterns: string; text: string };
-export type CheckJob = Candidate & { kind: "check" };
+export type CheckJob = PatternCandidate & { kind: "check" };
 export type Job = MatchJob | MatchAllJob | CheckJob;
 
 export type Match = {
@@ -31,7 +31,7 @@ export type Answer =
   /** The indexes of the patterns that match. */
   | { kind: "matchedAll"; indexes: readonly number[] }
   | { kind: "checked"; refusal: Refusal | undefined }
-  /** A stored pattern cannot be compiled. */
+  /** A pattern of a match or matchAll job cannot be compiled. */
   | { kind: "unusable"; refusal: Refusal };
 
 /** An answer, and the CPU time of the job in milliseconds. */
@@ -56,7 +56,7 @@ function match({ patterns, text, searchFrom, isTextComplete }: MatchJob): Answer
   return { kind: "matched", match: { index, maxMatchLength }, compiledSize: cached === undefined ? size : undefined };
 }
 
-/** Does not cache the compiled set: its patterns may be an unsaved draft, and a stored set would be evicted for it. */
+/** Does not cache the compiled set: its patterns may include an unsaved draft, and caching it could evict the set of stored patterns. */
 function matchAll({ patterns, text }: MatchAllJob): Answer {
   const set = compiledSets.get(patterns) ?? new PatternSet(JSON.parse(patterns) as string[]);
   return { kind: "matchedAll", indexes: set.findAllMatches(text) };

@@ -1,6 +1,6 @@
 /** Returns the CPU time of this thread in milliseconds: waiting for a core on a busy machine is not the workspace's fault. */
 export function readWorkClockMs(): number {
-  // Node.js 22 cannot measure a thread's CPU time. Parley runs on it only where no Node.js comes with the packages.
+  // Node.js 22 cannot measure a thread's CPU time. Parley runs on it only if it uses an installed Node.js, as on macOS.
   if (process.threadCpuUsage === undefined) return performance.now();
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;

@@ -34,7 +34,7 @@ describe("findProblem", () => {
   });
 });
 
-describe("a schema without a rule for other fields", () => {
+describe("a schema that does not forbid other fields", () => {
   const text = { type: "string" };
   const problem = (parameters: object, values: unknown) =>
     parseParameters(JSON.stringify({ type: "object", ...parameters })).findProblem(values);

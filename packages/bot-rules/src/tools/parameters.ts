@@ -18,7 +18,7 @@ export type ToolParameters = {
 export function parseParameters(text: string): ToolParameters {
   if (text.length > MAX_SCHEMA_CHARACTERS)
     throw new Error(`parameters must have at most ${MAX_SCHEMA_CHARACTERS} characters`);
-  // The draft is ignored, because the keywords that tools use are the same in all drafts.
+  // The schema's draft (`$schema`) is ignored, because the keywords that tools use are the same in all drafts.
   const { $schema: _, ...schema } = parseObject(text);
   if (schema.type !== "object") throw new Error('parameters must be a JSON Schema of "type": "object"');
   const ajv = new Ajv2020({ strict: false, validateFormats: false, inlineRefs: false, code: { regExp } });

@@ -41,8 +41,8 @@ export function findNextPage(progress: AuditProgress, now: Date): Required<Pick<
 }
 
 /**
- * Returns the progress after a page, and whether it completed all months. A month is final if an audit that began `finalDays` after its
- * end found no difference. Until then the reconciler may still repair its turns.
+ * Returns the progress after a page, and whether the page completed all months. A month is final if an audit that began at least `finalDays`
+ * after its end found no difference. Until then the reconciler may still repair its turns.
  */
 export function advanceAudit(
   progress: AuditProgress,

@@ -40,13 +40,18 @@ describe("audit", () => {
       balanced: false,
       workspaces: [{ id: workspaceId, differences: [{ kind: "reply_not_counted", turnId: lost?.turnId }] }],
     });
+  });
+
+  test("returns no workspace for a malformed id, refuses a malformed month, and is unavailable while quota is down", async () => {
+    const audit = system.ops(AuditAdminService);
+    const { workspaceId } = await createBot(system.database);
     expect((await audit.audit({ workspaceId: "\0", month: "" })).workspaces).toEqual([]);
     expect(await adminFailure(audit.audit({ workspaceId, month: "2026-13" }))).toMatchObject({
       code: Code.InvalidArgument,
     });
     system.quota.isUnavailable = true;
-    const away = await adminFailure(audit.audit(month));
+    const failure = await adminFailure(audit.audit({ workspaceId, month: "2026-11" }));
     system.quota.isUnavailable = false;
-    expect(away).toMatchObject({ code: Code.Unavailable });
+    expect(failure).toMatchObject({ code: Code.Unavailable });
   });
 });

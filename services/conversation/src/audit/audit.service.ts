@@ -66,7 +66,7 @@ export async function auditPage(
   const request = { month: requestedMonth, maxWorkspaces: limit, afterWorkspaceId: after };
   const { month, workspaces: usage } = await quota.getMonth(request, QUOTA_CALL);
   const turns = await countDoneTurnsOfPage(database, month, { after, limit });
-  // A full page ends at its last workspace. The lower of both ends is the end: after it, the list that ends there may lack workspaces.
+  // A full list lacks the workspaces after its last one. So the page ends with the first of the full lists.
   const ends = [usage, turns].flatMap((page) => (page.length === limit ? (page.at(-1)?.workspaceId ?? []) : []));
   const end = ends.reduce((lowest, id) => (lowest === "" || id < lowest ? id : lowest), "");
   const isInPage = ({ workspaceId }: { workspaceId: string }) => end === "" || workspaceId <= end;
@@ -130,7 +130,7 @@ async function compareTurns(
 
 const TURNS_PER_CALL = 1_000;
 
-/** Returns the turns for which the quota service holds a message. */
+/** Returns those of the turns for which the quota service still holds a message. */
 async function findHeld(quota: AuditedQuota, workspaceId: string, turnIds: readonly string[]): Promise<Set<string>> {
   const held = new Set<string>();
   for (let offset = 0; offset < turnIds.length; offset += TURNS_PER_CALL) {

@@ -13,9 +13,9 @@ const PAGES_PER_RUN = 2_000;
 const STALE_SECONDS = 1_800;
 
 export type AuditTaskOptions = {
-  /** The pause between two runs of all replicas. */
+  /** The pause after a run, before any replica starts the next one. */
   everySeconds: number;
-  /** How long after its end a month can become final. */
+  /** How many days after its end a month can become final. */
   finalDays: number;
   /** Bound a run. */
   turnsPerRun?: number;

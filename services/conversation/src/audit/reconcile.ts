@@ -32,11 +32,11 @@ export type TurnSets = {
   /** Read second, from the quota service. */
   counted: ReadonlySet<string>;
   held: ReadonlySet<string>;
-  /** Read last: the done turns. A turn is done before it is counted. */
+  /** Read third: the done turns. A turn is done before it is counted. */
   done: ReadonlySet<string>;
-  /** Read last: the turns in `held` that were ever opened. */
+  /** Read fourth: the turns in `held` that were ever opened. */
   opened: ReadonlySet<string>;
-  /** Read after `opened`: the turns in `held` that were closed and no longer in the outbox, and that the quota service still held then. */
+  /** Read last: the turns in `held` that were closed and no longer in the outbox, and that the quota service still held afterwards. */
   unsettled: ReadonlySet<string>;
 };
 

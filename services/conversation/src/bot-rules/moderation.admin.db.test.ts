@@ -53,7 +53,7 @@ describe("moderation patterns", () => {
     expect(await adminFailure(update({ pattern: "p" }))).toMatchObject({ stable: "pattern_not_found" });
   });
 
-  test("are changed at the limits of a bot, which do not count the replaced pattern", async () => {
+  test("are changed at the size limit of a bot, which does not count the replaced pattern", async () => {
     const moderation = system.ops(ModerationAdminService);
     const bot = await createBot(system.database);
     const attack = (number: number) => `(buy|sell|send).{0,60}(bitcoin|crypto)${number}`;
@@ -164,7 +164,7 @@ describe("checking a text", () => {
     });
   });
 
-  test("tries a changed pattern in place of the saved one", async () => {
+  test("matches an unsaved pattern in place of the saved one that it replaces", async () => {
     const { bot } = await createRules();
     const [first] = (await moderation().listPatterns(nameOf(bot))).patterns;
     const check = async (text: string, replacesId: bigint) => {

@@ -36,7 +36,7 @@ describe("tools", () => {
   });
 
   test.each([
-    ["nothing", undefined, "tool is missing"],
+    ["a request without a tool", undefined, "tool is missing"],
     ["a tool of no kind", { name: "x" }, "http or mcp"],
     ["a name with a character that models do not accept", { name: "a b", kind: http() }, "name must be"],
     ["a secret that is not a secret's name", { name: "x", secret: "$KEY", kind: http() }, "tool_secrets"],
@@ -47,7 +47,7 @@ describe("tools", () => {
     ],
     ["a schema that is not a JSON object", { name: "x", kind: http({ parameters: "[]" }) }, "JSON object"],
     ["a server without http", { name: "x", kind: mcp("stdio:server") }, "http://"],
-  ])("are refused with the reason: %s", async (_, tool, named) => {
+  ])("PutTool refuses %s and names the reason", async (_, tool, named) => {
     const bot = await createBot(system.database);
     const put = system.ops(ToolAdminService).putTool({ ...nameOf(bot), ...(tool && { tool }) });
     expect(await adminFailure(put)).toMatchObject({

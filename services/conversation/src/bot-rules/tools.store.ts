@@ -1,6 +1,6 @@
 import type { Database } from "@parley/service-kit";
 
-/** Not the type of bots/, which imports this feature. */
+/** The same as BotKey of bots/, which this feature cannot import: bots/ imports this feature. */
 type BotKey = { workspaceId: string; botId: string };
 
 /** A parley.llm.v1.Tool in protobuf's JSON format. */

@@ -17,8 +17,8 @@ const MODEL = /^[a-z0-9][a-z0-9_-]*:\S+$/;
 const COLOR = /^#[0-9a-fA-F]{6}$/;
 const CSS_VARIABLE = /^--[A-Za-z0-9_-]{1,100}$/;
 /**
- * Matches a CSS value that cannot load anything and cannot end its declaration: quoted strings, words, numbers, colours, operators and calls of
- * CSS_FUNCTIONS. It permits no backslash escapes, which could disguise a function's name.
+ * Matches a CSS value that cannot end its declaration: quoted strings, words, numbers, colours, operators and parentheses. It permits no
+ * backslash escapes, which could disguise a function's name. callsAllowedFunctions checks these names, so that a value cannot load anything.
  */
 const CSS_VALUE = /^(?:"[^"\\\p{Cc}<>{};]*"|'[^'\\\p{Cc}<>{};]*'|[\p{L}\p{M}\p{N} #%.,+*/()=_-])*$/u;
 const CSS_COMMENT = /\/\*|\*\//;
@@ -49,7 +49,7 @@ const isSafeCss =
   (value) =>
     hasOneTo(limit)(value) && CSS_VALUE.test(value) && !CSS_COMMENT.test(value) && callsAllowedFunctions(value);
 
-/** A parenthesis without a name, as in calc(1px * (2 + 3)), is allowed. */
+/** Returns whether a value calls CSS_FUNCTIONS only. A parenthesis without a name, as in calc(1px * (2 + 3)), is allowed. */
 function callsAllowedFunctions(value: string): boolean {
   const calls = [...value.replace(CSS_STRING, " ").matchAll(CSS_CALL)];
   return calls.every(([, name = ""]) => name === "" || CSS_FUNCTIONS.has(name.toLowerCase()));

@@ -35,7 +35,7 @@ const READ_BOT_CONFIG = `
   FROM conversation.bots b
   WHERE b.workspace_id = $1 AND b.bot_id = $2`;
 
-/** Returns undefined if the workspace has no such bot. */
+/** Reads the parts of a bot that turns need. Returns undefined if the workspace has no such bot. */
 export async function readBotConfig(
   database: Database,
   workspaceId: string,

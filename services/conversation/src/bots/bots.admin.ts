@@ -31,7 +31,7 @@ export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminS
   const { database, quota, planModels, newId } = deps;
 
   // The quota service owns workspaces. Its workspace_not_found is returned to the caller.
-  const listModels = async (workspaceId: string) => {
+  const readPermittedModels = async (workspaceId: string) => {
     const options = { timeoutMs: GET_WORKSPACE_TIMEOUT_MS, waitForReady: true };
     const { workspace } = await quota.getWorkspace({ workspaceId }, options);
     return planModels.get(workspace?.plan ?? "") ?? [];
@@ -49,7 +49,7 @@ export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminS
     async createBot({ workspaceId, slug, changes }, context) {
       if (!isSlug(slug)) throw invalidArgument("slug must have 1 to 64 characters of a-z 0-9 -");
       const { display, ...patch } = toBotPatch(changes);
-      const models = await listModels(workspaceId);
+      const models = await readPermittedModels(workspaceId);
       if (adminCallerOf(context) !== "operator") requirePermittedModel(patch.model, models);
       if ((await countBots(database, workspaceId)) >= MAX_BOTS)
         throw new ServiceError("resource_exhausted", "too_many_bots", `a workspace has at most ${MAX_BOTS} bots`);
@@ -70,7 +70,7 @@ export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminS
     async updateBot({ workspaceId, slug, changes }, context) {
       const patch = toBotPatch(changes);
       if (patch.model && adminCallerOf(context) !== "operator")
-        requirePermittedModel(patch.model, await listModels(workspaceId));
+        requirePermittedModel(patch.model, await readPermittedModels(workspaceId));
       return {
         bot: requireFound(
           areIdsWellFormed({ workspaceId, slug }) && (await updateBot(database, workspaceId, slug, patch)),
@@ -83,7 +83,7 @@ export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminS
       };
     },
     async listModels({ workspaceId }) {
-      return { models: [...(await listModels(workspaceId))] };
+      return { models: [...(await readPermittedModels(workspaceId))] };
     },
     async listBots({ workspaceId }) {
       return { bots: isWorkspaceId(workspaceId) ? (await listBots(database, workspaceId)).map(toMessage) : [] };

@@ -22,7 +22,7 @@ function enqueue(
   return { end: end.resolve, fail: end.reject, done };
 }
 
-test("runs documents one at a time and in order, and continues after a failure", async () => {
+test("DocumentQueue runs documents one at a time and in order, and continues after a failure", async () => {
   const queue = new DocumentQueue();
   const log: string[] = [];
   const [one, two, three] = ["one", "two", "three"].map((name) => enqueue(queue, name, log));
@@ -38,7 +38,7 @@ test("runs documents one at a time and in order, and continues after a failure",
   expect(log.at(-1)).toBe("four ends");
 });
 
-test("refuses a document when more than 16 MiB would wait, and accepts it when there is room", async () => {
+test("DocumentQueue refuses a document when more than 16 MiB would wait, and accepts it when there is room", async () => {
   const queue = new DocumentQueue();
   const log: string[] = [];
   const running = enqueue(queue, "running", log, { bytes: 16 * MiB });
@@ -57,7 +57,7 @@ test("refuses a document when more than 16 MiB would wait, and accepts it when t
   expect(log).not.toContain("refused begins");
 });
 
-test("removes a document from the queue when its caller cancels", async () => {
+test("DocumentQueue removes a document from the queue when its caller cancels", async () => {
   const queue = new DocumentQueue();
   const log: string[] = [];
   const caller = new AbortController();
@@ -72,7 +72,7 @@ test("removes a document from the queue when its caller cancels", async () => {
   expect(log).toEqual(["running begins", "running ends", "waiting begins", "waiting ends"]);
 });
 
-test("refuses a document after the maximum wait", async () => {
+test("DocumentQueue refuses a document after the maximum wait", async () => {
   const queue = new DocumentQueue({ maxWaitMs: 50 });
   const log: string[] = [];
   const running = enqueue(queue, "running", log);
@@ -82,7 +82,7 @@ test("refuses a document after the maximum wait", async () => {
   expect(log).toEqual(["running begins", "running ends"]);
 });
 
-test("delays a workspace's next document after an unreadable one that took long, and runs other workspaces' documents", async () => {
+test("DocumentQueue delays a workspace's next document after an unreadable one that took long, and runs other workspaces' documents", async () => {
   const queue = new DocumentQueue({ unreadableTimeLimit: { share: 0.1, burstMs: 0 } });
   const log: string[] = [];
   const bomb = enqueue(queue, "bomb", log);
@@ -100,7 +100,7 @@ test("delays a workspace's next document after an unreadable one that took long,
   expect(performance.now() - failedAt).toBeGreaterThan(9 * 20 - 20);
 });
 
-test("lets workspaces take turns, so that the documents of one do not keep another waiting", async () => {
+test("DocumentQueue serves workspaces in turn, so that the documents of one do not keep another waiting", async () => {
   const queue = new DocumentQueue();
   const log: string[] = [];
   const many = Array.from({ length: 20 }, (_, index) => enqueue(queue, `a${index}`, log));
@@ -112,7 +112,7 @@ test("lets workspaces take turns, so that the documents of one do not keep anoth
   expect(begun.slice(0, 7)).toEqual(["a0", "b1", "c", "a1", "b2", "a2", "a3"]);
 });
 
-test("delays a workspace's next document after a URL that did not answer in time", async () => {
+test("DocumentQueue delays a workspace's next document after a URL that did not answer in time", async () => {
   const queue = new DocumentQueue({ unreadableTimeLimit: { share: 0.1, burstMs: 0 } });
   const log: string[] = [];
   const stalled = enqueue(queue, "stalled", log);
@@ -126,7 +126,7 @@ test("delays a workspace's next document after a URL that did not answer in time
   expect(performance.now() - failedAt).toBeGreaterThan(9 * 20 - 20);
 });
 
-test("a document that is read, however long it takes, does not delay the workspace's next one", async () => {
+test("DocumentQueue does not delay a workspace's next document after a readable one, however long that took", async () => {
   const queue = new DocumentQueue({ maxWaitMs: 1_000, unreadableTimeLimit: { share: 0.01, burstMs: 0 } });
   const log: string[] = [];
   const long = enqueue(queue, "long", log);
@@ -138,7 +138,7 @@ test("a document that is read, however long it takes, does not delay the workspa
   expect(log).toEqual(["long begins", "long ends", "next begins", "next ends"]);
 });
 
-test("says why a document is refused after unreadable ones that took long", async () => {
+test("DocumentQueue names the reason when it refuses a document after an unreadable one that took long", async () => {
   const queue = new DocumentQueue({ maxWaitMs: 50, unreadableTimeLimit: { share: 0.01, burstMs: 0 } });
   const log: string[] = [];
   const bomb = enqueue(queue, "bomb", log);

@@ -86,7 +86,7 @@ export class DocumentQueue {
     if (this.#isBusy) return;
     const now = performance.now();
     const waits = [...this.#waiting].map(({ workspaceId }) => this.#timeLimiter.waitMs(workspaceId, now));
-    const next = this.#longestUnserved([...this.#waiting].filter((_, index) => waits[index] === 0));
+    const next = this.#findLongestUnserved([...this.#waiting].filter((_, index) => waits[index] === 0));
     if (next !== undefined) {
       this.#waiting.delete(next);
       this.#lastStarts.set(next.workspaceId, ++this.#starts);
@@ -97,8 +97,8 @@ export class DocumentQueue {
     }
   }
 
-  /** Returns the first document of the workspace whose last one was started first. */
-  #longestUnserved(documents: readonly WaitingDocument[]): WaitingDocument | undefined {
+  /** Returns the first document of the workspace that was served the longest time ago, or never. */
+  #findLongestUnserved(documents: readonly WaitingDocument[]): WaitingDocument | undefined {
     const lastStart = ({ workspaceId }: WaitingDocument) => this.#lastStarts.get(workspaceId) ?? 0;
     return documents.toSorted((a, b) => lastStart(a) - lastStart(b))[0];
   }

@@ -61,7 +61,7 @@ End.
   });
 });
 
-test("reads HTML without head, navigation, styles and scripts", () => {
+test("splitDocument reads HTML without head, navigation, styles and scripts", () => {
   const html = `<!doctype html><html><head><title>T</title><style>p{}</style></head><body>
     <nav><a href="/">Home</a></nav><h3>Opening   hours</h3>
     <p>We open at <b>9</b>.<br>Come in!</p><div>Call <a href="tel:1">us</a><p>Or write.</p>to us</div>
@@ -74,7 +74,7 @@ test("reads HTML without head, navigation, styles and scripts", () => {
   );
 });
 
-test("keeps a table's caption and the text outside its cells", () => {
+test("splitDocument keeps a table's caption and the text outside its cells", () => {
   const html = "<table><caption>Hours</caption><tr><th>Day<th>Time<tr><td>Monday<td>9–17</table>Closed on holidays.";
   expect(splitDocument("html", html).map((block) => block.text)).toEqual([
     "Hours",
@@ -83,7 +83,7 @@ test("keeps a table's caption and the text outside its cells", () => {
   ]);
 });
 
-test("reads Markdown of several sections like a single section", { timeout: 20_000 }, () => {
+test("splitDocument reads Markdown of several sections like a single section", { timeout: 20_000 }, () => {
   const count = 10_000;
   const lines = (line: (at: number) => string) => Array.from({ length: count }, (_, at) => line(at)).join("\r\n");
   const code = lines((at) => (at % 100 === 0 ? "" : `# ${at}`));
@@ -104,16 +104,16 @@ test("reads Markdown of several sections like a single section", { timeout: 20_0
   expect(under("Code")).toEqual([`\`\`\`\n${code.replaceAll("\r", "").trim()}\n~~~\nmore\n\`\`\``]);
 });
 
-test("reads an HTML table of 100,000 rows", { timeout: 20_000 }, () => {
+test("splitDocument reads an HTML table of 100,000 rows", { timeout: 20_000 }, () => {
   const html = `<table>${"<tr><td>a</td><td>b</td></tr>".repeat(100_000)}</table>`;
   expect(splitDocument("html", html)).toHaveLength(100_000);
 });
 
-test("reads HTML with 100,000 nested elements", { timeout: 20_000 }, () => {
+test("splitDocument reads HTML with 100,000 nested elements", { timeout: 20_000 }, () => {
   expect(splitDocument("html", `${"<b>".repeat(100_000)}deep`)).toEqual([{ headings: [], text: "deep" }]);
 });
 
-test("splits plain text into paragraphs, joins wrapped lines and keeps lists", () => {
+test("splitDocument splits plain text into paragraphs, joins wrapped lines and keeps lists", () => {
   const text = "A sentence that\r\nwas wrapped.\r\n\r\n\r\nTo bring:\n- a pen\n- paper\n  of any size\n";
   expect(splitDocument("txt", text).map((block) => block.text)).toEqual([
     "A sentence that was wrapped.",

@@ -17,8 +17,8 @@ const METHOD = ConversationService.method.eraseVisitor;
 const MAX_VISITOR_ID_CHARACTERS = 1_024;
 
 /**
- * Stores a request to erase a visitor and starts the erasure. If the request names a member, its line in the audit log is in the same
- * transaction. A call with the same request_id stores neither again.
+ * Stores a request to erase a visitor and starts the erasure. If the request names a member, stores a line in the audit log in the same
+ * transaction. A later call with the same request_id stores neither again.
  */
 export async function handleEraseVisitor(
   database: Database,

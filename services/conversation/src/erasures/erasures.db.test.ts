@@ -34,7 +34,7 @@ async function contentOf(bot: Bot) {
   return new Set(rows.map((row) => row.id));
 }
 
-test("erases every session of the visitor, deleted and open ones too, and then deletes the request", async () => {
+test("EraseVisitor erases every session of the visitor, deleted and open ones too, and then deletes the request", async () => {
   const [bot, stranger] = [await createBot(system.database), await createBot(system.database)];
   const mine = newTurn(bot, { visitorId: "v" });
   const [kept, foreign] = [newTurn(bot, { visitorId: "w" }), newTurn(stranger, { visitorId: "v" })];
@@ -64,7 +64,7 @@ test("erases every session of the visitor, deleted and open ones too, and then d
   expect(rows).toEqual([{ status: "done" }]);
 });
 
-test("erases a session that is stored after the request but started before it, and none that started later", async () => {
+test("EraseVisitor erases a session that is stored after the request but started before it, and none that started later", async () => {
   const bot = await createBot(system.database);
   const { workspaceId } = bot;
   await erase(workspaceId, "v");
@@ -110,19 +110,19 @@ test.each<[string, string, string]>([
   ["visitor_id", "a\0b", randomUUID()],
   ["visitor_id", "x".repeat(1_025), randomUUID()],
   ["request_id", "v", "1"],
-])("refuses an invalid %s", async (word, visitorId, requestId) => {
+])("EraseVisitor refuses an invalid %s", async (word, visitorId, requestId) => {
   expect(await rpcFailure(erase("ws_1", visitorId, requestId))).toMatchObject({
     code: "invalid_argument",
     message: expect.stringContaining(word),
   });
 });
 
-test("finds nothing in an unknown workspace", async () => {
+test("EraseVisitor finds no sessions in an unknown workspace", async () => {
   expect(await erase("no such workspace", "v")).toMatchObject({ sessions: 0n });
   expect(await erase(`ws_${randomUUID()}`, "v")).toMatchObject({ sessions: 0n });
 });
 
-test("records a member's request once, in the transaction that stores it", async () => {
+test("EraseVisitor records a member's request once in the audit log, in the transaction that stores the request", async () => {
   const { workspaceId } = await createBot(system.database);
   const request = { workspaceId, visitorId: "v", member: "anna", requestId: randomUUID() };
   const send = () => system.conversation.eraseVisitor(request, { timeoutMs: 10_000 });

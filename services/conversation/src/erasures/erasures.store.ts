@@ -11,8 +11,8 @@ export type Erasure = {
 };
 
 /**
- * OpenTurn's statement, which takes the time of the session's start, ends within 10 s (statement_timeout). So a session that started before the
- * request is visible after this time.
+ * A session that started before the request is visible after this time, because OpenTurn's statement, which sets the time of the session's
+ * start, ends within 10 s (statement_timeout).
  */
 const VISIBLE_AFTER_SECONDS = 60;
 

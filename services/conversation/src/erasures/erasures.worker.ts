@@ -76,7 +76,7 @@ export class VisitorErasure {
     } catch (error) {
       log.warn(
         { workspace_id: workspaceId, request_id: requestId, session_id: sessionId, error },
-        "erasure failed, retrying",
+        "session erasure failed, retrying",
       );
       return false;
     }

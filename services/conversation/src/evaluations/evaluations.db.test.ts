@@ -52,7 +52,7 @@ test("a run returns the rank of each expected document, and a later run finds a 
   expect(runs[1]?.results).toEqual(before?.results);
 });
 
-test("keeps the last 20 runs of each bot, and the results of the last two", async () => {
+test("the service keeps the last 20 runs of each bot, and the results of the last two", async () => {
   const [bot, other] = [await createShop(), await createShop()];
   for (const each of [bot, other]) await addCase(each, "When do you deliver?", "delivery.txt");
   await evaluations().runEvaluation(nameOf(other));
@@ -64,7 +64,7 @@ test("keeps the last 20 runs of each bot, and the results of the last two", asyn
   expect((await evaluations().getEvaluation(nameOf(other))).runs).toHaveLength(1);
 });
 
-test("refuses a second case with the same question, an unknown document, an invalid question, and a run without cases", async () => {
+test("the service refuses a second case with the same question, an unknown document, an invalid question, and a run without cases", async () => {
   const bot = await createShop();
   expect(await adminFailure(evaluations().runEvaluation(nameOf(bot)))).toMatchObject({ stable: "no_cases" });
   await addCase(bot, "When do you deliver?", "delivery.txt");

@@ -85,7 +85,7 @@ export async function insertRun(database: Database, { workspaceId, botId }: BotK
   const values = [workspaceId, botId, cases, searched, found, semanticFailures, JSON.stringify(results)];
   const { rows } = await database.query<StoredRun>(INSERT_RUN, values);
   const [stored] = rows;
-  if (stored === undefined) throw new Error("an insert of an aggregate returns its row");
+  if (stored === undefined) throw new Error("the insert of an evaluation run returned no row");
   return stored;
 }
 

@@ -90,7 +90,7 @@ describe("normaliseAllowedDomain refuses an entry with the reason", () => {
     ["::1", "brackets"],
     [`${"a".repeat(64)}.example.com`, "valid name"],
     [`${"a.".repeat(200)}com`, "too long"],
-  ])("%s", (entry, reason) => {
+  ])("%j: %s", (entry, reason) => {
     expect(() => normaliseAllowedDomain(entry)).toThrow(reason);
   });
 });

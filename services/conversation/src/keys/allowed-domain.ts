@@ -19,7 +19,7 @@ export function normaliseAllowedDomains(entries: readonly string[]): string[] {
 
 /**
  * Normalises an allowed domain to the stored form `[scheme://]host[:port]`. The host is lower-case ASCII, optionally with the prefix `*.`.
- * Removes a default port; without a scheme, that is https's. Throws invalid_argument with the reason if the entry is not valid.
+ * Removes the scheme's default port, or port 443 if there is no scheme. Throws invalid_argument with the reason if the entry is not valid.
  */
 export function normaliseAllowedDomain(entry: string): string {
   const refuse = (reason: string) =>

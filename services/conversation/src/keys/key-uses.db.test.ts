@@ -56,11 +56,11 @@ test("a key is stored at most once an hour, and written only on a new day", asyn
   const key = { workspaceId, publicKey: created[0] ?? "" };
   let nowMs = 0;
   const uses = new KeyUses(system.database, () => nowMs);
-  const store = () =>
+  const storeInAnotherReplica = () =>
     recordStatements(system.database, async (database) => {
-      const statements = new KeyUses(database, () => nowMs);
-      statements.add(key);
-      await statements.store();
+      const otherUses = new KeyUses(database, () => nowMs);
+      otherUses.add(key);
+      await otherUses.store();
     });
   const versionOf = async () =>
     (await system.admin.query("SELECT xmin::text FROM conversation.api_keys WHERE public_key = $1", [key.publicKey]))
@@ -68,8 +68,7 @@ test("a key is stored at most once an hour, and written only on a new day", asyn
   uses.add(key);
   await uses.store();
   const version = await versionOf();
-  // Another replica stores the same day.
-  expect(await store()).toHaveLength(1);
+  expect(await storeInAnotherReplica()).toHaveLength(1);
   expect(await versionOf()).toBe(version);
   await setOldUse(workspaceId);
   nowMs = HOUR_MS - 1;

@@ -11,7 +11,7 @@ const { edgeChild, edgeLength, edgeStart, labelText, rulesRoot }: typeof Trie = 
 const namesAboveSuffixes = new Set(listSuffixRules().flatMap(listParents));
 
 /**
- * Whether strangers can register names below the host, at any depth, by the Public Suffix List. It includes the suffixes of hosting
+ * Returns whether strangers can register names below the host, at any depth, by the Public Suffix List. It includes the suffixes of hosting
  * companies, such as github.io and s3.amazonaws.com.
  */
 export function coversPublicSuffix(host: string): boolean {
@@ -22,7 +22,7 @@ export function isPublicSuffix(host: string): boolean {
   return getPublicSuffix(host, { allowPrivateDomains: true }) === host;
 }
 
-/** Lists the rules of the Public Suffix List below which there is no longer rule: `co.uk` and `*.ck`, but not `uk`. Omits exceptions. */
+/** Lists the rules of the Public Suffix List, except those that another rule ends with: `co.uk` and `*.ck`, but not `uk`. Omits exceptions. */
 export function listSuffixRules(): string[] {
   let offset = 0;
   const labels = Array.from(edgeLength, (length) => {

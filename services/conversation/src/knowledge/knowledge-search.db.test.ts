@@ -51,19 +51,19 @@ describe("a colloquial question finds the passage that answers it first", () => 
   });
 });
 
-test("finds nothing for unknown words, stop words alone or punctuation", async () => {
-  // A fixed id, because the text could contain a number of a random one.
+test("searchByWords finds nothing for unknown words, stop words alone or punctuation", async () => {
+  // A fixed id, because parts of a random one could be words of the text.
   const id = "bot:b239eae6-0c79-4ab7-9966-7ee4f466c29d";
   for (const message of ["quantum chromodynamics", "what is it to you?", "&|!() <-> '\\", "':*", id]) {
     expect(await search(message), message).toEqual([]);
   }
 });
 
-test("searches by the beginning of a long message", async () => {
+test("searchByWords searches for the beginning of a long message", async () => {
   expect((await search(`refunds ${"x ".repeat(1_996)}`))[0]).toMatchObject({ heading: "Refunds" });
 });
 
-test("finds no passage of another bot, in the same workspace or another", async () => {
+test("searchByWords and readPassages find no passage of another bot, in the same workspace or another", async () => {
   const sibling = await createBot(db.database, { workspaceId: bot.workspaceId });
   const stranger = await createBot(db.database);
   expect(await search("refunds", sibling)).toEqual([]);
@@ -83,7 +83,7 @@ test("readPassages returns the passages in the order of their ids, without delet
   );
 });
 
-test("replaces a source that is added again under the same name", async () => {
+test("putSource replaces a source that is added again under the same name", async () => {
   const owner = await createBot(db.database);
   const first = await add(owner, "a.md", "# Old\nThe elephant is grey.");
   const second = await add(owner, "a.md", "# New\nThe giraffe is tall.\n# More\nThe zebra has stripes.");
@@ -98,7 +98,7 @@ test("replaces a source that is added again under the same name", async () => {
   expect(rows).toEqual([]);
 });
 
-test("stores exactly one of several sources that are added at once under the same name", async () => {
+test("putSource stores exactly one of several sources that are added at once under the same name", async () => {
   const owner = await createBot(db.database);
   const animals = ["elephant", "giraffe", "zebra", "ostrich", "leopard", "buffalo", "cheetah", "hyena"];
   for (let round = 0; round < 5; round++) {
@@ -135,7 +135,7 @@ test("a search during a replacement finds either all old or all new chunks", asy
   await replacements;
 });
 
-describe("stems words in the language of their source", () => {
+describe("searchByWords finds other forms of a word in the language of the source", () => {
   test.each<[LanguageName, string, string, string]>([
     ["german", "# Versand\nDie Lieferungen dauern drei Tage.", "Wie lange dauert eine Lieferung?", "Versand"],
     [
@@ -153,7 +153,7 @@ describe("stems words in the language of their source", () => {
     expect((await search(message, owner))[0]).toMatchObject({ source: "a.md", heading });
   });
 
-  test("in a language without spaces between words", async () => {
+  test("a language without spaces between words", async () => {
     const owner = await createBot(db.database);
     await add(
       owner,
@@ -165,7 +165,7 @@ describe("stems words in the language of their source", () => {
   });
 });
 
-test("finds a compound identifier by its parts and as a whole", async () => {
+test("searchByWords finds a compound identifier by its parts and as a whole", async () => {
   const owner = await createBot(db.database);
   await add(owner, "a.md", "# Options\nSet keepAliveTimeout to 72 seconds.\n# Other\nNothing here.");
   for (const message of ["keepAliveTimeout", "keep alive timeout", "timeout"])

@@ -156,7 +156,7 @@ export async function findPassages(
     ],
   });
   const [found] = rows;
-  if (found === undefined) throw new Error("a select of aggregates returns its row");
+  if (found === undefined) throw new Error("the knowledge search returned no row");
   return found;
 }
 

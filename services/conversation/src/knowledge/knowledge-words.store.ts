@@ -23,7 +23,7 @@ const READ_CANDIDATES = `
   GROUP BY misspelt.place, near.word`;
 
 /** Returns, for each of `words`, the words of the bot's knowledge with the same prefix or suffix. */
-export async function readCandidates(
+export async function readCorrectionCandidates(
   database: Database,
   bot: BotKnowledge,
   words: readonly string[],

@@ -77,7 +77,7 @@ function readContent({ format, content }: AddSourceRequest): RawDocument {
 async function fetchContent({ url, format, content }: AddSourceRequest, egress: Egress): Promise<RawDocument> {
   if (content.length > 0) throw invalidArgument("give either content or a url");
   if (isLongerThan(url, MAX_URL_CHARACTERS) || url.includes("\0"))
-    throw invalidArgument("url is too long", "url_refused");
+    throw invalidArgument(`url must have at most ${MAX_URL_CHARACTERS} characters, and no NUL`, "url_refused");
   const fetched = await fetchDocument(url, egress, MAX_PDF_BYTES);
   return requireValidContent(format === "" ? fetched : { ...fetched, format: requireFormat(format) });
 }

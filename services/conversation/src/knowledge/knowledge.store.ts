@@ -114,7 +114,7 @@ async function upsertSource(connection: Connection, source: NewSource): Promise<
   const values = [workspaceId, botId, name, format, language, url, characters, chunks];
   const { rows } = await connection.query<Source>(PUT_SOURCE, values);
   const [stored] = rows;
-  if (stored === undefined) throw new Error("an upsert without a condition returns its row");
+  if (stored === undefined) throw new Error("the upsert of a knowledge source returned no row");
   return stored;
 }
 

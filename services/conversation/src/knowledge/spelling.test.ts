@@ -9,7 +9,7 @@ test.each([
   ["recieve", "receive"],
   ["adress", "address"],
   ["acommodation", "accommodation"],
-])("corrects %s to %s", (word, correction) => {
+])("findCorrections corrects %s to %s", (word, correction) => {
   const others = ["letter", "minimum", "perimeter", "timber", "recipe", "dress", "accumulation", "than"];
   expect(findCorrections(word, [...others, correction])).toEqual([correction]);
 });
@@ -21,7 +21,7 @@ test.each([
   ["cat", "car"],
   ["berlin", "merlin"],
   ["salary", "celery"],
-])("does not correct %s to %s", (word, other) => {
+])("findCorrections does not correct %s to %s", (word, other) => {
   expect(findCorrections(word, [other])).toEqual([]);
 });
 
@@ -40,7 +40,7 @@ test("a misspelling with one edit or swap keeps the word's prefix or suffix", ()
     }
 });
 
-test("the edit distance is computed up to its maximum", () => {
+test("editDistance returns the distance, or maxDistance + 1 if it exceeds maxDistance", () => {
   expect(editDistance("abcdef", "abdcef", 2)).toBe(1);
   expect(editDistance("kitten", "sitting", 3)).toBe(3);
   expect(editDistance("kitten", "sitting", 1)).toBe(2);

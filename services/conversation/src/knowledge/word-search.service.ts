@@ -7,7 +7,7 @@ import {
   type TermFrequency,
   type WordMatches,
 } from "./knowledge-search.store.ts";
-import { readCandidates } from "./knowledge-words.store.ts";
+import { readCorrectionCandidates } from "./knowledge-words.store.ts";
 import { canBeMisspelt, findCorrections } from "./spelling.ts";
 import { findWordBoost } from "./word-boosts.ts";
 
@@ -47,7 +47,7 @@ async function readCorrections(
     (word) => !known.has(word) && canBeMisspelt(word) && findWordBoost(word) === 1,
   );
   if (unknown.length === 0) return new Map();
-  const candidates = await readCandidates(database, bot, unknown);
+  const candidates = await readCorrectionCandidates(database, bot, unknown);
   const corrections = unknown.map((word, index) => [word, findCorrections(word, candidates[index] ?? [])] as const);
   return new Map(corrections.filter(([, words]) => words.length > 0));
 }

@@ -18,15 +18,16 @@ export type ClosingQuota = AuditedQuota & Pick<RpcClient<typeof QuotaService>, "
 
 export type CloseMonthsDeps = { database: Database; quota: ClosingQuota; log: Logger };
 
-/** A month in comparison: the last compared workspace, and the usage of the workspaces so far. */
+/** How far the comparison of a month has come: the last compared workspace, and the usage of the workspaces so far. */
 type MonthComparison = { month: string; after: string; used: number };
 
 /** The result of a page. `next` is set if workspaces are left, and `refusal` if the month cannot be closed. If neither is set, the month is closed. */
 type ComparedMonthPage = { next?: MonthComparison; refusal?: string };
 
 /**
- * Returns a function that closes each month that ended `finalDays` ago, if all of its turns are settled and equal to its usage. Replicas call
- * it periodically, and one at a time does the work. A run compares a bounded number of turns and continues where the last one stopped.
+ * Returns a function that closes each month that ended at least `finalDays` ago, if all of its turns are settled and equal to its usage.
+ * Replicas call it periodically, and one at a time does the work. A run compares a bounded number of turns and continues where the last one
+ * stopped.
  */
 export function createCloseMonthsTask(
   deps: CloseMonthsDeps,
@@ -79,7 +80,7 @@ async function comparePage(
   comparison: MonthComparison,
 ): Promise<ComparedMonthPage> {
   const { month, after } = comparison;
-  // Checked before the comparison, so that no settlement of the month follows it. CloseMonth refuses if the usage changed otherwise.
+  // Checked before the comparison: once all turns are settled, no settlement changes the month. CloseMonth refuses if another cause did.
   const unsettled = await findUnsettled(database, month);
   if (unsettled !== undefined) return { refusal: unsettled };
   const page = await auditPage(database, quota, month, { after, limit: WORKSPACES_PER_PAGE });

@@ -72,7 +72,7 @@ const closedMonths = async () =>
     ({ month }) => month,
   );
 
-test("closes a month whose turns are settled and equal to its usage, and not a recent one", async () => {
+test("the task closes a month whose turns are settled and equal to its usage, and not a recent one", async () => {
   await completeTurns(3);
   const month = listMonth(3);
   const recent = listMonth(0, { month: "2026-10", endedSeconds: 6 * DAY_SECONDS });
@@ -88,7 +88,7 @@ test("closes a month whose turns are settled and equal to its usage, and not a r
   expect(await closedMonths()).toEqual([]);
 });
 
-test("does not close a month with a streaming turn, a turn in the outbox or a difference, and closes other months", async () => {
+test("the task does not close a month with a streaming turn, a turn in the outbox or a difference, and closes other months", async () => {
   await completeTurns(2);
   const month = listMonth(2);
   const streaming = newTurn(bot);
@@ -112,7 +112,7 @@ test("does not close a month with a streaming turn, a turn in the outbox or a di
   expect([month.closedAt, other.closedAt]).toEqual(["", expect.stringMatching(/Z$/)]);
 });
 
-test("does not close a month whose usage changed after the comparison", async () => {
+test("the task does not close a month whose usage changed after the comparison", async () => {
   await completeTurns(2);
   const month = listMonth(3);
   expect(await closeMonths()).toEqual(["month_changed"]);
@@ -155,7 +155,7 @@ test("one replica at a time compares, and the next run continues after the last 
   expect(month.closedAt).not.toBe("");
 });
 
-const closedLongAgo = () => storeClosedMonths(db.database, [{ month: MONTH, closedAt: "2024-04-09T00:00:00Z" }]);
+const closeMonthLongAgo = () => storeClosedMonths(db.database, [{ month: MONTH, closedAt: "2024-04-09T00:00:00Z" }]);
 
 function pruneNow(retentionMonths = 13): Promise<void> {
   const prunedRows = createPrunedRowCounter(createRegistry("prune-test"));
@@ -165,7 +165,7 @@ function pruneNow(retentionMonths = 13): Promise<void> {
 const countTurns = async () =>
   (await db.admin.query<{ n: number }>("SELECT count(*)::integer AS n FROM conversation.turns")).rows[0]?.n;
 
-test("moves the turns of a closed month to totals that the audit can still compare, and deletes uncounted turns of that time", async () => {
+test("pruning moves the turns of a closed month to totals that the audit can still compare, and deletes uncounted turns of that time", async () => {
   const turns = await completeTurns(30);
   const [old, recent] = [newTurn(bot), newTurn(bot)];
   for (const turn of [old, recent]) await runTurn(db.database, turn, { outcome: "quota_exceeded", month: undefined });
@@ -176,7 +176,7 @@ test("moves the turns of a closed month to totals that the audit can still compa
   const before = await countDoneTurns(db.database, bot.workspaceId, MONTH);
   await pruneNow();
   expect(await countTurns()).toBe(32);
-  await closedLongAgo();
+  await closeMonthLongAgo();
   await pruneNow(0);
   expect(await countTurns()).toBe(32);
   await db.admin.query("UPDATE conversation.task_leases SET due_at = now()");
@@ -206,7 +206,7 @@ test("the reconciler does not settle a turn again that quota has pruned in a clo
       { workspaceId: bot.workspaceId, since: "", minAgeSeconds: 0 },
       "",
     );
-  await closedLongAgo();
+  await closeMonthLongAgo();
   expect(await compare()).toMatchObject({ checked: 2, repairs: [] });
   await storeClosedMonths(db.database, []);
   expect(await compare()).toMatchObject({ checked: 2, repairs: [{ turnId: lost, kind: "reply_not_counted" }] });

@@ -13,7 +13,7 @@ const TASK = "prune turns";
 const LEASE_SECONDS = 120;
 const EVERY_SECONDS = 3_600;
 /** Bounds a statement. */
-const ROWS = 2_000;
+const ROWS_PER_STATEMENT = 2_000;
 /** Bounds a run to 2 million turns. */
 const BATCHES_PER_RUN = 1_000;
 
@@ -38,12 +38,12 @@ export function createPruneTurnsTask(deps: PruneTurnsDeps): (signal: AbortSignal
     everySeconds: EVERY_SECONDS,
   };
 
-  /** Deletes the next batch of a month. Returns the number of turns, 0 at the month's end. */
+  /** Deletes the next batch of a month's turns. Returns their number; 0 if no turns are left. */
   async function pruneBatch(month: string): Promise<number> {
     const workspaceId = await findWorkspaceToPrune(database, month);
     return workspaceId === undefined
-      ? deleteUncountedTurns(database, month, ROWS)
-      : pruneTurns(database, { workspaceId, month, limit: ROWS });
+      ? deleteUncountedTurns(database, month, ROWS_PER_STATEMENT)
+      : pruneTurns(database, { workspaceId, month, limit: ROWS_PER_STATEMENT });
   }
 
   const prune = async (signal: AbortSignal) => {

@@ -1,6 +1,9 @@
 import type { Database } from "@parley/service-kit";
 
-/** Returns the oldest month that ended `months` months ago, was closed more than a day ago and has turns left; undefined if there is none. */
+/**
+ * Returns the oldest month that ended at least `months` months ago, was closed more than a day ago and has turns left; undefined if there is
+ * none.
+ */
 export async function findMonthToPrune(database: Database, months: number): Promise<string | undefined> {
   const { rows } = await database.query<{ month: string }>(
     `SELECT to_char(month, 'YYYY-MM') AS month FROM conversation.closed_months

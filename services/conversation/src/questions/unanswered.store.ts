@@ -112,6 +112,6 @@ export async function readUnanswered(database: Database, filters: UnansweredFilt
   const values = [workspaceId, botId, days, hasKnowledge, languages, questionWords.join(" ")];
   const { rows } = await database.query<UnansweredReplies>(READ_UNANSWERED, values);
   const [found] = rows;
-  if (found === undefined) throw new Error("a select of aggregates returns its row");
+  if (found === undefined) throw new Error("the read of unanswered questions returned no row");
   return found;
 }

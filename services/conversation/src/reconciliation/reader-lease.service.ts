@@ -41,8 +41,8 @@ export class ReaderLease {
 const FULL_READ_MS = 60_000;
 
 /**
- * Decides from where a queue is read. A long snapshot, such as a dump's, keeps the rows that were deleted since. A read from the queue's start
- * would read all of them each time. So the next read starts at a mark before which the queue was empty, and a full read follows every minute.
+ * Decides from where a queue is read. A long snapshot, such as a dump's, keeps the rows that are deleted while it is open. A read from the
+ * queue's start would read all of them each time. So reads start at a mark before which the queue was empty, with a full read every minute.
  */
 export class QueueMark {
   #position: string | undefined;

@@ -2,7 +2,7 @@ import { Counter, type Database, type Logger, type Registry, registerMeasuredGau
 import { REPAIR_KINDS, type RepairKind } from "./reconcile.service.ts";
 import { measureCallLog, measureReconciliation } from "./reconciliation.worker.ts";
 
-/** Before the first run, the measurement reads the oldest turn. */
+/** The measurement is cached, because before the first run it reads the oldest turn. */
 const CACHE_MS = 5_000;
 
 export function createRepairCounter(registry: Registry): Counter<"kind"> {

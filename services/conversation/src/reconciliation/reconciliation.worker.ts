@@ -11,7 +11,7 @@ import { finishTask, type Progress, readTask, runIfDue, saveProgress, type TaskL
 import { readOldestDoneSeconds } from "./turns.store.ts";
 
 export type ReconciliationSettings = {
-  /** The pause between two runs of all replicas. */
+  /** The pause after a run, before any replica starts the next one. */
   everySeconds: number;
   /** For how many days after its close a turn is compared again. */
   days: number;

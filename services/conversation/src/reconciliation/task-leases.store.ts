@@ -13,13 +13,13 @@ export type QueueLease = {
 
 /** The lease of a task that runs periodically. */
 export type TaskLease = QueueLease & {
-  /** The pause between two runs of all replicas. */
+  /** The pause after a run, before any replica starts the next one. */
   everySeconds: number;
 };
 
 /**
- * SQL condition: due_at is more than `seconds` and a minute ahead. No lease or pause is longer than `seconds`, so the database's clock was
- * set back. The minute is for a claim that has waited for another one, because its now() is the time before the wait.
+ * Returns a SQL condition: due_at is more than `seconds` plus a minute in the future. No lease or pause is longer than `seconds`, so the
+ * database's clock was set back. The minute is for a claim that has waited for another one, because its now() is the time before the wait.
  */
 const isTooFarAhead = (seconds: string) => `l.due_at > now() + make_interval(secs => ${seconds}) + interval '1 minute'`;
 

@@ -44,7 +44,7 @@ async function inactiveSession(days: number, bot: Bot) {
 const messagesOf = async (turn: { sessionId: string }) =>
   (await system.admin.query("SELECT FROM conversation.messages WHERE session_id = $1", [turn.sessionId])).rowCount;
 
-test("erases sessions older than their workspace's retention, and keeps the rows of their turns", async () => {
+test("eraseExpiredSessions erases sessions older than their workspace's retention, and keeps the rows of their turns", async () => {
   const [strict, lasting] = [await createBot(system.database), await createBot(system.database)];
   system.quota.retentionDays.set(strict.workspaceId, 30);
   const old = await inactiveSession(31, strict);
@@ -58,7 +58,7 @@ test("erases sessions older than their workspace's retention, and keeps the rows
   expect(await eraseAll()).toBe(0);
 });
 
-test("erases several batches in one run, with one transaction per session and a pause after fifty", async () => {
+test("eraseExpiredSessions erases several batches in one run, with one transaction per session and a pause after fifty", async () => {
   const bot = await createBot(system.database);
   system.quota.retentionDays.set(bot.workspaceId, 1);
   for (let i = 0; i < 60; i++) await inactiveSession(2, bot);
@@ -79,7 +79,7 @@ test("erases several batches in one run, with one transaction per session and a 
   expect(deletions).toHaveLength(60);
 });
 
-test("erases nothing when the signal is aborted, and the rest in the next run", async () => {
+test("eraseExpiredSessions erases nothing when the signal is aborted, and the rest in the next run", async () => {
   const bot = await createBot(system.database);
   system.quota.retentionDays.set(bot.workspaceId, 1);
   for (let i = 0; i < 3; i++) await inactiveSession(2, bot);
@@ -87,7 +87,7 @@ test("erases nothing when the signal is aborted, and the rest in the next run", 
   expect(await eraseAll()).toBe(3);
 });
 
-test("keeps a session that becomes active between the listing and its erasure", async () => {
+test("eraseExpiredSessions keeps a session that becomes active between the listing and its erasure", async () => {
   const bot = await createBot(system.database);
   system.quota.retentionDays.set(bot.workspaceId, 1);
   const session = await inactiveSession(2, bot);
@@ -106,7 +106,7 @@ test("keeps a session that becomes active between the listing and its erasure", 
   expect(await messagesOf(session)).toBe(2);
 });
 
-test("skips and counts sessions that cannot be erased, and erases the others", async () => {
+test("eraseExpiredSessions skips and counts sessions that cannot be erased, and erases the others", async () => {
   const bot = await createBot(system.database);
   system.quota.retentionDays.set(bot.workspaceId, 1);
   const broken = await inactiveSession(3, bot);

@@ -66,7 +66,7 @@ async function storeUncounted(sessionId: string) {
   );
 }
 
-test("turns and ratings keep the counts of their session", async () => {
+test("turns and ratings update the counts of their session", async () => {
   const turn = newTurn(bot);
   const { sessionId } = turn;
   const first = await runTurn(db.database, turn);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { formatRow } from "./csv.ts";
 
-test("quotes cells with separators, quotes and line breaks as RFC 4180 requires", () => {
+test("formatRow quotes cells with separators, quotes and line breaks as RFC 4180 requires", () => {
   expect(formatRow(["plain", "", 7, 'say "hi"', "a,b", "a\r\nb", "ü👋"])).toBe(
     'plain,,7,"say ""hi""","a,b","a\r\nb",ü👋\r\n',
   );
@@ -31,13 +31,13 @@ test.each([
   "\rx",
   "\nx",
   '=HYPERLINK("https://evil.example","click")',
-])("escapes %j as text", (text) => {
+])("formatRow puts an apostrophe before %j", (text) => {
   const cell = formatRow([text]).slice(0, -2);
   const value = cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell;
   expect(value).toBe(`'${text}`);
 });
 
-test.each(["a=1", "1-1", "x@y.example", "a\n=1", "(=1)", "[]", '{"a":1}'])("leaves %j as it is", (text) => {
+test.each(["a=1", "1-1", "x@y.example", "a\n=1", "(=1)", "[]", '{"a":1}'])("formatRow does not change %j", (text) => {
   const cell = formatRow([text]).slice(0, -2);
   expect(cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell).toBe(text);
 });

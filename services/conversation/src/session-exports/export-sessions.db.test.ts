@@ -73,7 +73,7 @@ const linesOf = (text: string) =>
     .slice(0, -1)
     .map((line) => JSON.parse(line));
 
-/** Parses CSV as RFC 4180 defines it. The last element is an incomplete row's text. */
+/** Parses CSV as RFC 4180 defines it. `rest` is the text of an incomplete last row. */
 function rowsOf(text: string): { rows: string[][]; rest: string } {
   const rows: string[][] = [];
   let row: string[] = [];
@@ -102,7 +102,7 @@ const withoutReviews = ({ messages, ...line }: ReturnType<typeof linesOf>[number
   messages: messages.map(({ review: _, ...message }: { review: string }) => message),
 });
 
-test("exports every session once, in the format of the single export and the order of their start", async () => {
+test("ExportSessions exports every session once, in the format of the single export and the order of their start", async () => {
   const { pieces, text } = await collect();
   const lines = linesOf(text);
   expect(lines.map((line) => line.session.id)).toEqual(ids);
@@ -114,7 +114,7 @@ test("exports every session once, in the format of the single export and the ord
   }
 });
 
-test("continues after the last complete line when cut anywhere: no line is lost or duplicated", async () => {
+test("an export that is cut anywhere continues after its last complete line, without losing or repeating a line", async () => {
   const whole = (await collect()).text;
   for (let round = 0; round < 10; round++) {
     let kept = "";
@@ -177,7 +177,7 @@ test("a call that reaches its time limit ends after a line and returns the curso
   expect(linesOf(text).map((line) => line.session.id)).toEqual(ids);
 });
 
-test("leaves out sessions younger than 60 s, of other bots and outside of the times, and keeps its end time when it continues", async () => {
+test("ExportSessions leaves out sessions younger than 60 s, of other bots and outside of the times, and keeps its end time when it continues", async () => {
   const own = await createBot(system.database);
   const { workspaceId } = own;
   const other = await createBot(system.database, { workspaceId, slug: "other" });
@@ -206,7 +206,7 @@ test("leaves out sessions younger than 60 s, of other bots and outside of the ti
   expect(rest).toEqual([older[2]]);
 });
 
-test("selects sessions by bot, source, visitor, rating and review, and continues with the same filters", async () => {
+test("ExportSessions selects sessions by bot, source, visitor, rating and review, and continues with the same filters", async () => {
   const own = await createBot(system.database);
   const { workspaceId } = own;
   const [oldest = "", ...others] = (await insertSessions(system.admin, own, { sessions: 4, turns: 40 })).toReversed();
@@ -250,7 +250,7 @@ test.each([1, 40])("an export has the review of each message, in NDJSON and CSV,
   expect((await transcriptOf(sessionId, workspaceId)).messages[1]).not.toHaveProperty("review");
 });
 
-test("exports sessions that are not counted, and omits deleted and erased ones and those of other workspaces", async () => {
+test("ExportSessions exports sessions that are not counted, and omits deleted and erased ones and those of other workspaces", async () => {
   const own = await createBot(system.database);
   const { workspaceId } = own;
   const [a = "", b = "", deleted = "", erased = ""] = await insertSessions(system.admin, own, { sessions: 4 });
@@ -273,7 +273,7 @@ test("exports sessions that are not counted, and omits deleted and erased ones a
   expect((await collect({ workspaceId: "a b\0" })).text).toBe("");
 });
 
-test("an export takes longer while turns are opened", async () => {
+test("an export takes more than twice as long while turns are opened", async () => {
   const measureMs = async () => {
     const startedAt = performance.now();
     await collect();
@@ -309,7 +309,7 @@ test("an export reads the next page without a pause after a page without a match
   });
   const pieces = [];
   for await (const piece of handleExportSessions(exports, request, new AbortController().signal)) pieces.push(piece);
-  // Only the statement that reads the end and the first page can pause.
+  // Only the statement that reads the end time, and the one that reads the first page, can pause.
   expect([pieces, paced]).toEqual([[], 2]);
 });
 
@@ -342,7 +342,7 @@ test.each<[string, Request]>([
   ["review", { review: "up" }],
   ["visitor_id", { visitorId: "\0" }],
   ["bot_slug", { botSlug: "\0" }],
-])("refuses an invalid %s", async (word, request) => {
+])("ExportSessions refuses an invalid %s", async (word, request) => {
   await expect(collect(request)).rejects.toMatchObject({
     code: "invalid_argument",
     message: expect.stringContaining(word),

@@ -109,7 +109,7 @@ class SessionWalk {
     );
   }
 
-  /** Yields pages, at most one ahead of the consumer. */
+  /** Yields pages. Reads at most one page ahead of the consumer. */
   async *pages(): AsyncGenerator<ExportedSession[], void, void> {
     let next: Promise<ExportedSession[]> | undefined = this.#readPage(this.#runPaced, this.#start);
     while (next !== undefined) {

@@ -30,7 +30,7 @@ async function searchAll(filters: Filters = {}) {
   return { ids, pages };
 }
 
-test("returns every field of a session, with the counts that its transcript has", async () => {
+test("SearchSessions returns every field of a session, and does not count the messages of a streaming turn", async () => {
   const own = await createBot(system.database);
   const visitor = {
     visitorId: "v1",
@@ -84,7 +84,7 @@ test("sessions that are not counted yet are listed with their true counts", asyn
   expect(sessions).toMatchObject([{ id: sessionId, messageCount: 6, rating: "up" }]);
 });
 
-test("pages through all sessions, newest activity first, also if many have the same time", async () => {
+test("SearchSessions pages through all sessions, newest activity first, also if many have the same time", async () => {
   const own = await createBot(system.database);
   const ids = await insertSessions(system.admin, own, { sessions: 60 });
   await system.admin.query(
@@ -98,7 +98,7 @@ test("pages through all sessions, newest activity first, also if many have the s
   expect(pages).toBe(9);
 });
 
-test("applies every filter, alone and together", async () => {
+test("SearchSessions applies every filter, alone and together", async () => {
   const own = await createBot(system.database);
   const { workspaceId } = own;
   const other = await createBot(system.database, { workspaceId, slug: "other-bot" });
@@ -163,15 +163,15 @@ test("a text search reads at most 2,000 messages a page, and continues within a 
     "UPDATE conversation.sessions SET last_activity_at = now(), counted_at = now() WHERE session_id = $1",
     [long[0]],
   );
-  const sayIn = (sessionId: string | undefined, offset: number) =>
+  const setContent = (sessionId: string | undefined, offset: number) =>
     system.admin.query(
       `UPDATE conversation.messages SET content = 'Where is my REFÜND_50%?' WHERE workspace_id = $1 AND session_id = $2 AND message_id = (
          SELECT message_id FROM conversation.messages WHERE workspace_id = $1 AND session_id = $2 ORDER BY message_id OFFSET $3 LIMIT 1)`,
       [workspaceId, sessionId, offset],
     );
-  await sayIn(long[0], 5_150);
-  await sayIn(short[3], 0);
-  await sayIn(short[699], 3);
+  await setContent(long[0], 5_150);
+  await setContent(short[3], 0);
+  await setContent(short[699], 3);
   const text = "refünd_50%";
   const first = await search({ workspaceId, text });
   expect(first.sessions).toEqual([]);
@@ -182,7 +182,7 @@ test("a text search reads at most 2,000 messages a page, and continues within a 
   expect((await searchAll({ workspaceId, text: "refund" })).ids).toEqual([]);
 });
 
-test("returns nothing of another workspace, nor deleted and erased sessions", async () => {
+test("SearchSessions returns no session of another workspace, and no deleted or erased session", async () => {
   const stranger = await createBot(system.database);
   const [kept = "", deleted = "", erased = ""] = await insertSessions(system.admin, stranger, { sessions: 3 });
   await system.admin.query("UPDATE conversation.sessions SET deleted_at = now() WHERE session_id = $1", [deleted]);
@@ -207,7 +207,7 @@ test.each<[string, Filters]>([
   ["time", { untilMicroseconds: 2n ** 62n }],
   ["position", { pageToken: "x" }],
   ["position", { pageToken: `99999999999999999.${randomUUID()}` }],
-])("refuses an invalid %s", async (word, filters) => {
+])("SearchSessions refuses an invalid %s", async (word, filters) => {
   expect(await rpcFailure(search(filters))).toMatchObject({
     code: "invalid_argument",
     message: expect.stringContaining(word),

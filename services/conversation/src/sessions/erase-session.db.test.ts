@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** The tables that contain a text in any column. */
+/** Returns the tables that contain a text in any column. */
 async function tablesWith(marker: string): Promise<string[]> {
   const { rows } = await db.admin.query(
     "SELECT relname FROM pg_class WHERE relnamespace = 'conversation'::regnamespace AND relkind = 'r'",
@@ -33,7 +33,7 @@ async function tablesWith(marker: string): Promise<string[]> {
   return found;
 }
 
-/** A session with the marker in every text that a visitor, a model or an edge can store. */
+/** Creates a session with the marker in every text that a visitor, a model or an edge can store. */
 async function markedSession(marker: string) {
   const sessionId = randomUUID();
   const visitor = {
@@ -52,7 +52,7 @@ async function markedSession(marker: string) {
   return { sessionId, streaming };
 }
 
-test("removes a session's content from every table and keeps the rows of its turns", async () => {
+test("eraseSession removes a session's content from every table and keeps the rows of its turns", async () => {
   const marker = `marker-${randomUUID()}`;
   const { sessionId } = await markedSession(marker);
   expect((await tablesWith(marker)).sort((a, b) => (a < b ? -1 : 1))).toEqual(["messages", "sessions", "turns"]);
@@ -66,7 +66,7 @@ test("removes a session's content from every table and keeps the rows of its tur
   expect(rows.find((row) => row.status === "done")?.month).toBe("2026-11-01");
 });
 
-test("closes open turns and settles them as void, and a later CloseTurn stores no content", async () => {
+test("eraseSession closes open turns and settles them as void, and a later CloseTurn stores no content", async () => {
   const marker = `marker-${randomUUID()}`;
   const { sessionId, streaming } = await markedSession(marker);
   const closed = await eraseSession(db.database, bot.workspaceId, sessionId);
@@ -89,7 +89,7 @@ test("an erased session cannot be opened, found, exported, deleted, erased again
   );
 });
 
-test("erases a deleted session, but no session of another workspace", async () => {
+test("eraseSession erases a deleted session, but no session of another workspace", async () => {
   const stranger = await createBot(db.database);
   const { sessionId } = await markedSession("m");
   expect(await eraseSession(db.database, stranger.workspaceId, sessionId)).toBeUndefined();
@@ -99,7 +99,7 @@ test("erases a deleted session, but no session of another workspace", async () =
   expect(await eraseSession(db.database, bot.workspaceId, sessionId)).toHaveLength(1);
 });
 
-test("keeps no content and settles every turn once when turns open and close concurrently", async () => {
+test("eraseSession keeps no content and settles every turn once when turns open and close concurrently", async () => {
   for (let round = 0; round < 5; round++) {
     const marker = `marker-${randomUUID()}`;
     const sessionId = randomUUID();
@@ -124,7 +124,7 @@ test("keeps no content and settles every turn once when turns open and close con
   }
 });
 
-test("reports a running turn that it closed in the next lease renewal of the turn's edge", async () => {
+test("renewEdge for a turn's edge returns the running turn that eraseSession closed", async () => {
   const running = newTurn(bot);
   await openTurn(db.database, running);
   const edge = edgeProcess(running.edgeId);

@@ -21,7 +21,7 @@ async function collect(pieces: AsyncIterable<{ json: Uint8Array }>) {
   return { pieces: all, text: Buffer.concat(all).toString() };
 }
 
-/** Inserts a session with `turns` finished turns directly. */
+/** Creates a session with a streaming turn, and inserts `turns` finished turns into it. Returns the session's id. */
 async function fill(turns: number, content = "x".repeat(500)) {
   const turn = newTurn(bot);
   await openTurn(system.database, turn);
@@ -40,7 +40,7 @@ async function fill(turns: number, content = "x".repeat(500)) {
   return sessionId;
 }
 
-test("exports the contract's document with every field", async () => {
+test("ExportSession exports the contract's document with every field", async () => {
   const visitor = {
     visitorId: "v1",
     visitorMetadata: '{"plan":"pro"}',
@@ -101,7 +101,7 @@ test("exports the contract's document with every field", async () => {
   });
 });
 
-test("leaves out turns that are still streaming, and exports a session without messages", async () => {
+test("ExportSession leaves out turns that are still streaming, and exports a session without messages", async () => {
   const turn = newTurn(bot);
   await openTurn(system.database, turn);
   const { sessionId } = turn;
@@ -120,7 +120,7 @@ test("leaves out turns that are still streaming, and exports a session without m
   ]);
 });
 
-test("returns the same error for a missing, foreign, deleted or erased session and for a malformed id", async () => {
+test("ExportSession returns the same error for a missing, foreign, deleted or erased session and for a malformed id", async () => {
   const stranger = await createBot(system.database);
   const [deleted, erased] = [await fill(1), await fill(1)];
   await system.ops(SessionAdminService).deleteSession({ workspaceId: bot.workspaceId, sessionId: deleted });
@@ -140,7 +140,7 @@ test("returns the same error for a missing, foreign, deleted or erased session a
   expect(failures).toEqual(Array(6).fill({ status: 5, code: "session_not_found", message: "no such session" }));
 });
 
-test("exports 20,000 messages completely, in order, in pieces of bounded size", async () => {
+test("ExportSession exports 20,000 messages completely, in order, in pieces of bounded size", async () => {
   const { pieces, text } = await collect(stream(await fill(10_000)));
   expect(pieces.length).toBeGreaterThan(60);
   expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThan(256 * 1024);
@@ -171,7 +171,7 @@ test("clients that stop reading hold no connection, and delay no other export", 
   cancellation.abort();
 });
 
-test("continues after the server has closed the connection between two pages", async () => {
+test("an export continues after the server has closed the connection between two pages", async () => {
   const sessionId = await fill(10_000, "z".repeat(2_000));
   const reader = stream(sessionId)[Symbol.asyncIterator]();
   const first = await reader.next();
@@ -187,7 +187,7 @@ test("continues after the server has closed the connection between two pages", a
   expect(JSON.parse(Buffer.from(first.value.json) + rest.text).messages).toHaveLength(20_000);
 });
 
-test("fails when the session is erased during the export", async () => {
+test("an export fails when the session is erased during the export", async () => {
   const sessionId = await fill(10_000, "y".repeat(2_000));
   const reader = stream(sessionId)[Symbol.asyncIterator]();
   await reader.next();
@@ -195,7 +195,7 @@ test("fails when the session is erased during the export", async () => {
   await expect(collect({ [Symbol.asyncIterator]: () => reader })).rejects.toMatchObject({ code: "session_not_found" });
 });
 
-test("leaves out messages that are added during the export", async () => {
+test("an export leaves out messages that are added during the export", async () => {
   const sessionId = await fill(2_000, "y".repeat(2_000));
   const reader = stream(sessionId)[Symbol.asyncIterator]();
   const first = await reader.next();
@@ -219,7 +219,7 @@ test("stalled exports do not delay turns", async () => {
   await firstPieces;
 });
 
-test("exports a session with small and very large replies completely", async () => {
+test("ExportSession exports a session with small and very large replies completely", async () => {
   const sessionId = await fill(200, "x");
   await system.admin.query(
     "UPDATE conversation.messages SET content = repeat('ü', 1000000) WHERE session_id = $1 AND message_id % 10 = 0",
@@ -231,7 +231,7 @@ test("exports a session with small and very large replies completely", async () 
   expect(large.length).toBeGreaterThan(30);
 });
 
-test("GetTranscript returns the same document", async () => {
+test("GetTranscript returns the same document as ExportSession", async () => {
   const sessionId = await fill(300);
   const { text } = await collect(stream(sessionId));
   const transcript = await collect(

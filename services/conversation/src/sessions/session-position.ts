@@ -4,8 +4,9 @@ import { invalidArgument, isUuid } from "@parley/service-kit";
 const MAX_MICROSECONDS = 253_402_300_799_999_999n;
 const TOKEN = /^(\d{1,16})\.([0-9a-f-]{36})(?:\.(\d{1,16}))?$/;
 
-/** A position in a list of sessions by time, in microseconds since 1970. */
+/** A position in a list of sessions that is ordered by time. */
 export type SessionPosition = {
+  /** The session's time in the list, in microseconds since 1970. */
   microseconds: number;
   sessionId: string;
   /** The last message that was handled; set if the session has later messages that were not handled. */

@@ -47,7 +47,7 @@ describe("sessions", () => {
       });
   });
 
-  test("stay visible if the edge's deletion cannot be recorded", async () => {
+  test("stay visible if the audit log cannot record that the edge deletes them", async () => {
     const bot = await createBot(system.database);
     const turn = newTurn(bot);
     await runTurn(system.database, turn);
@@ -71,7 +71,7 @@ describe("sessions", () => {
     expect(rows).toEqual([{ member: "anna", target: { session_id: sessionId } }]);
   });
 
-  test("settle their open turns when they are erased", async () => {
+  test("are erased once, and their open turns are settled as void", async () => {
     const bot = await createBot(system.database);
     const turn = newTurn(bot);
     await openTurn(system.database, turn);

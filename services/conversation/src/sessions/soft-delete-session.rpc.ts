@@ -18,7 +18,7 @@ import { deleteSession } from "./sessions.store.ts";
 
 const METHOD = ConversationService.method.softDeleteSession;
 
-/** Hides a session for the edge. If the request names a member, the line in the audit log is in the same transaction. */
+/** Hides a session for the edge. If the request names a member, stores a line in the audit log in the same transaction. */
 export async function handleSoftDeleteSession(
   database: Database,
   request: SoftDeleteSessionRequest,

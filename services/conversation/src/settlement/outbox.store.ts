@@ -34,8 +34,8 @@ export async function readOutbox(
 }
 
 /**
- * Returns the time before which no turn will add a row, except an erasure, which may run longer. The process that ran the erasure settles its
- * turns, and so does the next full read.
+ * Returns a time before which no transaction will add a row any more. Only an erasure may run longer: the process that runs it settles the
+ * turns that it closes, and so does the next full read.
  */
 export async function readOutboxMark(database: Database): Promise<string> {
   const { rows } = await database.query<{ mark: string }>({

@@ -47,7 +47,7 @@ async function closeTurns(count: number) {
 
 const depth = async () => (await measureOutbox(db.database)).depth;
 
-test("settles pushed turns at once, in batches, and deletes them from the outbox", async () => {
+test("the settler settles pushed turns at once, in batches, and deletes them from the outbox", async () => {
   const settler = newSettler();
   const closed = await closeTurns(600);
   for (const each of closed) settler.push([each]);
@@ -57,7 +57,7 @@ test("settles pushed turns at once, in batches, and deletes them from the outbox
   expect(quota.calls.map((call) => call.length)).toEqual([500, 100]);
 });
 
-test("settles the first turn at once, and turns that close within the batch window in one call", async () => {
+test("the settler settles the first turn at once, and turns that close within the batch window in one call", async () => {
   const window = Promise.withResolvers<void>();
   const settler = newSettler({ waitForMore: () => window.promise });
   const closed = await closeTurns(101);
@@ -73,7 +73,7 @@ test("settles the first turn at once, and turns that close within the batch wind
   expect(quota.calls.map((call) => call.length)).toEqual([1, 100]);
 });
 
-test("makes at most one call every 50 ms under a steady load", async () => {
+test("the settler makes at most one call every 50 ms under a steady load", async () => {
   const settler = newSettler();
   const closed = await closeTurns(100);
   const started = performance.now();
@@ -87,7 +87,7 @@ test("makes at most one call every 50 ms under a steady load", async () => {
   expect(quota.calls.length).toBeLessThanOrEqual(1 + windows);
 });
 
-test("settles its queue without a pause when it stops", async () => {
+test("the settler settles its queue without a pause when it stops", async () => {
   const settler = newSettler({ waitForMore: (signal) => pause(60_000, signal) });
   const closed = await closeTurns(30);
   settler.push(closed.slice(0, 10));
@@ -98,7 +98,7 @@ test("settles its queue without a pause when it stops", async () => {
   expect(quota.countDone(bot.workspaceId)).toBe(30);
 });
 
-test("settles the turns that a dead process left in the outbox", async () => {
+test("the settler settles the turns that a dead process left in the outbox", async () => {
   await closeTurns(1_200);
   await db.admin.query("UPDATE conversation.outbox SET created_at = created_at - interval '1 minute'");
   newSettler().start();
@@ -106,7 +106,7 @@ test("settles the turns that a dead process left in the outbox", async () => {
   expect(quota.countDone(bot.workspaceId)).toBe(1_200);
 });
 
-test("keeps turns in the outbox while the quota service is down, and settles them when it is up again", async () => {
+test("the settler keeps turns in the outbox while the quota service is down, and settles them when it is up again", async () => {
   const settler = newSettler();
   settler.start();
   quota.isUnavailable = true;
@@ -120,7 +120,7 @@ test("keeps turns in the outbox while the quota service is down, and settles the
   expect(quota.countDone(bot.workspaceId)).toBe(20);
 });
 
-test("sends turns again that the response omits, without delaying other turns", async () => {
+test("the settler sends turns again that quota's response omits, without delaying other turns", async () => {
   const turns = await closeTurns(1_001);
   await db.admin.query("UPDATE conversation.outbox SET created_at = now() - interval '1 hour'");
   const stuck = turns.slice(0, 501).map((turn) => turn.turnId);
@@ -133,7 +133,7 @@ test("sends turns again that the response omits, without delaying other turns", 
   expect(quota.countDone(bot.workspaceId)).toBe(1_001);
 });
 
-test("settles each turn once when two settlers run concurrently", async () => {
+test("two settlers that run concurrently settle each turn once", async () => {
   await closeTurns(1_000);
   await db.admin.query("UPDATE conversation.outbox SET created_at = now() - interval '1 minute'");
   for (const settler of [newSettler(), newSettler()]) settler.start();
@@ -159,7 +159,7 @@ test("one of two replicas polls the outbox, and the other takes over when it sto
   await expect.poll(() => other?.reads.count, { timeout: 5_000 }).toBeGreaterThan(0);
 }, 30_000);
 
-test("reports the outbox depth, the age of its oldest turn and the settle lag", async () => {
+test("the settler reports the outbox depth, the age of its oldest turn and the settle lag", async () => {
   const registry = new Registry();
   const settler = newSettler({ registry });
   const closed = await closeTurns(3);

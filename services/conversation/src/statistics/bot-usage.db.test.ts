@@ -34,7 +34,7 @@ const monthsAgo = (months: number) => {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months, 1)).toISOString().slice(0, 7);
 };
 
-test("sums the complete replies of each bot by the month in which they count, the newest month first", async () => {
+test("ListUsageByBot sums the complete replies of each bot by the month in which they count, the newest month first", async () => {
   const bot = await createBot(system.database);
   const other = await createBot(system.database, { workspaceId: bot.workspaceId });
   const { workspaceId } = bot;

@@ -12,7 +12,7 @@ const COUNT_BOT_HOURS = `
     WHERE bot_reply_counts.replies <> excluded.replies`;
 
 /** Counts every bot's replies from one full hour to another. */
-export async function countBotHours(database: Database, from: Date, to: Date): Promise<void> {
+export async function countBotRepliesByHour(database: Database, from: Date, to: Date): Promise<void> {
   await database.query({ name: "count_bot_hours", text: COUNT_BOT_HOURS, values: [from, to] });
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { BOUNDS_MS, quantileMs } from "./first-token-times.ts";
+import { FIRST_TOKEN_BOUNDS_MS, quantileMs } from "./first-token-times.ts";
 
-const counts = (groups: Record<number, number>) => [...BOUNDS_MS, 0].map((_, index) => groups[index] ?? 0);
+const counts = (groups: Record<number, number>) => [...FIRST_TOKEN_BOUNDS_MS, 0].map((_, index) => groups[index] ?? 0);
 
 test.each([
   [{ 0: 10 }, 0.5, 63],
@@ -10,11 +10,11 @@ test.each([
   [{ 1: 5, 3: 5 }, 0.95, 950],
   [{ 1: 9, 8: 1 }, 0.95, 16_000],
   [{ 8: 3 }, 0.5, 16_000],
-])("of %j, the quantile %d is %d ms", (groups, share, expected) => {
+])("quantileMs of the counts %j for the share %d is %d ms", (groups, share, expected) => {
   expect(quantileMs(counts(groups), share)).toBe(expected);
 });
 
-test("there is no quantile without replies", () => {
+test("quantileMs returns undefined without replies", () => {
   expect(quantileMs(counts({}), 0.5)).toBeUndefined();
   expect(quantileMs([], 0.5)).toBeUndefined();
 });

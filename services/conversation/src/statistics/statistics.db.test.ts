@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 beforeEach(() => system.admin.query("DELETE FROM conversation.task_leases WHERE task = 'count_replies'"));
 
-test("counts the replies of each day, whether they had knowledge, their first tokens and the ratings", async () => {
+test("GetStatistics returns the replies of each day, whether they had knowledge, their first-token times and the ratings", async () => {
   const bot = await createBot(system.database);
   const { workspaceId, id: botId } = bot;
   const rated = newTurn(bot, { chunkIds: [1] });
@@ -59,7 +59,7 @@ test("counts the replies of each day, whether they had knowledge, their first to
   expect((await statistics(workspaceId, 1)).days).toMatchObject([{ day: today(), replies: 2 }]);
 });
 
-test("counts a turn that was committed after its hour was counted, and counts each turn once", async () => {
+test("the task counts a turn that was committed after its hour was counted, and counts each turn once", async () => {
   const bot = await createBot(system.database);
   const [first, late] = [newTurn(bot), newTurn(bot)];
   await runTurn(system.database, first);
@@ -73,7 +73,7 @@ test("counts a turn that was committed after its hour was counted, and counts ea
   expect(days.reduce((sum, { replies }) => sum + replies, 0)).toBe(2);
 });
 
-test("continues where an aborted run stopped, and deletes counts older than 100 days", async () => {
+test("the task continues where an aborted run stopped, and deletes counts older than 100 days", async () => {
   const bot = await createBot(system.database);
   const old = newTurn(bot);
   await runTurn(system.database, old);
@@ -97,7 +97,7 @@ test("continues where an aborted run stopped, and deletes counts older than 100 
   expect(await countRows()).toBe(0);
 });
 
-test("counts at most 10,000 rated sessions of each kind", async () => {
+test("GetStatistics counts at most 10,000 rated sessions of each kind", async () => {
   const bot = await createBot(system.database);
   await insertSessions(system.admin, bot, { sessions: 20_002, turns: 0 });
   await system.admin.query(
@@ -110,7 +110,7 @@ test("counts at most 10,000 rated sessions of each kind", async () => {
   expect(await statistics(bot.workspaceId)).toMatchObject({ sessionsRatedUp: 10_000, sessionsRatedDown: 10_000 });
 });
 
-test("returns nothing of another workspace, and refuses invalid days", async () => {
+test("GetStatistics returns nothing of another workspace, and refuses invalid days", async () => {
   const bot = await createBot(system.database);
   await runTurn(system.database, newTurn(bot));
   await count();

@@ -1,8 +1,8 @@
 import type { Database } from "@parley/service-kit";
-import { BOUNDS_MS } from "./first-token-times.ts";
+import { FIRST_TOKEN_BOUNDS_MS } from "./first-token-times.ts";
 
-const GROUPS = [0, ...BOUNDS_MS.keys()].map((_, group) => group);
-const BOUNDS = `ARRAY[${BOUNDS_MS.join(", ")}]`;
+const GROUPS = [0, ...FIRST_TOKEN_BOUNDS_MS.keys()].map((_, group) => group);
+const BOUNDS = `ARRAY[${FIRST_TOKEN_BOUNDS_MS.join(", ")}]`;
 const FIRST_TOKENS = GROUPS.map(
   (group) =>
     `count(*) FILTER (WHERE t.first_token_ms > 0 AND width_bucket(t.first_token_ms, ${BOUNDS}) = ${group})::integer`,
@@ -22,7 +22,7 @@ const COUNT_HOURS = `
     WHERE reply_counts.replies <> excluded.replies`;
 
 /** Counts every workspace's replies from one full hour to another. */
-export async function countHours(database: Database, from: Date, to: Date): Promise<void> {
+export async function countRepliesByHour(database: Database, from: Date, to: Date): Promise<void> {
   await database.query({ name: "count_hours", text: COUNT_HOURS, values: [from, to] });
 }
 

@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "@parley/service-kit";
 import { finishTask, runIfDue, saveProgress, type TaskLease } from "../reconciliation/index.ts";
-import { countBotHours, deleteBotCountsBefore } from "./bot-usage.store.ts";
-import { countHours, deleteCountsBefore } from "./statistics.store.ts";
+import { countBotRepliesByHour, deleteBotCountsBefore } from "./bot-usage.store.ts";
+import { countRepliesByHour, deleteCountsBefore } from "./statistics.store.ts";
 
 const LEASE_SECONDS = 120;
 const EVERY_SECONDS = 60;
 const HOUR_MS = 3_600_000;
 /** Bounds a statement: a day of the largest installations has some 200,000 replies. */
 const HOURS_PER_STATEMENT = 24;
-/** Counted again on every run. A turn that was closed in an hour is committed well before the end of the next one. */
+/** How many hours before the last run are counted again. A turn that was closed in an hour is committed well before the end of the next one. */
 const REPEATED_HOURS = 1;
 
 type HourlyCounts = {
@@ -17,7 +17,7 @@ type HourlyCounts = {
   task: string;
   /** How long counts are kept. The first run counts this many days back. */
   keptDays: number;
-  countHours: (database: Database, from: Date, to: Date) => Promise<void>;
+  countByHour: (database: Database, from: Date, to: Date) => Promise<void>;
   deleteBefore: (database: Database, time: Date) => Promise<void>;
 };
 
@@ -26,7 +26,7 @@ export function createReplyCountTask(database: Database): (signal: AbortSignal) 
   return createHourlyCountTask(database, {
     task: "count_replies",
     keptDays: 100,
-    countHours,
+    countByHour: countRepliesByHour,
     deleteBefore: deleteCountsBefore,
   });
 }
@@ -36,7 +36,7 @@ export function createBotReplyCountTask(database: Database): (signal: AbortSigna
   return createHourlyCountTask(database, {
     task: "count_bot_replies",
     keptDays: 190,
-    countHours: countBotHours,
+    countByHour: countBotRepliesByHour,
     deleteBefore: deleteBotCountsBefore,
   });
 }
@@ -63,7 +63,7 @@ function createHourlyCountTask(database: Database, counts: HourlyCounts): (signa
       while (fromMs < endMs) {
         if (signal.aborted) return;
         const toMs = Math.min(endMs, fromMs + HOURS_PER_STATEMENT * HOUR_MS);
-        await counts.countHours(database, new Date(fromMs), new Date(toMs));
+        await counts.countByHour(database, new Date(fromMs), new Date(toMs));
         fromMs = toMs;
         // The last hour is not over.
         const counted_to = new Date(Math.min(toMs, floorHour(nowMs))).toISOString();

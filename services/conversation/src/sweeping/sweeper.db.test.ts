@@ -35,7 +35,7 @@ async function sweepNow(limit = 200) {
 
 const statusOf = async (turnId: string) => (await findTurnResult(db.database, bot.workspaceId, turnId))?.status;
 
-test("closes the turns of an edge whose lease has lapsed, and settles them as void", async () => {
+test("a sweep closes the turns of an edge whose lease has lapsed, and settles them as void", async () => {
   const [alive, dead, unknown] = [randomUUID(), randomUUID(), randomUUID()];
   await renewEdge(db.database, edgeProcess(alive), 30);
   await renewEdge(db.database, edgeProcess(dead), 30);
@@ -58,12 +58,12 @@ test("closes the turns of an edge whose lease has lapsed, and settles them as vo
   expect(messages.rows.map((row) => row.status)).toEqual(["interrupted", "interrupted"]);
 });
 
-test("keeps a turn that is younger than a lease, so that a new edge's first turns stay open", async () => {
+test("a sweep keeps a turn that is younger than a lease, so that a new edge's first turns stay open", async () => {
   await openTurnOf(randomUUID(), 25);
   expect(await sweepNow()).toEqual([]);
 });
 
-test("closes a turn that is older than 7 minutes even if its edge has a lease", async () => {
+test("a sweep closes a turn that is older than 7 minutes even if its edge has a lease", async () => {
   const edge = randomUUID();
   await renewEdge(db.database, edgeProcess(edge), 30);
   const [young, old] = [await openTurnOf(edge, 415), await openTurnOf(edge, 425)];
@@ -76,14 +76,14 @@ test("closes a turn that is older than 7 minutes even if its edge has a lease", 
   expect(await renewEdge(db.database, edgeProcess(randomUUID()), 30)).toEqual([]);
 });
 
-test("closes each turn once when sweeps run concurrently", async () => {
+test("sweeps that run concurrently close each turn once", async () => {
   await Promise.all(Array.from({ length: 100 }, () => openTurnOf(randomUUID(), 60)));
   const closed = (await Promise.all([sweepNow(60), sweepNow(60), sweepNow(60), sweepNow(60)])).flat();
   expect(new Set(closed.map((each) => each.turnId)).size).toBe(closed.length);
   expect((await sweepNow()).length + closed.length).toBe(100);
 });
 
-test("does nothing if the database's last response is older than the grace period", async () => {
+test("a sweep does nothing if the database's last response is older than the grace period", async () => {
   await openTurnOf(randomUUID(), 60);
   const { rows } = await db.admin.query("SELECT (now() - interval '16 seconds')::text AS long_ago");
   expect(
@@ -92,7 +92,7 @@ test("does nothing if the database's last response is older than the grace perio
   expect(await sweepNow()).toHaveLength(1);
 });
 
-test("waits for a full lease after its start and after a database outage", async () => {
+test("the sweeper waits for a full lease after its start and after a database outage", async () => {
   await openTurnOf(randomUUID(), 60);
   const closed: Settlement[] = [];
   let secondsSinceLastTick = 12;

@@ -76,7 +76,7 @@ export class Sweeper {
       if (closed.length < BATCH_TURNS) break;
     }
     this.#mark.advance(mark);
-    if (total > 0) this.#log.info({ turns: total }, "turns of lapsed edges closed");
+    if (total > 0) this.#log.info({ turns: total }, "turns closed as interrupted");
     await deleteLapsedLeases(this.#database);
     return total;
   }

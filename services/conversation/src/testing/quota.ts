@@ -72,14 +72,14 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
         ? []
         : [{ workspaceId, turnId, state: outcome === SettleOutcome.DONE ? DONE : VOID }];
     });
-  const unused = () =>
+  const unimplemented = () =>
     Promise.reject(new RpcError(status.UNIMPLEMENTED, "unimplemented", "not implemented by the test double"));
   implementService(
     server,
     QuotaService,
     {
-      reserve: unused,
-      getUsage: unused,
+      reserve: unimplemented,
+      getUsage: unimplemented,
       async settle({ settlements }) {
         if (quota.isSettleUnavailable) throw new RpcError(status.UNAVAILABLE, "unavailable", "unavailable");
         quota.calls.push(settlements);

@@ -9,7 +9,7 @@ export const HISTORY_CHARACTERS = 2_000 * CHARACTERS_PER_TOKEN;
 /** Passages in a prompt: at most 3,000 tokens, enough for eight of the largest chunks. */
 const KNOWLEDGE_CHARACTERS = 3_000 * CHARACTERS_PER_TOKEN;
 
-/** Returns the best passages, up to the room in a prompt. */
+/** Returns the best passages, as many as fit into a prompt. */
 export function passagesForPrompt<T extends Passage>(passages: readonly T[]): T[] {
   return withinBudget(passages, ({ heading, text }) => heading.length + text.length, KNOWLEDGE_CHARACTERS);
 }

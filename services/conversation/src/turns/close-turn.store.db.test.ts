@@ -27,7 +27,7 @@ async function openedTurn() {
   return turn;
 }
 
-test("stores the outcome in the turn, the reply and the outbox", async () => {
+test("closeTurn stores the outcome in the turn, the reply and the outbox", async () => {
   const turn = await openedTurn();
   const closed = await closeTurn(db.database, closing(turn, { model: "openai:gpt" }));
   const { workspaceId, turnId } = turn;
@@ -60,7 +60,7 @@ test("stores the outcome in the turn, the reply and the outbox", async () => {
 });
 
 test.each<Outcome>(["error", "quota_exceeded", "cancelled", "interrupted", "blocked"])(
-  "%s is settled as void and keeps the partial reply",
+  "a turn that is closed as %s is settled as void and keeps its partial reply",
   async (outcome) => {
     const turn = await openedTurn();
     const overrides = {
@@ -88,7 +88,7 @@ test.each<Outcome>(["error", "quota_exceeded", "cancelled", "interrupted", "bloc
   },
 );
 
-test("stores exactly one of fifty concurrent outcomes in the turn, the reply and the outbox", async () => {
+test("closeTurn stores exactly one of fifty concurrent outcomes in the turn, the reply and the outbox", async () => {
   const turn = await openedTurn();
   const outcomes: Outcome[] = ["done", "error", "cancelled", "interrupted", "quota_exceeded"];
   const attempts = Array.from({ length: 50 }, (_, number) =>
@@ -117,7 +117,7 @@ test("stores exactly one of fifty concurrent outcomes in the turn, the reply and
   });
 });
 
-test("does not close a turn that OpenTurn blocked", async () => {
+test("closeTurn does not close a turn that OpenTurn blocked", async () => {
   const turn = newTurn(bot, { blocked: { reason: "r", fallback: "f" } });
   await openTurn(db.database, turn);
   expect(await closeTurn(db.database, closing(turn))).toBeUndefined();
@@ -127,7 +127,7 @@ test("does not close a turn that OpenTurn blocked", async () => {
   });
 });
 
-test("changes nothing when the turn was never opened or belongs to another workspace", async () => {
+test("closeTurn changes nothing when the turn was never opened or belongs to another workspace", async () => {
   const turn = await openedTurn();
   const stranger = await createBot(db.database);
   for (const other of [

@@ -20,6 +20,7 @@ export type TurnResult = { outcome: Outcome; model: string; tokensIn: number; to
 /** A closed turn's result with the code of its failure, which is empty unless the outcome is `error`. */
 export type ClosedTurnResult = TurnResult & { errorCode: string };
 
+/** The values that CloseTurn stores. */
 export type Closing = TurnResult & {
   workspaceId: string;
   turnId: string;
@@ -39,7 +40,7 @@ export type Closing = TurnResult & {
   reconnects: number;
 };
 
-/** Longer than a statement may run (10 s). A turn whose time is longer ago has been committed, or will not be. */
+/** Longer than a statement may run (10 s). A statement that opened or closed a turn longer ago has been committed or never will be. */
 export const LONGEST_TRANSACTION_SECONDS = 15;
 
 /** The usage of a workspace at its cap, as the column `ending` stores it. */
@@ -64,8 +65,8 @@ export const RECORD_CLOSED = `
   )`;
 
 /**
- * A CTE for statements that close turns which their edge may still be running. RenewEdge tells the edge to end them. Needs the CTE `closed`
- * of RECORD_CLOSED.
+ * A CTE for statements that close turns which their edge may still be running. RenewEdge returns these turns to the edge, which then ends
+ * them. Needs the CTE `closed` of RECORD_CLOSED.
  */
 export const RECORD_CLOSED_FOR_EDGE = `
   closed_for_edge AS (

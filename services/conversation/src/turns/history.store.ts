@@ -2,7 +2,7 @@
 const MAX_TURNS = 50;
 
 /** SQL expressions. */
-type HistoryTerms = {
+type HistoryExpressions = {
   workspace: string;
   session: string;
   /** The id of the visitor's message that follows the history. */
@@ -19,7 +19,7 @@ type HistoryTerms = {
  * The query walks back turn by turn. A turn's two messages have adjacent ids, because OpenTurn takes both while it holds the session's
  * lock. A single query for the newest rows would be simpler, but if the planner underestimates the session's length, it sorts the whole session.
  */
-export function historySql({ workspace, session, messageId, closedBefore, maxCharacters }: HistoryTerms): string {
+export function historySql({ workspace, session, messageId, closedBefore, maxCharacters }: HistoryExpressions): string {
   return `
     WITH RECURSIVE back (message_id, message, reply, is_finished, characters, turns) AS (
       SELECT ${messageId}::bigint, '', '', false, 0::bigint, 0

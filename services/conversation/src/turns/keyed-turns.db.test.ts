@@ -17,7 +17,8 @@ const hash = (text: string) => createHash("sha256").update(text).digest();
 const keyed = (fields: Partial<OpenRequest> = {}) =>
   openRequest(bot, { keyHash: hash(randomUUID()), requestHash: hash("Hello?"), ...fields });
 const open = (turn: OpenRequest) => system.conversation.openTurn(turn, options);
-const again = (turn: OpenRequest) => open({ ...turn, turnId: randomUUID(), edgeId: randomUUID() });
+/** Opens a turn with the same key from another edge. */
+const openAgain = (turn: OpenRequest) => open({ ...turn, turnId: randomUUID(), edgeId: randomUUID() });
 const find = ({ workspaceId, botId, sessionId, source, keyHash, requestHash }: OpenRequest, fields: object = {}) =>
   system.conversation.findTurn(
     {
@@ -42,7 +43,7 @@ describe("OpenTurn with a key", () => {
   test("returns the running turn instead of opening a second one", async () => {
     const turn = keyed();
     const { messageId } = await open(turn);
-    const { existing, messageId: openedId } = await again(turn);
+    const { existing, messageId: openedId } = await openAgain(turn);
     expect(openedId).toBe(0n);
     expect(existing).toMatchObject({ turnId: turn.turnId, edgeId: turn.edgeId, messageId });
     expect(existing?.end).toBeUndefined();
@@ -53,13 +54,13 @@ describe("OpenTurn with a key", () => {
     const turn = keyed();
     await open(turn);
     await system.conversation.closeTurn(closeRequest(turn), options);
-    const { existing } = await again(turn);
+    const { existing } = await openAgain(turn);
     expect(existing?.end).toMatchObject({ outcome: TurnOutcome.DONE, content: "Hi!", model: bot.model, latencyMs: 9 });
   });
 
   test("opens one turn when thirty calls with one key run at once", async () => {
     const turn = keyed();
-    const responses = await Promise.all(Array.from({ length: 30 }, () => again(turn)));
+    const responses = await Promise.all(Array.from({ length: 30 }, () => openAgain(turn)));
     expect(responses.filter(({ existing }) => existing === undefined)).toHaveLength(1);
     expect(await countTurns(turn)).toBe(1);
   });
@@ -75,7 +76,7 @@ describe("OpenTurn with a key", () => {
   test("refuses the key with another message", async () => {
     const turn = keyed();
     await open(turn);
-    expect(await rpcFailure(again({ ...turn, message: "Other", requestHash: hash("Other") }))).toMatchObject({
+    expect(await rpcFailure(openAgain({ ...turn, message: "Other", requestHash: hash("Other") }))).toMatchObject({
       status: status.FAILED_PRECONDITION,
       code: "idempotency_key_reused",
     });
@@ -84,7 +85,7 @@ describe("OpenTurn with a key", () => {
   test("opens another turn for the same key in another session", async () => {
     const turn = keyed();
     await open(turn);
-    expect((await again({ ...turn, sessionId: randomUUID() })).existing).toBeUndefined();
+    expect((await openAgain({ ...turn, sessionId: randomUUID() })).existing).toBeUndefined();
   });
 
   test("refuses a third running turn of the session, but not one without a key", async () => {
@@ -106,7 +107,7 @@ describe("OpenTurn with a key", () => {
     await system.ops(ModerationAdminService).addPattern({ ...nameOf(strict), pattern: "Hello", fallback: "No." });
     const turn = openRequest(strict, { keyHash: hash(randomUUID()), requestHash: hash("Hello?") });
     expect((await open(turn)).blocked).toBeDefined();
-    expect((await again(turn)).existing?.end).toMatchObject({
+    expect((await openAgain(turn)).existing?.end).toMatchObject({
       outcome: TurnOutcome.BLOCKED,
       content: "",
       blocked: { reason: "blocked_pattern", fallback: "No." },
@@ -183,5 +184,5 @@ test("erasing a session removes the key, the hash and the ending of its turns", 
   );
   expect(rows).toEqual([{ key_hash: null, request_hash: null, ending: null }]);
   expect(await rpcFailure(find(turn))).toMatchObject(NOT_FOUND);
-  expect(await rpcFailure(again(turn))).toMatchObject({ code: "session_not_found" });
+  expect(await rpcFailure(openAgain(turn))).toMatchObject({ code: "session_not_found" });
 });

@@ -152,14 +152,14 @@ describe("beside the previous release, message ids", () => {
 
   test("rise in sessions from before the migration, and after it was reverted and applied again", async () => {
     const target = { url: db.adminUrl, schema: "conversation", role: ROLE, migrations };
-    const since = migrations.length - migrations.findIndex(({ name }) => name === "0022_message_ids");
+    const revertedCount = migrations.length - migrations.findIndex(({ name }) => name === "0022_message_ids");
     const [before, between] = [randomUUID(), randomUUID()];
-    await revertMigrations(target, since);
+    await revertMigrations(target, revertedCount);
     await openInPreviousRelease(before);
     await migrate(target);
     const first = await open(newTurn(bot, { sessionId: before }));
     await open(newTurn(bot, { sessionId: between }));
-    await revertMigrations(target, since);
+    await revertMigrations(target, revertedCount);
     for (const sessionId of [before, between]) await openInPreviousRelease(sessionId);
     await migrate(target);
     for (const sessionId of [before, between]) await open(newTurn(bot, { sessionId }));
@@ -171,8 +171,8 @@ describe("beside the previous release, message ids", () => {
   test("of a session from before the migration are computed from sessions.last_message_id afterwards", async () => {
     const target = { url: db.adminUrl, schema: "conversation", role: ROLE, migrations };
     const fresh = await createTestDatabase();
-    const without = migrations.toReversed().findIndex(({ name }) => name === "0022_message_ids") + 1;
-    await revertMigrations({ ...target, url: fresh.adminUrl }, without);
+    const revertedCount = migrations.toReversed().findIndex(({ name }) => name === "0022_message_ids") + 1;
+    await revertMigrations({ ...target, url: fresh.adminUrl }, revertedCount);
     await fresh.admin.query("SELECT setval('conversation.message_ids', 1, false)");
     const owner = await createBot(fresh.database);
     const sessionId = randomUUID();

@@ -26,7 +26,8 @@ type Response = MessageInitShape<typeof OpenTurnResponseSchema>;
  * - one for the word search, if the bot has knowledge, and two more if the message has a word that the knowledge does not;
  * - one for the semantic search, which also calls llm-proxy;
  * - one that reads the turn with the idempotency key, if this turn was not opened and the request has a key;
- * - one that reads this turn, one that reads its passages, and those of the word search, if the call is repeated.
+ * - one that reads this turn, one that reads its passages, and those of the word search, if the call is repeated;
+ * - the first statement again, if it opened no turn and there is no earlier one.
  *
  * A repeated call returns the turn as it was stored the first time.
  */

@@ -46,20 +46,20 @@ function openTurn(database: Database, botConfigs: GetBotConfig, open: OpenTurnRe
 const request = (bot: Bot, message = "How long do refunds take?") =>
   create(OpenTurnRequestSchema, openRequest(bot, { message }));
 
-/** The statements of OpenTurn when the bot's configuration is cached. */
+/** Returns the statements of OpenTurn when the bot's configuration is cached. */
 async function statementsToOpen(bot: Bot, message?: string) {
   const configs = createBotConfigCache(db.database);
   await configs(bot.workspaceId, bot.id);
   return recordStatements(db.database, (database) => openTurn(database, configs, request(bot, message)));
 }
 
-test("OpenTurn runs one statement, and a second one to search the bot's knowledge", async () => {
+test("OpenTurn runs one statement, a second one to search the bot's knowledge, and two more for a word that the knowledge lacks", async () => {
   const bot = await createBot(db.database);
   expect(await statementsToOpen(bot)).toHaveLength(1);
   const { workspaceId, id: botId } = bot;
   await addDocument(db.database, bot, "n", "Refunds take a week.");
   expect(await statementsToOpen(bot)).toHaveLength(2);
-  // For a word that the knowledge does not have: one statement finds similar words and one searches for these.
+  // For a word that the knowledge lacks, one statement finds similar words, and another one searches for the similar words.
   expect(await statementsToOpen(bot, "How long do refnuds take?")).toHaveLength(4);
   await insertPattern(
     db.database,

@@ -25,7 +25,9 @@ test.each([
   '{"\\ud800":1}',
   '{"a":"\\udc00x"}',
   `{"a":${"[".repeat(40)}${"]".repeat(40)}}`,
-])("toToolUse replaces arguments that cannot be stored with {}: %j", (text) => expect(use(text).arguments).toEqual({}));
+])("toToolUse returns {} for the arguments %j, which cannot be stored", (text) =>
+  expect(use(text).arguments).toEqual({}),
+);
 
 test("toToolUse keeps arguments that are named like properties of Object.prototype", () => {
   expect(Object.keys(use('{"__proto__":{"a":1},"constructor":2}').arguments)).toEqual(["__proto__", "constructor"]);

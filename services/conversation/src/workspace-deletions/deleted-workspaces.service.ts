@@ -5,7 +5,7 @@ import { listDeletedIds } from "./deletions.store.ts";
 /** How often a replica reads the deleted workspaces. With the edge's cache of keys (4 s), a deletion applies within 5 s. */
 export const READ_DELETED_INTERVAL_MS = 1_000;
 
-/** No workspace can have this id, so every handler answers as for an unknown workspace. */
+/** No workspace can have this id, so every handler responds as for an unknown workspace. */
 const UNKNOWN_WORKSPACE = "deleted workspace";
 
 /** The outcomes of open turns are stored even if the workspace was deleted meanwhile. */
@@ -35,7 +35,7 @@ export class DeletedWorkspaces {
     return ids.has(workspaceId);
   }
 
-  /** Makes data-plane calls for a deleted workspace answer as for an unknown one. */
+  /** Makes the data plane respond to calls for a deleted workspace as for an unknown one. */
   readonly hide: Interceptor = async ({ method, request }, next) => {
     const fields = request as { workspaceId?: unknown };
     const { workspaceId } = fields;

@@ -30,7 +30,11 @@ export function createDeletionAdmin({
     async restoreWorkspace({ workspaceId }) {
       requireWorkspaceId(workspaceId);
       if (!(await removeDeletion(database, workspaceId)))
-        throw new ServiceError("failed_precondition", "workspace_erased", "the workspace's data is erased");
+        throw new ServiceError(
+          "failed_precondition",
+          "workspace_erased",
+          "the erasure of the workspace's data has begun, so the workspace cannot be restored",
+        );
       await quota.setWorkspaceDeleted({ workspaceId, deleted: false }, QUOTA_CALL);
       return {};
     },

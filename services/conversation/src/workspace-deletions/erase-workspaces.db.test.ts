@@ -52,7 +52,7 @@ async function countsOf(workspaceId: string) {
 
 const ERASED = { sessions: 0, messages: 0, documents: 0, evaluations: 0, bots: 0, erased: 1 };
 
-test("erases only workspaces that were deleted more than 30 days ago, and concurrent runs erase each once", async () => {
+test("a run erases only workspaces that were deleted more than 30 days ago, and concurrent runs erase each once", async () => {
   const [due, recent, kept] = await Promise.all([createWorkspace(60), createWorkspace(2), createWorkspace(2)]);
   await deleteDaysAgo(due.workspaceId, 31);
   await deleteDaysAgo(recent.workspaceId, 29);
@@ -77,7 +77,7 @@ test("a run that is interrupted is continued by the next one, and the workspace 
   expect(await countsOf(workspaceId)).toEqual(ERASED);
 });
 
-test("erases the rest of a workspace if a session cannot be erased, and the session in a later run", async () => {
+test("a run erases the rest of a workspace if a session cannot be erased, and a later run erases the session", async () => {
   const { workspaceId, sessionIds } = await createWorkspace(60);
   await deleteDaysAgo(workspaceId, 31);
   const [damaged = ""] = sessionIds;

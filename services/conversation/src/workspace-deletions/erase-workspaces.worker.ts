@@ -55,7 +55,7 @@ async function eraseSessions(
         onClosed((await eraseSession(database, workspaceId, sessionId)) ?? []);
       } catch (error) {
         failures++;
-        log.warn({ workspace_id: workspaceId, session_id: sessionId, error }, "erasure failed, retrying");
+        log.warn({ workspace_id: workspaceId, session_id: sessionId, error }, "session erasure failed, retrying");
       }
     }
     after = sessions.at(-1);

@@ -254,7 +254,7 @@ export declare type RenewEdgeResponse = Message<"parley.conversation.v1.RenewEdg
   leaseSeconds: number;
 
   /**
-   * Turns of this edge that an erasure or the sweeper closed within the last minutes. A turn may be in several responses.
+   * Turns of this edge that an erasure or the sweeper closed within the last 5 minutes. A turn may be in several responses.
    *
    * @generated from field: repeated parley.conversation.v1.ClosedTurn closed_turns = 2;
    */

@@ -1145,9 +1145,10 @@ export enum ReservationState {
 export declare const ReservationStateSchema: GenEnum<ReservationState>;
 
 /**
- * QuotaService counts completed replies against a workspace's monthly cap. The edge calls Reserve; the conversation
- * service calls Settle, GetWorkspace, SetWorkspaceDeleted, GetMonth, ListMonthTurns, ListReservations, GetReservations,
- * AdjustTurns, ListMonths and CloseMonth. No service calls GetUsage; WorkspaceAdminService/ShowUsage returns the same.
+ * QuotaService counts completed replies against a workspace's monthly cap. The edge calls Reserve. It also calls GetWorkspace
+ * without a workspace, to check that the quota service accepts its calls. The conversation service calls Settle,
+ * GetWorkspace, SetWorkspaceDeleted, GetMonth, ListMonthTurns, ListReservations, GetReservations, AdjustTurns, ListMonths
+ * and CloseMonth. No service calls GetUsage; WorkspaceAdminService/ShowUsage returns the same.
  *
  * Every call needs the internal token in its "authorization" metadata. Every unary call is idempotent, so a client may
  * repeat it after UNAVAILABLE. The code in parentheses after each status is sent in the "parley-code" trailer.
@@ -1186,7 +1187,7 @@ export declare const QuotaService: GenService<{
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for more than 1,000 settlements or an unspecified outcome.
    * Idempotent by (workspace_id, turn_id).
-   * Deadline: 5 s. The conversation service retries until every settlement is acknowledged.
+   * Deadline: 5 s, for repairs 10 s. The conversation service retries until every settlement is acknowledged.
    * Handled in services/quota/src/usage/settle.rpc.ts.
    *
    * @generated from rpc parley.quota.v1.QuotaService.Settle
@@ -1213,7 +1214,7 @@ export declare const QuotaService: GenService<{
    * GetWorkspace reads one workspace.
    *
    * Errors: NOT_FOUND (workspace_not_found).
-   * Deadline: 5 s.
+   * Deadline: 5 s, for the edge's check 2 s.
    * Handled in services/quota/src/workspaces/get-workspace.rpc.ts.
    *
    * @generated from rpc parley.quota.v1.QuotaService.GetWorkspace
@@ -1286,7 +1287,7 @@ export declare const QuotaService: GenService<{
    * GetReservations reads the states of turns. Turns that the quota service does not know are left out.
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for more than 1,000 turns.
-   * Deadline: 10 s.
+   * Deadline: 10 s, for an audit 30 s.
    * Handled in services/quota/src/reconciliation/get-reservations.rpc.ts.
    *
    * @generated from rpc parley.quota.v1.QuotaService.GetReservations
@@ -1337,7 +1338,7 @@ export declare const QuotaService: GenService<{
    * - FAILED_PRECONDITION (month_changed): the month's usage is not `used`.
    * - INVALID_ARGUMENT (invalid_argument) when the month is missing.
    *
-   * Deadline: 10 s.
+   * Deadline: 30 s.
    * Handled in services/quota/src/months/close-month.rpc.ts.
    *
    * @generated from rpc parley.quota.v1.QuotaService.CloseMonth

@@ -2,7 +2,7 @@ import { ServiceError } from "../errors.ts";
 import type { Connection, Database } from "./database.ts";
 
 /**
- * While a call has waited for a connection this long, new calls are refused: they would probably get a connection too late. Half of
+ * While a call has waited for a connection for this long, new calls are refused: they would probably get a connection too late. Half of
  * OpenTurn's deadline.
  */
 const MAX_WAIT_MS = 5_000;

@@ -12,7 +12,7 @@ const MANIFEST = "manifest.json";
 const FIRST_SCREEN = ["index.html", "screens/bots.tsx"];
 const COMPRESSED = new Set([".js", ".css", ".svg"]);
 
-/** The limit of what a browser loads before it shows the first screen, in bytes after gzip. */
+/** The most that a browser may load before it shows the first screen, in bytes after gzip. */
 export const MAX_FIRST_LOAD_BYTES = 200_000;
 
 export type ConsoleBuild = {

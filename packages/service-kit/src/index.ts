@@ -1,4 +1,4 @@
-// Does not export migrations and guarded requests: they load knex and undici, which take a third of the time in which a service loads.
+// Does not export guarded requests and migrations. egress/index.ts and database/migrations.ts export them, and give the reasons.
 
 export {
   type AccessTokenOptions,

@@ -12,7 +12,7 @@ const rootRoute = createRootRoute({ notFoundComponent: NotFound });
 const signInRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/sign-in",
-  validateSearch: (search): { error?: string; return_to?: string; signed_out?: string } => pickStrings(search),
+  validateSearch: (search): { error?: string; return_to?: string; signed_out?: string } => toStrings(search),
   component: lazyRouteComponent(() => import("./screens/sign-in.tsx"), "SignIn"),
 });
 
@@ -56,21 +56,21 @@ const botRoute = createRoute({
 const knowledgeRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: "/knowledge",
-  validateSearch: (search): { bot?: string; question?: string; title?: string } => pickStrings(search),
+  validateSearch: (search): { bot?: string; question?: string; title?: string } => toStrings(search),
   component: lazyRouteComponent(() => import("./screens/knowledge.tsx"), "Knowledge"),
 });
 
 const questionsRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: "/questions",
-  validateSearch: (search): { bot?: string; period?: string } => pickStrings(search),
+  validateSearch: (search): { bot?: string; period?: string } => toStrings(search),
   component: lazyRouteComponent(() => import("./screens/questions.tsx"), "Questions"),
 });
 
 const evaluationRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: "/evaluation",
-  validateSearch: (search): { bot?: string; question?: string } => pickStrings(search),
+  validateSearch: (search): { bot?: string; question?: string } => toStrings(search),
   component: lazyRouteComponent(() => import("./screens/evaluation.tsx"), "Evaluation"),
 });
 
@@ -83,7 +83,7 @@ const keysRoute = createRoute({
 const moderationRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: "/moderation",
-  validateSearch: (search): { bot?: string } => pickStrings(search),
+  validateSearch: (search): { bot?: string } => toStrings(search),
   component: lazyRouteComponent(() => import("./screens/moderation.tsx"), "Moderation"),
 });
 
@@ -96,7 +96,7 @@ const overviewRoute = createRoute({
 const conversationsRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: "/conversations",
-  validateSearch: (search): ConversationFilters => pickStrings(search),
+  validateSearch: (search): ConversationFilters => toStrings(search),
   component: lazyRouteComponent(() => import("./screens/conversations.tsx"), "Conversations"),
 });
 
@@ -109,14 +109,14 @@ const conversationRoute = createRoute({
 const toolsRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: "/tools",
-  validateSearch: (search): { bot?: string } => pickStrings(search),
+  validateSearch: (search): { bot?: string } => toStrings(search),
   component: lazyRouteComponent(() => import("./screens/tools.tsx"), "Tools"),
 });
 
 const playgroundRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: "/playground",
-  validateSearch: (search): { bot?: string } => pickStrings(search),
+  validateSearch: (search): { bot?: string } => toStrings(search),
   component: lazyRouteComponent(() => import("./screens/playground.tsx"), "Playground"),
 });
 
@@ -161,8 +161,8 @@ declare module "@tanstack/react-router" {
   }
 }
 
-/** Returns the search parameters whose values are strings. */
-function pickStrings(search: Record<string, unknown>): Record<string, string> {
+/** Returns the search parameters with their values as strings, without those that are null or undefined. */
+function toStrings(search: Record<string, unknown>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(search).flatMap(([name, value]) => (value == null ? [] : [[name, `${value}`]])),
   );

@@ -21,7 +21,7 @@ import { createProvider } from "./sign-in/provider.client.ts";
 
 const IDLE_CHECK_MS = 100;
 
-/** Starts the console. It stops in the opposite order: first the open requests. */
+/** Starts the console. It stops in the opposite order, so it first waits for the open requests. */
 export async function start(
   config: Config,
   log: Logger,
@@ -52,7 +52,7 @@ export async function start(
         redirectUri: `${origin}/auth/callback`,
         allowsHttp: isLoopbackHost(new URL(jwt.issuer).hostname),
       }),
-      terms: jwt,
+      tokenOptions: jwt,
       origin,
       nowMs,
       onResult: (result) => metrics.signIns.inc({ result }),
@@ -84,7 +84,7 @@ export async function start(
   lifecycle.onClose("http server", () => closeWhenIdle(app), config.drainMs);
 }
 
-/** Waits for the open requests. Node closes only those connections that are idle at the first moment, so this closes the others as they become idle. */
+/** Waits for the open requests. Node closes only the connections that are idle at the start, so this closes each later one when it becomes idle. */
 async function closeWhenIdle(app: FastifyInstance): Promise<void> {
   const timer = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS);
   try {

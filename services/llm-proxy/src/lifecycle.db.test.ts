@@ -88,7 +88,7 @@ describe("a changed LLM_CONFIG", () => {
 });
 
 describe("a changed key file", () => {
-  test("applies from the next generation on, and an unusable one keeps the key", async () => {
+  test("applies from the next generation on, and if it is unusable, the previous key stays in use", async () => {
     const folder = await mkdtemp(join(tmpdir(), "llm-proxy-keys-"));
     const file = join(folder, "FAKE_KEY");
     await replaceFile(file, "sk-old\n");

@@ -15,11 +15,11 @@ export type AdminAccessOptions = {
   tokens: Tokens;
   /** Verifies the members' access tokens. Without it only ADMIN_TOKEN gives access. */
   verifyToken?: TokenVerifier | undefined;
-  /** Records the calls that change something. Without it such methods cannot be called. */
+  /** Records the calls that change something. Without it, methods that change something cannot be called. */
   changes?: Pick<ChangeLog, "record"> | undefined;
   /**
-   * Whether a workspace is deleted. Then its members get workspace_not_found for every call, and the operator for calls of the scope workspace
-   * that change something. The operator may still read the workspace's data.
+   * Whether a workspace is deleted. The members of a deleted workspace get workspace_not_found for every call. The operator gets it for calls
+   * of the scope workspace that change something, but may still read the workspace's data.
    */
   isDeleted?: ((workspaceId: string) => Promise<boolean>) | undefined;
 };
@@ -40,7 +40,7 @@ export function adminCallerOf({ values }: Pick<HandlerContext, "values">): Admin
   return caller;
 }
 
-/** Returns who may call a method. A method without a declaration is the operator's. */
+/** Returns who may call a method, and whether it changes something. Only the operator may call a method that declares no scope. */
 export function accessOf(method: DescMethod): Pick<AdminAccess, "scope" | "role" | "changes"> {
   const { scope, role, changes } = getOption(method, admin_access);
   return { scope: scope === AdminScope.WORKSPACE ? scope : AdminScope.OPERATOR, role, changes };
@@ -75,7 +75,7 @@ export function createAdminGuard({ tokens, verifyToken, changes, isDeleted }: Ad
       const { scope, changes: isChange } = accessOf(method);
       if (caller !== "operator") await requireNotDeleted(caller.workspaceId);
       if (request.stream) {
-        if (isChange) throw new Error(`${method.name} is a stream, which cannot be recorded`);
+        if (isChange) throw new Error(`${method.name} changes something, but the audit log cannot record a stream`);
         if (caller === "operator") return next(request);
         return next({ ...request, message: bindEach(method, request.message, caller.workspaceId) });
       }

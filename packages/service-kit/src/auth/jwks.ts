@@ -15,7 +15,7 @@ export type Jwks = {
   /** Loads the keys and reloads them periodically in the background. */
   start(): void;
   stop(): void;
-  /** Milliseconds since the keys were last loaded, or since the start if they never were. */
+  /** Milliseconds since the keys were last loaded, or since createJwks if they have not been loaded. */
   ageMs(): number;
 };
 
@@ -28,7 +28,7 @@ const RETRY_INTERVAL_MS = 30_000;
 /**
  * Caches the keys that verify access tokens. Loaded keys stay in use while the identity provider is unavailable. A token with an unknown
  * key reloads the set, at most twice a minute. If the set cannot be loaded, getKey throws auth_unavailable, because the token may be
- * valid. Does not use runPeriodically, because the pause between two loads depends on the result, and a draining process still needs keys.
+ * valid. Does not use runPeriodically, which ends when the process starts to stop: a draining process still needs keys.
  */
 export function createJwks(options: JwksOptions, log: Logger): Jwks {
   let keys: ReturnType<typeof createLocalJWKSet> | undefined;

@@ -21,7 +21,7 @@ export function readJwt(environment: Environment): JwtSettings {
   };
 }
 
-/** Reads how access tokens are verified; undefined if no variable is set. If only some are set, the others are problems. */
+/** Like readJwt, but returns undefined if none of the required variables is set. If some are set, reports the missing ones as problems. */
 export function readOptionalJwt(environment: Environment): JwtSettings | undefined {
   const isSet = Object.values(VARIABLES).some(([name]) => environment.optionalText(name) !== undefined);
   return isSet ? readJwt(environment) : undefined;

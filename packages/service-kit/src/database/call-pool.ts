@@ -1,7 +1,10 @@
 import { ServiceError } from "../errors.ts";
 import type { Connection, Database } from "./database.ts";
 
-/** Half of the deadline of OpenTurn. A call that arrives later would probably get its connection too late. */
+/**
+ * While a call has waited for a connection for this long, new calls are refused: they would probably get a connection too late. Half of
+ * OpenTurn's deadline.
+ */
 const MAX_WAIT_MS = 5_000;
 
 type Callback = (error: unknown, connection?: Connection, release?: Connection["release"]) => void;
@@ -13,7 +16,7 @@ const SHARE_OF_CALLS = 0.75;
 export class CallPool {
   readonly #database: Database;
   #unusedConnections: number;
-  /** A function for each call that waits for the share, oldest first. It lets the call continue. */
+  /** For each call that waits because the share is used up: the function that lets it continue. Oldest first. */
   readonly #queue: (() => void)[] = [];
   /** When each call that waits for a connection started to wait, oldest first. */
   readonly #waits = new Set<{ sinceMs: number }>();

@@ -59,7 +59,7 @@ async function errorOf(work: Promise<unknown>): Promise<string> {
     () => undefined,
     (cause: unknown) => cause,
   );
-  if (!(error instanceof Error)) throw new Error("it did not throw");
+  if (!(error instanceof Error)) throw new Error("the work did not throw");
   return error.message;
 }
 

@@ -24,7 +24,7 @@ describeWith("pgbouncer", "PgBouncer in transaction mode", () => {
     await database.drop();
   });
 
-  test("the migrations refuse it before they change anything, and name the setting", async () => {
+  test("the migrations refuse the pooler before they change anything, and the error names the chart's setting", async () => {
     const passwords = { [ROLE]: "test" };
     const pooler = await startPgBouncer({
       poolSize: SERVER_CONNECTIONS,
@@ -100,7 +100,7 @@ describeWith("pgbouncer", "PgBouncer in transaction mode", () => {
     });
 
     if (maxPreparedStatements === 0) {
-      test("a named statement exists already on another client's server connection", async () => {
+      test("a named statement fails if another client connection has created it on the same server connection", async () => {
         expect(await withPool({}, runEverywhere)).toContain("42P05");
       });
     } else {
@@ -109,7 +109,7 @@ describeWith("pgbouncer", "PgBouncer in transaction mode", () => {
       });
     }
 
-    test("a transaction's longer timeout ends with the transaction, and the role's applies on every server connection", async () => {
+    test("a transaction's longer timeout ends with the transaction, and the role's timeout applies on every server connection", async () => {
       await withPool({ usesPreparedStatements: false }, async (pool) => {
         const read = async (run: Pick<Database, "query"> = pool): Promise<string> =>
           (await run.query<{ statement_timeout: string }>("SHOW statement_timeout")).rows[0]?.statement_timeout ?? "";

@@ -24,7 +24,7 @@ test("logMissingTimeouts logs each missing timeout with the statement to run", a
   expect(await loggedErrors(role)).toEqual([]);
 });
 
-test("logMissingTimeouts does not throw when the database does not answer", async () => {
+test("logMissingTimeouts does not throw when the database is unavailable", async () => {
   const database = openDatabase(
     { url: "postgres://nobody@127.0.0.1:1/none", applicationName: "test", maxConnections: 1 },
     silent,

@@ -83,7 +83,7 @@ async function hasUnprivilegedRole(client: pg.Client, role: string): Promise<boo
   return rows.length > 0;
 }
 
-/** Returns the timeouts that are set neither for the role nor for the database, or are set to 0. */
+/** Returns the names of those TIMEOUTS that are set neither for the role nor for the database, or are set to 0. */
 async function findMissingTimeouts(client: pg.Client, role: string): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT name FROM unnest($2::text[]) AS name
@@ -241,6 +241,6 @@ export async function logMissingTimeouts(database: Queryable, log: Logger, timeo
         "role timeout missing",
       );
   } catch {
-    // The database does not answer yet.
+    // The database is not available yet.
   }
 }

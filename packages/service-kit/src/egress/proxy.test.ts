@@ -151,7 +151,7 @@ it.each([
   expect(proxy.authorities).toEqual([]);
 });
 
-it("asks the proxy for no address of a name but the permitted ones", async () => {
+it("asks the proxy for the permitted addresses of a name only", async () => {
   const { port } = await startServer();
   await get(`http://docs.example:${port}/`, ["10.0.0.1", V4]);
   expect(proxy.authorities).toEqual([`${V4}:${port}`]);

@@ -64,7 +64,7 @@ describe("multiplexing", () => {
     for (const resolve of held) resolve();
   });
 
-  test("Settle is repeated although other calls have spent the retry budget", async () => {
+  test("Settle is retried although other calls have spent the retry budget", async () => {
     const unavailable = () => new RpcError(status.UNAVAILABLE, "unavailable", "unavailable");
     let refusals = 1;
     const { getUsage, settle } = await peers().startClient(

@@ -74,7 +74,7 @@ describe.each([
     await Promise.all(calls);
   });
 
-  test("a unary call is repeated when the peer is unavailable", async () => {
+  test("a unary call is retried when the peer is unavailable", async () => {
     let refusals = 1;
     const { getUsage } = await peers().startClient(isMultiplexed, (request, context) => {
       if (request.workspaceId === "1" && refusals-- > 0)

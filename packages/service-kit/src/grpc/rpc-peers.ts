@@ -31,8 +31,8 @@ export type PeerOptions = {
 };
 
 /**
- * Methods that a retry budget must not delay, because a turn's outcome or a lease depends on them. Their callers also retry them, each with
- * backoff.
+ * Methods whose failed multiplexed calls are retried even if the retry budget is spent, because a turn's outcome or a lease depends on them.
+ * Their callers also retry them, with backoff.
  */
 const ALWAYS_RETRIED: ReadonlySet<string> = new Set([
   "/parley.conversation.v1.ConversationService/CloseTurn",

@@ -18,7 +18,7 @@ function createCalls() {
   return { entered, enter };
 }
 
-test("four calls of a workspace run at once, and the next one runs when one has ended", async () => {
+test("at most four calls of a workspace run concurrently, and the next one starts when one has ended", async () => {
   const { entered, enter } = createCalls();
   const calls = Array.from({ length: 6 }, () => enter("a"));
   enter("b");
@@ -34,7 +34,7 @@ test.each([
   ["a body of unknown length", { contentLength: null, isCompressed: false }],
   ["a body whose length is not written in digits", { contentLength: "1e9", isCompressed: false }],
   ["a compressed body", { contentLength: "100", isCompressed: true }],
-])("one call with %s runs at once for a workspace, and four in total", async (_, body) => {
+])("at most one call with %s runs for a workspace, and at most four run for all workspaces", async (_, body) => {
   const { entered, enter } = createCalls();
   const first = enter("a", body as typeof SMALL);
   for (const workspace of ["a", "a", "b", "c", "d", "e"]) enter(workspace, body as typeof SMALL);

@@ -37,7 +37,7 @@ export function createRpcServerHistogram(registry: Registry): Histogram<"method"
   });
 }
 
-/** Returns the counter of files that are read again and cannot be used. Until they can, the process keeps what it read before. */
+/** Returns the counter of changed files that cannot be used. The process keeps the previous contents of such a file. */
 export function createReloadRefusalCounter(registry: Registry): Counter<"file"> {
   return new Counter({
     name: "parley_reloads_refused_total",

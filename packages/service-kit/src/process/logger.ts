@@ -39,7 +39,7 @@ function censor(value: unknown): unknown {
   return typeof value === "number" ? value : "[redacted]";
 }
 
-/** Returns what is logged of an error: names, codes, messages and stack, with its causes. Never a query's values or a request's body. */
+/** Returns the loggable parts of an error and its causes: names, codes, messages and stacks. Never a query's values or a request's body. */
 export function describeError(error: unknown): object {
   if (!(error instanceof Error)) return { name: typeof error };
   const { code, status } = error as { code?: unknown; status?: unknown };

@@ -84,8 +84,8 @@ export class Environment {
   }
 
   /**
-   * Reads where a secret is: in the file that the variable `<name>_FILE` names or, without that variable, in `name`. Undefined without both.
-   * `parse` checks the text of the variable; a file is read when the secret is opened.
+   * Reads where a secret is: in the file that the variable `<name>_FILE` names or, without that variable, in `name`. Returns undefined if
+   * neither is set. `parse` checks the text of the variable; a file is read when the secret is opened.
    */
   optionalSecret<T>(name: string, parse: (text: string) => T): SecretSource<T> | undefined {
     const file = this.optionalText(`${name}_FILE`);
@@ -100,7 +100,7 @@ export class Environment {
     return { name, parse, text };
   }
 
-  /** The same for a required secret. `purpose` describes it in the error. */
+  /** Reads where a required secret is, like optionalSecret. `purpose` describes it in the error. */
   requiredSecret<T>(name: string, parse: (text: string) => T, purpose: string): SecretSource<T> {
     return this.optionalSecret(name, parse) ?? { name, parse, text: this.requiredText(name, purpose) };
   }

@@ -15,7 +15,7 @@ export type SecretSource<T> = ({ text: string } | { file: string }) & {
 /** A secret that may change while the process runs. */
 export type Secret<T> = {
   current(): T;
-  /** Calls the listener after each change. An error that it throws is a refusal. */
+  /** Calls the listener after each change. If it throws, the error is reported like content that cannot be used. */
   onChange(listener: () => void): void;
   /** Logs and counts that the current content cannot be used, for example because a server refuses it. */
   reportRefusal(error: unknown): void;

@@ -76,7 +76,7 @@ async function endSpanAfter<T>(span: Span, work: Promise<T>): Promise<T> {
   }
 }
 
-/** Returns what a span records of an error: its stable code or its name. */
+/** Returns the label of an error in a span: its stable code or its name. */
 export function failureLabel(error: unknown): string {
   const { code, name } = error as { code?: unknown; name?: unknown };
   if (typeof code === "string" || typeof code === "number") return String(code);

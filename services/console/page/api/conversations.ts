@@ -45,7 +45,10 @@ export async function listConversations(filters: ConversationFilters, cursor: st
   throw new ConnectError(detail, status >= 500 ? Code.Unavailable : Code.Unknown, { "parley-code": detail });
 }
 
-/** Returns the address of an export. It has the list's filters except the search, and its days are those of the start. */
+/**
+ * Returns the address of an export. It applies the list's filters except the search. `from` and `to` select conversations by their start here,
+ * and by their last activity in the list.
+ */
 export function exportUrl(filters: ConversationFilters, form: "csv" | "ndjson"): string {
   return `/api/conversations/export.${form}?${new URLSearchParams(selectionOf(filters))}`;
 }

@@ -4,7 +4,7 @@ const FORBIDDEN = "Your role does not allow this. Ask an owner of the workspace.
 const UNAVAILABLE = "The service is not available right now. Try again in a few seconds.";
 
 const TEXTS: Readonly<Record<string, string>> = {
-  slug_taken: "A bot with this name for addresses exists already. Choose another.",
+  slug_taken: "A bot with this short name exists already. Choose another.",
   bot_not_found: "This bot no longer exists.",
   session_not_found: "This conversation no longer exists.",
   tool_not_found: "This tool is no longer there.",
@@ -41,7 +41,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   unavailable: UNAVAILABLE,
 };
 
-/** Returns a sentence that tells the owner what went wrong. */
+/** Returns the sentence that describes an error to the owner. */
 export function errorText(error: unknown): string {
   // Connect wraps what its fetch throws.
   if (!(error instanceof ConnectError) || error.cause instanceof TypeError)

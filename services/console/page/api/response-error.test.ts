@@ -11,7 +11,7 @@ describe("errorOf", () => {
     [502, "<html>Bad gateway</html>", "The service is not available right now. Try again in a few seconds."],
     [400, '{"code":"invalid_argument","message":"name must not be empty"}', "Name must not be empty."],
     [403, '{"error":"cross_site_request"}', "Your role does not allow this. Ask an owner of the workspace."],
-  ])("gives the status %i with %s its text", (status, body, text) => {
+  ])("maps the status %i with the body %s to: %s", (status, body, text) => {
     expect(errorText(errorOf(status, body))).toBe(text);
   });
 

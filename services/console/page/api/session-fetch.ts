@@ -32,7 +32,7 @@ export async function refreshSession(): Promise<void> {
   if (!response.ok) throw await toConnectError(response);
 }
 
-/** Revokes the session and shows the sign-in page. Throws if the session has not ended. */
+/** Ends the session and shows the sign-in page. Throws if the console does not end the session. */
 export async function signOut(): Promise<void> {
   const response = await postInLock("/auth/sign-out");
   if (!response.ok) throw await toConnectError(response);

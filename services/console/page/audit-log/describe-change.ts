@@ -26,7 +26,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   "WorkspaceAdminService/SetPlan": "Set the plan",
   "WorkspaceAdminService/SetRetention": "Set how many days conversations are kept:",
 };
-/** The fields of a target that name it best, best first. A document's id says less than its name. */
+/** The fields that may name a target, most readable first: a document's name comes before its id. */
 const NAMES = ["name", "session_id", "plan", "retention_days", "slug", "bot_slug", "id"];
 
 export type DescribedChange = {

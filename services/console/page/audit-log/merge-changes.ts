@@ -2,8 +2,8 @@
 export type LoadedLog<Change> = { changes: readonly Change[]; isComplete: boolean };
 
 /**
- * Merges the services' audit logs, newest first. Leaves out the changes that are older than the last loaded one of another log that continues:
- * that log may have changes between them.
+ * Merges the services' audit logs, newest first. Leaves out changes that are older than the last loaded change of an incomplete log, because
+ * its next page may contain newer ones.
  */
 export function mergeChanges<Change extends { changedAt: string }>(logs: readonly LoadedLog<Change>[]): Change[] {
   const ends = logs.filter(({ isComplete }) => !isComplete).map(({ changes }) => changes.at(-1)?.changedAt ?? "");

@@ -1,7 +1,7 @@
 import { TextArea, TextField } from "../components/field.tsx";
 import type { SectionProps } from "./draft.ts";
 
-/** `models` are those of the workspace's plan. */
+/** The form's section about answers. `models` are the models that the workspace's plan includes. */
 export function Answers({ draft, change, models }: SectionProps & { models: readonly string[] }) {
   const changeText = (name: "model" | "systemPrompt" | "fallback") => ({
     value: draft[name],
@@ -43,7 +43,7 @@ export function Answers({ draft, change, models }: SectionProps & { models: read
 
 const isModel = (name: string) => !name.endsWith("*");
 
-/** Returns what may be entered as the model. */
+/** Returns the hint that lists the models that the owner may enter. */
 function describeModels(models: readonly string[]): string {
   return models.length === 0
     ? "Empty for the default, the only one in your plan."

@@ -1,7 +1,7 @@
 import { useId } from "react";
 import { Facts } from "../components/facts.tsx";
 import type { Draft } from "./draft.ts";
-import { POSITIONS, THEMES } from "./looks.tsx";
+import { WIDGET_POSITIONS, WIDGET_THEMES } from "./looks.tsx";
 
 /** A bot's settings for members who may not change them. */
 export function BotFacts({ settings }: { settings: Draft }) {
@@ -19,8 +19,8 @@ export function BotFacts({ settings }: { settings: Draft }) {
         title="Looks"
         facts={[
           ["Colour", settings.primaryColor],
-          ["Theme", nameOf(settings.themeMode, THEMES)],
-          ["Corner of the page", nameOf(settings.position, POSITIONS)],
+          ["Theme", nameOf(settings.themeMode, WIDGET_THEMES)],
+          ["Corner of the page", nameOf(settings.position, WIDGET_POSITIONS)],
           ["Rounding of corners, in pixels", String(settings.borderRadius)],
           ["Font", settings.fontFamily],
           ["Logo", settings.logoUrl],

@@ -1,13 +1,14 @@
 import { ColorField, SelectField, TextField } from "../components/field.tsx";
 import type { SectionProps } from "./draft.ts";
 
-/** The values of `themeMode` and `position` with their names. */
-export const THEMES = [
+/** The values of a widget's `themeMode`, with their names. */
+export const WIDGET_THEMES = [
   ["system", "As the visitor's system"],
   ["light", "Light"],
   ["dark", "Dark"],
 ] as const;
-export const POSITIONS = [
+/** The values of a widget's `position`, with their names. */
+export const WIDGET_POSITIONS = [
   ["bottom-right", "Bottom right"],
   ["bottom-left", "Bottom left"],
 ] as const;
@@ -20,13 +21,13 @@ export function Looks({ draft, change }: SectionProps) {
         <ColorField label="Colour" value={draft.primaryColor} onChange={(value) => change("primaryColor", value)} />
         <SelectField
           label="Theme"
-          options={THEMES}
+          options={WIDGET_THEMES}
           value={draft.themeMode}
           onChange={(value) => change("themeMode", value)}
         />
         <SelectField
           label="Corner of the page"
-          options={POSITIONS}
+          options={WIDGET_POSITIONS}
           value={draft.position}
           onChange={(value) => change("position", value)}
         />

@@ -21,7 +21,7 @@ type BotScreenProps = {
  * Returns the slug of the bot in the URL, or else of the last chosen bot. Until the bots are loaded, the slug is unchecked and may be empty.
  * After that, if no bot has it, returns the first bot's slug; empty if there are no bots.
  */
-export function useWantedBot(): string {
+export function useBotSlug(): string {
   const { bot } = useSearch({ strict: false });
   const wanted = chooseBot(bot);
   const { data: bots } = useBots();
@@ -34,7 +34,7 @@ function findBot(bots: readonly Bot[], slug: string): Bot | undefined {
 
 /** A screen about one bot, which the owner chooses at its top. */
 export function BotScreen({ title, intro, path, isWide = false, children }: BotScreenProps) {
-  const wanted = useWantedBot();
+  const wanted = useBotSlug();
   const mayCreate = useMayCall(BotAdminService.method.createBot);
   const navigate = useNavigate();
   const { data: bots, error, refetch } = useBots();

@@ -8,7 +8,7 @@ import { useAnnounce } from "../components/announcements.tsx";
 import { Confirm } from "../components/dialogs.tsx";
 import { Icon } from "../components/icon.tsx";
 
-/** Deletes the conversation after a question. */
+/** A button that deletes the conversation after the owner has confirmed it. */
 export function DeleteConversation({ sessionId }: { sessionId: string }) {
   const { workspace_id: workspaceId } = useSession();
   const [isAsking, setAsking] = useState(false);

@@ -21,7 +21,7 @@ export function ExportMenu({ filters }: { filters: ConversationFilters }) {
   const [latest, setLatest] = useState<Export | undefined>();
   const download = async (form: "csv" | "ndjson") => {
     try {
-      // The download sends the session's token, which must not have ended.
+      // The download sends the session's token, which must not have expired.
       await refreshSession();
       setLatest((before) => ({ number: (before?.number ?? 0) + 1, url: exportUrl(filters, form) }));
     } catch (error) {

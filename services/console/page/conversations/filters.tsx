@@ -17,7 +17,7 @@ export function Filters({ filters, bots, onChange }: FiltersProps) {
   useEffect(() => {
     if (form.current) showFilters(form.current, filters);
   }, [filters]);
-  // Without validation, which would move the focus back to a day that is not complete.
+  // Does not validate the form: that would move the focus back to an incomplete day.
   const apply = () => {
     const values = [...new FormData(form.current ?? undefined)].map(
       ([name, value]) => [name, String(value).trim()] as const,

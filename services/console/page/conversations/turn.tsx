@@ -21,7 +21,7 @@ const STATUSES: Readonly<Record<string, string>> = {
 
 type TurnProps = { turn: SessionTurn; passages: ReadonlyMap<bigint, string> };
 
-/** A visitor's message, its reply, and what the reply was made of. */
+/** A visitor's message, its reply, and the passages and tools that the reply used. */
 export function Turn({ turn: { turn, message, reply, rating, review }, passages }: TurnProps) {
   const mayReview = useMayCall(SessionAdminService.method.reviewMessage);
   if (turn === undefined) return null;
@@ -61,7 +61,7 @@ export function Turn({ turn: { turn, message, reply, rating, review }, passages 
   );
 }
 
-/** Returns when the message arrived, how long the reply took, and its model. */
+/** Returns the time of the message, and the latencies, tokens and model of the reply. */
 function describeTurn({ openedAt, firstTokenMs, latencyMs, model, tokensIn, tokensOut, status }: TurnRecord): string[] {
   const facts = [formatDateTime(openedAt)];
   if (firstTokenMs > 0) facts.push(`first word after ${formatSeconds(firstTokenMs)}`);

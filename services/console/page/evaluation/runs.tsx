@@ -117,7 +117,8 @@ function formatShare({ found, searched }: EvaluationRun): string {
 
 function describeGaps({ cases, searched, semanticFailures }: EvaluationRun): string[] {
   const gaps = [];
-  if (searched < cases) gaps.push(`${cases - searched} of ${cases} questions were not searched: the time was over.`);
+  if (searched < cases)
+    gaps.push(`${cases - searched} of ${cases} questions were not searched: the run reached its time limit.`);
   if (semanticFailures > 0)
     gaps.push(`For ${semanticFailures} questions only words were compared: the search by meaning did not answer.`);
   return gaps;

@@ -11,9 +11,9 @@ import { Confirm } from "../components/dialogs.tsx";
 import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
 
-type SourceRowProps = { source: Source; botSlug: string; hasMeaning: boolean };
+type SourceRowProps = { source: Source; botSlug: string; hasEmbeddings: boolean };
 
-export function SourceRow({ source, botSlug, hasMeaning }: SourceRowProps) {
+export function SourceRow({ source, botSlug, hasEmbeddings }: SourceRowProps) {
   const { workspace_id: workspaceId } = useSession();
   const mayRemove = useMayCall(KnowledgeAdminService.method.removeSource);
   const [isAsking, setAsking] = useState(false);
@@ -32,7 +32,7 @@ export function SourceRow({ source, botSlug, hasMeaning }: SourceRowProps) {
   const facts = [
     source.format.toUpperCase(),
     `${source.characters.toLocaleString()} characters`,
-    hasMeaning && source.embedded < source.chunks
+    hasEmbeddings && source.embedded < source.chunks
       ? `${source.embedded} of ${source.chunks} passages indexed`
       : undefined,
     formatDateTime(source.updatedAt),

@@ -51,7 +51,7 @@ export function useUploads(botSlug: string) {
   const update = (id: number, change: Partial<Upload>) =>
     setUploads((before) => before.map((each) => (each.id === id ? { ...each, ...change } : each)));
 
-  /** Returns what is wrong with the file; undefined if it was added. */
+  /** Adds a document. Returns the problem with the file; undefined if it was added. */
   const sendFile = async (file: File, id: number): Promise<string | undefined> => {
     const format = FORMATS[file.name.split(".").at(-1)?.toLowerCase() ?? ""];
     if (format === undefined) return "Only .txt, .md, .html and .pdf files can be read.";

@@ -16,7 +16,7 @@ test("names the time at which no message is left", () => {
   expect(forecast(quota(200, 150), week, NOON)?.emptyAt).toEqual(new Date(NOON));
 });
 
-test("counts days without replies, and forecasts nothing without any", () => {
+test("the average includes days without replies, and without any reply there is no forecast", () => {
   expect(forecast(quota(0, 1_000), new Map([["2026-11-20", 70]]), NOON)?.total).toBe(95);
   expect(forecast(quota(5, 1_000), new Map([["2026-11-01", 70]]), NOON)).toBeUndefined();
 });

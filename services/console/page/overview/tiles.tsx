@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 
 const NONE = "–";
-/** The service counts no more rated conversations of each kind. */
+/** The service counts at most this many conversations of each rating. */
 const MAX_RATED = 10_000;
 
 /** The figures of the last 30 days. */

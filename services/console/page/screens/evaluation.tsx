@@ -4,7 +4,7 @@ import { useSearch } from "@tanstack/react-router";
 import { sourcesQuery } from "../api/queries.ts";
 import { evaluationQuery } from "../api/question-queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
-import { BotScreen, useWantedBot } from "../components/bot-screen.tsx";
+import { BotScreen, useBotSlug } from "../components/bot-screen.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
 import { AddCase } from "../evaluation/add-case.tsx";
 import { CaseRow } from "../evaluation/case-row.tsx";
@@ -13,7 +13,7 @@ import "../evaluation/evaluation.css";
 
 export function Evaluation() {
   const { workspace_id: workspaceId } = useSession();
-  const wanted = useWantedBot();
+  const wanted = useBotSlug();
   // Start at once, so that their calls are in the same batch as the list of bots.
   useQuery(evaluationQuery(workspaceId, wanted));
   useQuery(sourcesQuery(workspaceId, wanted));

@@ -4,7 +4,7 @@ import { useSearch } from "@tanstack/react-router";
 import { sourcesQuery } from "../api/queries.ts";
 import { checkQuery } from "../api/question-queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
-import { BotScreen, useWantedBot } from "../components/bot-screen.tsx";
+import { BotScreen, useBotSlug } from "../components/bot-screen.tsx";
 import { Preview } from "../components/preview.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
 import { AddText } from "../knowledge/add-text.tsx";
@@ -19,7 +19,7 @@ export function Knowledge() {
   const { workspace_id: workspaceId } = useSession();
   const { question = "", title = "" } = useSearch({ strict: false });
   const mayAdd = useMayCall(KnowledgeAdminService.method.addSource);
-  const wanted = useWantedBot();
+  const wanted = useBotSlug();
   // Start at once, so that their calls are in the same batch as the list of bots.
   useQuery(sourcesQuery(workspaceId, wanted));
   useQuery(checkQuery(workspaceId, wanted, question));
@@ -82,7 +82,7 @@ function Documents({ botSlug, mayAdd }: { botSlug: string; mayAdd: boolean }) {
               key={source.name}
               source={source}
               botSlug={botSlug}
-              hasMeaning={data.embeddings?.state === "on"}
+              hasEmbeddings={data.embeddings?.state === "on"}
             />
           ))}
         </ul>

@@ -6,7 +6,7 @@ import { errorText } from "../api/error-text.ts";
 import { patternsQuery } from "../api/queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
-import { BotScreen, useWantedBot } from "../components/bot-screen.tsx";
+import { BotScreen, useBotSlug } from "../components/bot-screen.tsx";
 import { Confirm } from "../components/dialogs.tsx";
 import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
@@ -17,7 +17,7 @@ import { TryText } from "../moderation/try-text.tsx";
 export function Moderation() {
   const { workspace_id: workspaceId } = useSession();
   // Starts at once, so that its call is in the same batch as the list of bots.
-  useQuery(patternsQuery(workspaceId, useWantedBot()));
+  useQuery(patternsQuery(workspaceId, useBotSlug()));
   return (
     <BotScreen
       title="Moderation"

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { unansweredQuery } from "../api/question-queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
-import { BotScreen, useWantedBot } from "../components/bot-screen.tsx";
+import { BotScreen, useBotSlug } from "../components/bot-screen.tsx";
 import { formatDateTime } from "../components/dates.ts";
 import { SelectField } from "../components/field.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
@@ -22,7 +22,7 @@ export function Questions() {
   const { workspace_id: workspaceId } = useSession();
   const period = usePeriod();
   // Starts at once, so that its call is in the same batch as the list of bots.
-  useQuery(unansweredQuery(workspaceId, useWantedBot(), DAYS_OF_PERIOD[period]));
+  useQuery(unansweredQuery(workspaceId, useBotSlug(), DAYS_OF_PERIOD[period]));
   return (
     <BotScreen
       title="Unanswered questions"

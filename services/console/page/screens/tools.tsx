@@ -7,7 +7,7 @@ import { errorText } from "../api/error-text.ts";
 import { toolsQuery } from "../api/queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
-import { BotScreen, useWantedBot } from "../components/bot-screen.tsx";
+import { BotScreen, useBotSlug } from "../components/bot-screen.tsx";
 import { Confirm } from "../components/dialogs.tsx";
 import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
@@ -16,7 +16,7 @@ import { Empty, Failure, Loading } from "../components/states.tsx";
 export function Tools() {
   const { workspace_id: workspaceId } = useSession();
   // Starts at once, so that its call is in the same batch as the list of bots.
-  useQuery(toolsQuery(workspaceId, useWantedBot()));
+  useQuery(toolsQuery(workspaceId, useBotSlug()));
   return (
     <BotScreen
       title="Tools"

@@ -11,7 +11,7 @@ export type BotShare = {
 /** The messages of a month that no bot's count contains: the operator's corrections, and replies of the last minute. May be negative. */
 const REST = "Corrections, and the last minute's answers";
 
-/** Returns the messages of a month by bot, most first. Their sum is the month's usage. */
+/** Returns the messages of a month by bot, in the order of `usage`, then those of no bot. Their sum is the month's usage. */
 export function sharesOf(month: GetUsageResponse, usage: readonly BotUsage[], bots: readonly Bot[]): BotShare[] {
   const shares = usage
     .filter((each) => each.month === month.month)
@@ -41,7 +41,7 @@ export type Threshold = {
   isReached: boolean;
 };
 
-/** Returns when the workspace is warned: at 80 % of the quota, as the operator's metrics do, and at 100 %. None without a quota. */
+/** Returns the thresholds of the quota: 80 %, as in the operator's metrics, and 100 %. Returns none if the quota is 0. */
 export function thresholdsOf({ used, cap }: Pick<GetUsageResponse, "used" | "cap">): Threshold[] {
   if (cap === 0) return [];
   return [80, 100].map((percent) => {

@@ -1,4 +1,4 @@
-/** Matches a text that a spreadsheet could run as a formula, as the export of conversations does. */
+/** Matches a text that a spreadsheet could run as a formula. The export of conversations uses the same pattern. */
 const FORMULA = /^(?:[\s\p{Cc}\p{Cf}"'`]*[=+\-@|%＝＋－＠]|[\t\r\n])/u;
 const NEEDS_QUOTES = /[",\r\n]/;
 

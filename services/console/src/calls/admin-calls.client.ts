@@ -30,7 +30,7 @@ export type AdminCalls = {
 
 /** Longer than the slowest method: AddSource fetches a URL for at most 20 s and then parses the document. */
 const TIMEOUT_MS = 60_000;
-/** A transcript takes as long as its reader is slow. */
+/** Long enough for a slow reader of a transcript. */
 const STREAM_TIMEOUT_MS = 10 * 60_000;
 const CONNECT_UNAVAILABLE = { code: "unavailable", message: "the service did not answer" };
 

@@ -25,7 +25,7 @@ export const CONVERSATIONS_PATH = "/api/conversations/";
 const LIST_TIMEOUT_MS = 10_000;
 const METRIC_NAME = `GET ${CONVERSATIONS_PATH}`;
 
-/** Creates a client of the edge. `fetch` would decompress its exports. */
+/** Creates a client of the edge. Uses undici's `request`, because `fetch` would decompress exports. */
 export function createCallEdge(edgeUrl: string): CallEdge {
   return async ({ path, ...options }) => {
     const { statusCode, headers, body } = await request(new URL(path, edgeUrl), options);
@@ -33,7 +33,7 @@ export function createCallEdge(edgeUrl: string): CallEdge {
   };
 }
 
-/** Creates the call that lists conversations. An edge that does not answer gives the status 503. */
+/** Creates the call that lists conversations. If the edge does not answer, returns status 503. */
 export function createListConversations(
   callEdge: CallEdge,
   onResponse: (method: string, status: number) => void,

@@ -22,16 +22,16 @@ const RESPONSE_HEADERS = [
 ];
 /** The page loads exports in a frame, to read the errors. */
 const FRAMED_BY_CONSOLE = "default-src 'none'; frame-ancestors 'self'";
-/** As on the edge. */
+/** The edge's limit for the request. */
 const MAX_ERASE_BODY_BYTES = 16 * 1024;
 
 const CALL_TIMEOUT_MS = 10_000;
 
-/** Forwards the edge's owner API with the owner's token. A link of the page can download an export. */
+/** Forwards the edge's owner API with the owner's token. So the browser can download an export although it has no token. */
 export function ownerApiRoutes(app: FastifyInstance, deps: OwnerApiDeps, timeoutMs = CALL_TIMEOUT_MS): void {
   const { authenticate, limiter } = deps;
   const send = forwardTo(deps);
-  // Exports are as long as their reader is slow, so they do not count against a workspace's calls. The edge limits them.
+  // A slow reader makes an export long, so exports do not count against a workspace's calls. The edge limits them.
   const onExport = async (request: FastifyRequest, reply: FastifyReply) => {
     reply.header("content-security-policy", FRAMED_BY_CONSOLE);
     request.forwardedAuthorization = (await authenticate(request)).authorization;

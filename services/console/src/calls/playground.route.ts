@@ -6,7 +6,7 @@ import type { Authenticate } from "../sign-in/index.ts";
 
 export type PlaygroundDeps = { authenticate: Authenticate; edgeUrl: string };
 
-/** The edge's limit for a message (4,000 characters with metadata). The edge itself limits a stop to 8 KiB. */
+/** The edge's limit for a message of 4,000 characters with metadata. For a stop, the edge itself enforces its limit of 8 KiB. */
 const MAX_BODY_BYTES = 300 * 1024;
 /** The edge uses these headers to resume a reply after a lost connection, without a second message. */
 const REQUEST_HEADERS = ["idempotency-key", "last-event-id"];

@@ -4,6 +4,6 @@ const BEARER = /^Bearer /i;
 
 /**
  * Returns whether a request has a bearer token. Browsers add credentials of other schemes by themselves, if a proxy before the console asks for
- * them, so those neither sign in nor show that the request is a script's.
+ * them. So such credentials do not authenticate, and do not show that a script sent the request.
  */
 export const hasBearerToken = ({ headers }: FastifyRequest) => BEARER.test(headers.authorization ?? "");

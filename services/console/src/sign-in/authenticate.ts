@@ -2,22 +2,22 @@ import { type DeclaredBody, type MemberCallLimiter, ServiceError, type TokenVeri
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { clientGone, HttpError, hasBearerToken } from "../http/index.ts";
 import type { SessionCookies } from "./cookies.ts";
-import { describeSession, type SessionInfo, type TokenTerms } from "./session.ts";
+import { describeSession, type SessionInfo, type TokenOptions } from "./session.ts";
 
 /** A member of a workspace, and the Authorization header to forward. */
 export type Member = { authorization: string; workspaceId: string };
 
-/** Returns the user behind the session's cookies; undefined when the session or its access token has ended. */
+/** Returns the user behind the session's cookies; undefined when the session has ended or its access token has expired. */
 export type ReadSessionInfo = (request: FastifyRequest) => Promise<SessionInfo | undefined>;
 
 export function createReadSessionInfo(
   cookies: SessionCookies,
-  terms: TokenTerms,
+  tokenOptions: TokenOptions,
   nowMs: () => number,
 ): ReadSessionInfo {
   return async (request) => {
     const session = await cookies.readSession(request);
-    return session && describeSession(session, terms, nowMs());
+    return session && describeSession(session, tokenOptions, nowMs());
   };
 }
 
@@ -27,7 +27,7 @@ export type Authenticate = (request: FastifyRequest) => Promise<Member>;
 /** Verifies bearer tokens here, so that an invalid one neither uses memory nor counts against the console's address at the edge. */
 export function createAuthenticate(
   cookies: SessionCookies,
-  terms: TokenTerms,
+  tokenOptions: TokenOptions,
   verifyToken: TokenVerifier,
   nowMs: () => number,
 ): Authenticate {
@@ -41,7 +41,7 @@ export function createAuthenticate(
     }
     const session = await cookies.readSession(request);
     if (session === undefined) throw new HttpError(401, "authentication_required");
-    const info = describeSession(session, terms, nowMs());
+    const info = describeSession(session, tokenOptions, nowMs());
     if (info === undefined) throw new HttpError(401, "token_expired");
     return { authorization: `Bearer ${session.accessToken}`, workspaceId: info.workspace_id };
   };

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => app.close());
 
-/** An application that stores the session of the query and returns the session of its cookies. */
+/** Creates an application that stores the session of a request's body in cookies, and returns the session of a request's cookies. */
 async function createApp(...secrets: string[]): Promise<FastifyInstance> {
   const instance = fastify();
   await instance.register(cookie);

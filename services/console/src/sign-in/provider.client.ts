@@ -17,7 +17,10 @@ export type ProviderOptions = {
 
 export type Tokens = { accessToken: string; refreshToken: string | undefined };
 
-/** The client of the identity provider, an OpenID Connect provider. Each method throws 503 sign_in_unavailable if it does not respond. */
+/**
+ * The client of the identity provider, an OpenID Connect provider. If the provider does not respond, `begin`, `complete` and `refresh` throw
+ * 503 sign_in_unavailable.
+ */
 export type Provider = {
   /** Returns the URL to send the owner to, and the state to store until the identity provider redirects the owner back. */
   begin(returnTo: string): Promise<{ url: URL; pending: PendingSignIn }>;
@@ -25,7 +28,7 @@ export type Provider = {
   complete(callback: URL, pending: PendingSignIn): Promise<Tokens>;
   /** Returns undefined when the identity provider no longer accepts the refresh token. */
   refresh(refreshToken: string): Promise<Tokens | undefined>;
-  /** Revokes tokens where the identity provider supports that. */
+  /** Revokes tokens if the identity provider supports that. Throws if a revocation fails. */
   revoke(tokens: Tokens): Promise<void>;
 };
 

@@ -2,7 +2,7 @@ import { UnsecuredJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { describeSession, MAX_SESSION_MS, readClaims, safeReturnPath } from "./session.ts";
 
-const TERMS = {
+const TOKEN_OPTIONS = {
   audience: "parley",
   workspaceClaim: "workspace_id",
   roles: { claim: "roles", owner: ["parley-owner"], viewer: ["parley-viewer"] },
@@ -11,8 +11,8 @@ const CLAIMS = { aud: "parley", sub: "u1", exp: 2_000_000_000, workspace_id: "ac
 const token = (changes: Record<string, unknown> = {}) => new UnsecuredJWT({ ...CLAIMS, ...changes }).encode();
 
 describe("readClaims", () => {
-  it("returns the user, the workspace, the role and the end of the token", () => {
-    expect(readClaims(token({ name: "Ada", roles: ["parley-owner"] }), TERMS)).toEqual({
+  it("returns the user, the workspace, the role and the expiry of the token", () => {
+    expect(readClaims(token({ name: "Ada", roles: ["parley-owner"] }), TOKEN_OPTIONS)).toEqual({
       user: "Ada",
       workspaceId: "acme",
       role: "owner",
@@ -22,16 +22,16 @@ describe("readClaims", () => {
 
   it.each([
     ["an opaque token", "opaque", "token_not_jwt"],
-    ["a token without an end", token({ exp: undefined }), "token_not_jwt"],
+    ["a token without an expiry", token({ exp: undefined }), "token_not_jwt"],
     ["a token for another audience", token({ aud: ["other"] }), "wrong_audience"],
     ["a token without a workspace", token({ workspace_id: undefined }), "no_workspace"],
     ["a workspace that is not a string", token({ workspace_id: 7 }), "no_workspace"],
   ])("refuses %s", (_, text, problem) => {
-    expect(readClaims(text, TERMS)).toBe(problem);
+    expect(readClaims(text, TOKEN_OPTIONS)).toBe(problem);
   });
 
   it("accepts a list of audiences", () => {
-    expect(readClaims(token({ aud: ["other", "parley"] }), TERMS)).toMatchObject({ workspaceId: "acme" });
+    expect(readClaims(token({ aud: ["other", "parley"] }), TOKEN_OPTIONS)).toMatchObject({ workspaceId: "acme" });
   });
 });
 
@@ -48,18 +48,18 @@ describe("describeSession", () => {
     [["other"], undefined],
     [undefined, undefined],
   ])("gives a token with the roles %j the role %s", (roles, role) => {
-    expect(describeSession(session(0, token({ roles })), TERMS, 0)?.role).toBe(role);
+    expect(describeSession(session(0, token({ roles })), TOKEN_OPTIONS, 0)?.role).toBe(role);
   });
 
   it("ends with the access token", () => {
     const nowMs = 2_000_000_000_000;
-    expect(describeSession(session(nowMs), TERMS, nowMs - 1)).toMatchObject({ workspace_id: "acme" });
-    expect(describeSession(session(nowMs), TERMS, nowMs)).toBeUndefined();
+    expect(describeSession(session(nowMs), TOKEN_OPTIONS, nowMs - 1)).toMatchObject({ workspace_id: "acme" });
+    expect(describeSession(session(nowMs), TOKEN_OPTIONS, nowMs)).toBeUndefined();
   });
 
   it("ends 12 hours after the sign-in, even with a valid token", () => {
-    expect(describeSession(session(0), TERMS, MAX_SESSION_MS - 1)?.expires_at).toBe("1970-01-01T12:00:00.000Z");
-    expect(describeSession(session(0), TERMS, MAX_SESSION_MS)).toBeUndefined();
+    expect(describeSession(session(0), TOKEN_OPTIONS, MAX_SESSION_MS - 1)?.expires_at).toBe("1970-01-01T12:00:00.000Z");
+    expect(describeSession(session(0), TOKEN_OPTIONS, MAX_SESSION_MS)).toBeUndefined();
   });
 });
 

@@ -11,14 +11,15 @@ export type SessionInfo = { user: string; workspace_id: string; role?: Role; exp
 /** A session ends after this time, however often its token is refreshed. */
 export const MAX_SESSION_MS = 12 * 60 * 60 * 1_000;
 
-export type TokenTerms = Pick<AccessTokenOptions, "audience" | "workspaceClaim" | "roles">;
+/** How to read access tokens: a part of the options with which the services verify them. */
+export type TokenOptions = Pick<AccessTokenOptions, "audience" | "workspaceClaim" | "roles">;
 
 export type TokenProblem = "token_not_jwt" | "wrong_audience" | "no_workspace";
 
 type Claims = { user: string; workspaceId: string; role: Role | undefined; expiresAtMs: number };
 
-/** Returns the claims of an access token that the services would accept, or the reason why they would not. */
-export function readClaims(accessToken: string, terms: TokenTerms): Claims | TokenProblem {
+/** Reads an access token without verifying it. Returns its claims, or the reason why the services would refuse it. */
+export function readClaims(accessToken: string, tokenOptions: TokenOptions): Claims | TokenProblem {
   let claims: ReturnType<typeof decodeJwt>;
   try {
     claims = decodeJwt(accessToken);
@@ -27,17 +28,22 @@ export function readClaims(accessToken: string, terms: TokenTerms): Claims | Tok
   }
   const { aud = [], exp, sub } = claims;
   if (exp === undefined || sub === undefined) return "token_not_jwt";
-  if (![aud].flat().includes(terms.audience)) return "wrong_audience";
-  const workspaceId = claims[terms.workspaceClaim];
+  if (![aud].flat().includes(tokenOptions.audience)) return "wrong_audience";
+  const workspaceId = claims[tokenOptions.workspaceClaim];
   if (typeof workspaceId !== "string" || workspaceId === "") return "no_workspace";
   const names = [claims.name, claims.email, claims.preferred_username, sub];
   const user = names.find((each): each is string => typeof each === "string" && each !== "") ?? sub;
-  return { user, workspaceId, role: terms.roles && findRole(claims, terms.roles), expiresAtMs: exp * 1_000 };
+  return {
+    user,
+    workspaceId,
+    role: tokenOptions.roles && findRole(claims, tokenOptions.roles),
+    expiresAtMs: exp * 1_000,
+  };
 }
 
-/** Returns what the page may know of a session; undefined when the session or its access token has ended. */
-export function describeSession(session: Session, terms: TokenTerms, nowMs: number): SessionInfo | undefined {
-  const claims = readClaims(session.accessToken, terms);
+/** Returns the information about a session for the page; undefined when the session has ended or its access token has expired. */
+export function describeSession(session: Session, tokenOptions: TokenOptions, nowMs: number): SessionInfo | undefined {
+  const claims = readClaims(session.accessToken, tokenOptions);
   if (typeof claims === "string") return undefined;
   const endsAtMs = Math.min(claims.expiresAtMs, session.startedAtMs + MAX_SESSION_MS);
   if (endsAtMs <= nowMs) return undefined;

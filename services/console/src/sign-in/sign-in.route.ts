@@ -2,12 +2,12 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import { HttpError } from "../http/index.ts";
 import type { SessionCookies } from "./cookies.ts";
 import type { Provider } from "./provider.client.ts";
-import { describeSession, readClaims, type Session, safeReturnPath, type TokenTerms } from "./session.ts";
+import { describeSession, readClaims, type Session, safeReturnPath, type TokenOptions } from "./session.ts";
 
 export type SignInDeps = {
   cookies: SessionCookies;
   provider: Provider;
-  terms: TokenTerms;
+  tokenOptions: TokenOptions;
   /** The console's origin. */
   origin: string;
   nowMs: () => number;
@@ -17,9 +17,9 @@ export type SignInDeps = {
 /** A token that is valid for longer is not refreshed: another tab has just done it. */
 const REFRESH_BEFORE_MS = 2 * 60 * 1_000;
 
-/** The routes of the sign-in (authorization code flow with PKCE), of the page's session, of its refresh and of the sign-out. */
+/** Adds the routes that sign in (authorization code flow with PKCE), return the page's session, refresh it and sign out. */
 export function signInRoutes(app: FastifyInstance, deps: SignInDeps): void {
-  const { cookies, provider, terms, nowMs, onResult } = deps;
+  const { cookies, provider, tokenOptions, nowMs, onResult } = deps;
 
   app.get<{ Querystring: { return_to?: string } }>("/auth/sign-in", async ({ query }, reply) => {
     reply.header("cache-control", "no-store");
@@ -50,7 +50,7 @@ export function signInRoutes(app: FastifyInstance, deps: SignInDeps): void {
   app.get("/auth/session", async (request, reply) => {
     const session = await cookies.readSession(request);
     if (session === undefined) throw new HttpError(401, "authentication_required");
-    const info = describeSession(session, terms, nowMs());
+    const info = describeSession(session, tokenOptions, nowMs());
     if (info === undefined) throw new HttpError(401, "token_expired");
     return reply.header("cache-control", "no-store").send(info);
   });
@@ -58,7 +58,7 @@ export function signInRoutes(app: FastifyInstance, deps: SignInDeps): void {
   app.post("/auth/refresh", async (request, reply) => {
     const session = await cookies.readSession(request);
     if (session === undefined) throw new HttpError(401, "authentication_required");
-    const current = describeSession(session, terms, nowMs() + REFRESH_BEFORE_MS);
+    const current = describeSession(session, tokenOptions, nowMs() + REFRESH_BEFORE_MS);
     if (current !== undefined) return reply.header("cache-control", "no-store").send(current);
     const tokens = session.refreshToken === undefined ? undefined : await provider.refresh(session.refreshToken);
     if (tokens === undefined) {
@@ -69,7 +69,7 @@ export function signInRoutes(app: FastifyInstance, deps: SignInDeps): void {
     const next = { ...tokens, startedAtMs: session.startedAtMs };
     await store(reply, next);
     onResult("refreshed");
-    return reply.header("cache-control", "no-store").send(describeSession(next, terms, nowMs()));
+    return reply.header("cache-control", "no-store").send(describeSession(next, tokenOptions, nowMs()));
   });
 
   app.post("/auth/sign-out", async (request, reply) => {
@@ -84,7 +84,7 @@ export function signInRoutes(app: FastifyInstance, deps: SignInDeps): void {
   });
 
   async function store(reply: FastifyReply, session: Session): Promise<void> {
-    const claims = readClaims(session.accessToken, terms);
+    const claims = readClaims(session.accessToken, tokenOptions);
     if (typeof claims === "string") throw new HttpError(400, claims);
     if (!(await cookies.writeSession(reply, session))) throw new HttpError(400, "session_too_large");
   }

@@ -194,7 +194,7 @@ describe("the call log", () => {
     await expect(proxy.admin.calls.listCallsOfMonth(request)).rejects.toThrow(field);
   });
 
-  test("lists a month by its index", async () => {
+  test("lists a month with the index calls_month", async () => {
     const { rows } = await proxy.database.query<{ indexes: number }>(
       "SELECT count(*)::integer AS indexes FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relname = 'calls_month' AND i.indisvalid",
     );
@@ -205,7 +205,7 @@ describe("the call log", () => {
     expect(JSON.stringify(plan.rows)).toContain("calls_month");
   });
 
-  test("refuses to list a turn without a workspace id or a turn id", async () => {
+  test("refuses to list a turn without a workspace id or with an invalid turn id", async () => {
     await expect(proxy.admin.calls.listCalls({ workspaceId: "", turnId: randomUUID() })).rejects.toThrow(
       "workspace_id",
     );

@@ -53,7 +53,8 @@ export class CallLog {
         this.#hasFailed = false;
         maxRows = MAX_BATCH_ROWS;
       } catch (error) {
-        // The database would reject the row again, and the row would block all later ones. So find it with smaller batches, and drop it alone.
+        // The database would reject the same row again, and that row would block all later ones. Smaller batches isolate it, and only it is
+        // dropped.
         if (isRejectedRow(error) && batch.length === 1) {
           this.#reportDropped(1);
           continue;

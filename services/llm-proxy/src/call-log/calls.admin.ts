@@ -39,7 +39,7 @@ export function createCallLogAdmin(
     async sumCalls({ month, workspaceId, workspaceIds }) {
       const requestedIds = workspaceId === "" ? [...new Set(workspaceIds)] : [workspaceId];
       if (requestedIds.length > MAX_SUMMED_WORKSPACES)
-        throw invalidArgument(`workspace_ids must be at most ${MAX_SUMMED_WORKSPACES}`);
+        throw invalidArgument(`workspace_ids must have at most ${MAX_SUMMED_WORKSPACES} different ids`);
       requestedIds.forEach(requireWorkspaceId);
       const summedMonth = parseMonth(month) ?? currentMonth();
       const validIds = requestedIds.length === 0 ? undefined : requestedIds.filter(isWorkspaceId);

@@ -174,7 +174,7 @@ export type CallCursor = { createdAt: Date; callId: string };
 export function monthStartSql(month: string): string {
   return `(to_date(${month}, 'YYYY-MM')::timestamp AT TIME ZONE 'UTC')`;
 }
-/** Returns SQL for the start of the month after. */
+/** Returns SQL for the end of a UTC month: the start of the next one. */
 export function monthEndSql(month: string): string {
   return `((to_date(${month}, 'YYYY-MM') + interval '1 month') AT TIME ZONE 'UTC')`;
 }

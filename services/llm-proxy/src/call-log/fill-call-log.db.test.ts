@@ -51,7 +51,7 @@ async function fill(turns: { turnId: string; closedAt: string }[], retentionDays
   return filled;
 }
 
-test("adds a row with its cost for a turn without one, once, and none for a turn that has one", async () => {
+test("adds one row, with its cost, for a turn without a row, and none for a turn with a row", async () => {
   const [lost, stored] = [randomUUID(), randomUUID()];
   await proxy.generate({ turnId: stored, model: "fake:default" });
   expect(await proxy.rowsOf("ws_test", stored)).toHaveLength(1);

@@ -15,7 +15,7 @@ export async function handleEmbed(
   { signal }: Pick<CallContext, "signal">,
 ): Promise<MessageInitShape<typeof EmbedResponseSchema>> {
   if (texts.length > 0 && !isWorkspaceId(workspaceId)) throw invalidArgument("workspace_id is not a workspace id");
-  if (texts.length > MAX_TEXTS) throw invalidArgument(`texts must be at most ${MAX_TEXTS}`);
+  if (texts.length > MAX_TEXTS) throw invalidArgument(`a call must have at most ${MAX_TEXTS} texts`);
   if (texts.some((text) => text.trim() === "" || text.length > MAX_TEXT_CHARACTERS))
     throw invalidArgument(`each text must have 1 to ${MAX_TEXT_CHARACTERS} characters`);
   const { model } = embedder;

@@ -112,7 +112,7 @@ test.each([
   expect(request.candidate.guarded.breaker.state).toBe(state);
 });
 
-test("an open breaker or a full queue sends no request", async () => {
+test("no request is sent while the breaker is open or the queue is full", async () => {
   const stream = vi.fn(() => Promise.reject(new ProviderFailure("provider_error", "http_500", { isFault: true })));
   const request = requestOf(stream);
   await run(request);

@@ -39,7 +39,7 @@ afterEach(() => provider.reset());
 
 const TEXT = "Hello from the scripted provider, token by token.";
 
-describe("a reply", () => {
+describe("a generation", () => {
   test("streams the text as it arrives, ends complete and has the provider's token counts", async () => {
     const sentAtText: number[] = [];
     const events = await proxy.generate({
@@ -142,6 +142,23 @@ describe("a reply", () => {
     const generate = async () => (await proxy.generate({ model: "fake:gpt-4o", message })).end;
     await expect.poll(generate, { timeout: 18_000 }).toMatchObject(expected);
   });
+
+  test("stops reading from the provider while its caller does not read", async () => {
+    const count = 4_000;
+    provider.script(() => ({ tokens: Array.from({ length: count }, () => "x".repeat(16 * 1024)) }));
+    let deltas = 0;
+    for await (const { event } of proxy.open({ model: "quiet:x" })) {
+      expect(event.case).toBe("delta");
+      // Longer than the silence timeout, which must not count the caller's pause.
+      if (++deltas === 1) await new Promise((resolve) => setTimeout(resolve, 1_200));
+      expect(provider.requests[0]?.endedAt).toBeUndefined();
+      if (deltas === 40) break;
+    }
+    await eventually(
+      () => provider.closedByClient().length,
+      (closed) => closed === 1,
+    );
+  });
 });
 
 describe("builtin:extractive", () => {
@@ -200,7 +217,7 @@ describe("a stream has exactly one end", () => {
   });
 
   test.each(["hang", "first-5000", "stall-after-1", "tokens-1000-every-50"])(
-    "after the timeout %s, which is PROVIDER_TIMEOUT without a retry",
+    "after a timeout of the model %s, which is PROVIDER_TIMEOUT without a retry",
     async (model) => {
       const events = await proxy.generate({ model: `hasty:${model}` });
       expect([statusOf(events), events.end.attempts, events.ends.length]).toEqual(["PROVIDER_TIMEOUT", 1, 1]);
@@ -336,23 +353,6 @@ describe("a cancelled generation", () => {
     await expect(call).rejects.toBeInstanceOf(RpcError);
     await new Promise((resolve) => setTimeout(resolve, 1_300));
     expect(provider.requests).toHaveLength(1);
-  });
-
-  test("stops reading from the provider while its caller does not read", async () => {
-    const count = 4_000;
-    provider.script(() => ({ tokens: Array.from({ length: count }, () => "x".repeat(16 * 1024)) }));
-    let deltas = 0;
-    for await (const { event } of proxy.open({ model: "quiet:x" })) {
-      expect(event.case).toBe("delta");
-      // Longer than the silence timeout, which must not count the caller's pause.
-      if (++deltas === 1) await new Promise((resolve) => setTimeout(resolve, 1_200));
-      expect(provider.requests[0]?.endedAt).toBeUndefined();
-      if (deltas === 40) break;
-    }
-    await eventually(
-      () => provider.closedByClient().length,
-      (closed) => closed === 1,
-    );
   });
 });
 

@@ -41,7 +41,7 @@ export class GenerationRunner {
     this.#deps = deps;
   }
 
-  /** Starts a generation and passes its output to `sink`. It is cancelled when `caller` is aborted. */
+  /** Starts a generation and passes its output to `sink`. The generation is cancelled when `caller` is aborted. */
   start(request: GenerationRequest, caller: AbortSignal, sink: Sink<GenerationEvent>): RunningGeneration {
     const { activeGenerations, now, random } = this.#deps;
     const active = activeGenerations.add(caller);

@@ -181,7 +181,7 @@ export class Generation {
     return { next: this.#candidates.length > 1 ? "failover" : "end", delayMs: 0 };
   }
 
-  /** Makes all tool calls of a completion at once. Throws the signal's reason. */
+  /** Makes all tool calls of a completion concurrently. Throws the signal's reason. */
   async #callTools(toolbox: Toolbox, { text, toolRequests }: Completion, sink: Sink<GenerationEvent>): Promise<void> {
     const { now } = this.#deps;
     this.#toolCalls += toolRequests.length;

@@ -26,7 +26,7 @@ export function meterRounds(
   return Promise.all(findLastAttemptOfRounds(attempts).map((attempt) => meterAttempt(attempt, countTokens)));
 }
 
-/** Adds up usages. The cost is null if one of the usages has no cost. */
+/** Adds up usages. The cost is null if one of the usages has no cost, or if there are no usages. */
 export function sumUsages(usages: readonly GenerationUsage[]): GenerationUsage {
   const costs = usages.flatMap(({ cost }) => cost ?? []);
   return {

@@ -44,7 +44,7 @@ test("a generation retries after its idle connection was reset", async () => {
   expect(statusOf(await proxy.generate())).toBe("COMPLETE");
 });
 
-test("a reply cut after any number of bytes ends once, complete with the full text or failed", async () => {
+test("a generation whose stream is cut after any number of bytes ends once, complete with the full text or failed", async () => {
   provider.script(() => ({ everyMs: 1 }));
   await proxy.generate();
   const before = network.bytes.down;

@@ -4,7 +4,7 @@ import type { AttemptRequest, AttemptResult, Completion } from "./attempt-result
 
 /**
  * Opens the span of one attempt, by OpenTelemetry's conventions for generative AI. It holds nothing of the prompt or the completion.
- * Returns undefined while tracing is off.
+ * Undefined if no span is active or tracing is off.
  */
 export function openProviderSpan({ candidate, turnId }: AttemptRequest): Span | undefined {
   const { name, guarded } = candidate;

@@ -57,7 +57,7 @@ describe("ConcurrencyLimiter", () => {
     expect(order).toEqual(["a", "d queue_full"]);
   });
 
-  test("refuses the newest waiter of the longest queue for a workspace with a shorter one", async () => {
+  test("when the queue is full, refuses the newest waiter of the longest queue, so that a workspace with a shorter one can wait", async () => {
     const { acquire, order, releaseNext } = setUp({ maxQueued: 3 });
     for (const name of ["a0", "a1", "a2", "a3", "b1"]) void acquire(name.charAt(0), name);
     await settled();

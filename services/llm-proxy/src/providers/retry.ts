@@ -3,7 +3,8 @@ import type { ProviderFailure } from "./failure.ts";
 
 /**
  * Returns the wait before the next attempt with the same model after its `attempts`-th failure, in ms; undefined for no retry.
- * `random` is in [0, 1): it spreads the wait over the upper half of the backoff, so that callers refused together do not return together.
+ * `random` is in [0, 1): it spreads the wait over the upper half of the backoff, so that callers that were refused together do not retry
+ * together.
  */
 export function computeRetryDelayMs(
   failure: ProviderFailure,

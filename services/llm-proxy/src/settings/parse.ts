@@ -66,7 +66,10 @@ export function parseSettings(text: string, options: ParseOptions): Settings {
     embeddings: file.embeddings && { dimensions: undefined, ...file.embeddings },
     tools: override(DEFAULT_TOOL_LIMITS, file.tools),
     toolSecrets: Object.fromEntries(
-      Object.entries(file.tool_secrets ?? {}).map(([name, each]) => [name, readSecret(name, each, options, problems)]),
+      Object.entries(file.tool_secrets ?? {}).map(([name, each]) => [
+        name,
+        readToolSecret(name, each, options, problems),
+      ]),
     ),
   };
   problems.push(...findUnknownModels(settings));
@@ -113,7 +116,7 @@ function readProvider(name: string, file: FileProvider, options: ParseOptions, p
   };
 }
 
-function readSecret(name: string, file: FileSecret, options: ParseOptions, problems: string[]): ToolSecret {
+function readToolSecret(name: string, file: FileSecret, options: ParseOptions, problems: string[]): ToolSecret {
   const { env, hosts, workspaces, header = "Authorization" } = file;
   const value = readKey(`tool_secrets.${name}`, env, options, problems);
   if (value !== undefined && !/^[!-~]([ -~]*[!-~])?$/.test(value))

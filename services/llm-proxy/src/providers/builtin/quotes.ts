@@ -99,8 +99,8 @@ function analysePassage(passage: Passage, language: Language): PassageTerms {
 }
 
 /**
- * Weights terms by their rarity in the passages. First replaces a term that is in no passage by the passages' term that it misspells. Only
- * the terms of the word search have corrected spelling already.
+ * Weights terms by their rarity in the passages. First replaces a term that is in no passage by the passages' term that it misspells.
+ * queryFromSearchTerms does not need that: the word search has already corrected the spelling of its terms.
  */
 function queryFromPassages(terms: readonly string[], candidates: readonly PassageTerms[]): Query {
   const vocabulary = new Set(candidates.flatMap((each) => [...each.allTerms]));

@@ -119,7 +119,7 @@ describe("ChatStreamReader", () => {
     }
   });
 
-  test("the text of one read is returned as one", () => {
+  test("the texts of one read are returned as one text", () => {
     expect(new ChatStreamReader().feed(fixture("plain"))).toBe("Hello, world");
   });
 
@@ -134,18 +134,18 @@ describe("ChatStreamReader", () => {
   });
 
   test.each([
-    ["in a chunk of its own", [text("Hi"), finish("stop")], true],
-    ["with length", [text("Hi"), finish("length")], true],
-    ["with text, before a chunk without choices", [text("Hi", "stop"), { choices: [], usage: {} }], true],
-    ["with text", [text("Hi", "stop")], false],
-    ["with reasoning", [text("Hi"), chunkOf({ reasoning_content: "Hm" }, "stop")], false],
+    ["`stop` in a chunk of its own", [text("Hi"), finish("stop")], true],
+    ["`length` in a chunk of its own", [text("Hi"), finish("length")], true],
+    ["in a chunk with text, before a chunk without choices", [text("Hi", "stop"), { choices: [], usage: {} }], true],
+    ["in a chunk with text", [text("Hi", "stop")], false],
+    ["in a chunk with reasoning", [text("Hi"), chunkOf({ reasoning_content: "Hm" }, "stop")], false],
     ["before any text", [finish("stop")], false],
     [
-      "of tool calls",
+      "after tool calls",
       [text("Hi"), chunkOf({ tool_calls: [{ index: 0, function: { name: "f" } }] }), finish("stop")],
       false,
     ],
-    ["missing", [text("Hi"), chunkOf({})], false],
+    ["that is missing", [text("Hi"), chunkOf({})], false],
   ])("a finish reason %s: isTextComplete is $2", (_, chunks, isTextComplete) => {
     const reader = new ChatStreamReader();
     for (const chunk of chunks) reader.feed(bytesOf(chunk));

@@ -62,13 +62,13 @@ function expectText({ text, isComplete }: Outcome, expected: string, what: strin
 }
 
 describe("a changed byte", () => {
-  test("the unchanged stream is read as a complete reply", () => {
+  test("the stream without a changed byte is read as a complete reply", () => {
     expect(textOf(WIRE)).toBe(TEXT);
     expect(read(WIRE, 7)).toEqual({ text: TEXT, isComplete: true });
   });
 
   test.each([1_000_000, 16])(
-    "is an error or changes nothing, unless it leaves a valid JSON string, in reads of %i bytes",
+    "is an error or changes nothing, unless it is inside a JSON string that stays valid, in reads of %i bytes",
     { timeout: 60_000 },
     (bytesPerRead) => {
       let errors = 0;

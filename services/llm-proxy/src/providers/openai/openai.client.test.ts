@@ -425,7 +425,7 @@ describe("after [DONE]", () => {
     expect(connections).toBe(1);
   });
 
-  test("closes a response that does not end after a second", async () => {
+  test("a response that has not ended within a second is closed", async () => {
     respond = (response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write(text("all") + END);

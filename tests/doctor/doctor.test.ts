@@ -77,6 +77,15 @@ describeWith("nginx", "parley doctor", () => {
     );
   });
 
+  test("cannot check a forged address on a machine that the edge trusts as a proxy", async () => {
+    const edge = await system.startEdge({ TRUSTED_PROXIES: "127.0.0.1" });
+    const found = await report(`http://127.0.0.1:${edge.port}`, "--quick");
+    expect(findingOf(found, "forged_address")).toMatchObject({
+      result: "warn",
+      message: expect.stringContaining("127.0.0.1) is a trusted proxy itself"),
+    });
+  });
+
   describe.concurrent("reports faults", () => {
     const trusted = getCACertificates("default");
     beforeAll(async () => {

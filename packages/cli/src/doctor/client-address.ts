@@ -79,7 +79,10 @@ export function checkForgedAddress(honest: PacedRun, forged: PacedRun): Finding 
   if (countedAddress !== FORGED_ADDRESSES.right)
     return pass("forged_address", "the edge ignores a forged X-Forwarded-For");
   const own = honest.meta.client;
-  if (own.from === "x-forwarded-for" && isPrivate(own.address))
+  // Without a proxy in between, the edge trusts the machine that connects to it: this one.
+  const isTrustedItself =
+    own.from === "connection" ? own.address === unmapIpv4(honest.localAddress) : isPrivate(own.address);
+  if (isTrustedItself)
     return warn(
       "forged_address",
       `not conclusive: this machine (${own.address}) is a trusted proxy itself, so the edge accepts its forged header`,

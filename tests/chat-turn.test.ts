@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-test("answers, stores, counts and exports a visitor's message", async () => {
+test("a visitor's message is answered, stored, counted and exported", async () => {
   const session = crypto.randomUUID();
   const reply = await chat(system.url(), tenant, { session_id: session });
   expect(reply.events.map(({ event }) => event)).toEqual([

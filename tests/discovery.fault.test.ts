@@ -57,12 +57,12 @@ test("an edge spreads its calls evenly over the replicas of one name", async () 
 test("an edge sends a new replica at least half its fair share within a minute without a failed call", async () => {
   await startReplica(REPLICAS[2]);
   dns.setAddresses(...REPLICAS);
-  const started = performance.now();
+  const startedAt = performance.now();
   let share = 0;
-  while (share < 1 / 6 && performance.now() - started < NEW_REPLICA_TIMEOUT_MS) {
-    const before = await reservations(REPLICAS[2]);
+  while (share < 1 / 6 && performance.now() - startedAt < NEW_REPLICA_TIMEOUT_MS) {
+    const before = await countReserveCalls(REPLICAS[2]);
     expect(await runTurns(12)).toEqual({ stop: 12 });
-    share = ((await reservations(REPLICAS[2])) - before) / 12;
+    share = ((await countReserveCalls(REPLICAS[2])) - before) / 12;
     // The edge resolves the name again only when a server closes its connection, which happens after 30 s.
     await sleep(1_500);
   }
@@ -104,14 +104,14 @@ async function startReplica(host: string): Promise<void> {
 
 /** Runs `count` concurrent turns and returns how many of their Reserve calls each of the first two replicas received. */
 async function reserveCounts(count: number): Promise<number[]> {
-  const total = () => Promise.all([reservations(REPLICAS[0]), reservations(REPLICAS[1])]);
+  const total = () => Promise.all([countReserveCalls(REPLICAS[0]), countReserveCalls(REPLICAS[1])]);
   const before = await total();
   expect(await runTurns(count)).toEqual({ stop: count });
   return (await total()).map((after, index) => after - (before[index] ?? 0));
 }
 
 /** Reads from a replica's metrics how many Reserve calls it has completed. */
-async function reservations(host: string): Promise<number> {
+async function countReserveCalls(host: string): Promise<number> {
   const metrics = await (await fetch(`http://${host}:${opsPort}/metrics`)).text();
   const counts = metrics.matchAll(/^parley_rpc_server_duration_seconds_count\{.*Reserve".*\} (\d+)$/gm);
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);

@@ -107,7 +107,7 @@ describeWith("redis", "erasure", () => {
       await expect
         .poll(() => readBalance(system.database), { timeout: 20_000 })
         .toMatchObject({ done: doneTurns, used: doneTurns, ledger: doneTurns, held: 0, unbalanced: 0 });
-      // These calls have not written the marker again.
+      // The calls after the erasure have not written the marker again.
       await queryFirstRow(system.database, "ANALYZE");
       expect(await findMarker(marker)).toEqual({});
     });

@@ -115,7 +115,7 @@ describeWith("pgbouncer", "services behind PgBouncer in transaction mode", () =>
       expect([await exportStatus(requested), await exportStatus(expired)]).toEqual([404, 404]);
     });
 
-    test("usage reconciles, the call log is complete, and no service has logged an error", async () => {
+    test("usage reconciles, the call log is complete, and no service with a database has logged a warning or an error", async () => {
       await expect.poll(async () => (await system.admin.audit.audit({})).balanced, { timeout: 20_000 }).toBe(true);
       const { usage } = await system.admin.workspaces.showUsage({ workspaceId: tenant.workspaceId });
       expect(usage).toMatchObject({ used: TURNS + 3, held: 0 });

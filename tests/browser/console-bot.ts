@@ -38,7 +38,7 @@ export async function addBot({ admin }: Service, name = "Bakery guide"): Promise
 
 type Question = { message?: string; rating?: "up" | "down" };
 
-/** Lets a visitor of a bot's site ask, and rate the answer. Returns the visitor's id. */
+/** Creates a key of a bot, and lets a visitor ask a question and rate the answer. Returns the visitor's id. */
 export async function addConversation(
   { admin, url }: Service,
   botSlug: string,

@@ -166,12 +166,12 @@ describeInBrowser("failures in the console", (fixture) => {
     await page.tabTo("Remove");
     await keyboard.press("Enter");
     await page.button("Remove delivery.md").waitFor({ state: "detached" });
-    expect(await focused()).toBe("Remove opening.md");
+    await eventually(focused).toBe("Remove opening.md");
     await keyboard.press("Enter");
     await page.tabTo("Remove");
     await keyboard.press("Enter");
     await page.tab.getByText("No document yet").waitFor();
-    expect(await focused()).toBe("main");
+    await eventually(focused).toBe("main");
     expect(page.problems).toEqual([]);
   });
 

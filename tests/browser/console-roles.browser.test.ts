@@ -58,7 +58,7 @@ describeInBrowser("roles in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("leaves the audit log out of a viewer's navigation, and tells who may read it", async () => {
+  it("leaves the audit log out of a viewer's navigation, and shows who may read it", async () => {
     const { page } = await openConsole(fixture);
     await page.signInAs(VIEWER, "/audit-log");
     await page.tab.getByText("Only owners of the workspace may read the audit log.").waitFor();
@@ -70,7 +70,7 @@ describeInBrowser("roles in the console", (fixture) => {
   });
 
   for (const [size, viewport] of Object.entries(SIZES)) {
-    it(`tells a member without a role what to do on any screen, without a request, at ${size}`, async () => {
+    it(`shows a member without a role what to do on any screen, without a request, at ${size}`, async () => {
       const { page } = await openConsole(fixture, { viewport });
       await page.signInAs("demo-guest", "/conversations");
       await page.heading("No access").waitFor();

@@ -47,8 +47,9 @@ describeInFullBrowser("continuity", (fixture) => {
     await widget.ask("slow 30");
     await eventually(() => widget.answers.innerText()).toContain("word5");
     const url = widget.page.url();
+    const [{ session_id } = {}] = widget.posted("/api/chat/");
     await widget.page.goto("about:blank");
-    await widget.page.waitForTimeout(2_000);
+    await eventually(() => fixture.service.transcript(session_id, "status")).toEqual(["done", "done"]);
     await widget.page.goto(url);
     await widget.open();
     await widget.ratable.waitFor();

@@ -32,7 +32,7 @@ const FAILURES = [
   ["internal_error", "Something went wrong. Please try again.", true],
 ] as const;
 
-const noticeText = (words: string, retry: boolean) => (retry ? `${words} Try again` : words);
+const noticeText = (words: string, offersRetry: boolean) => (offersRetry ? `${words} Try again` : words);
 
 /** Advances the page's clock past the waits between its requests, until the notice is shown. */
 async function untilNotice(widget: WidgetPage, text: string): Promise<void> {
@@ -54,12 +54,12 @@ describeInBrowser("errors", (fixture) => {
 
   it(`shows a text for visitors for ${REFUSALS.map(([status, code]) => `${status} ${code}`).join(", ")}`, async () => {
     const widget = await fixture.visitAndOpen();
-    for (const [status, code, words, retry] of REFUSALS) {
+    for (const [status, code, words, offersRetry] of REFUSALS) {
       await newConversation(widget);
       await widget.refuseChat(status, code);
       await widget.ask(`quick ${code}`);
       await eventually(() => widget.texts()).toEqual([`quick ${code}`]);
-      await eventually(() => widget.notice.innerText()).toBe(noticeText(words, retry));
+      await eventually(() => widget.notice.innerText()).toBe(noticeText(words, offersRetry));
       expect(await widget.texts()).toEqual([`quick ${code}`]);
       expect(await widget.violations(), code).toEqual([]);
     }
@@ -74,7 +74,7 @@ describeInBrowser("errors", (fixture) => {
         (window as unknown as { reportError(code: string): void }).reportError(detail.code),
       );
     });
-    for (const [at, [code, words, retry]] of FAILURES.entries()) {
+    for (const [at, [code, words, offersRetry]] of FAILURES.entries()) {
       await newConversation(widget);
       await widget.streamChat([
         META,
@@ -83,7 +83,7 @@ describeInBrowser("errors", (fixture) => {
       ]);
       await widget.ask(`quick ${code}`);
       await eventually(() => widget.texts()).toEqual([`quick ${code}`]);
-      await eventually(() => widget.notice.innerText()).toBe(noticeText(words, retry));
+      await eventually(() => widget.notice.innerText()).toBe(noticeText(words, offersRetry));
       expect(await widget.log.innerText()).not.toContain("Raw");
       await eventually(() => events.slice(at)).toEqual([code]);
       expect(await widget.violations(), code).toEqual([]);

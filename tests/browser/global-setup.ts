@@ -13,7 +13,7 @@ export interface ProvidedSystem {
   readonly edgeUrl: string;
   readonly opsPorts: { readonly conversation: number; readonly quota: number; readonly llm: number };
   readonly workspaceId: string;
-  /** An operator's access token for the workspace. */
+  /** The access token of a member of the workspace, without a role. */
   readonly token: string;
   /** The directory of the built widget. */
   readonly widgetDir: string;
@@ -53,7 +53,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const { workspace } = await system.admin.workspaces.createWorkspace({ name: "Browser tests", plan: "scale" });
   const workspaceId = workspace?.id ?? "";
   await system.admin.workspaces.createWorkspace({ id: CONSOLE_WORKSPACE, name: "Console tests", plan: "scale" });
-  // Its edge accepts the tokens of the development sign-in.
+  // The console's edge accepts the tokens of the development sign-in.
   const consoleEdge = await system.startEdge(consoleSso.env);
   const ownersConsole = await startConsole({
     sso: consoleSso,

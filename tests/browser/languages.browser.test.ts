@@ -18,11 +18,13 @@ describeInBrowser("languages", (fixture) => {
     expect(await widget.launcher.getAttribute("aria-label")).toBe(`${selectLauncherWords(lang)[0]}: Sample Shop`);
     const fetched = widget.paths().filter((path) => path.endsWith(".json"));
     expect(fetched).toEqual([expect.stringMatching(new RegExp(`^/widget/${lang}\\.[\\da-f]{10}\\.json$`))]);
-    const rightToLeft = ["ar", "he"].includes(lang);
-    expect(await widget.panel.evaluate((panel) => getComputedStyle(panel).direction)).toBe(rightToLeft ? "rtl" : "ltr");
+    const isRightToLeft = ["ar", "he"].includes(lang);
+    expect(await widget.panel.evaluate((panel) => getComputedStyle(panel).direction)).toBe(
+      isRightToLeft ? "rtl" : "ltr",
+    );
     const close = (await widget.panel.getByRole("button", { name: words.close }).boundingBox())?.x ?? 0;
     const heading = (await widget.panel.getByRole("heading").boundingBox())?.x ?? 0;
-    expect(close < heading).toBe(rightToLeft);
+    expect(close < heading).toBe(isRightToLeft);
     expect(await widget.violations()).toEqual([]);
   });
 

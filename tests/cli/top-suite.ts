@@ -111,7 +111,7 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
 
     const COMMAND = [process.execPath, ...nodeFlags, `${root}packages/cli/src/main.ts`, "top"].join(" ");
     const openTop = (command: string, more: Record<string, string> = {}) => {
-      // An empty NO_COLOR is as good as none. The variable may be set where the tests run.
+      // An empty NO_COLOR has no effect. The variable may be set where the tests run.
       terminal = openTerminal(command, { ...env, TERM: "xterm-256color", NO_COLOR: "", ...more });
       return terminal;
     };
@@ -122,7 +122,7 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
       const top = openTop(COMMAND);
       await top.waitFor("streams open", 30_000);
       await vi.waitFor(() => expect(splitFrames(top.screen()).length).toBeGreaterThan(2), 20_000);
-      expect(top.screen()).toContain("nearest to the cap".toUpperCase());
+      expect(top.screen()).toContain("NEAREST TO THE CAP");
       top.type("q");
       expect(await top.exited).toBe(0);
       expect(top.screen().endsWith(RESTORE_SCREEN)).toBe(true);

@@ -14,7 +14,7 @@ export type CommandOptions = {
   timeoutMs?: number;
 };
 
-/** Runs a command and returns its output. Throws its errors if it fails. */
+/** Runs a command and returns its standard output. If it fails, throws an error with its whole output. */
 export async function run(command: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
   const { cwd = ROOT, env, stdin = "", timeoutMs = 60_000 } = options;
   const timeout = AbortSignal.timeout(timeoutMs);

@@ -5,7 +5,7 @@ import { run, succeeds } from "./commands.ts";
 import { type Installation, install, type Tenant } from "./installation.ts";
 import type { LoadReport } from "./load.ts";
 
-/** Until the last cached answers have expired. */
+/** Longer than an answer stays cached. */
 const CACHED_MS = 35_000;
 /** The port of the node's DNS server without a cache, in node/config/Corefile. */
 const UNCACHED_PORT = 5354;
@@ -94,7 +94,7 @@ describe("name resolution on a real cluster", () => {
     };
     await usePort(UNCACHED_PORT);
     try {
-      // The last answers from the cache expire.
+      // Waits until the last cached answers have expired.
       await sleep(CACHED_MS);
       const { report, samples, staleSamples } = await restartUnderLoad("restart of three services without a DNS cache");
       // A pod may be deleted between the two reads of a sample.

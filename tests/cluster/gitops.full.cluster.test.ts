@@ -21,7 +21,7 @@ const ARGO_CD_SERVER_SIDE: Tool = {
   name: "Argo CD with ServerSideApply",
   apply: ["--server-side", "--field-manager=argocd-controller", "--force-conflicts"],
 };
-/** Flux's helm-controller finds drift with a dry run of this. */
+/** Flux's helm-controller detects drift with a dry run of this command. */
 const FLUX: Tool = { name: "Flux", apply: ["--server-side", "--field-manager=helm-controller", "--force-conflicts"] };
 
 const annotationsOf = ({ metadata }: Manifest) => metadata.annotations ?? {};
@@ -95,7 +95,7 @@ describe("GitOps tools on a real cluster", () => {
 
   it.each([ARGO_CD, ARGO_CD_SERVER_SIDE])("$name: a second sync changes nothing and cuts no stream", async (tool) => {
     const { resources } = await render(installation);
-    // The first sync takes over the fields that the previous test's way of applying owned.
+    // The first sync takes over the fields that the previous test's tool owned.
     await sync(installation, tool);
     const before = await liveObjects(installation, resources);
     const podsBefore = await installation.pods();

@@ -20,7 +20,7 @@ export const migrations = [...current, ...next];
 `;
 
 /**
- * Returns values that make this version's images a next version: each service's migrations have those of tests/migrations in addition. Pods of the
+ * Returns values that make this version's images a next version: they add the migrations of tests/migrations to each service's own. Pods of the
  * next version become ready only on its schema.
  */
 export async function prepareNextVersion(installation: Installation): Promise<Values> {

@@ -6,12 +6,12 @@ import { type Installation, install, type Tenant, VISITORS } from "./installatio
 import type { LoadReport } from "./load.ts";
 import { endpointsRemovedDuring } from "./watch.ts";
 
-/** The components of which a lost node has a replica. */
+/** A lost node has a replica of each of these components. */
 const COMPONENTS = ["edge", "conversation", "quota", "llm-proxy"];
 /** A visitor whose stream breaks sends the next message at once. At most one more request may then reach a dead pod. */
 const MAX_FAILURES_PER_VISITOR = 2;
 
-/** docs/operations/failure-modes.md: visitors get 503 until a service responds again, and at most this much longer. */
+/** docs/operations/failure-modes.md: visitors get 503 until a service responds again, and for at most this time after that. */
 const RECOVERY_MS = 30_000;
 
 describe("outages on a real cluster", () => {

@@ -24,8 +24,8 @@ describe("a trial on an empty cluster", () => {
     const startedAt = performance.now();
     await timed("trial, from the command to the first answer", async () => {
       await installation.runDocumentedCommand("trial.md");
-      const question = await printedQuestion(startedAt);
-      const reply = await withPortForward(() => run("bash", ["-c", question]));
+      const command = await waitForCommand(startedAt);
+      const reply = await withPortForward(() => run("bash", ["-c", command]));
       expect(reply).toContain("event: done");
       expect(reply).toContain("chat widget");
     });
@@ -48,15 +48,15 @@ describe("a trial on an empty cluster", () => {
     });
   });
 
-  /** Returns the command that the setup prints, once it has printed it. */
-  async function printedQuestion(startedAt: number): Promise<string> {
+  /** Waits until the setup has printed the command that sends a question. Returns the command. */
+  async function waitForCommand(startedAt: number): Promise<string> {
     while (performance.now() - startedAt < ANSWER_TIMEOUT_MS) {
       const output = await installation.kubectl("logs", "--tail=-1", "--selector", SETUP).catch(() => "");
       const command = /^ {2}(curl [\s\S]*?[^\\])\n/m.exec(output)?.[1];
       if (command !== undefined) return command;
       await sleep(RETRY_MS);
     }
-    throw new Error(`the setup printed no question:\n${await installation.kubectl("get", "pods")}`);
+    throw new Error(`the setup printed no command:\n${await installation.kubectl("get", "pods")}`);
   }
 
   async function withPortForward<T>(use: () => Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 type CookieJars = Map<string, Map<string, string>>;
 
-/** Returns a fetch that keeps the cookies of each host, as a browser does. */
-export function fetchFrom(cookies: CookieJars = new Map()) {
+/** Creates an HTTP client that keeps the cookies of each host, as a browser does. It starts with a copy of `cookies`. */
+export function createCookieClient(cookies: CookieJars = new Map()) {
   const jars: CookieJars = new Map([...cookies].map(([host, jar]) => [host, new Map(jar)]));
   const received: string[] = [];
   return {

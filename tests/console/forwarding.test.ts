@@ -103,7 +103,7 @@ describe("the CLI with an owner's login", () => {
   });
 });
 
-test("a stream of responses needs its own content type, and is not part of a batch", async () => {
+test("a streaming method needs its own content type, and is refused in a batch", async () => {
   const method = "parley.conversation.v1.SessionAdminService/GetTranscript";
   expect((await owner.post(`/api/rpc/${method}`)).status).toBe(415);
   expect((await owner.post("/api/batch", { calls: [call(method)] })).status).toBe(404);

@@ -1,9 +1,10 @@
-import { fetchFrom } from "./cookie-jar.ts";
+import { createCookieClient } from "./cookie-jar.ts";
 
 /** A signed-in owner's browser, without a page. */
 export type Owner = {
-  /** Sends a request with the owner's cookies and, unless replaced, the page's headers. */
+  /** Sends a request with the owner's cookies. */
   send: (path: string, init?: RequestInit) => Promise<Response>;
+  /** Posts JSON with the owner's cookies and with `headers`, by default those of the page. */
   post: (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Response>;
   /** Returns the Set-Cookie headers so far. */
   setCookies: () => readonly string[];
@@ -13,7 +14,7 @@ export type Owner = {
 
 /** Signs in through the development sign-in's redirects, as its owner or another of its accounts. */
 export async function signIn(consoleUrl: string, returnTo = "/", account?: string): Promise<Owner> {
-  const client = fetchFrom();
+  const client = createCookieClient();
   const { send } = client;
   let url = `${consoleUrl}/auth/sign-in?return_to=${encodeURIComponent(returnTo)}`;
   for (let redirects = 0; redirects < 10; redirects++) {
@@ -29,7 +30,7 @@ export async function signIn(consoleUrl: string, returnTo = "/", account?: strin
   return createOwner(consoleUrl, client);
 }
 
-function createOwner(consoleUrl: string, client: ReturnType<typeof fetchFrom>): Owner {
+function createOwner(consoleUrl: string, client: ReturnType<typeof createCookieClient>): Owner {
   const pageHeaders = { origin: consoleUrl, "x-parley-console": "1", "content-type": "application/json" };
   const send: Owner["send"] = (path, init = {}) => client.send(consoleUrl + path, init);
   return {
@@ -37,7 +38,7 @@ function createOwner(consoleUrl: string, client: ReturnType<typeof fetchFrom>): 
     post: (path, body = {}, headers = pageHeaders) =>
       send(path, { method: "POST", headers, body: JSON.stringify(body) }),
     setCookies: client.setCookies,
-    copy: () => createOwner(consoleUrl, fetchFrom(client.jars)),
+    copy: () => createOwner(consoleUrl, createCookieClient(client.jars)),
   };
 }
 

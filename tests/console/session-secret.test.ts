@@ -43,14 +43,14 @@ async function change(...secrets: string[]): Promise<void> {
 
 const statusOf = async (owner: Owner) => (await owner.send("/auth/session")).status;
 
-it("rotates without signing an owner out, and keeps its secrets when the file is unusable", async () => {
+it("the session secret rotates without signing an owner out, and the console keeps its secrets when the file is unusable", async () => {
   const early = await signIn(owners.url);
   await change(OLD, NEW);
   expect(await statusOf(early)).toBe(200);
   await change(NEW, OLD);
   expect(await statusOf(early)).toBe(200);
   const late = await signIn(owners.url);
-  // Twelve hours later every session has ended that the old secret encrypted.
+  // An operator removes the old secret after twelve hours, when every session that it encrypted has ended.
   await change(NEW);
   expect([await statusOf(early), await statusOf(late)]).toEqual([401, 200]);
 

@@ -37,7 +37,7 @@ describeWith("proc", "streams that nobody reads", () => {
   });
   afterAll(() => system.stop());
 
-  test(`occupy at most a bounded multiple of ${READERS} replies of 2.7 MB, also at the moment when they all end`, async () => {
+  test(`occupy at most twice the ${READERS} replies of 2.7 MB plus 160 MiB, also when all replies end at once`, async () => {
     const [edge] = system.edges;
     if (edge === undefined) throw new Error("there is no edge");
     const tenant: Tenant = await createTenant(system.admin, { plan: "scale" });

@@ -97,7 +97,7 @@ test("the audit log names the member or the operator of each change, its target 
   expect(JSON.stringify(listed.map(summary))).not.toContain("content-marker");
   for (const { changedAt } of listed.slice(0, 3))
     expect(Math.abs(Date.parse(changedAt) - startedAt)).toBeLessThan(60_000);
-  // The operator created the workspace without an ID, so the response names it.
+  // The request of CreateWorkspace had no ID, so the audit log takes it from the response.
   expect((await quotaChanges.listChanges({})).changes.map(summary)).toEqual([
     expect.objectContaining({ member: "", method: "WorkspaceAdminService/SetPlan" }),
     expect.objectContaining({ member: "", method: "WorkspaceAdminService/CreateWorkspace" }),

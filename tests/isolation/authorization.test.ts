@@ -151,7 +151,7 @@ async function connectOwner({ workspaceId }: Tenant) {
   };
 }
 
-test("every admin method is declared as listed here", () => {
+test("every admin method declares the callers in ACCESS", () => {
   const declared = ADMIN_METHODS.map((method) => {
     const { scope, role } = accessOf(method);
     return [nameOf(method), scope === AdminScope.OPERATOR ? "operator" : AdminRole[role]?.toLowerCase()];
@@ -246,7 +246,7 @@ describe("an owner", () => {
     expect((await bots.updateBot({ slug, changes: { model: "ollama:any" } })).bot?.model).toBe("ollama:any");
     expect((await bots.updateBot({ slug, changes: { model: "" } })).bot?.model).toBe("");
     await system.admin.bots.updateBot({ workspaceId, slug, changes: { model: "openai:large" } });
-    // The plan of another workspace does not count.
+    // The plan `free` includes no model. The owner can then choose none, but the bot keeps the model that the operator chose.
     await system.admin.workspaces.setPlan({ workspaceId, plan: "free" });
     await expect(bots.updateBot({ slug, changes: { model: "openai:default" } })).rejects.toMatchObject(refusal);
     expect((await bots.updateBot({ slug, changes: { name: "Renamed" } })).bot?.model).toBe("openai:large");

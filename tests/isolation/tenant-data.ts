@@ -46,7 +46,7 @@ export async function createTenantData(system: System): Promise<TenantDataWithKe
      ON CONFLICT (workspace_id, hour, bot_id, month) DO UPDATE SET replies = 1 RETURNING replies`,
     [workspaceId, ids.botId],
   );
-  // Statistics count ratings at once, and replies later.
+  // Adds something to the statistics: they count a rating at once, and a reply later.
   await fetch(`${system.url()}/api/chat/rating/`, {
     method: "POST",
     headers: { "content-type": "application/json", origin: tenant.origin },

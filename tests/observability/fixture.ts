@@ -127,7 +127,7 @@ async function addUsage({ database }: System, { workspaceId }: Tenant, used: num
   );
 }
 
-/** Runs visitors of every tenant, or only of the tenant whose turns succeed, until `stop` is called. */
+/** Runs visitors of every tenant except `near`, or only of the tenant whose turns succeed, until `stop` is called. */
 export function startVisitors(
   { system, tenants }: Fixture,
   kind: "every" | "succeeding" = "every",
@@ -175,7 +175,10 @@ async function disconnect(url: string, tenant: Tenant): Promise<void> {
   }
 }
 
-/** Sends requests that the edge refuses: wrong origin, invalid JSON, unknown route, and too many streams from one address. */
+/**
+ * Sends requests that the edge refuses: wrong origin, invalid JSON, unknown route, and too many requests and streams from one address. Also
+ * requests the widget's configuration, which the edge returns.
+ */
 async function sendRefusedRequests(system: System, tenant: Tenant): Promise<void> {
   const headers = { "x-forwarded-for": newClientAddress() };
   const foreign = { ...headers, origin: "https://elsewhere.example" };

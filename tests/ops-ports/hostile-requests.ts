@@ -124,7 +124,7 @@ export function bodyRequests(path: string, workspaceId: string, authorization: s
   );
 }
 
-/** Fits below the largest body that a service accepts. */
+/** Less than the largest body that a service accepts. */
 const LARGE_BYTES = 23 * MIB;
 /** Returns a gzip body that decompresses to repeated bytes. */
 const bomb = (bytes: string, length = LARGE_BYTES) => gzipSync(Buffer.alloc(length, bytes, "latin1"));

@@ -188,7 +188,7 @@ test("every method and path gets a documented status", async () => {
   await expectHealthy();
 });
 
-test("malformed bodies in every format get a documented status, from every caller", async () => {
+test("malformed bodies in every format from every caller get a documented status", async () => {
   const results = [];
   for (const { target, path } of attackedMethods())
     for (const caller of CALLERS)
@@ -214,7 +214,7 @@ test("large and compressed bodies occupy a bounded part of the memory", async ()
   await expectHealthy();
 }, 120_000);
 
-test("bytes that are not HTTP get a 4xx or a closed connection", async () => {
+test("raw bytes, HTTP or not, get 200, a 4xx or a closed connection", async () => {
   const wrong: string[] = [];
   for (const { name, opsPort } of targets) {
     await mapConcurrently(RAW_REQUESTS.length, CONCURRENCY, async (index) => {

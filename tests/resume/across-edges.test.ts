@@ -104,7 +104,8 @@ async function statusOf({ fields }: Message): Promise<string> {
   return status;
 }
 
-const attaches = (edge: ServiceProcess, where: string) => readMetric(edge, "parley_turn_attaches_total", { where });
+const countAttaches = (edge: ServiceProcess, where: string) =>
+  readMetric(edge, "parley_turn_attaches_total", { where });
 
 test("a request to another bot with the key of a running reply gets session_not_found at every edge", async () => {
   const { workspaceId } = tenant;
@@ -130,7 +131,7 @@ test("a request to another bot with the key of a running reply gets session_not_
 describe("a reply that another edge runs", () => {
   test("is read from its start, live and to its end", async () => {
     const message = newMessage();
-    const before = await attaches(edgeAt(1), "remote");
+    const before = await countAttaches(edgeAt(1), "remote");
     const opener = await open(edgeAt(0), message);
     const remote = await send(edgeAt(1), message);
     const arrivals: number[] = [];
@@ -150,7 +151,7 @@ describe("a reply that another edge runs", () => {
     // Live: the events come over time, not at the end.
     expect((arrivals.at(-1) ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThan(1_000);
     expect(system.provider.requests).toHaveLength(1);
-    expect(await attaches(edgeAt(1), "remote")).toBe(before + 1);
+    expect(await countAttaches(edgeAt(1), "remote")).toBe(before + 1);
   });
 
   test("continues after Last-Event-ID", async () => {
@@ -166,7 +167,7 @@ describe("a reply that another edge runs", () => {
     expect(await runCliJson(args, cliEnv(system))).toMatchObject({ reconnects: 1 });
   });
 
-  test("gets 400 with an offset beyond its text", async () => {
+  test("cannot be continued from an offset beyond its text", async () => {
     const message = newMessage();
     const { id } = await readPart(edgeAt(0), message, 3);
     const response = await send(edgeAt(1), message, `${id.split("-")[0]}-9999`);
@@ -224,7 +225,8 @@ describe("the port between edges", () => {
     opener: { end: Promise<ChatResult> };
   };
 
-  const ofLease = (edgeId: string, isOther: boolean) =>
+  /** Returns the newest lease of an edge, or of another edge. */
+  const findLease = (edgeId: string, isOther: boolean) =>
     queryFirstRow<Lease>(
       system.database,
       `SELECT edge_id, address, token FROM conversation.edges
@@ -240,7 +242,7 @@ describe("the port between edges", () => {
       'SELECT turn_id AS "turnId", edge_id AS "edgeId" FROM conversation.turns WHERE session_id = $1',
       [message.fields.session_id],
     );
-    const [lease, other] = [await ofLease(edgeId, false), await ofLease(edgeId, true)];
+    const [lease, other] = [await findLease(edgeId, false), await findLease(edgeId, true)];
     return { turnId, edgeId, lease, other, opener };
   }
 
@@ -261,7 +263,7 @@ describe("the port between edges", () => {
     }
   }
 
-  test("answers only the token of its own process", async () => {
+  test("accepts only the token of its own process", async () => {
     const { turnId, edgeId, lease, other, opener } = await startReply();
     const { workspaceId } = tenant;
     const { token } = lease;

@@ -1,4 +1,4 @@
-import { setTimeout } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { queryFirstRow } from "./database.ts";
 import type { System, Tenant } from "./system.ts";
 import { visit } from "./visitors.ts";
@@ -21,7 +21,7 @@ export async function storeSlowPatterns({ database }: Pick<System, "database">, 
   );
 }
 
-/** Returns a random message of 4,000 characters made of the words in these patterns. */
+/** Returns a random message of 4,000 characters that is slow to match against the patterns of `storeSlowPatterns`. */
 function slowMessage(): string {
   const words = ["buy", "sell", "send", " ", "a", "go ", "xy"];
   return Array.from({ length: 2_000 }, () => words[Math.floor(Math.random() * words.length)])
@@ -52,7 +52,7 @@ function sendRepeatedly(url: string, tenant: Tenant, pauseMs: number): Traffic {
     while (!stopped.signal.aborted) {
       const result = await visit(url, tenant, { message: slowMessage() });
       statuses.push(result.kind === "stream" ? 200 : result.kind === "plain" ? result.status : 0);
-      await setTimeout(pauseMs, undefined, { signal: stopped.signal }).catch(() => undefined);
+      await sleep(pauseMs, undefined, { signal: stopped.signal }).catch(() => undefined);
     }
   });
   return {

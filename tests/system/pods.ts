@@ -3,7 +3,7 @@ export const POD_MEMORY_MIB = { edge: 768, conversation: 512, quota: 384, "llm-p
 
 type Pod = keyof typeof POD_MEMORY_MIB;
 
-/** Sets the heap limit that Node chooses in a pod: half of the memory limit, and 3 MiB. On a large machine its limit is higher. */
+/** Sets the heap limit that Node.js chooses in a pod: half of the memory limit, and 3 MiB. On a large machine it would choose a higher one. */
 function heapLimit(pod: Pod): Record<string, string> {
   return { NODE_OPTIONS: `--max-heap-size=${POD_MEMORY_MIB[pod] / 2 + 3}` };
 }

@@ -49,7 +49,8 @@ async function countDoneAfterError(system: System): Promise<number | undefined> 
   return edge && readMetric(edge, "parley_turns_done_after_error_total");
 }
 
-// The tests mostly wait, so they run at the same time: each has its own workspace, and the last one its own system.
+// The tests of a locked turn mostly wait, so they run concurrently. Each has its own workspace, and the one with the longer statement timeout has
+// its own system.
 let system: System;
 let slowSystem: System;
 beforeAll(async () => {

@@ -21,7 +21,7 @@ let system: System;
 let tenant: Tenant;
 beforeAll(async () => {
   const withLosses = (service: keyof typeof LOSSY_RPCS) => ({
-    // Callers retry a tenth of their calls, and 50 more. If more responses were lost, visitors would get errors.
+    // Callers may retry a tenth of their calls, and 50 more. If more responses were lost, visitors would get errors.
     PARLEY_FAILPOINTS: LOSSY_RPCS[service].map((rpc) => `${service}.${rpc}.after=lose%10`).join(" "),
     LOG_LEVEL: "silent",
   });
@@ -112,7 +112,7 @@ test("a quota service that refuses every Reserve gets few more calls than visito
   expect(failed).toBeGreaterThan(messages * 0.8);
   const calls = (await countCalls()) - before;
   expect(calls).toBeGreaterThanOrEqual(failed);
-  // A tenth of the calls, after a burst of 50, once for multiplexed calls and once for gRPC's own retries.
+  // Retries add a tenth of the calls, and a burst of 50 each for multiplexed calls and for gRPC's own retries.
   expect(calls).toBeLessThan(messages * 1.1 + 100);
 }, 120_000);
 

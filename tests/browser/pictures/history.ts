@@ -29,7 +29,7 @@ const SPREAD = `
   ) moved
   WHERE t.workspace_id = $1 AND t.turn_id = moved.turn_id`;
 
-/** Lets visitors of two bots ask, and moves what they asked to the last 30 days. Waits until the service has counted it. */
+/** Lets visitors of two bots ask, and spreads their turns over the last 30 days. Waits until the service has counted the turns. */
 export async function addHistory(service: Service): Promise<void> {
   const daysAgo = Array.from({ length: DAYS }, (_, ago) => Array<number>(messagesOf(DAYS - ago)).fill(ago)).flat();
   const bots = [await addBot(service), await addBot(service, "Café guide")];

@@ -1,5 +1,5 @@
 // Enforces the cluster's NetworkPolicies on a node with all pods: watches the policies, pods and namespaces and writes nftables rules.
-// Supports what the chart's policies have, for IPv4. Ends when a watch ends.
+// Supports only what the chart's policies use, and only IPv4. Exits when a watch ends.
 //
 //   network-policies.ts TOKEN
 import { spawn } from "node:child_process";

@@ -33,7 +33,7 @@ export function authSuite(shared: () => ContractSystem): void {
 
   const bothRefuse = (status: number, code: string) => [formatDetail(status, code), formatDetail(status, code)];
 
-  /** The answers to a valid token: the transcript, and the error of the playground's check after the token. */
+  /** The answers to a valid token: the transcript, and the error of the playground's next check. */
   const accepted = ['200 {"session":{', formatDetail(400, "invalid_session_id")].map((text) =>
     expect.stringContaining(text),
   );

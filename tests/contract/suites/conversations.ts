@@ -34,11 +34,11 @@ export function conversationsSuite(shared: () => ContractSystem): void {
     system = shared();
     ({ api } = system);
     [tenant, other] = [await createTenant(system.admin), await createTenant(system.admin)];
-    // The provider sends the same text in every reply, so a search of another workspace would find the same words.
+    // Every reply has the same text. So a search that read another workspace would find this conversation.
     await api.chat(other, { visitor_id: "v-other" });
   });
 
-  /** Signs a token of a user, by default a new one. With the role "none" it has other values than the roles. */
+  /** Signs a token of a user, by default a new one. With the role "none", its roles claim has only values that are no roles. */
   const token = (of: Tenant, role: "owner" | "viewer" | "none" = "viewer", user?: string) =>
     system.sso.sign({ ...ownerClaims(system, of, user), roles: ["staff", `parley-${role}`] });
 
@@ -56,7 +56,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
     return { session_id, message_id: meta?.message_id };
   }
 
-  /** Moves the starts of a workspace's conversations into the past, because exports leave out those of the last minute. */
+  /** Moves the starts of a workspace's conversations into the past. Exports leave out conversations that started in the last minute. */
   const backdateSessions = ({ workspaceId }: Tenant) =>
     queryFirstRow(
       system.database,
@@ -134,7 +134,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       expect(await found("?review=good")).toEqual(new Set());
       expect(await found(`?q=${encodeURIComponent("größe 100%_PARCEL")}`)).toEqual(new Set([a.session_id]));
       expect(await found("?q=no-such-text")).toEqual(new Set());
-      // The time of a response, whose plus sign some clients do not encode.
+      // Some clients do not encode the plus sign of a time that they read from a response.
       expect(await found(`?since=${lastOfB}`)).toEqual(new Set([b.session_id, playground]));
       expect(await found(`?until=${encodeURIComponent(String(lastOfB))}`)).toEqual(new Set([a.session_id]));
       expect(await found("?bot_slug=second&rating=up")).toEqual(new Set());
@@ -372,7 +372,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
   });
 
   describe("erasure", () => {
-    test("an owner erases what a visitor said, deleted conversations too [D40/10] [D40/11]", async () => {
+    test("an owner erases a visitor's conversations, including deleted ones [D40/10] [D40/11]", async () => {
       const visitor_id = `visitor-${randomUUID()}`;
       const [first, deleted] = [await startConversation({ visitor_id }), await startConversation({ visitor_id })];
       const foreign = await startConversation({ visitor_id }, other);

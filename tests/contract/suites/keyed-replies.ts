@@ -23,7 +23,7 @@ import { eventNames } from "../support/stream.ts";
 const TEXT = "t0 t1 t2 t3 t4 t5 t6 t7 t8 t9 t10 t11 ";
 /** Streams TEXT in 2.4 s. */
 const SLOW_MODEL = "openai:tokens-12-every-200";
-/** Streams TEXT in 6 s, so that on a busy machine too it still runs when several requests after its start arrive. */
+/** Streams TEXT in 6 s. So the reply still runs when the next requests of a test arrive, even on a busy machine. */
 const SLOWER_MODEL = "patient:tokens-12-every-500";
 
 export function keyedRepliesSuite(shared: () => ContractSystem): void {
@@ -121,7 +121,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
     test("attaches to a running reply from its start [D33/2]", async () => {
       const message = newMessage();
       const opener = send(message, slow);
-      await sleep(700);
+      await expect.poll(() => system.provider.requests[0]?.tokensSent ?? 0).toBeGreaterThanOrEqual(2);
       const second = await send(message, slow);
       const first = await opener;
       expect([first.text, second.text]).toEqual([TEXT, TEXT]);
@@ -185,6 +185,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
         pattern: "forbidden",
         fallback: "No.",
       });
+      // The conversation service caches a bot's patterns for 4 s.
       await sleep(4_500);
       const blocked = newMessage({ message: "forbidden" });
       const first = await send(blocked, slow);
@@ -255,6 +256,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       const message = newMessage();
       await send(message, key);
       await system.admin.keys.revokeKey({ publicKey: key.publicKey });
+      // An edge refuses a revoked key within 5 s.
       await sleep(5_000);
       expect(formatRefusal(await refused(message, {}, key))).toBe(formatError(401, "invalid_api_key"));
     });

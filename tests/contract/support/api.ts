@@ -31,7 +31,7 @@ export type Api = {
   send(request: ApiRequest): Promise<Response>;
   /** Sends a request, reads the response and validates it. */
   call(request: ApiRequest): Promise<ApiResponse>;
-  /** Reads a chat's stream to its end. Throws if the response is not a stream. */
+  /** Sends a chat and reads its stream to the end. Throws if the response is not a stream. */
   chat(tenant: Tenant, fields?: Fields, headers?: Record<string, string>): Promise<ChatResult>;
   /** Sends a chat whose response is not a stream, because the edge refuses the chat. */
   refusedChat(tenant: Tenant, fields?: Fields, options?: Partial<ApiRequest>): Promise<ApiResponse>;

@@ -20,7 +20,7 @@ export function drainSuite(shared: () => EdgeFixture): void {
   let system: System;
   let tenant: Tenant;
   let edges: ServiceProcess[];
-  let second: Record<"conversation" | "quota" | "llm", ServiceProcess>;
+  let replicas: Record<"conversation" | "quota" | "llm", ServiceProcess>;
 
   beforeAll(async () => {
     ({ system } = shared());
@@ -29,9 +29,9 @@ export function drainSuite(shared: () => EdgeFixture): void {
       system.startReplica("quota"),
       system.startReplica("llm-proxy"),
     ]);
-    second = { conversation, quota, llm };
-    const targetOfBoth = (name: keyof typeof second) =>
-      `ipv4:127.0.0.1:${system[name].port},127.0.0.1:${second[name].port}`;
+    replicas = { conversation, quota, llm };
+    const targetOfBoth = (name: keyof typeof replicas) =>
+      `ipv4:127.0.0.1:${system[name].port},127.0.0.1:${replicas[name].port}`;
     const env = {
       CONVERSATION_TARGET: targetOfBoth("conversation"),
       QUOTA_TARGET: targetOfBoth("quota"),
@@ -91,7 +91,7 @@ export function drainSuite(shared: () => EdgeFixture): void {
   test.each(["conversation", "quota", "llm"] as const)(
     "every stream completes and none is refused while a replica of %s restarts",
     async (name) => {
-      const { complete, refused, failures } = await restartUnderLoad(second[name]);
+      const { complete, refused, failures } = await restartUnderLoad(replicas[name]);
       expect(failures).toEqual([]);
       expect(refused).toBe(0);
       expect(complete).toBeGreaterThan(VISITORS);
@@ -160,7 +160,7 @@ export function drainSuite(shared: () => EdgeFixture): void {
   });
 
   test("a stream that outlasts the edge's drain ends with error and done, and its turn is stored as failed", async () => {
-    // The connection of the readiness requests may stay idle for a tenth of the drain: longer than the pause between two of them.
+    // A draining edge keeps a connection that was idle for less than a tenth of the drain. The readiness requests below come more often.
     const edge = await system.startEdge({ DRAIN_MS: "4000" });
     const endless = await createTenant(system.admin, { model: "openai:tokens-10000-every-50" });
     const url = `http://127.0.0.1:${edge.port}`;

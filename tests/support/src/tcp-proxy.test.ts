@@ -32,13 +32,12 @@ describe("startTcpProxy", () => {
     socket.on("data", (chunk) => received.push(chunk));
     socket.on("error", () => undefined);
     await once(socket, "connect");
-    return { socket, text: () => Buffer.concat(received).toString(), hadError: waitForClose(socket) };
+    return { socket, text: () => Buffer.concat(received).toString(), closed: waitForClose(socket) };
   }
 
-  /** Resolves when the connection is closed, with true after an error. */
-  function waitForClose(socket: Socket): Promise<boolean> {
+  function waitForClose(socket: Socket): Promise<{ hadError: boolean }> {
     return new Promise((resolve) => {
-      socket.once("close", resolve);
+      socket.once("close", (hadError) => resolve({ hadError }));
     });
   }
 
@@ -50,29 +49,29 @@ describe("startTcpProxy", () => {
 
   it("forwards and counts bytes in both directions, and forwards the end", async () => {
     const proxy = await startEchoProxy();
-    const { socket, hadError } = await openConnection(proxy.port);
+    const { socket, closed } = await openConnection(proxy.port);
     expect(await echo(socket, "hello")).toBe("hello");
     expect(proxy.bytes).toEqual({ up: 5, down: 5 });
     expect(proxy.connections()).toBe(1);
     socket.end();
-    await hadError;
+    await closed;
     await expect.poll(proxy.connections, { timeout: 5_000 }).toBe(0);
   });
 
   it("forwards more data than its buffers hold", async () => {
     const proxy = await startEchoProxy();
-    const { socket, text, hadError } = await openConnection(proxy.port);
+    const { socket, text, closed } = await openConnection(proxy.port);
     socket.end("x".repeat(5_000_000));
-    await hadError;
+    await closed;
     expect(text().length).toBe(5_000_000);
   });
 
   it("closes a connection after exactly the given number of bytes", async () => {
     const proxy = await startEchoProxy();
     proxy.cutAfterBytes(7);
-    const { socket, text, hadError } = await openConnection(proxy.port);
+    const { socket, text, closed } = await openConnection(proxy.port);
     socket.write("0123456789");
-    await hadError;
+    await closed;
     expect(text()).toBe("0123456");
   });
 
@@ -81,7 +80,7 @@ describe("startTcpProxy", () => {
     const [one, two] = [await openConnection(proxy.port), await openConnection(proxy.port)];
     proxy.cutAfterBytes(3);
     one.socket.write("12345");
-    await one.hadError;
+    await one.closed;
     await proxy.resume();
     expect(one.text()).toBe("123");
     expect(await echo(two.socket, "12345")).toBe("12345");
@@ -132,19 +131,19 @@ describe("startTcpProxy", () => {
 
   it("resets open connections, and accepts new ones", async () => {
     const proxy = await startEchoProxy();
-    const { socket, hadError } = await openConnection(proxy.port);
+    const { socket, closed } = await openConnection(proxy.port);
     await echo(socket, "a");
     proxy.resetAll();
-    expect(await hadError).toBe(true);
+    expect(await closed).toEqual({ hadError: true });
     const next = await openConnection(proxy.port);
     expect(await echo(next.socket, "b")).toBe("b");
   });
 
   it("refuses connections while dropped, and accepts them on the same port after resume", async () => {
     const proxy = await startEchoProxy();
-    const { hadError } = await openConnection(proxy.port);
+    const { closed } = await openConnection(proxy.port);
     await proxy.drop();
-    await hadError;
+    await closed;
     await expect(openConnection(proxy.port)).rejects.toThrow("ECONNREFUSED");
     await proxy.resume();
     const { socket } = await openConnection(proxy.port);
@@ -154,7 +153,7 @@ describe("startTcpProxy", () => {
   it("resets the client when the target refuses the connection", async () => {
     const proxy = await startTcpProxy({ targetPort: 1 });
     closers.push(proxy.close);
-    const { hadError } = await openConnection(proxy.port);
-    expect(await hadError).toBe(true);
+    const { closed } = await openConnection(proxy.port);
+    expect(await closed).toEqual({ hadError: true });
   });
 });

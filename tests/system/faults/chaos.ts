@@ -19,8 +19,9 @@ export type ChaosOptions = {
   leaseSeconds: number;
   /** Maximum time from the last fault until everything is settled. */
   settleTimeoutMs: number;
-  /** The fewest kills and complete replies. If services start slowly, the run takes longer than `seconds`. */
+  /** Minimum number of kills. If services start slowly, the run takes longer than `seconds` to reach it. */
   minKills: number;
+  /** Minimum number of complete replies. The run takes longer than `seconds` to reach it, too. */
   minReplies: number;
   /** Whether the database, the network to it and the clocks fail too. Otherwise only processes and connections are killed. */
   hasDatabaseFaults: boolean;
@@ -42,7 +43,7 @@ export type ChaosResult = Reconciled & {
   providerCalls: number;
 };
 
-/** Shorter than an installation's 2 minutes, which a run would have to wait for at its end. Longer than a statement. */
+/** Shorter than an installation's 2 minutes, so that a run's end takes less time. Longer than the statement timeout of 10 s. */
 const RECONCILE_MIN_AGE_SECONDS = 15;
 /** On a busy machine a restart takes longer than the pause between kills. If more services were down at a time, few replies would complete. */
 const MAX_DOWN = 2;

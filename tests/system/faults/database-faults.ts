@@ -54,7 +54,7 @@ export async function makeReadOnly({ url }: Pick<TestDatabase, "url">, readOnlyM
 
 /**
  * Makes every connection that the services have open refuse writes, like a primary that was demoted in place, and lets new connections
- * write, as after a failover. Visitors must send messages meanwhile, so that the services open connections.
+ * write, as after a failover. Visitors must send messages during the call, so that the services open connections.
  */
 export async function makeConnectionsReadOnly(
   { url, name }: Pick<TestDatabase, "url" | "name">,
@@ -135,7 +135,7 @@ export async function countReplies(database: TestDatabase): Promise<number> {
 
 const RETRY_MS = 30_000;
 
-/** Repeats work that fails because PostgreSQL restarts or another transaction is in the way. */
+/** Repeats work that fails because PostgreSQL restarts or another transaction holds a lock. */
 async function retry<T>(work: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + RETRY_MS;
   for (;;) {

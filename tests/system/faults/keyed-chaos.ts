@@ -15,7 +15,7 @@ export type KeyedChaosOptions = {
   visitors: number;
   leaseSeconds: number;
   settleTimeoutMs: number;
-  /** The fewest kills and restarts of the database together. If services start slowly, the run takes longer than `seconds`. */
+  /** Minimum sum of service kills and database restarts. If services start slowly, the run takes longer than `seconds` to reach it. */
   minFaults: number;
 };
 

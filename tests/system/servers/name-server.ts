@@ -9,7 +9,8 @@ export type NameServer = {
 };
 
 const TYPE_A = 1;
-const IS_ANSWER = 0x8180;
+/** A response without an error, from a server that supports recursion. */
+const RESPONSE_FLAGS = 0x8180;
 const HEADER_BYTES = 12;
 
 /** Starts a DNS server. It returns the current addresses for every A query, and no records for other queries. */
@@ -35,7 +36,7 @@ function encodeResponse(query: Buffer, addresses: readonly string[]): Buffer {
   const records = query.readUInt16BE(endOfName + 1) === TYPE_A ? addresses.map(addressRecord) : [];
   const header = Buffer.alloc(HEADER_BYTES);
   query.copy(header, 0, 0, 2);
-  header.writeUInt16BE(IS_ANSWER, 2);
+  header.writeUInt16BE(RESPONSE_FLAGS, 2);
   header.writeUInt16BE(1, 4);
   header.writeUInt16BE(records.length, 6);
   return Buffer.concat([header, question, ...records]);

@@ -76,18 +76,18 @@ describe("the default reply", () => {
       usage: fixedUsage,
     });
   });
+});
 
-  it("is recorded with its headers and body", async () => {
-    await read(await post("any"));
-    expect(provider.requests).toHaveLength(1);
-    expect(provider.requests[0]).toMatchObject({
-      headers: { authorization: "Bearer key" },
-      body: { model: "any", stream: true },
-      tokensSent: defaultTokens.length,
-      endedAt: expect.any(Number),
-    });
-    expect(provider.closedByClient()).toEqual([]);
+it("a request is recorded with its headers, its body and the number of tokens sent", async () => {
+  await read(await post("any"));
+  expect(provider.requests).toHaveLength(1);
+  expect(provider.requests[0]).toMatchObject({
+    headers: { authorization: "Bearer key" },
+    body: { model: "any", stream: true },
+    tokensSent: defaultTokens.length,
+    endedAt: expect.any(Number),
   });
+  expect(provider.closedByClient()).toEqual([]);
 });
 
 describe("the model name", () => {
@@ -139,7 +139,7 @@ describe("the model name", () => {
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(115);
   });
 
-  it("tokens-100 sends a hundred at once", async () => {
+  it("tokens-100 sends 100 tokens", async () => {
     expect((await read(await post("tokens-100"))).tokens).toHaveLength(100);
   });
 });
@@ -149,7 +149,7 @@ describe("a client that disconnects", () => {
     ["before the response", "hang"],
     ["while the stream is stalled", "stall-after-3"],
     ["between tokens", "slow-20"],
-  ])("is recorded %s", async (_, model) => {
+  ])("is recorded if it disconnects %s", async (_, model) => {
     const abort = new AbortController();
     const reading = post(model, { signal: abort.signal }).then(read);
     reading.catch(() => undefined);

@@ -24,7 +24,7 @@ export interface ReceivedRequest {
   endedAt?: number;
 }
 
-/** The replies to the next requests in order, or a function that returns the reply. Without one the model's name selects the reply. */
+/** The replies to the next requests in order, or a function that returns the reply. If there is none, the model's name selects it. */
 export type Script = Reply[] | ((request: ReceivedRequest, index: number) => Reply | undefined);
 
 export interface FakeProvider {

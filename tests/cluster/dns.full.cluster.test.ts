@@ -7,8 +7,9 @@ import type { LoadReport } from "./load.ts";
 
 /** Longer than an answer stays cached. */
 const CACHED_MS = 35_000;
-/** The port of the node's DNS server without a cache, in node/config/Corefile. */
-const UNCACHED_PORT = 5354;
+/** Addresses of the node's DNS servers with and without a cache: see node/config/Corefile. */
+const CACHED_DNS = "10.250.0.1";
+const UNCACHED_DNS = "10.250.0.2";
 const SERVICES = ["parley-conversation", "parley-quota", "parley-llm-proxy"];
 
 describe("name resolution on a real cluster", () => {
@@ -57,6 +58,8 @@ describe("name resolution on a real cluster", () => {
           const ended = restarted.finally(() => {
             endMs = performance.now() + CACHED_MS;
           });
+          // Awaited below.
+          ended.catch(() => undefined);
           while (performance.now() < endMs) {
             for (const service of SERVICES) {
               const { answered, living } = await resolve(service);
@@ -84,15 +87,11 @@ describe("name resolution on a real cluster", () => {
     const slice = ["--namespace", "kube-system", "endpointslice", "kube-dns"];
     // Only the tests' own node has a slice with this name. The DNS of any other cluster stays as it is.
     skip(!(await succeeds("kubectl", ["get", ...slice])), "the tests do not change this cluster's DNS");
-    const usePort = (port: number) => {
-      const ports = ["UDP", "TCP"].map((protocol) => ({
-        name: protocol === "UDP" ? "dns" : "dns-tcp",
-        port,
-        protocol,
-      }));
-      return run("kubectl", ["patch", ...slice, "--type=merge", "--patch", JSON.stringify({ ports })]);
+    const useDns = (address: string) => {
+      const patch = JSON.stringify({ endpoints: [{ addresses: [address] }] });
+      return run("kubectl", ["patch", ...slice, "--type=merge", "--patch", patch]);
     };
-    await usePort(UNCACHED_PORT);
+    await useDns(UNCACHED_DNS);
     try {
       // Waits until the last cached answers have expired.
       await sleep(CACHED_MS);
@@ -101,7 +100,7 @@ describe("name resolution on a real cluster", () => {
       expect(staleSamples).toBeLessThan(samples / 10);
       await checkLoad(report);
     } finally {
-      await usePort(53);
+      await useDns(CACHED_DNS);
     }
   });
 });

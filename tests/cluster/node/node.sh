@@ -12,9 +12,10 @@ here=$(cd "$(dirname "$0")" && pwd)
 export PATH="$binaries:/usr/sbin:/usr/bin:/sbin:/bin"
 
 node_ip=10.250.0.1
+uncached_dns_ip=10.250.0.2
 # Gives the files in config/ this node's values.
 render() {
-  sed "s|@NODE_IP@|$node_ip|g; s|@STATE@|$state|g; s|@CGROUP@|$cgroup|g; s|@TOKEN@|$token|g" "$here/config/$1" >"$state/$1"
+  sed "s|@NODE_IP@|$node_ip|g; s|@UNCACHED_DNS_IP@|$uncached_dns_ip|g; s|@STATE@|$state|g; s|@CGROUP@|$cgroup|g; s|@TOKEN@|$token|g" "$here/config/$1" >"$state/$1"
 }
 
 isolate() {
@@ -35,6 +36,7 @@ start_network() {
   # The node's address must not be a loopback address. A bridge without ports is an interface that every kernel has.
   ip link add node type bridge
   ip address add "$node_ip/24" dev node
+  ip address add "$uncached_dns_ip/24" dev node
   ip link set node up
   ip route add default dev node
   echo 1 >/proc/sys/net/ipv4/ip_forward

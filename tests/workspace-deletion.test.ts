@@ -185,7 +185,10 @@ test("30 days after its deletion a workspace's content is erased, its usage stay
   const later = await parley<{ workspaces: { id: string }[] }>("usage", "--all", "--month", "2999-01");
   expect(later.workspaces.map(({ id }) => id)).not.toContain(workspaceId);
   const restored = await runCliInProcess(["workspace", "restore", workspaceId], cliEnv(system));
-  expect([restored.code, restored.stderr]).toEqual([1, expect.stringContaining("is erased")]);
+  expect([restored.code, restored.stderr]).toEqual([
+    1,
+    expect.stringContaining("erasure of the workspace's data has begun"),
+  ]);
   const again = ["workspace", "create", "--name", "Again", "--plan", "free", "--id", workspaceId];
   expect((await runCliInProcess(again, cliEnv(system))).stderr).toContain("already exists");
 });

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { cachePath } from "./cache.ts";
 import { ROOT, run } from "./commands.ts";
 
-const FOLDER = "tests/cluster/node/crds";
+/** Its go.mod pins the versions of the modules below. */
+const GO_MODULE = "tests/cluster/node/crds";
 
 /** The CustomResourceDefinitions of the kinds that the chart may render, in the Go modules of their projects. */
 const FILES: [module: string, path: string][] = [
@@ -23,13 +24,13 @@ const FILES: [module: string, path: string][] = [
 
 /** Returns the folder with the CustomResourceDefinitions. Downloads them with Go if they are not cached. Throws if that is not possible. */
 export async function ensureCrds(): Promise<string> {
-  const folder = await cachePath("crds", [FOLDER, "tests/cluster/crds.ts"]);
+  const folder = await cachePath("crds", [GO_MODULE, "tests/cluster/crds.ts"]);
   if (existsSync(folder)) return folder;
   const partial = `${folder}.partial`;
   await rm(partial, { recursive: true, force: true });
   await mkdir(partial);
   for (const [module, path] of FILES) {
-    const options = { cwd: join(ROOT, FOLDER), timeoutMs: 300_000 };
+    const options = { cwd: join(ROOT, GO_MODULE), timeoutMs: 300_000 };
     const { Dir } = JSON.parse(await run("go", ["mod", "download", "-json", module], options)) as { Dir: string };
     await copyFile(join(Dir, path), join(partial, path.split("/").at(-1) ?? ""));
   }

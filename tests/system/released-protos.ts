@@ -27,7 +27,7 @@ export type ReleasedProtosProxy = {
 
 /**
  * Starts a gRPC proxy that knows only the released protos. It removes newer fields from requests and responses, and refuses newer methods
- * with UNIMPLEMENTED. To its client it looks like services of the last release, and to its services like such a client.
+ * with UNIMPLEMENTED. Its clients see a service of the last release, and the service behind it sees clients of the last release.
  */
 export async function startReleasedProtosProxy(serviceName: string, target: string): Promise<ReleasedProtosProxy> {
   const service = RELEASED.getService(serviceName);

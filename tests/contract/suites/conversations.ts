@@ -38,7 +38,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
     await api.chat(other, { visitor_id: "v-other" });
   });
 
-  /** Signs a token of a user, by default a new one. With the role "none", its roles claim has only values that are no roles. */
+  /** Signs a token of a user, by default a new one. With the role "none", the token's roles claim contains no role that Parley knows. */
   const token = (of: Tenant, role: "owner" | "viewer" | "none" = "viewer", user?: string) =>
     system.sso.sign({ ...ownerClaims(system, of, user), roles: ["staff", `parley-${role}`] });
 
@@ -269,11 +269,11 @@ export function conversationsSuite(shared: () => ContractSystem): void {
           const text = await cutDownload(kept.at(-1)?.cursor ?? "", 1 + Math.floor(Math.random() * 200_000), encoding);
           kept.push(...linesOf(text.slice(0, text.lastIndexOf("\n") + 1)));
         }
-        const withoutEnd = ({ cursor, ...line }: (typeof whole)[number]) => ({
+        const withoutEndTime = ({ cursor, ...line }: (typeof whole)[number]) => ({
           ...line,
           position: cursor.split("-").slice(1),
         });
-        expect(kept.map(withoutEnd)).toEqual(whole.map(withoutEnd));
+        expect(kept.map(withoutEndTime)).toEqual(whole.map(withoutEndTime));
       }
     });
 
@@ -300,7 +300,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       const headers = { ...bearer(await token(other)), "accept-encoding": "identity" };
       const identity = await api.call({ path: NDJSON, headers });
       expect(identity.headers.get("content-encoding")).toBeNull();
-      // The end of the export is part of each cursor.
+      // Each cursor contains the end time of its export, which differs between the two.
       const withoutCursors = (text: string) => linesOf(text).map(({ cursor: _, ...line }) => line);
       expect(withoutCursors(identity.text)).toEqual(withoutCursors(compressed.text));
     });

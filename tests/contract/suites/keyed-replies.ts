@@ -79,7 +79,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       headers: { origin: bot.origin },
       body: { public_key: bot.publicKey, ...fields },
     });
-  /** Waits until this many requests have opened a turn that calls the provider. */
+  /** Waits until the provider has received this many requests. */
   const waitForProviderRequests = (count: number) =>
     expect.poll(() => system.provider.requests.length, { timeout: 10_000 }).toBe(count);
   const statusOf = async (sessionId: string) =>
@@ -251,10 +251,12 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       expect((await send({ ...message, fields: { ...message.fields, message: "Now it is right." } })).status).toBe(200);
     });
 
-    test("the key and the Origin are checked on every request [D34/6]", async () => {
+    test("the public key and the Origin are checked on every request [D34/6]", async () => {
       const key = await addKey(system, tenant, ["other.example"]);
       const message = newMessage();
       await send(message, key);
+      const elsewhere = await refused(message, { origin: "https://elsewhere.example" }, key);
+      expect(formatRefusal(elsewhere)).toBe(formatError(403, "origin_not_allowed"));
       await system.admin.keys.revokeKey({ publicKey: key.publicKey });
       // An edge refuses a revoked key within 5 s.
       await sleep(5_000);

@@ -12,7 +12,7 @@ const START_TIMEOUT_MS = 120_000;
 const PORT_RELEASE_GRACE_MS = 3_000;
 
 export interface LocalPostgresOptions {
-  /** Kept between starts. Root's data is elsewhere: see the result's `dataDir`. */
+  /** Where the data is kept between starts. If this process is root, the data may be in `/var/lib/parley` instead: see the result's `dataDir`. */
   dataDir: string;
   /** The port on 127.0.0.1. A server that is already running keeps its port. */
   port: number;
@@ -38,7 +38,7 @@ export interface LocalPostgres {
 }
 
 /**
- * Starts a PostgreSQL server on 127.0.0.1 in its own process group. It runs until `stop()`, even after this process exits. Throws only
+ * Starts a PostgreSQL server on 127.0.0.1 in its own process group, or returns the one that already runs on the data. It runs until `stop()`, even after this process exits. Throws only
  * LocalPostgresError.
  */
 export async function startLocalPostgres(options: LocalPostgresOptions): Promise<LocalPostgres> {
@@ -55,7 +55,7 @@ export async function startLocalPostgres(options: LocalPostgresOptions): Promise
   }
 }
 
-/** Same as startLocalPostgres, for an `installation` that the caller chose. */
+/** Starts the server of an `installation` that the caller chose. Unlike startLocalPostgres, throws other errors as they are. */
 export async function startServer(installation: Installation, options: LocalPostgresOptions): Promise<LocalPostgres> {
   const { port, password, fast = false, log = () => undefined } = options;
   const deadline = performance.now() + START_TIMEOUT_MS;

@@ -10,7 +10,7 @@ export function prepareMessagePatterns(list: readonly Pattern[]): MessagePattern
   return { list, json: serializePatterns(list) };
 }
 
-/** Returns the JSON of patterns for PatternThreadPool.match. */
+/** Returns the JSON of patterns for PatternThreadPool's `match` and `matchAll`. */
 export function serializePatterns(patterns: readonly Pick<Pattern, "pattern">[]): string {
   return JSON.stringify(patterns.map(({ pattern }) => pattern));
 }

@@ -19,7 +19,7 @@ export type Job = MatchJob | MatchAllJob | CheckJob;
 export type Match = {
   /** Index of the first pattern that matches; -1 if none does. */
   index: number;
-  /** Length of the longest possible match of any pattern in UTF-16 units. */
+  /** Length of the longest possible match of any pattern in UTF-16 units; Infinity if there is no bound. */
   maxMatchLength: number;
 };
 

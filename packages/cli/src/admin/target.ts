@@ -46,7 +46,7 @@ export async function requireInstance(dataDir: string): Promise<Instance> {
 export function localTarget(instance: Instance, dataDir: string): AdminTarget {
   return {
     token: instance.adminToken,
-    refusedToken: REFUSED_ADMIN_TOKEN,
+    refusedToken: `the token in ${dataDir}: another Parley may use this port, so start it again with ${START_COMMAND}`,
     findUrl: (service) => instance.adminUrls[service],
     opsUrls: toUrlLists({ ...instance.adminUrls, edge: instance.edgeOpsUrl }),
     suggestNextStep: (service) =>

@@ -20,7 +20,7 @@ export async function runMigrations(target: Omit<MigrateOptions, "url" | "rolePa
   }
 }
 
-/** Reads an administrator's URL and the password for the service's role, or only the role's own URL. */
+/** Reads the administrator's URL, the suffix of the service's role, and the role's password, which is missing if the role was created by hand. */
 function readConfig(values: NodeJS.ProcessEnv) {
   const environment = new Environment(values);
   return environment.finish({

@@ -18,8 +18,8 @@ export type GuardedAgentOptions = {
 };
 
 /**
- * Returns an undici dispatcher that connects to permitted addresses only. It checks each connection: it resolves the name once, checks the
- * addresses, and connects to one of them, through the proxy if there is one. So neither a redirect nor DNS rebinding can bypass the check. A
+ * Returns an undici dispatcher that connects to permitted addresses only. It checks each connection: it resolves the name, checks the
+ * addresses, and connects to one of them, through the proxy if there is one. It connects directly to an address on the operator's list. So neither a redirect nor DNS rebinding can bypass the check. A
  * refused connection fails with EgressError, which fetch reports as the `cause` of its TypeError.
  */
 export function createGuardedAgent({ policy, proxyUrl }: Egress, options: GuardedAgentOptions = {}): Agent {

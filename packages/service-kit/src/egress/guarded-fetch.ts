@@ -32,7 +32,7 @@ export type GuardedResponse = ResponseHead & { body: Uint8Array<ArrayBuffer> };
 
 /**
  * Fetches an http or https URL that a user entered, from permitted addresses only (see createGuardedAgent). Checks each redirect like the first
- * URL. Throws EgressError, or the reason of `signal`. An HTTP error status is not an error here.
+ * URL. Throws EgressError, the reason of `signal`, or the error of `onHead`, which must not be a TypeError. An HTTP error status is not an error here.
  */
 export async function guardedFetch(url: string, options: GuardedFetchOptions): Promise<GuardedResponse> {
   const { egress, timeoutMs, signal } = options;

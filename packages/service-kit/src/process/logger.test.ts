@@ -7,7 +7,7 @@ function logged(fields: object): Record<string, unknown> {
   return JSON.parse(lines.join("")) as Record<string, unknown>;
 }
 
-test("the log does not redact a number in a secret's field, such as the milliseconds of the phase token", () => {
+test("the log does not redact a number in a field with a secret's name, such as phases_ms.token", () => {
   expect(logged({ phases_ms: { open: 1.5, token: 20.25 } })).toMatchObject({ phases_ms: { open: 1.5, token: 20.25 } });
 });
 

@@ -7,7 +7,7 @@ export interface Entry {
   /** The service's ID of a reply that can be rated. */
   readonly messageId?: number;
   readonly rating?: "up" | "down" | "";
-  /** On a message, the code why it has no reply. On a reply, the code why it is not complete. */
+  /** The error code: on a message, of why it has no reply; on a reply, of why it is not complete. */
   readonly failed?: string;
   /** On a message whose reply has not ended, the key under which the service has or will have the reply. */
   readonly key?: string | undefined;
@@ -15,7 +15,7 @@ export interface Entry {
   readonly expires?: number;
 }
 
-/** How long a message that the service may not have received is sent again automatically, e.g. by the next page. */
+/** For how long a message is sent again automatically, also by the next page, if the service may not have received it. */
 export const UNSENT_TTL_MS = 300_000;
 /** How long the reply to a received message is fetched automatically. */
 export const UNREAD_TTL_MS = 86_400_000;

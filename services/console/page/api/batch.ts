@@ -18,7 +18,7 @@ const MAX_CALLS = 20;
 
 let waiting: Waiting[] = [];
 
-/** Sends the calls that a screen makes in one render as one request. */
+/** Sends a call together with the other calls of the same render, in one request. */
 export function sendInBatch(call: BatchCall): Promise<BatchResponse> {
   return new Promise((resolve, reject) => {
     waiting.push({ call, resolve, reject });

@@ -2,7 +2,7 @@ const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const DATE_AND_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
 
-/** Formats a day in UTC, "YYYY-MM-DD". */
+/** Formats a UTC day, given as "YYYY-MM-DD", in the browser's language. */
 export function formatDay(day: string): string {
   return DAY.format(new Date(`${day}T00:00:00Z`));
 }

@@ -36,7 +36,7 @@ test("a month with differences is audited until they are gone, even after the ne
   expect(listDiffering(december.progress)).toEqual([]);
 });
 
-test("a run continues after the last page, and keeps the differences of other pages", () => {
+test("a run continues after the previous run's page, and a page keeps the differences of the other pages", () => {
   const first = advanceAudit(
     {},
     { month: "2026-11", workspaces: [differs("a"), fine("b")], next: "b" },

@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 const MAX_WAIT_MS = 60_000;
-const MAX_WORKSPACES = 1_000;
+const MAX_REMEMBERED_WORKSPACES = 1_000;
 /**
  * Limits the time that a workspace's documents may take if they cannot be fetched or read, or their caller cancels: `burstMs` at once, then a
  * tenth of the time. So repeated slow documents neither keep a core busy nor block other workspaces. Readable documents do not count.
@@ -27,7 +27,7 @@ export class DocumentQueue {
   /** In order of arrival. */
   readonly #waiting = new Set<WaitingDocument>();
   /** The number of documents started so far when each workspace's last one was started. */
-  readonly #lastStarts = new LRUCache<string, number>({ max: MAX_WORKSPACES });
+  readonly #lastStarts = new LRUCache<string, number>({ max: MAX_REMEMBERED_WORKSPACES });
   #starts = 0;
   #isBusy: boolean = false;
   /** Starts a document when its workspace has regained its share. */
@@ -39,7 +39,7 @@ export class DocumentQueue {
   }
 
   /**
-   * Runs `task` when it is the workspace's turn, no other document is being processed, and its share permits it. Throws resource_exhausted
+   * Runs `task` when it is the workspace's turn, no other document is being processed, and the workspace has not used up its time for unreadable documents. Throws resource_exhausted
    * after waiting 60 s, or at once if the waiting documents, including this one, would exceed 16 MiB.
    */
   async run<T>({ workspaceId, bytes, signal }: QueuedDocument, task: () => Promise<T>): Promise<T> {

@@ -7,7 +7,7 @@ const MAX_RUN_MS = 40_000;
 /** Few, because visitors' searches use the same database and the same embedding model. */
 const CONCURRENT_SEARCHES = 2;
 
-/** The methods of QuestionSearch that a run calls. */
+/** The methods of QuestionSearch that RunEvaluation's handler calls: requireTime before the run, the others during it. */
 export type CaseSearch = Pick<QuestionSearch, "requireTime" | "readKnowledge" | "search">;
 
 export type RunOptions = { signal: AbortSignal; maxRunMs?: number };

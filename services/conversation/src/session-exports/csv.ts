@@ -1,6 +1,6 @@
 /**
  * Matches a text that a spreadsheet could run as a formula (CSV injection): white space, quotes or invisible characters, if any, then one of
- * `= + - @ | %` or its full-width form. Also matches a leading tab or line break, which could end the cell.
+ * `= + - @ | %`, or one of `= + - @` in full width. Also matches a leading tab or line break, which could end the cell.
  */
 const FORMULA = /^(?:[\s\p{Cc}\p{Cf}"'`]*[=+\-@|%＝＋－＠]|[\t\r\n])/u;
 const NEEDS_QUOTES = /[",\r\n]/;

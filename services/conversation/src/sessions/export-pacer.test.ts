@@ -27,7 +27,7 @@ async function smallest(measure: () => Promise<number>): Promise<number> {
   return Math.min(...results);
 }
 
-/** Runs two statements of an export while turns run. Returns the pause between them ÷ the time of the first, which a busy machine lengthens. */
+/** Runs two statements of an export while turns run, several times. Returns the smallest ratio of the pause between them to the time of the first. */
 function smallestPauseRatio(pacer: ExportPacer): Promise<number> {
   return smallest(async () => {
     pacer.recordTurn();

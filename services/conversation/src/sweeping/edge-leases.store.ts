@@ -8,7 +8,7 @@ export type Edge = {
   token: string;
 };
 
-/** Longer than several renewals of the longest lease, so that an edge sees each closed turn although responses are lost. */
+/** Three renewal intervals of the longest lease (300 s), so that an edge sees each closed turn even if a response is lost. */
 const CLOSED_TURNS_SECONDS = 5 * 60;
 
 const RENEW_EDGE = `
@@ -41,7 +41,7 @@ export async function renewEdge(
  * Deletes leases that lapsed more than an hour ago, because their edges are gone and the edges' turns are closed. Deletes the records of
  * closed turns that no edge reads any more.
  */
-export async function deleteLapsedLeases(database: Database): Promise<void> {
+export async function deleteOldEdgeRows(database: Database): Promise<void> {
   await database.query("DELETE FROM conversation.edges WHERE expires_at < now() - interval '1 hour'");
   await database.query("DELETE FROM conversation.closed_turns WHERE closed_at < now() - interval '1 hour'");
 }

@@ -1,7 +1,7 @@
 import type { Database, Logger } from "@parley/service-kit";
 import { QueueMark, ReaderLease } from "../reconciliation/index.ts";
 import type { Settlement } from "../turns/index.ts";
-import { deleteLapsedLeases } from "./edge-leases.store.ts";
+import { deleteOldEdgeRows } from "./edge-leases.store.ts";
 import { readClock, readSweepMark, sweep } from "./sweep.store.ts";
 
 const BATCH_TURNS = 200;
@@ -77,7 +77,7 @@ export class Sweeper {
     }
     this.#mark.advance(mark);
     if (total > 0) this.#log.info({ turns: total }, "turns closed as interrupted");
-    await deleteLapsedLeases(this.#database);
+    await deleteOldEdgeRows(this.#database);
     return total;
   }
 }

@@ -32,8 +32,8 @@ export type CloseTurnDeps = {
 };
 
 /**
- * Closes a turn with the first outcome that a caller reports, and returns that outcome to every caller. Runs one statement, and a second
- * one to read the stored outcome if the turn was closed before. For a turn that OpenTurn blocked, it only records the timings.
+ * Closes a turn with the first outcome that a caller reports, and returns that outcome to every caller. Runs one statement. If that
+ * closed nothing, reads the stored outcome; for a turn that OpenTurn blocked, it records the timings before that.
  */
 export async function handleCloseTurn(deps: CloseTurnDeps, request: CloseTurnRequest): Promise<Response> {
   const closing = toClosing(request);

@@ -2,7 +2,7 @@ import type { StoredTurn } from "@parley/rpc/conversation";
 import type { TurnEnding, TurnSink } from "./ending.ts";
 import type { MetaEvent } from "./events.ts";
 
-/** Receives a reply, from its own position in the text. */
+/** Receives the text of a reply, from the reader's own position on. */
 export type ReplyReader = {
   /** Sends a part of the text. Returns a promise while the reader is slow. */
   token(text: string, endOffset: number): Promise<void> | undefined;

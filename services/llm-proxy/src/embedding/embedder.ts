@@ -38,7 +38,7 @@ export class Embedder {
     return { ...embeddingModel, id: dimensions === undefined ? model : `${model}@${dimensions}` };
   }
 
-  /** Returns one vector per text. Throws ProviderFailure, or the signal's reason when the call is cancelled. */
+  /** Returns one vector per text. Throws ProviderFailure. If the call is cancelled, throws the signal's reason or, between attempts, an AbortError. */
   async embed(
     model: EmbeddingModel,
     workspaceId: string,
@@ -72,7 +72,7 @@ export class Embedder {
     }
   }
 
-  /** Sends one request, through the provider's concurrency limit and breaker for embeddings and its timers. */
+  /** Sends one request under the provider's timeouts, and under its concurrency limit and circuit breaker for embeddings. */
   async #attempt(
     { guarded, name, dimensions }: EmbeddingModel,
     workspaceId: string,

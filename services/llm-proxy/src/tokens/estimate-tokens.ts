@@ -2,19 +2,19 @@
 const PIECES =
   /(\p{Script=Han})|([\p{Script=Hiragana}\p{Script=Katakana}])|(\p{Script=Hangul})|([a-zA-Z]+)(?!\p{L})|([\p{Script=Latin}\p{M}]+)|(\p{Script=Greek}+)|(\p{L}[\p{L}\p{M}]*)|(\p{N}{1,3})|(\p{Emoji_Presentation})|(\n+)|([^\s\p{L}\p{N}\p{M}])/gu;
 
-// The tokens of a piece: `fixed`, or its length divided by `perToken`, whichever is more.
-const WEIGHTS: readonly { fixed: number; perToken: number }[] = [
-  { fixed: 0.8, perToken: Number.POSITIVE_INFINITY },
-  { fixed: 0.7, perToken: Number.POSITIVE_INFINITY },
-  { fixed: 0.7, perToken: Number.POSITIVE_INFINITY },
-  { fixed: 1, perToken: 7 },
-  { fixed: 1, perToken: 4 },
-  { fixed: 1, perToken: 2.5 },
-  { fixed: 1, perToken: 4 },
-  { fixed: 1, perToken: Number.POSITIVE_INFINITY },
-  { fixed: 1.6, perToken: Number.POSITIVE_INFINITY },
-  { fixed: 0.5, perToken: Number.POSITIVE_INFINITY },
-  { fixed: 0.65, perToken: Number.POSITIVE_INFINITY },
+// The tokens of a piece: its length divided by `charactersPerToken`, but at least `minTokens`.
+const WEIGHTS: readonly { minTokens: number; charactersPerToken: number }[] = [
+  { minTokens: 0.8, charactersPerToken: Number.POSITIVE_INFINITY },
+  { minTokens: 0.7, charactersPerToken: Number.POSITIVE_INFINITY },
+  { minTokens: 0.7, charactersPerToken: Number.POSITIVE_INFINITY },
+  { minTokens: 1, charactersPerToken: 7 },
+  { minTokens: 1, charactersPerToken: 4 },
+  { minTokens: 1, charactersPerToken: 2.5 },
+  { minTokens: 1, charactersPerToken: 4 },
+  { minTokens: 1, charactersPerToken: Number.POSITIVE_INFINITY },
+  { minTokens: 1.6, charactersPerToken: Number.POSITIVE_INFINITY },
+  { minTokens: 0.5, charactersPerToken: Number.POSITIVE_INFINITY },
+  { minTokens: 0.65, charactersPerToken: Number.POSITIVE_INFINITY },
 ];
 
 /** A longer text is estimated from samples, so that a generation cancelled after megabytes does not block the event loop. */
@@ -41,8 +41,8 @@ function estimatePieces(text: string): number {
   let tokens = 0;
   for (const match of text.matchAll(PIECES)) {
     const kind = match.findIndex((group, index) => index > 0 && group !== undefined) - 1;
-    const { fixed = 0, perToken = 1 } = WEIGHTS[kind] ?? {};
-    tokens += Math.max(fixed, match[0].length / perToken);
+    const { minTokens = 0, charactersPerToken = 1 } = WEIGHTS[kind] ?? {};
+    tokens += Math.max(minTokens, match[0].length / charactersPerToken);
   }
   return tokens;
 }

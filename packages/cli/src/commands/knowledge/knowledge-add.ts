@@ -80,7 +80,7 @@ function toCliError(error: unknown): CliError {
   throw error;
 }
 
-/** Returns whether a later document may still succeed: this one was invalid, or the service's document queue was full. */
+/** Returns whether a later document may still succeed: this one was invalid, or the service's document queue refused it for now. */
 function mayNextSucceed(error: CliError): boolean {
   return error instanceof AdminError && (error.isInvalid || error.code === "too_many_documents");
 }

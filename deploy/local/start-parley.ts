@@ -10,8 +10,8 @@ import {
 } from "@parley/cli";
 import { ProviderAdminService } from "@parley/rpc/llm";
 import { buildWidget } from "@parley/widget/build";
+import type { CleanupStack } from "./cleanup-stack.ts";
 import type { Config } from "./config.ts";
-import type { CleanupStack } from "./database/cleanup-stack.ts";
 import { lockDataDir } from "./database/data-dir.ts";
 import { openExternalDatabase } from "./database/database.ts";
 import { startEmbeddedDatabase } from "./database/embedded-database.ts";

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { CliError, START_COMMAND } from "@parley/cli";
 import { ConfigError } from "@parley/service-kit/environment";
+import { CleanupStack } from "./cleanup-stack.ts";
 import { type Config, readConfig } from "./config.ts";
-import { CleanupStack } from "./database/cleanup-stack.ts";
 import { StartError } from "./errors.ts";
 import { watchLaunchers } from "./processes/watch-launchers.ts";
 import { startParley } from "./start-parley.ts";

@@ -1,4 +1,4 @@
-import type { CleanupStack } from "../database/cleanup-stack.ts";
+import type { CleanupStack } from "../cleanup-stack.ts";
 import type { ProcessSpec } from "./process-run.ts";
 import type { ServiceName } from "./services.ts";
 import { type Notice, type SupervisedProcess, supervise } from "./supervisor.ts";

@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
-import { createInterface } from "node:readline";
-import { Readable } from "node:stream";
-import type { ReadableStream } from "node:stream/web";
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CONSOLE_WORKSPACE, requestOwnersToken } from "../../../tests/system/console.ts";
 import { residentBytes, watchPeak } from "../support/cpu.ts";
@@ -14,6 +13,7 @@ const MAX_GROWTH_MB = 32;
 const CUTS = 10;
 const SAMPLE_INTERVAL_MS = 20;
 const MB = 1024 * 1024;
+const LINE_FEED = 10;
 /** The rate limit of exports is 10 a minute. */
 export const PAUSE_BETWEEN_EXPORTS_MS = 6_000;
 
@@ -83,12 +83,13 @@ async function download(
   if (cursor !== "") url.searchParams.set("cursor", cursor);
   const headers = { authorization: `Bearer ${await requestOwnersToken(sso)}`, "accept-encoding": "identity" };
   const started = performance.now();
-  const response = await fetch(url, { headers });
-  if (!response.ok || response.body === null) throw new Error(`the export returned status ${response.status}`);
+  // Not fetch, which needs more of the processor's time for each byte.
+  const [response] = (await once(get(url, { headers }), "response")) as [IncomingMessage];
+  if (response.statusCode !== 200) throw new Error(`the export returned status ${response.statusCode}`);
   let [bytes, lines] = [0, 0];
-  for await (const chunk of Readable.fromWeb(response.body as ReadableStream) as AsyncIterable<Buffer>) {
+  for await (const chunk of response as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    for (const byte of chunk) if (byte === 10) lines++;
+    for (let at = chunk.indexOf(LINE_FEED); at !== -1; at = chunk.indexOf(LINE_FEED, at + 1)) lines++;
     if (onChunk?.(chunk) === false) break;
   }
   return { bytes, lines, seconds: (performance.now() - started) / 1_000 };
@@ -136,6 +137,6 @@ async function copyWithPsql({ testbed }: OwnersTestbed): Promise<Transfer> {
     stdio: ["ignore", "pipe", "inherit"],
   });
   let bytes = 0;
-  for await (const line of createInterface({ input: psql.stdout })) bytes += line.length + 1;
+  for await (const chunk of psql.stdout) bytes += (chunk as Buffer).length;
   return { bytes, seconds: (performance.now() - started) / 1_000 };
 }

@@ -13,9 +13,9 @@ import { csv, type ExportFormatter, ndjson } from "./export-format.ts";
 import { type ExportedSession, type ExportPage, readExportEnd, readSessions } from "./export-sessions.store.ts";
 
 /** Far below the 16 MiB limit of a gRPC message, to keep buffers small. */
-const MAX_PIECE_BYTES = 128 * 1024;
+const MAX_PIECE_BYTES = 128 * 1024 - 64;
 /** The target size of a page. The number of sessions per page adapts to it. Up to two pages are in memory. */
-const PAGE_CHARACTERS = 128 * 1024;
+const PAGE_CHARACTERS = 256 * 1024;
 /** The target while turns run. A smaller page delays a turn less, but costs more for each character. */
 const BUSY_PAGE_CHARACTERS = 32 * 1024;
 const FIRST_PAGE_SESSIONS = 16;
@@ -50,9 +50,9 @@ export async function* handleExportSessions(
   const walk = new SessionWalk(deps, request, start, signal);
   await walk.readEnd();
   for await (const page of walk.pages()) {
-    for await (const text of formatPage(walk, formatter, page)) {
+    for await (const texts of formatPage(walk, formatter, page)) {
       if (signal.aborted) return;
-      yield* toPieces(text);
+      yield* toPieces(texts);
     }
     const last = page.at(-1);
     if (last === undefined) return;
@@ -167,23 +167,26 @@ function adaptLimit(page: readonly ExportedSession[], targetCharacters: number):
   return Math.max(1, Math.min(limit, page.length * 4, MAX_PAGE_SESSIONS));
 }
 
-/** Yields the text of a page: the small sessions together, the large ones in parts. */
+/** Yields the texts of a page: those of the small sessions together, those of the large ones in parts. */
 async function* formatPage(walk: SessionWalk, formatter: ExportFormatter, page: readonly ExportedSession[]) {
-  let text = "";
+  let texts: string[] = [];
   for (const session of page) {
     if (!session.matches) continue;
     const exportedMessage = walk.exportedMessageOf(session.id);
     if (session.session !== null && exportedMessage === undefined) {
       const { start, messages, end } = formatter.startSession(session.session);
-      text +=
-        start + messages(session.messages, (id) => walk.cursorAfter(session, id)) + end(walk.cursorAfter(session));
+      texts.push(
+        start,
+        messages(session.messages, (id) => walk.cursorAfter(session, id)),
+        end(walk.cursorAfter(session)),
+      );
       continue;
     }
-    if (text !== "") yield text;
-    text = "";
+    if (texts.length > 0) yield texts;
+    texts = [];
     yield* formatLargeSession(walk, formatter, session, exportedMessage);
   }
-  if (text !== "") yield text;
+  if (texts.length > 0) yield texts;
 }
 
 async function* formatLargeSession(
@@ -196,14 +199,16 @@ async function* formatLargeSession(
   // The session was deleted since its page was read.
   if (transcript === undefined) return;
   const { start, messages, end } = formatter.startSession(transcript.session);
-  if (start !== "") yield start;
-  for await (const page of transcript.pages) yield messages(joinMessages(page), (id) => walk.cursorAfter(session, id));
-  const rest = end(walk.cursorAfter(session));
-  if (rest !== "") yield rest;
+  yield [start];
+  for await (const page of transcript.pages)
+    yield [messages(joinMessages(page), (id) => walk.cursorAfter(session, id))];
+  yield [end(walk.cursorAfter(session))];
 }
 
-function* toPieces(text: string): Generator<Piece> {
-  const bytes = Buffer.from(text);
+/** Encodes texts, without first joining them to one string, which would be copied once more. */
+function* toPieces(texts: readonly string[]): Generator<Piece> {
+  const bytes = Buffer.allocUnsafe(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0));
+  texts.reduce((start, text) => start + bytes.write(text, start), 0);
   for (let start = 0; start < bytes.length; start += MAX_PIECE_BYTES)
     yield { content: bytes.subarray(start, start + MAX_PIECE_BYTES) };
 }

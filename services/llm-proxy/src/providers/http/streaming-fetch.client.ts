@@ -1,5 +1,5 @@
-import { type Dispatcher, request as send } from "undici";
-import { readText, StreamedResponse } from "./response-body.ts";
+import type { Dispatcher } from "undici";
+import { ResponseBody, readText, StreamedResponse } from "./response-body.ts";
 
 /** An error's code is within the first kilobytes of its body. */
 const MAX_REFUSAL_BYTES = 16 * 1024;
@@ -9,18 +9,55 @@ const MAX_REFUSAL_BYTES = 16 * 1024;
  * a refusal.
  */
 export function createStreamingFetch(dispatcher: Dispatcher): typeof fetch {
-  return async (url, { method = "GET", headers, body, signal = null } = {}) => {
-    const received = await send(String(url), {
-      dispatcher,
+  return async (url, { method = "GET", headers, body, signal } = {}) => {
+    const { origin, pathname, search } = new URL(String(url));
+    const response = await send(dispatcher, signal ?? undefined, {
+      origin,
+      path: pathname + search,
       method: method as Dispatcher.HttpMethod,
       headers: Object.fromEntries(new Headers(headers)),
       ...(typeof body === "string" && { body }),
-      signal,
     });
-    const response = new StreamedResponse(received);
     if (response.ok) return response;
     // The request is refused even if the connection breaks before the reason is read.
     const text = await readText(response.stream, MAX_REFUSAL_BYTES).catch(() => "");
     return new Response(text === "" ? null : text, { status: response.status, headers: response.headers });
   };
+}
+
+/** Sends a request, and returns its response when the headers have arrived. If the signal is aborted, the request fails with its reason. */
+function send(
+  dispatcher: Dispatcher,
+  signal: AbortSignal | undefined,
+  options: Dispatcher.DispatchOptions,
+): Promise<StreamedResponse> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    let controller: Dispatcher.DispatchController | undefined;
+    let stream: ResponseBody | undefined;
+    const abort = () => {
+      controller?.abort(signal?.reason);
+      stream?.abort(signal?.reason);
+      // There is no controller before there is a connection.
+      reject(signal?.reason);
+    };
+    signal?.addEventListener("abort", abort, { once: true });
+    dispatcher.dispatch(options, {
+      onRequestStart(started) {
+        controller = started;
+        if (signal?.aborted) abort();
+      },
+      onResponseStart(started, status, headers) {
+        if (status < 200) return;
+        stream = new ResponseBody(started);
+        resolve(new StreamedResponse(status, headers, stream));
+      },
+      onResponseData: (_, chunk) => stream?.push(chunk),
+      onResponseEnd: () => stream?.end(),
+      onResponseError(_, error) {
+        stream?.end(error);
+        reject(error);
+      },
+    });
+  });
 }

@@ -1,7 +1,7 @@
 import { OpenAI } from "openai";
 import { Agent, type Dispatcher, ProxyAgent } from "undici";
 import type { OpenAiSettings } from "../../settings/index.ts";
-import { asStreamedResponse, drain, type ResponseBody } from "../http/response-body.ts";
+import { asStreamedResponse, READER_STOPPED, type ResponseBody } from "../http/response-body.ts";
 import { createStreamingFetch } from "../http/streaming-fetch.client.ts";
 import type { CompletionRequest, Provider } from "../provider.ts";
 import { WellFormedTextBuffer } from "../well-formed-text.ts";
@@ -59,7 +59,7 @@ async function stream(client: OpenAI, settings: OpenAiSettings, request: Complet
   const chat = new ChatStreamReader();
   const wellFormed = new WellFormedTextBuffer();
   try {
-    for await (const bytes of readChunks(body)) {
+    for (let bytes = await readChunk(body); bytes !== undefined; bytes = await readChunk(body)) {
       const text = wellFormed.push(chat.feed(bytes));
       reportProgress(chat, request);
       // Backpressure: nothing is read until the sink has room.
@@ -72,15 +72,15 @@ async function stream(client: OpenAI, settings: OpenAiSettings, request: Complet
     reportProgress(chat, request);
     if (rest !== "") await request.onText(rest);
   } finally {
-    if (chat.isDone) void drain(body, DRAIN_MS);
-    else body.destroy();
+    if (chat.isDone) void body.drain(DRAIN_MS);
+    else body.abort(READER_STOPPED);
   }
 }
 
-/** Yields the bytes of each read, and leaves the body open when the reader stops. Throws ProviderFailure when the body was cut off. */
-async function* readChunks(body: ResponseBody): AsyncGenerator<Uint8Array> {
+/** Returns the next chunk, undefined at the end. Throws ProviderFailure when the body was cut off. */
+async function readChunk(body: ResponseBody): Promise<Uint8Array | undefined> {
   try {
-    yield* body.iterator({ destroyOnReturn: false });
+    return (await body.next()).value;
   } catch (error) {
     throw failureFromBodyError(error);
   }
@@ -121,6 +121,6 @@ async function openStream(client: OpenAI, settings: OpenAiSettings, request: Com
     });
   const { stream } = asStreamedResponse(response);
   if (!NOT_A_STREAM.test(response.headers.get("content-type") ?? "")) return stream;
-  stream.destroy();
+  stream.abort(READER_STOPPED);
   throw createFault("not_a_stream");
 }

@@ -40,7 +40,11 @@ type AnswerFrame = MessageInitShape<typeof AnswerFrameSchema>;
 type PendingCall = { controller: AbortController; window: SendWindow; timer: NodeJS.Timeout };
 type CallResult = { response?: Uint8Array; end: { status: status; code?: string; message?: string } };
 
-const CANCELLED = new RpcError(status.CANCELLED, "cancelled", "the caller cancelled the call or disconnected");
+const CANCELLED = new RpcError(
+  status.CANCELLED,
+  "cancelled",
+  "the caller cancelled the call or disconnected, or its deadline passed",
+);
 
 /** The server's end of one stream, with the calls on it. */
 class ServerStream {

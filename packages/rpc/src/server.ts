@@ -117,7 +117,11 @@ function createStreamServe(method: DescMethod, handler: StreamHandler, intercept
 }
 
 // Shared by all calls: grpc-js emits "cancelled" at the end of every call, and abort() without a reason would create a DOMException each time.
-const CANCELLED = new RpcError(status.CANCELLED, "cancelled", "the caller cancelled the call or disconnected");
+const CANCELLED = new RpcError(
+  status.CANCELLED,
+  "cancelled",
+  "the caller cancelled the call or disconnected, or its deadline passed",
+);
 
 function createCallContext(
   method: string,

@@ -79,12 +79,13 @@ function apiKeys(values: unknown): string[] {
   return (values as { llmProxy?: { apiKeys?: string[] } }).llmProxy?.apiKeys ?? [];
 }
 
-/** Returns the names of the Secrets that a Job creates, such as a trial's. The Job has a Role that lets it patch the Secret. */
+/** Returns the names of the Secrets that a Job creates, such as a trial's. Its Role may create Secrets, and names those that it reads. */
 function secretsOfJobs(manifests: readonly Manifest[]): string[] {
   type PolicyRule = { resources: string[]; resourceNames?: string[]; verbs: string[] };
-  return ofKind(manifests, "Role").flatMap(({ rules }) =>
-    (rules as PolicyRule[])
-      .filter(({ resources, verbs }) => resources.includes("secrets") && verbs.includes("patch"))
-      .flatMap(({ resourceNames = [] }) => resourceNames),
-  );
+  return ofKind(manifests, "Role").flatMap(({ rules }) => {
+    const ofSecrets = (rules as PolicyRule[]).filter(({ resources }) => resources.includes("secrets"));
+    return ofSecrets.some(({ verbs }) => verbs.includes("create"))
+      ? ofSecrets.flatMap(({ resourceNames = [] }) => resourceNames)
+      : [];
+  });
 }

@@ -23,11 +23,11 @@ const RANDOM_KEYS = [
 const run = promisify(execFile);
 
 /** Calls the Kubernetes API. Returns undefined for 404, and throws for any other failure. */
-async function callApi(method, path, body, contentType = "application/json") {
+async function callApi(method, path, body) {
   const token = await readFile(TOKEN_FILE, "utf8");
   const response = await fetch(`https://kubernetes.default.svc/api/v1/namespaces/${NAMESPACE}/${path}`, {
     method,
-    headers: { authorization: `Bearer ${token}`, "content-type": contentType },
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     body: body && JSON.stringify(body),
     signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
   });

@@ -131,9 +131,14 @@ export function toRpcError(error: unknown, signal?: AbortSignal): RpcError {
     return new RpcError(STATUS_BY_KIND[error.kind], error.code, error.message, { cause: error });
   }
   if (signal?.aborted)
-    return new RpcError(status.CANCELLED, "cancelled", "the caller cancelled the call or disconnected", {
-      cause: error,
-    });
+    return new RpcError(
+      status.CANCELLED,
+      "cancelled",
+      "the caller cancelled the call or disconnected, or its deadline passed",
+      {
+        cause: error,
+      },
+    );
   if (isTransient(error)) {
     return new RpcError(status.UNAVAILABLE, "unavailable", "the database is unavailable", { cause: error });
   }

@@ -3,6 +3,7 @@ import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { JsonSchemaValidator, jsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/types.js";
 import type { Dispatcher } from "undici";
+import manifest from "../../package.json" with { type: "json" };
 import type { ToolLimits } from "../settings/index.ts";
 import { createBoundedFetch } from "./bounded-fetch.client.ts";
 import { createToolFailure } from "./failures.ts";
@@ -97,7 +98,7 @@ export class McpSession {
         reconnectionDelayGrowFactor: 1,
       },
     });
-    const client = new Client({ name: "parley", version: "0.1.0" }, { jsonSchemaValidator: ACCEPT_ANYTHING });
+    const client = new Client({ name: "parley", version: manifest.version }, { jsonSchemaValidator: ACCEPT_ANYTHING });
     await client.connect(transport, this.#options(signal));
     return { client, transport };
   }

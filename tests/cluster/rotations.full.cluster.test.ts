@@ -36,6 +36,11 @@ describe("rotations on a real cluster", () => {
       streamsOf,
     );
     expect(await installation.pods()).toEqual(before);
+    for (const component of ["edge", "conversation", "quota", "llm-proxy"])
+      for (const name of podsOf(component, before)) {
+        const reloads = (await installation.kubectl("logs", name)).split("secret reloaded").length - 1;
+        expect({ name, hasReloaded: reloads >= STEPS.length }).toEqual({ name, hasReloaded: true });
+      }
     const newTokens = await installation.secret("INTERNAL_TOKEN", "ADMIN_TOKEN");
     for (const [index, token] of newTokens.entries()) {
       expect(token).toMatch(/^[0-9a-f]{64}$/);

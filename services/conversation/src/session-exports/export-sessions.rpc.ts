@@ -12,7 +12,7 @@ import { type ExportCursor, formatCursor, parseCursor } from "./export-cursor.ts
 import { csv, type ExportFormatter, ndjson } from "./export-format.ts";
 import { type ExportedSession, type ExportPage, readExportEnd, readSessions } from "./export-sessions.store.ts";
 
-/** Far below the 16 MiB limit of a gRPC message, to keep buffers small. */
+/** A message just below 128 KiB, because protobuf-es doubles its buffer until a message fits. */
 const MAX_PIECE_BYTES = 128 * 1024 - 64;
 /** The target size of a page. The number of sessions per page adapts to it. Up to two pages are in memory. */
 const PAGE_CHARACTERS = 256 * 1024;

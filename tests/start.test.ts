@@ -2,7 +2,6 @@ import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { access, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { type RunningProcess, startFakeProvider } from "@parley/test-support";
@@ -10,6 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTes
 import { signIn } from "./console/owner.ts";
 import { readChat } from "./system/chat.ts";
 import { runCliJson, runCliProcess } from "./system/cli.ts";
+import { loadFactor } from "./system/load-factor.ts";
 import {
   createInstance,
   type Instance,
@@ -42,12 +42,6 @@ function sendMessage(sessionId: string) {
     headers: { "content-type": "application/json", origin: `http://localhost:${instance.port + 9}` },
     body: JSON.stringify({ public_key: publicKey, session_id: sessionId, message }),
   });
-}
-
-/** Returns the factor by which other processes slow this one down, estimated from the load average. */
-function loadFactor(): number {
-  const [load = 0] = loadavg();
-  return Math.max(1, load / availableParallelism());
 }
 
 /** Finds the child process of a start whose command line contains `text`. */

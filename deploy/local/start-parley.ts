@@ -168,5 +168,6 @@ function formatCount(amount: number, name: string): string {
 /** Loads the build tools, which takes a moment, only while the database starts. */
 async function buildConsolePage(directory: string) {
   const { buildConsole } = await import("@parley/console/build");
-  return buildConsole(directory);
+  // The browser is on this machine, so the page's size matters less than the time until it is ready.
+  return buildConsole(directory, { brotliQuality: 1 });
 }

@@ -55,7 +55,7 @@ test("the audit answers while waiting exports occupy all of their connections", 
   const sessions = [];
   for (let index = 0; index < 3 * EXPORT_CONNECTIONS; index++) sessions.push(await createSession());
   const unlock = await lockMessages();
-  // To the end, because an export pauses between its reads and would otherwise read during the next test.
+  // Reads each export to its end. An export pauses between its reads, and would otherwise still read during the next test.
   const exports = Promise.allSettled(
     sessions.map(async ({ tenant, sessionId }) => (await exportTranscript(system, tenant, sessionId)).text()),
   );

@@ -13,13 +13,13 @@ const WORKSPACES = 1_000;
 const MIN_OWN_SCALE = 0.2;
 
 /** The memory limits of the chart's pods. */
-const [EDGE_MIB, CONVERSATION_MIB] = [768, 512];
+const [EDGE_LIMIT_MIB, CONVERSATION_LIMIT_MIB] = [768, 512];
 
 /**
- * Returns the environment with which V8 sizes its heap as in a pod with this memory limit: half of it for old objects, and a small young
- * generation. On a machine with more memory, the young generation grows to 128 MB.
+ * Returns the environment that gives a process the heap that V8 chooses in a pod with this memory limit: half of the limit for old objects,
+ * and 3 MiB for new ones. On a machine with more memory, new objects get up to 128 MiB.
  */
-function inPodOf(limitMiB: number): Record<string, string> {
+function podHeap(limitMiB: number): Record<string, string> {
   return { NODE_OPTIONS: `--max-heap-size=${limitMiB / 2 + 3}` };
 }
 
@@ -32,8 +32,8 @@ export async function startOwnersTestbed(scale: number, progress: (line: string)
     const testbed = await startTestbed("tokens-10", {
       // The reconciliation's lease, and so how long the benchmarks can postpone it, grows with this interval.
       env: {
-        edge: { ...sso.env, ...inPodOf(EDGE_MIB) },
-        conversation: { ...sso.env, ...inPodOf(CONVERSATION_MIB), RECONCILE_EVERY_SECONDS: "600" },
+        edge: { ...sso.env, ...podHeap(EDGE_LIMIT_MIB) },
+        conversation: { ...sso.env, ...podHeap(CONVERSATION_LIMIT_MIB), RECONCILE_EVERY_SECONDS: "600" },
         quota: sso.env,
       },
     });

@@ -1,6 +1,6 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { Metadata, type Server, type ServerDuplexStream } from "@grpc/grpc-js";
-import { type CallContext, RpcError, type ServedMethod, status, toMethodDefinition } from "@parley/rpc";
+import { CALL_CANCELLED, type CallContext, RpcError, type ServedMethod, status, toMethodDefinition } from "@parley/rpc";
 import {
   type AnswerFrameSchema,
   type CallBegin,
@@ -39,12 +39,6 @@ type CarryStream = ServerDuplexStream<CarryRequest, CarryResponse>;
 type AnswerFrame = MessageInitShape<typeof AnswerFrameSchema>;
 type PendingCall = { controller: AbortController; window: SendWindow; timer: NodeJS.Timeout };
 type CallResult = { response?: Uint8Array; end: { status: status; code?: string; message?: string } };
-
-const CANCELLED = new RpcError(
-  status.CANCELLED,
-  "cancelled",
-  "the caller cancelled the call or disconnected, or its deadline passed",
-);
 
 /** The server's end of one stream, with the calls on it. */
 class ServerStream {
@@ -147,7 +141,7 @@ class ServerStream {
     const call = this.#pendingCalls.get(callId);
     if (call === undefined) return;
     this.#pendingCalls.delete(callId);
-    call.controller.abort(CANCELLED);
+    call.controller.abort(CALL_CANCELLED);
     call.window.open();
     clearTimeout(call.timer);
     this.#closeWhenIdle();

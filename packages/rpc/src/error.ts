@@ -31,3 +31,10 @@ export class RpcError extends Error {
     return { code: this.status, details: this.message, metadata };
   }
 }
+
+/** Why a served call's signal is aborted. All calls share it: abort() without a reason would create a DOMException for each. */
+export const CALL_CANCELLED: RpcError = new RpcError(
+  status.CANCELLED,
+  "cancelled",
+  "the caller cancelled the call or disconnected, or its deadline passed",
+);

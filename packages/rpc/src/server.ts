@@ -17,7 +17,7 @@ import type {
   sendUnaryData,
   UntypedHandleCall,
 } from "@grpc/grpc-js";
-import { RpcError, status } from "./error.ts";
+import { CALL_CANCELLED, RpcError, status } from "./error.ts";
 import { fullMethodName, type GrpcMethod, toMethodDefinition, toServiceDefinition } from "./method-definition.ts";
 
 export type CallContext = {
@@ -116,19 +116,13 @@ function createStreamServe(method: DescMethod, handler: StreamHandler, intercept
   };
 }
 
-// Shared by all calls: grpc-js emits "cancelled" at the end of every call, and abort() without a reason would create a DOMException each time.
-const CANCELLED = new RpcError(
-  status.CANCELLED,
-  "cancelled",
-  "the caller cancelled the call or disconnected, or its deadline passed",
-);
-
 function createCallContext(
   method: string,
   call: ServerUnaryCall<Message, Message> | ServerWritableStream<Message, Message>,
 ): CallContext {
   const controller = new AbortController();
-  call.on("cancelled", () => controller.abort(CANCELLED));
+  // grpc-js emits "cancelled" at the end of every call.
+  call.on("cancelled", () => controller.abort(CALL_CANCELLED));
   return { method, signal: controller.signal, metadata: call.metadata, request: call.request };
 }
 

@@ -83,9 +83,9 @@ function apiKeys(values: unknown): string[] {
 function secretsOfJobs(manifests: readonly Manifest[]): string[] {
   type PolicyRule = { resources: string[]; resourceNames?: string[]; verbs: string[] };
   return ofKind(manifests, "Role").flatMap(({ rules }) => {
-    const ofSecrets = (rules as PolicyRule[]).filter(({ resources }) => resources.includes("secrets"));
-    return ofSecrets.some(({ verbs }) => verbs.includes("create"))
-      ? ofSecrets.flatMap(({ resourceNames = [] }) => resourceNames)
+    const secretRules = (rules as PolicyRule[]).filter(({ resources }) => resources.includes("secrets"));
+    return secretRules.some(({ verbs }) => verbs.includes("create"))
+      ? secretRules.flatMap(({ resourceNames = [] }) => resourceNames)
       : [];
   });
 }

@@ -1,6 +1,13 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { type Metadata, Server } from "@grpc/grpc-js";
-import { type Interceptor, implementService, RpcError, type ServiceImplementation, status } from "@parley/rpc";
+import {
+  CALL_CANCELLED,
+  type Interceptor,
+  implementService,
+  RpcError,
+  type ServiceImplementation,
+  status,
+} from "@parley/rpc";
 import { serveMultiplexed } from "@parley/rpc-multiplex";
 import { HealthImplementation } from "grpc-health-check";
 import type { Histogram } from "prom-client";
@@ -131,14 +138,7 @@ export function toRpcError(error: unknown, signal?: AbortSignal): RpcError {
     return new RpcError(STATUS_BY_KIND[error.kind], error.code, error.message, { cause: error });
   }
   if (signal?.aborted)
-    return new RpcError(
-      status.CANCELLED,
-      "cancelled",
-      "the caller cancelled the call or disconnected, or its deadline passed",
-      {
-        cause: error,
-      },
-    );
+    return new RpcError(CALL_CANCELLED.status, CALL_CANCELLED.code, CALL_CANCELLED.message, { cause: error });
   if (isTransient(error)) {
     return new RpcError(status.UNAVAILABLE, "unavailable", "the database is unavailable", { cause: error });
   }

@@ -12,7 +12,7 @@ import { type ExportCursor, formatCursor, parseCursor } from "./export-cursor.ts
 import { csv, type ExportFormatter, ndjson } from "./export-format.ts";
 import { type ExportedSession, type ExportPage, readExportEnd, readSessions } from "./export-sessions.store.ts";
 
-/** A message just below 128 KiB, because protobuf-es doubles its buffer until a message fits. */
+/** A little less than 128 KiB: protobuf-es doubles its buffer until the whole message fits. */
 const MAX_PIECE_BYTES = 128 * 1024 - 64;
 /** The target size of a page. The number of sessions per page adapts to it. Up to two pages are in memory. */
 const PAGE_CHARACTERS = 256 * 1024;
@@ -205,7 +205,7 @@ async function* formatLargeSession(
   yield [end(walk.cursorAfter(session))];
 }
 
-/** Encodes texts, without first joining them to one string, which would be copied once more. */
+/** Encodes the texts into one buffer. Joining them to a string first would copy them once more. */
 function* toPieces(texts: readonly string[]): Generator<Piece> {
   const bytes = Buffer.allocUnsafe(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0));
   texts.reduce((start, text) => start + bytes.write(text, start), 0);

@@ -38,18 +38,19 @@ function send(
     const abort = () => {
       controller?.abort(signal?.reason);
       stream?.abort(signal?.reason);
-      // There is no controller before there is a connection.
+      // Without a connection there is no controller yet, so undici would report the abort only later.
       reject(signal?.reason);
     };
     signal?.addEventListener("abort", abort, { once: true });
     dispatcher.dispatch(options, {
-      onRequestStart(started) {
-        controller = started;
+      onRequestStart(ofRequest) {
+        controller = ofRequest;
         if (signal?.aborted) abort();
       },
-      onResponseStart(started, status, headers) {
+      onResponseStart(ofRequest, status, headers) {
+        // An informational response precedes the final one.
         if (status < 200) return;
-        stream = new ResponseBody(started);
+        stream = new ResponseBody(ofRequest);
         resolve(new StreamedResponse(status, headers, stream));
       },
       onResponseData: (_, chunk) => stream?.push(chunk),

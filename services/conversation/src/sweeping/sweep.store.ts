@@ -10,7 +10,8 @@ import {
 /** Longer than any turn can run: a generation, and a minute to open and close the turn. */
 const MAX_TURN_SECONDS = MAX_GENERATION_MS / 1_000 + 60;
 
-// `closed` finds its turns by their ids, and not by their status, for the same reason as CLOSE_TURN.
+// `closed` finds its turns by their ids, and not by their status, for the same reason as CLOSE_TURN. `lapsed` is ordered by opened_at so that it
+// reads turns_streaming_opened, which the time bounds narrow, even while PostgreSQL's statistics say that no turn is streaming.
 const SWEEP = `
   WITH lapsed AS (
     SELECT t.workspace_id, t.turn_id
@@ -21,6 +22,7 @@ const SWEEP = `
            OR NOT EXISTS (SELECT FROM conversation.edges e WHERE e.edge_id = t.edge_id AND e.expires_at > now()))
       AND $3::timestamptz > now() - make_interval(secs => $4)
       AND t.opened_at >= $6::timestamptz
+    ORDER BY t.opened_at
     LIMIT $5
     FOR UPDATE OF t SKIP LOCKED
   ), closed AS (

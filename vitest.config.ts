@@ -2,11 +2,13 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-// Five rings. Unit tests are beside the code and take milliseconds. Integration tests use a real PostgreSQL or Redis (*.db.test.ts), or
-// start processes or threads, which takes seconds (*.process.test.ts).
-// The tests in tests/ start the whole system and send HTTP requests to it, some of them from a browser.
-// Fault tests (*.fault.test.ts) stop processes and databases under load. Load tests (*.load.test.ts) measure times, memory or alerts, so no
-// other test runs beside them.
+// Six rings. `pnpm test` runs the first three:
+// - Unit tests are beside the code and take milliseconds.
+// - Integration tests use a real PostgreSQL or Redis (*.db.test.ts), or start processes or threads, which takes seconds (*.process.test.ts).
+// - System tests are in tests/. They start the whole system and send HTTP requests to it, some of them from a browser (*.browser.test.ts).
+// - Extended tests (*.extended.test.ts) wait for timeouts of tens of seconds, install software, or repeat a check for every screen, size or version.
+// - Fault tests (*.fault.test.ts) stop processes and databases under load.
+// - Load tests (*.load.test.ts) measure times, memory or alerts, so no other test runs beside them.
 const results = process.env.PARLEY_TEST_RESULTS;
 /** A full run has larger tests. */
 const systemTimeoutMs = process.env.PARLEY_TEST_FULL === "1" ? 1_200_000 : 60_000;
@@ -22,26 +24,30 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("node_modules/.cache/pa
 
 /** The slowest tests of each ring. They start first, so that no slow file runs alone at the end. */
 const longest = [
-  "services/conversation/src/knowledge/document-limits.db.test.ts",
+  "services/conversation/src/settlement/settler.db.test.ts",
+  "services/llm-proxy/src/generation/generate.db.test.ts",
   "services/conversation/src/documents/read-document.client.process.test.ts",
-  "packages/service-kit/src/database/database.db.test.ts",
-  "bench/src/retrieval/relevance.db.test.ts",
-  "tests/start.test.ts",
-  "tests/browser/accessibility.browser.test.ts",
-  "tests/usage-accounting/late-done.test.ts",
   "tests/contract/contract.test.ts",
-  "tests/readme.test.ts",
-  "tests/browser/errors.browser.test.ts",
-  "tests/resume/across-edges.test.ts",
-  "tests/browser/chat.browser.test.ts",
   "tests/browser/console.browser.test.ts",
+  "tests/resume/across-edges.test.ts",
+  "tests/readme.test.ts",
+  "tests/browser/accessibility.browser.test.ts",
   "tests/cli.test.ts",
-  "tests/migrations/administrator.test.ts",
-  "tests/browser/configuration.browser.test.ts",
-  "tests/restore.test.ts",
   "tests/browser/continuity.browser.test.ts",
-  "tests/console/console.test.ts",
+  "tests/browser/playground.browser.test.ts",
   "tests/traces.test.ts",
+  "tests/console/console.test.ts",
+  "tests/isolation/isolation.test.ts",
+  "tests/browser/errors.browser.test.ts",
+  "tests/browser/configuration.browser.test.ts",
+  "services/conversation/src/knowledge/document-limits.extended.test.ts",
+  "tests/start.extended.test.ts",
+  "tests/browser/console-screens.extended.browser.test.ts",
+  "tests/migrations/administrator.extended.test.ts",
+  "tests/browser/console-roles.extended.browser.test.ts",
+  "tests/browser/console-failures.extended.browser.test.ts",
+  "tests/usage-accounting/late-done.extended.test.ts",
+  "tests/ops-ports/ops-ports.extended.test.ts",
 ].map((file) => fileURLToPath(new URL(file, import.meta.url)));
 
 class LongestFirst extends BaseSequencer {
@@ -54,7 +60,7 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-// The rings run one after the other. System and browser tests run together; the tests that measure under load come last.
+// The rings run one after the other. Tests with and without a browser run together; the tests that measure under load come last.
 export default defineConfig({
   test: {
     reporters: ["default", ...(results ? [["json", { outputFile: results }] as ["json", object]] : [])],
@@ -68,7 +74,7 @@ export default defineConfig({
           isolate,
           expect,
           include: ["{packages,services,deploy,tools,bench,tests/support}/**/*.test.ts"],
-          exclude: ["**/*.{db,process,fault,load,browser,chart,images}.test.ts", "**/node_modules/**"],
+          exclude: ["**/*.{db,process,extended,fault,load,browser,chart,images}.test.ts", "**/node_modules/**"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],
           // Some tests start processes or threads, which takes seconds on a busy machine.
           testTimeout: 30_000,
@@ -112,7 +118,7 @@ export default defineConfig({
           expect,
           include: ["tests/**/*.test.ts"],
           exclude: [
-            "**/*.{fault,load,browser,images,pictures,cluster}.test.ts",
+            "**/*.{extended,fault,load,browser,images,pictures,cluster}.test.ts",
             "tests/support/**",
             "**/node_modules/**",
           ],
@@ -130,6 +136,34 @@ export default defineConfig({
           isolate,
           expect,
           include: ["tests/browser/**/*.browser.test.ts"],
+          exclude: ["**/*.extended.*"],
+          globalSetup: ["tests/browser/global-setup.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: "extended",
+          sequence: { groupOrder: 3 },
+          maxWorkers,
+          isolate,
+          expect,
+          include: ["{packages,services,bench,tests}/**/*.extended.test.ts"],
+          globalSetup: ["tests/system/global-setup.ts"],
+          setupFiles: ["tests/support/src/vitest-setup.ts"],
+          testTimeout: systemTimeoutMs,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: "extended-browser",
+          sequence: { groupOrder: 3 },
+          maxWorkers,
+          isolate,
+          expect,
+          include: ["tests/browser/**/*.extended.browser.test.ts"],
           globalSetup: ["tests/browser/global-setup.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
@@ -138,7 +172,7 @@ export default defineConfig({
       {
         test: {
           name: "faults",
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 4 },
           maxWorkers,
           isolate,
           expect,
@@ -152,7 +186,7 @@ export default defineConfig({
       {
         test: {
           name: "load",
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 5 },
           fileParallelism: false,
           isolate,
           expect,

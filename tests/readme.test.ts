@@ -15,7 +15,7 @@ import { root } from "./system/processes.ts";
 
 const readme = await readFile(join(root, "README.md"), "utf8");
 
-// The documented commands and the tests of DATABASE_URL share one start. tests/start.test.ts tests a start with the embedded database.
+// The documented commands and the tests of DATABASE_URL share one start. tests/start.extended.test.ts tests a start with the embedded database.
 let instance: Instance;
 let server: TestPostgres;
 let database: TestDatabase;

@@ -23,7 +23,11 @@ export async function createDatabase(
   name = `test_${randomBytes(8).toString("hex")}`,
   { template = "template1", serverUrl = inject("postgresUrl") }: CreateDatabaseOptions = {},
 ): Promise<TestDatabase> {
-  await execute(serverUrl, `CREATE DATABASE ${escapeIdentifier(name)} TEMPLATE ${escapeIdentifier(template)}`);
+  // Copying the template's files takes a fraction of the time of logging each of its pages.
+  await execute(
+    serverUrl,
+    `CREATE DATABASE ${escapeIdentifier(name)} TEMPLATE ${escapeIdentifier(template)} STRATEGY = FILE_COPY`,
+  );
   const url = new URL(serverUrl);
   url.pathname = `/${encodeURIComponent(name)}`;
   return {

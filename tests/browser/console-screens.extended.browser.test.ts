@@ -1,0 +1,155 @@
+import { expect, it } from "vitest";
+import { addBot, addConversation, addQuestions } from "./console-bot.ts";
+import { openConsole } from "./console-page.ts";
+import { describeInBrowser, eventually } from "./fixture.ts";
+
+const SIZES = { "1440 px": { width: 1440, height: 900 }, "375 px": { width: 375, height: 812 } };
+const COLOR_SCHEMES = ["light", "dark"] as const;
+
+describeInBrowser("console screens", (fixture) => {
+  for (const [size, viewport] of Object.entries(SIZES)) {
+    for (const colorScheme of COLOR_SCHEMES) {
+      it(`has no axe violation, no error and no sideways scrolling on any screen at ${size}, ${colorScheme}`, async () => {
+        const bot = await addBot(fixture.service);
+        const visitor = await addConversation(fixture.service, bot);
+        await addQuestions(fixture.service, bot);
+        const { page } = await openConsole(fixture, { viewport, colorScheme });
+        const look = async (name: string) => {
+          await page.picture(`${name}-${viewport.width}-${colorScheme}`);
+          expect(await page.violations(), name).toEqual([]);
+          expect(await page.scrollsSideways(), name).toBe(false);
+        };
+        await page.goto("/");
+        await page.heading("Sign in to Parley").waitFor();
+        await look("sign-in");
+        await page.signIn();
+        await page.tab.getByRole("link", { name: new RegExp(bot) }).waitFor();
+        await look("bots");
+        await page.button("New bot").click();
+        await page.field("Name").fill("Ada Library");
+        await look("new-bot");
+        await page.tab.keyboard.press("Escape");
+        await page.goto(`/bots/${bot}`);
+        await page.preview.getByText("Hello! Ask me about").waitFor();
+        await look("bot");
+        await page.goto(`/knowledge?bot=${bot}`);
+        await page.tab.getByText("delivery.md").waitFor();
+        await page.preview.getByText("Hello! Ask me about").waitFor();
+        await look("knowledge");
+        await page.goto(`/knowledge?bot=${bot}&question=When+is+bread+delivered%3F&title=Gift+vouchers`);
+        await page.tab.getByText("An answer would be based on this passage.").waitFor();
+        await page.tab.getByRole("heading", { name: "Try a question" }).scrollIntoViewIfNeeded();
+        await look("try-question");
+        await page.goto(`/questions?bot=${bot}`);
+        await page.tab.getByText("gift vouchers, do you sell them?").waitFor();
+        await look("questions");
+        await page.goto(`/evaluation?bot=${bot}`);
+        await page.tab.getByText("Found at place 1 · before: found at place 1").waitFor();
+        await page.tab.getByText("The last 2 runs").click();
+        await look("evaluation");
+        await page.show("Keys");
+        await page.button("Embed Bakery guide").first().waitFor();
+        await look("keys");
+        await page.button("Embed Bakery guide").first().click();
+        await page.tab.getByRole("dialog", { name: "Put the bot on your site" }).waitFor();
+        await look("embed");
+        await page.tab.keyboard.press("Escape");
+        await page.goto(`/moderation?bot=${bot}`);
+        await page.tab.getByText("refund").first().waitFor();
+        await page.field("Text to try").fill("I want a refund");
+        await page.button("Try the text").click();
+        await page.tab.getByText("Blocks it from a visitor").waitFor();
+        await look("moderation");
+        await page.button("New rule").click();
+        await page.field("Pattern").fill("(?=look)");
+        const dialog = page.tab.getByRole("dialog", { name: "New rule" });
+        await dialog.getByLabel("Text to try", { exact: true }).fill("I want bread");
+        await dialog.getByRole("button", { name: "Try the text" }).click();
+        await dialog.getByRole("alert").waitFor();
+        await page.field("Pattern").fill("bread");
+        await dialog.getByRole("button", { name: "Try the text" }).click();
+        await dialog.getByText("Not saved").waitFor();
+        await look("new-rule");
+        await page.tab.keyboard.press("Escape");
+        await page.show("Overview");
+        await page.tab.getByText("Messages a day").waitFor();
+        await page.tab.getByText("Left", { exact: true }).waitFor();
+        await look("overview");
+        await page.goto(`/conversations?bot=${bot}`);
+        await page.tab.getByRole("link", { name: new RegExp(visitor) }).waitFor();
+        await look("conversations");
+        await page.tab.getByRole("link", { name: new RegExp(visitor) }).click();
+        await page.tab.getByText("1 passage of knowledge").click();
+        await page.tab.getByText("We deliver bread every morning").waitFor();
+        await page.button("Bad answer").click();
+        await eventually(() => page.announcement.innerText()).toBe("Reviewed as bad.");
+        await look("conversation");
+        await page.button("Erase visitor").click();
+        await page.field(`Type ${visitor} to confirm`).waitFor();
+        await look("erase-visitor");
+        await page.tab.keyboard.press("Escape");
+        await page.goto(`/tools?bot=${bot}`);
+        await page.tab.getByText("look_up_order").waitFor();
+        await look("tools");
+        await page.goto(`/playground?bot=${bot}`);
+        await page.preview.getByText("Hello! Ask me about").waitFor();
+        await look("playground");
+        await page.show("Usage");
+        await page.tab.getByText("By month").waitFor();
+        await page.heading2("By bot").waitFor();
+        await look("usage");
+        await page.show("Audit log");
+        await page.tab.getByText("Added the document delivery.md").first().waitFor();
+        await look("audit-log");
+        if (viewport.width < 800) await page.button("Open the menu").click();
+        await page.tab.getByRole("button", { name: /Demo owner/ }).click();
+        await look("menu");
+        expect(page.problems).toEqual([]);
+      }, 120_000);
+    }
+  }
+
+  it("loads each screen with at most two requests", async () => {
+    const bot = await addBot(fixture.service);
+    const visitor = await addConversation(fixture.service, bot);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/conversations?visitor=${visitor}`, "Conversations");
+    const conversation = await page.tab.getByRole("link", { name: new RegExp(visitor) }).getAttribute("href");
+    for (const path of [
+      "/bots",
+      `/bots/${bot}`,
+      `/knowledge?bot=${bot}`,
+      `/knowledge?bot=${bot}&question=bread`,
+      `/questions?bot=${bot}`,
+      `/evaluation?bot=${bot}`,
+      "/keys",
+      `/moderation?bot=${bot}`,
+      "/overview",
+      "/conversations",
+      String(conversation),
+      `/tools?bot=${bot}`,
+      `/playground?bot=${bot}`,
+      "/usage",
+      "/audit-log",
+      // Without a bot in the address, and with none chosen before.
+      "/knowledge",
+      "/questions",
+      "/evaluation",
+      "/moderation",
+      "/tools",
+      "/playground",
+    ]) {
+      await page.tab.evaluate(() => localStorage.clear());
+      page.takeCalls();
+      // On a busy machine the network can be idle before a screen has sent its calls.
+      const isLoaded = page.tab.waitForResponse("**/api/batch");
+      await page.goto(path);
+      await isLoaded;
+      await eventually(() => page.tab.locator(".loading").count()).toBe(0);
+      await page.tab.waitForLoadState("networkidle");
+      const calls = page.takeCalls();
+      expect(calls[0], path).toBe("/api/batch");
+      expect(calls.length, `${path}: ${calls.join(", ")}`).toBeLessThanOrEqual(2);
+    }
+  }, 150_000);
+});

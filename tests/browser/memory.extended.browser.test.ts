@@ -1,0 +1,38 @@
+import { expect, it } from "vitest";
+import { describeInBrowser } from "./fixture.ts";
+import { askRepeatedly, expectNoGrowth, measureMemory } from "./memory.ts";
+import { reply } from "./widget-page.ts";
+
+describeInBrowser("memory", (fixture) => {
+  it("leaks no memory over 500 messages", async () => {
+    const widget = await fixture.visitAndOpen();
+    await widget.streamChat(reply("An **answer** of [some](https://x.example) length.\n\n- one\n- two"), 250);
+    // Fills the log to its limit of 200 messages.
+    await askRepeatedly(widget, "message", 100);
+    const before = await measureMemory(widget);
+    await askRepeatedly(widget, "message", 150);
+    // Without a leak, 150 answers add no node, no listener and less than 100 KiB.
+    expectNoGrowth(before, await measureMemory(widget), { ratio: 0.02, heapBytes: 512 * 1024 });
+    expect(await widget.messages.count()).toBe(200);
+    expect(widget.problems).toEqual([]);
+  }, 180_000);
+
+  // Only `pnpm test:full` runs this.
+  const soakMinutes = process.env.PARLEY_TEST_FULL ? Number(process.env.PARLEY_SOAK_MINUTES || 30) : 0;
+  it.runIf(soakMinutes > 0)(
+    `leaks no memory over ${soakMinutes} minutes of real answers`,
+    async () => {
+      const widget = await fixture.visitAndOpen();
+      const perMinute = 50;
+      const ask = (times: number) => askRepeatedly(widget, "slow 10", times, 60_000 / perMinute);
+      // Fills the log to its limit of 200 messages.
+      await ask(100);
+      const before = await measureMemory(widget);
+      await ask(perMinute * soakMinutes - 100);
+      expectNoGrowth(before, await measureMemory(widget));
+      expect(await widget.messages.count()).toBe(200);
+      expect(widget.problems).toEqual([]);
+    },
+    (soakMinutes + 10) * 60_000,
+  );
+});

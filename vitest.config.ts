@@ -97,8 +97,7 @@ export default defineConfig({
         test: {
           name: "integration",
           sequence: { groupOrder: 1 },
-          // Two, because some tests measure milliseconds.
-          maxWorkers: 2,
+          maxWorkers,
           isolate,
           expect,
           include: ["{packages,services,deploy,tools,bench,tests/support}/**/*.{db,process}.test.ts"],

@@ -6,8 +6,11 @@ import { type Manifest, parseManifests } from "./manifest.ts";
 import { runHelmTemplate } from "./render.ts";
 
 /**
- * Deployments in different states, by state. Each is the output of `kubectl get --show-managed-fields` from Kubernetes 1.34.4, reduced to
- * the fields that the chart reads. The Deployment "autoscaled" was "fixed" before, and "stopped" is "fixed" after `kubectl scale`.
+ * The Deployment parley-edge by state. Each is the output of `kubectl get --show-managed-fields` from Kubernetes 1.34.4, reduced to the fields
+ * that the chart reads. The states:
+ * - "fixed": the values set the replicas;
+ * - "autoscaled": an upgrade turned autoscaling on, and "autoscaled from the start": the installation did;
+ * - "stopped": "fixed", after `kubectl scale --replicas 0`.
  */
 const live = JSON.parse(await readFile(new URL("./live-deployments.json", import.meta.url), "utf8")) as Record<
   string,
@@ -16,7 +19,7 @@ const live = JSON.parse(await readFile(new URL("./live-deployments.json", import
 
 const HPA = { apiVersion: "autoscaling/v2", kind: "HorizontalPodAutoscaler", metadata: { name: "parley-edge" } };
 
-/** Renders an upgrade against a cluster with these objects. Returns the edge's replicas, if rendered, and the paths that helm requested. */
+/** Renders an upgrade of a cluster with these objects. Returns the edge's replicas, if rendered, and the paths that helm requested. */
 async function upgrade(objects: readonly Manifest[], sets: readonly string[]) {
   const server = await startApiServer("chat", objects);
   onTestFinished(() => server.stop());
@@ -29,7 +32,7 @@ async function upgrade(objects: readonly Manifest[], sets: readonly string[]) {
     ({ kind, metadata }) => kind === "Deployment" && metadata.name === "parley-edge",
   );
   expect(edge).toBeDefined();
-  return { replicas: edge?.spec.replicas as number | undefined, requested: server.requested };
+  return { replicas: edge?.spec.replicas as number | undefined, requestedPaths: server.requestedPaths };
 }
 
 function deployment(state: string): Manifest {
@@ -90,10 +93,10 @@ describe("an upgrade with autoscaling off", () => {
   it.each(["fixed", "fixed by Helm 3", "stopped"])(
     "sends the values' replica count to a Deployment that is %s without reading autoscalers",
     async (state) => {
-      const { replicas, requested } = await upgrade([deployment(state), HPA], off);
+      const { replicas, requestedPaths } = await upgrade([deployment(state), HPA], off);
       expect(replicas).toBe(7);
-      expect(requested).toContain("/apis/apps/v1/namespaces/chat/deployments/parley-edge");
-      expect(requested.filter((path) => path.includes("/horizontalpodautoscalers/"))).toEqual([]);
+      expect(requestedPaths).toContain("/apis/apps/v1/namespaces/chat/deployments/parley-edge");
+      expect(requestedPaths.filter((path) => path.includes("/horizontalpodautoscalers/"))).toEqual([]);
     },
   );
 });

@@ -66,7 +66,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* Fails if the console lacks a value. */}}
+{{/* Fails if the console is enabled and lacks a value, or shares a host with the edge. */}}
 {{- define "parley.console.validate" -}}
 {{- with .Values.console -}}
 {{- if .enabled -}}

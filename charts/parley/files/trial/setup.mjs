@@ -1,5 +1,5 @@
 // Prepares a trial. Creates the Secret with random passwords and tokens, waits for the services, and creates a workspace, a bot, a document and
-// a key. Then prints how to ask a question. A step does nothing if its object exists, so a second run changes nothing.
+// a key. Then prints how to ask a question. Each step can be repeated, so a second run changes nothing.
 import { execFile } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";

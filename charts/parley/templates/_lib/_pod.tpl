@@ -49,7 +49,7 @@ topologySpreadConstraints:
     topologyKey: {{ . }}
     whenUnsatisfiable: {{ $pod.topologySpreadWhenUnsatisfiable }}
     {{- if eq $pod.topologySpreadWhenUnsatisfiable "DoNotSchedule" }}
-    # A node with a taint that the pods do not tolerate does not count. Otherwise it would be an empty node that makes every spread uneven.
+    # A node with a taint that the pods do not tolerate does not count. It is always empty, so the spread could never be even.
     nodeTaintsPolicy: Honor
     {{- end }}
     labelSelector:

@@ -70,7 +70,7 @@ test.each<[string, number]>([
   ["stored", findFigure("footprint", /stored/).value],
   ["write-ahead log", findFigure("footprint", /log/).value],
   ["CPU of Redis", findFigure("footprint", /CPU of Redis/).value],
-  ["memory of Redis", findFigure("footprint", /memory an address/).value],
+  ["memory of Redis", findFigure("footprint", /memory (of Redis per|an) address/).value],
 ])("the page states at least the measured %s", (what, value) => {
   expect(value).toBeGreaterThan(0);
   expect(readDocumented(what)).toBeGreaterThan(value / NOISE);

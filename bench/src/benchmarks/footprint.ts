@@ -81,7 +81,7 @@ export const footprint: Benchmark = {
           detail: "one script per turn",
         }),
         atMost(GOALS.redisKb, {
-          what: "Redis' memory an address",
+          what: "memory of Redis per address",
           value: medianOf("redisKb"),
           unit: "KB",
           detail: "for each address with a request in the last minute",

@@ -21,8 +21,11 @@ const monthOf = (time: string) => `date_trunc('month', ${time} AT TIME ZONE 'UTC
 // Spreads the turns over the last 30 days. A batch contains whole sessions. Each visitor has about 20 sessions. Visitors rate a fifth of the
 // replies, and owners review a twentieth.
 //
-// Parameters: $1 the first workspace, $2 and $3 the first and the last turn's number, $4 the number of workspaces, $5 the turns per session,
-// $6 the only session or NULL, $7 the number of turns of all batches, $8 the bot.
+// Parameters:
+// - $1: the first workspace; $4: the number of workspaces
+// - $2 and $3: the numbers of the batch's first and last turn; $7: the number of turns of all batches
+// - $5: the turns per session; $6: the only session, or NULL
+// - $8: the bot, which is also the turns' edge id
 const INSERT_BATCH = `
   WITH numbered AS MATERIALIZED (
     SELECT n, CASE WHEN n % $4 = 0 THEN $1 ELSE $1 || '-' || (n % $4) END AS workspace_id,

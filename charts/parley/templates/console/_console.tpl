@@ -1,3 +1,5 @@
+{{/* The console's environment, ingress rules (from) and egress rules (to): see _lib/_deployment.tpl and _lib/_network.tpl. */}}
+
 {{- define "parley.console.host" -}}
 {{ regexReplaceAll ":[0-9]+$" (urlParse .Values.console.url).host "" }}
 {{- end -}}

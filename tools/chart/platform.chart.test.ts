@@ -102,29 +102,29 @@ describe("network policies", () => {
       JSON.stringify(ports).includes(`"port":${port},`);
 
   it.each([
-    { set: "logLevel=info", internet: ["conversation", "llm-proxy"], egress: [], provider: [] },
-    { set: PROVIDER_PROXY, internet: ["conversation", "llm-proxy"], egress: [], provider: ["llm-proxy"] },
-    { set: EGRESS_PROXY, internet: ["llm-proxy"], egress: ["conversation", "llm-proxy"], provider: [] },
+    { set: "logLevel=info", internet: ["conversation", "llm-proxy"], egressProxy: [], providerProxy: [] },
+    { set: PROVIDER_PROXY, internet: ["conversation", "llm-proxy"], egressProxy: [], providerProxy: ["llm-proxy"] },
+    { set: EGRESS_PROXY, internet: ["llm-proxy"], egressProxy: ["conversation", "llm-proxy"], providerProxy: [] },
     {
       set: `${EGRESS_PROXY},${PROVIDER_PROXY}`,
       internet: [],
-      egress: ["conversation", "llm-proxy"],
-      provider: ["llm-proxy"],
+      egressProxy: ["conversation", "llm-proxy"],
+      providerProxy: ["llm-proxy"],
     },
   ])(
     "open the ports of the proxies, and the internet only to components without a proxy, with $set",
     async (expected) => {
       const { manifests } = await renderChart("minimal", [expected.set]);
       const components = [...podsOf(manifests).keys()];
-      const having = (matches: (rule: { to?: object[]; ports?: object[] }) => boolean) =>
+      const componentsWith = (matches: (rule: { to?: object[]; ports?: object[] }) => boolean) =>
         new Set(components.filter((name) => egressOf(manifests, name).some(matches)));
-      expect(having(isInternet)).toEqual(new Set(expected.internet));
-      expect(having(isPort(3128))).toEqual(new Set(expected.egress));
-      expect(having(isPort(3129))).toEqual(new Set(expected.provider));
+      expect(componentsWith(isInternet)).toEqual(new Set(expected.internet));
+      expect(componentsWith(isPort(3128))).toEqual(new Set(expected.egressProxy));
+      expect(componentsWith(isPort(3129))).toEqual(new Set(expected.providerProxy));
       const withVariable = [...podsOf(manifests)].filter(([, { containers }]) =>
         containers[0]?.env?.some(({ name }) => name === "EGRESS_PROXY"),
       );
-      expect(new Set(withVariable.map(([name]) => name))).toEqual(new Set(expected.egress));
+      expect(new Set(withVariable.map(([name]) => name))).toEqual(new Set(expected.egressProxy));
     },
   );
 

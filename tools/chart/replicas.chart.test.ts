@@ -42,58 +42,58 @@ function deployment(state: string): Manifest {
 }
 
 describe("an upgrade with autoscaling on", () => {
-  const on = ["edge.replicas=7", "edge.autoscaling.enabled=true", "edge.autoscaling.minReplicas=2"];
+  const autoscalingOn = ["edge.replicas=7", "edge.autoscaling.enabled=true", "edge.autoscaling.minReplicas=2"];
 
   it.each([
     ["fixed", 3],
     ["fixed by Helm 3", 3],
     ["autoscaled by Helm 3", 5],
   ])("sends the live replica count to a Deployment that is %s", async (state, replicas) => {
-    expect(await upgrade([deployment(state)], on)).toMatchObject({ replicas });
+    expect(await upgrade([deployment(state)], autoscalingOn)).toMatchObject({ replicas });
   });
 
   it.each(["autoscaled", "autoscaled from the start"])(
     "sends no replica count to a Deployment that is %s",
     async (state) => {
-      expect(await upgrade([deployment(state), HPA], on)).toMatchObject({ replicas: undefined });
+      expect(await upgrade([deployment(state), HPA], autoscalingOn)).toMatchObject({ replicas: undefined });
     },
   );
 
   it("sends the live replica count even if minReplicas is larger, because the autoscaler corrects it", async () => {
-    const atLeastFour = [...on, "edge.autoscaling.minReplicas=4"];
+    const atLeastFour = [...autoscalingOn, "edge.autoscaling.minReplicas=4"];
     expect(await upgrade([deployment("fixed")], atLeastFour)).toMatchObject({ replicas: 3 });
   });
 
   it("starts a stopped Deployment, because its autoscaler does not", async () => {
-    expect(await upgrade([deployment("stopped"), HPA], on)).toMatchObject({ replicas: 2 });
+    expect(await upgrade([deployment("stopped"), HPA], autoscalingOn)).toMatchObject({ replicas: 2 });
   });
 
   it("sends no replica count if the Deployment does not exist", async () => {
-    expect(await upgrade([], on)).toMatchObject({ replicas: undefined });
+    expect(await upgrade([], autoscalingOn)).toMatchObject({ replicas: undefined });
   });
 });
 
 describe("an upgrade with autoscaling off", () => {
-  const off = ["edge.replicas=7"];
+  const autoscalingOff = ["edge.replicas=7"];
 
   it.each(["autoscaled", "autoscaled from the start", "autoscaled by Helm 3"])(
     "sends the live replica count to a Deployment that is %s while its autoscaler exists",
     async (state) => {
-      expect(await upgrade([deployment(state), HPA], off)).toMatchObject({ replicas: 5 });
+      expect(await upgrade([deployment(state), HPA], autoscalingOff)).toMatchObject({ replicas: 5 });
     },
   );
 
   it.each(["autoscaled", "autoscaled from the start", "autoscaled by Helm 3"])(
     "sends the values' replica count to a Deployment that is %s after its autoscaler was deleted",
     async (state) => {
-      expect(await upgrade([deployment(state)], off)).toMatchObject({ replicas: 7 });
+      expect(await upgrade([deployment(state)], autoscalingOff)).toMatchObject({ replicas: 7 });
     },
   );
 
   it.each(["fixed", "fixed by Helm 3", "stopped"])(
     "sends the values' replica count to a Deployment that is %s without reading autoscalers",
     async (state) => {
-      const { replicas, requestedPaths } = await upgrade([deployment(state), HPA], off);
+      const { replicas, requestedPaths } = await upgrade([deployment(state), HPA], autoscalingOff);
       expect(replicas).toBe(7);
       expect(requestedPaths).toContain("/apis/apps/v1/namespaces/chat/deployments/parley-edge");
       expect(requestedPaths.filter((path) => path.includes("/horizontalpodautoscalers/"))).toEqual([]);

@@ -15,13 +15,13 @@ const CALLERS = 16;
 const GOALS = {
   databaseMs: 4,
   storedKb: 4,
-  logKb: 16,
+  walKb: 16,
   redisMs: 0.5,
   redisKb: 1.5,
   residentMb: 320,
 } as const;
 
-type Round = Record<"databaseMs" | "logKb" | "redisMs" | "redisKb", number> & {
+type Round = Record<"databaseMs" | "walKb" | "redisMs" | "redisKb", number> & {
   /** One value for each schema, in the order of SCHEMAS. */
   storedKb: number[];
 };
@@ -42,7 +42,7 @@ export const footprint: Benchmark = {
         const result = await measureRound(testbed, emptyRedisBytes, shape);
         measured.push(result);
         progress(
-          `round ${round}: PostgreSQL ${result.databaseMs.toFixed(2)} ms, ${sum(result.storedKb).toFixed(2)} KB stored, ${result.logKb.toFixed(1)} KB of WAL; Redis ${result.redisMs.toFixed(3)} ms, ${result.redisKb.toFixed(3)} KB per address`,
+          `round ${round}: PostgreSQL ${result.databaseMs.toFixed(2)} ms, ${sum(result.storedKb).toFixed(2)} KB stored, ${result.walKb.toFixed(1)} KB of WAL; Redis ${result.redisMs.toFixed(3)} ms, ${result.redisKb.toFixed(3)} KB per address`,
         );
       }
       const medianOf = (name: Exclude<keyof Round, "storedKb">) => median(measured.map((round) => round[name]));
@@ -68,9 +68,9 @@ export const footprint: Benchmark = {
           unit: "KB",
           detail: `tables and indexes: ${bySchema}; ${turnText?.bytes.toFixed(0)} bytes of message text`,
         }),
-        atMost(GOALS.logKb, {
+        atMost(GOALS.walKb, {
           what: "write-ahead log per turn",
-          value: medianOf("logKb"),
+          value: medianOf("walKb"),
           unit: "KB",
           detail: "including full-page images after a checkpoint",
         }),
@@ -110,7 +110,7 @@ async function measureRound(testbed: Testbed, emptyRedisBytes: number, shape: Lo
   const perTurn = (name: keyof typeof before) => (after[name] - before[name]) / shape.turns;
   return {
     databaseMs: perTurn("databaseMs"),
-    logKb: perTurn("logBytes") / 1024,
+    walKb: perTurn("walBytes") / 1024,
     redisMs: perTurn("redisMs"),
     redisKb: (after.redisBytes - emptyRedisBytes) / 1024 / after.redisKeys,
     storedKb: (await readStoredBytes(url)).map((bytes, i) => (bytes - (storedBefore[i] ?? 0)) / 1024 / shape.turns),
@@ -119,14 +119,14 @@ async function measureRound(testbed: Testbed, emptyRedisBytes: number, shape: Lo
 
 /** Reads totals since the start of the servers, and the current size of Redis. */
 async function readCounters(url: string, server: number, redisUrl: string) {
-  const [log] = await queryRows<{ bytes: number }>(
+  const [wal] = await queryRows<{ bytes: number }>(
     url,
     "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 AS bytes",
   );
   const redis = await readRedisInfo(redisUrl);
   return {
     databaseMs: familyCpuMs(server),
-    logBytes: log?.bytes ?? Number.NaN,
+    walBytes: wal?.bytes ?? Number.NaN,
     redisMs: (redis("used_cpu_user") + redis("used_cpu_sys")) * 1_000,
     redisBytes: redis("used_memory"),
     redisKeys: redis("keys"),

@@ -5,14 +5,14 @@ const AUDIT_UNAVAILABLE =
   /ERR_PNPM_AUDIT_\w+|ERR_PNPM_META_FETCH_FAIL|E(?:AI_AGAIN|CONNREFUSED|CONNRESET|NOTFOUND|TIMEDOUT)/;
 
 /**
- * Returns known vulnerabilities of the production dependencies. Throws NotCheckedError if the machine is offline or the registry has no audit
- * endpoint. To use another registry, set `npm_config_registry`.
+ * Returns the known vulnerabilities of the production dependencies. Throws NotCheckedError if the machine is offline or the registry has no
+ * audit endpoint. The registry is pnpm's; `npm_config_registry` selects another one.
  */
 export async function auditProblems(): Promise<Problems> {
   return readAuditProblems(await runTool("npx", ["--yes", "pnpm@12", "audit", "--prod"]));
 }
 
-/** Returns the findings of an audit. Throws NotCheckedError if the audit did not run. */
+/** Returns the vulnerabilities in the output of `pnpm audit`. Throws NotCheckedError if the audit did not run. */
 export function readAuditProblems({ isOk, stdout, stderr }: ToolResult): Problems {
   if (isOk) return [];
   const output = stdout + stderr;

@@ -13,7 +13,7 @@ import { workflowProblems } from "./workflows.ts";
 
 export type Check = { name: string; title: string; run: () => Promise<Problems> };
 
-/** All checks except the tests. The slow checks are first in the list, so that they start first and run concurrently. */
+/** All checks except the tests. The slow checks come first, so that they start early and run concurrently. */
 export const CHECKS: readonly Check[] = [
   { name: "types", title: "types", run: checkTypes },
   { name: "format", title: "format and lint", run: () => runToolCheck("biome", "check", "--colors=force", ".") },
@@ -25,7 +25,7 @@ export const CHECKS: readonly Check[] = [
     title: "proto compatibility",
     run: () => runToolCheck("buf", "breaking", "proto", "--against", "proto/released.binpb"),
   },
-  { name: "handlers", title: "handler files of the protos", run: checkHandlers },
+  { name: "handlers", title: "a handler file named for each RPC", run: checkHandlers },
   { name: "audit", title: "production dependencies without known vulnerabilities", run: auditProblems },
   { name: "layout", title: "layout and imports", run: async () => layoutProblems(await readTypeScript()) },
   { name: "cycles", title: "import cycles", run: checkCycles },
@@ -35,10 +35,10 @@ export const CHECKS: readonly Check[] = [
     title: "GitHub Actions workflows",
     run: async () => workflowProblems(await readSources(".github/workflows/*")),
   },
-  { name: "dependencies", title: "dependencies explained", run: checkDependencies },
+  { name: "dependencies", title: "a reason documented for each dependency", run: checkDependencies },
   {
     name: "lockfile",
-    title: "lockfile without hosts",
+    title: "no registry hosts in the lockfile",
     run: async () => (await readSources("pnpm-lock.yaml")).flatMap(({ text }) => lockfileProblems(text)),
   },
 ];
@@ -48,10 +48,10 @@ async function runToolCheck(command: string, ...args: string[]): Promise<Problem
   return isOk ? [] : [(stdout + stderr).trim()];
 }
 
-/** Type-checks the whole repository, and each package with its own tsconfig.json, such as those for the browser. */
+/** Type-checks the root project, and each package that has its own tsconfig.json, such as the browser packages. */
 async function checkTypes(): Promise<Problems> {
-  const others = await readSources("*/tsconfig.json");
-  const problems = ["tsconfig.json", ...others.map(({ path }) => path)].map((path) =>
+  const packageConfigs = await readSources("*/tsconfig.json");
+  const problems = ["tsconfig.json", ...packageConfigs.map(({ path }) => path)].map((path) =>
     runToolCheck("tsc", "--noEmit", "--pretty", "--project", path),
   );
   return (await Promise.all(problems)).flat();

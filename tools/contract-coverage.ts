@@ -33,7 +33,7 @@ export function idsOf(title: string): string[] {
 export type Coverage = {
   /** The generated content of docs/contract-coverage.md. */
   page: string;
-  /** Sentences without a test or with the ID of another one, and test titles without a sentence ID or with an unknown one. */
+  /** Sentences without a test, sentences with the same ID, and test titles without a sentence ID or with an unknown one. */
   problems: string[];
 };
 
@@ -44,17 +44,17 @@ export function buildCoverage(tests: readonly ProvingTest[], all: typeof parts =
   const problems = allIds
     .filter((id, index) => allIds.indexOf(id) < index)
     .map((id) => `two sentences have the ID ${id}`);
-  const problemsOfTitles = tests.flatMap(({ title, file }) => {
+  const titleProblems = tests.flatMap(({ title, file }) => {
     const titleIds = idsOf(title);
     if (titleIds.length === 0) return [`${file}: "${title}" has no sentence ID`];
     return titleIds.filter((id) => !ids.has(id)).map((id) => `${file}: "${title}" has the unknown sentence ID ${id}`);
   });
-  problems.push(...problemsOfTitles);
-  const proofs = Map.groupBy(
+  problems.push(...titleProblems);
+  const testsById = Map.groupBy(
     tests.flatMap((test) => idsOf(test.title).map((id) => ({ id, test }))),
     ({ id }) => id,
   );
-  problems.push(...[...ids].filter((id) => !proofs.has(id)).map((id) => `${id} has no test`));
+  problems.push(...[...ids].filter((id) => !testsById.has(id)).map((id) => `${id} has no test`));
 
   const table = (section: Section) => [
     `### ${section.id} ${section.title}`,
@@ -62,7 +62,7 @@ export function buildCoverage(tests: readonly ProvingTest[], all: typeof parts =
     "| id | sentence | test |",
     "| --- | --- | --- |",
     ...Object.entries(section.sentences).map(([number, sentence]) => {
-      const tests = (proofs.get(`${section.id}/${number}`) ?? []).map(({ test }) => formatLink(test));
+      const tests = (testsById.get(`${section.id}/${number}`) ?? []).map(({ test }) => formatLink(test));
       return `| ${section.id}/${number} | ${formatCell(sentence)} | ${tests.join("<br>") || "**missing**"} |`;
     }),
     "",
@@ -94,7 +94,7 @@ function formatCell(text: string): string {
   return text.replaceAll("|", "\\|");
 }
 
-/** Returns the problems of the coverage. A stale committed page is a problem too. */
+/** Returns the problems of the tests under tests/contract. A stale docs/contract-coverage.md is a problem too. */
 export function checkCoverage(): string[] {
   const { page: generated, problems } = buildCoverage(readTests());
   const committed = readFileSync(join(root, PAGE_PATH), "utf8");

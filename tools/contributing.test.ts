@@ -5,7 +5,7 @@ import { readSources } from "./repository.ts";
 import { ROOT } from "./run-tool.ts";
 
 const [guide] = await readSources("CONTRIBUTING.md");
-/** The repository paths in the guide. */
+/** The repository paths that the guide mentions. */
 const paths = guide?.text.match(
   /(?<![\w./-])(?:\.ci|proto|services|packages|charts|deploy|tests|bench|tools|docs)\/[\w./-]*/g,
 );

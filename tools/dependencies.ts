@@ -4,13 +4,16 @@ const DOCUMENT = "docs/dependencies.md";
 
 type Manifest = { dependencies?: Record<string, string>; optionalDependencies?: Record<string, string> };
 
-/** Returns production dependencies that no line ``- `name`: reason`` of the document explains, and lines that explain no dependency. */
+/**
+ * Reports each production dependency without a line ``- `name`: reason`` in the document, and each such line for a package that no manifest
+ * depends on. A line may name several packages.
+ */
 export function dependencyProblems(manifests: readonly SourceFile[], document: string): Problems {
-  const users = new Map<string, string>();
+  const manifestByDependency = new Map<string, string>();
   for (const { path, text } of manifests) {
     const { dependencies, optionalDependencies } = JSON.parse(text) as Manifest;
     for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
-      if (!name.startsWith("@parley/")) users.set(name, path);
+      if (!name.startsWith("@parley/")) manifestByDependency.set(name, path);
     }
   }
   const explained = new Set(
@@ -19,16 +22,16 @@ export function dependencyProblems(manifests: readonly SourceFile[], document: s
     ),
   );
   return [
-    ...[...users].flatMap(([name, path]) =>
+    ...[...manifestByDependency].flatMap(([name, path]) =>
       explained.has(name) ? [] : [`${path}: ${DOCUMENT} has no reason for ${name}`],
     ),
     ...[...explained].flatMap((name) =>
-      users.has(name) ? [] : [`${DOCUMENT} explains ${name}, which no package uses`],
+      manifestByDependency.has(name) ? [] : [`${DOCUMENT} explains ${name}, which no package uses`],
     ),
   ];
 }
 
-/** Returns a problem for each line of the lockfile with a registry or tarball URL, because such URLs depend on the machine. */
+/** Reports each line of the lockfile with a registry or tarball URL, because such URLs depend on the machine's npm configuration. */
 export function lockfileProblems(lockfile: string): Problems {
   return lockfile
     .split("\n")

@@ -6,7 +6,7 @@ import { ROOT, runTool } from "./run-tool.ts";
 
 const GENERATED = "packages/rpc/src/gen";
 
-/** Returns the stale files in the code that buf generates from the protos. */
+/** Reports each committed file that differs from what buf generates from the protos now. */
 export async function driftProblems(): Promise<Problems> {
   const fresh = await mkdtemp(join(tmpdir(), "parley-generated-"));
   try {
@@ -25,6 +25,7 @@ export async function driftProblems(): Promise<Problems> {
   }
 }
 
+/** Compares the files of two folders. A missing file is stale too. */
 async function compare(fresh: string, committed: string): Promise<Problems> {
   const [expected, actual] = await Promise.all([filesIn(fresh), filesIn(committed)]);
   const names = [...new Set([...expected.keys(), ...actual.keys()])];

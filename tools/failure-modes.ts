@@ -2,10 +2,12 @@ import type { Problems, SourceFile } from "./problems.ts";
 
 /** Matches a test title: a string or template literal before the test function. */
 const TITLE = /\(\s*(?:"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`),\s*(?:async )?\(/g;
+/** Matches a folder at the end of a test cell, such as ``(`tests/usage-accounting`)``. */
 const FOLDER = /\s*\(`([^`]+)`\)$/;
+/** The folder of a test whose cell names none. */
 const DEFAULT_FOLDER = "tests/edge";
 
-/** Returns a problem for each table row that names no existing test or has an empty visitor or operator cell. */
+/** Reports each table row that names no existing test, or that has an empty visitor or operator cell. */
 export function failureModeProblems(page: string, sources: readonly SourceFile[]): Problems {
   const tests = sources.flatMap(({ path, text }) =>
     [...text.matchAll(TITLE)].map(([, quoted, template]) => ({ path, title: quoted ?? template ?? "" })),
@@ -23,25 +25,25 @@ export function failureModeProblems(page: string, sources: readonly SourceFile[]
 function rowsOf(page: string): string[][] {
   let isInTestTable = false;
   const lines = page.split("\n");
-  return lines.flatMap((line, at) => {
+  return lines.flatMap((line, index) => {
     if (!line.startsWith("| ") || line.startsWith("| -")) return [];
     const cells = line
       .split(/(?<!\\)\|/)
       .slice(1, -1)
       .map((cell) => cell.trim());
-    const isHead = lines[at + 1]?.startsWith("| -") ?? false;
-    if (isHead) isInTestTable = cells.at(-1) === "test";
-    return isInTestTable && !isHead ? [cells] : [];
+    const isHeader = lines[index + 1]?.startsWith("| -") ?? false;
+    if (isHeader) isInTestTable = cells.at(-1) === "test";
+    return isInTestTable && !isHeader ? [cells] : [];
   });
 }
 
-/** Returns whether a title matches the name on the page. In the name, … matches any text. */
+/** Returns whether a title contains the name on the page. In the name, … matches any text. An empty name matches no title. */
 function matchesTitle(title: string, name: string): boolean {
-  let at = 0;
+  let end = 0;
   for (const piece of name.split("…").map((part) => part.trim())) {
-    const found = title.indexOf(piece, at);
-    if (found === -1) return false;
-    at = found + piece.length;
+    const start = title.indexOf(piece, end);
+    if (start === -1) return false;
+    end = start + piece.length;
   }
-  return at > 0;
+  return end > 0;
 }

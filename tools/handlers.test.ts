@@ -12,7 +12,7 @@ test("accepts an existing file in the comment of the RPC or of its service", () 
   expect(problems("// Handled in b/c.ts.", "service S {", "  // Get reads.", "  rpc Get(A) returns (B);")).toEqual([]);
 });
 
-test("reports an RPC without a handler comment, also after a service with one", () => {
+test("reports an RPC without a handler comment, even if an earlier service has one", () => {
   const message = 'Get has no comment "Handled in <file>."';
   expect(problems("service S {", "  // Get reads b/c.ts.", "  rpc Get(A) returns (B);")).toEqual([
     `proto/a.proto:3 ${message}`,
@@ -22,7 +22,7 @@ test("reports an RPC without a handler comment, also after a service with one", 
   ]);
 });
 
-test("reports every missing file of a sentence that lists several over two lines", () => {
+test("reports a missing file in a sentence that lists several files on two lines", () => {
   expect(problems("// Handled in b/c.ts; List in", "// b/none.ts. Served on b/ops.ts.", "service S {")).toEqual([
     "proto/a.proto:3 S names a missing file: b/none.ts",
   ]);

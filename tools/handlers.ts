@@ -5,8 +5,8 @@ const HANDLED_IN = /Handled in (.*?)\.(?=\s|$)/;
 const FILE = /[\w-]+(?:\/[\w.-]+)+\.ts/g;
 
 /**
- * Returns the RPCs for which neither their comment nor their service's comment contains "Handled in <file>." Also returns the files in
- * these sentences that do not exist.
+ * Reports each RPC without the sentence "Handled in <file>." in its own comment or its service's comment. Also reports each file in such a
+ * sentence that is not in `paths`, the files of the repository.
  */
 export function handlerProblems(protos: readonly SourceFile[], paths: ReadonlySet<string>): Problems {
   return protos.flatMap(({ path, text }) => {

@@ -18,14 +18,15 @@ export function importCycles(files: readonly SourceFile[]): string[][] {
   );
 }
 
-/** Returns the groups of nodes that reach each other (Tarjan's algorithm). */
+/** Returns the groups of nodes that reach each other (Tarjan's algorithm). A node outside every cycle is a group of its own. */
 function stronglyConnected(edges: ReadonlyMap<string, readonly string[]>): string[][] {
+  /** The order in which the nodes are visited. */
   const order = new Map<string, number>();
-  const lowest = new Map<string, number>();
   const stack: string[] = [];
   const onStack = new Set<string>();
   const groups: string[][] = [];
 
+  /** Returns the smallest order of a node on the stack that `node` reaches. If it is the node's own, the node completes a group. */
   function visit(node: string): number {
     const index = order.size;
     order.set(node, index);
@@ -36,7 +37,6 @@ function stronglyConnected(edges: ReadonlyMap<string, readonly string[]>): strin
       if (!order.has(next)) low = Math.min(low, visit(next));
       else if (onStack.has(next)) low = Math.min(low, order.get(next) ?? low);
     }
-    lowest.set(node, low);
     if (low === index) {
       const group = stack.splice(stack.indexOf(node));
       for (const member of group) onStack.delete(member);

@@ -5,11 +5,12 @@ export type Import = {
   specifier: string;
   /** Whether it imports only types, which do not exist at runtime. */
   isType: boolean;
-  /** The names of the imported values, without types; empty for a dynamic import and for one without names. */
+  /** The names between braces, without types; empty for other imports, such as `import * as x` and dynamic imports. */
   names: readonly string[];
 };
 
 const STATEMENT = /\b(?:import|export)\s+(type\s+)?(?:\{([^}]*)\}|\*(?:\s+as\s+\w+)?|\w+)\s+from\s+"([^"]+)"/g;
+/** Matches a dynamic import and an import for its side effects. */
 const WITHOUT_NAMES = /\bimport\s*\(?\s*"([^"]+)"/g;
 
 /** Returns the imports of a TypeScript source. */
@@ -33,7 +34,7 @@ function nameOf(entry: string): string {
   return entry.split(" as ")[0] ?? "";
 }
 
-/** Returns the repository path of a relative specifier. */
+/** Returns the repository path of a relative specifier in the file at `path`. */
 export function targetOf(path: string, specifier: string): string {
   return posix.join(posix.dirname(path), specifier);
 }

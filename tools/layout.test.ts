@@ -62,17 +62,17 @@ describe("layoutProblems", () => {
     expect(problemsOf(path, "node:net", "import { isIP }")).toEqual([]);
   });
 
-  it("gives an index.ts the roles of what it exports", () => {
+  it("applies the role of the declaring file to a value from an index.ts", () => {
     const index = {
       path: `${conversation}/bots/index.ts`,
       text: 'export { readBot, type Bot } from "./bots.store.ts";\nexport { isSlug } from "./slug.ts";',
     };
-    const plain = (names: string) => ({
+    const importer = (names: string) => ({
       path: `${conversation}/turns/prompt.ts`,
       text: `import { ${names} } from "../bots/index.ts";`,
     });
-    expect(layoutProblems([index, plain("isSlug, type Bot")])).toEqual([]);
-    expect(layoutProblems([index, plain("isSlug, readBot")])).toHaveLength(1);
+    expect(layoutProblems([index, importer("isSlug, type Bot")])).toEqual([]);
+    expect(layoutProblems([index, importer("isSlug, readBot")])).toHaveLength(1);
   });
 
   it("refuses an unknown suffix", () => {
@@ -80,8 +80,9 @@ describe("layoutProblems", () => {
   });
 
   it("checks dynamic imports, side-effect imports and re-exports", () => {
-    const ours = (name: string) => `"@parley/${name}"`;
-    const text = `import ${ours("quota")}; export { y } from ${ours("edge")}; await import(${ours("llm-proxy")});`;
+    // Not written as imports, because this file is checked too.
+    const quoted = (name: string) => `"@parley/${name}"`;
+    const text = `import ${quoted("quota")}; export { y } from ${quoted("edge")}; await import(${quoted("llm-proxy")});`;
     expect(layoutProblems([{ path: "packages/rpc/src/index.ts", text }])).toHaveLength(3);
   });
 });

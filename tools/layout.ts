@@ -24,9 +24,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Folders of other packages that a package may import with relative paths. The benchmarks start the tests' system, run SQL statements of
- * quota and conversation without the service, and use the documents of conversation's tests. The browser tests use the widget's texts, the
- * cluster tests the chart's Helm.
+ * Folders of other packages that a package may import with relative paths:
+ * - The benchmarks start the tests' system, run SQL statements of quota and conversation without the service, and use the documents of
+ *   conversation's tests.
+ * - The browser tests use the widget's texts, and the cluster tests use the chart's Helm.
  */
 const MAY_REACH: Readonly<Record<string, readonly string[]>> = {
   bench: [
@@ -51,7 +52,7 @@ const MUST_NOT_IMPORT: Readonly<Record<string, readonly string[]>> = {
   plain: ["route", "plugin", "rpc", "admin", "worker", "service", "client", "store"],
 };
 
-/** Files that the rules for roles and features ignore: wiring of a service, tests, and code of worker threads and child processes. */
+/** Files without rules for roles and features: a service's wiring, tests, and the code of worker threads and child processes. */
 const EXEMPT =
   /(?:^|\/)(?:main|server|app|admin-services|rpc-handlers|periodic-tasks|config|migrate)\.ts$|(?:^|[./])metrics\.ts$|\.(?:thread|child)\.ts$|\.test\.ts$|\/testing\//;
 
@@ -61,41 +62,48 @@ const DOES_IO =
 /** Exports of these modules that do no I/O. */
 const PURE_NAMES = new Set(["isIP", "isIPv4", "isIPv6", "BlockList", "STATUS_CODES"]);
 
-/** Returns the imports that break the rules of CONTRIBUTING.md between packages, features and roles. */
+/**
+ * Reports the imports that break the rules of CONTRIBUTING.md for packages, features and roles. Each `refuse…` function below returns the
+ * reason for refusing an import, or undefined.
+ */
 export function layoutProblems(files: readonly SourceFile[]): Problems {
   const byPath = new Map(files.map((file) => [file.path, file]));
   return files.flatMap(({ path, text }) => {
-    const home = packageOf(path);
-    if (home === undefined) return [];
+    const packageDir = packageOf(path);
+    if (packageDir === undefined) return [];
     const role = roleOf(path);
     if (role !== undefined && !(role in MUST_NOT_IMPORT)) return [`${path}: no role has the suffix .${role}.ts`];
     return importsOf(text).flatMap((each) => {
       const { specifier } = each;
       const reason = specifier.startsWith(".")
-        ? (refuseRelative(path, home, specifier) ?? refuseFeature(path, specifier) ?? refuseRole(path, each, byPath))
-        : (refusePackage(path, home, specifier) ?? refuseIo(path, each));
+        ? (refuseRelative(path, packageDir, specifier) ??
+          refuseFeature(path, specifier) ??
+          refuseRole(path, each, byPath))
+        : (refusePackage(path, packageDir, specifier) ?? refuseIo(path, each));
       return reason === undefined ? [] : [`${path} imports ${specifier}: ${reason}`];
     });
   });
 }
 
-/** Returns the innermost package of a file; undefined for tools/, which may import anything. */
+/** Returns the folder of a file's innermost package; undefined for tools/, which may import anything. */
 function packageOf(path: string): string | undefined {
-  const homes = Object.keys(MAY_IMPORT).filter((home) => path.startsWith(`${home}/`));
-  return homes.sort((a, b) => b.length - a.length)[0];
+  const packageDirs = Object.keys(MAY_IMPORT).filter((dir) => path.startsWith(`${dir}/`));
+  return packageDirs.sort((a, b) => b.length - a.length)[0];
 }
 
-function refusePackage(path: string, home: string, specifier: string): string | undefined {
+function refusePackage(path: string, packageDir: string, specifier: string): string | undefined {
   const [, name] = /^@parley\/([^/]+)/.exec(specifier) ?? [];
-  if (name === undefined || MAY_IMPORT[home]?.includes(name)) return undefined;
+  if (name === undefined || MAY_IMPORT[packageDir]?.includes(name)) return undefined;
   if (name === "test-support" && isTest(path)) return undefined;
-  return `${home} may import ${MAY_IMPORT[home]?.join(", ") || "no Parley package"}`;
+  return `${packageDir} may import ${MAY_IMPORT[packageDir]?.join(", ") || "no Parley package"}`;
 }
 
-function refuseRelative(path: string, home: string, specifier: string): string | undefined {
+function refuseRelative(path: string, packageDir: string, specifier: string): string | undefined {
   const target = targetOf(path, specifier);
-  if (packageOf(target) === home) return undefined;
-  return MAY_REACH[home]?.some((folder) => target.startsWith(folder)) ? undefined : "the target is in another package";
+  if (packageOf(target) === packageDir) return undefined;
+  return MAY_REACH[packageDir]?.some((folder) => target.startsWith(folder))
+    ? undefined
+    : "the target is in another package";
 }
 
 /** Refuses imports from another feature (a folder of a service) except through its index.ts. */
@@ -111,18 +119,18 @@ function featureOf(path: string): string | undefined {
   return /^services\/[^/]+\/src\/[^/]+(?=\/)/.exec(path)?.[0];
 }
 
-/** Refuses imports of values from forbidden roles. For an import from an index.ts, the role is that of the file behind each name. */
+/** Refuses imports of values from forbidden roles. For an import from an index.ts, the role is that of the file that declares the value. */
 function refuseRole(path: string, { specifier, isType, names }: Import, files: ReadonlyMap<string, SourceFile>) {
   const role = roleOf(path);
-  const refused = role === undefined ? undefined : MUST_NOT_IMPORT[role];
-  if (refused === undefined || isType) return undefined;
+  const forbiddenRoles = role === undefined ? undefined : MUST_NOT_IMPORT[role];
+  if (forbiddenRoles === undefined || isType) return undefined;
   const target = targetOf(path, specifier);
   const sources = target.endsWith("/index.ts") ? exportersOf(files.get(target), names) : [target];
-  const wrong = sources.map(roleOf).find((each) => each !== undefined && refused.includes(each));
-  return wrong && `a ${role} file must not import a ${wrong} file`;
+  const forbidden = sources.map(roleOf).find((each) => each !== undefined && forbiddenRoles.includes(each));
+  return forbidden && `a ${role} file must not import a ${forbidden} file`;
 }
 
-/** Returns the files from which an index.ts exports these values. */
+/** Returns the files from which an index.ts re-exports these values. */
 function exportersOf(index: SourceFile | undefined, names: readonly string[]): string[] {
   if (index === undefined) return [];
   return importsOf(index.text)
@@ -130,6 +138,7 @@ function exportersOf(index: SourceFile | undefined, names: readonly string[]): s
     .map(({ specifier }) => targetOf(index.path, specifier));
 }
 
+/** Refuses modules that do I/O in a plain file, unless all imported names are in PURE_NAMES. */
 function refuseIo(path: string, { specifier, isType, names }: Import): string | undefined {
   if (roleOf(path) !== "plain" || isType || !DOES_IO.test(specifier)) return undefined;
   if (names.length > 0 && names.every((name) => PURE_NAMES.has(name))) return undefined;

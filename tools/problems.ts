@@ -1,4 +1,4 @@
-/** The problems that a check found, one line each. */
+/** The problems that a check found. Usually a problem is one line; the output of a tool has several. */
 export type Problems = readonly string[];
 
 export type SourceFile = {

@@ -11,7 +11,7 @@ type Service = "edge" | "conversation" | "quota" | "llm-proxy";
 const SERVICES: Service[] = ["edge", "conversation", "quota", "llm-proxy"];
 /** The CPU utilization at which an autoscaler adds a pod. */
 const TARGET_UTILIZATION = 0.7;
-/** Factor by which two benchmark runs on one machine may differ. */
+/** Factor by which the figures of two benchmark runs on one machine may differ. */
 const NOISE = 1.15;
 
 type Figure = { what: string; value: number; detail: string };
@@ -21,7 +21,7 @@ const files = (await readdir(new URL("bench/results/", root))).filter((name) => 
 const runs = await Promise.all(
   files.map(async (name) => JSON.parse(await read(`bench/results/${name}`)) as { results: Record<string, Figure[]> }),
 );
-/** Each benchmark's figures in the newest file that has them: a run of some benchmarks writes a file without the others. */
+/** Each benchmark's figures from the newest file that has them. A file has only the benchmarks that ran on that day. */
 const results: Record<string, Figure[]> = Object.assign({}, ...runs.map((run) => run.results));
 const values = parse(await read("charts/parley/values.yaml")) as Record<string, Component>;
 type Component = {
@@ -44,6 +44,7 @@ function findRows(first: RegExp): string[][] {
     .filter(([cell = ""]) => first.test(cell));
 }
 
+/** Returns the number in the second cell of the row with this first cell. */
 function readDocumented(label: string): number {
   const [row] = findRows(new RegExp(`^${label}$`));
   return Number(/[\d.]+/.exec(row?.[1] ?? "")?.[0]);
@@ -59,7 +60,7 @@ const component = (service: Service) => values[service === "llm-proxy" ? "llmPro
 const parseCores = (cpu: string) => (cpu.endsWith("m") ? Number(cpu.slice(0, -1)) / 1_000 : Number(cpu));
 
 function msPerTurn(service: Service): number {
-  const { detail } = findFigure("turn-cost", /paced/);
+  const { detail } = findFigure("turn-cost", /^paced/);
   return Number(new RegExp(`${service} ([\\d.]+)`).exec(detail)?.[1]);
 }
 
@@ -69,8 +70,8 @@ test.each<[string, number]>([
   ["stored", findFigure("footprint", /stored/).value],
   ["write-ahead log", findFigure("footprint", /log/).value],
   ["CPU of Redis", findFigure("footprint", /CPU of Redis/).value],
-  ["memory of Redis", findFigure("footprint", /memory an address/).value],
-])("the page has at least the measured %s", (what, value) => {
+  ["memory of Redis", findFigure("footprint", /memory (of Redis per|an) address/).value],
+])("the page states at least the measured %s", (what, value) => {
   expect(value).toBeGreaterThan(0);
   expect(readDocumented(what)).toBeGreaterThan(value / NOISE);
 });
@@ -121,6 +122,7 @@ test("the number of database connections is the sum of the chart's pools", () =>
   const total = (replicas: readonly number[]) =>
     pools.reduce((sum, { databasePool }, index) => {
       const count = Number(replicas[index]);
+      // A rollout adds a quarter of the replicas.
       return sum + databasePool * (count + Math.ceil(count / 4));
     }, 0);
   expect(page).toContain(`That is ${total(pools.map(({ replicas }) => replicas))} with two replicas each`);

@@ -13,7 +13,7 @@ const OTHER_CONFIGS = [
   "tests/browser/pictures/vitest.config.ts",
 ];
 
-/** Returns a problem for each test file that no vitest project or several projects run, or that no tsconfig.json includes. */
+/** Reports each test file that no vitest project or several projects run, or that no tsconfig.json includes. */
 export async function testProjectProblems(): Promise<Problems> {
   const [tests, configs] = await Promise.all([
     readSources("*.test.ts"),
@@ -30,7 +30,10 @@ export async function testProjectProblems(): Promise<Problems> {
   );
 }
 
-/** Returns the problems of each test. `runs` contains a path once for each project that runs it. */
+/**
+ * Returns the problems of the test files. `runs` contains a path once for each project that runs it, `checked` the paths that a tsconfig.json
+ * includes.
+ */
 export function assignmentProblems(
   tests: readonly string[],
   runs: readonly string[],

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { readSources } from "./repository.ts";
 
-// Migrations compare the version of packages/service-kit with the oldest version that their schema supports.
+// A migration may name the oldest version of Parley that runs on its schema. The migrator compares it with the version of packages/service-kit,
+// so that version must be the release's.
 test("every package, the chart and the root have the same version", async () => {
   const manifests = await readSources("package.json", "*/package.json");
   const versions = manifests.map(({ path, text }) => [path, (JSON.parse(text) as { version: string }).version]);

@@ -11,9 +11,11 @@ test("accepts an action that is pinned to a commit", async () => {
   expect(await workflowProblems([{ path: "a.yml", text }])).toEqual([]);
 });
 
-test("reports an action that names a tag", async () => {
+test("reports an action that is pinned to a tag", async () => {
   const text = workflow("uses: actions/checkout@v4");
-  expect(await workflowProblems([{ path: "a.yml", text }])).toEqual(["a.yml:7 actions/checkout@v4 names no commit"]);
+  expect(await workflowProblems([{ path: "a.yml", text }])).toEqual([
+    "a.yml:7 actions/checkout@v4 is not pinned to a commit",
+  ]);
 });
 
 test("accepts all workflows of this repository in one call", async () => {
@@ -33,13 +35,13 @@ test("the steps of .ci/run end within 75 minutes", async () => {
   expect(limits.reduce((sum, minutes) => sum + minutes)).toBeLessThanOrEqual(75);
 });
 
-test("the ci workflow runs each of the test commands that .ci/run runs", async () => {
+test("the ci workflow runs the same commands as .ci/run", async () => {
   const [ci] = await readSources(".github/workflows/ci.yml");
   for (const command of ["check", "test", "test:load", "test:images", "test:cluster"])
     expect(ci?.text, command).toMatch(new RegExp(`npx --yes pnpm@12 ${command}$`, "m"));
 });
 
-test("the release workflow sets every argument of the images", async () => {
+test("the release workflow sets every build argument of the Dockerfile", async () => {
   const [release, dockerfile] = await readSources(".github/workflows/release.yml", "deploy/docker/Dockerfile");
   const names = [...(dockerfile?.text ?? "").matchAll(/^ARG (\w+)/gm)].map(([, name]) => String(name));
   expect(names.length).toBeGreaterThan(3);

@@ -4,7 +4,7 @@ import type { Problems, SourceFile } from "./problems.ts";
 /** Lints GitHub Actions workflows. Requires a commit for every action, because a tag can move. */
 export async function workflowProblems(workflows: readonly SourceFile[]): Promise<Problems> {
   const problems = workflows.map(async ({ path, text }) => {
-    // A linter's memory is exhausted after some files, and it then fails with "unreachable".
+    // One linter per file: after some files, a linter runs out of memory and fails with "unreachable".
     const lint = await createLinter();
     const lines = lint(text, path).map(({ line, column, message }) => `${path}:${line}:${column} ${message}`);
     return [...lines, ...unpinnedActions({ path, text })];
@@ -16,6 +16,6 @@ function unpinnedActions({ path, text }: SourceFile): string[] {
   return text.split("\n").flatMap((line, index) => {
     const [, action] = /^\s*(?:- )?uses:\s*(\S+)/.exec(line) ?? [];
     if (action === undefined || /@[0-9a-f]{40}$/.test(action)) return [];
-    return [`${path}:${index + 1} ${action} names no commit`];
+    return [`${path}:${index + 1} ${action} is not pinned to a commit`];
   });
 }

@@ -64,12 +64,13 @@ program
         figure.met ? figure : { ...figure, limitation: benchmark.whyMissed },
       );
       results[benchmark.name] = withReasons;
-      // Saved after each benchmark, so that an interrupted run keeps its results.
+      // Saves after each benchmark, so that an interrupted run keeps its results.
       if (!options.quick) await save({ [benchmark.name]: withReasons });
     }
     print(results);
   });
 
+/** Prints one line per figure, and the likely cause of each missed goal. */
 function print(results: Record<string, Figure[]>): void {
   console.log("");
   for (const [name, figures] of Object.entries(results)) {
@@ -82,6 +83,7 @@ function print(results: Record<string, Figure[]>): void {
   }
 }
 
+/** Adds the results to today's file in bench/results. */
 async function save(results: Record<string, Figure[]>): Promise<void> {
   await mkdir(RESULTS, { recursive: true });
   const at = new Date().toISOString();
@@ -90,7 +92,7 @@ async function save(results: Record<string, Figure[]>): Promise<void> {
     (text) => (JSON.parse(text) as { results: Record<string, Figure[]> }).results,
     () => ({}),
   );
-  // Benchmarks that did not run keep their earlier results of the same day.
+  // Benchmarks that did not run now keep their earlier results of today.
   const document = { at, node: process.version, results: { ...earlier, ...results } };
   await writeFile(path, `${JSON.stringify(document, null, 2)}\n`);
 }

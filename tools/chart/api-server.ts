@@ -17,21 +17,21 @@ const NOT_FOUND = { kind: "Status", apiVersion: "v1", status: "Failure", reason:
 export type ApiServer = {
   url: string;
   /** The paths that clients have requested so far. */
-  requested: string[];
+  requestedPaths: string[];
   stop(): Promise<void>;
 };
 
-/** Starts a Kubernetes API server for `helm template --dry-run=server`. It serves discovery and these objects of one namespace. */
+/** Starts a fake Kubernetes API server for `helm template --dry-run=server`. It serves discovery and `objects`, all in one namespace. */
 export async function startApiServer(namespace: string, objects: readonly Manifest[]): Promise<ApiServer> {
   const responses = new Map<string, object>(discovery());
   for (const object of objects) {
     const [, , plural] = KINDS.find(([, kind]) => kind === object.kind) ?? [];
     responses.set(`${rootOf(object.apiVersion)}/namespaces/${namespace}/${plural}/${object.metadata.name}`, object);
   }
-  const requested: string[] = [];
+  const requestedPaths: string[] = [];
   const server = createServer((request, response) => {
     const { pathname } = new URL(String(request.url), "http://localhost");
-    requested.push(pathname);
+    requestedPaths.push(pathname);
     const body = responses.get(pathname);
     response.writeHead(body === undefined ? 404 : 200, { "content-type": "application/json" });
     response.end(JSON.stringify(body ?? NOT_FOUND));
@@ -39,7 +39,7 @@ export async function startApiServer(namespace: string, objects: readonly Manife
   await once(server.listen(0, "127.0.0.1"), "listening");
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    requested,
+    requestedPaths,
     async stop() {
       server.closeAllConnections();
       await once(server.close(), "close");
@@ -47,6 +47,7 @@ export async function startApiServer(namespace: string, objects: readonly Manife
   };
 }
 
+/** Returns the responses to API discovery: the server's version, its API groups, and the resources of each group version. */
 function discovery(): [path: string, body: object][] {
   const apiVersions = [...new Set(KINDS.map(([apiVersion]) => apiVersion))];
   const groups = apiVersions.flatMap((groupVersion) => {
@@ -69,6 +70,7 @@ function resourceList(groupVersion: string): object {
   return { kind: "APIResourceList", apiVersion: "v1", groupVersion, resources };
 }
 
+/** Returns the URL path of an API version. */
 function rootOf(apiVersion: string): string {
   return apiVersion === "v1" ? "/api/v1" : `/apis/${apiVersion}`;
 }

@@ -6,10 +6,11 @@ import { type ChartSummary, summarizeChart, variablesOf } from "./chart-summary.
 import { componentOf, workloads } from "./manifest.ts";
 import { CHART, listValuesNames, renderChart } from "./render.ts";
 
-// Checks the summary of the chart rendered with each values file in charts/parley/ci. The golden file covers the production values instead.
+// Checks a summary of the chart, rendered with each values file of charts/parley/ci except production, which the golden file covers.
 
 const { appVersion } = parse(await readFile(join(CHART, "Chart.yaml"), "utf8")) as { appVersion: string };
 
+/** Returns the summary of these components' images. */
 function images(components: readonly string[], registry = ""): string {
   return components.map((name) => `${registry}parley/${name}:${appVersion}`).join(", ");
 }
@@ -44,7 +45,7 @@ const MINIMAL: ChartSummary = {
   otherObjects: "",
 };
 
-const FACTS: Readonly<Record<string, ChartSummary>> = {
+const SUMMARIES: Readonly<Record<string, ChartSummary>> = {
   minimal: MINIMAL,
   console: {
     deployments: "cli 1, console undefined, conversation 2, edge 2, llm-proxy 2, quota 2",
@@ -116,12 +117,12 @@ const FACTS: Readonly<Record<string, ChartSummary>> = {
 const EVERY_SERVICE = ["HOST", "LOG_LEVEL", "DRAIN_MS", "INTERNAL_TOKEN_FILE"];
 const ADMIN = ["ADMIN_TOKEN_FILE"];
 const DATABASE = ["DATABASE_URL", "PGPASSWORD", "DATABASE_POOL"];
-const TOKENS = ["JWT_ISSUER", "JWT_AUDIENCE", "JWKS_URL", "JWT_WORKSPACE_CLAIM"];
+const ACCESS_TOKENS = ["JWT_ISSUER", "JWT_AUDIENCE", "JWKS_URL", "JWT_WORKSPACE_CLAIM"];
 const STREAMS = ["MAX_STREAMS", "MAX_STREAMS_PER_CLIENT", "DETACHED_REPLY_MS", "EDGE_RPC_ADDRESS"];
 
-/** The variables of each component, before DIFFERENCES. */
+/** The variables that each component has with every values file, except for DIFFERENCES. */
 const VARIABLES: Readonly<Record<string, readonly string[]>> = {
-  edge: [...EVERY_SERVICE, "CONVERSATION_TARGET", "QUOTA_TARGET", "LLM_TARGET", ...TOKENS, ...STREAMS],
+  edge: [...EVERY_SERVICE, "CONVERSATION_TARGET", "QUOTA_TARGET", "LLM_TARGET", ...ACCESS_TOKENS, ...STREAMS],
   conversation: [...EVERY_SERVICE, ...ADMIN, "KEY_PREFIX", "QUOTA_TARGET", "LLM_TARGET", ...DATABASE],
   quota: [...EVERY_SERVICE, ...ADMIN, ...DATABASE],
   "llm-proxy": [...EVERY_SERVICE, ...ADMIN, ...DATABASE],
@@ -135,7 +136,7 @@ const VARIABLES: Readonly<Record<string, readonly string[]>> = {
       "LOG_LEVEL",
       "DRAIN_MS",
       "CONSOLE_URL",
-      ...TOKENS,
+      ...ACCESS_TOKENS,
       "OIDC_CLIENT_ID",
       "OIDC_CLIENT_SECRET_FILE",
       "OIDC_SCOPE",
@@ -253,7 +254,7 @@ const names = (await listValuesNames()).filter((name) => name !== "production");
 
 it.each(names)("renders the expected objects with %s values", async (name) => {
   const { manifests } = await renderChart(name);
-  expect(summarizeChart(manifests)).toEqual(FACTS[name]);
+  expect(summarizeChart(manifests)).toEqual(SUMMARIES[name]);
 });
 
 it.each(names)("sets the expected environment with %s values", async (name) => {

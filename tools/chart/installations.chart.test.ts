@@ -12,7 +12,7 @@ import { CHART, renderChart, valuesFile } from "./render.ts";
 
 const ROOT = join(CHART, "../..");
 
-/** Each of the last two installations differs from the first: in the namespace, or only in the release. */
+/** The second installation differs from the first in the namespace, and the third differs from the first only in the release. */
 const INSTALLATIONS = [
   { release: "parley", namespace: "chat" },
   { release: "parley", namespace: "shop" },
@@ -30,7 +30,7 @@ type Dashboard = {
   links: { tags: string[] }[];
 };
 
-async function install({ release, namespace }: (typeof INSTALLATIONS)[number]): Promise<Manifest[]> {
+async function renderInstallation({ release, namespace }: (typeof INSTALLATIONS)[number]): Promise<Manifest[]> {
   const { code, output } = await runHelm(
     ...["template", release, CHART, "--namespace", namespace, "--values", valuesFile("production")],
   );
@@ -42,12 +42,12 @@ function groupsOf(manifests: readonly Manifest[]): { name: string; rules: Rule[]
   return ofKind(manifests, "PrometheusRule").flatMap(({ spec }) => spec.groups as { name: string; rules: Rule[] }[]);
 }
 
-/** Tests the rules of all installations together in promtool, as in one Prometheus. Returns promtool's output. */
-async function runCase(input_series: object[], expected: object): Promise<string> {
+/** Evaluates the rules of all installations together with promtool, as one Prometheus does. Returns promtool's output. */
+async function testRules(input_series: object[], expected: object): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "parley-rules-"));
   onTestFinished(() => rm(folder, { recursive: true }));
-  const sets = await Promise.all(INSTALLATIONS.map(install));
-  const groups = sets.flatMap((manifests, index) =>
+  const installations = await Promise.all(INSTALLATIONS.map(renderInstallation));
+  const groups = installations.flatMap((manifests, index) =>
     groupsOf(manifests).map((group) => ({ ...group, name: `${group.name}-${index}` })),
   );
   await writeFile(join(folder, "rules.yaml"), stringify({ groups }));
@@ -68,16 +68,22 @@ function dashboardFiles(manifests: readonly Manifest[]): [name: string, json: st
 
 describe("several installations", () => {
   it("read only their own series in every rule", async () => {
-    const rules = groupsOf(await install({ release: "parley-two", namespace: "chat" })).flatMap((group) => group.rules);
+    const rules = groupsOf(await renderInstallation({ release: "parley-two", namespace: "chat" })).flatMap(
+      (group) => group.rules,
+    );
     const series = rules.flatMap(
       ({ expr }) =>
         expr.match(/\b(?:parley[_:][\w:]+|gen_ai_\w+_(?:bucket|count|sum)|nodejs_\w+|up)\b\{?[^}]{0,40}/g) ?? [],
     );
     expect(series.length).toBeGreaterThan(80);
     expect(series.filter((each) => !each.includes('{namespace="chat", release="parley-two"'))).toEqual([]);
-    const platform = rules.flatMap(({ expr }) => expr.match(/\b(?:kube|container|certmanager)_\w+\{?[^}]*/g) ?? []);
-    expect(platform.length).toBeGreaterThan(5);
-    expect(platform.filter((each) => !/\{(exported_)?namespace="chat", \w+=~"parley-two-/.test(each))).toEqual([]);
+    const platformSeries = rules.flatMap(
+      ({ expr }) => expr.match(/\b(?:kube|container|certmanager)_\w+\{?[^}]*/g) ?? [],
+    );
+    expect(platformSeries.length).toBeGreaterThan(5);
+    expect(platformSeries.filter((each) => !/\{(exported_)?namespace="chat", \w+=~"parley-two-/.test(each))).toEqual(
+      [],
+    );
     expect(rules.map(({ labels }) => [labels.namespace, labels.release])).toEqual(
       rules.map(() => ["chat", "parley-two"]),
     );
@@ -98,7 +104,7 @@ describe("several installations", () => {
   });
 
   it("have different uids, titles, tags and file names of dashboards", async () => {
-    const files = (await Promise.all(INSTALLATIONS.map(install))).flatMap(dashboardFiles);
+    const files = (await Promise.all(INSTALLATIONS.map(renderInstallation))).flatMap(dashboardFiles);
     const dashboards = files.map(([, json]) => JSON.parse(json) as Dashboard);
     expect(files).toHaveLength(9);
     expect(new Set(files.map(([name]) => name)).size).toBe(9);
@@ -109,7 +115,7 @@ describe("several installations", () => {
   });
 
   it("show only their own series in their dashboards, without a choice of namespaces", async () => {
-    const files = dashboardFiles(await install({ release: "parley-two", namespace: "chat" }));
+    const files = dashboardFiles(await renderInstallation({ release: "parley-two", namespace: "chat" }));
     for (const [name, json] of files) {
       const dashboard = JSON.parse(json) as Dashboard;
       expect(dashboard.templating.list.map((variable) => variable.name)).toEqual(["datasource"]);
@@ -137,7 +143,7 @@ describe("several installations", () => {
         },
       };
       const expected = { eval_time: "5m", alertname: "ParleyServiceMissing", exp_alerts: [missing] };
-      expect(await runCase(targets, expected)).toContain("SUCCESS");
+      expect(await testRules(targets, expected)).toContain("SUCCESS");
     });
 
     it("fire an alert about a pod's memory only with the labels of its installation", async () => {
@@ -159,7 +165,7 @@ describe("several installations", () => {
         },
       };
       const expected = { eval_time: "15m", alertname: "ParleyMemoryNearLimit", exp_alerts: [nearLimit] };
-      expect(await runCase(memory, expected)).toContain("SUCCESS");
+      expect(await testRules(memory, expected)).toContain("SUCCESS");
     });
   });
 });

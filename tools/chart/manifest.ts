@@ -1,6 +1,6 @@
 import { parseAllDocuments } from "yaml";
 
-// These types describe only the parts of a Kubernetes document that the assertions read. validate.ts checks the whole document.
+// These types describe only the fields of a Kubernetes document that the assertions read. validate.ts checks the whole document.
 export type Labels = Partial<Record<string, string>>;
 
 export type EnvEntry = {
@@ -42,6 +42,7 @@ export type PodSpec = {
   volumes?: Volume[];
 };
 
+/** A key of a Secret or ConfigMap, and the path of its file in the volume. */
 type Item = { key: string; path: string };
 
 export type Volume = {

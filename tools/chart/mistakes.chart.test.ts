@@ -12,7 +12,7 @@ import { renderChart, runHelmTemplate, valuesFile } from "./render.ts";
 import { unknownKeys } from "./unknown-keys.ts";
 import { schemaProblems } from "./validate.ts";
 
-// Makes a mistake in the chart for each check, and expects the check to detect it. A check that cannot fail proves nothing.
+// Makes a mistake in the rendered chart for each check, and expects the check to report it. A check that cannot fail proves nothing.
 
 let validManifests: Manifest[];
 let values: unknown;
@@ -30,6 +30,7 @@ function withMistake(kind: string, name: string, change: (manifest: Manifest) =>
   return copy;
 }
 
+/** Returns the first container of a workload. */
 function container(manifest: Manifest) {
   const [first] = podTemplate(manifest)?.spec.containers ?? [];
   if (first === undefined) throw new Error("no container");
@@ -132,16 +133,16 @@ describe("checks of rendered documents", () => {
   });
 
   it("report a missing Secret and an undocumented key", () => {
-    const documents = withMistake("Deployment", "parley-edge", (manifest) => {
+    const fromVariable = withMistake("Deployment", "parley-edge", (manifest) => {
       container(manifest).env = [{ name: "A", valueFrom: { secretKeyRef: { name: "parley-token", key: "TOKEN" } } }];
     });
-    const mounted = withMistake("Deployment", "parley-edge", ({ spec }) => {
+    const fromVolume = withMistake("Deployment", "parley-edge", ({ spec }) => {
       const items = [{ key: "TOKEN", path: "TOKEN" }];
       spec.template.spec.volumes = [
         { name: "secret-files", projected: { sources: [{ secret: { name: "parley-token", items } }] } },
       ];
     });
-    for (const each of [documents, mounted])
+    for (const each of [fromVariable, fromVolume])
       expect(referenceProblems(each, values)).toEqual([
         "Deployment parley-edge: the Secret parley-token is neither created by the chart nor named in the values",
         "Deployment parley-edge: the Secret's key TOKEN is not documented",

@@ -45,7 +45,7 @@ describe("the cli pod", () => {
     for (const { value = "" } of urls ?? []) expect(certified).toContain(new URL(value).hostname);
   });
 
-  it("and Prometheus trust the same authorities as the services, so that a replacement does not cut them off", async () => {
+  it("and Prometheus trust the same authorities as the services, also while an authority is replaced", async () => {
     const sets = ["mtls.enabled=true", "mtls.opsPorts=true", "mtls.issuerRef.name=ca", "podMonitor.enabled=true"];
     sets.push("networkPolicy.prometheus[0].ipBlock.cidr=10.0.0.9/32");
     const trustOf = async (...more: string[]) => {
@@ -83,7 +83,7 @@ describe("network policies", () => {
       });
   });
 
-  it("open a component's additional egress for that component alone", async () => {
+  it("open the extraEgress of a component only for that component", async () => {
     const components = ["edge", "conversation", "quota", "llmProxy", "cli", "migrations", "console"];
     const sets = components.map((name, index) => `networkPolicy.extraEgress.${name}[0].ports[0].port=${9_000 + index}`);
     const { manifests } = await renderChart("console", sets);
@@ -102,29 +102,29 @@ describe("network policies", () => {
       JSON.stringify(ports).includes(`"port":${port},`);
 
   it.each([
-    { set: "logLevel=info", internet: ["conversation", "llm-proxy"], egress: [], provider: [] },
-    { set: PROVIDER_PROXY, internet: ["conversation", "llm-proxy"], egress: [], provider: ["llm-proxy"] },
-    { set: EGRESS_PROXY, internet: ["llm-proxy"], egress: ["conversation", "llm-proxy"], provider: [] },
+    { set: "logLevel=info", internet: ["conversation", "llm-proxy"], egressProxy: [], providerProxy: [] },
+    { set: PROVIDER_PROXY, internet: ["conversation", "llm-proxy"], egressProxy: [], providerProxy: ["llm-proxy"] },
+    { set: EGRESS_PROXY, internet: ["llm-proxy"], egressProxy: ["conversation", "llm-proxy"], providerProxy: [] },
     {
       set: `${EGRESS_PROXY},${PROVIDER_PROXY}`,
       internet: [],
-      egress: ["conversation", "llm-proxy"],
-      provider: ["llm-proxy"],
+      egressProxy: ["conversation", "llm-proxy"],
+      providerProxy: ["llm-proxy"],
     },
   ])(
     "open the ports of the proxies, and the internet only to components without a proxy, with $set",
     async (expected) => {
       const { manifests } = await renderChart("minimal", [expected.set]);
       const components = [...podsOf(manifests).keys()];
-      const having = (matches: (rule: { to?: object[]; ports?: object[] }) => boolean) =>
+      const componentsWith = (matches: (rule: { to?: object[]; ports?: object[] }) => boolean) =>
         new Set(components.filter((name) => egressOf(manifests, name).some(matches)));
-      expect(having(isInternet)).toEqual(new Set(expected.internet));
-      expect(having(isPort(3128))).toEqual(new Set(expected.egress));
-      expect(having(isPort(3129))).toEqual(new Set(expected.provider));
+      expect(componentsWith(isInternet)).toEqual(new Set(expected.internet));
+      expect(componentsWith(isPort(3128))).toEqual(new Set(expected.egressProxy));
+      expect(componentsWith(isPort(3129))).toEqual(new Set(expected.providerProxy));
       const withVariable = [...podsOf(manifests)].filter(([, { containers }]) =>
         containers[0]?.env?.some(({ name }) => name === "EGRESS_PROXY"),
       );
-      expect(new Set(withVariable.map(([name]) => name))).toEqual(new Set(expected.egress));
+      expect(new Set(withVariable.map(([name]) => name))).toEqual(new Set(expected.egressProxy));
     },
   );
 
@@ -251,7 +251,7 @@ describe("every container of the chart", () => {
 });
 
 describe("additional containers", () => {
-  it("run after the service's own in Deployments, and not in the Job and the test, which they would keep from ending", async () => {
+  it("follow the service's own in Deployments, and are not in the Job and the test pod, which would never end", async () => {
     const sets = ["pod.extraContainers[0].name=sidecar", "pod.extraContainers[0].image=sidecar:1"];
     const { manifests } = await renderChart("production", sets);
     const places = workloads(manifests).map(({ manifest, pod }) => {
@@ -260,7 +260,7 @@ describe("additional containers", () => {
     expect(new Set(places)).toEqual(new Set(["Deployment 1", "Job -1", "Pod -1"]));
   });
 
-  it("run before the service's own in every pod as init containers", async () => {
+  it("of extraInitContainers run before the service's own in every pod", async () => {
     const sets = ["pod.extraInitContainers[0].name=proxy", "pod.extraInitContainers[0].restartPolicy=Always"];
     const { manifests } = await renderChart("production", sets);
     for (const [component, { initContainers }] of podsOf(manifests))
@@ -294,8 +294,8 @@ describe("other settings", () => {
         .get("quota")
         ?.topologySpreadConstraints?.map((each) => JSON.stringify(each).match(/ScheduleAnyway|DoNotSchedule|Honor/g));
     expect(await spreadOf()).toEqual([["ScheduleAnyway"], ["ScheduleAnyway"]]);
-    const hard = await spreadOf("pod.topologySpreadWhenUnsatisfiable=DoNotSchedule");
-    expect(hard).toEqual([
+    const strict = await spreadOf("pod.topologySpreadWhenUnsatisfiable=DoNotSchedule");
+    expect(strict).toEqual([
       ["DoNotSchedule", "Honor"],
       ["DoNotSchedule", "Honor"],
     ]);

@@ -15,11 +15,11 @@ function valuesTable(valuesYaml: string): string {
 
 function rowsOf(map: YAMLMap, prefix: string): string[] {
   return (map.items as Pair[]).flatMap((pair, index) => {
-    if (!isScalar(pair.key)) throw new Error(`${prefix}: a key that is not a scalar`);
+    if (!isScalar(pair.key)) throw new Error(`values.yaml: a key below ${prefix || "the top level"} is not a scalar`);
     const name = `${prefix}${String(pair.key.value)}`;
     // The parser attaches the comment above a map's first key to the map.
     const comment = pair.key.commentBefore ?? (index === 0 ? map.commentBefore : undefined) ?? "";
-    const description = describe(comment);
+    const description = descriptionOf(comment);
     if (description !== undefined) return [`| \`${name}\` | ${defaultCell(pair.value)} | ${description} |`];
     if (!isMap(pair.value) || pair.value.items.length === 0)
       throw new Error(`values.yaml has no description of ${name}`);
@@ -27,7 +27,8 @@ function rowsOf(map: YAMLMap, prefix: string): string[] {
   });
 }
 
-function describe(comment: string): string | undefined {
+/** Returns the text after the last `--` of a comment; undefined if there is none. */
+function descriptionOf(comment: string): string | undefined {
   const lines = comment.split("\n").map((line) => line.trim());
   const start = lines.findLastIndex((line) => line.startsWith("-- "));
   return start === -1 ? undefined : lines.slice(start).join(" ").slice(3).replaceAll("|", "\\|");

@@ -16,21 +16,21 @@ export function valuesFile(name: string): string {
   return join(CHART, "ci", `${name}-values.yaml`);
 }
 
-/** Renders the chart with a values file, `--set` arguments and further flags. */
+/** Renders the chart as release `parley` in the namespace `chat`, with a values file of ci/, `--set` arguments and further flags. */
 export function runHelmTemplate(
   name: string,
   sets: readonly string[] = [],
   flags: readonly string[] = [],
 ): Promise<HelmResult> {
-  const more = [...sets.flatMap((set) => ["--set", set]), ...flags];
-  return runHelm("template", "parley", CHART, "--namespace", "chat", "--values", valuesFile(name), ...more);
+  const furtherArgs = [...sets.flatMap((set) => ["--set", set]), ...flags];
+  return runHelm("template", "parley", CHART, "--namespace", "chat", "--values", valuesFile(name), ...furtherArgs);
 }
 
 export type Rendered = { manifests: Manifest[] };
 
 const cache = new Map<string, Promise<Rendered>>();
 
-/** Renders the chart. Caches the result for each combination of arguments. If helm fails, throws its output. */
+/** Renders the chart like `runHelmTemplate`. Caches the result for each combination of arguments. If helm fails, throws its output. */
 export function renderChart(name: string, sets: readonly string[] = []): Promise<Rendered> {
   const key = [name, ...sets].join(" ");
   const rendered = cache.get(key) ?? renderUncached(name, sets);

@@ -6,8 +6,11 @@ import { type Manifest, parseManifests } from "./manifest.ts";
 import { runHelmTemplate } from "./render.ts";
 
 /**
- * Deployments in different states, by state. Each is the output of `kubectl get --show-managed-fields` from Kubernetes 1.34.4, reduced to
- * the fields that the chart reads. The Deployment "autoscaled" was "fixed" before, and "stopped" is "fixed" after `kubectl scale`.
+ * The Deployment parley-edge by state. Each is the output of `kubectl get --show-managed-fields` from Kubernetes 1.34.4, reduced to the fields
+ * that the chart reads. The states:
+ * - "fixed": the values set the replicas;
+ * - "autoscaled": an upgrade turned autoscaling on, and "autoscaled from the start": the installation did;
+ * - "stopped": "fixed", after `kubectl scale --replicas 0`.
  */
 const live = JSON.parse(await readFile(new URL("./live-deployments.json", import.meta.url), "utf8")) as Record<
   string,
@@ -16,7 +19,7 @@ const live = JSON.parse(await readFile(new URL("./live-deployments.json", import
 
 const HPA = { apiVersion: "autoscaling/v2", kind: "HorizontalPodAutoscaler", metadata: { name: "parley-edge" } };
 
-/** Renders an upgrade against a cluster with these objects. Returns the edge's replicas, if rendered, and the paths that helm requested. */
+/** Renders an upgrade of a cluster with these objects. Returns the edge's replicas, if rendered, and the paths that helm requested. */
 async function upgrade(objects: readonly Manifest[], sets: readonly string[]) {
   const server = await startApiServer("chat", objects);
   onTestFinished(() => server.stop());
@@ -29,7 +32,7 @@ async function upgrade(objects: readonly Manifest[], sets: readonly string[]) {
     ({ kind, metadata }) => kind === "Deployment" && metadata.name === "parley-edge",
   );
   expect(edge).toBeDefined();
-  return { replicas: edge?.spec.replicas as number | undefined, requested: server.requested };
+  return { replicas: edge?.spec.replicas as number | undefined, requestedPaths: server.requestedPaths };
 }
 
 function deployment(state: string): Manifest {
@@ -39,61 +42,61 @@ function deployment(state: string): Manifest {
 }
 
 describe("an upgrade with autoscaling on", () => {
-  const on = ["edge.replicas=7", "edge.autoscaling.enabled=true", "edge.autoscaling.minReplicas=2"];
+  const autoscalingOn = ["edge.replicas=7", "edge.autoscaling.enabled=true", "edge.autoscaling.minReplicas=2"];
 
   it.each([
     ["fixed", 3],
     ["fixed by Helm 3", 3],
     ["autoscaled by Helm 3", 5],
   ])("sends the live replica count to a Deployment that is %s", async (state, replicas) => {
-    expect(await upgrade([deployment(state)], on)).toMatchObject({ replicas });
+    expect(await upgrade([deployment(state)], autoscalingOn)).toMatchObject({ replicas });
   });
 
   it.each(["autoscaled", "autoscaled from the start"])(
     "sends no replica count to a Deployment that is %s",
     async (state) => {
-      expect(await upgrade([deployment(state), HPA], on)).toMatchObject({ replicas: undefined });
+      expect(await upgrade([deployment(state), HPA], autoscalingOn)).toMatchObject({ replicas: undefined });
     },
   );
 
   it("sends the live replica count even if minReplicas is larger, because the autoscaler corrects it", async () => {
-    const atLeastFour = [...on, "edge.autoscaling.minReplicas=4"];
+    const atLeastFour = [...autoscalingOn, "edge.autoscaling.minReplicas=4"];
     expect(await upgrade([deployment("fixed")], atLeastFour)).toMatchObject({ replicas: 3 });
   });
 
   it("starts a stopped Deployment, because its autoscaler does not", async () => {
-    expect(await upgrade([deployment("stopped"), HPA], on)).toMatchObject({ replicas: 2 });
+    expect(await upgrade([deployment("stopped"), HPA], autoscalingOn)).toMatchObject({ replicas: 2 });
   });
 
   it("sends no replica count if the Deployment does not exist", async () => {
-    expect(await upgrade([], on)).toMatchObject({ replicas: undefined });
+    expect(await upgrade([], autoscalingOn)).toMatchObject({ replicas: undefined });
   });
 });
 
 describe("an upgrade with autoscaling off", () => {
-  const off = ["edge.replicas=7"];
+  const autoscalingOff = ["edge.replicas=7"];
 
   it.each(["autoscaled", "autoscaled from the start", "autoscaled by Helm 3"])(
     "sends the live replica count to a Deployment that is %s while its autoscaler exists",
     async (state) => {
-      expect(await upgrade([deployment(state), HPA], off)).toMatchObject({ replicas: 5 });
+      expect(await upgrade([deployment(state), HPA], autoscalingOff)).toMatchObject({ replicas: 5 });
     },
   );
 
   it.each(["autoscaled", "autoscaled from the start", "autoscaled by Helm 3"])(
     "sends the values' replica count to a Deployment that is %s after its autoscaler was deleted",
     async (state) => {
-      expect(await upgrade([deployment(state)], off)).toMatchObject({ replicas: 7 });
+      expect(await upgrade([deployment(state)], autoscalingOff)).toMatchObject({ replicas: 7 });
     },
   );
 
   it.each(["fixed", "fixed by Helm 3", "stopped"])(
     "sends the values' replica count to a Deployment that is %s without reading autoscalers",
     async (state) => {
-      const { replicas, requested } = await upgrade([deployment(state), HPA], off);
+      const { replicas, requestedPaths } = await upgrade([deployment(state), HPA], autoscalingOff);
       expect(replicas).toBe(7);
-      expect(requested).toContain("/apis/apps/v1/namespaces/chat/deployments/parley-edge");
-      expect(requested.filter((path) => path.includes("/horizontalpodautoscalers/"))).toEqual([]);
+      expect(requestedPaths).toContain("/apis/apps/v1/namespaces/chat/deployments/parley-edge");
+      expect(requestedPaths.filter((path) => path.includes("/horizontalpodautoscalers/"))).toEqual([]);
     },
   );
 });

@@ -9,8 +9,8 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const NODE_MODULES = join(ROOT, "tools/node_modules");
 
 /**
- * Returns a problem for each key that Kubernetes would silently drop because it does not know it. To find them, declares each document as a
- * TypeScript constant of its kind's type, and type-checks all constants in one run.
+ * Reports each key that Kubernetes does not know and would silently drop. Declares each document as a TypeScript constant of its kind's type,
+ * and type-checks all constants in one run.
  */
 export async function unknownKeys(manifests: readonly Manifest[]): Promise<string[]> {
   // The folder is inside node_modules, so that tsc resolves the types.
@@ -40,10 +40,10 @@ function asConstant(manifest: Manifest, index: number): string {
 
 /** Returns the index of the block that contains line `row` of the file. Rows start at 1. */
 function documentAt(blocks: readonly string[], row: number): number {
-  let last = 0;
+  let lastRow = 0;
   return blocks.findIndex((block) => {
-    last += block.split("\n").length;
-    return row <= last;
+    lastRow += block.split("\n").length;
+    return row <= lastRow;
   });
 }
 

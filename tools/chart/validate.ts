@@ -1,7 +1,7 @@
 import { type Manifest, nameOf } from "./manifest.ts";
 import { KNOWN_KINDS } from "./models.ts";
 
-/** Checks types, enum values and required fields with Kubernetes' schemas. `unknownKeys` finds keys that the schemas do not have. */
+/** Reports wrong types, wrong enum values and missing fields, by Kubernetes' schemas. `unknownKeys` reports keys that the schemas lack. */
 export function schemaProblems(manifests: readonly Manifest[]): string[] {
   return manifests.flatMap((manifest) => {
     const known = KNOWN_KINDS[`${manifest.apiVersion}/${manifest.kind}`];

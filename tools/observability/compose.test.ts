@@ -9,7 +9,7 @@ type Service = { command?: string[]; volumes: string[] };
 const read = async (path: string): Promise<unknown> => parse(await readFile(join(ROOT, path), "utf8"));
 const { services } = (await read("docker-compose.yml")) as { services: Record<"prometheus" | "grafana", Service> };
 
-/** Returns the repository path that is mounted at a container's path. */
+/** Returns the repository path that is mounted at a path of the service's container. */
 function mountSource({ volumes }: Service, path: string): string {
   for (const volume of volumes) {
     const [source = "", target = ""] = volume.split(":");
@@ -18,7 +18,7 @@ function mountSource({ volumes }: Service, path: string): string {
   throw new Error(`no volume is mounted at ${path}`);
 }
 
-// If the source of a mount is missing, Docker creates an empty directory and starts the container.
+// These tests check that the mounted files exist: Docker creates an empty directory for a missing source, and starts the container.
 test("docker compose's Prometheus loads the chart's alerts", async () => {
   const { prometheus } = services;
   const option = prometheus.command?.find((each) => each.startsWith("--config.file="));

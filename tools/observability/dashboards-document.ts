@@ -12,11 +12,12 @@ export type Rule = {
   annotations?: { summary: string; runbook_url: string };
 };
 
+/** Returns the alerts and recording rules of all groups. */
 export function rulesOf(alertsYaml: string): Rule[] {
   return (parse(alertsYaml) as { groups: { rules: Rule[] }[] }).groups.flatMap(({ rules }) => rules);
 }
 
-/** Returns docs/operations/dashboards.md with regenerated tables of alerts and panels. */
+/** Returns `document`, docs/operations/dashboards.md, with regenerated tables of alerts and panels. */
 export function dashboardsDocument(document: string, alertsYaml: string): string {
   const panels = Object.values(DASHBOARDS).map(panelTables).join("\n\n");
   return replaceSection(replaceSection(document, "alerts", alertTable(alertsYaml)), "panels", panels);

@@ -22,7 +22,7 @@ export async function observabilityOutputs(): Promise<Map<string, string>> {
     [DOCUMENT, dashboardsDocument(await read(DOCUMENT), await read("charts/parley/files/alerts.yaml"))],
   ]);
   for (const [name, dashboard] of Object.entries(DASHBOARDS)) {
-    // The files are inside the chart, because Helm reads no others. docker-compose.yml mounts the same folder.
+    // The files are inside the chart, because Helm reads no files outside it. docker-compose.yml mounts the same folder.
     outputs.set(
       `charts/parley/files/dashboards/${name}.json`,
       `${JSON.stringify(grafanaJson(dashboard), undefined, 2)}\n`,
@@ -31,7 +31,7 @@ export async function observabilityOutputs(): Promise<Map<string, string>> {
   return outputs;
 }
 
-/** Returns the stale generated files. */
+/** Reports the generated files that are stale. */
 export async function observabilityProblems(): Promise<Problems> {
   const outputs = [...(await observabilityOutputs())];
   const problems = outputs.map(async ([path, text]) => {

@@ -8,7 +8,7 @@ import { type Digests, IMAGES } from "./images.ts";
 
 const CHART = "charts/parley";
 
-/** Sets the registry and the digest of every image in a values file, and keeps its comments. */
+/** Returns the text of a values file with the registry and the digest of every image set. Keeps the comments. */
 export function pinImages(values: string, registry: string, digests: Digests): string {
   const document = parseDocument(values);
   document.setIn(["image", "registry"], registry);
@@ -22,23 +22,23 @@ export function pinImages(values: string, registry: string, digests: Digests): s
 
 /** Packages the chart with pinned images into `folder`, and returns the path of the package. */
 export async function packageChart(folder: string, registry: string, digests: Digests): Promise<string> {
-  const copy = await mkdtemp(join(tmpdir(), "parley-release-"));
+  const chartCopy = await mkdtemp(join(tmpdir(), "parley-release-"));
   try {
-    await cp(join(ROOT, CHART), copy, { recursive: true });
-    const file = join(copy, "values.yaml");
+    await cp(join(ROOT, CHART), chartCopy, { recursive: true });
+    const file = join(chartCopy, "values.yaml");
     await writeFile(file, pinImages(await readFile(file, "utf8"), registry, digests));
     await mkdir(folder, { recursive: true });
-    await succeed("lint", "--strict", copy, "--values", join(copy, "ci/production-values.yaml"));
-    const output = await succeed("package", copy, "--destination", folder);
+    await runHelmOrThrow("lint", "--strict", chartCopy, "--values", join(chartCopy, "ci/production-values.yaml"));
+    const output = await runHelmOrThrow("package", chartCopy, "--destination", folder);
     const path = /saved it to: (.+)$/m.exec(output)?.[1];
     if (path === undefined) throw new Error(`helm package printed no path:\n${output}`);
     return path;
   } finally {
-    await rm(copy, { recursive: true, force: true });
+    await rm(chartCopy, { recursive: true, force: true });
   }
 }
 
-async function succeed(...args: string[]): Promise<string> {
+async function runHelmOrThrow(...args: string[]): Promise<string> {
   const { code, output } = await runHelm(...args);
   if (code !== 0) throw new Error(`helm ${args.join(" ")}: exit code ${code}\n${output}`);
   return output;

@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** The targets of deploy/docker/Dockerfile that a release publishes. `development-sso` is for trials only. */
+/** The targets of deploy/docker/Dockerfile that a release publishes. It omits the target `development-sso`, which is for trials only. */
 export const IMAGES = ["edge", "conversation", "quota", "llm-proxy", "console", "cli"] as const;
 
 export type Image = (typeof IMAGES)[number];
@@ -9,7 +9,10 @@ export type Image = (typeof IMAGES)[number];
 /** The digest of each image, for example `sha256:5eab…`. */
 export type Digests = Readonly<Record<Image, string>>;
 
-/** Reads one file per image. The file has the image's name and contains its digest. Throws if a digest is missing, malformed or of an unknown image. */
+/**
+ * Reads the digests from a folder with one file per image. The file has the image's name and contains its digest. Throws if a file is missing,
+ * malformed or of an unknown image.
+ */
 export async function readDigests(folder: string): Promise<Digests> {
   const unknown = (await readdir(folder)).filter((name) => !IMAGES.includes(name as Image));
   if (unknown.length > 0) throw new Error(`${folder} has digests of unknown images: ${unknown.join(", ")}`);

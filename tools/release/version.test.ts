@@ -19,9 +19,9 @@ test("releaseProblems refuses a tag that is not a version", () => {
 
 test("releaseProblems names each file that has another version", () => {
   expect(releaseProblems("v1.3.0", files)).toEqual([
-    "package.json has version 1.2.0, the tag 1.3.0",
-    "charts/parley/Chart.yaml has version 1.2.0, the tag 1.3.0",
-    "charts/parley/Chart.yaml has appVersion 1.2.0, the tag 1.3.0",
+    "package.json has version 1.2.0, but the tag has 1.3.0",
+    "charts/parley/Chart.yaml has version 1.2.0, but the tag has 1.3.0",
+    "charts/parley/Chart.yaml has appVersion 1.2.0, but the tag has 1.3.0",
     'CHANGELOG.md has no section "## [1.3.0]": rename "## [Unreleased]"',
   ]);
 });

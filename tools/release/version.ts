@@ -1,26 +1,27 @@
 import type { Problems, SourceFile } from "../problems.ts";
 
-/** A release consists of these files at one version. */
+/** The files whose versions must equal the version of the tag. */
 export type ReleaseFiles = { manifest: SourceFile; chart: SourceFile; changelog: SourceFile };
 
-/** Returns why `tag` cannot be released. A tag is `v` followed by the version, for example v1.2.0. */
+/** Returns the reasons why `tag` cannot be released. A tag is `v` followed by the version, for example v1.2.0. */
 export function releaseProblems(tag: string, { manifest, chart, changelog }: ReleaseFiles): Problems {
   const match = /^v(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)$/.exec(tag);
   if (!match) return [`the tag ${tag} is not of the form v1.2.3`];
   const [, version = ""] = match;
   const problems: string[] = [];
   const packageVersion = (JSON.parse(manifest.text) as { version: string }).version;
-  if (packageVersion !== version) problems.push(`${manifest.path} has version ${packageVersion}, the tag ${version}`);
+  if (packageVersion !== version)
+    problems.push(`${manifest.path} has version ${packageVersion}, but the tag has ${version}`);
   for (const key of ["version", "appVersion"]) {
     const chartVersion = new RegExp(`^${key}: (.+)$`, "m").exec(chart.text)?.[1];
-    if (chartVersion !== version) problems.push(`${chart.path} has ${key} ${chartVersion}, the tag ${version}`);
+    if (chartVersion !== version) problems.push(`${chart.path} has ${key} ${chartVersion}, but the tag has ${version}`);
   }
   if (changelogSection(changelog.text, version) === undefined)
     problems.push(`${changelog.path} has no section "## [${version}]": rename "## [Unreleased]"`);
   return problems;
 }
 
-/** Returns the text of the version's section without its heading, or undefined if the changelog has none or it is empty. */
+/** Returns the text of the version's section without its heading, or undefined if the section is missing or empty. */
 export function changelogSection(changelog: string, version: string): string | undefined {
   const [, ...sections] = changelog.split(/^## /m);
   const section = sections.find((text) => text.startsWith(`[${version}]`));

@@ -1,4 +1,4 @@
-/** One result of a benchmark. The files in bench/results have the same keys. */
+/** One figure of a benchmark's result. The files in bench/results have the same keys. */
 export type Figure = {
   /** Name of the figure, e.g. `unpaced tokens, 16 callers`. */
   what: string;
@@ -27,7 +27,7 @@ export function atLeast(goal: number, measurement: Measurement): Figure {
 
 export type RunOptions = {
   rounds: number;
-  /** Factor for the numbers of turns, messages and so on. It is 1, or less for a quick check. */
+  /** Factor for the amounts of work, such as turns and messages. It is 1, or less for a quick check. */
   scale: number;
   /** Folder for CPU profiles; undefined for none. */
   profileDir?: string;
@@ -36,7 +36,7 @@ export type RunOptions = {
 export type Benchmark = {
   name: string;
   description: string;
-  /** The likely cause of a missed goal, or what to check then. The runner prints it for each missed goal. */
+  /** The likely cause of a missed goal, or what to check in that case. The runner prints it for each missed goal. */
   whyMissed: string;
   run(runOptions: RunOptions, progress: (line: string) => void): Promise<Figure[]>;
 };

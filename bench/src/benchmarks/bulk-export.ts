@@ -8,13 +8,15 @@ import type { OwnersTestbed } from "../support/owners-testbed.ts";
 import { median } from "../support/statistics.ts";
 import { atLeast, atMost, type Figure, type RunOptions } from "./benchmark.ts";
 
+/** Goal for psql's time ÷ the export's time. */
 const MIN_RATIO = 0.5;
 const MAX_GROWTH_MB = 32;
+/** How often the connection of one export is cut. */
 const CUTS = 10;
 const SAMPLE_INTERVAL_MS = 20;
 const MB = 1024 * 1024;
 const LINE_FEED = 10;
-/** The rate limit of exports is 10 a minute. */
+/** Respects the rate limit of 10 exports a minute. */
 export const PAUSE_BETWEEN_EXPORTS_MS = 6_000;
 
 /**
@@ -29,7 +31,7 @@ export async function measureBulkExport(
   const { system } = bench.testbed;
   const pids = [system.edges[0]?.process().pid ?? 0, system.conversation.process().pid];
   const resident = () => pids.reduce((total, pid) => total + residentBytes(pid), 0);
-  // Not measured: the first export grows the processes' heaps, which do not shrink again.
+  // The first export is not measured, because it grows the processes' heaps, which do not shrink again.
   const complete = await download(bench);
   const ratios: number[] = [];
   const growths: number[] = [];
@@ -74,7 +76,7 @@ type Transfer = { bytes: number; seconds: number };
 
 const describe = ({ bytes, seconds }: Transfer) => `${(bytes / MB).toFixed(0)} MB in ${seconds.toFixed(1)} s`;
 
-/** Downloads an export, from a cursor if given, and passes on its chunks. Ends early when `onChunk` returns false. */
+/** Downloads an export, from a cursor if given, and passes each chunk to `onChunk`. Stops early when `onChunk` returns false. */
 async function download(
   { testbed, sso }: OwnersTestbed,
   { cursor = "", onChunk }: { cursor?: string; onChunk?: (chunk: Buffer) => boolean } = {},
@@ -83,7 +85,7 @@ async function download(
   if (cursor !== "") url.searchParams.set("cursor", cursor);
   const headers = { authorization: `Bearer ${await requestOwnersToken(sso)}`, "accept-encoding": "identity" };
   const started = performance.now();
-  // fetch would take more CPU for each byte, and slow the services on the same cores.
+  // Not fetch, which takes more CPU per byte and would slow the services on the same cores.
   const [response] = (await once(get(url, { headers }), "response")) as [IncomingMessage];
   if (response.statusCode !== 200) throw new Error(`the export returned status ${response.statusCode}`);
   let [bytes, lines] = [0, 0];
@@ -106,13 +108,13 @@ async function downloadInParts(bench: OwnersTestbed, expectedLines: number) {
     await sleep(PAUSE_BETWEEN_EXPORTS_MS);
     const linesOfPart =
       parts < CUTS ? Math.ceil((Math.random() * 2 * expectedLines) / (CUTS + 1)) : Number.POSITIVE_INFINITY;
-    let [rest, lines] = ["", 0];
+    let [incompleteLine, lines] = ["", 0];
     const decoder = new TextDecoder();
     await download(bench, {
       cursor,
       onChunk: (chunk) => {
-        const texts = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-        rest = texts.pop() ?? "";
+        const texts = (incompleteLine + decoder.decode(chunk, { stream: true })).split("\n");
+        incompleteLine = texts.pop() ?? "";
         for (const text of texts) {
           const line = JSON.parse(text) as { session: { id: string }; cursor: string };
           if (sessions.has(line.session.id)) doubled++;

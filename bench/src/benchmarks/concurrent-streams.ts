@@ -5,6 +5,7 @@ import { median } from "../support/statistics.ts";
 import { startTestbed, type Testbed } from "../support/testbed.ts";
 import { atMost, type Benchmark } from "./benchmark.ts";
 
+/** Tokens per stream, one a second. */
 const TOKENS = 60;
 const STREAMS = 5_000;
 const GOAL_KB = 40;
@@ -12,7 +13,7 @@ const SAMPLE_INTERVAL_MS = 250;
 
 /** Memory of many concurrent streams with slow replies. */
 export const concurrentStreams: Benchmark = {
-  // The name in bench/results and the documents.
+  // bench/results and the documents use this name.
   name: "held",
   description: `${STREAMS} concurrent streams with a token per second on one edge and one llm-proxy`,
   whyMissed:
@@ -23,10 +24,10 @@ export const concurrentStreams: Benchmark = {
     const kilobytes: number[] = [];
     let lost = 0;
     for (let round = 1; round <= rounds; round++) {
-      const one = await runOnce(streams, tokens);
-      kilobytes.push(one.kilobytesPerStream);
-      lost += one.lost;
-      progress(`round ${round}: ${one.lost} tokens lost, ${one.kilobytesPerStream.toFixed(1)} KB per stream`);
+      const result = await runRound(streams, tokens);
+      kilobytes.push(result.kilobytesPerStream);
+      lost += result.lost;
+      progress(`round ${round}: ${result.lost} tokens lost, ${result.kilobytesPerStream.toFixed(1)} KB per stream`);
     }
     const value = median(kilobytes);
     const detail = `${streams} streams of ${tokens} tokens; peak resident memory minus resident memory without streams`;
@@ -38,7 +39,7 @@ export const concurrentStreams: Benchmark = {
 };
 
 /** Measures the streams on new processes, because a process does not return the memory of an earlier round. */
-async function runOnce(streams: number, tokens: number): Promise<{ lost: number; kilobytesPerStream: number }> {
+async function runRound(streams: number, tokens: number): Promise<{ lost: number; kilobytesPerStream: number }> {
   const testbed = await startTestbed(`tokens-${tokens}-every-1000`, {
     env: { edge: { MAX_STREAMS: String(streams * 2) } },
     llmConfig: (providerUrl) => ({
@@ -70,7 +71,7 @@ async function runOnce(streams: number, tokens: number): Promise<{ lost: number;
   }
 }
 
-/** Runs some turns, so that compiled code and caches are not attributed to the streams. */
+/** Runs some turns, so that the memory of compiled code and caches does not count as memory of the streams. */
 async function warmUp(testbed: Testbed): Promise<void> {
   const tenant = await createTenant(testbed.system.admin, { model: "openai:tokens-100" });
   const load = startLoad(parleyLoad({ ...testbed, tenant }, { callers: 16, turns: 400, warmUpTurns: 0 }));

@@ -7,12 +7,14 @@ import { startTestbed } from "../support/testbed.ts";
 import { atLeast, type Benchmark } from "./benchmark.ts";
 
 const CONNECTIONS = 32;
+/** Duration of a measurement. */
 const SECONDS = 5;
+/** For the edge's throughput ÷ the bare route's. */
 const GOAL = 0.8;
 
 const baseline = fileURLToPath(new URL("../baselines/bare-route.ts", import.meta.url));
 
-/** Throughput of the config endpoint, compared with a route without any checks. Every visitor requests this endpoint first. */
+/** Throughput of the config endpoint, compared with a route without any checks. The widget of every visitor requests this endpoint first. */
 export const config: Benchmark = {
   name: "config",
   description: "requests per second: config endpoint ÷ bare Fastify route with the same JSON",
@@ -65,6 +67,7 @@ async function sendRequests(url: string, origin: string, seconds: number): Promi
   return result["2xx"];
 }
 
+/** Returns the throughput of `run`, which resolves to its number of requests, and the CPU time that the process uses per request. */
 async function measureCost(pid: number, run: () => Promise<number>) {
   const before = cpuMs(pid);
   const started = performance.now();

@@ -7,7 +7,7 @@ import { percentile } from "../support/statistics.ts";
 import type { Testbed } from "../support/testbed.ts";
 import { atMost, type Figure, type RunOptions } from "./benchmark.ts";
 
-/** Each screen, and the conversations with each filter, with a search, and with a transcript. */
+/** The path of each screen. The conversations also appear with filters, with searches and with a transcript. */
 const screensOf = (sessionId: string) => [
   "/bots",
   `/bots/${BOT}`,
@@ -30,7 +30,7 @@ const screensOf = (sessionId: string) => [
   `/playground?bot=${BOT}`,
   "/usage",
   "/audit-log",
-  // Without a bot in the address, and with none chosen before.
+  // Screens of one bot, without a bot in the address. No bot is stored as the last choice either.
   "/knowledge",
   "/questions",
   "/evaluation",
@@ -38,7 +38,7 @@ const screensOf = (sessionId: string) => [
   "/tools",
   "/playground",
 ];
-/** The page's requests to its backend. */
+/** Matches the paths of the page's requests to the console's backend. */
 const CALLS = /^\/(?:api|auth)\//;
 const LOADS_PER_ROUND = 10;
 const MAX_REQUESTS = 2;
@@ -81,6 +81,7 @@ export async function measureScreens(
     // The first load of each screen is not measured: it compiles the page and the statements.
     for (let load = 0; load <= loads; load++) {
       for (const path of screens) {
+        // Removes the last chosen bot.
         await page.evaluate("localStorage.clear()");
         requests = 0;
         await page.goto(running.url + path);
@@ -113,6 +114,7 @@ export async function measureScreens(
   }
 }
 
+/** Returns the id of the workspace's latest session. */
 async function findSession({ system }: Testbed): Promise<string> {
   const [session] = await queryRows<{ id: string }>(
     system.database.url,

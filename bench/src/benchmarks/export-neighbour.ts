@@ -11,17 +11,18 @@ import { readServerPid } from "../support/testbed.ts";
 import { atMost, type Figure, type RunOptions } from "./benchmark.ts";
 import { PAUSE_BETWEEN_EXPORTS_MS } from "./bulk-export.ts";
 
+/** Goal for the chat p99 during an export ÷ without one. */
 const MAX_RATIO = 1.2;
 const CHATS = 400;
-/** With fewer chats, the p99 would be the time of the slowest chat. */
+/** With fewer chats, the p99 would be the duration of the slowest chat. */
 const MIN_CHATS = 100;
 const MIN_ALTERNATIONS = 5;
 const downloaderPath = fileURLToPath(new URL("../load/export-downloader.ts", import.meta.url));
 
-/** Percentiles of the times of consecutive chats in milliseconds, and the CPU time of each process per chat, by its name. */
+/** Percentiles of the durations of consecutive chats, and the CPU time per chat of each process by its name. All in milliseconds. */
 type ChatTimes = { p50: number; p99: number; cpuMsPerChat: Record<string, number> };
 
-/** Compares another workspace's chat times during an export with its times without one. Measures both in turn. */
+/** Compares the durations of another workspace's chats during an export and without one. Measures both in turn. */
 export async function measureExportNeighbour(
   bench: OwnersTestbed,
   { rounds, scale }: RunOptions,
@@ -43,18 +44,18 @@ export async function measureExportNeighbour(
     await sleep(PAUSE_BETWEEN_EXPORTS_MS);
   }
   const ratio = (name: "p50" | "p99") => median(samples.map(({ without, during }) => during[name] / without[name]));
-  const ms = (side: "without" | "during") => median(samples.map((each) => each[side].p99)).toFixed(0);
+  const p99Ms = (side: "without" | "during") => median(samples.map((each) => each[side].p99)).toFixed(0);
   return [
     atMost(MAX_RATIO, {
       what: "another workspace's chat p99 during an export ÷ without",
       value: ratio("p99"),
       unit: "×",
-      detail: `${ms("without")} ms without, ${ms("during")} ms with; p50 ${ratio("p50").toFixed(2)} ×; ${samples.length} × ${chats} chats each`,
+      detail: `${p99Ms("without")} ms without, ${p99Ms("during")} ms with; p50 ${ratio("p50").toFixed(2)} ×; ${samples.length} × ${chats} chats each`,
     }),
   ];
 }
 
-/** Sends chats one after the other. */
+/** Sends chats one after the other. Measures their durations and the CPU time of each process. */
 async function measureChats(bench: OwnersTestbed, chats: number): Promise<ChatTimes> {
   const { system, tenant } = bench.testbed;
   const pids = await processesOf(bench);
@@ -85,8 +86,8 @@ function describe({ p50, p99, cpuMsPerChat }: ChatTimes): string {
 }
 
 /**
- * Starts an export in a process of its own, so that the measured chats do not wait for this process to read it. Resolves when its first byte
- * has arrived.
+ * Starts an export in a separate process, so that reading the export does not delay the chats of this process. Resolves when the export's
+ * first byte has arrived.
  */
 async function startExport({ testbed, sso }: OwnersTestbed): Promise<RunningProcess> {
   const exporting = await startProcess({
@@ -105,7 +106,7 @@ async function startExport({ testbed, sso }: OwnersTestbed): Promise<RunningProc
 
 /**
  * Postpones the audit, the reconciliation of usage and of the call log, and the closing of months by five minutes. Takes over their leases,
- * as another replica would, so that a running task stops after its page.
+ * as another replica would, so that a running task stops after the page of turns that it is reading.
  */
 async function postponePeriodicTasks({ testbed }: OwnersTestbed): Promise<void> {
   await queryRows(

@@ -8,12 +8,13 @@ import { startTestbed, type Testbed } from "../support/testbed.ts";
 import { atLeast, atMost, type Benchmark } from "./benchmark.ts";
 
 const MESSAGES = 100_000;
+/** Goal for the export's speed ÷ psql's speed. */
 const MIN_RATIO = 0.5;
 const MAX_GROWTH_MB = 32;
 const MB = 1024 * 1024;
 const SAMPLE_INTERVAL_MS = 20;
 
-type Run = { bytes: number; seconds: number };
+type Transfer = { bytes: number; seconds: number };
 
 /** Speed of exporting a long session through the edge, compared with psql. */
 export const exportSession: Benchmark = {
@@ -36,15 +37,15 @@ export const exportSession: Benchmark = {
       const { workspaceId } = testbed.tenant;
       const turns = (MESSAGES * scale) / 2;
       await storeTurns(testbed.system.database.url, { workspaceId, sessionId, turns });
-      // Not measured: the first export grows the processes' heaps, which do not shrink again.
+      // The first export is not measured, because it grows the processes' heaps, which do not shrink again.
       await download(testbed, sessionId);
-      const exports: Run[] = [];
-      const copies: Run[] = [];
+      const exports: Transfer[] = [];
+      const copies: Transfer[] = [];
       const growths: number[] = [];
       for (let round = 1; round <= rounds; round++) {
         copies.push(await copyWithPsql(testbed, sessionId));
-        const { growthBytes, ...run } = await watchGrowth(testbed, () => download(testbed, sessionId));
-        exports.push(run);
+        const { growthBytes, ...transfer } = await measureGrowth(testbed, () => download(testbed, sessionId));
+        exports.push(transfer);
         growths.push(growthBytes / MB);
         progress(
           `round ${round}: export ${megabytesPerSecond(exports.at(-1)).toFixed(1)} MB/s, psql ${megabytesPerSecond(copies.at(-1)).toFixed(1)} MB/s, memory +${growths.at(-1)?.toFixed(1)} MB`,
@@ -71,9 +72,10 @@ export const exportSession: Benchmark = {
   },
 };
 
-const megabytesPerSecond = (run: Run | undefined) => (run === undefined ? Number.NaN : run.bytes / MB / run.seconds);
+const megabytesPerSecond = (transfer: Transfer | undefined) =>
+  transfer === undefined ? Number.NaN : transfer.bytes / MB / transfer.seconds;
 
-async function download({ system, tenant }: Testbed, sessionId: string): Promise<Run> {
+async function download({ system, tenant }: Testbed, sessionId: string): Promise<Transfer> {
   const token = await system.sso.token({ workspaceId: tenant.workspaceId });
   const started = performance.now();
   const response = await fetch(`${system.url()}/api/conversations/${sessionId}/export.json`, {
@@ -86,7 +88,7 @@ async function download({ system, tenant }: Testbed, sessionId: string): Promise
 }
 
 /** Reads the same rows as JSON with psql. */
-async function copyWithPsql({ system, tenant }: Testbed, sessionId: string): Promise<Run> {
+async function copyWithPsql({ system, tenant }: Testbed, sessionId: string): Promise<Transfer> {
   const rows = `SELECT row_to_json(m) FROM conversation.messages m WHERE workspace_id = '${tenant.workspaceId}' AND session_id = '${sessionId}' ORDER BY message_id`;
   const started = performance.now();
   const psql = spawn("psql", ["-X", "-q", "-c", `\\copy (${rows}) TO STDOUT`, system.database.url], {
@@ -97,7 +99,11 @@ async function copyWithPsql({ system, tenant }: Testbed, sessionId: string): Pro
   return { bytes, seconds: (performance.now() - started) / 1_000 };
 }
 
-async function watchGrowth(testbed: Testbed, run: () => Promise<Run>): Promise<Run & { growthBytes: number }> {
+/** Runs a transfer. Measures how much the memory of edge and conversation grows meanwhile. */
+async function measureGrowth(
+  testbed: Testbed,
+  run: () => Promise<Transfer>,
+): Promise<Transfer & { growthBytes: number }> {
   const [edge = 0, conversation = 0] = testbed.servicePids();
   const resident = () => residentBytes(edge) + residentBytes(conversation);
   const before = resident();

@@ -11,22 +11,22 @@ const TURNS = 4_000;
 const WARM_UP_TURNS = 400;
 const CALLERS = 16;
 
-/** Upper bounds of the figures. docs/install/sizing.md states lower values, which tools/sizing.test.ts compares with the results. */
+/** Upper bounds of the figures. docs/install/sizing.md states lower values; tools/sizing.test.ts compares them with bench/results. */
 const GOALS = {
   databaseMs: 4,
   storedKb: 4,
-  logKb: 16,
+  walKb: 16,
   redisMs: 0.5,
   redisKb: 1.5,
   residentMb: 320,
 } as const;
 
-type Round = Record<"databaseMs" | "logKb" | "redisMs" | "redisKb", number> & {
-  /** One value for each of SCHEMAS. */
+type Round = Record<"databaseMs" | "walKb" | "redisMs" | "redisKb", number> & {
+  /** One value for each schema, in the order of SCHEMAS. */
   storedKb: number[];
 };
 
-/** All resources of a turn except the services' CPU. docs/install/sizing.md uses these figures and the figures of turn-cost and held. */
+/** All resources of a turn except the services' CPU, which turn-cost measures. docs/install/sizing.md uses the figures. */
 export const footprint: Benchmark = {
   name: "footprint",
   description: "PostgreSQL's and Redis' resources for one 100-token turn, and the memory of each service under load",
@@ -34,27 +34,27 @@ export const footprint: Benchmark = {
   async run({ rounds, scale }, progress) {
     const testbed = await startTestbed("tokens-100", { env: POD_HEAPS });
     try {
-      const emptyBytes = (await readRedisInfo(testbed.redisUrl))("used_memory");
+      const emptyRedisBytes = (await readRedisInfo(testbed.redisUrl))("used_memory");
       const shape = { callers: CALLERS, turns: Math.ceil(TURNS * scale), warmUpTurns: 0 };
       await measureLoad(parleyLoad(testbed, { ...shape, turns: WARM_UP_TURNS }), []);
       const measured: Round[] = [];
       for (let round = 1; round <= rounds; round++) {
-        const one = await measureRound(testbed, emptyBytes, shape);
-        measured.push(one);
+        const result = await measureRound(testbed, emptyRedisBytes, shape);
+        measured.push(result);
         progress(
-          `round ${round}: PostgreSQL ${one.databaseMs.toFixed(2)} ms, ${sum(one.storedKb).toFixed(2)} KB stored, ${one.logKb.toFixed(1)} KB of WAL; Redis ${one.redisMs.toFixed(3)} ms, ${one.redisKb.toFixed(3)} KB per address`,
+          `round ${round}: PostgreSQL ${result.databaseMs.toFixed(2)} ms, ${sum(result.storedKb).toFixed(2)} KB stored, ${result.walKb.toFixed(1)} KB of WAL; Redis ${result.redisMs.toFixed(3)} ms, ${result.redisKb.toFixed(3)} KB per address`,
         );
       }
       const medianOf = (name: Exclude<keyof Round, "storedKb">) => median(measured.map((round) => round[name]));
       const stored = SCHEMAS.map((_, i) => median(measured.map(({ storedKb }) => storedKb[i] ?? Number.NaN)));
       const bySchema = SCHEMAS.map((schema, i) => `${schema} ${stored[i]?.toFixed(2)}`).join(", ");
-      const [text] = await queryRows<{ n: number }>(
+      const [turnText] = await queryRows<{ bytes: number }>(
         testbed.system.database.url,
-        "SELECT avg(bytes)::float8 AS n FROM (SELECT sum(octet_length(content)) AS bytes FROM conversation.messages GROUP BY turn_id) t",
+        "SELECT avg(bytes)::float8 AS bytes FROM (SELECT sum(octet_length(content)) AS bytes FROM conversation.messages GROUP BY turn_id) t",
       );
       const resident = testbed.servicePids().map((pid) => residentBytes(pid) / 1024 / 1024);
       const [edge = 0, conversation = 0, quota = 0, llm = 0] = resident;
-      const each = `edge ${edge.toFixed(0)}, conversation ${conversation.toFixed(0)}, quota ${quota.toFixed(0)}, llm-proxy ${llm.toFixed(0)}`;
+      const byService = `edge ${edge.toFixed(0)}, conversation ${conversation.toFixed(0)}, quota ${quota.toFixed(0)}, llm-proxy ${llm.toFixed(0)}`;
       return [
         atMost(GOALS.databaseMs, {
           what: "CPU of PostgreSQL per turn",
@@ -66,11 +66,11 @@ export const footprint: Benchmark = {
           what: "stored per turn",
           value: sum(stored),
           unit: "KB",
-          detail: `tables and indexes: ${bySchema}; ${text?.n.toFixed(0)} bytes of message text`,
+          detail: `tables and indexes: ${bySchema}; ${turnText?.bytes.toFixed(0)} bytes of message text`,
         }),
-        atMost(GOALS.logKb, {
+        atMost(GOALS.walKb, {
           what: "write-ahead log per turn",
-          value: medianOf("logKb"),
+          value: medianOf("walKb"),
           unit: "KB",
           detail: "including full-page images after a checkpoint",
         }),
@@ -81,7 +81,7 @@ export const footprint: Benchmark = {
           detail: "one script per turn",
         }),
         atMost(GOALS.redisKb, {
-          what: "Redis' memory an address",
+          what: "memory of Redis per address",
           value: medianOf("redisKb"),
           unit: "KB",
           detail: "for each address with a request in the last minute",
@@ -90,7 +90,7 @@ export const footprint: Benchmark = {
           what: "resident memory",
           value: Math.max(...resident),
           unit: "MB",
-          detail: `after the load: ${each}`,
+          detail: `after the load: ${byService}`,
         }),
       ];
     } finally {
@@ -99,7 +99,7 @@ export const footprint: Benchmark = {
   },
 };
 
-async function measureRound(testbed: Testbed, emptyBytes: number, shape: LoadShape): Promise<Round> {
+async function measureRound(testbed: Testbed, emptyRedisBytes: number, shape: LoadShape): Promise<Round> {
   const { redisUrl } = testbed;
   const { url } = testbed.system.database;
   const server = await readServerPid(url);
@@ -110,22 +110,23 @@ async function measureRound(testbed: Testbed, emptyBytes: number, shape: LoadSha
   const perTurn = (name: keyof typeof before) => (after[name] - before[name]) / shape.turns;
   return {
     databaseMs: perTurn("databaseMs"),
-    logKb: perTurn("logBytes") / 1024,
+    walKb: perTurn("walBytes") / 1024,
     redisMs: perTurn("redisMs"),
-    redisKb: (after.redisBytes - emptyBytes) / 1024 / after.redisKeys,
+    redisKb: (after.redisBytes - emptyRedisBytes) / 1024 / after.redisKeys,
     storedKb: (await readStoredBytes(url)).map((bytes, i) => (bytes - (storedBefore[i] ?? 0)) / 1024 / shape.turns),
   };
 }
 
+/** Reads totals since the start of the servers, and the current size of Redis. */
 async function readCounters(url: string, server: number, redisUrl: string) {
-  const [log] = await queryRows<{ bytes: number }>(
+  const [wal] = await queryRows<{ bytes: number }>(
     url,
     "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 AS bytes",
   );
   const redis = await readRedisInfo(redisUrl);
   return {
     databaseMs: familyCpuMs(server),
-    logBytes: log?.bytes ?? Number.NaN,
+    walBytes: wal?.bytes ?? Number.NaN,
     redisMs: (redis("used_cpu_user") + redis("used_cpu_sys")) * 1_000,
     redisBytes: redis("used_memory"),
     redisKeys: redis("keys"),
@@ -134,7 +135,7 @@ async function readCounters(url: string, server: number, redisUrl: string) {
 
 const SCHEMAS = ["conversation", "quota", "llm"] as const;
 
-/** Runs VACUUM, as autovacuum does. Then returns the size of each schema's tables and indexes. */
+/** Runs VACUUM, as autovacuum does. Then returns the bytes of each schema's tables and indexes, in the order of SCHEMAS. */
 async function readStoredBytes(url: string): Promise<number[]> {
   await queryRows(url, "VACUUM");
   const stored = await queryRows<{ bytes: number }>(

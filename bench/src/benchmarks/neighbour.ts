@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { nodeFlags, startProcess } from "@parley/test-support";
 import { pdfBombs, slowPdf } from "../../../services/conversation/src/testing/document-bombs.ts";
 import { sendOrdinaryMessages, sendSlowMessages, storeSlowPatterns } from "../../../tests/system/pattern-attack.ts";
-import { POD_HEAPS } from "../../../tests/system/pods.ts";
+import { POD_HEAPS, POD_MEMORY_MIB } from "../../../tests/system/pods.ts";
 import { createTenant } from "../../../tests/system/system.ts";
 import { visit } from "../../../tests/system/visitors.ts";
 import { familyResidentBytes, watchPeak } from "../support/cpu.ts";
@@ -14,21 +14,23 @@ const FLOOD_SCRIPT = fileURLToPath(new URL("../../../tests/edge/flood.ts", impor
 const CHATS = 600;
 const WARM_UP_CHATS = 100;
 const ATTACKERS = 4;
+/** Goal for the neighbour's chat p99 with ÷ without the attack. */
 const MAX_RATIO = 1.2;
+/** Goal for the p99 of another client's health checks during costly bodies. */
 const MAX_EDGE_MS = 50;
-/** 80 % of the pods' memory limits in the chart. */
-const MAX_EDGE_MIB = (768 * 8) / 10;
-const MAX_CONVERSATION_MIB = (512 * 8) / 10;
+/** Goals for the peak memory: 80 % of the pods' memory limits in the chart. */
+const MAX_EDGE_MIB = (POD_MEMORY_MIB.edge * 8) / 10;
+const MAX_CONVERSATION_MIB = (POD_MEMORY_MIB.conversation * 8) / 10;
 const SAMPLE_INTERVAL_MS = 20;
 
 /** Running traffic. `stop` waits for the last request. */
 type Traffic = { stop(): Promise<unknown> };
 type Attack = {
   begin: () => Promise<Traffic>;
-  /** Starts harmless traffic for the measurements without the attack. If absent, they have no other traffic. */
+  /** Starts harmless traffic of the same kind during the measurements without the attack; absent: no traffic. */
   beginHarmless?: () => Promise<Traffic>;
 };
-/** A kind of attack. `pidOf` returns the process whose memory it may exhaust. */
+/** A kind of attack. `pidOf` returns the process whose memory the attack may exhaust, and `maxMiB` is the goal for that memory. */
 type AttackKind = {
   name: string;
   prepare: (testbed: Testbed) => Promise<Attack>;
@@ -40,9 +42,9 @@ const edgePid = ({ system }: Testbed) => system.edges[0]?.process().pid ?? 0;
 const conversationPid = ({ system }: Testbed) => system.conversation.process().pid;
 
 const ATTACK_KINDS: AttackKind[] = [
-  { name: "costly bodies", prepare: costlyBodies, pidOf: edgePid, maxMiB: MAX_EDGE_MIB },
-  { name: "slow patterns", prepare: slowPatterns, pidOf: conversationPid, maxMiB: MAX_CONVERSATION_MIB },
-  { name: "PDF bombs", prepare: documentBombs, pidOf: conversationPid, maxMiB: MAX_CONVERSATION_MIB },
+  { name: "costly bodies", prepare: prepareCostlyBodies, pidOf: edgePid, maxMiB: MAX_EDGE_MIB },
+  { name: "slow patterns", prepare: prepareSlowPatterns, pidOf: conversationPid, maxMiB: MAX_CONVERSATION_MIB },
+  { name: "PDF bombs", prepare: preparePdfBombs, pidOf: conversationPid, maxMiB: MAX_CONVERSATION_MIB },
 ];
 
 /** Measures how much one tenant's attack slows down another tenant's visitors, and the memory of the attacked process. */
@@ -109,13 +111,13 @@ async function measureAttack(
   }
 }
 
-/** Sends chats and, at the same time, health checks, each sequentially. Returns their p99. */
+/** Sends chats one after the other and, at the same time, health checks one after the other. Returns the p99 of both durations. */
 async function measureNeighbour(testbed: Testbed, count: number): Promise<{ chatMs: number; healthMs: number }> {
   const [chats, checks] = await Promise.all([chatTimesMs(testbed, count), healthTimesMs(testbed, count)]);
   return { chatMs: percentile(chats, 99), healthMs: percentile(checks, 99) };
 }
 
-/** Sends a neighbour's chats sequentially and returns their durations. */
+/** Sends a neighbour's chats one after the other and returns their durations. */
 async function chatTimesMs({ system, tenant }: Testbed, count: number): Promise<number[]> {
   const times: number[] = [];
   for (let chat = 0; chat < count; chat++) {
@@ -138,7 +140,7 @@ async function healthTimesMs({ system }: Testbed, count: number): Promise<number
   return times;
 }
 
-async function costlyBodies({ system }: Testbed): Promise<Attack> {
+async function prepareCostlyBodies({ system }: Testbed): Promise<Attack> {
   const args = [...nodeFlags, FLOOD_SCRIPT, new URL(system.url()).port, "many"];
   return {
     async begin() {
@@ -149,7 +151,7 @@ async function costlyBodies({ system }: Testbed): Promise<Attack> {
   };
 }
 
-async function slowPatterns({ system }: Testbed): Promise<Attack> {
+async function prepareSlowPatterns({ system }: Testbed): Promise<Attack> {
   const attacker = await createTenant(system.admin, { plan: "scale" });
   await storeSlowPatterns(system, attacker);
   const ordinary = await createTenant(system.admin, { plan: "scale" });
@@ -159,7 +161,7 @@ async function slowPatterns({ system }: Testbed): Promise<Attack> {
   };
 }
 
-async function documentBombs({ system }: Testbed): Promise<Attack> {
+async function preparePdfBombs({ system }: Testbed): Promise<Attack> {
   const { workspaceId, botSlug } = await createTenant(system.admin, { plan: "scale" });
   const bombs = Object.entries({ ...pdfBombs(), slow: slowPdf() });
   let next = 0;

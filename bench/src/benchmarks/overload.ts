@@ -9,14 +9,17 @@ import { startTestbed, type Testbed } from "../support/testbed.ts";
 import { atLeast, atMost, type Benchmark } from "./benchmark.ts";
 
 const generator = fileURLToPath(new URL("../load/overload-load-generator.ts", import.meta.url));
+/** Callers and turns that measure the peak: the throughput of callers that each wait for their reply. */
 const CALLERS = 32;
 const PEAK_TURNS = 4_000;
 const OVERLOAD_MS = 30_000;
-const AFTERWARDS_MS = 15_000;
+/** Duration of the normal load after the overload. */
+const NORMAL_MS = 15_000;
+/** The rates of the overload and of the normal load, as multiples of the peak. */
 const OVERLOAD_FACTOR = 3;
 const NORMAL_FACTOR = 0.5;
 
-/** Goodput during an overload, and the time until every chat gets its reply again. */
+/** Goodput (complete replies per second) during an overload, and the time until every chat gets its reply again. */
 export const overload: Benchmark = {
   name: "overload",
   description: `${OVERLOAD_FACTOR} times the sustainable load for ${OVERLOAD_MS / 1_000} s`,
@@ -33,7 +36,7 @@ export const overload: Benchmark = {
           overloadRate: peak * OVERLOAD_FACTOR,
           overloadMs,
           normalRate: peak * NORMAL_FACTOR,
-          normalMs: Math.max(2_000, AFTERWARDS_MS * scale),
+          normalMs: Math.max(2_000, NORMAL_MS * scale),
         });
         const ratio = completed / (overloadMs / 1_000) / peak;
         ratios.push(ratio);

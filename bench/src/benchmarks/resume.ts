@@ -19,10 +19,12 @@ const SETTLE_TIMEOUT_MS = 30_000;
 
 const MAX_CPU_RATIO = 1.05;
 const SHAPE: LoadShape = { callers: 16, turns: 300, warmUpTurns: 100 };
+/** Turns with a key, and as many without, before the first round. They compile the code of the new processes. */
 const INITIAL_TURNS = 4_000;
+/** Number of alternations in a round. */
 const ALTERNATIONS = 8;
 
-/** Replies with an idempotency key: counts the replies that reconnections lose or duplicate, and measures the CPU that the key costs. */
+/** Measures replies with an idempotency key: how many the reconnections lose or duplicate, and the CPU time that a key costs. */
 export const resume: Benchmark = {
   name: "resume",
   description: `${REPLIES} replies reconnected ${RECONNECTS} times each over ${EDGES} edges, CPU of a turn with a key ÷ one without`,
@@ -40,6 +42,7 @@ async function measureReconnects({ scale }: RunOptions, progress: (line: string)
     const ends = await mapConcurrently(replies, CONCURRENT_REPLIES, (number) => readReply(testbed, number, attachMs));
     const lost = ends.filter((end) => !isWhole(end) && !("duplicated" in end)).length;
     const { used } = await waitUntilSettled(testbed.system.database, SETTLE_TIMEOUT_MS);
+    // A reply that is charged twice or not at all also counts as duplicated.
     const duplicated = ends.filter((end) => "duplicated" in end).length + Math.abs(used - replies);
     const reconnects = attachMs.length;
     const detail = `${replies} replies, ${reconnects} reconnections, ${used} charges; attach p50 ${median(attachMs).toFixed(1)} ms, p99 ${percentile(attachMs, 99).toFixed(1)} ms`;
@@ -61,7 +64,7 @@ async function readReply({ system, tenant }: Testbed, number: number, attachMs: 
   const message = { tenant, sessionId: randomUUID(), key: randomUUID(), message: "How do I return an order?" };
   return readUntilEnd(message, {
     nextUrl: () => system.url((number + requests++) % EDGES),
-    // The first event of a response is not text.
+    // Cuts the connection after 1 to 4 events, of which the first is not text.
     nextCut: () => (requests <= RECONNECTS ? 1 + randomInt(4) : Number.POSITIVE_INFINITY),
     nextDelayMs: () => 0,
     timeoutMs: READER_TIMEOUT_MS,

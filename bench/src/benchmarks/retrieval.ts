@@ -56,7 +56,7 @@ export const retrieval: Benchmark = {
 
 /**
  * Asks the same questions with hybrid search. The fake provider computes embeddings from hashes of words and trigrams, without semantic
- * quality. So the figures only show that hybrid search works and does no harm. They do not show what a real model would gain.
+ * quality. So the figures show only that hybrid search works and that answers stay good. They do not show the gain of a real model.
  */
 async function measureHybrid(databaseServerUrl: string, progress: (line: string) => void): Promise<RelevanceScores> {
   const system = await startSemanticSearchSystem({ databaseServerUrl });

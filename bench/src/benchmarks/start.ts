@@ -7,7 +7,7 @@ const GOAL_MS = 1_000;
 /** Time from the start of a service until it is ready. */
 export const start: Benchmark = {
   name: "start",
-  description: "time from start to ready of each service, one after the other",
+  description: "time from start to ready of each service, started one after the other",
   whyMissed: "Node loads modules for most of the time",
   async run({ rounds }, progress) {
     const testbed = await startTestbed("tokens-100");

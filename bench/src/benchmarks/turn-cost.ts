@@ -12,7 +12,7 @@ type Variant = {
   name: string;
   model: string;
   shape: LoadShape;
-  /** Number of turns of each side before the first round. They keep the cost of compilation, which a new process has, out of the rounds. */
+  /** Number of turns of each side before the first round. They compile the code of the new processes, so that no round includes this cost. */
   initialTurns: number;
   /** Number of alternations in a round. */
   alternations: number;
@@ -59,7 +59,7 @@ async function compare(
   try {
     const parley: number[] = [];
     const relay: number[] = [];
-    /** For each round, the CPU time of each service. */
+    /** The CPU time of each service, by round. */
     const byService: number[][] = [];
     const measureRelay = (each: LoadShape) => measureLoad(relayLoad(testbed, model, each), [testbed.relay.pid]);
     const measureParley = (each: LoadShape) => measureLoad(parleyLoad(testbed, each), testbed.servicePids());
@@ -90,7 +90,7 @@ async function compare(
   }
 }
 
-/** Writes CPU profiles in a separate run, because profiling costs CPU time itself. */
+/** Saves a CPU profile of each service. Uses a separate run, because profiling itself costs CPU time. */
 async function profile({ model, shape }: Variant, targetDir: string, progress: (line: string) => void): Promise<void> {
   const raw = await mkdtemp(join(tmpdir(), "parley-profile-"));
   const services = ["edge", "conversation", "quota", "llm-proxy"] as const;

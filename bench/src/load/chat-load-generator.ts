@@ -1,5 +1,5 @@
-// Load generator for chats. It runs in its own process, so that its CPU time is not part of the measurement. After the warm-up it prints
-// "warm" and waits for a line on its standard input. Then it runs the load and prints the result as JSON.
+// Load generator for chats. Runs in its own process, so that its CPU time is not part of the measurement. After the warm-up turns, prints
+// "warm" and waits for a line on its standard input. Then runs the measured turns and prints the result as JSON.
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
@@ -12,8 +12,8 @@ const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY 
 const TOKEN = Buffer.from("event: token");
 const DONE = Buffer.from("event: done");
 
-const firstTokens: number[] = [];
-const tokenGaps: number[] = [];
+const firstTokenMs: number[] = [];
+const tokenGapMs: number[] = [];
 let failed = 0;
 let tokens = 0;
 let nextAddressIndex = 0;
@@ -47,8 +47,8 @@ async function runTurn(isMeasured: boolean): Promise<void> {
     const now = performance.now();
     const count = countOccurrences(chunk, TOKEN);
     if (count > 0) {
-      if (isMeasured && received === 0) firstTokens.push(now - started);
-      if (isMeasured && received > 0) tokenGaps.push(now - lastTokenAt);
+      if (isMeasured && received === 0) firstTokenMs.push(now - started);
+      if (isMeasured && received > 0) tokenGapMs.push(now - lastTokenAt);
       lastTokenAt = now;
       received += count;
     }
@@ -61,9 +61,9 @@ async function runTurn(isMeasured: boolean): Promise<void> {
 
 async function runTurns(turns: number, isMeasured: boolean): Promise<void> {
   let remaining = turns;
-  const pauseMs = (options.rampMs ?? 0) / options.callers;
+  const startIntervalMs = (options.rampMs ?? 0) / options.callers;
   const caller = async (_: unknown, n: number) => {
-    if (pauseMs > 0) await sleep(n * pauseMs);
+    if (startIntervalMs > 0) await sleep(n * startIntervalMs);
     while (remaining-- > 0) await runTurn(isMeasured);
   };
   await Promise.all(Array.from({ length: options.callers }, caller));
@@ -79,8 +79,8 @@ const result: LoadResult = {
   failed,
   tokens,
   elapsedMs: performance.now() - started,
-  firstTokenMs: { p50: percentile(firstTokens, 50), p99: percentile(firstTokens, 99) },
-  tokenGapMs: { p50: percentile(tokenGaps, 50), p99: percentile(tokenGaps, 99) },
+  firstTokenMs: { p50: percentile(firstTokenMs, 50), p99: percentile(firstTokenMs, 99) },
+  tokenGapMs: { p50: percentile(tokenGapMs, 50), p99: percentile(tokenGapMs, 99) },
 };
 console.log(JSON.stringify(result));
 process.exit(0);

@@ -1,14 +1,14 @@
 /** Configuration of chat-load-generator.ts, passed as JSON on its command line. */
 export type LoadOptions = {
   url: string;
-  /** Request body. Each `$uuid` is replaced with its own new UUID, also in headers. */
+  /** Request body. In the body and the headers, each `$uuid` is replaced with a new UUID. */
   body: string;
   headers: Record<string, string>;
   /** Number of concurrent callers. Each sends one request at a time. */
   callers: number;
-  /** Number of measured turns of all callers. */
+  /** Number of measured turns, of all callers together. */
   turns: number;
-  /** Number of turns before the measurement. */
+  /** Number of turns before the measurement, of all callers together. */
   warmUpTurns: number;
   /** Time over which the callers' starts are spread. */
   rampMs?: number;

@@ -1,5 +1,5 @@
-// Downloads the export at EXPORT_URL with the token EXPORT_TOKEN, and discards it. Starts again at its end, until the process is killed. Prints
-// "exporting" at the first byte.
+// Downloads the export at EXPORT_URL with the token EXPORT_TOKEN, and discards the content. Repeats the download until the process is killed.
+// Prints "exporting" at the first byte of each download.
 import { get } from "node:http";
 
 const { EXPORT_URL = "", EXPORT_TOKEN = "" } = process.env;

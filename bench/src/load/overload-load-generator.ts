@@ -1,5 +1,5 @@
-// The load generator of the overload benchmark. It sends chats at a fixed rate, whether or not the earlier ones have ended. It runs in its own
-// process, so that the benchmark's work does not delay it. It prints the result as JSON.
+// The load generator of the overload benchmark. Sends chats at a fixed rate, even if earlier chats have not ended. Runs in its own process, so
+// that the benchmark's work does not delay the chats. Prints the result as JSON.
 import { randomUUID } from "node:crypto";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -7,7 +7,10 @@ import type { OverloadOptions, OverloadResult } from "./overload-load-options.ts
 
 const options = JSON.parse(process.argv[2] ?? "{}") as OverloadOptions;
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
-const STOPPED = '"finish_reason":"stop"';
+/** Part of the last event of a complete reply. */
+const COMPLETE_MARKER = '"finish_reason":"stop"';
+/** Length of the end of a response in which to look for the last event. */
+const TAIL_CHARACTERS = 500;
 const REQUEST_TIMEOUT_MS = 60_000;
 const SEND_INTERVAL_MS = 10;
 
@@ -39,18 +42,18 @@ function chat(): Promise<Outcome> {
     chatRequest.on("error", (error: NodeJS.ErrnoException) => resolve(recordFailure(error.code ?? error.message)));
     chatRequest.on("timeout", () => chatRequest.destroy(new Error("timeout")));
     chatRequest.on("response", (response: IncomingMessage) => {
-      let end = "";
+      let tail = "";
       response.setEncoding("utf8");
       response.on("data", (text: string) => {
-        end = (end + text).slice(-500);
+        tail = (tail + text).slice(-TAIL_CHARACTERS);
       });
       response.on("error", (error: NodeJS.ErrnoException) =>
         resolve(recordFailure(`after the headers: ${error.code ?? error.message}`)),
       );
       response.on("end", () => {
         if (response.statusCode === 503 && response.headers["retry-after"] !== undefined) resolve("refused");
-        else if (end.includes(STOPPED)) resolve("completed");
-        else resolve(recordFailure(`${response.statusCode} ${/"code":"(\w+)"/.exec(end)?.[1] ?? "without a code"}`));
+        else if (tail.includes(COMPLETE_MARKER)) resolve("completed");
+        else resolve(recordFailure(`${response.statusCode} ${/"code":"(\w+)"/.exec(tail)?.[1] ?? "without a code"}`));
       });
     });
     chatRequest.end(options.body.replaceAll("$uuid", () => randomUUID()));
@@ -58,7 +61,7 @@ function chat(): Promise<Outcome> {
 }
 
 /**
- * Sends `rate` chats a second for `ms` milliseconds. Calls `onEnd` with the outcome of each chat. Returns a promise for each chat, which resolves
+ * Sends `rate` chats a second for `ms` milliseconds. Calls `onEnd` with the outcome of each chat. Returns one promise per chat, which resolves
  * when the chat has ended.
  */
 async function sendAt(rate: number, ms: number, onEnd: (outcome: Outcome) => void) {
@@ -76,7 +79,7 @@ const overload = await sendAt(options.overloadRate, options.overloadMs, (outcome
   result.sent++;
 });
 
-// The load after the overload is below the capacity. The system has recovered once every chat completes.
+// The load after the overload is below the capacity. The system has recovered once every chat that is sent then completes.
 const overloadEndedAt = performance.now();
 let lastProblemAt = overloadEndedAt;
 const afterwards = await sendAt(options.normalRate, options.normalMs, (outcome) => {

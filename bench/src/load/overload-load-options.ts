@@ -4,11 +4,13 @@ export type OverloadOptions = {
   /** Request body. `$uuid` is replaced with a new UUID in each request. */
   body: string;
   headers: Record<string, string>;
-  /** Chats per second during the overload, and its length. */
+  /** Chats sent per second during the overload. */
   overloadRate: number;
+  /** Duration of the overload. */
   overloadMs: number;
-  /** Chats per second after the overload, and how long they are sent. */
+  /** Chats sent per second after the overload. */
   normalRate: number;
+  /** How long chats are sent after the overload. */
   normalMs: number;
 };
 
@@ -25,6 +27,9 @@ export type OverloadResult = {
   failed: number;
   /** The number of failures by cause: an error code of Node, or the status and code of the response. */
   failures: Record<string, number>;
-  /** From the end of the overload to the end of the last chat that was sent after it and got no complete reply; 0 if there was none. */
+  /**
+   * Seconds from the end of the overload until the system recovered: until the end of the last incomplete chat among those sent after the
+   * overload; 0 if they were all complete.
+   */
   secondsUntilRecovered: number;
 };

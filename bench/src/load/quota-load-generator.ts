@@ -1,5 +1,5 @@
-// Load generator for the quota service. It runs in its own process. It reserves and settles turns, either by RPC or with the same SQL
-// statements on database connections, and prints the throughput as JSON.
+// Load generator for the quota service. Runs in its own process. Reserves and settles turns, either by RPC or by running the service's SQL
+// statements directly on the database. Prints the throughput as JSON.
 import { randomUUID } from "node:crypto";
 import { QuotaService, SettleOutcome } from "@parley/rpc/quota";
 import { connectPeer, createLogger, fixedTokens, Lifecycle, openDatabase } from "@parley/service-kit";
@@ -7,6 +7,7 @@ import { reserve } from "../../../services/quota/src/usage/reservations.store.ts
 import { settle } from "../../../services/quota/src/usage/settlements.store.ts";
 import type { QuotaLoadOptions, QuotaLoadResult } from "./quota-load-options.ts";
 
+/** Reserves and settles one turn. */
 type RunTurn = (workspaceId: string, turnId: string) => Promise<void>;
 
 const loadOptions = JSON.parse(process.argv[2] ?? "{}") as QuotaLoadOptions;

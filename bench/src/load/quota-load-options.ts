@@ -7,7 +7,7 @@ export type QuotaLoadOptions = {
   internalToken: string;
   /** Database URL with the quota service's role. */
   databaseUrl: string;
-  /** Pool size, the same as the service's. */
+  /** Maximum database connections with `sql`; the same as the service's pool. */
   databasePoolSize: number;
   workspaceIds: string[];
   /** Number of concurrent callers. */
@@ -16,5 +16,5 @@ export type QuotaLoadOptions = {
   turns: number;
 };
 
-/** Result that quota-load-generator.ts prints as JSON. */
+/** Result that quota-load-generator.ts prints as JSON: turns per second. */
 export type QuotaLoadResult = { perSecond: number };

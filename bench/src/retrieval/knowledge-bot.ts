@@ -10,6 +10,7 @@ import type { RelevanceSet } from "./relevance-set.ts";
 import type { QuestionResult } from "./score.ts";
 
 export type KnowledgeBot = {
+  /** Returns the passages that are found for a question, and the reply. */
   ask(question: string): Promise<QuestionResult>;
   /** Opens a turn for a question and returns how long its search took. */
   measureSearchMs(question: string): Promise<number>;
@@ -19,8 +20,8 @@ export type KnowledgeBot = {
 const TIMEOUT_MS = 30_000;
 
 /**
- * Creates a bot with these documents. The methods of the result call the services as the edge does: conversation returns the prompt, and
- * llm-proxy the reply.
+ * Creates a bot of the built-in model with these documents. The methods of the result call the services like the edge: conversation searches
+ * and returns the prompt, and llm-proxy returns the reply.
  */
 export async function createKnowledgeBot(system: System, documents: RelevanceSet["documents"]): Promise<KnowledgeBot> {
   const model = "builtin:extractive";
@@ -37,16 +38,16 @@ export async function createKnowledgeBot(system: System, documents: RelevanceSet
   const conversation = createClient(ConversationService, transportOn(channels.conversation));
   const llm = createClient(LlmService, transportOn(channels.llm));
   const { botId } = await conversation.resolveKey({ publicKey }, { timeoutMs: TIMEOUT_MS });
-  const open = (message: string) => {
+  const openTurn = (message: string) => {
     const turn = { workspaceId, turnId: randomUUID(), sessionId: randomUUID(), edgeId: randomUUID() };
     return conversation.openTurn({ ...turn, botId, source: "widget", message }, { timeoutMs: TIMEOUT_MS });
   };
   return {
     async measureSearchMs(question) {
-      return Number((await open(question)).retrievalMicroseconds) / 1_000;
+      return Number((await openTurn(question)).retrievalMicroseconds) / 1_000;
     },
     async ask(message) {
-      const { prompt } = await open(message);
+      const { prompt } = await openTurn(message);
       let answer = "";
       const request = { workspaceId, turnId: randomUUID(), model, prompt };
       for await (const { event } of llm.generate(request, { timeoutMs: TIMEOUT_MS }))

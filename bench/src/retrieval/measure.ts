@@ -3,7 +3,7 @@ import { createKnowledgeBot } from "./knowledge-bot.ts";
 import { type Question, readRelevanceSet, type Split, type UnanswerableQuestion } from "./relevance-set.ts";
 import { computeScores, type QuestionResult, type Scores, shareOfRefusals } from "./score.ts";
 
-/** One half of the relevance set (see its README) or the whole set. */
+/** One half of the relevance set (see bench/relevance/README.md) or the whole set. */
 export type Part = Split | "all";
 
 export type RelevanceScores = Record<Part, Scores & { refused: number; nearMissesRefused: number }>;
@@ -36,16 +36,16 @@ export async function measureRelevance(system: System): Promise<RelevanceScores>
   }
 }
 
-/** Measures searches on a bot with `copies` copies of the set's documents. Returns the milliseconds of each search. */
+/** Searches for the set's questions in `copies` copies of its documents, `rounds` times. Returns the milliseconds of each search. */
 export async function measureSearches(system: System, copies: number, rounds: number): Promise<number[]> {
   const { documents, questions } = readRelevanceSet();
-  const many = Array.from({ length: copies }, (_, copy) =>
+  const copiedDocuments = Array.from({ length: copies }, (_, copy) =>
     documents.map(({ name, text }) => ({ name: `${copy}/${name}`, text })),
   );
-  const bot = await createKnowledgeBot(system, many.flat());
+  const bot = await createKnowledgeBot(system, copiedDocuments.flat());
   try {
     const times: number[] = [];
-    // Round 0 is the warm-up: it reads the index into memory.
+    // Round 0 is the warm-up, which reads the index into memory.
     for (let round = 0; round <= rounds; round++)
       for (const { question } of questions) {
         const ms = await bot.measureSearchMs(question);

@@ -2,12 +2,14 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
+/** The half of the set to which a question belongs. */
 export type Split = "dev" | "holdout";
+/** A question with quotations from the documents, each of which answers it. `file` contains at least one of them. */
 export type Question = { id: string; split: Split; kind: string; question: string; file: string; passages: string[] };
 /** A question that the documents do not answer. */
 export type UnanswerableQuestion = { id: string; split: Split; question: string };
 
-/** The relevance set; see bench/relevance/README.md. */
+/** The relevance set; bench/relevance/README.md describes its files. */
 export type RelevanceSet = {
   documents: { name: string; text: string }[];
   questions: Question[];

@@ -6,7 +6,7 @@ import { GOALS, measureRelevance } from "./measure.ts";
 import { plainText, readRelevanceSet } from "./relevance-set.ts";
 
 let system: System;
-// Its own server: on the shared server, tests of the services give the same roles other passwords.
+// A separate server, because the services' tests give the same roles other passwords on the shared server.
 let server: TestPostgres;
 beforeAll(async () => {
   server = await startTestPostgres();

@@ -8,9 +8,9 @@ export type QuestionResult = {
 };
 
 export type Scores = {
-  /** Share of the questions with an answering passage among the first five. */
+  /** Share of the questions with an answering passage among the first five found. */
   hitRateAt5: number;
-  /** Mean of 1 / the rank of the first answering passage; 0 for a question without one. */
+  /** Mean over the questions of 1 ÷ the rank of the first answering passage, or 0 if none was found. */
   meanReciprocalRank: number;
   /** Share of the model's replies that contain an answering passage. */
   answered: number;

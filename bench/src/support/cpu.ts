@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { sum } from "./statistics.ts";
 
-// USER_HZ is 100 on every Linux platform that Node supports.
+/** The unit of CPU times in /proc: 1/USER_HZ, and USER_HZ is 100 on every Linux platform that Node supports. */
 const TICK_MS = 10;
 
 /** Returns the CPU time of a process so far: all threads, user and kernel mode. */
@@ -10,7 +10,7 @@ export function cpuMs(pid: number): number {
   return (utime + stime) * TICK_MS;
 }
 
-/** Returns the CPU time of a process and its children. Includes a child that has ended if the process has waited for it. */
+/** Returns the CPU time of a process and its children so far. Includes children that have ended, if the process has waited for them. */
 export function familyCpuMs(pid: number): number {
   const { utime, stime, endedUtime, endedStime } = readStat(pid);
   return (
@@ -19,13 +19,13 @@ export function familyCpuMs(pid: number): number {
   );
 }
 
-/** Returns the children that have not ended. */
+/** Returns the running children of a process. */
 function childrenOf(pid: number) {
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   return pids.flatMap((each) => statIfRunning(Number(each)) ?? []).filter(({ parent }) => parent === pid);
 }
 
-/** Returns undefined if the process has ended. */
+/** Returns the statistics of a process, or undefined if it has ended. */
 function statIfRunning(pid: number) {
   try {
     return { pid, ...readStat(pid) };
@@ -36,7 +36,7 @@ function statIfRunning(pid: number) {
 
 function readStat(pid: number) {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The second field is the name in parentheses, which may contain spaces. So `fields` starts with the third field of proc(5).
+  // The second field is the name in parentheses, which may contain spaces. So `fields` starts with the third field. proc(5) has the numbers.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const field = (number: number) => Number(fields[number - 3]);
   return { parent: field(4), utime: field(14), stime: field(15), endedUtime: field(16), endedStime: field(17) };

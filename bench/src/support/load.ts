@@ -24,7 +24,7 @@ export type Load = {
   run(): Promise<LoadResult>;
 };
 
-/** Starts a load generator in a process of its own. */
+/** Starts a load generator in a process of its own. It begins with the warm-up turns. */
 export function startLoad(options: LoadOptions): Load {
   const child = spawn(process.execPath, [...nodeFlags, generatorPath, JSON.stringify(options)], {
     stdio: ["pipe", "pipe", "inherit"],

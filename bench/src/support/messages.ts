@@ -5,6 +5,7 @@ const BATCH_TURNS = 250_000;
 
 export type StoreTurnsOptions = {
   workspaceId: string;
+  /** Stores all turns in this session; undefined: in sessions of `turnsPerSession` turns. */
   sessionId?: string;
   /** Number of turns; each has two messages. */
   turns: number;
@@ -13,11 +14,18 @@ export type StoreTurnsOptions = {
   turnsPerSession?: number;
 };
 
-const month = (time: string) => `date_trunc('month', ${time} AT TIME ZONE 'UTC')::date`;
+/** Returns SQL for the month of a time in UTC. */
+const monthOf = (time: string) => `date_trunc('month', ${time} AT TIME ZONE 'UTC')::date`;
 
 // Inserts the rows that finished turns store: a session with its counts, a turn, two messages with consecutive ids, the usage and the call log.
 // Spreads the turns over the last 30 days. A batch contains whole sessions. Each visitor has about 20 sessions. Visitors rate a fifth of the
 // replies, and owners review a twentieth.
+//
+// Parameters:
+// - $1: the first workspace; $4: the number of workspaces
+// - $2 and $3: the numbers of the batch's first and last turn; $7: the number of turns of all batches
+// - $5: the turns per session; $6: the only session, or NULL
+// - $8: the bot, which is also the turns' edge id
 const INSERT_BATCH = `
   WITH numbered AS MATERIALIZED (
     SELECT n, CASE WHEN n % $4 = 0 THEN $1 ELSE $1 || '-' || (n % $4) END AS workspace_id,
@@ -34,13 +42,13 @@ const INSERT_BATCH = `
     ON CONFLICT DO NOTHING
   ), reservations AS (
     INSERT INTO quota.reservations (workspace_id, turn_id, month, state, reserved_at, settled_at)
-    SELECT workspace_id, turn_id, ${month("at")}, 'done', at, at + interval '2 s' FROM numbered
+    SELECT workspace_id, turn_id, ${monthOf("at")}, 'done', at, at + interval '2 s' FROM numbered
   ), ledger AS (
     INSERT INTO quota.ledger (workspace_id, month, turn_id, counted_at)
-    SELECT workspace_id, ${month("at")}, turn_id, at + interval '2 s' FROM numbered
+    SELECT workspace_id, ${monthOf("at")}, turn_id, at + interval '2 s' FROM numbered
   ), usage AS (
     INSERT INTO quota.usage AS u (workspace_id, month, used)
-    SELECT workspace_id, ${month("at")}, count(*) FROM numbered GROUP BY 1, 2
+    SELECT workspace_id, ${monthOf("at")}, count(*) FROM numbered GROUP BY 1, 2
     ON CONFLICT (workspace_id, month) DO UPDATE SET used = u.used + excluded.used
   ), calls AS (
     INSERT INTO llm.calls (
@@ -65,7 +73,7 @@ const INSERT_BATCH = `
       workspace_id, turn_id, session_id, message_id, bot_id, edge_id, status, month, asked_model, model, tokens_in, tokens_out, first_token_ms,
       latency_ms, opened_at, closed_at, grounded
     )
-    SELECT workspace_id, turn_id, session_id, question_id + 1, $8, $8, 'done', ${month("at")}, 'openai:m', 'openai:m', 120, 80, 400,
+    SELECT workspace_id, turn_id, session_id, question_id + 1, $8, $8, 'done', ${monthOf("at")}, 'openai:m', 'openai:m', 120, 80, 400,
            1500, at, at + interval '2 s', n % 3 > 0
     FROM numbered
   )
@@ -113,7 +121,7 @@ export async function storeTurns(
   );
 }
 
-/** Vacuums and writes a checkpoint, as a database in production has done long ago for its old rows. */
+/** Vacuums the database and writes a checkpoint, as a production database has done for its old rows. */
 export async function vacuumDatabase(url: string): Promise<void> {
   await queryRows(url, "VACUUM (ANALYZE)");
   await queryRows(url, "CHECKPOINT");

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { CONSOLE_WORKSPACE, type DevelopmentSso, startDevelopmentSso } from "../../../tests/system/console.ts";
 import { queryRows } from "../../../tests/system/database.ts";
+import { POD_HEAPS } from "../../../tests/system/pods.ts";
 import { storeTurns, vacuumDatabase } from "./messages.ts";
 import { BENCH_PLAN, startTestbed, type Testbed } from "./testbed.ts";
 
@@ -9,19 +10,8 @@ export const MESSAGES = 10_000_000;
 export const OWN_MESSAGES = 1_000_000;
 export const BOT = "guide";
 const WORKSPACES = 1_000;
-/** With fewer messages, an export ends before a hundred chats do. */
+/** With fewer messages, an export would end before a hundred chats have ended. */
 const MIN_OWN_SCALE = 0.2;
-
-/** The memory limits of the chart's pods. */
-const [EDGE_LIMIT_MIB, CONVERSATION_LIMIT_MIB] = [768, 512];
-
-/**
- * Returns the environment that gives a process the heap that V8 chooses in a pod with this memory limit: half of the limit for old objects,
- * and 3 MiB for new ones. On a machine with more memory, new objects get up to 128 MiB.
- */
-function podHeap(limitMiB: number): Record<string, string> {
-  return { NODE_OPTIONS: `--max-heap-size=${limitMiB / 2 + 3}` };
-}
 
 export type OwnersTestbed = { testbed: Testbed; sso: DevelopmentSso; stop(): Promise<void> };
 
@@ -30,10 +20,10 @@ export async function startOwnersTestbed(scale: number, progress: (line: string)
   const sso = await startDevelopmentSso();
   try {
     const testbed = await startTestbed("tokens-10", {
-      // The reconciliation's lease, and so how long the benchmarks can postpone it, grows with this interval.
+      // A longer interval also lengthens the reconciliation's lease, so that the benchmarks can postpone it for longer.
       env: {
-        edge: { ...sso.env, ...podHeap(EDGE_LIMIT_MIB) },
-        conversation: { ...sso.env, ...podHeap(CONVERSATION_LIMIT_MIB), RECONCILE_EVERY_SECONDS: "600" },
+        edge: { ...sso.env, ...POD_HEAPS.edge },
+        conversation: { ...sso.env, ...POD_HEAPS.conversation, RECONCILE_EVERY_SECONDS: "600" },
         quota: sso.env,
       },
     });
@@ -72,7 +62,7 @@ async function fill({ system, tenant }: Testbed, scale: number, progress: (line:
     report,
   );
   await vacuumDatabase(database.url);
-  // The conversation service counts replies by the hour. It counted the past days before the turns were stored, so it must count them again.
+  // The conversation service counts replies by the hour. It counted the past days before the turns were stored, so it must count these days again.
   await queryRows(
     database.url,
     "DELETE FROM conversation.task_leases WHERE task IN ('count_replies', 'count_bot_replies')",

@@ -17,7 +17,7 @@ export type HotFunction = { percent: number; name: string; location: string };
 
 const IDLE = new Set(["(idle)", "(program)", "(root)"]);
 
-/** Returns the functions with the most self time, in percent of the non-idle time. */
+/** Returns the `count` functions with the most self time, in percent of the non-idle time. */
 function hottestFunctions(profile: Profile, count: number): HotFunction[] {
   const frames = new Map(profile.nodes.map((node) => [node.id, node.callFrame]));
   const times = new Map<string, number>();
@@ -46,7 +46,7 @@ function locationOf({ url, lineNumber }: { url: string; lineNumber: number }): s
   return `${path}:${lineNumber + 1}`;
 }
 
-/** Saves the profile in `from` as `name`.cpuprofile.gz in `to`, without this machine's paths. Returns its hottest functions. */
+/** Saves the profile of the folder `from` as `name`.cpuprofile.gz in `to`, without this machine's paths. Returns its 10 hottest functions. */
 export async function saveProfile(from: string, to: string, name: string): Promise<HotFunction[]> {
   const [file] = (await readdir(from)).filter((each) => each.endsWith(".cpuprofile"));
   if (file === undefined) throw new Error(`${name} wrote no profile`);

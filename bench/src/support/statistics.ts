@@ -11,7 +11,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
 }
 
-/** Returns a 95 % confidence interval of the median, from the order of the values. It assumes no distribution. */
+/** Returns a 95 % confidence interval of the median (1.96 standard deviations), by the values' ranks. Assumes no distribution. */
 export function medianInterval(values: readonly number[]): [low: number, high: number] {
   const sorted = [...values].sort((a, b) => a - b);
   const rank = Math.max(0, Math.floor((sorted.length - 1.96 * Math.sqrt(sorted.length)) / 2));

@@ -17,7 +17,7 @@ import {
 } from "../../../tests/system/system.ts";
 import { TRUST_TEST_PROXY, visit } from "../../../tests/system/visitors.ts";
 
-/** Both sides of a comparison: Parley as it runs in a cluster, and the bare relay. Both use the same fake provider. */
+/** Parley as it runs in a cluster, and the bare relay, to compare both. Both use the same fake provider. */
 export type Testbed = {
   system: System;
   tenant: Tenant;
@@ -52,6 +52,7 @@ export async function startTestbed(model: string, options: TestbedOptions = {}):
   }
 }
 
+/** Starts everything except Redis. */
 async function startTestbedOn(redisUrl: string, model: string, options: TestbedOptions): Promise<Testbed> {
   const postgres = await startTestPostgres();
   const system = await startSystem({
@@ -100,8 +101,8 @@ async function addUnlimitedPlan(url: string): Promise<void> {
 const STATISTICS_TURNS = 100;
 
 /**
- * Stores some turns, then collects the planner's statistics, as in an installation that is in use. PostgreSQL would otherwise run for up to
- * a minute with plans for empty tables, which read all turns of the workspace.
+ * Stores some turns and collects the planner's statistics, as in an installation that is in use. Otherwise PostgreSQL would use plans for empty
+ * tables for up to a minute, and these plans read all turns of the workspace.
  */
 async function collectStatistics(system: System): Promise<void> {
   const tenant = await createTenant(system.admin, { plan: BENCH_PLAN, model: "openai:tokens-1" });

@@ -28,7 +28,7 @@ export const TRIAL_CALLS: readonly string[] = [
 ];
 
 /** The only components that may reach the internet, whatever the values are. */
-export const REACHES_INTERNET: ReadonlySet<string> = new Set(["conversation", "llm-proxy"]);
+export const INTERNET_COMPONENTS: ReadonlySet<string> = new Set(["conversation", "llm-proxy"]);
 
 const DNS_PORT = 53;
 
@@ -39,7 +39,7 @@ type Rule = {
 };
 type Peer = { podSelector?: { matchLabels?: Labels }; namespaceSelector?: object; ipBlock?: { cidr: string } };
 
-/** Returns the calls that the egress rules allow, and the calls that the ingress rules allow. Both sets must equal the call graph. */
+/** Returns the calls that the egress rules allow, and those that the ingress rules allow, as in CALL_GRAPH. Both sets must equal it. */
 export function allowedCalls(manifests: readonly Manifest[]): { egress: Set<string>; ingress: Set<string> } {
   const egress = new Set<string>();
   const ingress = new Set<string>();
@@ -61,7 +61,7 @@ export function componentsReachingInternet(manifests: readonly Manifest[]): Set<
   return new Set(open.map(({ metadata }) => componentOf(metadata.labels ?? {})));
 }
 
-/** Returns the ports outside the release that a component may reach, except DNS. */
+/** Returns the ports that a component may reach outside the release, except DNS; `any` for a rule without ports. */
 export function outsidePorts(manifests: readonly Manifest[], component: string): Set<number | string> {
   const policy = ofKind(manifests, "NetworkPolicy").find(
     ({ metadata }) => componentOf(metadata.labels ?? {}) === component,
@@ -72,6 +72,7 @@ export function outsidePorts(manifests: readonly Manifest[], component: string):
   return new Set(ports.filter((port) => port !== DNS_PORT));
 }
 
+/** Returns the release's components among the peers of a rule. */
 function componentsOf(peers: readonly Peer[]): string[] {
   return peers.flatMap(({ podSelector }) => {
     const component = podSelector?.matchLabels && componentOf(podSelector.matchLabels);

@@ -5,12 +5,12 @@ const STANDARD = ["name", "instance", "component", "version", "part-of", "manage
   (label) => `app.kubernetes.io/${label}`,
 );
 
-/** Lists objects and pods that lack a standard label, the chart's version or a label of `commonLabels`. */
+/** Reports objects and pods that lack a standard label, the chart's label or a label of `commonLabels` in the values. */
 export function labelProblems(manifests: readonly Manifest[], values: unknown): string[] {
   const { commonLabels = {} } = values as { commonLabels?: Labels };
-  const wanted = [...STANDARD, "helm.sh/chart", ...Object.keys(commonLabels)];
+  const required = [...STANDARD, "helm.sh/chart", ...Object.keys(commonLabels)];
   const lacking = (name: string, labels: Labels = {}) =>
-    wanted.filter((label) => !labels[label]).map((label) => `${name} has no label ${label}`);
+    required.filter((label) => !labels[label]).map((label) => `${name} has no label ${label}`);
   return [
     ...manifests.flatMap((manifest) => lacking(nameOf(manifest), manifest.metadata.labels)),
     ...workloads(manifests).flatMap(({ manifest, labels }) => lacking(`the pod of ${nameOf(manifest)}`, labels)),

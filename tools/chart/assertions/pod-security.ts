@@ -12,11 +12,11 @@ const ALLOWED_VOLUMES = [
 ];
 
 /**
- * Returns violations of the Pod Security Standard "restricted" and of Parley's further rules: a read-only root file system, a service
- * account token only with a Role, no service links, requests and limits.
+ * Reports violations of the Pod Security Standard "restricted" and of Parley's further rules: a read-only root file system, a service
+ * account token only with a Role, no service links, and requests and limits.
  */
 export function podSecurityProblems(manifests: readonly Manifest[]): string[] {
-  const bound = new Set(
+  const accountsWithRole = new Set(
     ofKind(manifests, "RoleBinding").flatMap(({ subjects }) =>
       (subjects as { name: string }[]).map(({ name }) => name),
     ),
@@ -24,7 +24,7 @@ export function podSecurityProblems(manifests: readonly Manifest[]): string[] {
   return workloads(manifests).flatMap(({ manifest, pod }) =>
     [
       ...podProblems(pod),
-      ...(pod.automountServiceAccountToken && !bound.has(pod.serviceAccountName ?? "")
+      ...(pod.automountServiceAccountToken && !accountsWithRole.has(pod.serviceAccountName ?? "")
         ? ["mounts a token of the cluster's API without a Role"]
         : []),
       ...[...(pod.initContainers ?? []), ...pod.containers].flatMap((container) => containerProblems(container, pod)),
@@ -42,7 +42,7 @@ function podProblems(pod: PodSpec): string[] {
     ...(pod.hostNetwork || pod.hostPID || pod.hostIPC ? ["shares a namespace with its node"] : []),
     ...(pod.securityContext?.seccompProfile?.type === "RuntimeDefault" ? [] : ["has no seccomp profile"]),
     ...(pod.automountServiceAccountToken === undefined ? ["may mount a token of the cluster's API"] : []),
-    ...(pod.enableServiceLinks === false ? [] : ["gets the addresses of every Service as environment"]),
+    ...(pod.enableServiceLinks === false ? [] : ["gets environment variables with the address of every Service"]),
     ...volumes,
   ];
 }

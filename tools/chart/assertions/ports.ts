@@ -1,13 +1,13 @@
 import { type Container, type Labels, type Manifest, nameOf, ofKind, selects, workloads } from "../manifest.ts";
 
-/** Returns ports on which no container listens. Checks Services, probes, policies, monitors, routes and addresses in the environment. */
+/** Reports ports on which no container listens, in Services, probes, network policies, monitors, Ingresses, routes and the environment. */
 export function portProblems(manifests: readonly Manifest[]): string[] {
   return [
-    ...servicePorts(manifests),
-    ...probePorts(manifests),
-    ...policyPorts(manifests),
-    ...backendPorts(manifests),
-    ...targetPorts(manifests),
+    ...servicePortProblems(manifests),
+    ...probePortProblems(manifests),
+    ...policyPortProblems(manifests),
+    ...backendPortProblems(manifests),
+    ...addressProblems(manifests),
   ];
 }
 
@@ -21,7 +21,7 @@ function hasPort(containers: readonly Container[], port: string | number): boole
   return containers.some(({ ports = [] }) => ports.some((each) => each.name === port || each.containerPort === port));
 }
 
-function servicePorts(manifests: readonly Manifest[]): string[] {
+function servicePortProblems(manifests: readonly Manifest[]): string[] {
   return ofKind(manifests, "Service").flatMap((service) => {
     const containers = containersOf(manifests, service.spec.selector as Labels);
     const ports = service.spec.ports as { name: string; port: number; targetPort: string | number }[];
@@ -37,7 +37,7 @@ function servicePorts(manifests: readonly Manifest[]): string[] {
 
 const PROBES = ["startupProbe", "readinessProbe", "livenessProbe"];
 
-function probePorts(manifests: readonly Manifest[]): string[] {
+function probePortProblems(manifests: readonly Manifest[]): string[] {
   return workloads(manifests).flatMap(({ manifest, pod }) =>
     pod.containers.flatMap((container) =>
       PROBES.flatMap((name) => {
@@ -52,7 +52,7 @@ function probePorts(manifests: readonly Manifest[]): string[] {
 
 type Port = { port: string | number };
 
-function policyPorts(manifests: readonly Manifest[]): string[] {
+function policyPortProblems(manifests: readonly Manifest[]): string[] {
   const policies = ofKind(manifests, "NetworkPolicy").flatMap((policy) => {
     const containers = containersOf(manifests, policy.spec.podSelector.matchLabels as Labels);
     const ingress = (policy.spec.ingress ?? []) as { ports: Port[] }[];
@@ -72,7 +72,7 @@ function policyPorts(manifests: readonly Manifest[]): string[] {
   return [...policies, ...monitors];
 }
 
-function backendPorts(manifests: readonly Manifest[]): string[] {
+function backendPortProblems(manifests: readonly Manifest[]): string[] {
   const services = new Map(ofKind(manifests, "Service").map((service) => [service.metadata.name, service]));
   const check = (from: Manifest, name: string, port: string | number) => {
     const ports = (services.get(name)?.spec.ports ?? []) as { name: string; port: number }[];
@@ -96,8 +96,8 @@ function backendPorts(manifests: readonly Manifest[]): string[] {
 const SCHEME = /^(?:names:\/\/\/|https?:\/\/)/;
 const ADDRESS = /^([^.]+)\.[^.]+\.svc:(\d+)$/;
 
-/** Returns addresses in environment variables whose Service does not exist or does not have the port. */
-function targetPorts(manifests: readonly Manifest[]): string[] {
+/** Reports addresses in environment variables whose Service does not exist or does not have the port. */
+function addressProblems(manifests: readonly Manifest[]): string[] {
   const services = new Map(ofKind(manifests, "Service").map((service) => [service.metadata.name, service]));
   return workloads(manifests).flatMap(({ manifest, pod }) =>
     pod.containers.flatMap(({ env = [] }) =>

@@ -19,8 +19,8 @@ export const SECRET_KEYS = [
 ] as const;
 
 /**
- * Returns a problem for each Secret, ConfigMap or ServiceAccount that a pod uses but that neither the chart creates nor the values name.
- * Also returns used keys of Secrets that are not documented. `values` is the parsed values file.
+ * Reports each Secret, ConfigMap or ServiceAccount that a pod uses, unless the chart creates it or the values name it. Also reports keys of
+ * Secrets that a pod uses but that are not documented. `values` is the parsed values file.
  */
 export function referenceProblems(manifests: readonly Manifest[], values: unknown): string[] {
   const created = (kind: string) => ofKind(manifests, kind).map(({ metadata }) => metadata.name);
@@ -79,7 +79,7 @@ function apiKeys(values: unknown): string[] {
   return (values as { llmProxy?: { apiKeys?: string[] } }).llmProxy?.apiKeys ?? [];
 }
 
-/** Returns the names of the Secrets that a Job creates, such as a trial's. Its Role may create Secrets, and names those that it reads. */
+/** Returns the names of the Secrets that a Job creates, as in a trial. The Job's Role may create Secrets, and names those that it may read. */
 function secretsOfJobs(manifests: readonly Manifest[]): string[] {
   type PolicyRule = { resources: string[]; resourceNames?: string[]; verbs: string[] };
   return ofKind(manifests, "Role").flatMap(({ rules }) => {

@@ -1,6 +1,6 @@
 import { componentOf, type Labels, type Manifest, nameOf, ofKind, selects, workloads } from "../manifest.ts";
 
-/** Returns a problem for each selector that selects no pod, or that selects pods of another component. */
+/** Reports each selector that selects no pod, or that selects pods of another component. */
 export function selectorProblems(manifests: readonly Manifest[]): string[] {
   const pods = workloads(manifests);
   return selectors(manifests).flatMap(({ manifest, selector, selectsOneComponent }) => {

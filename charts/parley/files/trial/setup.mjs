@@ -1,5 +1,5 @@
-// Prepares a trial. Creates the Secret with random passwords and tokens, waits for the services, creates a workspace, a bot, a document and
-// a key, and prints how to ask a question. Each step keeps what exists, so a second run changes nothing.
+// Prepares a trial. Creates the Secret with random passwords and tokens, waits for the services, and creates a workspace, a bot, a document and
+// a key. Then prints how to ask a question. Each step can be repeated, so a second run changes nothing.
 import { execFile } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -37,7 +37,7 @@ async function callApi(method, path, body) {
   return result;
 }
 
-/** Returns the Secret's values. Creates the Secret if it is missing. Kubernetes deletes it with the ConfigMap of this script. */
+/** Returns the Secret's values, encoded as base64. Creates the Secret if it is missing, owned by this script's ConfigMap: see setup.yaml. */
 async function ensureSecret() {
   const existing = await callApi("GET", `secrets/${SECRET}`);
   if (existing) return existing.data;
@@ -55,15 +55,15 @@ async function ensureSecret() {
   return (await callApi("POST", "secrets", secret)).data;
 }
 
-/** Retries until `attempt` succeeds. Throws its last error after `WAIT_MS`. */
-async function withRetry(what, attempt) {
+/** Retries until `attempt` succeeds. Throws its last error after `WAIT_MS`. `target` is what it waits for, for the log. */
+async function withRetry(target, attempt) {
   const deadline = Date.now() + WAIT_MS;
   for (let isFirst = true; ; isFirst = false) {
     try {
       return await attempt();
     } catch (error) {
       if (Date.now() > deadline) throw error;
-      if (isFirst) console.log(`waiting for ${what}`);
+      if (isFirst) console.log(`waiting for ${target}`);
       await sleep(RETRY_MS);
     }
   }
@@ -89,8 +89,8 @@ async function ensureBot() {
 
 async function ensureKey() {
   const keys = await parley("key", "list", "--workspace", "trial");
-  const usable = keys.find(({ revoked_at: revokedAt }) => !revokedAt);
-  if (usable) return usable.public_key;
+  const activeKey = keys.find(({ revoked_at: revokedAt }) => !revokedAt);
+  if (activeKey) return activeKey.public_key;
   const domains = ["--domain", "localhost", "--domain", "127.0.0.1"];
   return (await parley("key", "create", "--workspace", "trial", "--bot", "trial", ...domains)).public_key;
 }

@@ -1,6 +1,6 @@
 {{/* A service's Deployment. The service defines its environment in "parley.<name>.env". */}}
 {{- define "parley.deployment" -}}
-{{- /* The seconds after the drain. A service closes within 30 s; five more ensure that the kubelet does not kill it first. */}}
+{{- /* The time for closing after the drain. A service closes within 30 s; 5 s more ensure that the kubelet does not kill it before. */}}
 {{- $closeSeconds := 35 -}}
 apiVersion: apps/v1
 kind: Deployment
@@ -27,7 +27,7 @@ spec:
       {{- include "parley.podMeta" . | nindent 6 }}
     spec:
       {{- include "parley.podSpec" (merge (dict "spread" true) .) | nindent 6 }}
-      {{- /* The full time for preStop, draining and closing. */}}
+      {{- /* The times of preStop, draining and closing. */}}
       terminationGracePeriodSeconds: {{ add .values.preStopSeconds .values.drainSeconds $closeSeconds }}
       containers:
         - name: {{ .name }}

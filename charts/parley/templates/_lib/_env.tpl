@@ -1,9 +1,11 @@
-{{/* The Secret that holds a key: `secret` or, if that is empty, the one of all secrets. Arguments as "parley.secretEnv". */}}
+{{/* The name of the Secret that holds a key: `secret`, or if that is empty, "parley.secretName". Arguments as for "parley.secretEnv". */}}
 {{- define "parley.secretNameFor" -}}
 {{ default (include "parley.secretName" .root) .secret | required (printf "existingSecret is empty: name the Secret that holds %s" (default .env .key)) }}
 {{- end -}}
 
-{{/* An environment variable from a Secret: (dict "root" $ "env" "PGPASSWORD" "key" "DATABASE_ADMIN_PASSWORD" "secret" ""). */}}
+{{/*
+An environment variable from a Secret: (dict "root" $ "env" "PGPASSWORD" "key" "DATABASE_ADMIN_PASSWORD" "secret" ""). "key" defaults to "env".
+*/}}
 {{- define "parley.secretEnv" -}}
 - name: {{ .env }}
   valueFrom:
@@ -12,7 +14,7 @@
       key: {{ default .env .key }}
 {{- end -}}
 
-{{/* Environment variables of every container. Node reads only one file of additional certificate authorities. */}}
+{{/* Environment variables of every container. Node reads only one file of additional certificate authorities, so `caBundle` comes first. */}}
 {{- define "parley.commonEnv" -}}
 {{- if .root.Values.caBundle.existingConfigMap }}
 - name: NODE_EXTRA_CA_CERTS
@@ -24,8 +26,8 @@
 {{- end -}}
 
 {{/*
-The secrets that a component's pods read from files, as a JSON list of (dict "env" "REDIS_URL" "key" "REDIS_URL" "secret" ""). A rotation
-changes the files of running pods.
+The secrets that a component's pods read from files, as a JSON list of (dict "env" "REDIS_URL" "key" "REDIS_URL" "secret" ""). They are files
+rather than variables, because Kubernetes updates the files of running pods when a secret is rotated.
 */}}
 {{- define "parley.secretFiles" -}}
 {{- $values := .root.Values -}}
@@ -87,7 +89,7 @@ changes the files of running pods.
 {{- end }}{{- end }}
 {{- end -}}
 
-{{/* How requests for a user's URL leave a service. */}}
+{{/* The proxy for a service's requests to URLs that users choose. */}}
 {{- define "parley.egressEnv" -}}
 {{- with .Values.egressProxy }}
 - name: EGRESS_PROXY
@@ -95,7 +97,7 @@ changes the files of running pods.
 {{- end }}
 {{- end -}}
 
-{{/* How to verify access tokens. */}}
+{{/* The variables for verifying access tokens. */}}
 {{- define "parley.ssoEnv" -}}
 {{- with include "parley.sso" . | fromJson -}}
 - name: JWT_ISSUER
@@ -117,7 +119,7 @@ changes the files of running pods.
 {{- end -}}
 {{- end -}}
 
-{{/* The same for a service with admin services. Without roles no access token gives access to them. */}}
+{{/* The variables of "parley.ssoEnv" for a service with admin services. None without roles: no access token then gives access to them. */}}
 {{- define "parley.adminSsoEnv" -}}
 {{- if .Values.sso.roleClaim }}
 {{ include "parley.ssoEnv" . }}
@@ -125,8 +127,8 @@ changes the files of running pods.
 {{- end -}}
 
 {{/*
-The gRPC target of a component. It names the headless Service, which resolves to every replica, and the ClusterIP Service. After a rollout,
-cached DNS answers for the headless Service may name only replicas that are gone.
+The gRPC target of a component. It names the headless Service, which resolves to every replica, and the ClusterIP Service as a fallback: after a
+rollout, cached DNS answers for the headless Service may name only replicas that are gone.
 */}}
 {{- define "parley.target" -}}
 {{- $port := include "parley.port" (dict "name" .name "port" "grpc") -}}
@@ -141,8 +143,8 @@ The URL of a component's ops port at a Service: (dict "root" $ "name" "quota" "s
 {{- end -}}
 
 {{/*
-The variables of the ops ports. Admin calls use the ClusterIP Service: for 30 s after an installation or a rollout, DNS caches may have no
-address of the headless Service, or only those of replicas that are gone. `parley top` needs the headless Service's, to read every replica.
+The variables with the URLs of the ops ports. Admin calls use the ClusterIP Service: for 30 s after an installation or a rollout, DNS caches may
+have no address of the headless Service, or only those of replicas that are gone. `parley top` uses the headless Service to read every replica.
 */}}
 {{- define "parley.opsUrls" -}}
 - name: PARLEY_EDGE_URL
@@ -156,8 +158,8 @@ address of the headless Service, or only those of replicas that are gone. `parle
 {{- end -}}
 
 {{/*
-A database URL without the password: (dict "root" $ "user" "parley_quota" "host" … "port" …). PGPASSWORD holds the password, so that the
-password may contain any character.
+A database URL without the password: (dict "root" $ "user" "parley_quota" "host" … "port" …). PGPASSWORD holds the password, which may therefore
+contain any character.
 */}}
 {{- define "parley.databaseUrl" -}}
 {{- $db := .root.Values.database -}}
@@ -170,12 +172,12 @@ postgres://{{ .user }}@{{ $host }}:{{ .port | int }}/{{ $db.name }}
 {{- end }}
 {{- end -}}
 
-{{/* The suffix of the roles' names and of their passwords' keys. */}}
+{{/* The suffix of the database roles' names and of their passwords' keys, by `database.roleSet`. */}}
 {{- define "parley.roleSetSuffix" -}}
 {{ ternary "_2" "" (eq (int .Values.database.roleSet) 2) }}
 {{- end -}}
 
-{{/* The login of a service's role. Expects a component with "schema" (conversation, quota, llm). */}}
+{{/* The variables of a service's database connection. Expects a component with "schema" (conversation, quota, llm). */}}
 {{- define "parley.databaseEnv" -}}
 {{- $db := .root.Values.database -}}
 {{- $suffix := include "parley.roleSetSuffix" .root -}}

@@ -1,7 +1,7 @@
 {{/*
 A component's NetworkPolicy. It permits only the traffic that the component needs. The component defines the ingress rules in
-"parley.<name>.from" and the egress rules in "parley.<name>.to". Ports have a protocol and empty lists are left out, because `kubectl apply` would
-otherwise send the policy at each run.
+"parley.<name>.from" and the egress rules in "parley.<name>.to". Ports have a protocol, and empty lists are left out. Otherwise `kubectl apply`
+would find a difference in each run.
 */}}
 {{- define "parley.networkPolicy" -}}
 {{- if .root.Values.networkPolicy.enabled -}}
@@ -37,7 +37,7 @@ spec:
 {{- end }}
 {{- end -}}
 
-{{/* Ingress from components to a port of this one. Expects "callers" and "port". */}}
+{{/* Ingress from other components to a port of this component. Expects "callers" and "port". */}}
 {{- define "parley.fromCallers" -}}
 {{- $root := .root -}}
 - from:
@@ -132,7 +132,7 @@ if it opens that kind directly.
         except:
           {{- toYaml .root.Values.networkPolicy.privateRanges | nindent 10 }}
     - ipBlock:
-        {{- /* The special ranges within 2000::/3, as in packages/service-kit/src/egress/policy.ts, which also refuses ISATAP addresses. */}}
+        {{- /* The public IPv6 addresses, without the special ranges that packages/service-kit/src/egress/policy.ts refuses. */}}
         cidr: 2000::/3
         except: ["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"]
   ports:
@@ -152,7 +152,7 @@ if it opens that kind directly.
 {{ include "parley.toPeers" (dict "peers" .Values.networkPolicy.sso "port" (include "parley.urlPort" (include "parley.sso" . | fromJson).jwksUrl)) }}
 {{- end -}}
 
-{{/* The egress of a service with admin services to the identity provider's keys. */}}
+{{/* Egress of a service with admin services to the identity provider's keys. None without roles. */}}
 {{- define "parley.adminToSso" -}}
 {{- if .Values.sso.roleClaim }}
 {{ include "parley.toSso" . }}

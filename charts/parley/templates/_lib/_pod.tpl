@@ -4,8 +4,8 @@
 {{- end -}}
 
 {{/*
-A component is (dict "root" $ "name" "quota" "values" .Values.quota), with "schema" if it has a database and "mtls" if it uses gRPC.
-All pods comply with the Pod Security Standard "restricted".
+The pod spec of a component, without its containers. All pods comply with the Pod Security Standard "restricted".
+A component is (dict "root" $ "name" "quota" "values" .Values.quota), with "schema" if it has a database and "mtls" if it has a certificate.
 */}}
 {{- define "parley.podSpec" -}}
 {{- $pod := include "parley.pod" . | fromJson -}}
@@ -49,7 +49,7 @@ topologySpreadConstraints:
     topologyKey: {{ . }}
     whenUnsatisfiable: {{ $pod.topologySpreadWhenUnsatisfiable }}
     {{- if eq $pod.topologySpreadWhenUnsatisfiable "DoNotSchedule" }}
-    # A node with a taint that the pods do not tolerate does not count as empty.
+    # A node with a taint that the pods do not tolerate does not count. It is always empty, so the spread could never be even.
     nodeTaintsPolicy: Honor
     {{- end }}
     labelSelector:
@@ -72,7 +72,7 @@ volumes:
 {{- end }}
 {{- end -}}
 
-{{/* Fields that every container of the chart shares. Expects a component. */}}
+{{/* The fields envFrom and volumeMounts of every container of the chart. Expects a component. */}}
 {{- define "parley.containerExtras" -}}
 {{- with (include "parley.pod" . | fromJson).envFrom }}
 envFrom:

@@ -1,4 +1,10 @@
-{{/* All port numbers. `http` is the public port, `grpc` the data plane, `rpc` the calls between edges, `ops` serves metrics, health and the admin services. */}}
+{{/*
+The port numbers of a component, as JSON:
+- `http`: the public port
+- `grpc`: the data plane
+- `rpc`: the calls between edges
+- `ops`: metrics, health and the admin services
+*/}}
 {{- define "parley.ports" -}}
 {{- $ports := dict
   "edge" (dict "http" 8080 "ops" 8081 "rpc" 8088)
@@ -10,7 +16,7 @@
 {{ get $ports . | toJson }}
 {{- end -}}
 
-{{/* (dict "name" "edge" "port" "http") → 8080 */}}
+{{/* A port number: (dict "name" "edge" "port" "http") gives 8080. */}}
 {{- define "parley.port" -}}
 {{- get (include "parley.ports" .name | fromJson) .port | int -}}
 {{- end -}}

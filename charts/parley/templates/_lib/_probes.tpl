@@ -1,8 +1,10 @@
 {{/*
-A pod gets no traffic, and a rollout does not continue, until the service can do its work. Conversation and quota need their database's schema,
-which their startup probe checks. The edge needs the other services, which its readiness checks, so that an edge that starts during an outage
-waits instead of being restarted. The llm-proxy needs neither, because it generates without its database.
-Afterwards an outage that every replica shares removes no pod. Liveness checks the process only.
+A pod gets no traffic, and a rollout does not continue, until the service can do its work:
+- conversation and quota need their database's schema, which the startup probe checks;
+- the edge needs the other services, which the readiness probe checks: an edge that starts during an outage waits and is not restarted;
+- the llm-proxy needs neither, because it generates without its database.
+A pod that has become ready stays ready during an outage of a dependency, because every replica would become unready at once. The liveness
+probe checks the process only.
 */}}
 {{- define "parley.probes" -}}
 {{- $tls := .root.Values.mtls.enabled -}}
@@ -50,7 +52,7 @@ livenessProbe:
 {{- end }}
 {{- end -}}
 
-{{/* Kubernetes does not verify the certificate of a probed port. */}}
+{{/* The scheme of a probe of the ops port. Kubernetes does not verify the certificate of a probed port. */}}
 {{- define "parley.opsScheme" -}}
 {{- if .root.Values.mtls.opsPorts -}}
 scheme: HTTPS

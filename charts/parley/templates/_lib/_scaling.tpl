@@ -2,8 +2,8 @@
 {{- define "parley.maxSurgePercent" -}}25{{- end -}}
 
 {{/*
-Database connections that a service may open: each replica's pool, including the replicas that a rollout adds. Expects a component;
-returns the number and its explanation, as {"count": 30, "explanation": "quota (2 + 1) × 10"}.
+The database connections that a service may open: each replica's pool, including the replicas that a rollout adds. Expects a component.
+Returns the number and its explanation as JSON, such as {"count": 30, "explanation": "quota (2 + 1) × 10"}.
 */}}
 {{- define "parley.connections" -}}
 {{- $replicas := .values.replicas | int -}}
@@ -16,14 +16,14 @@ returns the number and its explanation, as {"count": 30, "explanation": "quota (
 {{/*
 A Deployment's number of replicas, or nothing if the cluster manages it.
 
-If an upgrade no longer sends a field, Kubernetes resets it. It resets spec.replicas to 1: the pods are gone before the autoscaler starts
-new ones. So the upgrade that turns autoscaling on sends the live number. The upgrade that turns it off sends the number that the autoscaler
-set. `helm template` cannot look at the cluster, and neither can Argo CD, which runs it: see docs/install/upgrades.md.
+If an upgrade no longer sends a field, Kubernetes resets the field; spec.replicas becomes 1. The other pods would stop before the autoscaler
+starts new ones. So the upgrade that turns autoscaling on sends the live number. The upgrade that turns it off sends the number that the
+autoscaler set. `helm template` cannot read the cluster, and neither can Argo CD, which runs it: see docs/install/upgrades.md.
 
 Once the autoscaler has changed the number, it owns the field. With server-side apply, Kubernetes then keeps the field if Helm does not send
-it. If Helm sent it, and the autoscaler changed it during the upgrade, the upgrade would fail with a conflict. So Helm does not send it.
-Without server-side apply (operation Update: Helm 3 and releases installed by it), there are no conflicts, but the field is reset if the
-last revision had it. A template cannot see that, so it always sends the live number.
+it. If Helm sent the field and the autoscaler changed it during the upgrade, the upgrade would fail with a conflict. So Helm does not send it.
+Without server-side apply (operation Update: Helm 3 and releases installed by it), there are no conflicts, but Kubernetes resets the field if
+the last revision had it. A template cannot read the last revision, so it always sends the live number.
 */}}
 {{- define "parley.replicas" -}}
 {{- $namespace := .root.Release.Namespace -}}
@@ -74,7 +74,7 @@ metadata:
   labels:
     {{- include "parley.labels" . | nindent 4 }}
   annotations:
-    # KEDA refuses a Deployment with another HorizontalPodAutoscaler, unless it may take it over. Helm deletes the chart's own only later.
+    # KEDA refuses a Deployment with another HorizontalPodAutoscaler unless it may take that over. Helm deletes the chart's own only afterwards.
     scaledobject.keda.sh/transfer-hpa-ownership: "true"
 spec:
   scaleTargetRef:

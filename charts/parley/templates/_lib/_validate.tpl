@@ -1,4 +1,4 @@
-{{/* Rules that involve several values, which the JSON schema cannot express. */}}
+{{/* Checks values that depend on each other, which the JSON schema cannot express. Fails at the first mistake. */}}
 {{- define "parley.validate" -}}
 {{- if and (or .Values.ingress.enabled .Values.httpRoute.enabled) (not .Values.edge.trustedProxies) -}}
 {{- fail "edge.trustedProxies is empty, so all visitors behind the ingress or gateway would share one rate limit. Set it to the CIDRs from which the ingress or gateway connects." -}}
@@ -15,7 +15,7 @@
 {{- if and .Values.mtls.opsPorts (not .Values.mtls.enabled) -}}
 {{- fail "mtls.opsPorts needs the certificates of mtls.enabled. Set mtls.enabled to true too." -}}
 {{- end -}}
-{{- /* Node reads one file of additional authorities only. */ -}}
+{{- /* Node reads only one file of additional authorities. */ -}}
 {{- if and .Values.mtls.opsPorts .Values.caBundle.existingConfigMap (or .Values.cli.enabled .Values.console.enabled) (not .Values.caBundle.containsOpsAuthority) -}}
 {{- fail "caBundle.containsOpsAuthority is false: with mtls.opsPorts, the cli pod and the console read caBundle only, so it must also contain the authority of the ops ports' certificates. Add it, and set caBundle.containsOpsAuthority to true." -}}
 {{- end -}}
@@ -53,7 +53,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Fails if the services may open more than database.maxConnections. Services with a databaseHost of their own do not count. */}}
+{{/* Fails if the services may open more than database.maxConnections connections. A service with its own databaseHost does not count. */}}
 {{- define "parley.validate.connections" -}}
 {{- $total := 0 -}}
 {{- $explanations := list -}}
@@ -97,9 +97,9 @@
 {{- end -}}
 
 {{/*
-Returns "true" if the llm-proxy's NetworkPolicy permits a URL, as far as the values show: (dict "root" $ "url" …). A policy sees the port of
-a pod, not of its Service. So for a URL inside the cluster, any port in networkPolicy.providers is accepted. Rules of
-networkPolicy.extraEgress may be for something else, so they must permit the URL's own port.
+Returns "true" if the llm-proxy's NetworkPolicy permits a URL, as far as the values show: (dict "root" $ "url" …). A policy applies to the port
+of a pod, which may differ from the port of its Service. So for a URL inside the cluster, a rule of networkPolicy.providers may permit any port.
+A rule of networkPolicy.extraEgress may serve another purpose, so it must permit the URL's own port.
 */}}
 {{- define "parley.reachesProvider" -}}
 {{- $policy := .root.Values.networkPolicy -}}

@@ -1,4 +1,7 @@
-{{/* A component's volumes: secrets, certificates and authorities, the llm-proxy's configuration, and those of the values. */}}
+{{/*
+The mounts of a component's volumes: secrets, certificates and authorities, the llm-proxy's configuration, and the extra volumes of the values.
+"parley.volumes" has the volumes in the same order.
+*/}}
 {{- define "parley.mounts" -}}
 {{- $root := .root -}}
 {{- if include "parley.secretFiles" . | fromJsonArray }}
@@ -52,7 +55,7 @@
 {{- end }}
 {{- if and $root.Values.mtls.enabled .mtls }}
 - name: tls
-  {{- /* 288 is 0440 in decimal: YAML 1.2 parsers read 0440 as 440. */}}
+  {{- /* 288 is the octal mode 0440 as a decimal number, because YAML 1.2 parsers read 0440 as the number 440. */}}
   {{- with $root.Values.mtls.trustedAuthorities }}
   {{- if .existingConfigMap }}
   projected:

@@ -1,3 +1,5 @@
+{{/* The cli pod's ingress rules (from) and egress rules (to): see _lib/_network.tpl. */}}
+
 {{- define "parley.cli.from" -}}{{- end -}}
 
 {{- define "parley.cli.to" -}}

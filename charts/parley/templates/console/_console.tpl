@@ -1,3 +1,5 @@
+{{/* The console's environment, ingress rules (from) and egress rules (to): see _lib/_deployment.tpl and _lib/_network.tpl. */}}
+
 {{- define "parley.console.host" -}}
 {{ regexReplaceAll ":[0-9]+$" (urlParse .Values.console.url).host "" }}
 {{- end -}}
@@ -66,7 +68,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* Fails if the console lacks a value. */}}
+{{/* Fails if the console is enabled and lacks a value, or shares a host with the edge. */}}
 {{- define "parley.console.validate" -}}
 {{- with .Values.console -}}
 {{- if .enabled -}}

@@ -1,3 +1,5 @@
+{{/* The conversation service's environment, ingress rules (from) and egress rules (to): see _lib/_deployment.tpl and _lib/_network.tpl. */}}
+
 {{- define "parley.conversation.env" -}}
 - name: KEY_PREFIX
   value: {{ .values.keyPrefix }}

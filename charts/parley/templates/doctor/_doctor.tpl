@@ -1,4 +1,4 @@
-{{/* Parley's public URL. */}}
+{{/* Parley's public URL; empty if the values do not contain it. */}}
 {{- define "parley.doctor.url" -}}
 {{- if .Values.doctor.url -}}
 {{ .Values.doctor.url }}

@@ -1,3 +1,5 @@
+{{/* The edge's environment, ingress rules (from) and egress rules (to): see _lib/_deployment.tpl and _lib/_network.tpl. */}}
+
 {{- define "parley.edge.env" -}}
 {{- $values := .root.Values -}}
 - name: CONVERSATION_TARGET

@@ -1,3 +1,5 @@
+{{/* The llm-proxy's environment, ingress rules (from) and egress rules (to): see _lib/_deployment.tpl and _lib/_network.tpl. */}}
+
 {{- define "parley.llm-proxy.env" -}}
 {{ include "parley.databaseEnv" . }}
 {{- if include "parley.llmConfigMapName" .root }}

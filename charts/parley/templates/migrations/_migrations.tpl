@@ -1,12 +1,12 @@
-{{/* Returns "true" if the Job is a hook. In a trial it is none, because hooks run before PostgreSQL starts. */}}
+{{/* Returns "true" if the Job is a hook. In a trial it is not, because hooks would run before the trial's PostgreSQL starts. */}}
 {{- define "parley.migrations.isHook" -}}
 {{- if and .Values.migrations.hook (not .Values.trial.enabled) }}true{{ end -}}
 {{- end -}}
 
 {{/*
-Helm runs hooks by weight before it creates other resources, so all resources that the Job needs are hooks too. `helm uninstall` does not
-delete hooks, so Helm deletes a failed Job as well, after it has printed the Job's log. Argo CD prints no log, so it keeps a failed Job until the
-next sync. Without its own annotations Argo CD would use Helm's.
+The annotations of a hook. Helm runs hooks by weight before it creates other resources, so all resources that the Job needs are hooks too.
+`helm uninstall` does not delete hooks, so Helm deletes a failed Job as well, after it has printed the Job's log. Argo CD prints no log, so it
+keeps a failed Job until the next sync. Without annotations of its own, Argo CD would use Helm's.
 */}}
 {{- define "parley.hook" -}}
 {{- if include "parley.migrations.isHook" .root }}
@@ -84,8 +84,8 @@ template:
 {{- end -}}
 
 {{/*
-The Job's name. Kubernetes does not permit changes of a Job. So a Job that is not a hook has a hash of its spec in its name: applied again
-without a change, it is the same Job, and with other images or another configuration, it is a new one.
+The Job's name. Kubernetes does not permit changes of a Job. So the name of a Job that is not a hook contains a hash of the Job's spec. If the
+spec is the same, the Job is the same. Other images or another configuration create a new Job.
 */}}
 {{- define "parley.migrations.jobName" -}}
 {{- $name := include "parley.name" (dict "root" . "name" "migrations") -}}

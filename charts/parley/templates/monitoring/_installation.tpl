@@ -1,4 +1,4 @@
-{{/* Selects this installation's series. The Prometheus operator sets `namespace`, the PodMonitor sets `release`. */}}
+{{/* The matchers of this installation's series. The Prometheus operator sets `namespace`, and the PodMonitor sets `release`. */}}
 {{- define "parley.seriesMatchers" -}}
 namespace="{{ .Release.Namespace }}", release="{{ .Release.Name }}"
 {{- end -}}

@@ -1,3 +1,5 @@
+{{/* The quota service's environment, ingress rules (from) and egress rules (to): see _lib/_deployment.tpl and _lib/_network.tpl. */}}
+
 {{- define "parley.quota.env" -}}
 {{ include "parley.databaseEnv" . }}
 {{- include "parley.adminSsoEnv" .root }}

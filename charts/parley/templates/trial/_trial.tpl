@@ -1,4 +1,4 @@
-{{/* The Secret with all passwords, tokens and keys. In a trial, the setup Job creates it. */}}
+{{/* The name of the Secret with all passwords, tokens and keys. In a trial, the setup Job creates the Secret. */}}
 {{- define "parley.secretName" -}}
 {{ default (ternary (printf "%s-trial" (include "parley.fullname" .)) "" .Values.trial.enabled) .Values.existingSecret }}
 {{- end -}}
@@ -30,7 +30,7 @@
 
 {{- define "parley.trial-setup.from" -}}{{- end -}}
 
-{{/* The address and port of the Kubernetes API are those of the control plane, which no selector matches. */}}
+{{/* Egress to any address, for the Kubernetes API: its addresses and port are those of the control plane, which no selector matches. */}}
 {{- define "parley.trial-setup.to" -}}
 {{ include "parley.cli.to" . | trim }}
 - {}

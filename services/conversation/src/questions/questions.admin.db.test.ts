@@ -85,7 +85,7 @@ describe("a question", () => {
     });
   });
 
-  test("is refused when its workspace has used its share of the time, and not in another workspace", async () => {
+  test("is refused when its workspace has used up its search time, and not in another workspace", async () => {
     const llm = await startTestLlm();
     try {
       const searches = createSemanticSearchCounter(new Registry());
@@ -108,7 +108,7 @@ describe("a question", () => {
 describe("unanswered questions", () => {
   type AskedFields = Partial<NewTurn> & { rating?: string; daysAgo?: number; toolsCalled?: string };
 
-  /** Creates a bot with knowledge, and a function that runs a turn. */
+  /** Creates a bot with knowledge. Returns it with `ask`, which runs a turn and returns it. */
   async function createAskedBot() {
     const bot = await createBot(system.database);
     await addDocument(system.database, bot, "handbook.md", HANDBOOK);

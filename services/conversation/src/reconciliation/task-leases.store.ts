@@ -5,7 +5,7 @@ export type Progress = Record<string, string>;
 
 export type QueueLease = {
   task: string;
-  /** Identifies the replica. */
+  /** A random id of the replica's process. */
   holder: string;
   /** The time until another replica may take the lease if this one does not renew it. */
   leaseSeconds: number;
@@ -18,8 +18,9 @@ export type TaskLease = QueueLease & {
 };
 
 /**
- * Returns a SQL condition: due_at is more than `seconds` plus a minute in the future. No lease or pause is longer than `seconds`, so the
- * database's clock was set back. The minute is for a claim that has waited for another one, because its now() is the time before the wait.
+ * Returns a SQL condition: due_at is more than `seconds` plus a minute in the future. No lease or pause is longer than `seconds`, so such a
+ * due_at means that the database's clock was set back. The minute is for a claim that waited for another claim's lock: its now() is the time
+ * before the wait.
  */
 const isTooFarAhead = (seconds: string) => `l.due_at > now() + make_interval(secs => ${seconds}) + interval '1 minute'`;
 
@@ -54,7 +55,7 @@ export async function runIfDue(
   try {
     await run(claimed);
   } catch (error) {
-    // If this fails too, the lease ends by itself.
+    // If the release fails too, the lease expires.
     await releaseLease(database, lease).catch(() => undefined);
     throw error;
   }

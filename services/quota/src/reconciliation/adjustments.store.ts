@@ -3,8 +3,8 @@ import type { Database } from "@parley/service-kit";
 import { LOCK_CLOSED_MONTHS } from "../usage/index.ts";
 import type { ReservationKey } from "./reservations.store.ts";
 
-// Locks months, then usage rows, then reservations, each in a fixed order, as Settle does. `state <> $3` is checked again after the lock, so
-// concurrent calls store one adjustment.
+// Locks months, then usage rows, then reservations, each in a fixed order, as Settle does. After a wait for the lock, PostgreSQL checks
+// `state <> $3` again, so concurrent calls store one adjustment.
 const ADJUST = `
   WITH input AS MATERIALIZED (
     SELECT r.workspace_id, r.turn_id, r.month

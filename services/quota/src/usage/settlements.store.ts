@@ -8,7 +8,7 @@ export type Settlement = { workspaceId: string; turnId: string; outcome: SettleO
 export type Settled = { workspaceId: string; turnId: string; outcome: SettleOutcomeName; code: "" | "month_closed" };
 
 /**
- * SQLSTATE of a statement that PostgreSQL cancels to end a deadlock. Reserve and Settle both lock the usage row of the month before
+ * SQLSTATE of a statement that PostgreSQL cancels to end a deadlock. Reserve and Settle both lock the usage row of the month before they lock
  * reservations. But Settle cannot lock a usage row that a concurrent Reserve is still inserting. If both then write the same turn,
  * PostgreSQL cancels one of them.
  */
@@ -19,7 +19,7 @@ export const MAX_ATTEMPTS = 3;
 
 // Locks usage rows first and reservations second, as Reserve does, each in a fixed order, to prevent deadlocks. A held turn keeps the
 // month of its hold. A done turn without a hold (after a database restore) is counted in the month of its settlement. A row that this
-// statement inserts has equal times; a hold is settled after it was reserved. So different times mean that the turn was held.
+// statement inserts has equal reserved_at and settled_at. A hold gets a later settled_at, so different times mean that the turn was held.
 // A turn of a closed month is not changed, because its row may have been pruned. See LOCK_CLOSED_MONTHS.
 const SETTLE = `
   WITH input AS MATERIALIZED (
@@ -65,7 +65,7 @@ const SETTLE = `
   LEFT JOIN quota.reservations r USING (workspace_id, turn_id)
   WHERE coalesce(m.state, r.state, CASE WHEN i.month IN (SELECT month FROM closed) THEN 'void' END) <> 'held'`;
 
-/** Limits each statement of a batch that was split, so that the other turns do not wait for the locked ones. */
+/** The lock_timeout for the parts of a batch that was split. It is short, so that the other turns do not wait for the locked ones. */
 const SPLIT_LOCK_TIMEOUT = "100ms";
 /**
  * Limits how long the parts of a split batch are settled. The first attempt, before the split, waits up to the role's lock_timeout (2 s).
@@ -110,7 +110,7 @@ export async function settle(
   }
 }
 
-/** Splits a batch that failed, and settles the parts, down to the turns that cannot be settled. */
+/** Splits a batch that failed with `error`, and settles its parts. Splits parts that fail again, until only turns that cannot be settled remain. */
 async function settleParts(
   database: Database,
   batch: readonly Settlement[],
@@ -136,9 +136,10 @@ async function settleParts(
 }
 
 /**
- * Splits a batch, ordered by workspace. After a lock timeout, the turns of the workspaces without a lock come first, then each locked
- * workspace is tried once more, because its lock may have ended. Otherwise returns halves. Returns nothing for a single turn, and for turns of
- * one workspace that wait for a lock, because they all need the workspace's usage row.
+ * Splits a batch that is ordered by workspace. After a lock timeout, the first part has the turns of the workspaces without a lock. Each locked
+ * workspace is a further part, because its lock may have ended. If no workspace is locked any more, and after other errors, returns the batch's
+ * halves. Returns no parts for a single turn. Also returns no parts for turns of one workspace that wait for a lock, because they all need the same
+ * usage row.
  */
 async function split(
   database: Database,
@@ -167,7 +168,7 @@ const FIND_LOCKED_WORKSPACES = `
   WHERE workspace_id = ANY($1)
     AND NOT EXISTS (SELECT FROM unlocked l WHERE l.workspace_id = u.workspace_id AND l.month = u.month)`;
 
-/** Returns the workspaces of the batch with a locked usage row. Does not wait for the locks. */
+/** Returns the ids of the batch's workspaces that have a locked usage row. Does not wait for the locks. */
 async function findLockedWorkspaces(database: Database, batch: readonly Settlement[]): Promise<Set<string>> {
   const { rows } = await database.query<{ workspaceId: string }>({
     name: "find_locked_workspaces",
@@ -177,7 +178,7 @@ async function findLockedWorkspaces(database: Database, batch: readonly Settleme
   return new Set(rows.map(({ workspaceId }) => workspaceId));
 }
 
-/** Whether some of the turns caused the failure: a lock timeout, or data (22) or constraints (23) that do not fit. */
+/** Whether a turn of the batch caused the error: a lock timeout, or an SQLSTATE of class 22 (data exception) or 23 (violated constraint). */
 function isCausedByTurn(error: unknown): boolean {
   const state = sqlState(error);
   return state === LOCK_NOT_AVAILABLE || state?.startsWith("22") === true || state?.startsWith("23") === true;
@@ -211,7 +212,7 @@ async function retryDeadlocks<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Returns the settlements ordered by workspace, without those that repeat a turn. */
+/** Returns the settlements ordered by workspace. Keeps only the first settlement of each turn. */
 function dropRepeatedTurns(settlements: readonly Settlement[]): Settlement[] {
   const byTurn = new Map<string, Settlement>();
   for (const each of settlements) {

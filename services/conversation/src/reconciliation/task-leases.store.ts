@@ -22,13 +22,14 @@ export type TaskLease = QueueLease & {
  * due_at means that the database's clock was set back. The minute is for a claim that waited for another claim's lock: its now() is the time
  * before the wait.
  */
-const isTooFarAhead = (seconds: string) => `l.due_at > now() + make_interval(secs => ${seconds}) + interval '1 minute'`;
+const isTooFarAheadSql = (seconds: string) =>
+  `l.due_at > now() + make_interval(secs => ${seconds}) + interval '1 minute'`;
 
 const CLAIM = `
   INSERT INTO conversation.task_leases AS l (task, holder, due_at)
   VALUES ($1, $2, now() + make_interval(secs => $3))
   ON CONFLICT (task) DO UPDATE SET holder = excluded.holder, due_at = excluded.due_at
-    WHERE l.due_at <= now() OR ${isTooFarAhead("$4")}
+    WHERE l.due_at <= now() OR ${isTooFarAheadSql("$4")}
   RETURNING l.progress, now() AS now`;
 
 /** A task's progress, and the database's time at the start of the run. */
@@ -88,7 +89,7 @@ const HOLD = `
   INSERT INTO conversation.task_leases AS l (task, holder, due_at)
   VALUES ($1, $2, now() + make_interval(secs => $3))
   ON CONFLICT (task) DO UPDATE SET holder = excluded.holder, due_at = excluded.due_at
-    WHERE l.holder = excluded.holder OR l.due_at <= now() OR ${isTooFarAhead("$3")}`;
+    WHERE l.holder = excluded.holder OR l.due_at <= now() OR ${isTooFarAheadSql("$3")}`;
 
 /** Takes or renews the lease of a task that one replica runs for as long as it can. Returns false if another replica has the lease. */
 export async function holdLease(database: Database, { task, holder, leaseSeconds }: QueueLease): Promise<boolean> {

@@ -66,10 +66,12 @@ test("eraseExpiredSessions erases several batches in one run, with one transacti
   const statements = await recordStatements(system.database, async (database) => {
     expect(await eraseAll(undefined, database)).toBe(60);
   });
+  // The pause is 100 ms, but a timer may fire a moment early.
   expect(performance.now() - startedAt).toBeGreaterThan(99);
   const lists = statements.filter(
     ({ text, values }) => text.includes("ORDER BY last_activity_at") && values[0] === bot.workspaceId,
   );
+  // Both batches list sessions that are inactive for a day, at most 50.
   expect(lists.map(({ values }) => values.slice(1, 3))).toEqual([
     [1, 50],
     [1, 50],

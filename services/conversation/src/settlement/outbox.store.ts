@@ -34,7 +34,7 @@ export async function readOutbox(
 }
 
 /**
- * Returns a time such that no running transaction will add a row that is older. An erasure is an exception, because it may run longer. But the
+ * Returns the mark for QueueMark: a time such that no running transaction will add a row that is older. An erasure is an exception, because it may run longer. But the
  * process that erases settles the turns that it closes, and the next full read of the outbox finds them too.
  */
 export async function readOutboxMark(database: Database): Promise<string> {
@@ -58,7 +58,7 @@ const DELETE_SETTLED = `
   WHERE o.workspace_id = s.workspace_id AND o.turn_id = s.turn_id
   RETURNING extract(epoch FROM clock_timestamp() - o.created_at)::float8 AS lag`;
 
-/** Deletes settled turns from the outbox. Returns for each one the seconds that it was in the outbox. */
+/** Deletes settled turns from the outbox. Returns for how many seconds each of them was in the outbox. */
 export async function deleteSettled(
   database: Database,
   turns: readonly { workspaceId: string; turnId: string }[],

@@ -12,7 +12,7 @@ const HOURS_PER_STATEMENT = 24;
 /** How many hours before the last run are counted again. A turn that was closed in an hour is committed well before the end of the next one. */
 const REPEATED_HOURS = 1;
 
-type HourlyCounts = {
+type HourlyCountTask = {
   /** The name of the task's lease and progress. */
   task: string;
   /** For how many days counts are kept. The first run counts the replies of this many days. */
@@ -45,7 +45,7 @@ export function createBotReplyCountTask(database: Database): (signal: AbortSigna
  * Returns a function that counts the replies of the hours since its last run, and of the hour before that again. Replicas call it
  * periodically, and one at a time does the work. A run that is aborted continues next time where it stopped.
  */
-function createHourlyCountTask(database: Database, counts: HourlyCounts): (signal: AbortSignal) => Promise<void> {
+function createHourlyCountTask(database: Database, counts: HourlyCountTask): (signal: AbortSignal) => Promise<void> {
   const lease: TaskLease = {
     task: counts.task,
     holder: randomUUID(),

@@ -60,7 +60,10 @@ const READ_SWEEP_MARK = `
   SELECT least(min(opened_at), now() - make_interval(secs => $2))::text AS mark
   FROM conversation.turns WHERE status = 'streaming' AND opened_at >= $1::timestamptz`;
 
-/** Returns a time before which no streaming turn was or will be opened. Does not read turns that were opened before `openedSince`. */
+/**
+ * Returns the mark for QueueMark: a time before which no streaming turn was or will be opened. Does not read turns that were opened before
+ * `openedSince`.
+ */
 export async function readSweepMark(database: Database, openedSince = "-infinity"): Promise<string> {
   const { rows } = await database.query<{ mark: string }>({
     name: "read_sweep_mark",

@@ -129,6 +129,7 @@ describe("message ids", () => {
 
 describe("beside the previous release, message ids", () => {
   test("rise within a session in which both releases open turns in any order", async () => {
+    // Each bit of the pattern selects the release that opens one of five turns.
     for (let pattern = 0; pattern < 2 ** 5; pattern++) {
       const sessionId = randomUUID();
       for (let turn = 0; turn < 5; turn++) {

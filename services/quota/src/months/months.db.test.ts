@@ -115,28 +115,28 @@ test("Settle counts nothing in a closed month and returns month_closed, and keep
 test("a Settle and a close of the same month run one after the other, whichever is first", async () => {
   await countTurns(1);
   await addMonthsEarlier();
-  const first = await quota.admin.connect();
+  const connection = await quota.admin.connect();
   try {
     // Settle holds the month's lock and has not committed.
-    await first.query("BEGIN");
-    const running = settle({ ...quota.database, query: first.query.bind(first) } as never, [
+    await connection.query("BEGIN");
+    const running = settle({ ...quota.database, query: connection.query.bind(connection) } as never, [
       settlement(randomUUID(), "done"),
     ]);
     expect(await running).toMatchObject([{ outcome: "done", code: "" }]);
     const closing = closeMonth(quota.database, MONTH, 1);
     expect(await Promise.race([closing, sleep(300, "waits")])).toBe("waits");
-    await first.query("COMMIT");
+    await connection.query("COMMIT");
     expect(await closing).toBe("month_changed");
     // A close holds the month's lock and has not committed.
-    await first.query("BEGIN");
-    await first.query("SELECT FROM quota.months WHERE month = '2024-03-01' FOR UPDATE");
-    await first.query("UPDATE quota.months SET closed_at = now() WHERE month = '2024-03-01'");
+    await connection.query("BEGIN");
+    await connection.query("SELECT FROM quota.months WHERE month = '2024-03-01' FOR UPDATE");
+    await connection.query("UPDATE quota.months SET closed_at = now() WHERE month = '2024-03-01'");
     const late = settle(quota.database, [settlement(randomUUID(), "done")]);
     expect(await Promise.race([late, sleep(300, "waits")])).toBe("waits");
-    await first.query("COMMIT");
+    await connection.query("COMMIT");
     expect(await late).toMatchObject([{ outcome: "void", code: "month_closed" }]);
   } finally {
-    first.release();
+    connection.release();
   }
   expect(await readTotals()).toMatchObject({ used: 2, ledger: 2 });
 });
@@ -161,7 +161,7 @@ test("counts no message after a close that runs concurrently with fifty settleme
   expect(results).toHaveLength(50);
 });
 
-test("pruning turns the rows of a closed month into readTotals and keeps the audit's sums and digests", async () => {
+test("pruning turns the rows of a closed month into totals and keeps the audit's sums and digests", async () => {
   const turns = await countTurns(2_005);
   const adjusted = [{ workspaceId: workspace, turnId: turns[0] ?? "" }];
   await adjustTurns(quota.database, { turns: adjusted, outcome: "void", reason: "reconciled" });

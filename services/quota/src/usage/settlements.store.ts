@@ -32,7 +32,7 @@ const SETTLE = `
     CROSS JOIN LATERAL (
       SELECT FROM quota.usage u WHERE u.workspace_id = i.workspace_id AND u.month = i.month FOR NO KEY UPDATE
     ) u
-  ), stored AS (
+  ), settled AS (
     INSERT INTO quota.reservations AS r (workspace_id, turn_id, month, state, reserved_at, settled_at)
     SELECT workspace_id, turn_id, month, outcome, now(), now()
     FROM input CROSS JOIN (SELECT count(*) FROM locked) AS after_locking
@@ -46,7 +46,7 @@ const SETTLE = `
     SELECT workspace_id, month,
            count(*) FILTER (WHERE state = 'done')::integer AS counted,
            count(*) FILTER (WHERE was_held)::integer AS released
-    FROM stored WHERE state = 'done' OR was_held
+    FROM settled WHERE state = 'done' OR was_held
     GROUP BY workspace_id, month
   ), updated_usage AS (
     INSERT INTO quota.usage AS u (workspace_id, month, used)
@@ -56,12 +56,12 @@ const SETTLE = `
           held = u.held - (SELECT c.released FROM change c WHERE c.workspace_id = u.workspace_id AND c.month = u.month)
   ), ledger_entries AS (
     INSERT INTO quota.ledger (workspace_id, month, turn_id)
-    SELECT workspace_id, month, turn_id FROM stored WHERE state = 'done'
+    SELECT workspace_id, month, turn_id FROM settled WHERE state = 'done'
   )
   SELECT i.workspace_id AS "workspaceId", i.turn_id AS "turnId", coalesce(s.state, r.state, 'void') AS outcome,
          CASE WHEN coalesce(s.state, r.state) IS NULL THEN 'month_closed' ELSE '' END AS code
   FROM input i
-  LEFT JOIN stored s USING (workspace_id, turn_id)
+  LEFT JOIN settled s USING (workspace_id, turn_id)
   LEFT JOIN quota.reservations r USING (workspace_id, turn_id)
   WHERE coalesce(s.state, r.state, CASE WHEN i.month IN (SELECT month FROM closed) THEN 'void' END) <> 'held'`;
 

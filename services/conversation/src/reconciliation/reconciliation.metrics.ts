@@ -17,7 +17,7 @@ export function createRepairCounter(registry: Registry): Counter<"kind"> {
   return counter;
 }
 
-/** Registers gauges of the reconciliation. Every replica reports the same values, whichever one reconciles. */
+/** Registers the gauges of the reconciliation. Every replica reports the same values, not only the one that reconciles. */
 export function registerReconciliationGauges(registry: Registry, database: Database, log: Logger): void {
   registerMeasuredGauges(
     registry,

@@ -34,8 +34,8 @@ export async function readOutbox(
 }
 
 /**
- * Returns the mark for QueueMark: a time such that no running transaction will add a row that is older. An erasure is an exception, because it may run longer. But the
- * process that erases settles the turns that it closes, and the next full read of the outbox finds them too.
+ * Returns the mark for QueueMark: a time before which no running transaction will add a row. An erasure is an exception, because it may run
+ * longer. But the process that erases settles the turns that it closes, and the next full read of the outbox finds them too.
  */
 export async function readOutboxMark(database: Database): Promise<string> {
   const { rows } = await database.query<{ mark: string }>({

@@ -25,7 +25,7 @@ export async function handleRenewEdge(
   const renewal = renewEdge(database, edge, leaseSeconds).catch(() => undefined);
   const closedTurns = await Promise.race([renewal, sleep(waitMs, undefined, { ref: false })]);
   if (closedTurns === undefined)
-    // The kind is not "unavailable", because gRPC clients retry that: the edge retries the renewal itself.
+    // Not "unavailable", because gRPC clients retry a call with that status. The edge itself retries the renewal.
     throw new ServiceError("failed_precondition", "lease_not_stored", "the database did not store the lease");
   return { leaseSeconds, closedTurns };
 }

@@ -19,7 +19,7 @@ async function scrapeHoldGauges(registry: Registry) {
   return { count: await value("parley_holds"), oldest: await value("parley_holds_oldest_seconds") };
 }
 
-/** Measures the gauges. A scrape that waits too long for the database reports NaN, so it is repeated. */
+/** Reads the gauges. A scrape that waits too long for the database reports NaN, so this function repeats it. */
 async function readHoldGauges() {
   // A new registry for each measurement, because a registry caches a measurement for 5 s.
   const registry = new Registry();
@@ -34,10 +34,10 @@ test("the gauges report the number of holds and the age of the oldest one until 
   expect(await readHoldGauges()).toEqual({ count: 0, oldest: 0 });
 
   const workspace = await createWorkspace(quota, 10);
-  const [oldTurn, newTurn] = [randomUUID(), randomUUID()];
-  for (const turn of [oldTurn, newTurn]) await reserve(quota.database, workspace, turn);
+  const [olderTurn, newerTurn] = [randomUUID(), randomUUID()];
+  for (const turn of [olderTurn, newerTurn]) await reserve(quota.database, workspace, turn);
   await quota.admin.query("UPDATE quota.reservations SET reserved_at = now() - interval '2 hours' WHERE turn_id = $1", [
-    oldTurn,
+    olderTurn,
   ]);
   const { count, oldest = 0 } = await readHoldGauges();
   expect(count).toBe(2);
@@ -50,9 +50,9 @@ test("the gauges report the number of holds and the age of the oldest one until 
     outcome: "void" as const,
     month: undefined,
   });
-  await settle(quota.database, [voidSettlement(oldTurn)]);
+  await settle(quota.database, [voidSettlement(olderTurn)]);
   expect((await readHoldGauges()).oldest).toBeLessThan(100);
-  await settle(quota.database, [voidSettlement(newTurn)]);
+  await settle(quota.database, [voidSettlement(newerTurn)]);
   expect(await readHoldGauges()).toEqual({ count: 0, oldest: 0 });
 });
 

@@ -39,7 +39,7 @@ beforeAll(async () => {
 }, 1_800_000);
 afterAll(() => quota.drop());
 
-/** Leaves out tables that are so small that a sequential scan is best. */
+/** Leaves out tables for which a sequential scan is best, because they are small. */
 const largeTables = (tables: string[]) => tables.filter((table) => !["plans", "months"].includes(table));
 
 const batch = (outcome: SettleOutcomeName): Settlement[] =>
@@ -50,7 +50,7 @@ const batch = (outcome: SettleOutcomeName): Settlement[] =>
     month: outcome === "done" ? month : undefined,
   }));
 
-const aWindow = (state: "held" | "done") => ({
+const windowOf = (state: "held" | "done") => ({
   state,
   workspaceId: "",
   since: new Date(Date.now() - 7 * 86_400_000).toISOString(),
@@ -78,10 +78,10 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   ["reading a page of a month's totals", (database) => readMonthPage(database, month, { after: "gen_5", limit: 20 })],
   ["adjusting turns", (database) => adjustTurns(database, { turns: batch("done"), outcome: "void", reason: "r" })],
   ["reading the states of turns", (database) => findReservations(database, batch("done"))],
-  ["listing holds", (database) => listReservations(database, aWindow("held"), { position: undefined, limit: 1_000 })],
+  ["listing holds", (database) => listReservations(database, windowOf("held"), { position: undefined, limit: 1_000 })],
   [
     "listing counted turns",
-    (database) => listReservations(database, aWindow("done"), { position: undefined, limit: 1_000 }),
+    (database) => listReservations(database, windowOf("done"), { position: undefined, limit: 1_000 }),
   ],
   [
     "reading the audit log",
@@ -99,7 +99,7 @@ test("a page of counted turns reads only its own turns by index, whatever the si
   await quota.admin.query("UPDATE quota.reservations SET settled_at = reserved_at WHERE settled_at IS NULL");
   await quota.admin.query("VACUUM (ANALYZE) quota.reservations");
   const statements = await recordStatements(quota.database, (database) =>
-    listReservations(database, { ...aWindow("done"), since: "" }, { position: undefined, limit: 100 }),
+    listReservations(database, { ...windowOf("done"), since: "" }, { position: undefined, limit: 100 }),
   );
   const statement = statements.at(-1);
   if (statement === undefined) throw new Error("no statement");
@@ -123,7 +123,7 @@ test.each(["", "gen_1"])(
       "SELECT count(*) AS n FROM quota.ledger WHERE month = to_date($1, 'YYYY-MM') AND $2 IN ('', workspace_id)",
       [month, workspace],
     );
-    // The query also reads a row per workspace to step to the next one. PostgreSQL before 18 rounds the rows per loop, so allow for more.
+    // The query also reads a row per workspace to step to the next one. PostgreSQL before 18 rounds the rows per loop, so the limit is higher.
     for (const root of await explainAnalyze(quota.admin, statement))
       expect(countLedgerRowsRead(root)).toBeLessThan((counts[0]?.n ?? 0) + 3 * WORKSPACES);
   },

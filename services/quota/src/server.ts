@@ -42,7 +42,7 @@ import { handleSetWorkspaceDeleted } from "./workspaces/set-workspace-deleted.rp
 import { createWorkspaceAdmin } from "./workspaces/workspaces.admin.ts";
 import { isDeleted } from "./workspaces/workspaces.store.ts";
 
-/** With a variation of up to a fifth, at most an hour: the run adds new months to quota.months. */
+/** Varied at random by up to a fifth, so at most an hour: ListMonths returns new months only after a run has added them. */
 const PRUNE_INTERVAL_MS = 50 * 60_000;
 
 /** Starts the quota service with its data plane on the gRPC port and its admin services on the ops port. */
@@ -70,7 +70,7 @@ export async function start(
   void logMissingTimeouts(database, log, ROLE_TIMEOUTS);
   registerUsageGauges(registry, database, log);
   const reservations = createReservationCounter(registry);
-  // A workspace whose usage row is locked leaves three quarters of the connections to other workspaces.
+  // Reserve calls of one workspace use at most a quarter of the connections, even while its usage row is locked.
   const limiter = new WorkspaceConcurrencyLimiter(Math.max(1, Math.floor(config.databasePool / 4)));
   registerHoldGauges(registry, database, log);
   registerMonthGauge(registry, database, log);

@@ -47,6 +47,6 @@ test("the largest group comes first, and of equal groups the latest", () => {
   expect(groups.map(({ example }) => example)).toEqual(["frequent?", "new?", "old?"]);
 });
 
-test("messages without a subject are left out", () => {
+test("messages without lexemes are left out", () => {
   expect(groupQuestions([reply([]), reply([])])).toEqual([]);
 });

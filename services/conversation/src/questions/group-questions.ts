@@ -3,8 +3,11 @@ import type { UnansweredReply } from "./unanswered.store.ts";
 export type QuestionGroup = {
   /** The latest question's text. */
   example: string;
+  /** The latest question's session. */
   sessionId: string;
+  /** When the reply to the latest question was finished, RFC 3339. */
   lastAt: string;
+  /** The number of replies. A reply can be both ungrounded and rated down. */
   count: number;
   ungrounded: number;
   ratedDown: number;
@@ -12,7 +15,7 @@ export type QuestionGroup = {
 
 /**
  * Groups questions with the same stems, regardless of their order, repetition and accents. The largest group comes first, then the latest.
- * Leaves out messages without a subject, such as greetings.
+ * Leaves out messages without lexemes: greetings, for example, consist of stop words and question words.
  */
 export function groupQuestions(replies: readonly UnansweredReply[]): QuestionGroup[] {
   const groups = new Map<string, QuestionGroup>();

@@ -10,8 +10,8 @@ import {
 import { passagesForPrompt } from "../turns/index.ts";
 
 /**
- * Limits the time that a workspace's searches outside of turns take: `burstMs` at once, then a quarter of the time. Each search may cost an
- * embedding, which the operator pays.
+ * Limits how long a workspace searches outside of turns: up to `burstMs` at once, then a quarter (`share`) of the elapsed time. Each search
+ * may need an embedding, which the operator pays for.
  */
 const TIME_LIMIT = { share: 0.25, burstMs: 20_000 };
 
@@ -22,7 +22,7 @@ export type QuestionMatches = Pick<HybridMatches, "semanticSearch"> & {
   used: readonly FoundPassage[];
 };
 
-/** Searches for owners' questions exactly as OpenTurn searches for visitors' messages, within a share of the time for each workspace. */
+/** Searches for owners' questions exactly as OpenTurn searches for visitors' messages. Limits the search time of each workspace. */
 export class QuestionSearch {
   readonly #database: Database;
   readonly #semanticSearch: SemanticSearch;
@@ -34,7 +34,7 @@ export class QuestionSearch {
     this.#limiter = new WorkspaceTimeLimiter(timeLimit);
   }
 
-  /** Throws searches_overloaded if the workspace has used its share of the time. */
+  /** Throws searches_overloaded if the workspace has no search time left. */
   requireTime(workspaceId: string): void {
     const waitMs = this.#limiter.waitMs(workspaceId, performance.now());
     if (waitMs > 0)
@@ -52,7 +52,7 @@ export class QuestionSearch {
     return { workspaceId, botId, ...config.knowledge };
   }
 
-  /** Searches, and charges the workspace for the time. */
+  /** Searches, and subtracts the elapsed time from the workspace's search time. */
   async search(bot: BotKnowledge, question: string): Promise<QuestionMatches> {
     const startedAtMs = performance.now();
     try {

@@ -85,7 +85,7 @@ describe("a question", () => {
     });
   });
 
-  test("is refused when its workspace has used its share of the time, and not in another workspace", async () => {
+  test("is refused when its workspace has used up its search time, and not in another workspace", async () => {
     const llm = await startTestLlm();
     try {
       const searches = createSemanticSearchCounter(new Registry());
@@ -108,7 +108,7 @@ describe("a question", () => {
 describe("unanswered questions", () => {
   type AskedFields = Partial<NewTurn> & { rating?: string; daysAgo?: number; toolsCalled?: string };
 
-  /** Creates a bot with knowledge, and a function that runs a turn. */
+  /** Creates a bot with knowledge. Returns it with `ask`, which runs a turn and returns it. */
   async function createAskedBot() {
     const bot = await createBot(system.database);
     await addDocument(system.database, bot, "handbook.md", HANDBOOK);
@@ -202,7 +202,7 @@ describe("unanswered questions", () => {
     expect(questions).toMatchObject([{ example: "Do you deliver?", ungrounded: 0, ratedDown: 1 }]);
   });
 
-  test("are compared in whichever language of the bot's knowledge leaves the fewest words", async () => {
+  test("are compared in the language of the bot's knowledge that leaves the fewest words", async () => {
     const { bot, ask } = await createAskedBot();
     await addDocument(system.database, bot, "handbuch.md", "# Preise\n\nDer Preis steht an der Kasse.", "german");
     await ask("Was kostet die Lieferung nach Norwegen?");

@@ -1,7 +1,8 @@
 import type { Database } from "@parley/service-kit";
 
-/** The number of replies that a list reads, the latest of each kind, at most 500 of them rated down. */
+/** A list reads at most this many replies: the latest ones without a passage, and the latest ones that were rated down. */
 export const MAX_REPLIES = 1_000;
+/** At most this many of them were rated down, so that replies without a passage are always read too. */
 const MAX_RATED = MAX_REPLIES / 2;
 const MAX_EXAMPLE_CHARACTERS = 300;
 
@@ -9,11 +10,11 @@ export type UnansweredFilters = {
   workspaceId: string;
   botId: string;
   days: number;
-  /** Text search configurations of the bot's knowledge. */
+  /** PostgreSQL's text search configurations of the bot's knowledge, such as "english". */
   languages: readonly string[];
-  /** Whether replies without a passage count. */
+  /** Whether the bot has knowledge. If not, replies without a passage are not listed. */
   hasKnowledge: boolean;
-  /** Words that do not distinguish questions. */
+  /** Words that do not distinguish questions, such as "please". */
   questionWords: readonly string[];
 };
 
@@ -23,7 +24,7 @@ export type UnansweredReply = {
   at: string;
   /** The beginning of the visitor's question. */
   text: string;
-  /** The stems of its words in order of the alphabet, without stop words and question words. */
+  /** The stems of the question's words in alphabetical order, without stop words and question words. */
   lexemes: string[];
   isUngrounded: boolean;
   isRatedDown: boolean;
@@ -38,12 +39,14 @@ export type UnansweredReplies = {
 };
 
 // Steps:
-// - `rated` and `ungrounded`: the latest replies of each kind, from an index that holds no others.
-// - `reply`: both, each reply once.
-// - `question`: their questions. A reply of a tool needs no passage. Playground sessions are the owner's own. Each subquery with LIMIT 1 reads one
-//   row by its primary key. As plain joins, the planner's low estimates made it read all sessions of the bot, and all messages of each session.
-// - `language`: the bot's languages, each with the stems of the question words. A question is compared in the language that
-//   leaves the fewest words, which is the one whose stop words it contains. OFFSET 0 keeps the planner from parsing each question twice.
+// - `rated` and `ungrounded`: the latest replies of each kind. Each kind has an index of its own.
+// - `bound`: how many ungrounded replies are read.
+// - `reply`: the union of `rated` and `ungrounded`, with each reply once.
+// - `question`: the questions of these replies. A reply that called a tool needs no passage, so it is not ungrounded. Playground sessions are
+//   left out, because the owner wrote their questions. Each subquery with LIMIT 1 reads one row by its primary key. With plain joins, low
+//   estimates made the planner read all sessions of the bot, and all messages of each session.
+// - `language`: the bot's languages, each with the stems of the question words. A question is compared in the language that leaves the
+//   fewest words, because that language's stop words are in the question. OFFSET 0 keeps the planner from parsing each question twice.
 const READ_UNANSWERED = `
   WITH rated AS MATERIALIZED (
     SELECT session_id, message_id, coalesce(closed_at, created_at) AS at
@@ -106,7 +109,7 @@ const READ_UNANSWERED = `
            WHERE is_ungrounded OR is_rated
          ), '[]') AS replies`;
 
-/** Reads the latest replies of a bot to visitors that had neither a passage nor a tool, or were rated down. */
+/** Reads a bot's latest replies to visitors: those that used neither a passage nor a tool, and those that were rated down. */
 export async function readUnanswered(database: Database, filters: UnansweredFilters): Promise<UnansweredReplies> {
   const { workspaceId, botId, days, hasKnowledge, languages, questionWords } = filters;
   const values = [workspaceId, botId, days, hasKnowledge, languages, questionWords.join(" ")];

@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import type { Database } from "@parley/service-kit";
 import { holdLease, type QueueLease, releaseLease } from "./task-leases.store.ts";
 
-/** The holder renews, and other replicas try to take over, this often per lease. */
+/** How often within the length of a lease its holder renews it, and each other replica tries to take it. */
 const WRITES_PER_LEASE = 3;
 
-/** Lets one replica at a time read a queue. While its holder is unreachable, no replica reads for up to one lease and a third. */
+/** Lets one replica at a time read a queue. After a crash of the holder, no replica reads the queue for up to 4/3 of the lease. */
 export class ReaderLease {
   readonly #database: Database;
   readonly #lease: QueueLease;
@@ -23,6 +23,7 @@ export class ReaderLease {
   async hold(): Promise<boolean> {
     const nowMs = performance.now();
     if (nowMs - this.#writtenAtMs < this.#writeEveryMs) return this.#isHeld;
+    // If the query fails, the lease counts as not held.
     this.#isHeld = false;
     this.#isHeld = await holdLease(this.#database, this.#lease);
     this.#writtenAtMs = nowMs;
@@ -37,12 +38,13 @@ export class ReaderLease {
   }
 }
 
-/** A queue is read from its start again after this time, for rows that committed late, and after a database restore. */
+/** How often a queue is read from its start, to find rows that committed late and rows that a database restore brought back. */
 const FULL_READ_MS = 60_000;
 
 /**
- * Decides from where a queue is read. A long snapshot, such as a dump's, keeps the rows that are deleted while it is open. A read from the
- * queue's start would read all of them each time. So reads start at a mark before which the queue was empty, with a full read every minute.
+ * Decides from where a queue is read. While a long snapshot such as a dump's is open, PostgreSQL keeps the index entries of deleted rows. A
+ * read from the queue's start would scan all of them each time. So reads start at a mark before which the queue was empty, with a full read
+ * every minute.
  */
 export class QueueMark {
   #position: string | undefined;

@@ -13,6 +13,7 @@ import {
   type TurnWindow,
 } from "./turns.store.ts";
 
+/** The differences between turns and usage that are repaired. They are label values of parley_reconciliation_repairs_total. */
 export const REPAIR_KINDS = [
   "reply_not_counted",
   "hold_not_settled",
@@ -44,7 +45,7 @@ export type ComparedPage = {
   checked: number;
   /** The token of the next page; empty after the last page. */
   next: string;
-  /** The time up to which the window is compared; RFC 3339. */
+  /** The time up to which the window has been compared; RFC 3339. */
   until: string;
 };
 
@@ -54,14 +55,14 @@ export type Comparison = (deps: ReconcileDeps, window: TurnWindow, token: string
 const PAGE_SIZE = 1_000;
 /** If the quota service restarts, the comparison waits for it instead of failing. */
 const QUOTA_CALL = { timeoutMs: 10_000, waitForReady: true };
-/** A hold of an unknown turn becomes void at this age. It is longer than any turn can run (7 minutes). */
+/** A hold whose turn was never opened is settled as void at this age. It is longer than any turn can run (7 minutes). */
 const UNKNOWN_HOLD_SECONDS = 600;
-const REASON = "reconciled";
+const ADJUSTMENT_REASON = "reconciled";
 
 /**
- * Compares the done turns of a window with quota's reservations. Reads turns before reservations, and skips turns in the outbox: quota has
- * acknowledged all others, so a missing one is lost. If quota stored the turn as void, adjusts it; otherwise sends the outcome again. Skips
- * turns of closed months, because quota may have pruned them.
+ * Compares the done turns of a window with quota's reservations. Reads turns before reservations, and skips turns in the outbox. Quota has
+ * acknowledged all other turns, so if it has not counted one of them, it has lost the outcome. If quota stored the turn as void, adjusts it;
+ * otherwise puts the outcome into the outbox again. Skips turns of closed months, because quota may have pruned them.
  */
 export const compareDoneTurns: Comparison = async (deps, window, token) => {
   const { turns, until } = await listDoneTurns(deps.database, window, {
@@ -92,9 +93,9 @@ export const compareDoneTurns: Comparison = async (deps, window, token) => {
 };
 
 /**
- * Compares the turns that quota counted in a window with the turns table. Reads reservations before turns: a turn is done before it is
- * counted, so a turn that is not done was lost. A streaming turn is left to the sweeper and a later comparison. Skips months whose turns were
- * pruned: quota's database can be restored to a time before it closed such a month.
+ * Compares the turns that quota counted in a window with the turns table. Reads reservations before turns: a turn is done before quota counts
+ * it, so if a counted turn is not done, its reply was lost. A streaming turn is left to the sweeper and a later comparison. Skips months whose
+ * turns were pruned: quota's database can be restored to a time before it closed such a month.
  */
 export const compareCountedTurns: Comparison = async (deps, window, token) => {
   const { reservations, nextPageToken, listedUntil } = await deps.quota.listReservations(
@@ -113,8 +114,8 @@ export const compareCountedTurns: Comparison = async (deps, window, token) => {
 };
 
 /**
- * Compares quota's holds with the turns table. Settles the holds of closed turns again, and makes old holds of unknown turns void. Reads
- * the holds of closed turns twice, because a turn may be settled between the reads of the hold and of the turn.
+ * Compares quota's holds with the turns table. Settles the holds of closed turns again, and settles old holds as void if their turn was never
+ * opened. Reads the holds of closed turns twice, because a turn may be settled between the reads of the hold and of the turn.
  */
 export const compareHolds: Comparison = async (deps, window, token) => {
   const { reservations, nextPageToken, listedUntil } = await deps.quota.listReservations(
@@ -180,7 +181,7 @@ async function adjust(deps: ReconcileDeps, kind: RepairKind, turns: readonly Tur
   if (turns.length === 0) return [];
   const outcome = SETTLE_OUTCOMES[kind === "reply_not_counted" ? "done" : "void"];
   const { adjusted } = await deps.quota.adjustTurns(
-    { turns: turns.map(toTurnKey), outcome, reason: REASON },
+    { turns: turns.map(toTurnKey), outcome, reason: ADJUSTMENT_REASON },
     QUOTA_CALL,
   );
   return report(deps, adjusted, kind, "adjust");

@@ -55,9 +55,9 @@ test("the lag of the call log is the age of the oldest done turn until the first
   await system.admin.query("UPDATE conversation.turns SET closed_at = now() - interval '2 hours' WHERE turn_id = $1", [
     turn.turnId,
   ]);
-  const isReachable = { value: false };
+  let isReachable = false;
   const { fillCallLog, ...deps } = createDeps(async () => {
-    if (!isReachable.value) throw new Error("unavailable");
+    if (!isReachable) throw new Error("unavailable");
     return { filled: 0 };
   });
   const plan = createCallLogPlan(fillCallLog);
@@ -65,14 +65,14 @@ test("the lag of the call log is the age of the oldest done turn until the first
   await system.admin.query("DELETE FROM conversation.task_leases WHERE task = $1", [plan.task]);
   await expect(run(signal)).rejects.toThrow("unavailable");
   expect((await measureCallLog(system.database)).lagSeconds).toBeGreaterThan(7_000);
-  isReachable.value = true;
+  isReachable = true;
   await run(signal);
   expect((await measureCallLog(system.database)).lagSeconds).toBeLessThan(600);
 });
 
 test("a task with a pause longer than its lease runs once, and again if the clock was set back", async () => {
-  const leaseOf = (): TaskLease => ({ task: "rare", holder: randomUUID(), leaseSeconds: 120, everySeconds: 3_600 });
-  const [first, second] = [leaseOf(), leaseOf()];
+  const newLease = (): TaskLease => ({ task: "rare", holder: randomUUID(), leaseSeconds: 120, everySeconds: 3_600 });
+  const [first, second] = [newLease(), newLease()];
   expect(await claimTask(system.database, first)).toBeDefined();
   await finishTask(system.database, first);
   expect(await claimTask(system.database, second)).toBeUndefined();

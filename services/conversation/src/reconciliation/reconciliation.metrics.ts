@@ -2,8 +2,8 @@ import { Counter, type Database, type Logger, type Registry, registerMeasuredGau
 import { REPAIR_KINDS, type RepairKind } from "./reconcile.service.ts";
 import { measureCallLog, measureReconciliation } from "./reconciliation.worker.ts";
 
-/** The measurement is cached, because before the first run it reads the oldest turn. */
-const CACHE_MS = 5_000;
+/** Caches the call log's lag, because before the first success each measurement reads the oldest turn. */
+const CALL_LOG_CACHE_MS = 5_000;
 
 export function createRepairCounter(registry: Registry): Counter<"kind"> {
   const counter = new Counter<"kind">({
@@ -17,14 +17,14 @@ export function createRepairCounter(registry: Registry): Counter<"kind"> {
   return counter;
 }
 
-/** Registers gauges of the reconciliation. Every replica reports the same values, whichever one reconciles. */
+/** Registers the gauges of the reconciliation. Every replica reports the same values, not only the one that reconciles. */
 export function registerReconciliationGauges(registry: Registry, database: Database, log: Logger): void {
   registerMeasuredGauges(
     registry,
     {
       lagSeconds: {
         name: "parley_reconciliation_lag_seconds",
-        help: "Age of the oldest closed turn that has not been compared with usage yet, at most; NaN before the first run.",
+        help: "Upper bound for the age of the oldest closed turn that has not been compared with usage yet; NaN before the first run.",
       },
       lastSuccessSeconds: {
         name: "parley_reconciliation_last_success_timestamp_seconds",
@@ -39,11 +39,11 @@ export function registerReconciliationGauges(registry: Registry, database: Datab
     {
       lagSeconds: {
         name: "parley_call_log_lag_seconds",
-        help: "Age of the oldest done turn that has not been compared with the call log yet, at most.",
+        help: "Upper bound for the age of the oldest done turn that has not been compared with the call log yet.",
       },
     },
     () => measureCallLog(database),
     log,
-    CACHE_MS,
+    CALL_LOG_CACHE_MS,
   );
 }

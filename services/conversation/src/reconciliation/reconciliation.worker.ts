@@ -20,7 +20,7 @@ export type ReconciliationSettings = {
 };
 
 type Walk = {
-  /** The key in the progress, whose value is the time up to which the walk has compared. */
+  /** The walk's key in the stored progress. Its value is the time up to which the walk has compared turns. */
   key: string;
   compare: Comparison;
   /** Bounds the work of a run, in pages of 1,000 turns. */
@@ -29,15 +29,19 @@ type Walk = {
   isRepeated: boolean;
 };
 
-/** A run compares at most 100,000 new turns in each direction, which is above the peak rate of any tested installation. */
+/**
+ * A run compares at most 100,000 new turns in each direction: done turns with quota's reservations, and counted turns with the turns table.
+ * That is above the peak rate of any tested installation.
+ */
 const NEW_PAGES = 100;
 /**
  * A run compares at most 20,000 turns again in each direction. A database that is restored to an earlier time lacks turns that were
- * compared before, so every turn of the last days is compared repeatedly. With 20 million turns a month, seven days take 4 hours.
+ * compared before, so every turn of the last days is compared repeatedly. With 20 million turns a month and a run every minute, seven days of
+ * turns take 4 hours.
  */
 const REPEATED_PAGES = 20;
 
-const WALKS: readonly Walk[] = [
+const USAGE_WALKS: readonly Walk[] = [
   { key: "holds", compare: compareHolds, maxPages: REPEATED_PAGES, isRepeated: true },
   { key: "done", compare: compareDoneTurns, maxPages: NEW_PAGES, isRepeated: false },
   { key: "counted", compare: compareCountedTurns, maxPages: NEW_PAGES, isRepeated: false },
@@ -48,9 +52,12 @@ const WALKS: readonly Walk[] = [
 /** A reconciliation task and its walks. Each task has its own lease and progress. */
 export type ReconciliationPlan = { task: string; walks: readonly Walk[] };
 
-const USAGE: ReconciliationPlan = { task: "reconcile", walks: WALKS };
+const USAGE_PLAN: ReconciliationPlan = { task: "reconcile", walks: USAGE_WALKS };
 
-/** Returns the plan that compares done turns with the call log. It is a task of its own, so that an outage of the llm-proxy delays no repair of usage. */
+/**
+ * Returns the plan that compares done turns with the call log. It is a task of its own, so that usage is repaired even while the llm-proxy is
+ * unavailable.
+ */
 export function createCallLogPlan(fillCallLog: Comparison): ReconciliationPlan {
   return {
     task: CALL_LOG_TASK,
@@ -71,12 +78,12 @@ const LEASE_SECONDS = 60;
 export function createReconciliationTask(
   deps: ReconcileDeps,
   { everySeconds, days, minAgeSeconds }: ReconciliationSettings,
-  { task, walks }: ReconciliationPlan = USAGE,
+  { task, walks }: ReconciliationPlan = USAGE_PLAN,
 ): (signal: AbortSignal) => Promise<void> {
   const lease: TaskLease = { task, holder: randomUUID(), leaseSeconds: LEASE_SECONDS, everySeconds };
 
-  /** Returns false if the run must end, because the process stops or another replica has taken over. */
-  async function run(walk: Walk, progress: Progress, horizon: string, signal: AbortSignal): Promise<boolean> {
+  /** Runs one walk. Returns false if the whole run must end, because the process stops or another replica has taken over. */
+  async function runWalk(walk: Walk, progress: Progress, horizon: string, signal: AbortSignal): Promise<boolean> {
     const window = { workspaceId: "", since: latest(progress[walk.key] ?? "", horizon), minAgeSeconds };
     let token = "";
     for (let page = 0; page < walk.maxPages; page++) {
@@ -95,7 +102,7 @@ export function createReconciliationTask(
       const horizon = new Date(now.getTime() - days * 86_400_000).toISOString();
       // Holds of every age are compared.
       for (const walk of walks)
-        if (!(await run(walk, progress, walk.compare === compareHolds ? "" : horizon, signal))) return;
+        if (!(await runWalk(walk, progress, walk.compare === compareHolds ? "" : horizon, signal))) return;
       await finishTask(deps.database, lease);
     });
 }
@@ -110,7 +117,7 @@ function latest(a: string, b: string): string {
 export async function measureReconciliation(
   database: Database,
 ): Promise<{ lagSeconds: number; lastSuccessSeconds: number }> {
-  const task = await readTask(database, USAGE.task);
+  const task = await readTask(database, USAGE_PLAN.task);
   const { done = "", counted = "" } = task?.progress ?? {};
   return {
     lagSeconds: ((task?.now.getTime() ?? Number.NaN) - Math.min(Date.parse(done), Date.parse(counted))) / 1_000,

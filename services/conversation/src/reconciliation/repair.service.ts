@@ -15,7 +15,7 @@ export type RepairDeps = ReconcileDeps & {
   fillCallLog: Comparison;
 };
 
-/** The call log comes last, so that an outage of the llm-proxy prevents no repair of usage. */
+/** The call log comes last, so that usage is repaired even while the llm-proxy is unavailable. */
 const STEPS: readonly { name: string; compare: (deps: RepairDeps) => Comparison }[] = [
   { name: "holds", compare: () => compareHolds },
   { name: "done", compare: () => compareDoneTurns },
@@ -36,6 +36,7 @@ export async function repair(
   minAgeSeconds: number,
 ): Promise<{ repairs: Repair[]; checked: number; nextToken: string }> {
   if (!isUtcTime(since)) throw invalidArgument("since must be a time in UTC like 2026-11-22T18:50:00Z");
+  // A token is the name of a step, followed by a space and the step's page token unless the step has not begun.
   const [name = "", ...rest] = token === "" ? [STEPS[0]?.name] : token.split(" ");
   const index = STEPS.findIndex((step) => step.name === name);
   const step = STEPS[index];

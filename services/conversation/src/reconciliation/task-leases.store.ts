@@ -5,7 +5,7 @@ export type Progress = Record<string, string>;
 
 export type QueueLease = {
   task: string;
-  /** Identifies the replica. */
+  /** A random id of the replica's process. */
   holder: string;
   /** The time until another replica may take the lease if this one does not renew it. */
   leaseSeconds: number;
@@ -18,16 +18,18 @@ export type TaskLease = QueueLease & {
 };
 
 /**
- * Returns a SQL condition: due_at is more than `seconds` plus a minute in the future. No lease or pause is longer than `seconds`, so the
- * database's clock was set back. The minute is for a claim that has waited for another one, because its now() is the time before the wait.
+ * Returns a SQL condition: due_at is more than `seconds` plus a minute in the future. No lease or pause is longer than `seconds`, so such a
+ * due_at means that the database's clock was set back. The minute is for a claim that waited for another claim's lock: its now() is the time
+ * before the wait.
  */
-const isTooFarAhead = (seconds: string) => `l.due_at > now() + make_interval(secs => ${seconds}) + interval '1 minute'`;
+const isTooFarAheadSql = (seconds: string) =>
+  `l.due_at > now() + make_interval(secs => ${seconds}) + interval '1 minute'`;
 
 const CLAIM = `
   INSERT INTO conversation.task_leases AS l (task, holder, due_at)
   VALUES ($1, $2, now() + make_interval(secs => $3))
   ON CONFLICT (task) DO UPDATE SET holder = excluded.holder, due_at = excluded.due_at
-    WHERE l.due_at <= now() OR ${isTooFarAhead("$4")}
+    WHERE l.due_at <= now() OR ${isTooFarAheadSql("$4")}
   RETURNING l.progress, now() AS now`;
 
 /** A task's progress, and the database's time at the start of the run. */
@@ -54,7 +56,7 @@ export async function runIfDue(
   try {
     await run(claimed);
   } catch (error) {
-    // If this fails too, the lease ends by itself.
+    // If the release fails too, the lease expires.
     await releaseLease(database, lease).catch(() => undefined);
     throw error;
   }
@@ -87,7 +89,7 @@ const HOLD = `
   INSERT INTO conversation.task_leases AS l (task, holder, due_at)
   VALUES ($1, $2, now() + make_interval(secs => $3))
   ON CONFLICT (task) DO UPDATE SET holder = excluded.holder, due_at = excluded.due_at
-    WHERE l.holder = excluded.holder OR l.due_at <= now() OR ${isTooFarAhead("$3")}`;
+    WHERE l.holder = excluded.holder OR l.due_at <= now() OR ${isTooFarAheadSql("$3")}`;
 
 /** Takes or renews the lease of a task that one replica runs for as long as it can. Returns false if another replica has the lease. */
 export async function holdLease(database: Database, { task, holder, leaseSeconds }: QueueLease): Promise<boolean> {

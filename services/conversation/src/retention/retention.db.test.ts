@@ -31,7 +31,7 @@ function eraseAll(signal = new AbortController().signal, database = system.datab
   );
 }
 
-async function inactiveSession(days: number, bot: Bot) {
+async function createInactiveSession(days: number, bot: Bot) {
   const turn = newTurn(bot);
   await runTurn(system.database, turn);
   await system.admin.query(
@@ -41,18 +41,18 @@ async function inactiveSession(days: number, bot: Bot) {
   return turn;
 }
 
-const messagesOf = async (turn: { sessionId: string }) =>
+const countMessages = async (turn: { sessionId: string }) =>
   (await system.admin.query("SELECT FROM conversation.messages WHERE session_id = $1", [turn.sessionId])).rowCount;
 
 test("eraseExpiredSessions erases sessions older than their workspace's retention, and keeps the rows of their turns", async () => {
   const [strict, lasting] = [await createBot(system.database), await createBot(system.database)];
   system.quota.retentionDays.set(strict.workspaceId, 30);
-  const old = await inactiveSession(31, strict);
-  const young = await inactiveSession(29, strict);
-  const kept = await inactiveSession(400, lasting);
+  const old = await createInactiveSession(31, strict);
+  const young = await createInactiveSession(29, strict);
+  const kept = await createInactiveSession(400, lasting);
   expect(await eraseAll()).toBe(1);
-  expect(await messagesOf(old)).toBe(0);
-  expect([await messagesOf(young), await messagesOf(kept)]).toEqual([2, 2]);
+  expect(await countMessages(old)).toBe(0);
+  expect([await countMessages(young), await countMessages(kept)]).toEqual([2, 2]);
   const { rows } = await system.admin.query("SELECT status FROM conversation.turns WHERE turn_id = $1", [old.turnId]);
   expect(rows).toEqual([{ status: "done" }]);
   expect(await eraseAll()).toBe(0);
@@ -61,15 +61,17 @@ test("eraseExpiredSessions erases sessions older than their workspace's retentio
 test("eraseExpiredSessions erases several batches in one run, with one transaction per session and a pause after fifty", async () => {
   const bot = await createBot(system.database);
   system.quota.retentionDays.set(bot.workspaceId, 1);
-  for (let i = 0; i < 60; i++) await inactiveSession(2, bot);
+  for (let i = 0; i < 60; i++) await createInactiveSession(2, bot);
   const startedAt = performance.now();
   const statements = await recordStatements(system.database, async (database) => {
     expect(await eraseAll(undefined, database)).toBe(60);
   });
+  // The pause is 100 ms, but a timer may fire a moment early.
   expect(performance.now() - startedAt).toBeGreaterThan(99);
   const lists = statements.filter(
     ({ text, values }) => text.includes("ORDER BY last_activity_at") && values[0] === bot.workspaceId,
   );
+  // Both batches list sessions that are inactive for a day, at most 50.
   expect(lists.map(({ values }) => values.slice(1, 3))).toEqual([
     [1, 50],
     [1, 50],
@@ -82,7 +84,7 @@ test("eraseExpiredSessions erases several batches in one run, with one transacti
 test("eraseExpiredSessions erases nothing when the signal is aborted, and the rest in the next run", async () => {
   const bot = await createBot(system.database);
   system.quota.retentionDays.set(bot.workspaceId, 1);
-  for (let i = 0; i < 3; i++) await inactiveSession(2, bot);
+  for (let i = 0; i < 3; i++) await createInactiveSession(2, bot);
   expect(await eraseAll(AbortSignal.abort())).toBe(0);
   expect(await eraseAll()).toBe(3);
 });
@@ -90,7 +92,7 @@ test("eraseExpiredSessions erases nothing when the signal is aborted, and the re
 test("eraseExpiredSessions keeps a session that becomes active between the listing and its erasure", async () => {
   const bot = await createBot(system.database);
   system.quota.retentionDays.set(bot.workspaceId, 1);
-  const session = await inactiveSession(2, bot);
+  const session = await createInactiveSession(2, bot);
   const connection = await system.admin.connect();
   await connection.query("BEGIN");
   // The uncommitted activity, like OpenTurn's, locks the row that the erasure has listed.
@@ -103,21 +105,21 @@ test("eraseExpiredSessions keeps a session that becomes active between the listi
   await connection.query("COMMIT");
   connection.release();
   expect(await erasing).toBe(0);
-  expect(await messagesOf(session)).toBe(2);
+  expect(await countMessages(session)).toBe(2);
 });
 
 test("eraseExpiredSessions skips and counts sessions that cannot be erased, and erases the others", async () => {
   const bot = await createBot(system.database);
   system.quota.retentionDays.set(bot.workspaceId, 1);
-  const broken = await inactiveSession(3, bot);
-  const good = await inactiveSession(2, bot);
+  const broken = await createInactiveSession(3, bot);
+  const good = await createInactiveSession(2, bot);
   await system.admin.query(`
     CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
     CREATE TRIGGER refuse BEFORE DELETE ON conversation.messages FOR EACH ROW
       WHEN (OLD.session_id = '${broken.sessionId}') EXECUTE FUNCTION refuse()`);
   expect(await eraseAll()).toBe(1);
   expect(failures.inc).toHaveBeenCalledOnce();
-  expect([await messagesOf(broken), await messagesOf(good)]).toEqual([2, 0]);
+  expect([await countMessages(broken), await countMessages(good)]).toEqual([2, 0]);
   await system.admin.query("DROP TRIGGER refuse ON conversation.messages");
   expect(await eraseAll()).toBe(1);
 });

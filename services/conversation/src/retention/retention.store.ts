@@ -1,6 +1,6 @@
 import { type Database, NIL_UUID } from "@parley/service-kit";
 
-/** Lists every workspace that has a bot. Other workspaces have no sessions. */
+/** Lists the ids of the workspaces that have a bot. Other workspaces have no sessions. */
 export async function listWorkspaceIds(database: Database): Promise<string[]> {
   const { rows } = await database.query<{ id: string }>("SELECT DISTINCT workspace_id AS id FROM conversation.bots");
   return rows.map((row) => row.id);

@@ -5,7 +5,7 @@ import { eraseSession } from "../sessions/index.ts";
 import type { Settlement } from "../turns/index.ts";
 import { type ExpiredSession, listExpiredSessions, listWorkspaceIds } from "./retention.store.ts";
 
-/** Sessions erased between two pauses, each in its own transaction. */
+/** The number of sessions erased between two pauses, each in its own transaction. */
 const BATCH_SESSIONS = 50;
 const PAUSE_MS = 100;
 const QUOTA_TIMEOUT_MS = 5_000;
@@ -13,6 +13,7 @@ const QUOTA_TIMEOUT_MS = 5_000;
 export type RetentionDeps = {
   database: Database;
   quota: Pick<RpcClient<typeof QuotaService>, "getWorkspace">;
+  /** Called with the turns that an erasure closed. */
   onClosed: (closed: readonly Settlement[]) => void;
   failures: Pick<Counter, "inc">;
   log: Logger;

@@ -1,7 +1,7 @@
 import { type Database, transaction } from "@parley/service-kit";
 
-// The previous version does not update the counts. During an upgrade it may still add turns to a session, so only sessions that have been
-// inactive for a while are counted: each is then counted once.
+// The previous version does not update the counts. During an upgrade it may still add turns to a session. So only sessions that have been
+// inactive for a while are counted, and each of them only once.
 const LOCK_UNCOUNTED = `
   SELECT workspace_id, session_id, last_activity_at::text AS "lastActivityAt"
   FROM conversation.sessions
@@ -11,7 +11,7 @@ const LOCK_UNCOUNTED = `
   LIMIT $3
   FOR NO KEY UPDATE SKIP LOCKED`;
 
-// A statement of its own: its snapshot is newer than the locks, so no turn or rating is missed.
+// Runs as a separate statement, so that its snapshot is newer than the locks and contains every turn and rating.
 const RECOUNT = `
   UPDATE conversation.sessions s
   SET message_count = counts.messages, ratings_up = counts.up, ratings_down = counts.down, counted_at = s.last_activity_at

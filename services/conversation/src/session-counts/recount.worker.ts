@@ -1,17 +1,17 @@
 import { type Database, type Logger, pause } from "@parley/service-kit";
 import { recountSessions } from "./recount.store.ts";
 
-/** Sessions counted in one transaction, which holds their locks. */
+/** The number of sessions counted in one transaction, which holds their locks. */
 const BATCH_SESSIONS = 100;
 const PAUSE_MS = 100;
-/** Services of the previous version, which do not count, add no more turns to a session that has been inactive for this long. */
+/** After this time without activity, replicas of the previous version, which do not update the counts, add no more turns to a session. */
 const INACTIVE_SECONDS = 600;
 
 export type RecountDeps = { database: Database; log: Pick<Logger, "info"> };
 
 /**
- * Counts the messages and ratings of sessions whose counts are out of date, because the previous version does not count.
- * Works in batches, until no such session is left or the signal is aborted. Replicas may run it concurrently. Returns the number of sessions counted.
+ * Counts the messages and ratings of sessions whose counts are out of date, because the previous version does not update them. Works in
+ * batches, until no such session is left or the signal is aborted. Replicas may run it concurrently. Returns the number of sessions counted.
  */
 export async function recountAllSessions(
   { database, log }: RecountDeps,

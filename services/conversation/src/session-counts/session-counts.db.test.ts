@@ -20,7 +20,7 @@ const log = createLogger("test", "silent");
 const recount = (signal = new AbortController().signal) =>
   recountAllSessions({ database: db.database, log }, signal, 0);
 
-async function countsOf(sessionId: string) {
+async function storedCounts(sessionId: string) {
   const { rows } = await db.admin.query(
     `SELECT message_count AS messages, ratings_up AS up, ratings_down AS down, counted_at = last_activity_at AS "areValid"
      FROM conversation.sessions WHERE session_id = $1`,
@@ -30,7 +30,7 @@ async function countsOf(sessionId: string) {
 }
 
 /** Counts the session's messages and ratings from their rows. */
-async function storedMessages(sessionId: string) {
+async function countRows(sessionId: string) {
   const { rows } = await db.admin.query(
     `SELECT count(*) AS messages, count(*) FILTER (WHERE rating = 'up') AS up, count(*) FILTER (WHERE rating = 'down') AS down
      FROM conversation.messages WHERE session_id = $1`,
@@ -70,11 +70,11 @@ test("turns and ratings update the counts of their session", async () => {
   const turn = newTurn(bot);
   const { sessionId } = turn;
   const first = await runTurn(db.database, turn);
-  expect(await countsOf(sessionId)).toEqual({ messages: 2, up: 0, down: 0, areValid: true });
+  expect(await storedCounts(sessionId)).toEqual({ messages: 2, up: 0, down: 0, areValid: true });
   const second = await runTurn(db.database, newTurn(bot, { sessionId }));
   await openTurn(db.database, newTurn(bot, { sessionId, blocked: { reason: "r", fallback: "" } }));
   await openTurn(db.database, turn);
-  expect(await countsOf(sessionId)).toEqual({ messages: 6, up: 0, down: 0, areValid: true });
+  expect(await storedCounts(sessionId)).toEqual({ messages: 6, up: 0, down: 0, areValid: true });
   for (const [message, rating, up, down] of [
     [first, "up", 1, 0],
     [second, "down", 1, 1],
@@ -83,10 +83,10 @@ test("turns and ratings update the counts of their session", async () => {
     [first, "", 0, 1],
   ] as const) {
     expect(await rate(sessionId, message, rating)).toBe(true);
-    expect(await countsOf(sessionId)).toEqual({ messages: 6, up, down, areValid: true });
+    expect(await storedCounts(sessionId)).toEqual({ messages: 6, up, down, areValid: true });
   }
   expect(await rate(sessionId, first - 1, "up")).toBe(false);
-  expect(await countsOf(sessionId)).toEqual(await storedMessages(sessionId));
+  expect(await storedCounts(sessionId)).toEqual(await countRows(sessionId));
 });
 
 test("concurrent turns, ratings and recounts of one session lose no count", async () => {
@@ -107,7 +107,7 @@ test("concurrent turns, ratings and recounts of one session lose no count", asyn
       ...Array.from({ length: 5 }, () => recount()),
     ]);
     await recount();
-    expect(await countsOf(sessionId)).toEqual(await storedMessages(sessionId));
+    expect(await storedCounts(sessionId)).toEqual(await countRows(sessionId));
   }
 });
 
@@ -117,14 +117,14 @@ test("sessions and turns of the previous version are counted in batches, and sta
   const continued = newTurn(bot);
   await runTurn(db.database, continued);
   await storeUncounted(continued.sessionId);
-  expect(await countsOf(continued.sessionId)).toMatchObject({ messages: 2, areValid: false });
+  expect(await storedCounts(continued.sessionId)).toMatchObject({ messages: 2, areValid: false });
   await runTurn(db.database, newTurn(bot, { sessionId: continued.sessionId }));
-  expect(await countsOf(continued.sessionId)).toMatchObject({ messages: 4, areValid: null });
+  expect(await storedCounts(continued.sessionId)).toMatchObject({ messages: 4, areValid: null });
   expect(await recount(AbortSignal.abort())).toBe(0);
   expect(await recount()).toBe(211);
   for (const sessionId of sessions)
-    expect(await countsOf(sessionId)).toEqual({ messages: 2, up: 0, down: 1, areValid: true });
-  expect(await countsOf(continued.sessionId)).toEqual({ messages: 6, up: 0, down: 1, areValid: true });
+    expect(await storedCounts(sessionId)).toEqual({ messages: 2, up: 0, down: 1, areValid: true });
+  expect(await storedCounts(continued.sessionId)).toEqual({ messages: 6, up: 0, down: 1, areValid: true });
   expect(await recount()).toBe(0);
 });
 
@@ -138,7 +138,7 @@ test("an active session is not counted before it has been inactive for ten minut
     [sessionId],
   );
   expect(await recountAllSessions({ database: db.database, log }, signal)).toBe(1);
-  expect(await countsOf(sessionId)).toEqual(await storedMessages(sessionId));
+  expect(await storedCounts(sessionId)).toEqual(await countRows(sessionId));
 });
 
 test("an erased session is neither rated nor counted", async () => {
@@ -148,5 +148,5 @@ test("an erased session is neither rated nor counted", async () => {
   const rating = rate(turn.sessionId, message, "up");
   await Promise.all([erasing, rating]);
   expect(await recount()).toBe(0);
-  expect(await countsOf(turn.sessionId)).toMatchObject({ messages: null, up: null, down: null });
+  expect(await storedCounts(turn.sessionId)).toMatchObject({ messages: null, up: null, down: null });
 });

@@ -1,11 +1,11 @@
 import { invalidArgument } from "@parley/service-kit";
 import { formatPosition, parsePosition, type SessionPosition } from "../sessions/index.ts";
 
-/** How far an export has come. */
+/** The position after which an export continues. */
 export type ExportCursor = {
-  /** The export has the sessions that started before this time, in microseconds since 1970. An export that is continued keeps it. */
+  /** The export contains the sessions that started before this time, in microseconds since 1970. A continued export keeps this time. */
   untilMicroseconds: number;
-  /** The last exported session. If it has a message id, the session's messages after that one are not exported yet. */
+  /** The last exported session. If the position has a message id, the session's later messages are not exported yet. */
   position: SessionPosition;
 };
 

@@ -8,14 +8,15 @@ export type ExportFormatter = {
 };
 
 export type SessionFormatter = {
+  /** The text before the session's messages. */
   start: string;
-  /** Formats messages, given as the elements of a JSON array. `cursor` returns the cursor after one of them. */
+  /** Formats messages, given as the elements of a JSON array. `cursor` returns the cursor after the message with an id. */
   messages(elements: string, cursor: (messageId: number) => string): string;
-  /** Ends the session with the cursor after it. */
+  /** Returns the text after the session's messages. `cursor` is the cursor after the session. */
   end(cursor: string): string;
 };
 
-/** A line of JSON for each session. The cursor comes last, so that a line with a cursor is complete. */
+/** Formats each session as a line of JSON. The cursor comes last, so that a line with a cursor is complete. */
 export const ndjson: ExportFormatter = {
   header: "",
   startSession(session) {
@@ -58,19 +59,19 @@ const MESSAGE_COLUMNS = [
   "created_at",
 ] as const;
 
-/** A row for each message. The cursor is the last cell, so that a row with a cursor and a line break is complete. */
+/** Formats each message as a row. The cursor is the last cell, so that a row with a cursor and a line break is complete. */
 export const csv: ExportFormatter = {
   header: formatRow(["session_id", ...SESSION_COLUMNS, "message_id", ...MESSAGE_COLUMNS, "cursor"]),
   startSession(json) {
     const session = JSON.parse(json) as Record<string, unknown>;
-    const start = [String(session.id), ...SESSION_COLUMNS.map((column) => toCell(session[column]))];
+    const sessionCells = [String(session.id), ...SESSION_COLUMNS.map((column) => toCell(session[column]))];
     return {
       start: "",
       messages: (elements, cursor) =>
         (JSON.parse(`[${elements}]`) as Record<string, unknown>[])
           .map((message) => {
             const cells = MESSAGE_COLUMNS.map((column) => toCell(message[column]));
-            return formatRow([...start, String(message.id), ...cells, cursor(Number(message.id))]);
+            return formatRow([...sessionCells, String(message.id), ...cells, cursor(Number(message.id))]);
           })
           .join(""),
       end: () => "",

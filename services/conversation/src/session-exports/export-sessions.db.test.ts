@@ -67,6 +67,7 @@ async function collectBytes(request: Request, count: number): Promise<string> {
   return Buffer.concat(pieces).subarray(0, count).toString();
 }
 
+/** Parses NDJSON. Ignores an incomplete last line. */
 const linesOf = (text: string) =>
   text
     .split("\n")
@@ -177,7 +178,7 @@ test("a call that reaches its time limit ends after a line and returns the curso
   expect(linesOf(text).map((line) => line.session.id)).toEqual(ids);
 });
 
-test("ExportSessions leaves out sessions younger than 60 s, of other bots and outside of the times, and keeps its end time when it continues", async () => {
+test("ExportSessions leaves out sessions that are younger than 60 s, of other bots or out of the time range, and keeps its end time when it continues", async () => {
   const own = await createBot(system.database);
   const { workspaceId } = own;
   const other = await createBot(system.database, { workspaceId, slug: "other" });
@@ -250,7 +251,7 @@ test.each([1, 40])("an export has the review of each message, in NDJSON and CSV,
   expect((await transcriptOf(sessionId, workspaceId)).messages[1]).not.toHaveProperty("review");
 });
 
-test("ExportSessions exports sessions that are not counted, and omits deleted and erased ones and those of other workspaces", async () => {
+test("ExportSessions exports sessions whose messages are not counted yet, and omits sessions that are deleted, erased or of other workspaces", async () => {
   const own = await createBot(system.database);
   const { workspaceId } = own;
   const [a = "", b = "", deleted = "", erased = ""] = await insertSessions(system.admin, own, { sessions: 4 });

@@ -12,7 +12,7 @@ import { type ExportCursor, formatCursor, parseCursor } from "./export-cursor.ts
 import { csv, type ExportFormatter, ndjson } from "./export-format.ts";
 import { type ExportedSession, type ExportPage, readExportEnd, readSessions } from "./export-sessions.store.ts";
 
-/** A little less than 128 KiB: protobuf-es doubles its buffer until the whole message fits. */
+/** A little less than 128 KiB, so that a message with its field headers fits into 128 KiB: protobuf-es doubles its buffer until it fits. */
 const MAX_PIECE_BYTES = 128 * 1024 - 64;
 /** The target size of a page. The number of sessions per page adapts to it. Up to two pages are in memory. */
 const PAGE_CHARACTERS = 256 * 1024;
@@ -20,7 +20,10 @@ const PAGE_CHARACTERS = 256 * 1024;
 const BUSY_PAGE_CHARACTERS = 32 * 1024;
 const FIRST_PAGE_SESSIONS = 16;
 const MAX_PAGE_SESSIONS = 1_000;
-/** A call ends after this time at the end of a line. Connections between services end after about ten minutes. */
+/**
+ * A call ends at the end of the first page after this time, and the client continues with another call. The limit is below ten minutes, the
+ * approximate age at which connections between services are closed.
+ */
 const MAX_CALL_MS = 4 * 60_000;
 
 const FORMATTERS: Readonly<Record<number, ExportFormatter>> = {
@@ -61,10 +64,16 @@ export async function* handleExportSessions(
 }
 
 type PagePosition = Pick<ExportPage, "startedAt" | "sessionId" | "isInclusive">;
-type Start = { until: string | undefined; startedAt: string; sessionId: string; messageId: number | undefined };
 
-/** Returns where the export starts: at its first time, or at the position of the cursor. */
-function parseStart(request: ExportSessionsRequest): Start & { isInclusive: boolean } {
+/** The position at which an export starts, and the end of its time range. */
+type Start = PagePosition & {
+  until: string | undefined;
+  /** The last exported message of the session `sessionId`, if its later messages are not exported yet. */
+  messageId: number | undefined;
+};
+
+/** Returns the start of the request's time range, or the position of its cursor. */
+function parseStart(request: ExportSessionsRequest): Start {
   const { sinceMicroseconds: since = 0n, untilMicroseconds: until } = request;
   const cursor = parseCursor(request.cursor);
   const times = { startedAt: toTimestamp(since), until: until === undefined ? undefined : toTimestamp(until) };
@@ -83,19 +92,14 @@ function parseStart(request: ExportSessionsRequest): Start & { isInclusive: bool
 class SessionWalk {
   readonly #deps: ExportDeps;
   readonly #request: ExportSessionsRequest;
-  readonly #start: ReturnType<typeof parseStart>;
+  readonly #start: Start;
   readonly #run: RunStatement;
   readonly #runPaced: RunStatement;
   #untilMicroseconds = 0;
   /** Adapted after each page to the size of the sessions. */
   #limit = FIRST_PAGE_SESSIONS;
 
-  constructor(
-    deps: ExportDeps,
-    request: ExportSessionsRequest,
-    start: ReturnType<typeof parseStart>,
-    signal: AbortSignal,
-  ) {
+  constructor(deps: ExportDeps, request: ExportSessionsRequest, start: Start, signal: AbortSignal) {
     this.#deps = deps;
     this.#request = request;
     this.#start = start;
@@ -103,6 +107,7 @@ class SessionWalk {
     this.#runPaced = deps.pacer.pace(this.#run, signal);
   }
 
+  /** Reads the end of the export's time range. Must be called before pages(). */
   async readEnd(): Promise<void> {
     this.#untilMicroseconds = await this.#read(this.#runPaced, (database) =>
       readExportEnd(database, this.#start.until),
@@ -119,7 +124,7 @@ class SessionWalk {
       if (last === undefined) return;
       this.#limit = adaptLimit(page, this.#deps.pacer.isBusy ? BUSY_PAGE_CHARACTERS : PAGE_CHARACTERS);
       const after = { startedAt: toTimestamp(BigInt(last.startedAt)), sessionId: last.id, isInclusive: false };
-      // Without a pause after a page without a match, because the client receives nothing until the next match.
+      // After a page without a match, reads on without a pause, because the client receives nothing until the next match.
       const run = page.some(({ matches }) => matches) ? this.#runPaced : this.#run;
       next = page.length === limit ? this.#readPage(run, after) : undefined;
       // The next iteration handles a failure. If the consumer stops first, this avoids an unhandled rejection.
@@ -128,7 +133,7 @@ class SessionWalk {
     }
   }
 
-  /** Reads a session with many messages, which a page does not include. */
+  /** Reads a session whose messages its page does not include, because they are many or not counted. */
   openTranscript(sessionId: string, afterMessageId: number) {
     return openTranscript(this.#deps.database, this.#request.workspaceId, sessionId, {
       run: this.#runPaced,
@@ -137,8 +142,8 @@ class SessionWalk {
     });
   }
 
-  /** Returns the last exported message of a session that is exported in part. */
-  exportedMessageOf(sessionId: string): number | undefined {
+  /** Returns the id of the last exported message if this session was exported in part; otherwise undefined. */
+  lastExportedIdOf(sessionId: string): number | undefined {
     return sessionId === this.#start.sessionId ? this.#start.messageId : undefined;
   }
 
@@ -167,13 +172,13 @@ function adaptLimit(page: readonly ExportedSession[], targetCharacters: number):
   return Math.max(1, Math.min(limit, page.length * 4, MAX_PAGE_SESSIONS));
 }
 
-/** Yields the texts of a page: those of the small sessions together, those of the large ones in parts. */
+/** Yields the texts of a page: consecutive small sessions together, each large session in parts. */
 async function* formatPage(walk: SessionWalk, formatter: ExportFormatter, page: readonly ExportedSession[]) {
   let texts: string[] = [];
   for (const session of page) {
     if (!session.matches) continue;
-    const exportedMessage = walk.exportedMessageOf(session.id);
-    if (session.session !== null && exportedMessage === undefined) {
+    const lastExportedId = walk.lastExportedIdOf(session.id);
+    if (session.session !== null && lastExportedId === undefined) {
       const { start, messages, end } = formatter.startSession(session.session);
       texts.push(
         start,
@@ -184,7 +189,7 @@ async function* formatPage(walk: SessionWalk, formatter: ExportFormatter, page: 
     }
     if (texts.length > 0) yield texts;
     texts = [];
-    yield* formatLargeSession(walk, formatter, session, exportedMessage);
+    yield* formatLargeSession(walk, formatter, session, lastExportedId);
   }
   if (texts.length > 0) yield texts;
 }
@@ -193,9 +198,9 @@ async function* formatLargeSession(
   walk: SessionWalk,
   formatter: ExportFormatter,
   session: ExportedSession,
-  exportedMessage: number | undefined,
+  lastExportedId: number | undefined,
 ) {
-  const transcript = await walk.openTranscript(session.id, exportedMessage ?? 0);
+  const transcript = await walk.openTranscript(session.id, lastExportedId ?? 0);
   // The session was deleted since its page was read.
   if (transcript === undefined) return;
   const { start, messages, end } = formatter.startSession(transcript.session);

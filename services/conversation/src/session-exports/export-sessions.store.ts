@@ -10,14 +10,14 @@ import {
 } from "../sessions/index.ts";
 
 /** A session with more messages is read individually, in pages of messages, so that a page of sessions stays small. */
-const MAX_MESSAGES = 64;
+const MAX_SMALL_SESSION_MESSAGES = 64;
 
 /** A session of an export. */
 export type ExportedSession = {
   id: string;
   /** When the session was started, in microseconds since 1970. */
   startedAt: number;
-  /** Whether the export selects the session. */
+  /** Whether the session matches the export's filters. */
   matches: boolean;
   /** The session as JSON; null if it does not match, or if it has many messages or has not been counted. */
   session: string | null;
@@ -27,7 +27,8 @@ export type ExportedSession = {
 
 const MATCHES = `$6 IN ('', b.slug) AND $7 IN ('', s.source) AND $8 IN ('', s.visitor_id) AND $9 IN ('', ${RATING}) AND $10 IN ('', ${REVIEW})`;
 
-// One short statement for a page, so that a client that reads slowly holds neither a connection nor a snapshot.
+// Reads each page with one short statement, so that a client that reads slowly holds neither a connection nor a snapshot. The lateral join `b`
+// provides the bot's slug to SESSION_FIELDS.
 const pageSql = (comparison: ">" | ">=") => `
   SELECT s.session_id AS id, ${microsecondsSql("s.started_at")} AS "startedAt", s.matches,
          CASE WHEN s.is_small THEN (SELECT row_to_json(document)::text FROM (SELECT ${SESSION_FIELDS}) document) END AS session,
@@ -45,7 +46,7 @@ const pageSql = (comparison: ">" | ">=") => `
          ) END, '') AS messages
   FROM (
     SELECT s.*, b.slug, ${MATCHES} AS matches,
-           ${MATCHES} AND s.counted_at = s.last_activity_at AND s.message_count <= ${MAX_MESSAGES} AS is_small
+           ${MATCHES} AND s.counted_at = s.last_activity_at AND s.message_count <= ${MAX_SMALL_SESSION_MESSAGES} AS is_small
     FROM (
       SELECT * FROM conversation.sessions s
       WHERE s.workspace_id = $1 AND ${IS_LISTED}
@@ -58,6 +59,7 @@ const pageSql = (comparison: ">" | ">=") => `
   CROSS JOIN LATERAL (SELECT s.slug) b
   ORDER BY s.started_at, s.session_id`;
 
+/** The statements by name. */
 const PAGES = {
   export_sessions_from: pageSql(">="),
   export_sessions_after: pageSql(">"),

@@ -19,14 +19,17 @@ import {
 
 const MAX_LIMIT = 100;
 const MAX_TEXT_CHARACTERS = 200;
-/** Messages that one text search reads. */
+/** The most messages that one text search reads. */
 const MAX_MESSAGES_READ = 2_000;
-/** The most sessions that one text search reads. A session has at least two messages, so more sessions would exceed MAX_MESSAGES_READ. */
+/** The most sessions whose messages one text search reads. A session has at least two messages, so more sessions would exceed MAX_MESSAGES_READ. */
 const MAX_CANDIDATES = MAX_MESSAGES_READ / 2;
 
 type Response = MessageInitShape<typeof SearchSessionsResponseSchema>;
 
-/** Lists a workspace's sessions. Uses the pool of exports, so that owners' lists and turns do not wait for each other's connections. */
+/**
+ * Lists a workspace's sessions, or those with a message that contains a text. Uses the pool of exports, so that owners' lists and turns do not
+ * wait for each other's connections.
+ */
 export async function handleSearchSessions(
   { database, limiter }: ExportDeps,
   request: SearchSessionsRequest,
@@ -40,12 +43,12 @@ export async function handleSearchSessions(
   const after = parsePosition(request.pageToken);
   if (!isWorkspaceId(workspaceId)) return {};
   const read: Read = (statement) => limiter.run(workspaceId, signal, () => readWithRetry(() => statement(database)));
-  const find = (count: number) =>
+  const findSessions = (count: number) =>
     read((connection) => searchSessions(connection, workspaceId, request, { after, limit: count }));
   const page =
     text === ""
-      ? await find(limit)
-      : await searchText(read, { workspaceId, text, limit, after, candidates: await find(MAX_CANDIDATES) });
+      ? await findSessions(limit)
+      : await searchText(read, { workspaceId, text, limit, after, candidates: await findSessions(MAX_CANDIDATES) });
   return { sessions: page.sessions, nextPageToken: page.next ? formatPosition(page.next) : "" };
 }
 
@@ -70,13 +73,13 @@ async function searchText(read: Read, search: TextSearch): Promise<SessionPage> 
     if (session === undefined || range === undefined) break;
     if (match.isFound) sessions.push(session);
     else if (range.isPartial && match.messages === range.maxMessages)
-      return { sessions, next: { ...session.position, messageId: lastRead(match, range) } };
+      return { sessions, next: { ...session.position, messageId: lastReadId(match, range) } };
     if (sessions.length === limit) return { sessions, next: positionAfter(candidates, index) };
   }
   return { sessions, next: positionAfter(candidates, ranges.length - 1) };
 }
 
-/** Plans which messages to read: all of each candidate's, up to 2,000 in total, so only a part of the last candidate's. */
+/** Plans which messages to read: those of each candidate in turn, up to 2,000 in total. The last range can be a part of its session. */
 function planRanges({ after, candidates }: TextSearch) {
   let remaining = MAX_MESSAGES_READ;
   return candidates.sessions.flatMap(({ id, storedMessages }) => {
@@ -89,7 +92,7 @@ function planRanges({ after, candidates }: TextSearch) {
   });
 }
 
-const lastRead = ({ lastMessageId }: TextMatch, range: { afterMessageId: number }) =>
+const lastReadId = ({ lastMessageId }: TextMatch, range: { afterMessageId: number }) =>
   lastMessageId ?? range.afterMessageId;
 
 /** Returns the position after a candidate; undefined if it is the last one of the list. */

@@ -11,11 +11,11 @@ import {
   toTimestamp,
 } from "../sessions/index.ts";
 
-/** Sessions that one statement reads. Bounds the time of a combination of filters that few sessions match. */
+/** The most sessions that one statement reads. Bounds its time if few sessions match the combination of filters. */
 export const MAX_SESSIONS_READ = 2_000;
 
 export type SearchFilters = SessionFilters & {
-  /** Limits of the last activity, in microseconds since 1970. */
+  /** The time range of the last activity, in microseconds since 1970. It includes its start, but not its end. */
   sinceMicroseconds?: bigint | undefined;
   untilMicroseconds?: bigint | undefined;
 };
@@ -42,7 +42,9 @@ export type FoundSession = {
 type Row = Omit<FoundSession, "position" | "messageCount"> & {
   microseconds: number;
   streamingTurns: number;
+  /** Whether the session matches all filters. */
   matches: boolean;
+  /** The session's number in the order in which the statement read it, from 1. */
   number: number;
 };
 
@@ -95,10 +97,11 @@ function toSession({ microseconds, streamingTurns, matches: _, number: __, ...ro
 /**
  * Builds the statement. It scans the index of the first filter. The index's last column is the last activity, so the scan is in the order of
  * the list. For each session that the scan finds, the column `matches` has the result of the other filters. If the scan ends at its limit of
- * MAX_SESSIONS_READ, the statement also returns the last session that it read, even if it does not match, because the next page starts after it.
+ * MAX_SESSIONS_READ, the statement also returns the last session that it read, even if that session does not match. The next page starts after it.
  */
 function searchSql(workspaceId: string, filters: SearchFilters, after: SessionPosition | undefined, limit: number) {
   const values: unknown[] = [workspaceId];
+  /** Adds a value and returns its placeholder. */
   const value = (each: unknown) => `$${values.push(each)}`;
   const [indexed = "true", ...others] = filterSql(filters, value);
   const { sinceMicroseconds: since, untilMicroseconds: until } = filters;
@@ -139,7 +142,7 @@ function searchSql(workspaceId: string, filters: SearchFilters, after: SessionPo
   return { text, values };
 }
 
-/** Returns a condition for each filter, the one that usually matches the fewest sessions first. */
+/** Returns a condition for each filter. The filter that usually matches the fewest sessions comes first. */
 function filterSql(filters: SessionFilters, value: (each: unknown) => string): string[] {
   const { visitorId, rating, review, botSlug, source } = filters;
   const conditions: string[] = [];
@@ -153,7 +156,7 @@ function filterSql(filters: SessionFilters, value: (each: unknown) => string): s
       `s.bot_id = (SELECT bot_id FROM conversation.bots WHERE workspace_id = $1 AND slug = ${value(botSlug)})`,
     );
   if (source === "playground") conditions.push("s.source = 'playground'");
-  // Most sessions are the widget's, so this filter has no index. It must not be the first condition: that one limits what the scan reads.
+  // Most sessions are the widget's, so this filter has no index. It must not be the first condition, which limits what the scan reads.
   if (source === "widget") conditions.push(...(conditions.length === 0 ? ["true"] : []), "s.source = 'widget'");
   return conditions;
 }

@@ -34,7 +34,7 @@ async function tablesWith(marker: string): Promise<string[]> {
 }
 
 /** Creates a session with the marker in every text that a visitor, a model or an edge can store. */
-async function markedSession(marker: string) {
+async function createMarkedSession(marker: string) {
   const sessionId = randomUUID();
   const visitor = {
     visitorId: marker,
@@ -54,7 +54,7 @@ async function markedSession(marker: string) {
 
 test("eraseSession removes a session's content from every table and keeps the rows of its turns", async () => {
   const marker = `marker-${randomUUID()}`;
-  const { sessionId } = await markedSession(marker);
+  const { sessionId } = await createMarkedSession(marker);
   expect((await tablesWith(marker)).sort((a, b) => (a < b ? -1 : 1))).toEqual(["messages", "sessions", "turns"]);
   await eraseSession(db.database, bot.workspaceId, sessionId);
   expect(await tablesWith(marker)).toEqual([]);
@@ -68,7 +68,7 @@ test("eraseSession removes a session's content from every table and keeps the ro
 
 test("eraseSession closes open turns and settles them as void, and a later CloseTurn stores no content", async () => {
   const marker = `marker-${randomUUID()}`;
-  const { sessionId, streaming } = await markedSession(marker);
+  const { sessionId, streaming } = await createMarkedSession(marker);
   const closed = await eraseSession(db.database, bot.workspaceId, sessionId);
   expect(closed).toMatchObject([{ turnId: streaming.turnId, outcome: "void" }]);
   expect(await closeTurn(db.database, closing(streaming, { content: marker }))).toBeUndefined();
@@ -77,7 +77,7 @@ test("eraseSession closes open turns and settles them as void, and a later Close
 });
 
 test("an erased session cannot be opened, found, exported, deleted, erased again or listed", async () => {
-  const { sessionId, streaming } = await markedSession("m");
+  const { sessionId, streaming } = await createMarkedSession("m");
   await eraseSession(db.database, bot.workspaceId, sessionId);
   expect(await openTurn(db.database, newTurn(bot, { sessionId }))).toBeUndefined();
   expect(await findTurn(db.database, bot.workspaceId, streaming.turnId)).toBeUndefined();
@@ -91,7 +91,7 @@ test("an erased session cannot be opened, found, exported, deleted, erased again
 
 test("eraseSession erases a deleted session, but no session of another workspace", async () => {
   const stranger = await createBot(db.database);
-  const { sessionId } = await markedSession("m");
+  const { sessionId } = await createMarkedSession("m");
   expect(await eraseSession(db.database, stranger.workspaceId, sessionId)).toBeUndefined();
   expect(await deleteSession(db.database, stranger.workspaceId, sessionId)).toBe(false);
   expect(await deleteSession(db.database, bot.workspaceId, sessionId)).toBe(true);

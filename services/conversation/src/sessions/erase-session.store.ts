@@ -1,9 +1,9 @@
 import { type Database, slowQuery, transaction } from "@parley/service-kit";
 import { type ClosedTurn, RECORD_CLOSED, RECORD_CLOSED_FOR_EDGE, SELECT_CLOSED } from "../turns/index.ts";
 
-/** Enough for a session of a million messages. */
+/** The server's limit for each statement: enough for a session of a million messages. */
 const TIMEOUT_MS = 120_000;
-/** The client's limit, above the server's. */
+/** The client's limit. It is longer, so that the server cancels a slow statement before the client gives up. */
 const QUERY_TIMEOUT_MS = TIMEOUT_MS + 2_000;
 
 const ERASE_SESSION = `
@@ -29,8 +29,8 @@ const DELETE_CONTENT = `
   WHERE t.workspace_id = $1 AND t.turn_id IN (SELECT turn_id FROM erased)`;
 
 /**
- * Erases a session's content in one transaction and returns the open turns that it closed. The rows of its turns stay without content, so
- * that they still count as usage. Returns undefined if there is no such session or if it was erased before.
+ * Erases a session's content in one transaction, and returns the open turns that the erasure closed. The rows of the session's turns stay
+ * without content, so that they still count as usage. Returns undefined if there is no such session or if it was erased before.
  * With `inactiveDays`, also returns undefined if the session's last activity is not more than that many days ago.
  *
  * The transaction locks the session's row, as OpenTurn does, and then the open turns, as CloseTurn does. A concurrent OpenTurn or CloseTurn
@@ -42,11 +42,11 @@ export async function eraseSession(
   sessionId: string,
   inactiveDays?: number,
 ): Promise<ClosedTurn[] | undefined> {
-  const session = [workspaceId, sessionId];
-  const query = (text: string, values: unknown[] = session) => slowQuery(text, values, QUERY_TIMEOUT_MS);
+  const sessionKey = [workspaceId, sessionId];
+  const query = (text: string, values: unknown[] = sessionKey) => slowQuery(text, values, QUERY_TIMEOUT_MS);
   return transaction(database, async (connection) => {
     await connection.query(`SET LOCAL statement_timeout = ${TIMEOUT_MS}`);
-    const { rowCount } = await connection.query(query(ERASE_SESSION, [...session, inactiveDays]));
+    const { rowCount } = await connection.query(query(ERASE_SESSION, [...sessionKey, inactiveDays]));
     if (rowCount === 0) return undefined;
     const { rows } = await connection.query<ClosedTurn>(query(CANCEL_TURNS));
     await connection.query(query(DELETE_CONTENT));

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { ExportPacer } from "./export-pacer.ts";
 
 const READ_MS = 20;
-/** The pause of a lone export ÷ the time of its last statement. Each other export adds as much again. */
+/** The pause of an export ÷ the time of its last statement, if no other export runs. Each other export adds the same ratio. */
 const PAUSE_PER_READ = 9;
 const NEVER_ABORTED = new AbortController().signal;
 
@@ -45,7 +45,7 @@ function smallestPauseRatio(pacer: ExportPacer): Promise<number> {
   });
 }
 
-test("an export pauses between its statements while turns run, longer the more exports there are", async () => {
+test("an export pauses between its statements while turns run, and longer if there are more exports", async () => {
   const pacer = new ExportPacer();
   // Without turns.
   expect(await smallest(() => longestPauseMs(pacer, 2))).toBeLessThan(READ_MS);

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Turns run if a turn was opened or closed within this time. */
+/** Turns count as running for this time after a turn was opened or closed. */
 const RECENT_MS = 1_000;
-/** While turns run, all exports together read for about a tenth of the time. */
+/** The pause of an export ÷ the time of its last read, per running export. So all exports together read for about a tenth of the time. */
 const PAUSE_PER_READ = 9;
 const MAX_PAUSE_MS = 1_000;
 
@@ -23,7 +23,7 @@ export class ExportPacer {
     this.#lastTurnAtMs = performance.now();
   }
 
-  /** Whether turns run. Then exports should also read in small parts, because a turn waits for the part that is being read. */
+  /** Whether turns run. If so, exports should also read small pages, because a turn waits for the page that is being read. */
   get isBusy(): boolean {
     return performance.now() - this.#lastTurnAtMs < RECENT_MS;
   }

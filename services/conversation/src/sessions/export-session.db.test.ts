@@ -21,8 +21,8 @@ async function collect(pieces: AsyncIterable<{ json: Uint8Array }>) {
   return { pieces: all, text: Buffer.concat(all).toString() };
 }
 
-/** Creates a session with a streaming turn, and inserts `turns` finished turns into it. Returns the session's id. */
-async function fill(turns: number, content = "x".repeat(500)) {
+/** Creates a session with a streaming turn and `turns` finished turns. Returns the session's id. */
+async function createSession(turns: number, content = "x".repeat(500)) {
   const turn = newTurn(bot);
   await openTurn(system.database, turn);
   const { sessionId } = turn;
@@ -122,10 +122,10 @@ test("ExportSession leaves out turns that are still streaming, and exports a ses
 
 test("ExportSession returns the same error for a missing, foreign, deleted or erased session and for a malformed id", async () => {
   const stranger = await createBot(system.database);
-  const [deleted, erased] = [await fill(1), await fill(1)];
+  const [deleted, erased] = [await createSession(1), await createSession(1)];
   await system.ops(SessionAdminService).deleteSession({ workspaceId: bot.workspaceId, sessionId: deleted });
   await system.ops(SessionAdminService).eraseSession({ workspaceId: bot.workspaceId, sessionId: erased });
-  const foreign = await fill(1);
+  const foreign = await createSession(1);
   const failures: unknown[] = [];
   for (const pieces of [
     stream(randomUUID()),
@@ -141,7 +141,7 @@ test("ExportSession returns the same error for a missing, foreign, deleted or er
 });
 
 test("ExportSession exports 20,000 messages completely, in order, in pieces of bounded size", async () => {
-  const { pieces, text } = await collect(stream(await fill(10_000)));
+  const { pieces, text } = await collect(stream(await createSession(10_000)));
   expect(pieces.length).toBeGreaterThan(60);
   expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThan(256 * 1024);
   const ids = JSON.parse(text).messages.map((message: { id: string }) => Number(message.id));
@@ -150,7 +150,7 @@ test("ExportSession exports 20,000 messages completely, in order, in pieces of b
 });
 
 test("clients that stop reading hold no connection, and delay no other export", async () => {
-  const sessionId = await fill(10_000, "y".repeat(2_000));
+  const sessionId = await createSession(10_000, "y".repeat(2_000));
   const cancellation = new AbortController();
   // More than the service has connections for exports.
   const readers = Array.from({ length: 8 }, () =>
@@ -166,13 +166,13 @@ test("clients that stop reading hold no connection, and delay no other export", 
     return rows;
   };
   await expect.poll(busyConnections, { timeout: 10_000 }).toEqual([]);
-  const { text } = await collect(stream(await fill(300)));
+  const { text } = await collect(stream(await createSession(300)));
   expect(JSON.parse(text).messages).toHaveLength(600);
   cancellation.abort();
 });
 
 test("an export continues after the server has closed the connection between two pages", async () => {
-  const sessionId = await fill(10_000, "z".repeat(2_000));
+  const sessionId = await createSession(10_000, "z".repeat(2_000));
   const reader = stream(sessionId)[Symbol.asyncIterator]();
   const first = await reader.next();
   const closeIdle = async () => {
@@ -188,7 +188,7 @@ test("an export continues after the server has closed the connection between two
 });
 
 test("an export fails when the session is erased during the export", async () => {
-  const sessionId = await fill(10_000, "y".repeat(2_000));
+  const sessionId = await createSession(10_000, "y".repeat(2_000));
   const reader = stream(sessionId)[Symbol.asyncIterator]();
   await reader.next();
   await system.ops(SessionAdminService).eraseSession({ workspaceId: bot.workspaceId, sessionId });
@@ -196,7 +196,7 @@ test("an export fails when the session is erased during the export", async () =>
 });
 
 test("an export leaves out messages that are added during the export", async () => {
-  const sessionId = await fill(2_000, "y".repeat(2_000));
+  const sessionId = await createSession(2_000, "y".repeat(2_000));
   const reader = stream(sessionId)[Symbol.asyncIterator]();
   const first = await reader.next();
   await runTurn(system.database, newTurn(bot, { sessionId, message: "later" }));
@@ -205,7 +205,7 @@ test("an export leaves out messages that are added during the export", async () 
 });
 
 test("stalled exports do not delay turns", async () => {
-  const sessionId = await fill(10_000, "y".repeat(2_000));
+  const sessionId = await createSession(10_000, "y".repeat(2_000));
   const cancellation = new AbortController();
   const readers = Array.from({ length: 4 }, () =>
     stream(sessionId, bot.workspaceId, cancellation.signal)[Symbol.asyncIterator](),
@@ -220,7 +220,7 @@ test("stalled exports do not delay turns", async () => {
 });
 
 test("ExportSession exports a session with small and very large replies completely", async () => {
-  const sessionId = await fill(200, "x");
+  const sessionId = await createSession(200, "x");
   await system.admin.query(
     "UPDATE conversation.messages SET content = repeat('ü', 1000000) WHERE session_id = $1 AND message_id % 10 = 0",
     [sessionId],
@@ -232,7 +232,7 @@ test("ExportSession exports a session with small and very large replies complete
 });
 
 test("GetTranscript returns the same document as ExportSession", async () => {
-  const sessionId = await fill(300);
+  const sessionId = await createSession(300);
   const { text } = await collect(stream(sessionId));
   const transcript = await collect(
     system.ops(SessionAdminService).getTranscript({ workspaceId: bot.workspaceId, sessionId }),

@@ -12,8 +12,8 @@ const SESSION = `
     WHERE s.workspace_id = $1 AND s.session_id = $2 AND ${IS_LISTED}
   ) document`;
 
-// Short statements instead of a transaction with a cursor: a client that reads slowly holds neither a connection nor a snapshot. Returns no row
-// if the session was deleted or erased, and one row without a message after the last message.
+// Reads each page with a short statement instead of a cursor in a transaction. So a client that reads slowly holds neither a connection nor a
+// snapshot. Returns no row if the session was deleted or erased. If no messages are left, returns one row of nulls.
 const pageSql = (messageFields: string) => `
   SELECT page.id, page.json
   FROM conversation.sessions s
@@ -37,15 +37,16 @@ const pageSql = (messageFields: string) => `
 const PAGE = { name: "export_page", text: pageSql(MESSAGE_FIELDS) };
 const REVIEWED_PAGE = { name: "export_reviewed_page", text: pageSql(REVIEWED_MESSAGE_FIELDS) };
 
-/** Turns per page, about 64 KiB of ordinary messages. Up to two pages are in memory. Large messages make the pages smaller. */
+/** The most turns per page: about 64 KiB of ordinary messages. Up to two pages are in memory. */
 const MAX_TURNS = 64;
+/** The target size of a page. If messages are large, a page has fewer turns. */
 const PAGE_CHARACTERS = 128 * 1024;
 
 /** A message of a transcript as JSON. */
 export type ExportedMessage = { id: number; json: string };
 
 export type ExportOptions = {
-  /** Runs each statement. The default runs it at once; the service passes the limiter of the workspace. */
+  /** Runs each statement; by default without a limit. The service passes a function that uses the workspace's limiter. */
   run?: RunStatement;
   /** Leaves out the messages up to and including this one. */
   afterMessageId?: number;
@@ -83,9 +84,9 @@ export function joinMessages(messages: readonly ExportedMessage[]): string {
 }
 
 /**
- * Reads a session, and its messages page by page, at most one page ahead of the consumer. Leaves out messages that were added since, and
- * turns that are still streaming when their page is read. Returns undefined if there is no such session or if it was deleted or erased. The
- * pages throw not_found if that happens later. Retries a page if the server closed its connection.
+ * Reads a session, and its messages page by page, at most one page ahead of the consumer. Leaves out messages that are added after this call,
+ * and turns that are still streaming when their page is read. Returns undefined if there is no such session or if it was deleted or erased.
+ * The pages throw not_found if the session is deleted or erased later. Retries a page if the server closed the connection.
  */
 export async function openTranscript(
   database: Database,

@@ -5,29 +5,29 @@ export const formatTimeSql = (column: string) =>
 /** Returns SQL for a time in microseconds since 1970. */
 export const microsecondsSql = (column: string) => `(extract(epoch FROM ${column}) * 1000000)::bigint`;
 
-/** SQL of a row of conversation.sessions, named `s`, that owners may see. */
+/** SQL condition: owners may see `s`, a row of conversation.sessions. */
 export const IS_LISTED = "s.deleted_at IS NULL AND s.erased_at IS NULL";
 
 /**
- * Returns a SQL condition: `s`, a row of conversation.sessions, is a session of the visitor. The index on the visitor's id contains its hash and
- * omits empty ids, so the condition names both.
+ * Returns a SQL condition: `s`, a row of conversation.sessions, is a session of the visitor. The index on visitors' ids stores hashes and omits
+ * empty ids. The condition on the hash and on empty ids lets PostgreSQL use that index.
  */
 export const isVisitorSql = (visitorId: string) =>
   `hashtextextended(s.visitor_id, 0) = hashtextextended(${visitorId}, 0) AND s.visitor_id <> '' AND s.visitor_id = ${visitorId}`;
 
-/** SQL of the visitor's rating and of the owner's review of a row of conversation.sessions, named `s`. */
+/** SQL of the visitor's rating and of the owner's review of `s`, a row of conversation.sessions. The worst rating or review of a reply wins. */
 export const RATING = "CASE WHEN s.ratings_down > 0 THEN 'down' WHEN s.ratings_up > 0 THEN 'up' ELSE '' END";
 export const REVIEW = "CASE WHEN s.reviews_bad > 0 THEN 'bad' WHEN s.reviews_good > 0 THEN 'good' ELSE '' END";
 
-/** SQL of the fields of a transcript's session: of a row of conversation.sessions named `s` and its bot, named `b`. */
+/** SQL of the session's fields in a transcript. Needs `s`, a row of conversation.sessions, and `b`, its bot. */
 export const SESSION_FIELDS = `
   s.session_id AS id, b.slug AS bot_slug, s.source, s.visitor_id, s.visitor_metadata, s.referrer, s.user_agent,
   ${formatTimeSql("s.started_at")} AS started_at, ${formatTimeSql("s.last_activity_at")} AS last_activity_at`;
 
-/** SQL of the fields of a transcript's message: of a row of conversation.messages named `m`. */
+/** SQL of a message's fields in a transcript. Needs `m`, a row of conversation.messages. */
 export const MESSAGE_FIELDS = `
   m.message_id::text AS id, m.role, m.content, m.rating, m.model, m.tokens_in, m.tokens_out, m.latency_ms, m.status,
   m.error_message, m.rag_chunks_used, m.tools_called, ${formatTimeSql("m.created_at")} AS created_at`;
 
-/** MESSAGE_FIELDS and the owner's review, which the public transcript of one session does not have. */
+/** MESSAGE_FIELDS and the owner's review, which the public transcript of one session does not contain. */
 export const REVIEWED_MESSAGE_FIELDS = `${MESSAGE_FIELDS}, m.review`;

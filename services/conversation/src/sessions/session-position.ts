@@ -1,6 +1,6 @@
 import { invalidArgument, isUuid } from "@parley/service-kit";
 
-/** 9999-12-31, the last time that the formats of the API can express. */
+/** The end of 9999-12-31, the last time that the API's formats can express, in microseconds since 1970. */
 const MAX_MICROSECONDS = 253_402_300_799_999_999n;
 const TOKEN = /^(\d{1,16})\.([0-9a-f-]{36})(?:\.(\d{1,16}))?$/;
 
@@ -9,7 +9,7 @@ export type SessionPosition = {
   /** The session's time in the list, in microseconds since 1970. */
   microseconds: number;
   sessionId: string;
-  /** The last message that was handled; set if the session has later messages that were not handled. */
+  /** The last message that was read; set if the session's later messages have not been read yet. */
   messageId?: number | undefined;
 };
 

@@ -47,7 +47,7 @@ describe("sessions", () => {
       });
   });
 
-  test("stay visible if the audit log cannot record that the edge deletes them", async () => {
+  test("stay visible if the audit log cannot record their deletion by the edge", async () => {
     const bot = await createBot(system.database);
     const turn = newTurn(bot);
     await runTurn(system.database, turn);

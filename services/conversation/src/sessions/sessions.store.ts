@@ -5,6 +5,7 @@ export type SessionSummary = {
   id: string;
   botSlug: string;
   source: string;
+  /** The number of messages, including those of streaming turns. */
   messages: number;
   startedAt: Date;
   lastActivityAt: Date;

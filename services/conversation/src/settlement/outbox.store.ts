@@ -1,7 +1,7 @@
 import { type Database, NIL_UUID } from "@parley/service-kit";
 import { LONGEST_TRANSACTION_SECONDS, type Settlement } from "../turns/index.ts";
 
-/** A settlement in the outbox. `createdAt` is the database's time of the turn's close. */
+/** A settlement in the outbox. `createdAt` is the time at which the turn was closed, by the database's clock. */
 export type OutboxEntry = Settlement & { createdAt: string };
 
 const READ_OUTBOX = `
@@ -34,8 +34,8 @@ export async function readOutbox(
 }
 
 /**
- * Returns a time before which no transaction will add a row any more. Only an erasure may run longer: the process that runs it settles the
- * turns that it closes, and so does the next full read.
+ * Returns the mark for QueueMark: a time before which no running transaction will add a row. An erasure is an exception, because it may run
+ * longer. But the process that erases settles the turns that it closes, and the next full read of the outbox finds them too.
  */
 export async function readOutboxMark(database: Database): Promise<string> {
   const { rows } = await database.query<{ mark: string }>({
@@ -58,7 +58,7 @@ const DELETE_SETTLED = `
   WHERE o.workspace_id = s.workspace_id AND o.turn_id = s.turn_id
   RETURNING extract(epoch FROM clock_timestamp() - o.created_at)::float8 AS lag`;
 
-/** Deletes settled turns from the outbox. Returns for each one the seconds that it was in the outbox. */
+/** Deletes settled turns from the outbox. Returns for how many seconds each of them was in the outbox. */
 export async function deleteSettled(
   database: Database,
   turns: readonly { workspaceId: string; turnId: string }[],
@@ -74,8 +74,8 @@ export async function deleteSettled(
 const MAX_DEPTH = 100_000;
 
 /**
- * Returns the number of settlements in the outbox, counted to 100,000, and the age of the oldest one. Counts from the oldest one, so that the
- * rows that a long snapshot keeps before it are read once.
+ * Returns the number of settlements in the outbox, at most 100,000, and the age of the oldest one. A long snapshot keeps the index entries of
+ * deleted rows. The count starts at the oldest settlement, so only min() reads these entries.
  */
 export async function measureOutbox(database: Database): Promise<{ depth: number; oldestSeconds: number }> {
   const { rows } = await database.query<{ depth: number; oldestSeconds: number }>(

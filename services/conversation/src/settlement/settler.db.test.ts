@@ -111,6 +111,7 @@ test("the settler keeps turns in the outbox while the quota service is down, and
   settler.start();
   quota.isUnavailable = true;
   settler.push(await closeTurns(20));
+  // After 2.5 s the turns are old enough for the poll, which reads turns from an age of 2 s.
   await expect
     .poll(async () => (await measureOutbox(db.database)).oldestSeconds, { timeout: 20_000 })
     .toBeGreaterThan(2.5);

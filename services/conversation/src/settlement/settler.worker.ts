@@ -18,17 +18,17 @@ import { deleteSettled, readOutbox, readOutboxMark, startOfOutbox } from "./outb
 
 export type Quota = Pick<RpcClient<typeof QuotaService>, "settle">;
 
-const BATCH = 500;
+const BATCH_TURNS = 500;
 /** Limits the queue in memory. The poll of the outbox settles turns that do not fit or that were lost with the process. */
 const MAX_QUEUED = 10_000;
 /**
  * The pause between two calls, in which closed turns accumulate. A call with its two statements costs about as much for many turns as for
- * one, and the delay is harmless: a turn's hold counts against the cap until it is settled.
+ * one. The delay is harmless, because a turn's hold counts against the cap until the turn is settled.
  */
 const BATCH_WINDOW_MS = 50;
 const SETTLE_TIMEOUT_MS = 5_000;
 const POLL_MS = 1_000;
-/** Younger rows are probably still in the queue of the process that wrote them. */
+/** The poll leaves out younger rows, because they are probably still in the queue of the process that wrote them. */
 const MIN_AGE_SECONDS = 2;
 const MAX_BACKOFF_MS = 5_000;
 /** If the replica that polls the outbox dies, another one takes over within about 7 s. */
@@ -55,6 +55,7 @@ export class Settler {
   readonly #spans = new Map<string, Span>();
   #pushing: Promise<void> | undefined;
   #polling: Promise<void> | undefined;
+  /** Consecutive failures of Settle calls and of polls. While there are any, only the poll settles turns. */
   #failures = 0;
 
   /** @param waitForMore waits between two calls, at most until the signal is aborted. */
@@ -104,12 +105,12 @@ export class Settler {
     // Wait one iteration of the event loop, so that turns that commit together are settled together.
     await new Promise(setImmediate);
     while (this.#queue.length > 0) {
-      const batch = this.#queue.splice(0, BATCH);
+      const batch = this.#queue.splice(0, BATCH_TURNS);
       const isSettled = (await this.#settle(batch)) !== undefined;
       this.#endSpans(isSettled ? batch : [...batch, ...this.#queue], isSettled);
       if (!isSettled) this.#queue = [];
       // After a full batch, send the next one without a pause.
-      if (batch.length < BATCH) await this.#waitForMore(this.#stop.signal);
+      if (batch.length < BATCH_TURNS) await this.#waitForMore(this.#stop.signal);
     }
     this.#pushing = undefined;
   }
@@ -121,12 +122,15 @@ export class Settler {
     }
   }
 
-  /** Does not use runPeriodically, which ends when the process starts to stop: turns that close during the drain still need the poll. */
+  /**
+   * Polls the outbox until stop(). Does not use runPeriodically, which ends when the process starts to stop: turns that close during the drain
+   * still need the poll.
+   */
   async #poll(): Promise<void> {
     while (await this.#pause()) {
       try {
         if (await this.#lease.hold()) await this.#settleOutbox();
-        // Another replica holds the lease, so the mark of this one is out of date.
+        // Another replica holds the lease, so this replica's mark is out of date.
         else this.#mark.reset();
       } catch (error) {
         this.#failures += 1;
@@ -142,7 +146,7 @@ export class Settler {
     /** When the oldest turn that quota did not acknowledge was closed. */
     let oldestLeft: string | undefined;
     for (;;) {
-      const entries = await readOutbox(this.#database, { after, minAgeSeconds: MIN_AGE_SECONDS, limit: BATCH });
+      const entries = await readOutbox(this.#database, { after, minAgeSeconds: MIN_AGE_SECONDS, limit: BATCH_TURNS });
       const last = entries.at(-1);
       if (last !== undefined) {
         const settled = await this.#settle(entries);
@@ -151,7 +155,7 @@ export class Settler {
         oldestLeft ??= entries.find(({ turnId }) => !settledIds.has(turnId))?.createdAt;
         after = last;
       } else this.#failures = 0;
-      if (entries.length < BATCH) break;
+      if (entries.length < BATCH_TURNS) break;
       if (this.#stop.signal.aborted || !(await this.#lease.hold())) return;
     }
     this.#mark.advance(oldestLeft !== undefined && Date.parse(oldestLeft) <= Date.parse(mark) ? oldestLeft : mark);
@@ -164,7 +168,7 @@ export class Settler {
     return pause(backoffMs * jitter, this.#stop.signal);
   }
 
-  /** Returns the settled turns; undefined if the call failed. All other turns stay in the outbox and are sent again. */
+  /** Sends turns to quota and returns the settled ones; undefined if the call failed. All other turns stay in the outbox and are sent again. */
   async #settle(turns: readonly Settlement[]): Promise<readonly SettledTurn[] | undefined> {
     try {
       const settlements = turns.map(({ workspaceId, turnId, outcome, month }) => ({
@@ -175,7 +179,7 @@ export class Settler {
       }));
       const { settled } = await this.#quota.settle({ settlements }, { timeoutMs: SETTLE_TIMEOUT_MS });
       failpoint("conversation.settled");
-      this.#reportDifferences(turns, settled);
+      this.#logDifferences(turns, settled);
       const lags = await deleteSettled(this.#database, settled);
       for (const seconds of lags) this.#lag.observe(seconds);
       this.#failures = 0;
@@ -187,8 +191,8 @@ export class Settler {
     }
   }
 
-  /** The quota service returns the outcome that it stored first. It can differ after a database restore. */
-  #reportDifferences(turns: readonly Settlement[], settled: readonly SettledTurn[]): void {
+  /** Logs the turns for which quota stored another outcome. Quota keeps a turn's first outcome, which can differ after a database restore. */
+  #logDifferences(turns: readonly Settlement[], settled: readonly SettledTurn[]): void {
     const outcomes = new Map(settled.map((each) => [each.turnId, each.outcome]));
     for (const { workspaceId, turnId, outcome } of turns) {
       const quotaOutcome = outcomes.get(turnId);

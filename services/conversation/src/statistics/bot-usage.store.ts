@@ -1,6 +1,6 @@
 import type { Database } from "@parley/service-kit";
 
-// Counts whole hours again, so that a repeated or concurrent run stores the same.
+// Always counts whole hours, so that repeated and concurrent runs store the same counts.
 const COUNT_BOT_HOURS = `
   INSERT INTO conversation.bot_reply_counts (workspace_id, hour, bot_id, month, replies)
   SELECT t.workspace_id, date_bin('1 hour', t.closed_at, '2000-01-01Z') AS hour, t.bot_id, t.month, count(*)
@@ -11,7 +11,7 @@ const COUNT_BOT_HOURS = `
   ON CONFLICT (workspace_id, hour, bot_id, month) DO UPDATE SET replies = excluded.replies
     WHERE bot_reply_counts.replies <> excluded.replies`;
 
-/** Counts every bot's replies from one full hour to another. */
+/** Counts and stores every bot's replies by hour. `from` and `to` are full hours; `to` is not included. */
 export async function countBotRepliesByHour(database: Database, from: Date, to: Date): Promise<void> {
   await database.query({ name: "count_bot_hours", text: COUNT_BOT_HOURS, values: [from, to] });
 }
@@ -28,7 +28,8 @@ export type BotUsage = {
   messages: number;
 };
 
-// A reply of a month is closed after the start of that month, or a moment before if the clocks of quota's database and of this one differ.
+// The hours start a day before the first month. A reply can be closed a moment before the month in which it counts, because quota's database
+// assigns the month by its own clock.
 const READ_BOT_USAGE = `
   SELECT to_char(c.month, 'YYYY-MM') AS month, b.slug AS "botSlug", sum(c.replies)::integer AS messages
   FROM (SELECT (date_trunc('month', now() AT TIME ZONE 'UTC') - make_interval(months => $2::integer - 1))::date AS month) first

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { FIRST_TOKEN_BOUNDS_MS, quantileMs } from "./first-token-times.ts";
 
-const counts = (groups: Record<number, number>) => [...FIRST_TOKEN_BOUNDS_MS, 0].map((_, index) => groups[index] ?? 0);
+const counts = (buckets: Record<number, number>) =>
+  [...FIRST_TOKEN_BOUNDS_MS, 0].map((_, index) => buckets[index] ?? 0);
 
 test.each([
   [{ 0: 10 }, 0.5, 63],

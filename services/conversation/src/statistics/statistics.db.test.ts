@@ -24,14 +24,14 @@ const moveBack = (turnId: string, interval: string) =>
     [turnId, interval],
   );
 
-// The service counts when it starts. Afterwards it counts once a minute.
+// The service counts when it starts, and then once a minute. Waits for the first run, and deletes its lease, so that the tests can run the task.
 beforeAll(async () => {
   const succeeded = "SELECT FROM conversation.task_leases WHERE task = 'count_replies' AND succeeded_at IS NOT NULL";
   await vi.waitFor(async () => expect((await system.admin.query(succeeded)).rowCount).toBe(1), { timeout: 10_000 });
 });
 beforeEach(() => system.admin.query("DELETE FROM conversation.task_leases WHERE task = 'count_replies'"));
 
-test("GetStatistics returns the replies of each day, whether they had knowledge, their first-token times and the ratings", async () => {
+test("GetStatistics returns the replies of each day, how many had passages, their first-token times and the ratings", async () => {
   const bot = await createBot(system.database);
   const { workspaceId, id: botId } = bot;
   const rated = newTurn(bot, { chunkIds: [1] });

@@ -14,17 +14,17 @@ const DEFAULT_DAYS = 30;
 const MAX_DAYS = 90;
 const MAX_MONTHS = 6;
 
-/** Returns a workspace's counts of the last days. Reads the hourly counts, and the sessions that are rated. */
+/** Returns a workspace's statistics of the last days, from the hourly counts and the rated sessions. */
 export async function readStatistics(
   database: Database,
   { workspaceId, days: requestedDays }: GetStatisticsRequest,
 ): Promise<MessageInitShape<typeof GetStatisticsResponseSchema>> {
   if (requestedDays < 0 || requestedDays > MAX_DAYS) throw invalidArgument(`days must be from 0 to ${MAX_DAYS}`);
   if (!isWorkspaceId(workspaceId)) return {};
-  const count = requestedDays || DEFAULT_DAYS;
-  const days = await readDays(database, workspaceId, count);
-  const firstTokens = await readFirstTokens(database, workspaceId, count);
-  const { up, down } = await countRatedSessions(database, workspaceId, count);
+  const dayCount = requestedDays || DEFAULT_DAYS;
+  const days = await readDays(database, workspaceId, dayCount);
+  const firstTokens = await readFirstTokens(database, workspaceId, dayCount);
+  const { up, down } = await countRatedSessions(database, workspaceId, dayCount);
   return {
     days,
     firstTokenMedianMs: quantileMs(firstTokens, 0.5) ?? 0,
@@ -34,7 +34,7 @@ export async function readStatistics(
   };
 }
 
-/** Returns the usage of a workspace's bots by month. Reads the hourly counts. */
+/** Returns the usage of a workspace's bots by month, from the hourly counts. */
 export async function listUsageByBot(
   database: Database,
   { workspaceId, months }: ListUsageByBotRequest,

@@ -1,14 +1,15 @@
 import type { Database } from "@parley/service-kit";
 import { FIRST_TOKEN_BOUNDS_MS } from "./first-token-times.ts";
 
-const GROUPS = [0, ...FIRST_TOKEN_BOUNDS_MS.keys()].map((_, group) => group);
+/** The indexes of the buckets: one for each bound, and a last one for longer times. */
+const BUCKETS = [0, ...FIRST_TOKEN_BOUNDS_MS].map((_, bucket) => bucket);
 const BOUNDS = `ARRAY[${FIRST_TOKEN_BOUNDS_MS.join(", ")}]`;
-const FIRST_TOKENS = GROUPS.map(
-  (group) =>
-    `count(*) FILTER (WHERE t.first_token_ms > 0 AND width_bucket(t.first_token_ms, ${BOUNDS}) = ${group})::integer`,
+const FIRST_TOKENS = BUCKETS.map(
+  (bucket) =>
+    `count(*) FILTER (WHERE t.first_token_ms > 0 AND width_bucket(t.first_token_ms, ${BOUNDS}) = ${bucket})::integer`,
 ).join(", ");
 
-// Counts whole hours again, so that a repeated or concurrent run stores the same.
+// Always counts whole hours, so that repeated and concurrent runs store the same counts.
 const COUNT_HOURS = `
   INSERT INTO conversation.reply_counts (workspace_id, hour, replies, grounded, ungrounded, first_tokens)
   SELECT t.workspace_id, date_bin('1 hour', t.closed_at, '2000-01-01Z') AS hour, count(*), count(*) FILTER (WHERE t.grounded),
@@ -21,7 +22,7 @@ const COUNT_HOURS = `
     SET replies = excluded.replies, grounded = excluded.grounded, ungrounded = excluded.ungrounded, first_tokens = excluded.first_tokens
     WHERE reply_counts.replies <> excluded.replies`;
 
-/** Counts every workspace's replies from one full hour to another. */
+/** Counts and stores every workspace's replies by hour. `from` and `to` are full hours; `to` is not included. */
 export async function countRepliesByHour(database: Database, from: Date, to: Date): Promise<void> {
   await database.query({ name: "count_hours", text: COUNT_HOURS, values: [from, to] });
 }
@@ -52,7 +53,7 @@ export async function readDays(database: Database, workspaceId: string, days: nu
   return rows;
 }
 
-/** Returns how many replies of the last days had their first token in each group of times. */
+/** Returns how many replies of the last days had their first token in each bucket. */
 export async function readFirstTokens(database: Database, workspaceId: string, days: number): Promise<number[]> {
   const { rows } = await database.query<{ count: number }>(
     `SELECT sum(each.count)::integer AS count
@@ -66,10 +67,10 @@ export async function readFirstTokens(database: Database, workspaceId: string, d
 
 export type RatedSessions = { up: number; down: number };
 
-/** Bounds the time of a workspace with many rated sessions. */
+/** Bounds the time of the query for a workspace with many rated sessions. */
 const MAX_RATED_SESSIONS = 10_000;
 
-/** Counts the rated sessions of the last days. Counts at most 10,000 of each kind, the latest. Each kind has an index. */
+/** Counts the rated sessions of the last days: at most the latest 10,000 of each rating. Each rating has an index. */
 export async function countRatedSessions(
   database: Database,
   workspaceId: string,

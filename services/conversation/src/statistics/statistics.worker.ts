@@ -7,15 +7,15 @@ import { countRepliesByHour, deleteCountsBefore } from "./statistics.store.ts";
 const LEASE_SECONDS = 120;
 const EVERY_SECONDS = 60;
 const HOUR_MS = 3_600_000;
-/** Bounds a statement: a day of the largest installations has some 200,000 replies. */
+/** Bounds the work of a statement. A large installation has some 200,000 replies a day. */
 const HOURS_PER_STATEMENT = 24;
 /** How many hours before the last run are counted again. A turn that was closed in an hour is committed well before the end of the next one. */
 const REPEATED_HOURS = 1;
 
-type HourlyCounts = {
+type HourlyCountTask = {
   /** The name of the task's lease and progress. */
   task: string;
-  /** How long counts are kept. The first run counts this many days back. */
+  /** For how many days counts are kept. The first run counts the replies of this many days. */
   keptDays: number;
   countByHour: (database: Database, from: Date, to: Date) => Promise<void>;
   deleteBefore: (database: Database, time: Date) => Promise<void>;
@@ -45,7 +45,7 @@ export function createBotReplyCountTask(database: Database): (signal: AbortSigna
  * Returns a function that counts the replies of the hours since its last run, and of the hour before that again. Replicas call it
  * periodically, and one at a time does the work. A run that is aborted continues next time where it stopped.
  */
-function createHourlyCountTask(database: Database, counts: HourlyCounts): (signal: AbortSignal) => Promise<void> {
+function createHourlyCountTask(database: Database, counts: HourlyCountTask): (signal: AbortSignal) => Promise<void> {
   const lease: TaskLease = {
     task: counts.task,
     holder: randomUUID(),
@@ -55,21 +55,21 @@ function createHourlyCountTask(database: Database, counts: HourlyCounts): (signa
   return (signal) =>
     runIfDue(database, lease, async (claimed) => {
       const nowMs = claimed.now.getTime();
-      const keptMs = floorHour(nowMs - counts.keptDays * 24 * HOUR_MS);
+      const keptSinceMs = floorHour(nowMs - counts.keptDays * 24 * HOUR_MS);
       const endMs = floorHour(nowMs) + HOUR_MS;
       const { counted_to: countedTo = "" } = claimed.progress;
-      const countedMs = Date.parse(countedTo) || keptMs;
-      let fromMs = Math.max(keptMs, countedMs - REPEATED_HOURS * HOUR_MS);
+      const countedMs = Date.parse(countedTo) || keptSinceMs;
+      let fromMs = Math.max(keptSinceMs, countedMs - REPEATED_HOURS * HOUR_MS);
       while (fromMs < endMs) {
         if (signal.aborted) return;
         const toMs = Math.min(endMs, fromMs + HOURS_PER_STATEMENT * HOUR_MS);
         await counts.countByHour(database, new Date(fromMs), new Date(toMs));
         fromMs = toMs;
-        // The last hour is not over.
+        // The current hour is not over, so the next run counts it again.
         const counted_to = new Date(Math.min(toMs, floorHour(nowMs))).toISOString();
         if (!(await saveProgress(database, lease, { counted_to }))) return;
       }
-      await counts.deleteBefore(database, new Date(keptMs));
+      await counts.deleteBefore(database, new Date(keptSinceMs));
       await finishTask(database, lease);
     });
 }

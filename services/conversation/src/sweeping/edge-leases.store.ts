@@ -8,7 +8,7 @@ export type Edge = {
   token: string;
 };
 
-/** Three renewal intervals of the longest lease (300 s), so that an edge sees each closed turn even if a response is lost. */
+/** Three renewal intervals (100 s each) of the longest lease, so that an edge receives each closed turn even if a response is lost. */
 const CLOSED_TURNS_SECONDS = 5 * 60;
 
 const RENEW_EDGE = `
@@ -38,8 +38,8 @@ export async function renewEdge(
 }
 
 /**
- * Deletes leases that lapsed more than an hour ago, because their edges are gone and the edges' turns are closed. Deletes the records of
- * closed turns that no edge reads any more.
+ * Deletes leases that lapsed more than an hour ago; the turns of these edges are closed. Also deletes the records of closed turns that no edge
+ * reads any more.
  */
 export async function deleteOldEdgeRows(database: Database): Promise<void> {
   await database.query("DELETE FROM conversation.edges WHERE expires_at < now() - interval '1 hour'");

@@ -10,8 +10,8 @@ import {
 /** Longer than any turn can run: a generation, and a minute to open and close the turn. */
 const MAX_TURN_SECONDS = MAX_GENERATION_MS / 1_000 + 60;
 
-// `closed` finds its turns by their ids, and not by their status, for the same reason as CLOSE_TURN. `lapsed` is ordered by opened_at so that it
-// reads turns_streaming_opened, which the time bounds narrow, even while PostgreSQL's statistics say that no turn is streaming.
+// `closed` finds its turns by their ids instead of their status, for the reason given at CLOSE_TURN. `lapsed` is ordered by opened_at. So
+// PostgreSQL reads the index turns_streaming_opened within the bounds on opened_at, even while its statistics say that no turn is streaming.
 const SWEEP = `
   WITH lapsed AS (
     SELECT t.workspace_id, t.turn_id
@@ -60,7 +60,10 @@ const READ_SWEEP_MARK = `
   SELECT least(min(opened_at), now() - make_interval(secs => $2))::text AS mark
   FROM conversation.turns WHERE status = 'streaming' AND opened_at >= $1::timestamptz`;
 
-/** Returns the time before which no turn is streaming and no turn will be opened. Turns opened before `openedSince` are not read. */
+/**
+ * Returns the mark for QueueMark: a time before which no streaming turn was or will be opened. Does not read turns that were opened before
+ * `openedSince`.
+ */
 export async function readSweepMark(database: Database, openedSince = "-infinity"): Promise<string> {
   const { rows } = await database.query<{ mark: string }>({
     name: "read_sweep_mark",

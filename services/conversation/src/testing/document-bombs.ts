@@ -13,7 +13,7 @@ export function compressedTwice(bytes = 4_096 * MiB): Buffer {
   return deflateSync(Buffer.concat([Buffer.of(0x78, 0x9c), ...blocks, Buffer.of(3, 0, 0, 0, 0, 1)]), { level: 9 });
 }
 
-/** Returns small PDFs that an unlimited reader needs gigabytes of memory to read, by name. */
+/** Returns small PDFs by name. A reader without limits needs gigabytes of memory for each of them. */
 export function pdfBombs(): Record<string, Uint8Array> {
   const spaces = compressedTwice();
   return {
@@ -37,7 +37,7 @@ export function pdfBombs(): Record<string, Uint8Array> {
   };
 }
 
-/** Returns a small PDF that takes hours to read: forms that draw each other ten times, 12 deep. */
+/** Returns a small PDF that takes hours to read: 12 form XObjects, each of which draws the next one ten times. */
 export function slowPdf(): Uint8Array {
   return onePage({
     content: pdfStream("", "/X6 Do"),
@@ -76,6 +76,7 @@ function onePage({ content = pdfStream("", HELLO), font = "", resources = "", ob
 
 /** Returns a PDF whose catalog (object 1) and page tree (object 2) are in an object stream (object 3). */
 function withObjectStream(stream: Uint8Array): Uint8Array {
+  /** The length of the line `%PDF-1.5`, after which object 3 starts. */
   const offset = 9;
   const before = Buffer.concat([Buffer.from("%PDF-1.5\n3 0 obj\n"), stream, Buffer.from("\nendobj\n")]);
   // Three bytes per object: the type (1: at an offset, 2: in an object stream), the offset or stream, and the index in the stream.

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
-const INTERVAL_MS = 5;
+const SAMPLE_INTERVAL_MS = 5;
 const MiB = 1024 * 1024;
 
 /**
@@ -20,7 +20,7 @@ export function childrenOf(pid: number): number[] {
   }
 }
 
-/** Measures the peak memory of a process and its children during `work`, by the kernel's high-water marks (VmHWM). */
+/** Measures the peak memory of a process and its children during `work`. Uses the kernel's high-water marks (VmHWM). */
 export async function watchMemory<T>(pid: number, work: () => Promise<T>): Promise<{ result: T; peaks: MemoryPeaks }> {
   // Resets the high-water mark to the current memory.
   writeFileSync(`/proc/${pid}/clear_refs`, "5");
@@ -32,7 +32,7 @@ export async function watchMemory<T>(pid: number, work: () => Promise<T>): Promi
     peaks.children = Math.max(peaks.children, children.length);
     peaks.total = peaks.own + peaks.child;
   };
-  const timer = setInterval(sample, INTERVAL_MS);
+  const timer = setInterval(sample, SAMPLE_INTERVAL_MS);
   try {
     const result = await work();
     sample();
@@ -42,6 +42,7 @@ export async function watchMemory<T>(pid: number, work: () => Promise<T>): Promi
   }
 }
 
+/** Returns the peak memory of a process in MiB; 0 if the process has ended. */
 function highWaterMark(pid: number): number {
   try {
     const [, kilobytes] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];

@@ -22,8 +22,9 @@ export type TestQuota = {
   isSettleUnavailable: boolean;
   /** Turns that Settle records but omits from its response. */
   unacknowledged: Set<string>;
+  /** The workspaces that exist. */
   workspaces: Set<string>;
-  /** Retention of each workspace's sessions in days. Without an entry sessions are kept without limit. */
+  /** Retention of each workspace's sessions in days. Without an entry, sessions are kept without limit. */
   retentionDays: Map<string, number>;
   close(): void;
 };
@@ -34,7 +35,7 @@ const { DONE, VOID } = ReservationState;
 export async function startTestQuota(port = 0): Promise<TestQuota> {
   const server = new Server();
   const ledger = new Map<string, Settlement>();
-  const turnsIn = (workspaceId: string, month?: string) =>
+  const doneTurnIds = (workspaceId: string, month?: string) =>
     [...ledger.values()]
       .filter(
         (each) =>
@@ -53,7 +54,7 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
     workspaces: new Set(),
     retentionDays: new Map(),
     outcomeOf: (turnId) => ledger.get(turnId)?.outcome,
-    countDone: (workspaceId) => turnsIn(workspaceId).length,
+    countDone: (workspaceId) => doneTurnIds(workspaceId).length,
     forget: (turnId) => void ledger.delete(turnId),
     close: () => server.forceShutdown(),
   };
@@ -103,12 +104,12 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
         const page = maxWorkspaces > 0 ? sorted.slice(0, maxWorkspaces) : sorted;
         const selected = workspaceId === "" ? page : [workspaceId];
         const workspaces = selected.map((id) => {
-          const turns = turnsIn(id, month);
+          const turns = doneTurnIds(id, month);
           return { workspaceId: id, used: turns.length, ledger: turns.length, ledgerDigest: digestOf(turns) };
         });
         return { month: month || "2026-11", workspaces };
       },
-      // Every turn of a test is younger than the windows that are reconciled.
+      // Lists nothing, because every test's turns are too young to be reconciled.
       listReservations: async () => ({ listedUntil: new Date().toISOString() }),
       getReservations: async ({ turns }) => ({ reservations: reservationsOf(turns) }),
       async adjustTurns({ turns, outcome }) {
@@ -128,7 +129,7 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
         return {};
       },
       async *listMonthTurns({ workspaceId, month }) {
-        yield { counted: turnsIn(workspaceId, month) };
+        yield { counted: doneTurnIds(workspaceId, month) };
       },
     },
     async (_context, next) => {
@@ -140,6 +141,7 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
   return quota;
 }
 
+/** Computes a digest as quota does: the XOR of the first 64 bits of the MD5 of each turn's id. */
 function digestOf(turnIds: readonly string[]): bigint {
   return turnIds.reduce((digest, id) => digest ^ createHash("md5").update(id).digest().readBigInt64BE(), 0n);
 }

@@ -29,10 +29,11 @@ export function pdfStream(entries: string, content: string | Uint8Array): Buffer
   ]);
 }
 
-/** Returns a PDF of objects, numbered from 1. The first must be the catalog. */
+/** Returns a PDF of the given objects, which are numbered from 1. The first object must be the catalog. */
 export function pdfFile(objects: readonly (string | Uint8Array)[]): Uint8Array {
-  const parts: Buffer[] = [Buffer.from("%PDF-1.4\n")];
-  let length = 9;
+  const header = Buffer.from("%PDF-1.4\n");
+  const parts: Buffer[] = [header];
+  let length = header.length;
   const add = (text: string | Uint8Array) => {
     const bytes = Buffer.from(text as string);
     parts.push(bytes);
@@ -45,9 +46,9 @@ export function pdfFile(objects: readonly (string | Uint8Array)[]): Uint8Array {
     add("\nendobj\n");
     return offset;
   });
-  const start = length;
+  const xrefOffset = length;
   const rows = offsets.map((offset) => `${String(offset).padStart(10, "0")} 00000 n \n`).join("");
   add(`xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${rows}`);
-  add(`trailer\n<< /Size ${objects.length + 1} /Root 1 0 R >>\nstartxref\n${start}\n%%EOF\n`);
+  add(`trailer\n<< /Size ${objects.length + 1} /Root 1 0 R >>\nstartxref\n${xrefOffset}\n%%EOF\n`);
   return Buffer.concat(parts);
 }

@@ -1,6 +1,6 @@
 import type { Passage } from "./prompt.ts";
 
-/** An estimate that is close for English text. */
+/** An estimate that is accurate enough for English text. */
 const CHARACTERS_PER_TOKEN = 4;
 
 /** The session's earlier turns in a prompt: at most 2,000 tokens. */

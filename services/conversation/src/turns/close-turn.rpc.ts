@@ -32,8 +32,9 @@ export type CloseTurnDeps = {
 };
 
 /**
- * Closes a turn with the first outcome that a caller reports, and returns that outcome to every caller. Runs one statement. If that
- * closed nothing, reads the stored outcome; for a turn that OpenTurn blocked, it records the timings before that.
+ * Closes a turn with the first outcome that a caller reports, and returns that outcome to every caller. Runs one statement. If the statement
+ * closes nothing, another one reads the stored outcome. If the caller reports the outcome `blocked`, the timings are recorded before that,
+ * because OpenTurn closes a blocked turn without timings.
  */
 export async function handleCloseTurn(deps: CloseTurnDeps, request: CloseTurnRequest): Promise<Response> {
   const closing = toClosing(request);
@@ -57,7 +58,7 @@ async function readStoredResult(
   const { status, isLate, ...result } = stored;
   if (status === "streaming" && isLate)
     throw new ServiceError("failed_precondition", "deadline_passed", "the turn can no longer be closed as done");
-  // A concurrent OpenTurn stored the turn after the UPDATE had looked for it. A retry closes it.
+  // A concurrent OpenTurn stored the turn after the first statement had looked for it. A retry closes the turn.
   if (status === "streaming") throw new ServiceError("unavailable", "unavailable", "the turn was not open yet; retry");
   return { outcome: OUTCOMES[status].proto, ...result };
 }

@@ -14,7 +14,7 @@ export type Settlement = {
 /** A row of SELECT_CLOSED. If CloseTurn's request named no model, `model` is the bot's. */
 export type ClosedTurn = Settlement & { model: string };
 
-/** A closed turn's outcome, model and figures. */
+/** A closed turn's outcome, model, token counts and latency. */
 export type TurnResult = { outcome: Outcome; model: string; tokensIn: number; tokensOut: number; latencyMs: number };
 
 /** A closed turn's result with the code of its failure, which is empty unless the outcome is `error`. */
@@ -37,10 +37,11 @@ export type Closing = TurnResult & {
   deadlineMicroseconds: number | undefined;
   /** Set only if the workspace had reached its cap. */
   quota: QuotaUsage | undefined;
+  /** How often readers reconnected to the reply while it was running. */
   reconnects: number;
 };
 
-/** Longer than a statement may run (10 s). A statement that opened or closed a turn longer ago has been committed or never will be. */
+/** Longer than a statement may run (10 s). A statement that began longer ago, to open or close a turn, is committed by now or never will be. */
 export const LONGEST_TRANSACTION_SECONDS = 15;
 
 /** The usage of a workspace at its cap, as the column `ending` stores it. */
@@ -79,7 +80,7 @@ export const SELECT_CLOSED = `
   SELECT s.workspace_id AS "workspaceId", s.turn_id AS "turnId", s.outcome, to_char(s.month, 'YYYY-MM') AS month, c.model
   FROM settlement s JOIN closed c USING (workspace_id, turn_id)`;
 
-// A turn is streaming exactly if closed_at is null. The statement must not name the status: PostgreSQL would then often choose the index of
+// A turn is streaming exactly if closed_at is null. The statement must not filter by status: PostgreSQL would then often choose the index of
 // streaming turns, and read all streaming turns of the workspace.
 const CLOSE_TURN = `
   WITH closed AS (
@@ -140,7 +141,7 @@ const FIND_TURN_RESULT = `
   FROM conversation.turns
   WHERE workspace_id = $1 AND turn_id = $2`;
 
-/** Returns a turn's status and figures and whether the deadline has passed, or undefined if the turn was never opened. */
+/** Returns a turn's status and result, and whether the deadline has passed. Returns undefined if the turn was never opened. */
 export async function findTurnResult(
   database: Database,
   workspaceId: string,

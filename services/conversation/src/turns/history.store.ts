@@ -1,7 +1,7 @@
-/** Limits how many turns are read, so that a session with many failed turns costs no more than others. */
+/** Limits how many turns are read. Only finished turns count towards `maxCharacters`, so a session with many failed turns would be read whole. */
 const MAX_TURNS = 50;
 
-/** SQL expressions. */
+/** The SQL expressions from which historySql builds its query. */
 type HistoryExpressions = {
   workspace: string;
   session: string;

@@ -88,7 +88,7 @@ describe("OpenTurn with a key", () => {
     expect((await openAgain({ ...turn, sessionId: randomUUID() })).existing).toBeUndefined();
   });
 
-  test("refuses a third running turn of the session, but not one without a key", async () => {
+  test("refuses a third running turn with a key in a session, but not a turn without a key", async () => {
     const turns = [keyed(), keyed(), keyed()].map((each, _, all) => ({ ...each, sessionId: all[0]?.sessionId ?? "" }));
     const [first, second, third] = turns as [OpenRequest, OpenRequest, OpenRequest];
     await open(first);
@@ -133,7 +133,7 @@ describe("FindTurn", () => {
     expect(await find(unkeyed, { messageId: opened.messageId })).toMatchObject({ turn: { turnId: unkeyed.turnId } });
   });
 
-  test("finds no turn of another session, bot or source, and no unknown key", async () => {
+  test("finds no turn for another session, bot or source, or for an unknown key", async () => {
     const turn = keyed();
     const { messageId } = await open(turn);
     const byMessage = { keyHash: new Uint8Array(), requestHash: new Uint8Array(), messageId };

@@ -74,6 +74,7 @@ describe("message ids", () => {
   test("reveal nothing about other sessions to a visitor", async () => {
     const sessions: number[] = [];
     for (let i = 0; i < 30; i++) sessions.push(await open());
+    // The first ids are random in a range of 2^52, so two of thirty are practically never this close.
     const distances = sessions.slice(1).map((id, index) => Math.abs(id - (sessions[index] ?? 0)));
     expect(Math.min(...distances)).toBeGreaterThan(2 ** 24);
     expect(sessions).not.toEqual(sessions.toSorted((a, b) => a - b));
@@ -128,6 +129,7 @@ describe("message ids", () => {
 
 describe("beside the previous release, message ids", () => {
   test("rise within a session in which both releases open turns in any order", async () => {
+    // Each bit of the pattern selects the release that opens one of five turns.
     for (let pattern = 0; pattern < 2 ** 5; pattern++) {
       const sessionId = randomUUID();
       for (let turn = 0; turn < 5; turn++) {

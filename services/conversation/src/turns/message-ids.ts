@@ -1,18 +1,20 @@
 import { randomBytes, randomInt } from "node:crypto";
 
-// A session's ids start at random and rise by random steps, so that they show nothing about other sessions. Reply ids are even; the
-// visitor's message has the id before its reply's. All ids are below 2^53.
+// A session's ids start at a random number and rise by random steps, so that they reveal nothing about other sessions. Reply ids are even; the
+// id of the visitor's message is one less than its reply's. All ids are below 2^53.
 //
 //   1 to 2^50                 ids of the sequence conversation.message_ids, before migration 0022_message_ids
-//   2^50 to 2^52              the first id of a session, at random
-//   2^50 to 2^52 + 2^51       its next ids, computed from sessions.last_message_id; room for 2^31 turns per session
+//   2^50 to 2^52              the first id of a session, chosen at random
+//   2^50 to 2^52 + 2^51       its next ids, computed from sessions.last_message_id; enough for 2^31 turns per session
 //   2^52 + 2^51 to 2^53       ids of the sequence since the migration, for sessions in which the previous release opened a turn
 
 /** The lowest id that is computed from a session. The sequence's ids before the migration are lower. */
 export const MIN_COMPUTED_ID = 2 ** 50;
 /** The migration moves the sequence here. */
 export const MIN_SEQUENCE_ID = 2 ** 52 + 2 ** 51;
+/** The largest distance between two consecutive reply ids of a session. */
 export const MAX_STEP = 2 ** 20;
+/** How many even ids a session can start with. */
 const START_COUNT = BigInt(2 ** 52 - MIN_COMPUTED_ID) / 2n;
 
 export type MessageIdChoice = {
@@ -22,7 +24,7 @@ export type MessageIdChoice = {
   step: number;
 };
 
-/** Chooses even random numbers that nobody can predict. */
+/** Chooses even numbers with a cryptographically secure generator, so that nobody can predict them. */
 export function chooseMessageId(): MessageIdChoice {
   return {
     start: BigInt(MIN_COMPUTED_ID) + 2n * (randomBytes(8).readBigUInt64BE() % START_COUNT),

@@ -23,11 +23,11 @@ type Response = MessageInitShape<typeof OpenTurnResponseSchema>;
 
 /**
  * Opens a turn and returns its prompt, or the verdict of the moderation pattern that blocked the message. Runs one statement, plus:
- * - one for the word search, if the bot has knowledge, and two more if the message has a word that the knowledge does not;
- * - one for the semantic search, which also calls llm-proxy;
+ * - one for the word search, if the bot has knowledge, and two more if the message has a word that the knowledge lacks;
+ * - one for the semantic search, if the knowledge has embeddings; this search also calls llm-proxy;
  * - one that reads the turn with the idempotency key, if this turn was not opened and the request has a key;
- * - one that reads this turn, one that reads its passages, and those of the word search, if the call is repeated;
- * - the first statement again, if it opened no turn and there is no earlier one.
+ * - if the call is repeated: one that reads this turn, one that reads its passages, and those of the word search;
+ * - the first statement again, if it opened no turn and no earlier turn exists.
  *
  * A repeated call returns the turn as it was stored the first time.
  */
@@ -121,7 +121,7 @@ async function readRepeatedTurn(
   };
 }
 
-/** The parts of a prompt that come from the bot's configuration. */
+/** Returns the parts of a prompt that come from the bot's configuration. */
 function promptOf({ systemPrompt: system, tools, replyPatterns }: BotConfig) {
   return { system, tools, replyPatterns };
 }

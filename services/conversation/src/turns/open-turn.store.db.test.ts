@@ -20,7 +20,7 @@ const messagesOf = (sessionId: string) =>
   rowsOf("SELECT * FROM conversation.messages WHERE session_id = $1 ORDER BY message_id", sessionId);
 
 describe("openTurn", () => {
-  test("stores the session, both messages with neighbouring ids, and the turn", async () => {
+  test("stores the session, both messages with adjacent ids, and the turn", async () => {
     const turn = newTurn(bot, {
       visitorId: "v1",
       visitorMetadata: '{"plan":"pro"}',
@@ -151,7 +151,7 @@ describe("openTurn", () => {
 });
 
 describe("history", () => {
-  test("holds the finished turns only, oldest first", async () => {
+  test("contains only finished turns, oldest first", async () => {
     const sessionId = randomUUID();
     await runTurn(db.database, newTurn(bot, { sessionId, message: "q1" }), { content: "a1" });
     await runTurn(db.database, newTurn(bot, { sessionId, message: "q2" }), { outcome: "error", content: "half" });
@@ -168,7 +168,7 @@ describe("history", () => {
     ]);
   });
 
-  test("holds the newest turns that fit into the budget, and no parts of turns", async () => {
+  test("contains the newest whole turns that fit into the budget", async () => {
     const sessionId = randomUUID();
     const third = "x".repeat(HISTORY_CHARACTERS / 3 - 2);
     for (const message of ["q1", "q2", "q3", "q4"])

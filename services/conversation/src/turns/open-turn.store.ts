@@ -42,13 +42,12 @@ const DATABASE_TIME = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint
 
 type OpenedRow = Omit<OpenedTurn, "history"> & { exchanges: [string, string][] | null };
 
-// The upsert locks the session's row, which holds its last message id. The statement takes the time after that, so that within a session a
-// higher id has a later time. See message-ids.ts for the ranges of ids. If the row has no last id, the session is older than that
-// column: it takes the random start, or an id of the sequence if one of its messages has a computed id or a higher one.
+// The upsert locks the session's row, which holds the session's last message id. The statement reads the clock after it has the lock, so that
+// within a session a higher id has a later time. See message-ids.ts for the ranges of ids. If the row has no last id, the session is older than
+// that column. It then takes the random start, or an id of the sequence if one of its messages already has an id of at least MIN_COMPUTED_ID.
 // The session's counts stay valid only if they were valid before: see migration 0015.
 // The statement writes nothing if the turn or its key exists already, or if too many keyed turns of the session run. If a concurrent
-// statement inserts the same turn, or a turn with the same idempotency key, this one fails on a unique index of conversation.turns and is
-// rolled back.
+// statement inserts the same turn, or a turn with the same key, this statement violates a unique index of conversation.turns and is rolled back.
 const OPEN_TURN = `
   WITH session AS (
     INSERT INTO conversation.sessions AS s (
@@ -106,9 +105,9 @@ const OPEN_TURN = `
     ON $13 = 'streaming'`;
 
 const UNIQUE_VIOLATION = "23505";
-/** Unique index: a workspace's turns have different message ids. */
+/** The unique index on a workspace's message ids in conversation.turns. */
 const MESSAGE_ID_INDEX = "turns_message_id";
-/** Class 22 (data exceptions), and statement_too_complex for JSON that is nested too deeply. */
+/** SQLSTATEs of class 22 (data exceptions), and statement_too_complex for JSON that is nested too deeply. */
 const UNSTORABLE = /^(22...|54001)$/;
 
 /**
@@ -161,7 +160,7 @@ export async function openTurn(
   } catch (error) {
     const state = sqlState(error);
     if (state === UNIQUE_VIOLATION) {
-      // Another session of the workspace has the id, by chance.
+      // By chance, another session of the workspace has the id: choose another one. Otherwise a concurrent call has opened the turn.
       const isIdTaken = (error as { constraint?: string }).constraint === MESSAGE_ID_INDEX;
       return isIdTaken ? openTurn(database, turn, choose) : undefined;
     }
@@ -172,6 +171,7 @@ export async function openTurn(
   }
 }
 
+/** A turn whose OpenTurn call was repeated, as it was first stored. */
 export type RepeatedTurn = OpenedTurn & {
   model: string;
   message: string;

@@ -5,7 +5,7 @@ import { PromptSchema, Role, type Tool } from "@parley/rpc/llm";
 /** A chunk of knowledge that the search found for a message. */
 export type Passage = { id: number; source: string; heading: string; text: string };
 
-/** A word of a message in the knowledge's spelling. The rarer a word is in the knowledge, the higher its weight. */
+/** A word of a message, spelled as in the bot's knowledge. The rarer a word is in the knowledge, the higher is its weight. */
 export type PromptTerm = { word: string; weight: number };
 
 /** The result of a knowledge search. */
@@ -24,7 +24,7 @@ export type PromptParts = KnowledgeMatches & {
   history: readonly Exchange[];
   message: string;
   tools: readonly Tool[];
-  /** The reply must match none of these. */
+  /** Moderation patterns that block a reply. */
   replyPatterns: readonly Pattern[];
 };
 

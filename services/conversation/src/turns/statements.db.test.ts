@@ -92,7 +92,7 @@ test("CloseTurn runs one statement, and a second one if the turn is closed alrea
   expect(await recordStatements(db.database, closing)).toHaveLength(2);
 });
 
-test("OpenTurn with a key runs one more statement only if the key is known", async () => {
+test("OpenTurn with a key runs one more statement only if a turn with the key exists", async () => {
   const bot = await createBot(db.database);
   await addDocument(db.database, bot, "n", "Refunds take a week.");
   const configs = createBotConfigCache(db.database);

@@ -10,7 +10,7 @@ export function requireSameRequest({ requestHash }: StoredTurn, expected: Uint8A
     throw new ServiceError("failed_precondition", "idempotency_key_reused", "the key was used with another message");
 }
 
-/** Returns a turn as readers of its reply receive it. A blocked turn has its fallback text, and no content. */
+/** Converts a turn for readers of its reply. A blocked turn has its fallback text in `blocked`, and no content. */
 export function toStoredTurn(turn: StoredTurn): MessageInitShape<typeof StoredTurnSchema> {
   const { turnId, edgeId, edgeAddress, edgeToken, status, content, blockedReason, quota } = turn;
   const stored = { turnId, messageId: BigInt(turn.messageId), edgeId, edgeAddress, edgeToken };

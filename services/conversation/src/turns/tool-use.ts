@@ -4,6 +4,7 @@ import { withoutNul } from "../text.ts";
 /** A tool call, in the transcript's format. */
 export type ToolUse = { name: string; arguments: Record<string, unknown>; status: string; latency_ms: number };
 
+/** Arguments with more levels of objects and arrays are not stored. */
 const MAX_DEPTH = 32;
 
 export function toToolUse({ name, arguments: text, status, latencyMs }: ToolUseMessage): ToolUse {
@@ -20,7 +21,7 @@ function parseArguments(text: string): Record<string, unknown> {
   }
 }
 
-// NUL and lone surrogates, as JSON.stringify escapes them.
+// The escapes that JSON.stringify writes for NUL and for lone surrogates, which jsonb refuses.
 const UNSTORABLE = /\\u(?:0000|d[89a-f][0-9a-f]{2})/;
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -26,9 +26,9 @@ export type TurnRecord = {
   openMicroseconds: number;
   /** Whether the turn's settlement is still in the outbox. */
   isSettling: boolean;
-  /** How often readers came back to the reply while it was running. */
+  /** How often readers reconnected to the reply while it was running. */
   reconnects: number;
-  /** Best first. `source` and `heading` are empty if the chunk was deleted since. */
+  /** The passages of the reply's prompt, best first. `source` and `heading` are empty if the chunk was deleted since. */
   knowledge: { chunkId: number; source: string; heading: string }[];
   /** The stored tool calls without their arguments. */
   tools: { name?: string; status?: string; latency_ms?: number }[];
@@ -81,7 +81,7 @@ export async function findTurnRecord(
 /** A turn with its messages. */
 export type SessionTurn = TurnRecord & { message: string; reply: string; rating: string; review: string };
 
-// The replies are limited before the joins, so that the plan reads no more of a long session than the page.
+// The subquery limits the replies before the joins, so that the query reads only one page of a long session.
 const LIST_TURN_RECORDS = `
   SELECT ${FIELDS}, question.content AS message, reply.content AS reply, reply.rating, reply.review
   FROM (
@@ -96,7 +96,7 @@ const LIST_TURN_RECORDS = `
   ${JOINS}
   ORDER BY reply.message_id`;
 
-/** Returns turns of a session, oldest first. Includes streaming turns. */
+/** Returns up to `limit` turns of a session whose reply comes after a message, oldest first. Includes streaming turns. */
 export async function listTurnRecords(
   database: Database,
   { workspaceId, sessionId }: { workspaceId: string; sessionId: string },

@@ -171,7 +171,7 @@ test("a message that cannot be matched in time is refused, counted and not store
     const pattern = { pattern: `\u0644.{0,138}z${number}`, reason: "r", fallback: "", appliesTo: "message" as const };
     await insertPattern(system.database, { workspaceId, botId }, pattern, 100);
   }
-  // Normalisation expands U+FDFA to eighteen characters.
+  // Normalisation expands U+FDFA to eighteen characters. Several of them are U+0644, with which every pattern begins.
   const message = Array.from({ length: 4_000 }, () => "\ufdfa\ufdfaxy"[Math.floor(Math.random() * 4)]).join("");
   const opened = system.conversation.openTurn(openRequest(guarded, { message }), { timeoutMs: 15_000 });
   expect(await rpcFailure(opened)).toMatchObject({

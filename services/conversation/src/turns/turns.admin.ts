@@ -20,7 +20,7 @@ const MAX_PAGE_SIZE = 100;
 /** `database` is the pool for owners' reads, so that owners' lists and turns do not wait for each other's connections. */
 export type TurnAdminDeps = { database: Database; limiter: WorkspaceConcurrencyLimiter };
 
-/** Implements the admin service that reads turns. */
+/** Implements the admin service that reads turns and statistics of turns. */
 export function createTurnAdmin({ database, limiter }: TurnAdminDeps): ServiceImpl<typeof TurnAdminService> {
   return {
     getStatistics: (request, { signal }) =>
@@ -66,7 +66,7 @@ export function createTurnAdmin({ database, limiter }: TurnAdminDeps): ServiceIm
   };
 }
 
-/** Returns the id of the last reply of the previous page. */
+/** Returns the id of the last reply of the previous page; 0 for the first page. */
 function parsePageToken(token: string): number {
   const messageId = /^\d{0,16}$/.test(token) ? Number(token) : Number.NaN;
   if (!Number.isSafeInteger(messageId)) throw invalidArgument("page_token is invalid");

@@ -8,12 +8,12 @@ export const READ_DELETED_INTERVAL_MS = 1_000;
 /** No workspace can have this id, so every handler responds as for an unknown workspace. */
 const UNKNOWN_WORKSPACE = "deleted workspace";
 
-/** The outcomes of open turns are stored even if the workspace was deleted meanwhile. */
+/** CloseTurn stores the outcome of an open turn even if the turn's workspace has been deleted since. */
 const EXEMPT_METHOD = "parley.conversation.v1.ConversationService/CloseTurn";
 
 /**
- * Holds the ids of the deleted workspaces, which a periodic task reads. So the check of a call does not wait for the database, and does not
- * fail without it.
+ * Holds the ids of the deleted workspaces, which a periodic task reads. So calls are checked without the database, even while it is
+ * unavailable.
  */
 export class DeletedWorkspaces {
   readonly #database: Database;
@@ -23,7 +23,7 @@ export class DeletedWorkspaces {
     this.#database = database;
   }
 
-  /** Reads the deleted workspaces. */
+  /** Reads, stores and returns the ids of the deleted workspaces. */
   async read(): Promise<ReadonlySet<string>> {
     this.#ids = new Set(await listDeletedIds(this.#database));
     return this.#ids;

@@ -14,8 +14,8 @@ export type DeletionAdminDeps = {
 };
 
 /**
- * Implements the admin service that deletes and restores workspaces. The quota service owns workspaces, and its workspace_not_found is
- * returned to the caller. Both calls are idempotent, so a call that failed halfway is completed by the next one.
+ * Implements the admin service that deletes and restores workspaces. The quota service owns workspaces. If it returns workspace_not_found, the
+ * caller receives that error. Both calls are idempotent, so a repeated call completes one that failed halfway.
  */
 export function createDeletionAdmin({
   database,
@@ -41,7 +41,7 @@ export function createDeletionAdmin({
   };
 }
 
-/** No workspace can have a malformed id. */
+/** Throws workspace_not_found for a malformed id, because no workspace can have it. */
 function requireWorkspaceId(workspaceId: string): void {
   if (!isWorkspaceId(workspaceId)) throw notFound("workspace_not_found", "no such workspace");
 }

@@ -1,6 +1,6 @@
 import { type Database, NIL_UUID } from "@parley/service-kit";
 
-/** A workspace's data is erased this long after the deletion. Until then it can be restored. */
+/** A workspace's data is erased this long after the deletion. Until then the workspace can be restored. */
 const GRACE_DAYS = 30;
 
 export type WorkspaceDeletion = { workspaceId: string; deletedAt: Date; eraseAt: Date };
@@ -27,7 +27,7 @@ export async function removeDeletion(database: Database, workspaceId: string): P
   await database.query("DELETE FROM conversation.workspace_deletions WHERE workspace_id = $1 AND erasing_at IS NULL", [
     workspaceId,
   ]);
-  // A row that is left is being erased, or was stored after the DELETE.
+  // A row that still exists belongs to an erasure that has begun, or was stored after the DELETE.
   const { rowCount } = await database.query(
     "SELECT FROM conversation.workspace_deletions WHERE workspace_id = $1 AND erasing_at IS NOT NULL",
     [workspaceId],
@@ -44,7 +44,7 @@ export async function listDeletedIds(database: Database): Promise<string[]> {
   return rows.map((row) => row.id);
 }
 
-/** Marks the deleted workspaces whose grace is over, so that they can no longer be restored. Returns the workspaces to erase. */
+/** Marks the deleted workspaces whose grace period is over, so that they can no longer be restored. Returns the ids of the workspaces to erase. */
 export async function beginErasures(database: Database): Promise<string[]> {
   const { rows } = await database.query<{ id: string }>(
     `UPDATE conversation.workspace_deletions SET erasing_at = coalesce(erasing_at, now())
@@ -60,7 +60,7 @@ export async function finishErasure(database: Database, workspaceId: string): Pr
   ]);
 }
 
-/** Lists sessions of a workspace that are not erased, ordered by id, with ids after `after`. */
+/** Lists the ids of up to `limit` sessions of a workspace that are not erased, in order, after the id `after`. */
 export async function listSessionIds(
   database: Database,
   workspaceId: string,

@@ -65,7 +65,7 @@ test("a run erases only workspaces that were deleted more than 30 days ago, and 
   expect(await removeDeletion(system.database, recent.workspaceId)).toBe(true);
 });
 
-test("a run that is interrupted is continued by the next one, and the workspace cannot be restored in between", async () => {
+test("the next run continues an interrupted one, and the workspace cannot be restored in between", async () => {
   const { workspaceId } = await createWorkspace(120);
   await deleteDaysAgo(workspaceId, 31);
   const stopping = new AbortController();

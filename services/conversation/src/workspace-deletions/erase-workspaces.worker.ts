@@ -4,7 +4,7 @@ import type { Settlement } from "../turns/index.ts";
 import { beginErasures, finishErasure, listSessionIds } from "./deletions.store.ts";
 import { deleteBots, deleteDocument } from "./workspace-content.store.ts";
 
-/** Sessions erased between two pauses, each in its own transaction. */
+/** The number of sessions erased between two pauses, each in its own transaction. */
 const BATCH_SESSIONS = 50;
 const PAUSE_MS = 100;
 
@@ -16,8 +16,9 @@ export type EraseWorkspacesDeps = {
 };
 
 /**
- * Erases the deleted workspaces whose grace is over: sessions, documents, bots, keys, patterns, tools and evaluations. The rows of turns stay without
- * content, so that usage still reconciles. If a workspace cannot be erased, the next run continues. Replicas may run it concurrently.
+ * Erases the deleted workspaces whose grace period is over: sessions, documents, bots, keys, patterns, tools and evaluations. The rows of turns
+ * stay without content, so that usage can still be reconciled. If a workspace cannot be erased completely, the next run continues. Replicas
+ * may run it concurrently.
  */
 export async function eraseDeletedWorkspaces(deps: EraseWorkspacesDeps, signal: AbortSignal): Promise<void> {
   for (const workspaceId of await beginErasures(deps.database)) {

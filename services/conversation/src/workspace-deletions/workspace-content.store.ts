@@ -1,8 +1,8 @@
 import { type Database, slowQuery, transaction } from "@parley/service-kit";
 
-/** Enough for a document of 16 MiB with embeddings. */
+/** The server's limit for each statement: enough for a document of 16 MiB with embeddings. */
 const TIMEOUT_MS = 120_000;
-/** The client's limit, above the server's. */
+/** The client's limit. It is longer, so that the server cancels a slow statement before the client gives up. */
 const QUERY_TIMEOUT_MS = TIMEOUT_MS + 2_000;
 
 const DELETE_DOCUMENT = `
@@ -18,7 +18,7 @@ export async function deleteDocument(database: Database, workspaceId: string): P
   });
 }
 
-/** Bots come last, because the other rows refer to them. */
+/** Bots come last, because the rows of the other tables refer to them. */
 const TABLES = [
   "tools",
   "moderation_patterns",

@@ -14,7 +14,7 @@ export async function handleGetMonth(
   if (limit < 0 || limit > MAX_WORKSPACES) throw invalidArgument(`max_workspaces must be from 0 to ${MAX_WORKSPACES}`);
   if (limit > 0 && request.workspaceId === "")
     return { month, workspaces: await readMonthPage(database, month, { after, limit }) };
-  // A malformed ID matches no workspace; an empty one selects all.
+  // A malformed id matches no workspace; an empty one selects all.
   const isValidFilter = request.workspaceId === "" || isWorkspaceId(request.workspaceId);
   return { month, workspaces: isValidFilter ? await readMonth(database, request.workspaceId, month) : [] };
 }

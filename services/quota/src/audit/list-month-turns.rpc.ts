@@ -3,7 +3,7 @@ import type { ListMonthTurnsRequest, ListMonthTurnsResponseSchema } from "@parle
 import { type Database, invalidArgument, isWorkspaceId, parseMonth } from "@parley/service-kit";
 import { listTurns } from "../usage/index.ts";
 
-/** The most counted IDs, and the most held IDs, in one response message: about 400 KiB each. */
+/** A response message has at most this many ids of counted turns and as many of held turns: about 400 KiB each. */
 const IDS_PER_MESSAGE = 10_000;
 
 export async function* handleListMonthTurns(

@@ -8,7 +8,7 @@ export type TurnEntry = {
   month: string;
   /** The time of the hold; null when the turn never had one. */
   heldAt: Date | null;
-  /** Null while the turn is held, and for turns settled before the column existed. */
+  /** Null while the turn is held, and for turns that were settled before the column existed. */
   settledAt: Date | null;
   /** Null unless the turn is counted. */
   countedAt: Date | null;

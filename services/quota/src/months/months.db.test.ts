@@ -30,7 +30,7 @@ const settlement = (turnId: string, outcome: SettleOutcomeName) => ({
   month: MONTH,
 });
 
-/** Counts turns of the month without holds, as after a restore. */
+/** Settles `count` turns of the month as done. They have no holds, as after a database restore. */
 async function countTurns(count: number): Promise<string[]> {
   const turns = Array.from({ length: count }, () => randomUUID());
   await settle(
@@ -40,7 +40,7 @@ async function countTurns(count: number): Promise<string[]> {
   return turns;
 }
 
-/** Adds the months with usage as if the worker had done so two minutes ago. */
+/** Adds the months with usage, as if the worker had added them two minutes ago. */
 async function addMonthsEarlier(): Promise<void> {
   await addMonths(quota.database);
   await quota.admin.query("UPDATE quota.months SET created_at = now() - interval '2 minutes'");
@@ -54,7 +54,7 @@ async function close(used: number): Promise<void> {
 /** Makes the month's close old enough for its rows to be pruned. */
 const ageClose = () => quota.admin.query("UPDATE quota.months SET closed_at = closed_at - interval '2 days'");
 
-const totals = async () => (await readMonth(quota.database, workspace, MONTH))[0];
+const readTotals = async () => (await readMonth(quota.database, workspace, MONTH))[0];
 
 test("closes a month only if it has ended, has no holds and has the usage that was compared", async () => {
   await countTurns(3);
@@ -106,39 +106,39 @@ test("Settle counts nothing in a closed month and returns month_closed, and keep
       [current]: ["done", ""],
     });
   }
-  expect(await totals()).toMatchObject({ used: 1, ledger: 1, held: 0 });
+  expect(await readTotals()).toMatchObject({ used: 1, ledger: 1, held: 0 });
   const turns = [counted, late].map((turnId) => ({ workspaceId: workspace, turnId }));
   expect(await adjustTurns(quota.database, { turns, outcome: "void", reason: "reconciled" })).toEqual([]);
-  expect(await totals()).toMatchObject({ used: 1, ledger: 1 });
+  expect(await readTotals()).toMatchObject({ used: 1, ledger: 1 });
 });
 
 test("a Settle and a close of the same month run one after the other, whichever is first", async () => {
   await countTurns(1);
   await addMonthsEarlier();
-  const first = await quota.admin.connect();
+  const connection = await quota.admin.connect();
   try {
     // Settle holds the month's lock and has not committed.
-    await first.query("BEGIN");
-    const running = settle({ ...quota.database, query: first.query.bind(first) } as never, [
+    await connection.query("BEGIN");
+    const running = settle({ ...quota.database, query: connection.query.bind(connection) } as never, [
       settlement(randomUUID(), "done"),
     ]);
     expect(await running).toMatchObject([{ outcome: "done", code: "" }]);
     const closing = closeMonth(quota.database, MONTH, 1);
     expect(await Promise.race([closing, sleep(300, "waits")])).toBe("waits");
-    await first.query("COMMIT");
+    await connection.query("COMMIT");
     expect(await closing).toBe("month_changed");
     // A close holds the month's lock and has not committed.
-    await first.query("BEGIN");
-    await first.query("SELECT FROM quota.months WHERE month = '2024-03-01' FOR UPDATE");
-    await first.query("UPDATE quota.months SET closed_at = now() WHERE month = '2024-03-01'");
+    await connection.query("BEGIN");
+    await connection.query("SELECT FROM quota.months WHERE month = '2024-03-01' FOR UPDATE");
+    await connection.query("UPDATE quota.months SET closed_at = now() WHERE month = '2024-03-01'");
     const late = settle(quota.database, [settlement(randomUUID(), "done")]);
     expect(await Promise.race([late, sleep(300, "waits")])).toBe("waits");
-    await first.query("COMMIT");
+    await connection.query("COMMIT");
     expect(await late).toMatchObject([{ outcome: "void", code: "month_closed" }]);
   } finally {
-    first.release();
+    connection.release();
   }
-  expect(await totals()).toMatchObject({ used: 2, ledger: 2 });
+  expect(await readTotals()).toMatchObject({ used: 2, ledger: 2 });
 });
 
 test("counts no message after a close that runs concurrently with fifty settlements", async () => {
@@ -151,11 +151,12 @@ test("counts no message after a close that runs concurrently with fifty settleme
   let closed: string | undefined = "month_changed";
   let used = 0;
   while (closed === "month_changed") {
-    used = (await totals())?.used ?? 0;
+    used = (await readTotals())?.used ?? 0;
     closed = await closeMonth(quota.database, MONTH, used);
   }
   const results = (await settling).flat();
-  expect(await totals()).toMatchObject({ used, ledger: used });
+  // One turn was counted before the fifty.
+  expect(await readTotals()).toMatchObject({ used, ledger: used });
   expect(results.filter(({ code }) => code === "")).toHaveLength(used - 1);
   expect(results).toHaveLength(50);
 });
@@ -164,7 +165,7 @@ test("pruning turns the rows of a closed month into totals and keeps the audit's
   const turns = await countTurns(2_005);
   const adjusted = [{ workspaceId: workspace, turnId: turns[0] ?? "" }];
   await adjustTurns(quota.database, { turns: adjusted, outcome: "void", reason: "reconciled" });
-  const before = await totals();
+  const before = await readTotals();
   expect(before).toMatchObject({ used: 2_004, ledger: 2_004, pruned: 0 });
   const prunedRows = createPrunedRowCounter(createRegistry("months-test"));
   const log = createLogger("test", "silent");
@@ -187,7 +188,7 @@ test("pruning turns the rows of a closed month into totals and keeps the audit's
   await prune(13);
   expect(await countRows()).toEqual({ ledger: 0, reservations: 0 });
   const after = { ...before, pruned: 2_005 };
-  expect(await totals()).toEqual(after);
+  expect(await readTotals()).toEqual(after);
   expect(await readMonthPage(quota.database, MONTH, { after: "", limit: 10 })).toEqual([after]);
   expect((await listMonths(quota.database)).at(-1)).toMatchObject({
     pruned: 2_005,
@@ -196,7 +197,7 @@ test("pruning turns the rows of a closed month into totals and keeps the audit's
   // A turn whose rows are gone is not counted again.
   const [again] = await settle(quota.database, [settlement(turns[1] ?? "", "done")]);
   expect(again).toMatchObject({ outcome: "void", code: "month_closed" });
-  expect(await totals()).toEqual(after);
+  expect(await readTotals()).toEqual(after);
 });
 
 test("the service's role cannot delete from the usage ledger, and prune_ledger refuses open and recent months", async () => {

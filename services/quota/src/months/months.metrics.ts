@@ -16,7 +16,7 @@ export function registerMonthGauge(registry: Registry, database: Database, log: 
   );
 }
 
-/** Creates the counter of pruned rows. The reservation of a ledger entry is pruned with the entry and is not counted. */
+/** Creates the counter of pruned rows. A reservation that is pruned with its ledger entry is not counted. */
 export function createPrunedRowCounter(registry: Registry): Counter<"table"> {
   const counter = new Counter<"table">({
     name: "parley_usage_pruned_rows_total",

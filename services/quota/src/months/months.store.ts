@@ -6,6 +6,7 @@ export type Month = {
   month: string;
   /** Messages counted in all workspaces. */
   used: number;
+  /** Messages held in all workspaces. */
   held: number;
   /** Messages whose rows of the usage ledger were pruned. */
   pruned: number;
@@ -16,9 +17,9 @@ export type Month = {
 };
 
 /** Returns SQL for a time as RFC 3339 in UTC; an empty string for NULL. */
-const rfc3339 = (time: string) => `coalesce(to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), '')`;
+const rfc3339Sql = (time: string) => `coalesce(to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), '')`;
 /** SQL expression for the end of the month `m.month`. */
-const END = "((m.month + interval '1 month') AT TIME ZONE 'UTC')";
+const MONTH_END = "((m.month + interval '1 month') AT TIME ZONE 'UTC')";
 
 // The recursive query reads one index entry per month.
 const ADD_MONTHS = `
@@ -38,8 +39,8 @@ export async function addMonths(database: Database): Promise<void> {
 
 const LIST_MONTHS = `
   SELECT to_char(m.month, 'YYYY-MM') AS month, usage.used, usage.held, coalesce(total.pruned, 0)::bigint AS pruned,
-         ${rfc3339("m.closed_at")} AS "closedAt", ${rfc3339("m.pruned_at")} AS "prunedAt",
-         extract(epoch FROM now() - ${END})::float8 AS "endedSeconds"
+         ${rfc3339Sql("m.closed_at")} AS "closedAt", ${rfc3339Sql("m.pruned_at")} AS "prunedAt",
+         extract(epoch FROM now() - ${MONTH_END})::float8 AS "endedSeconds"
   FROM quota.months m
   CROSS JOIN LATERAL (
     SELECT coalesce(sum(u.used), 0)::bigint AS used, coalesce(sum(u.held), 0)::bigint AS held FROM quota.usage u WHERE u.month = m.month
@@ -47,16 +48,16 @@ const LIST_MONTHS = `
   LEFT JOIN (SELECT t.month, sum(t.turns) AS pruned FROM quota.ledger_totals t GROUP BY t.month) total USING (month)
   ORDER BY month DESC`;
 
-/** Returns every month with usage, newest first. A new month is missing for up to an hour. */
+/** Returns every month with usage, newest first. A month appears within an hour after its first usage. */
 export async function listMonths(database: Database): Promise<Month[]> {
   const { rows } = await database.query<Month>(LIST_MONTHS);
   return rows;
 }
 
-/** Seconds since the end of the oldest month that ended and is not closed; 0 if there is none. */
+/** Returns the seconds since the end of the oldest month that has ended and is not closed; 0 if there is none. */
 export async function measureUnclosedMonth(database: Database): Promise<{ unclosedSeconds: number }> {
   const { rows } = await database.query<{ unclosedSeconds: number }>(
-    `SELECT coalesce(max(greatest(extract(epoch FROM now() - ${END}), 0)), 0)::float8 AS "unclosedSeconds"
+    `SELECT coalesce(max(greatest(extract(epoch FROM now() - ${MONTH_END}), 0)), 0)::float8 AS "unclosedSeconds"
      FROM quota.months m WHERE m.closed_at IS NULL`,
   );
   return rows[0] ?? { unclosedSeconds: 0 };
@@ -66,12 +67,12 @@ export async function measureUnclosedMonth(database: Database): Promise<{ unclos
 export type CloseRefusal = "month_not_ended" | "month_has_holds" | "month_changed";
 
 /**
- * A month is closed at the earliest a day after its end by the database's clock, and a minute after its row was created. A Settle that
- * began before the row existed did not lock it; after a minute it has ended, because the role's statement_timeout is 10 s.
+ * A month is closed at the earliest a day after its end by the database's clock, and a minute after its row was created. A Settle that began
+ * before the row existed has not locked the row. After a minute that Settle has ended, because the role's statement_timeout is 10 s.
  */
 const LOCK_MONTH = `
   SELECT m.closed_at IS NOT NULL AS "isClosed",
-         now() >= ${END} + interval '1 day' AND m.created_at < now() - interval '1 minute' AS "canClose"
+         now() >= ${MONTH_END} + interval '1 day' AND m.created_at < now() - interval '1 minute' AS "canClose"
   FROM quota.months m WHERE m.month = to_date($1, 'YYYY-MM') FOR UPDATE`;
 
 // A separate statement, so that its snapshot contains the settlements for which LOCK_MONTH waited.
@@ -83,7 +84,8 @@ const READ_TOTALS = `
 
 /**
  * Closes a month if nothing is held and the usage of all workspaces still adds up to `used`. Settle and AdjustTurns lock the month too, so
- * each of them either commits before the close or sees that the month is closed. Returns undefined if the month is closed now or was already.
+ * each of them either commits before the close or sees that the month is closed. Returns undefined if the month is closed, by this call or an
+ * earlier one.
  */
 export function closeMonth(database: Database, month: string, used: number): Promise<CloseRefusal | undefined> {
   return transaction(database, async (connection) => {

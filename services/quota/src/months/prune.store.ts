@@ -1,6 +1,7 @@
 import type { Database } from "@parley/service-kit";
 
-// The SQL functions run with the rights of the role that migrates. They return null while another replica prunes.
+// The SQL functions run with the rights of the migrating role, because the service's role cannot delete from the usage ledger. They return null
+// while another replica prunes.
 
 /** Moves up to `limit` rows of a workspace's closed month from the usage ledger to its totals. Returns their number. */
 export async function pruneLedger(
@@ -41,7 +42,7 @@ export async function findMonthToPrune(database: Database, months: number): Prom
   return rows[0]?.month;
 }
 
-/** Returns the first workspace after `after` with usage in a month; undefined if there is none. */
+/** Returns the id of the first workspace after the id `after` with usage in a month; undefined if there is none. */
 export async function findNextWorkspace(database: Database, month: string, after: string): Promise<string | undefined> {
   const { rows } = await database.query<{ workspaceId: string }>(
     `SELECT workspace_id AS "workspaceId" FROM quota.usage

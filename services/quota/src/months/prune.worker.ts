@@ -2,7 +2,7 @@ import type { Counter, Database, Logger } from "@parley/service-kit";
 import { addMonths } from "./months.store.ts";
 import { findMonthToPrune, findNextWorkspace, finishMonth, pruneLedger, pruneVoidReservations } from "./prune.store.ts";
 
-/** A refusal at the cap leaves a void reservation. After this many days no call still reserves or settles its turn. */
+/** A turn that is refused at the cap leaves a void reservation. After this many days no call reserves or settles that turn any more. */
 const VOID_DAYS = 7;
 /** Limits how long one statement takes. */
 const BATCH_ROWS = 2_000;
@@ -11,7 +11,7 @@ const BATCHES_PER_RUN = 1_000;
 
 export type PruneDeps = {
   database: Database;
-  /** How many months after its end the rows of a closed month are kept; 0 for ever. */
+  /** How many months after their month's end the rows of closed months are kept; 0 keeps them without limit. */
   retentionMonths: number;
   prunedRows: Counter<"table">;
   log: Logger;
@@ -35,8 +35,8 @@ export async function pruneUsage(deps: PruneDeps, signal: AbortSignal): Promise<
     }
     return false;
   };
-  const voids = () => pruneVoidReservations(database, { minAgeDays: VOID_DAYS, limit: BATCH_ROWS });
-  if (!(await pruneAll("reservations", voids)) || retentionMonths === 0) return;
+  const pruneVoids = () => pruneVoidReservations(database, { minAgeDays: VOID_DAYS, limit: BATCH_ROWS });
+  if (!(await pruneAll("reservations", pruneVoids)) || retentionMonths === 0) return;
   for (;;) {
     const month = await findMonthToPrune(database, retentionMonths);
     if (month === undefined) return;

@@ -19,7 +19,8 @@ export async function handleAdjustTurns(
     throw invalidArgument(`reason must have 1 to ${MAX_REASON_LENGTH} characters`);
   const turns = requireReservationKeys(request.turns);
   const adjusted: ReservationKey[] = [];
-  // One workspace at a time, so that a locked or damaged usage row affects the turns of its own workspace only. The reconciler's next call retries the turns of such a workspace.
+  // Adjusts one workspace at a time, so that a locked or damaged usage row affects only the turns of its own workspace. The reconciler's next
+  // call retries them.
   for (const [workspaceId, ofWorkspace = []] of Object.entries(Object.groupBy(turns, (turn) => turn.workspaceId))) {
     try {
       adjusted.push(...(await adjustTurns(database, { turns: ofWorkspace, outcome, reason })));

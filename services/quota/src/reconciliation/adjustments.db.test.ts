@@ -19,7 +19,7 @@ afterAll(() => quota.drop());
 const month = new Date().toISOString().slice(0, 7);
 const reason = "reconciled";
 
-/** Settles turns of a workspace as done. */
+/** Settles new turns of a workspace as done, and returns them. */
 async function settleAsDone(workspaceId: string, turns: number) {
   const settled = Array.from({ length: turns }, () => ({ workspaceId, turnId: randomUUID() }));
   await settle(
@@ -57,7 +57,7 @@ test("an adjustment changes usage once under concurrent calls, and usage stays e
 test("adjustments cause no deadlock and keep usage exact while turns are reserved and settled", async () => {
   const workspace = await createWorkspace(quota, 1_000);
   const turns = await settleAsDone(workspace, 20);
-  const live = async () => {
+  const reserveAndSettle = async () => {
     const turnId = randomUUID();
     await reserve(quota.database, workspace, turnId);
     await settle(quota.database, [{ workspaceId: workspace, turnId, outcome: "done", month: undefined }]);
@@ -66,7 +66,7 @@ test("adjustments cause no deadlock and keep usage exact while turns are reserve
     for (const outcome of ["void", "done", "void"] as const)
       await adjustTurns(quota.database, { turns: turns.slice(index, index + 10), outcome, reason });
   };
-  await Promise.all([...Array.from({ length: 40 }, live), flip(0), flip(10)]);
+  await Promise.all([...Array.from({ length: 40 }, reserveAndSettle), flip(0), flip(10)]);
   expect(await usageOf(quota, workspace)).toEqual({ used: 40, held: 0, ledger: 60, done: 40, holds: 0 });
   expect(await readMonth(quota.database, workspace, month)).toMatchObject([{ used: 40, ledger: 40 }]);
 });

@@ -3,8 +3,8 @@ import type { Database } from "@parley/service-kit";
 import { LOCK_CLOSED_MONTHS } from "../usage/index.ts";
 import type { ReservationKey } from "./reservations.store.ts";
 
-// Locks months, then usage rows, then reservations, each in a fixed order, as Settle does. `state <> $3` is checked again after the lock, so
-// concurrent calls store one adjustment.
+// Locks months, then usage rows, then reservations, each in a fixed order, as Settle does. After a wait for the lock, PostgreSQL checks
+// `state <> $3` again, so concurrent calls store one adjustment.
 const ADJUST = `
   WITH input AS MATERIALIZED (
     SELECT r.workspace_id, r.turn_id, r.month
@@ -16,7 +16,7 @@ const ADJUST = `
     CROSS JOIN LATERAL (
       SELECT FROM quota.usage u WHERE u.workspace_id = i.workspace_id AND u.month = i.month FOR NO KEY UPDATE
     ) u
-  ), moved AS (
+  ), adjusted AS (
     UPDATE quota.reservations r SET state = $3, settled_at = now()
     FROM input i CROSS JOIN (SELECT count(*) FROM locked) AS after_locking
     WHERE r.workspace_id = i.workspace_id AND r.turn_id = i.turn_id AND r.state IN ('done', 'void') AND r.state <> $3
@@ -24,14 +24,14 @@ const ADJUST = `
     RETURNING r.workspace_id, r.turn_id, r.month, CASE r.state WHEN 'done' THEN 1 ELSE -1 END AS amount
   ), updated_usage AS (
     INSERT INTO quota.usage AS u (workspace_id, month, used)
-    SELECT workspace_id, month, greatest(sum(amount), 0)::integer FROM moved GROUP BY workspace_id, month ORDER BY workspace_id, month
+    SELECT workspace_id, month, greatest(sum(amount), 0)::integer FROM adjusted GROUP BY workspace_id, month ORDER BY workspace_id, month
     ON CONFLICT (workspace_id, month) DO UPDATE
-      SET used = u.used + (SELECT sum(m.amount) FROM moved m WHERE m.workspace_id = u.workspace_id AND m.month = u.month)
+      SET used = u.used + (SELECT sum(a.amount) FROM adjusted a WHERE a.workspace_id = u.workspace_id AND a.month = u.month)
   ), entries AS (
     INSERT INTO quota.adjustments (workspace_id, month, turn_id, amount, reason)
-    SELECT workspace_id, month, turn_id, amount, $4 FROM moved
+    SELECT workspace_id, month, turn_id, amount, $4 FROM adjusted
   )
-  SELECT workspace_id AS "workspaceId", turn_id AS "turnId" FROM moved`;
+  SELECT workspace_id AS "workspaceId", turn_id AS "turnId" FROM adjusted`;
 
 /**
  * Gives settled turns another outcome, and stores an adjustment for each. Returns the turns that it changed. Turns of closed months are not

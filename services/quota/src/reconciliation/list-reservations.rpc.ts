@@ -13,7 +13,7 @@ import { listReservations } from "./reservations.store.ts";
 
 const DEFAULT_PAGE_SIZE = 500;
 const MAX_PAGE_SIZE = 1_000;
-const MAX_AGE_SECONDS = 86_400;
+const MAX_MIN_AGE_SECONDS = 86_400;
 
 export async function handleListReservations(
   database: Database,
@@ -23,8 +23,8 @@ export async function handleListReservations(
   const state = reservationStateFromProto(request.state);
   if (state !== "held" && state !== "done") throw invalidArgument("state must be HELD or DONE");
   if (since !== "" && !isUtcTime(since)) throw invalidArgument("since must be a time in UTC like 2026-11-22T18:50:00Z");
-  if (minAgeSeconds < 0 || minAgeSeconds > MAX_AGE_SECONDS)
-    throw invalidArgument(`min_age_seconds must be from 0 to ${MAX_AGE_SECONDS}`);
+  if (minAgeSeconds < 0 || minAgeSeconds > MAX_MIN_AGE_SECONDS)
+    throw invalidArgument(`min_age_seconds must be from 0 to ${MAX_MIN_AGE_SECONDS}`);
   if (pageSize < 0 || pageSize > MAX_PAGE_SIZE) throw invalidArgument(`page_size must be from 0 to ${MAX_PAGE_SIZE}`);
   const position = parsePosition(request.pageToken);
   if (workspaceId !== "" && !isWorkspaceId(workspaceId)) return { listedUntil: since };

@@ -3,11 +3,16 @@ import { type Database, NIL_UUID, type PagePosition } from "@parley/service-kit"
 
 export type ReservationKey = { workspaceId: string; turnId: string };
 
-/** A turn in the usage accounting. `changedAt` is RFC 3339 in UTC with microseconds, or empty if the time was not recorded. */
+/**
+ * A turn in the usage accounting. `changedAt` is when the turn was held or, if it is settled, when it was settled: RFC 3339 in UTC with
+ * microseconds, or empty if the time was not recorded.
+ */
 export type Reservation = ReservationKey & {
   state: ReservationStateName;
+  /** The UTC month, "YYYY-MM". */
   month: string;
   changedAt: string;
+  /** Seconds since `changedAt`; 0 if that time was not recorded. */
   ageSeconds: number;
 };
 
@@ -22,12 +27,12 @@ export type ReservationWindow = {
 };
 
 /** Returns SQL for a time as RFC 3339 in UTC with microseconds. */
-const rfc3339 = (time: string) => `to_char((${time}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+const rfc3339Sql = (time: string) => `to_char((${time}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
-// The row comparison is the position in the index reservations_held or reservations_settled. The window's end is a parameter, so that the
-// page ends exactly at the returned `until`.
-const list = (time: "reserved_at" | "settled_at", state: "held" | "done") => `
-  SELECT workspace_id AS "workspaceId", turn_id AS "turnId", state, to_char(month, 'YYYY-MM') AS month, ${rfc3339(time)} AS "changedAt",
+// The row comparison seeks to the page's start in the index reservations_held or reservations_settled. The window's end is a parameter, so that
+// the page ends exactly at the returned `until`.
+const listSql = (time: "reserved_at" | "settled_at", state: "held" | "done") => `
+  SELECT workspace_id AS "workspaceId", turn_id AS "turnId", state, to_char(month, 'YYYY-MM') AS month, ${rfc3339Sql(time)} AS "changedAt",
          extract(epoch FROM now() - ${time})::float8 AS "ageSeconds"
   FROM quota.reservations
   WHERE state = '${state}' AND ${time} < $1::timestamptz AND ($2 = '' OR workspace_id = $2)
@@ -35,7 +40,7 @@ const list = (time: "reserved_at" | "settled_at", state: "held" | "done") => `
   ORDER BY ${time}, workspace_id, turn_id
   LIMIT $6`;
 
-const LIST = { held: list("reserved_at", "held"), done: list("settled_at", "done") };
+const LIST = { held: listSql("reserved_at", "held"), done: listSql("settled_at", "done") };
 
 const FIRST_KEY = { workspaceId: "", turnId: NIL_UUID };
 
@@ -46,7 +51,7 @@ export async function listReservations(
   { position, limit }: { position: PagePosition | undefined; limit: number },
 ): Promise<{ reservations: Reservation[]; until: string }> {
   const { rows: ends } = await database.query<{ until: string }>(
-    `SELECT ${rfc3339("now() - make_interval(secs => $1)")} AS until`,
+    `SELECT ${rfc3339Sql("now() - make_interval(secs => $1)")} AS until`,
     [minAgeSeconds],
   );
   const until = ends[0]?.until ?? "";
@@ -61,7 +66,7 @@ export async function listReservations(
 
 const GET_RESERVATIONS = `
   SELECT r.workspace_id AS "workspaceId", r.turn_id AS "turnId", r.state, to_char(r.month, 'YYYY-MM') AS month,
-         coalesce(${rfc3339("changed.at")}, '') AS "changedAt", coalesce(extract(epoch FROM now() - changed.at), 0)::float8 AS "ageSeconds"
+         coalesce(${rfc3339Sql("changed.at")}, '') AS "changedAt", coalesce(extract(epoch FROM now() - changed.at), 0)::float8 AS "ageSeconds"
   FROM unnest($1::text[], $2::uuid[]) AS i (workspace_id, turn_id)
   JOIN quota.reservations r ON r.workspace_id = i.workspace_id AND r.turn_id = i.turn_id
   CROSS JOIN LATERAL (SELECT CASE r.state WHEN 'held' THEN r.reserved_at ELSE r.settled_at END AS at) changed`;

@@ -36,7 +36,7 @@ export function createAdjustmentAdmin(
       if (result === "below_zero")
         throw new ServiceError("failed_precondition", "usage_below_zero", "the month's usage would fall below 0");
       const { adjustment, used } = result;
-      if (!isSame(adjustment, requested))
+      if (!hasSameContent(adjustment, requested))
         throw new ServiceError("already_exists", "request_id_reused", "this request_id belongs to another adjustment");
       return { adjustment: toMessage(adjustment), used };
     },
@@ -50,7 +50,7 @@ export function createAdjustmentAdmin(
   };
 }
 
-/** Returns the current month or an earlier one. Throws invalid_argument for any other text. */
+/** Parses a month. Throws invalid_argument unless the month is the current one or an earlier one. */
 async function requireStartedMonth(database: Database, text: string): Promise<string> {
   const month = parseMonth(text);
   if (month === undefined) throw invalidArgument("month is missing");
@@ -65,7 +65,7 @@ function requireText(field: string, text: string): string {
   return trimmed;
 }
 
-function isSame(stored: UsageAdjustment, requested: Omit<UsageAdjustment, "adjustedAt">): boolean {
+function hasSameContent(stored: UsageAdjustment, requested: Omit<UsageAdjustment, "adjustedAt">): boolean {
   const { month, amount, reason, operator } = requested;
   return stored.month === month && stored.amount === amount && stored.reason === reason && stored.operator === operator;
 }

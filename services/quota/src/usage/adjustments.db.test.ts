@@ -15,7 +15,7 @@ afterAll(() => quota.drop());
 
 const month = new Date().toISOString().slice(0, 7);
 
-/** Settles turns of a workspace as done in a month. */
+/** Settles new turns of a workspace as done in a month. */
 async function settleAsDone(workspaceId: string, turns: number, ofMonth = month): Promise<void> {
   const settlements = Array.from({ length: turns }, () => ({ workspaceId, turnId: randomUUID(), month: ofMonth }));
   await settle(
@@ -57,7 +57,7 @@ test("refuses concurrent adjustments that would make usage negative and stores n
   expect(results.filter((result) => result === "below_zero")).toHaveLength(9);
   expect(await usageOf(quota, workspaceId)).toMatchObject({ used: 0, ledger: 3 });
   expect(await listAdjustments(quota.database, { workspaceId, month: "2026-01", limit: 100 })).toHaveLength(3);
-  // A month without usage has nothing to remove.
+  // Nothing can be removed from a month without usage.
   expect(await insertAdjustment(quota.database, newAdjustment(workspaceId, -1, "2026-02"))).toBe("below_zero");
   expect(await insertAdjustment(quota.database, newAdjustment(workspaceId, 2, "2026-02"))).toMatchObject({ used: 2 });
   expect(await insertAdjustment(quota.database, newAdjustment("unknown", 2))).toBeUndefined();
@@ -66,7 +66,7 @@ test("refuses concurrent adjustments that would make usage negative and stores n
 test("adjustments keep usage exact while turns are reserved and settled, and count against the cap", async () => {
   const workspaceId = await createWorkspace(quota, 60);
   await settleAsDone(workspaceId, 5);
-  const live = async (): Promise<number> => {
+  const reserveAndSettle = async (): Promise<number> => {
     const turnId = randomUUID();
     const reservation = await reserve(quota.database, workspaceId, turnId);
     if (reservation?.status !== "held") return 0;
@@ -77,12 +77,14 @@ test("adjustments keep usage exact while turns are reserved and settled, and cou
     await insertAdjustment(quota.database, newAdjustment(workspaceId, amount));
     return 0;
   };
-  const work = Array.from({ length: 40 }, (_, index) => (index % 8 === 0 ? adjust(index === 0 ? -5 : 1) : live()));
+  const work = Array.from({ length: 40 }, (_, index) =>
+    index % 8 === 0 ? adjust(index === 0 ? -5 : 1) : reserveAndSettle(),
+  );
   const done = (await Promise.all(work)).reduce((sum, each) => sum + each, 0);
   // Five adjustments, of which four add 1 and one removes 5.
   expect(await readMonth(quota.database, workspaceId, month)).toMatchObject([
     { used: 5 + done - 1, ledger: 5 + done - 1, held: 0, adjusted: -1 },
   ]);
-  const rest = await Promise.all(Array.from({ length: 40 }, live));
+  const rest = await Promise.all(Array.from({ length: 40 }, reserveAndSettle));
   expect(5 + done - 1 + rest.reduce((sum, each) => sum + each, 0)).toBe(60);
 });

@@ -30,8 +30,8 @@ const ADD_TO_USAGE = `
 class UsageBelowZero extends Error {}
 
 /**
- * Stores an adjustment and adds its amount to the month's usage. If an adjustment with its id exists, changes nothing. Returns the stored
- * adjustment and its month's usage; undefined when the workspace is unknown, and `below_zero` if the usage would fall below 0.
+ * Stores an adjustment and adds its amount to the month's usage. Changes nothing if an adjustment with the same id exists. Returns the stored
+ * adjustment and its month's usage. Returns undefined if the workspace is unknown, and `below_zero` if the usage would fall below 0.
  */
 export async function insertAdjustment(
   database: Database,

@@ -2,8 +2,8 @@ import type { Database } from "@parley/service-kit";
 
 const MAX_COUNT = 100_000;
 
-// Uses the database's clock, which also wrote reserved_at. A long snapshot, such as a dump, keeps the index entries of turns that are settled by
-// now, most of them older than the oldest hold. The count starts at the oldest hold, so only min() reads these entries.
+// Uses the database's clock, which also wrote reserved_at. While a long snapshot such as a dump's is open, PostgreSQL keeps the index entries of
+// holds that were settled since. Most of these entries are older than the oldest hold. The count starts at that hold, so only min() reads them.
 const MEASURE_HOLDS = `
   WITH oldest AS MATERIALIZED (SELECT min(reserved_at) AS at FROM quota.reservations WHERE state = 'held')
   SELECT (
@@ -14,7 +14,7 @@ const MEASURE_HOLDS = `
          coalesce(extract(epoch FROM now() - oldest.at), 0)::float8 AS "oldestSeconds"
   FROM oldest`;
 
-/** Returns the number of holds, at most 100,000, and the age of the oldest. */
+/** Returns the number of holds, at most 100,000, and the age of the oldest hold. */
 export async function measureHolds(database: Database): Promise<{ count: number; oldestSeconds: number }> {
   const { rows } = await database.query<{ count: number; oldestSeconds: number }>(MEASURE_HOLDS);
   return rows[0] ?? { count: 0, oldestSeconds: 0 };

@@ -27,8 +27,8 @@ const PAGE = `
   LIMIT $3`;
 
 /**
- * Lists workspaces with their usage of a month ("YYYY-MM"): at most `limit`, ordered by ID, with IDs after `after`. Leaves out workspaces
- * that were deleted before the month and have no usage in it.
+ * Lists workspaces with their usage of a month ("YYYY-MM"): at most `limit`, ordered by id, after the id `after`. Leaves out workspaces that
+ * were deleted before the month and have no usage in it.
  */
 export async function listUsage(
   database: Database,

@@ -76,7 +76,7 @@ describe("Reserve", () => {
     expect(await reserve(quota.database, workspace, randomUUID())).toMatchObject({ status: "held", cap: 100 });
   });
 
-  test("refuses after a change to a smaller plan and reports its cap as used", async () => {
+  test("refuses after a change to a smaller plan and reports the new cap as used", async () => {
     const workspace = await createWorkspace(quota, 25);
     const turns = Array.from({ length: 10 }, () => randomUUID());
     for (const turn of turns) await reserve(quota.database, workspace, turn);
@@ -224,7 +224,7 @@ test("does not deadlock when a turn is reserved and settled concurrently", async
 
 describe("with a locked usage row", () => {
   /** Locks the usage row of a workspace that has a hold. Returns the workspace and a function that releases the lock. */
-  async function lockedWorkspace() {
+  async function createLockedWorkspace() {
     const workspaceId = await createWorkspace(quota, 1_000);
     const turnId = randomUUID();
     await reserve(quota.database, workspaceId, turnId);
@@ -239,7 +239,7 @@ describe("with a locked usage row", () => {
   }
 
   test("Reserve waits longer than the lock timeout until the row is free", async () => {
-    const { workspaceId, unlock } = await lockedWorkspace();
+    const { workspaceId, unlock } = await createLockedWorkspace();
     const pending = reserve(quota.database, workspaceId, randomUUID());
     await sleep(2_500);
     await unlock();
@@ -247,7 +247,7 @@ describe("with a locked usage row", () => {
   });
 
   test("Reserve stops waiting when its caller cancels", async () => {
-    const { workspaceId, unlock } = await lockedWorkspace();
+    const { workspaceId, unlock } = await createLockedWorkspace();
     const caller = new AbortController();
     const pending = reserve(quota.database, workspaceId, randomUUID(), caller.signal);
     caller.abort(new Error("cancelled"));
@@ -256,8 +256,8 @@ describe("with a locked usage row", () => {
     expect(await usageOf(quota, workspaceId)).toMatchObject({ held: 1, holds: 1 });
   });
 
-  test("Settle settles the other workspaces of the batch, and the locked one when it is sent again", async () => {
-    const { workspaceId, turnId, unlock } = await lockedWorkspace();
+  test("Settle settles the other workspaces of the batch, and the locked one when the batch is sent again", async () => {
+    const { workspaceId, turnId, unlock } = await createLockedWorkspace();
     const others = await Promise.all(Array.from({ length: 30 }, () => createWorkspace(quota, 10)));
     const batch = [workspaceId, ...others].map((id) =>
       settlement(id, id === workspaceId ? turnId : randomUUID(), "done"),

@@ -8,7 +8,7 @@ export type ReserveResult =
   | { status: "exceeded" | "settled"; plan: string; used: number; cap: number };
 
 // One statement. The upsert locks the usage row, so used + held < cap holds under concurrency. If two calls reserve the same turn
-// concurrently, the second statement violates the primary key of quota.reservations, which also rolls back its change of the usage.
+// concurrently, the second statement violates the primary key of quota.reservations. That also rolls back its change of the usage.
 const RESERVE = `
   WITH plan AS (
     SELECT w.plan, p.monthly_cap AS cap, date_trunc('month', now() AT TIME ZONE 'UTC')::date AS month
@@ -39,8 +39,8 @@ const RESERVE = `
 const UNIQUE_VIOLATION = "23505";
 
 /**
- * Holds one message of the current month for a turn. Waits for the lock of the usage row until the signal is aborted. Returns undefined when
- * the workspace is unknown.
+ * Holds one message of the current month for a turn. Waits for the lock of the usage row until the signal is aborted, or without limit if there
+ * is no signal. Returns undefined if the workspace is unknown or deleted.
  */
 export async function reserve(
   database: Database,
@@ -49,7 +49,7 @@ export async function reserve(
   signal?: AbortSignal,
 ): Promise<ReserveResult | undefined> {
   const reservation = await reserveWithRetry(database, workspaceId, turnId, signal);
-  // If a concurrent call for the same turn took the last message, this turn has that hold. A second attempt returns it.
+  // If a concurrent call took the last message for the same turn, the turn is held. A second attempt returns that hold.
   const isHeldByOtherCall = reservation?.status === "exceeded" && (await isReserved(database, workspaceId, turnId));
   return isHeldByOtherCall ? reserveWithRetry(database, workspaceId, turnId, signal) : reservation;
 }

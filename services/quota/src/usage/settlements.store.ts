@@ -8,7 +8,7 @@ export type Settlement = { workspaceId: string; turnId: string; outcome: SettleO
 export type Settled = { workspaceId: string; turnId: string; outcome: SettleOutcomeName; code: "" | "month_closed" };
 
 /**
- * SQLSTATE of a statement that PostgreSQL cancels to end a deadlock. Reserve and Settle both lock the usage row of the month before
+ * SQLSTATE of a statement that PostgreSQL cancels to end a deadlock. Reserve and Settle both lock the usage row of the month before they lock
  * reservations. But Settle cannot lock a usage row that a concurrent Reserve is still inserting. If both then write the same turn,
  * PostgreSQL cancels one of them.
  */
@@ -19,7 +19,7 @@ export const MAX_ATTEMPTS = 3;
 
 // Locks usage rows first and reservations second, as Reserve does, each in a fixed order, to prevent deadlocks. A held turn keeps the
 // month of its hold. A done turn without a hold (after a database restore) is counted in the month of its settlement. A row that this
-// statement inserts has equal times; a hold is settled after it was reserved. So different times mean that the turn was held.
+// statement inserts has equal reserved_at and settled_at. A hold gets a later settled_at, so different times mean that the turn was held.
 // A turn of a closed month is not changed, because its row may have been pruned. See LOCK_CLOSED_MONTHS.
 const SETTLE = `
   WITH input AS MATERIALIZED (
@@ -32,7 +32,7 @@ const SETTLE = `
     CROSS JOIN LATERAL (
       SELECT FROM quota.usage u WHERE u.workspace_id = i.workspace_id AND u.month = i.month FOR NO KEY UPDATE
     ) u
-  ), moved AS (
+  ), settled AS (
     INSERT INTO quota.reservations AS r (workspace_id, turn_id, month, state, reserved_at, settled_at)
     SELECT workspace_id, turn_id, month, outcome, now(), now()
     FROM input CROSS JOIN (SELECT count(*) FROM locked) AS after_locking
@@ -46,7 +46,7 @@ const SETTLE = `
     SELECT workspace_id, month,
            count(*) FILTER (WHERE state = 'done')::integer AS counted,
            count(*) FILTER (WHERE was_held)::integer AS released
-    FROM moved WHERE state = 'done' OR was_held
+    FROM settled WHERE state = 'done' OR was_held
     GROUP BY workspace_id, month
   ), updated_usage AS (
     INSERT INTO quota.usage AS u (workspace_id, month, used)
@@ -56,16 +56,16 @@ const SETTLE = `
           held = u.held - (SELECT c.released FROM change c WHERE c.workspace_id = u.workspace_id AND c.month = u.month)
   ), ledger_entries AS (
     INSERT INTO quota.ledger (workspace_id, month, turn_id)
-    SELECT workspace_id, month, turn_id FROM moved WHERE state = 'done'
+    SELECT workspace_id, month, turn_id FROM settled WHERE state = 'done'
   )
-  SELECT i.workspace_id AS "workspaceId", i.turn_id AS "turnId", coalesce(m.state, r.state, 'void') AS outcome,
-         CASE WHEN coalesce(m.state, r.state) IS NULL THEN 'month_closed' ELSE '' END AS code
+  SELECT i.workspace_id AS "workspaceId", i.turn_id AS "turnId", coalesce(s.state, r.state, 'void') AS outcome,
+         CASE WHEN coalesce(s.state, r.state) IS NULL THEN 'month_closed' ELSE '' END AS code
   FROM input i
-  LEFT JOIN moved m USING (workspace_id, turn_id)
+  LEFT JOIN settled s USING (workspace_id, turn_id)
   LEFT JOIN quota.reservations r USING (workspace_id, turn_id)
-  WHERE coalesce(m.state, r.state, CASE WHEN i.month IN (SELECT month FROM closed) THEN 'void' END) <> 'held'`;
+  WHERE coalesce(s.state, r.state, CASE WHEN i.month IN (SELECT month FROM closed) THEN 'void' END) <> 'held'`;
 
-/** Limits each statement of a batch that was split, so that the other turns do not wait for the locked ones. */
+/** The lock_timeout for the parts of a batch that was split. It is short, so that the other turns do not wait for the locked ones. */
 const SPLIT_LOCK_TIMEOUT = "100ms";
 /**
  * Limits how long the parts of a split batch are settled. The first attempt, before the split, waits up to the role's lock_timeout (2 s).
@@ -110,7 +110,7 @@ export async function settle(
   }
 }
 
-/** Splits a batch that failed, and settles the parts, down to the turns that cannot be settled. */
+/** Splits a batch that failed with `error`, and settles its parts. Splits parts that fail again, until only turns that cannot be settled remain. */
 async function settleParts(
   database: Database,
   batch: readonly Settlement[],
@@ -136,9 +136,10 @@ async function settleParts(
 }
 
 /**
- * Splits a batch, ordered by workspace. After a lock timeout, the turns of the workspaces without a lock come first, then each locked
- * workspace is tried once more, because its lock may have ended. Otherwise returns halves. Returns nothing for a single turn, and for turns of
- * one workspace that wait for a lock, because they all need the workspace's usage row.
+ * Splits a batch that is ordered by workspace. After a lock timeout, the first part has the turns of the workspaces without a lock. Each locked
+ * workspace is a further part, because its lock may have ended. If no workspace is locked any more, and after other errors, returns the batch's
+ * halves. Returns no parts for a single turn. Also returns no parts for turns of one workspace that wait for a lock, because they all need the same
+ * usage row.
  */
 async function split(
   database: Database,
@@ -167,7 +168,7 @@ const FIND_LOCKED_WORKSPACES = `
   WHERE workspace_id = ANY($1)
     AND NOT EXISTS (SELECT FROM unlocked l WHERE l.workspace_id = u.workspace_id AND l.month = u.month)`;
 
-/** Returns the workspaces of the batch with a locked usage row. Does not wait for the locks. */
+/** Returns the ids of the batch's workspaces that have a locked usage row. Does not wait for the locks. */
 async function findLockedWorkspaces(database: Database, batch: readonly Settlement[]): Promise<Set<string>> {
   const { rows } = await database.query<{ workspaceId: string }>({
     name: "find_locked_workspaces",
@@ -177,7 +178,7 @@ async function findLockedWorkspaces(database: Database, batch: readonly Settleme
   return new Set(rows.map(({ workspaceId }) => workspaceId));
 }
 
-/** Whether some of the turns caused the failure: a lock timeout, or data (22) or constraints (23) that do not fit. */
+/** Whether a turn of the batch caused the error: a lock timeout, or an SQLSTATE of class 22 (data exception) or 23 (violated constraint). */
 function isCausedByTurn(error: unknown): boolean {
   const state = sqlState(error);
   return state === LOCK_NOT_AVAILABLE || state?.startsWith("22") === true || state?.startsWith("23") === true;
@@ -211,7 +212,7 @@ async function retryDeadlocks<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Returns the settlements ordered by workspace, without those that repeat a turn. */
+/** Returns the settlements ordered by workspace. Keeps only the first settlement of each turn. */
 function dropRepeatedTurns(settlements: readonly Settlement[]): Settlement[] {
   const byTurn = new Map<string, Settlement>();
   for (const each of settlements) {

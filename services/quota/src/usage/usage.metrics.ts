@@ -10,7 +10,7 @@ import { type PlanUsage, readCurrentUsage } from "./current-usage.store.ts";
 
 /** A workspace that has used this share of its cap gets a series of its own. */
 const NEAR_CAP_SHARE = 0.8;
-/** Bounds the number of values of the workspace label. */
+/** Bounds the number of series with the label `workspace`. */
 const MAX_NAMED_WORKSPACES = 200;
 const CACHE_MS = 5_000;
 

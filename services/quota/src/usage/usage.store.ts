@@ -54,8 +54,9 @@ export async function readUsage(database: Database, workspaceId: string, month?:
 }
 
 // The usage ledger's key is (workspace_id, month, turn_id). For all workspaces, the recursive query steps from one workspace to the
-// next and reads only the selected month, instead of scanning every month. The adjustment of a turn adds the turn to the counted turns or
-// removes it; XOR with the turn's hash updates the digest in both cases. An operator's adjustment has no turn, and bit_xor ignores NULL.
+// next and reads only the selected month, instead of scanning every month. The digest is the XOR of the counted turns' hashes. The adjustment
+// of a turn adds the turn to the counted turns or removes it; XOR with the turn's hash updates the digest in both cases. An operator's
+// adjustment has no turn, and bit_xor ignores NULL.
 const READ_MONTH = `
   WITH RECURSIVE selected AS (SELECT coalesce(to_date($2, 'YYYY-MM'), ${CURRENT_MONTH}) AS month),
   workspaces (workspace_id) AS (
@@ -93,7 +94,7 @@ const READ_MONTH = `
   FROM used FULL JOIN counted USING (workspace_id) FULL JOIN adjusted USING (workspace_id) FULL JOIN pruned USING (workspace_id)
   ORDER BY workspace_id`;
 
-/** Returns the usage totals of a month for one workspace, or for all workspaces when the ID is empty. */
+/** Returns the usage totals of a month for one workspace, or for all workspaces if the id is empty. */
 export async function readMonth(database: Database, workspaceId: string, month?: string): Promise<WorkspaceMonth[]> {
   const { rows } = await database.query<Omit<WorkspaceMonth, "ledgerDigest"> & { digest: string }>({
     text: READ_MONTH,
@@ -126,7 +127,7 @@ const READ_MONTH_PAGE = `
   LEFT JOIN quota.ledger_totals pruned ON pruned.workspace_id = page.workspace_id AND pruned.month = to_date($1, 'YYYY-MM')
   ORDER BY page.workspace_id`;
 
-/** Returns the usage totals of a month for up to `limit` workspaces with usage, ordered by ID, with IDs after `after`. */
+/** Returns the usage totals of a month for up to `limit` workspaces with usage, ordered by id, after the id `after`. */
 export async function readMonthPage(
   database: Database,
   month: string,

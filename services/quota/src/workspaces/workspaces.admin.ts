@@ -9,7 +9,7 @@ import { insertWorkspace, listPlans, listWorkspaces, updatePlan, updateRetention
 const MAX_NAME_CHARACTERS = 200;
 const MAX_RETENTION_DAYS = 3_650;
 
-/** Implements WorkspaceAdminService. `newId` generates the ID of a workspace created without one. */
+/** Implements WorkspaceAdminService. `newId` generates the id of a workspace if the request has none. */
 export function createWorkspaceAdmin(
   database: Database,
   newId: () => string,
@@ -30,7 +30,7 @@ export function createWorkspaceAdmin(
       if (!isWorkspaceId(id)) throw invalidArgument("id must be 1 to 64 of A-Z a-z 0-9 . _ -");
       await requirePlan(request.plan);
       if (!(await insertWorkspace(database, id, name, request.plan))) {
-        throw new ServiceError("already_exists", "workspace_exists", "a workspace with this ID already exists");
+        throw new ServiceError("already_exists", "workspace_exists", "a workspace with this id already exists");
       }
       return { workspace: await requireWorkspace(database, id) };
     },

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => quota.drop());
 
-test("each of several concurrent plan changes stores the plan before it", async () => {
+test("each of several concurrent plan changes stores its previous plan", async () => {
   const workspace = await createWorkspace(quota, 40);
   const plans = await Promise.all([41, 42, 43, 44].map((cap) => createWorkspace(quota, cap).then(() => `cap-${cap}`)));
   await Promise.all(plans.map((plan) => updatePlan(quota.database, workspace, plan)));

@@ -57,7 +57,7 @@ export async function updateDeleted(database: Database, id: string, deleted: boo
 
 const UNIQUE_VIOLATION = "23505";
 
-/** Inserts a workspace. Returns false when the ID is taken. */
+/** Inserts a workspace. Returns false if the id is taken. */
 export async function insertWorkspace(database: Database, id: string, name: string, plan: string): Promise<boolean> {
   try {
     await database.query("INSERT INTO quota.workspaces (workspace_id, name, plan) VALUES ($1, $2, $3)", [
@@ -72,7 +72,7 @@ export async function insertWorkspace(database: Database, id: string, name: stri
   }
 }
 
-// FOR UPDATE, so that the second of two concurrent changes stores the plan of the first as the previous plan.
+// Locks the workspace with FOR UPDATE, so that the second of two concurrent changes stores the plan of the first one as the previous plan.
 const UPDATE_PLAN = `
   WITH previous AS MATERIALIZED (
     SELECT workspace_id, plan FROM quota.workspaces WHERE workspace_id = $1 FOR UPDATE
@@ -84,7 +84,7 @@ const UPDATE_PLAN = `
   )
   SELECT FROM changed`;
 
-/** Changes a workspace's plan and stores the change, if it is one, in quota.plan_changes. Returns false when the workspace is unknown. */
+/** Sets a workspace's plan. Stores a row in quota.plan_changes if the plan differs. Returns false if the workspace is unknown. */
 export async function updatePlan(database: Database, id: string, plan: string): Promise<boolean> {
   const { rowCount } = await database.query(UPDATE_PLAN, [id, plan]);
   return rowCount === 1;

@@ -2,29 +2,18 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-<<<<<<< HEAD
-// Six rings. `pnpm test` runs the first three:
-// - Unit tests are beside the code and take milliseconds.
-// - Integration tests use a real PostgreSQL or Redis (*.db.test.ts), or start processes or threads, which takes seconds (*.process.test.ts).
-// - System tests are in tests/. They start the whole system and send HTTP requests to it, some of them from a browser (*.browser.test.ts).
-// - Extended tests (*.extended.test.ts) wait for timeouts of tens of seconds, install software, or repeat a check for every screen, size or version.
-// - Fault tests (*.fault.test.ts) stop processes and databases under load.
-// - Load tests (*.load.test.ts) measure times, memory or alerts, so no other test runs beside them.
-const results = process.env.PARLEY_TEST_RESULTS;
-/** A full run has larger tests. */
-=======
-// The groups of tests, in the order in which they run:
+// The groups of tests, in the order in which they run. `pnpm test` runs the first three, `pnpm test:extended` group 3, and `pnpm test:load` the rest.
 // 0. Unit tests are beside the code and take milliseconds. Chart tests (*.chart.test.ts) render the Helm chart.
 // 1. Integration tests use a real PostgreSQL or Redis (*.db.test.ts), or start processes or threads, which takes seconds
 //    (*.process.test.ts).
 // 2. System and browser tests (tests/) start the whole system and send HTTP requests to it, some of them from a browser.
-// 3. Fault tests (*.fault.test.ts) stop processes and databases under load.
-// 4. Load tests (*.load.test.ts) measure times, memory or alerts, so no other test runs beside them.
+// 3. Extended tests (*.extended.test.ts) wait for timeouts of tens of seconds, install software, or repeat a check for every screen, size or version.
+// 4. Fault tests (*.fault.test.ts) stop processes and databases under load.
+// 5. Load tests (*.load.test.ts) measure times, memory or alerts, so no other test runs beside them.
 
 /** Path of the JSON report; undefined for none. */
 const resultsFile = process.env.PARLEY_TEST_RESULTS;
 /** With PARLEY_TEST_FULL=1, the tests of the whole system have larger loads and take longer. */
->>>>>>> prose-tools
 const systemTimeoutMs = process.env.PARLEY_TEST_FULL === "1" ? 1_200_000 : 60_000;
 
 /** Limit of `expect.poll`. A result of another process, a timer or a socket comes within milliseconds, but much later on a busy machine. */
@@ -36,16 +25,10 @@ const isolate = false;
 // The workers, and the processes that tests and global setups start, share a cache of compiled modules.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("node_modules/.cache/parley/compiled", import.meta.url));
 
-<<<<<<< HEAD
-/** The slowest tests of each ring. They start first, so that no slow file runs alone at the end. */
-const longest = [
-  "services/conversation/src/settlement/settler.db.test.ts",
-  "services/llm-proxy/src/generation/generate.db.test.ts",
-=======
 /** The slowest test files of each group. They start first, so that no slow file runs alone at the end. */
 const slowestFiles = [
-  "services/conversation/src/knowledge/document-limits.db.test.ts",
->>>>>>> prose-tools
+  "services/conversation/src/settlement/settler.db.test.ts",
+  "services/llm-proxy/src/generation/generate.db.test.ts",
   "services/conversation/src/documents/read-document.client.process.test.ts",
   "tests/contract/contract.test.ts",
   "tests/browser/console.browser.test.ts",
@@ -80,11 +63,7 @@ class SlowestFirst extends BaseSequencer {
   }
 }
 
-<<<<<<< HEAD
-// The rings run one after the other. Tests with and without a browser run together; the tests that measure under load come last.
-=======
 // The groups (`groupOrder`) run one after the other. The projects of a group run together.
->>>>>>> prose-tools
 export default defineConfig({
   test: {
     reporters: ["default", ...(resultsFile ? [["json", { outputFile: resultsFile }] as ["json", object]] : [])],
@@ -121,12 +100,7 @@ export default defineConfig({
         test: {
           name: "integration",
           sequence: { groupOrder: 1 },
-<<<<<<< HEAD
           maxWorkers,
-=======
-          // Only two, because more workers would disturb the tests that measure milliseconds.
-          maxWorkers: 2,
->>>>>>> prose-tools
           isolate,
           expect,
           include: ["{packages,services,deploy,tools,bench,tests/support}/**/*.{db,process}.test.ts"],

@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 // The groups of tests, in the order in which they run. `pnpm test` runs the first three, `pnpm test:extended` group 3, and `pnpm test:load` the rest.
 // 0. Unit tests are beside the code and take milliseconds. Chart tests (*.chart.test.ts) render the Helm chart.
-// 1. Integration tests use a real PostgreSQL or Redis (*.db.test.ts), or start processes or threads, which takes seconds
+// 1. Integration tests use a real PostgreSQL or Redis (*.db.test.ts), or start processes, threads or servers, which takes seconds
 //    (*.process.test.ts).
 // 2. System and browser tests (tests/) start the whole system and send HTTP requests to it, some of them from a browser.
 // 3. Extended tests (*.extended.test.ts) wait for timeouts of tens of seconds, install software, or repeat a check for every screen, size or version.
@@ -79,7 +79,7 @@ export default defineConfig({
           include: ["{packages,services,deploy,tools,bench,tests/support}/**/*.test.ts"],
           exclude: ["**/*.{db,process,extended,fault,load,browser,chart,images}.test.ts", "**/node_modules/**"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],
-          // Some tests start processes or threads, which takes seconds on a busy machine.
+          // Some tests start servers, which takes seconds on a busy machine.
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },

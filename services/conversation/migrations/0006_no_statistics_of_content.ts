@@ -15,8 +15,8 @@ const DOCUMENTS = ["visitor_metadata", "tools_called"];
 
 /**
  * Deletes the planner's statistics of these columns and collects no new ones. Statistics contain common and sample values of a column, so
- * they would keep content that an erasure cannot reach. No query plan needs them. Setting a column's type to the type that it has already
- * drops its statistics and does not rewrite the table.
+ * they would keep content that an erasure cannot reach. No query plan needs them. Setting a column's type, even to the same type, drops
+ * its statistics without rewriting the table.
  */
 export async function up(knex: Knex): Promise<void> {
   for (const [table, columns] of Object.entries(CONTENT)) {

@@ -10,8 +10,8 @@ export const name = "0022_message_ids";
  * release runs, the trigger never fires.
  */
 export async function up(knex: Knex): Promise<void> {
-  // 6755399441055744 is 2^52 + 2^51: see turns/message-ids.ts. The first statement waits for every running OpenTurn, so no call has changed its
-  // session without having taken its id from the sequence.
+  // 6755399441055744 is 2^52 + 2^51: see turns/message-ids.ts. The first statement waits for every running OpenTurn. So each call changes its
+  // session and takes an id from the sequence either before the migration or after it.
   await knex.raw(`
     ALTER TABLE conversation.sessions ADD COLUMN last_message_id bigint;
     ALTER TABLE conversation.sessions ALTER COLUMN last_message_id SET DEFAULT 6755399441055744;

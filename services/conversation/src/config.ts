@@ -57,7 +57,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     jwt: readOptionalJwt(environment),
     /** The models that owners may choose, by plan. */
     planModels: readPlanModels(environment),
-    /** How long an edge process may go without renewing its lease before the sweeper closes its turns. */
+    /** The lease of an edge process. The sweeper closes the turns of an edge whose lease has lapsed. */
     leaseSeconds: environment.integer("EDGE_LEASE_SECONDS", 30, { min: 3, max: 300 }),
     /** See ReconciliationSettings. */
     reconciliation: {

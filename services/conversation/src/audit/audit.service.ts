@@ -87,8 +87,13 @@ async function compareWorkspaces(
   for (const id of ids) {
     const turns = turnsById.get(id) ?? { workspaceId: id, done: 0, digest: 0n, pruned: 0 };
     const usage = usageById.get(id) ?? {
-      ...{ workspaceId: id, used: 0, ledger: 0, held: 0, ledgerDigest: 0n },
-      ...{ adjusted: 0, pruned: 0 },
+      workspaceId: id,
+      used: 0,
+      ledger: 0,
+      held: 0,
+      ledgerDigest: 0n,
+      adjusted: 0,
+      pruned: 0,
     };
     const { used, ledger, held, adjusted } = usage;
     const totalsOnly = { id, doneMessages: turns.done, used, ledger, held, adjusted, waiting: 0 };

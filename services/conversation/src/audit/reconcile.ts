@@ -58,7 +58,8 @@ export function isReconciled(turns: Omit<DoneTurns, "pruned">, usage: Omit<Month
 
 /** Returns the differences turn by turn. Turns in progress are not among them, because of the order in which the sets were read. */
 export function findDifferences(turns: TurnSets, { used, ledger }: Pick<MonthUsage, "used" | "ledger">): Difference[] {
-  const toDifferences = (kind: DifferenceKind, ids: ReadonlySet<string>) => [...ids].map((turnId) => ({ kind, turnId }));
+  const toDifferences = (kind: DifferenceKind, ids: ReadonlySet<string>) =>
+    [...ids].map((turnId) => ({ kind, turnId }));
   return [
     ...(used === ledger ? [] : [{ kind: "usage_is_not_ledger" as const, turnId: "" }]),
     ...toDifferences("reply_not_counted", turns.settled.difference(turns.counted)),

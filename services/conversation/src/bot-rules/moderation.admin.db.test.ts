@@ -42,7 +42,10 @@ describe("moderation patterns", () => {
     expect((await update({ pattern: "one.*" })).pattern).toEqual(pattern);
     expect(await adminFailure(update({ appliesTo: "reply" }))).toMatchObject({ stable: "invalid_argument" });
     expect((await update({ pattern: "uno", appliesTo: "reply", fallback: "", reason: "" })).pattern).toMatchObject({
-      ...{ pattern: "uno", appliesTo: "reply", fallback: "", reason: "blocked_pattern" },
+      pattern: "uno",
+      appliesTo: "reply",
+      fallback: "",
+      reason: "blocked_pattern",
     });
     expect((await moderation.listPatterns(nameOf(bot))).patterns.map((each) => each.pattern)).toEqual(["uno", "two"]);
     for (const bad of ["", "(?=a)", "x".repeat(1_001), "a\0", "["])
@@ -96,7 +99,8 @@ describe("moderation patterns", () => {
         /its size is 40\d, the limit is 300; use fewer or smaller repetition counts such as \{0,20\}$/,
       ),
     });
-    for (let number = 1; number <= 13; number++) await add(largePattern(number), number % 2 === 0 ? "reply" : "message");
+    for (let number = 1; number <= 13; number++)
+      await add(largePattern(number), number % 2 === 0 ? "reply" : "message");
     expect(await adminFailure(add(largePattern(14)))).toMatchObject({
       code: Code.ResourceExhausted,
       stable: "patterns_too_large",

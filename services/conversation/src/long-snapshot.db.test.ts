@@ -12,7 +12,7 @@ import { startTestQuota } from "./testing/quota.ts";
 import { createBot } from "./testing/turns.ts";
 
 const CLOSED_TURNS = quickOrFull(30_000, 500_000);
-/** A read of an empty outbox, or of no open turns, descends an index and reads a few pages after the mark up to which it was read before. */
+/** A read of an empty outbox, or of no open turns, descends an index and reads a few pages. It starts at the mark of the previous read. */
 const MAX_BUFFERS = 50;
 
 const log = createLogger("test", "silent");

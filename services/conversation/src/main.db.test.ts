@@ -68,8 +68,8 @@ test("the service stops accepting calls at once on SIGTERM, although background 
   // In the default pool, only four of the tasks could wait at the same time.
   const service = await startService({ DATABASE_POOL: "20" });
   const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-  // Eight statements wait: those of seven tasks (the audit, the reconciliation, filling the call log, closing months, pruning turns, counting
-  // replies and counting the replies of bots) and the settler's read of the outbox.
+  // Eight statements wait: the settler's read of the outbox, and those of seven tasks. The tasks are the audit, the reconciliation, filling the
+  // call log, closing months, pruning turns, counting replies, and counting the replies of bots.
   await expect.poll(async () => (await db.admin.query(waiting)).rowCount).toBe(8);
   service.process.signal("SIGTERM");
   const startedAt = performance.now();

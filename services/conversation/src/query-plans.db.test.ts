@@ -476,7 +476,7 @@ test("measuring the outbox uses its index", async () => {
 });
 
 // While the statistics say that no turns are open, the index of a workspace's open turns seems cheaper than the primary key. A cached plan
-// with that index would later read all open turns of the workspace, and the index entries of closed turns until the next vacuum.
+// with that index would later read all open turns of the workspace. Until the next vacuum it would also read the closed turns.
 test("a turn is closed by its primary key, although the index of open turns was empty when its statement was planned", async () => {
   const { workspaceId, turnId } = await anyTurn();
   const close = await explain((database) => closeTurn(database, closing({ workspaceId, turnId })));

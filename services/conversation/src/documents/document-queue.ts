@@ -40,8 +40,8 @@ export class DocumentQueue {
   }
 
   /**
-   * Runs `task` when it is the workspace's turn, no other document is being processed, and the workspace has not used up its time for
-   * unreadable documents. Throws resource_exhausted after waiting 60 s, or at once if the waiting documents, including this one, would
+   * Runs `task` when it is the workspace's turn and no other document is being processed. Waits longer if the workspace has used up its time
+   * for unreadable documents. Throws resource_exhausted after waiting 60 s, or at once if the waiting documents, including this one, would
    * exceed 16 MiB.
    */
   async run<T>({ workspaceId, bytes, signal }: QueuedDocument, task: () => Promise<T>): Promise<T> {

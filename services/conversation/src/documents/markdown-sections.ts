@@ -7,9 +7,9 @@ const DELIMITER_ROW = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[
 const DEFINITION = /^ {0,3}\[[^\]\n]+\]:[ \t]*\S.*$/gm;
 
 /**
- * Splits Markdown into sections of about 64 KiB that can be rendered one at a time, because the parser's tokens need up to 50 times the
- * memory of their text. Splits where a block, list item or table row starts. Each section repeats the head of the table that it continues
- * and all link definitions, so that it renders as it would in the whole document.
+ * Splits Markdown into sections of about 64 KiB that can be rendered one at a time. The parser's tokens need up to 50 times the memory of
+ * their text. Splits where a block, list item or table row starts. Each section repeats the head of the table that it continues, and all
+ * link definitions. So it renders as it would in the whole document.
  */
 export function* splitMarkdown(markdown: string): Generator<string> {
   const definitions = (markdown.match(DEFINITION) ?? []).join("\n");

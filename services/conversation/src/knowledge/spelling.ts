@@ -13,8 +13,8 @@ export function canBeMisspelt(word: string): boolean {
 }
 
 /**
- * Returns a word's prefix and suffix, each a third to a half of it. A correction that is one edit or swap away has the same prefix or the same
- * suffix, unless the two middle letters of a four-letter word are swapped. A correction that is two edits away may have neither and is then
+ * Returns a word's prefix and suffix, each a third to a half of it. A correction that is one edit or swap away has the same prefix or suffix.
+ * The exception is a four-letter word whose two middle letters are swapped. A correction that is two edits away may have neither and is then
  * missed.
  */
 export function prefixAndSuffixOf(word: string): { prefix: string; suffix: string } {

@@ -26,8 +26,8 @@ export type PruneTurnsDeps = {
 };
 
 /**
- * Returns a function that moves the done turns of old closed months to totals, and deletes uncounted turns that were closed before the end of
- * such a month.
+ * Returns a function that moves the done turns of old closed months to totals. It also deletes uncounted turns that were closed before the end
+ * of such a month.
  * Replicas call it periodically, and one at a time does the work.
  */
 export function createPruneTurnsTask(deps: PruneTurnsDeps): (signal: AbortSignal) => Promise<void> {

@@ -3,9 +3,9 @@ import type { Knex } from "@parley/service-kit";
 export const name = "0001_bots";
 
 /**
- * bots                 one row a bot; display is read and written whole, so it is one document.
- * api_keys             public keys; looked up by the key alone, the one look-up without a workspace.
- * moderation_patterns  tried in the order of their ids.
+ * bots                 one row per bot. `display` is one JSON document, because it is always read and written as a whole.
+ * api_keys             public keys. They are looked up by the key alone; all other lookups name the workspace.
+ * moderation_patterns  matched in the order of their ids.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

@@ -3,10 +3,10 @@ import type { Knex } from "@parley/service-kit";
 export const name = "0002_knowledge";
 
 /**
- * knowledge_sources  one row a document.
- * knowledge_chunks   the pieces that answers are made from. A chunk's search vector holds, besides its words, one that names its bot,
- *                    so that the index finds a bot's own chunks however many other bots' use the same words. The language is a
- *                    text and not a regconfig, which pg_upgrade refuses.
+ * knowledge_sources  one row per document.
+ * knowledge_chunks   the chunks of the documents, which prompts quote. Besides its words, a chunk's search vector has a lexeme that names
+ *                    its bot. So the index finds a bot's own chunks, however many chunks of other bots have the same words. The
+ *                    language is of type text, because pg_upgrade refuses columns of type regconfig.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

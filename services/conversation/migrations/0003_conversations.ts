@@ -5,12 +5,12 @@ export const name = "0003_conversations";
 const STATUSES = "('streaming', 'done', 'error', 'blocked', 'quota_exceeded', 'cancelled', 'interrupted')";
 
 /**
- * sessions  one row a conversation; an erased one stays as a tombstone, so that its id is never used again.
- * messages  two rows a turn, the visitor's and the reply, with neighbouring ids; ordered by id is ordered by turn.
- * turns     one row a turn, kept for good: what the workspace's count is proved with.
+ * sessions  one row per session. The row of an erased session stays as a tombstone, so that its id is never used again.
+ * messages  two rows per turn, the visitor's message and the reply, with consecutive ids. Their order by id is the order of the turns.
+ * turns     one row per turn. The audit compares these rows with the workspace's usage.
  *
- * The tables of a turn refer to each other without foreign keys: one statement writes them all, and a key's check would cost each turn
- * a look-up a row. message_ids must not be cached by connections, or a later turn could get the smaller id.
+ * These tables have no foreign keys to each other: one statement writes all rows of a turn, and each key would cost a lookup per row.
+ * Connections must not cache values of message_ids (CACHE 1), because then a later turn could get a smaller id.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

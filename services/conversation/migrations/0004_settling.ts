@@ -3,8 +3,8 @@ import type { Knex } from "@parley/service-kit";
 export const name = "0004_settling";
 
 /**
- * outbox  one row a closed turn until the quota service has it on its books.
- * edges   one lease a running edge process.
+ * outbox  one row per closed turn, until the quota service has settled it.
+ * edges   one lease per running edge process.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

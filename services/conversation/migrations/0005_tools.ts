@@ -3,8 +3,8 @@ import type { Knex } from "@parley/service-kit";
 export const name = "0005_tools";
 
 /**
- * tools                           what a bot may call: one row a tool, its definition a parley.llm.v1.Tool in protobuf's JSON.
- * moderation_patterns.applies_to  whether a pattern is tried on the visitor's message, the model's reply or both.
+ * tools                           the tools that a bot may call. `definition` is a parley.llm.v1.Tool in protobuf's JSON format.
+ * moderation_patterns.applies_to  whether a pattern is matched against the visitor's message, the model's reply or both.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
@@ -22,7 +22,7 @@ export async function up(knex: Knex): Promise<void> {
   `);
 }
 
-/** A pattern that was for replies alone would be tried on messages by a version that knows of no other. */
+/** Deletes the patterns for replies alone, because the previous version would match them against messages. */
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
     DELETE FROM conversation.moderation_patterns WHERE applies_to = 'reply';

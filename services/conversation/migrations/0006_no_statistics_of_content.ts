@@ -2,19 +2,21 @@ import type { Knex } from "@parley/service-kit";
 
 export const name = "0006_no_statistics_of_content";
 
-/** Two tables, one after the other. */
+/** No transaction locks both tables. */
 export const config = { transaction: false };
 
-/** What visitors and models say. */
+/** The columns with content of visitors and models. */
 const CONTENT = {
   sessions: ["visitor_id", "visitor_metadata", "referrer", "user_agent"],
   messages: ["content", "tools_called"],
 };
+/** Those of the columns whose type is jsonb. */
 const DOCUMENTS = ["visitor_metadata", "tools_called"];
 
 /**
- * The planner's statistics keep the commonest values of each column, and some between: a copy of what was said, which no erasure reaches.
- * No plan needs these. To set a column's type, here to the one it has, is what drops the statistics there are; nothing is rewritten.
+ * Deletes the planner's statistics of these columns and collects no new ones. Statistics contain common and sample values of a column, so
+ * they would keep content that an erasure cannot reach. No query plan needs them. Setting a column's type, even to the same type, drops
+ * its statistics without rewriting the table.
  */
 export async function up(knex: Knex): Promise<void> {
   for (const [table, columns] of Object.entries(CONTENT)) {

@@ -2,16 +2,16 @@ import { type Knex, withoutLockTimeout } from "@parley/service-kit/migrations";
 
 export const name = "0007_turns_by_message";
 
-/** Traffic goes on while the index is built. */
+/** Traffic continues while the index is built. */
 export const config = { transaction: false };
 
 /**
- * Finds a turn by its message. Message ids rise as rows are written, so the least and the greatest of a range of pages is all that is
- * kept: next to nothing to write with a turn, and a few pages to read for whoever asks.
+ * Finds a turn by its message. Message ids rise in the order of the rows, so a BRIN index suffices: it stores the lowest and the highest id
+ * of each range of pages. It costs a new turn almost nothing, and a lookup reads a few pages.
  */
 export async function up(knex: Knex): Promise<void> {
   await withoutLockTimeout(knex, async () => {
-    // One that was left unfinished is in the way.
+    // An interrupted build leaves an invalid index.
     await knex.raw("DROP INDEX CONCURRENTLY IF EXISTS conversation.turns_message");
     await knex.raw(`
       CREATE INDEX CONCURRENTLY turns_message ON conversation.turns

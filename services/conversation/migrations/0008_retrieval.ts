@@ -2,15 +2,15 @@ import { type Knex, withoutLockTimeout } from "@parley/service-kit/migrations";
 
 export const name = "0008_retrieval";
 
-/** Turns search while the index is built. */
+/** Searches continue while the index is built. */
 export const config = { transaction: false };
 
 /**
- * knowledge_chunks.terms  what a chunk is found by: its words in the language of its source, headings weighing more (A the nearest,
- *                         B those above) and code less (C), and one word that names its bot. The service writes it. `search`, which it
- *                         takes the place of, stays for the version before this one, and for what that one stored.
- * knowledge_words         the words of each source, with what each is brought to by its language and in how many chunks that stands:
- *                         how telling a word is, and which word a misspelt one may stand for.
+ * knowledge_chunks.terms  the search vector of a chunk: its words, stemmed in the language of its source, and a lexeme that names its bot.
+ *                         Its labels are A for the nearest heading, B for the outer headings, C for code and D for the text. The service
+ *                         writes it. It replaces `search`, which the previous version and the chunks that it stored still need.
+ * knowledge_words         the distinct words of each source, each with its lexeme and the number of the source's chunks that contain
+ *                         the lexeme. A search uses them to weight rare words more and to correct misspelt words.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
@@ -37,7 +37,7 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX IF NOT EXISTS knowledge_words_end ON conversation.knowledge_words (workspace_id, bot_id, reverse(word));
   `);
   await withoutLockTimeout(knex, async () => {
-    // One that was left unfinished is in the way.
+    // An interrupted build leaves an invalid index.
     await knex.raw("DROP INDEX CONCURRENTLY IF EXISTS conversation.knowledge_chunks_terms");
     await knex.raw(`
       CREATE INDEX CONCURRENTLY knowledge_chunks_terms ON conversation.knowledge_chunks USING gin ((coalesce(terms, search)))

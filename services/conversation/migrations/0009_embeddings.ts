@@ -2,16 +2,19 @@ import type { Knex } from "@parley/service-kit";
 
 export const name = "0009_embeddings";
 
-/** Sources and chunks, one after the other. */
+/** No transaction locks both sources and chunks. */
 export const config = { transaction: false };
 
 /**
- * knowledge_embeddings  a chunk as a vector, by the model that made it: the latest only. Numbers and no type of pgvector's, which may come
- *                       to this database later, or never; they are cast where they are compared. No statistics are kept of them: those would
- *                       hold some of what documents mean.
- * knowledge_sources     which model its chunks were embedded with (embedding_model), which version of it (embedding_of is that one's
- *                       updated_at), how many were (embedded), and until when whoever is at it has it to itself (embedding_until). The version
- *                       before this one replaces a source and knows of none of that: embedding_of tells.
+ * knowledge_embeddings  the latest embedding of each chunk, and the model that computed it. The type is real[], because pgvector may be
+ *                       installed later or never; queries cast it to vector. No statistics are kept of it, because they would reveal
+ *                       content of documents.
+ * knowledge_sources
+ *   embedding_model     the model of the source's embeddings.
+ *   embedding_of        the updated_at of the source when it was embedded. The previous version replaces a source without setting these
+ *                       columns; then embedding_of differs from updated_at.
+ *   embedded            how many of the source's chunks have an embedding.
+ *   embedding_until     the end of the lease of the process that embeds the source.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

@@ -5,7 +5,7 @@ export const name = "0011_turns_by_close";
 /** Traffic continues while the index is built. */
 export const config = { transaction: false };
 
-/** Lists done turns by the time of their close, for reconciliation in windows. */
+/** Lists done turns in the order in which they were closed, for the reconciliation. */
 export async function up(knex: Knex): Promise<void> {
   await withoutLockTimeout(knex, async () => {
     // An interrupted build leaves an invalid index.

@@ -5,8 +5,8 @@ export const name = "0012_turn_keys";
 /**
  * key_hash      the idempotency key of a turn, hashed with its source and caller; null without a key.
  * request_hash  the hash of the turn's message, to refuse the key with another message.
- * ending        what the terminal events need and no other column holds: the usage of a workspace at its cap.
- * reconnects    how often readers came back to the reply while it was running.
+ * ending        the data of the turn's last events that no other column has: the usage of a workspace at its cap.
+ * reconnects    how often readers reconnected to the reply while it was streaming.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

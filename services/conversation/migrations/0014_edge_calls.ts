@@ -4,7 +4,7 @@ export const name = "0014_edge_calls";
 
 /**
  * edges.address, edges.token  where other edges reach an edge process, and the secret of that process.
- * closed_turns                the running turns that an erasure or the sweeper closed, until their edge has certainly seen them.
+ * closed_turns                the running turns that an erasure or the sweeper closed, kept for an hour, so that their edge stops them.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

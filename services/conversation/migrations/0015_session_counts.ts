@@ -3,11 +3,12 @@ import type { Knex } from "@parley/service-kit";
 export const name = "0015_session_counts";
 
 /**
- * sessions.message_count  how many messages the session has, those of turns that are streaming included.
+ * sessions.message_count  how many messages the session has, including those of streaming turns.
  * sessions.ratings_up     how many of its replies are rated up.
  * sessions.ratings_down   how many are rated down.
- * sessions.counted_at     the last_activity_at for which the counts hold. If it differs, the previous version has stored a turn since, or
- *                         the session is older than these columns: the service then counts the session again.
+ * sessions.counted_at     the last_activity_at of the session when the counts were made. If last_activity_at differs, the counts are out of
+ *                         date: the previous version has stored a turn, or the session is older than these columns. The service then
+ *                         counts the session again.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

@@ -10,8 +10,8 @@ const LISTED = "deleted_at IS NULL AND erased_at IS NULL";
 /**
  * The indexes of the owners' lists and exports. sessions_recent serves the lists without a filter.
  * - A visitor's id can be longer than an index entry, so its hash is indexed.
- * - The indexes of ratings and of the playground hold few sessions, so they cost an ordinary turn nothing.
- * - sessions_uncounted holds the sessions whose counts do not hold: see 0015.
+ * - The indexes of ratings and of the playground hold few sessions, so an ordinary turn adds no entry.
+ * - sessions_uncounted holds the sessions whose counts are out of date: see 0015.
  */
 const INDEXES: Readonly<Record<string, string>> = {
   sessions_bot: `sessions (workspace_id, bot_id, last_activity_at) WHERE ${LISTED}`,
@@ -33,7 +33,7 @@ export async function up(knex: Knex): Promise<void> {
       await knex.raw(`CREATE INDEX CONCURRENTLY ${index} ON conversation.${definition}`);
     }
   });
-  // Statistics of the hash would let a reader of them recognise a visitor whose id they know.
+  // With statistics of the hash, someone who knows a visitor's id could find out that the visitor has sessions.
   await knex.raw("ALTER INDEX conversation.sessions_visitor ALTER COLUMN 2 SET STATISTICS 0");
 }
 

@@ -5,7 +5,7 @@ export const name = "0018_turns_by_open";
 /** Traffic continues while the index is built. */
 export const config = { transaction: false };
 
-/** Lists streaming turns by the time of their open, for the sweep. */
+/** Lists streaming turns in the order in which they were opened, for the sweep. */
 export async function up(knex: Knex): Promise<void> {
   await withoutLockTimeout(knex, async () => {
     // An interrupted build leaves an invalid index.

@@ -10,7 +10,8 @@ export const name = "0022_message_ids";
  * release runs, the trigger never fires.
  */
 export async function up(knex: Knex): Promise<void> {
-  // 2^52 + 2^51. The statement that adds the column waits for every OpenTurn, so none is between its session and the sequence.
+  // 6755399441055744 is 2^52 + 2^51: see turns/message-ids.ts. The first statement waits for every running OpenTurn. So each call changes its
+  // session and takes an id from the sequence either before the migration or after it.
   await knex.raw(`
     ALTER TABLE conversation.sessions ADD COLUMN last_message_id bigint;
     ALTER TABLE conversation.sessions ALTER COLUMN last_message_id SET DEFAULT 6755399441055744;
@@ -29,7 +30,7 @@ export async function up(knex: Knex): Promise<void> {
   `);
 }
 
-/** Leaves the sequence where it is: a lower id would come before those that its session has. */
+/** Leaves the sequence where it is, because a lower id would sort before the messages that its session already has. */
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
     DROP TRIGGER use_message_sequence ON conversation.sessions;

@@ -4,7 +4,8 @@ export const name = "0024_changes";
 
 /**
  * Adds the audit log. The service's role may only read and add lines (service-role.ts); the function is its only way to delete, and deletes
- * only expired ones. `member` is the sub claim of the member, NULL for the operator. `target` and `changed_fields` hold names and ids.
+ * only expired lines. `member` is the sub claim of the member's access token, NULL for the operator. `target` and `changed_fields`
+ * hold names and ids.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

@@ -5,7 +5,7 @@ export const name = "0026_uncounted_turns";
 /** Traffic continues while the index is built. */
 export const config = { transaction: false };
 
-/** Lists closed turns that do not count, by the time of their close, to prune them. */
+/** Lists closed turns that do not count, in the order in which they were closed, to prune them. */
 export async function up(knex: Knex): Promise<void> {
   await withoutLockTimeout(knex, async () => {
     // An interrupted build leaves an invalid index.

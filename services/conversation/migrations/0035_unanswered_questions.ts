@@ -8,7 +8,7 @@ export const config = { transaction: false };
 /**
  * The indexes of the list of unanswered questions. They hold few rows:
  * - turns_ungrounded: the done turns whose prompt had no passage. A grounded turn adds no entry.
- * - messages_rated_down: the replies that visitors rated down. Storing a message adds no entry.
+ * - messages_rated_down: the replies that visitors rated down. A new message adds no entry.
  */
 const INDEXES: Readonly<Record<string, string>> = {
   turns_ungrounded: "turns (workspace_id, bot_id, closed_at) WHERE status = 'done' AND NOT grounded",

@@ -3,7 +3,7 @@ import type { Knex } from "@parley/service-kit";
 export const name = "0036_evaluations";
 
 /**
- * evaluation_cases  questions of owners, each with the name of the document that a search must find for it.
+ * evaluation_cases  owners' questions, each with the name of the document that a search must find for it.
  * evaluation_runs   the last runs of each bot. results is an array of {"caseId", "rank"}; a rank of 0 means not found.
  */
 export async function up(knex: Knex): Promise<void> {

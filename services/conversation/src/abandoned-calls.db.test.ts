@@ -33,6 +33,7 @@ test("the service drops an OpenTurn whose deadline passed before it got a connec
   const { rowCount } = await system.admin.query("SELECT FROM conversation.turns WHERE workspace_id = $1", [
     bot.workspaceId,
   ]);
+  // Only the calls that had a connection before their deadline can have opened a turn.
   expect(rowCount).toBeLessThanOrEqual(MAIN_CONNECTIONS);
 });
 

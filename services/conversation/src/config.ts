@@ -13,6 +13,7 @@ export type Config = ReturnType<typeof readConfig>;
 
 const KEY_PREFIX = /^[a-z0-9_]{0,16}pk_$/;
 
+/** A model, or `<provider>:*` for all models of a provider. */
 const MODEL_OR_ALL = /^[a-z0-9][a-z0-9_-]*:\S+$/;
 
 /** Reads PLAN_MODELS, a JSON object like {"pro": ["openai:gpt-5-mini", "ollama:*"]}. */
@@ -56,20 +57,23 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     jwt: readOptionalJwt(environment),
     /** The models that owners may choose, by plan. */
     planModels: readPlanModels(environment),
+    /** The lease of an edge process. The sweeper closes the turns of an edge whose lease has lapsed. */
     leaseSeconds: environment.integer("EDGE_LEASE_SECONDS", 30, { min: 3, max: 300 }),
+    /** See ReconciliationSettings. */
     reconciliation: {
       everySeconds: environment.integer("RECONCILE_EVERY_SECONDS", 60, { min: 1, max: 3_600 }),
       days: environment.integer("RECONCILE_DAYS", 7, { min: 1, max: 62 }),
       minAgeSeconds: environment.integer("RECONCILE_MIN_AGE_SECONDS", 120, { min: 1, max: 3_600 }),
     },
-    /** How many months the turns of a closed month are kept after its end; 0 keeps them for ever. */
+    /** For how many months after its end the turns of a closed month are kept; 0 keeps them forever. */
     usageRetentionMonths: readUsageRetention(environment),
     /** A directory with ca.crt, tls.crt and tls.key, which enables mutual TLS for gRPC. Without it gRPC is plain text. */
     grpcTlsDir: environment.optionalText("GRPC_TLS_DIR"),
     opsTlsDir: environment.optionalText("OPS_TLS_DIR"),
     isRpcMultiplexed: readRpcMultiplex(environment),
-    /** How knowledge is fetched from its URLs. */
+    /** The private networks and the proxy for fetching documents from URLs. */
     egress: environment.egress(),
+    /** How long a stopping process waits for its calls to end. */
     drainMs: environment.integer("DRAIN_MS", 25_000),
     logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),
     tracing: readTracing(environment),

@@ -12,7 +12,7 @@ import { startTestQuota } from "./testing/quota.ts";
 import { createBot } from "./testing/turns.ts";
 
 const CLOSED_TURNS = quickOrFull(30_000, 500_000);
-/** A read of an empty queue descends an index and reads a few pages around the queue's mark. */
+/** A read of an empty outbox, or of no open turns, descends an index and reads a few pages. It starts at the mark of the previous read. */
 const MAX_BUFFERS = 50;
 
 const log = createLogger("test", "silent");
@@ -72,12 +72,12 @@ test("a read of the outbox uses few buffers while a long snapshot keeps the rows
      SELECT workspace_id, turn_id, 'void', NULL, now() - interval '30 seconds' FROM conversation.turns`,
   );
   await holdSnapshot(db);
-  const depth = async () => (await db.admin.query("SELECT FROM conversation.outbox LIMIT 1")).rowCount;
+  const readDepth = async () => (await db.admin.query("SELECT FROM conversation.outbox LIMIT 1")).rowCount;
   const statements = await recordStatements(db.database, async (database: Database) => {
     const client = connectPeer(QuotaService, { target: quota.target, internalTokens: fixedTokens("t") }, lifecycle);
     const settler = new Settler(database, client, new Registry(), log);
     settler.start();
-    await expect.poll(depth, { timeout: 25_000 + CLOSED_TURNS / 2, interval: 200 }).toBe(0);
+    await expect.poll(readDepth, { timeout: 25_000 + CLOSED_TURNS / 2, interval: 200 }).toBe(0);
     // Two further polls.
     await sleep(3_500);
     await settler.stop();
@@ -91,6 +91,7 @@ test("a sweep uses few buffers while a long snapshot keeps the index entries of 
   await db.admin.query("ANALYZE conversation.turns");
   await holdSnapshot(db);
   const statements = await recordStatements(db.database, async (database: Database) => {
+    // Reports 10 s between runs, so that from the third run on the database has been available for a full lease of 30 s.
     const clock = async () => ({ ...(await readClock(db.database, undefined)), seconds: 10 });
     const sweeper = new Sweeper(database, 30, () => undefined, log, clock);
     await db.admin.query("UPDATE conversation.turns SET status = 'error', closed_at = now()");

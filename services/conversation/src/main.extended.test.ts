@@ -58,6 +58,7 @@ test("the service serves calls, exits with code 0 on SIGTERM, and settles its cl
   service.close();
   expect(quota.countDone(bot.workspaceId)).toBe(1);
   expect(await outboxDepth()).toBe(0);
+  // The visitor's message is not logged.
   expect(service.process.output()).not.toContain("Hello?");
 });
 
@@ -67,8 +68,8 @@ test("the service stops accepting calls at once on SIGTERM, although background 
   // In the default pool, only four of the tasks could wait at the same time.
   const service = await startService({ DATABASE_POOL: "20" });
   const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-  // Eight statements wait: those of the audit, the reconciliation, filling the call log, closing months, pruning turns, counting replies and
-  // counting the replies of bots, and the settler's read of the outbox.
+  // Eight statements wait: the settler's read of the outbox, and those of seven tasks. The tasks are the audit, the reconciliation, filling the
+  // call log, closing months, pruning turns, counting replies, and counting the replies of bots.
   await expect.poll(async () => (await db.admin.query(waiting)).rowCount).toBe(8);
   service.process.signal("SIGTERM");
   const startedAt = performance.now();
@@ -90,7 +91,7 @@ test("the service serves calls while its background tasks wait for a lock", asyn
   await locker.query("BEGIN; LOCK TABLE conversation.task_leases IN ACCESS EXCLUSIVE MODE");
   const service = await startService();
   const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-  // Four periodic tasks and the settler's read of the outbox, of the main pool's eight connections.
+  // Of the main pool's eight connections, periodic tasks use four and the settler's read of the outbox one.
   await expect.poll(async () => (await db.admin.query(waiting)).rowCount).toBeGreaterThanOrEqual(5);
   const turn = openRequest(await createBot(db.database));
   const startedAt = performance.now();
@@ -113,12 +114,13 @@ test("the service loses no outcome and counts none twice when it is killed repea
     const outcome = { workspaceId, turnId, outcome: TurnOutcome.DONE, month: "2026-11", content: "x" };
     return (await conversation.closeTurn(outcome, options)).outcome;
   };
-  for (const [life, finished] of [5, 40, 120].entries()) {
+  // Kills the service after so many finished turns.
+  for (const [round, finished] of [5, 40, 120].entries()) {
     const service = await startService();
     let remaining = finished;
     const hasFinishedEnough = Promise.withResolvers<void>();
     const ended = Promise.allSettled(
-      turns.slice(life * 50, life * 50 + 200).map(async (turn) => {
+      turns.slice(round * 50, round * 50 + 200).map(async (turn) => {
         await run(service, turn);
         if (--remaining === 0) hasFinishedEnough.resolve();
       }),

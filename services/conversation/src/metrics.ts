@@ -22,7 +22,7 @@ export function createSettleLagHistogram(registry: Registry): Histogram {
   });
 }
 
-/** A measurement is cached, because during a dump it reads the index entries of all turns that were settled since the dump began. */
+/** A measurement is cached. During a dump of the database it is slow: it reads the index entries of all turns settled since the dump began. */
 const OUTBOX_CACHE_MS = 5_000;
 
 export function registerOutboxGauges(registry: Registry, database: Database, log: Logger): void {

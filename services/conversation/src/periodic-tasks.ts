@@ -22,7 +22,7 @@ import { type DeletedWorkspaces, READ_DELETED_INTERVAL_MS } from "./workspace-de
 import { eraseDeletedWorkspaces } from "./workspace-deletions/erase-workspaces.worker.ts";
 
 const AUDIT_INTERVAL_SECONDS = 5 * 60;
-/** The interval at which months are closed, in intervals of the reconciliation: 5 minutes by default. */
+/** Months are closed at every fifth interval of the reconciliation: every 5 minutes by default. */
 const RECONCILIATIONS_PER_CLOSE = 5;
 const PRUNE_INTERVAL_MS = 10 * 60_000;
 const RETENTION_INTERVAL_MS = 60 * 60_000;
@@ -119,7 +119,7 @@ export function createPeriodicTasks(
   ];
 }
 
-/** Returns an interval that differs from `seconds` by up to 20 %, so that replicas do not read at the same time. */
+/** Returns an interval in milliseconds that differs from `seconds` by up to 20 %, so that replicas do not read at the same time. */
 function jitteredMs(seconds: number): number {
   return seconds * 1_000 * (0.8 + Math.random() * 0.4);
 }

@@ -97,7 +97,7 @@ beforeAll(async () => {
   await db.admin.query(`
     INSERT INTO conversation.closed_turns
     SELECT workspace_id, turn_id, edge_id, now() FROM conversation.turns LIMIT 20000`);
-  // A tenth of the replies have no passage, and a hundredth are rated down. Some bots have cases and runs.
+  // A tenth of the replies are based on no passage, and a hundredth are rated down. Each bot has cases and runs.
   await db.admin.query(`
     UPDATE conversation.turns SET grounded = false WHERE status = 'done' AND message_id % 20 = 0;
     UPDATE conversation.messages SET rating = 'down' WHERE role = 'assistant' AND message_id % 200 = 0;
@@ -131,14 +131,21 @@ async function anyTurn(): Promise<{ workspaceId: string; turnId: string; session
 }
 
 const unansweredOf = ({ workspaceId, id: botId }: Bot) => ({
-  ...{ workspaceId, botId, days: 90, languages: ["english"], hasKnowledge: true, questionWords: ["please"] },
+  workspaceId,
+  botId,
+  days: 90,
+  languages: ["english"],
+  hasKnowledge: true,
+  questionWords: ["please"],
 });
 
-const PAGE = { before: "1000000", limit: 50 };
-const A_WEEK = { workspaceId: "", since: new Date(Date.now() - 7 * 86_400_000).toISOString(), minAgeSeconds: 120 };
+const CHANGES_PAGE = { before: "1000000", limit: 50 };
+/** The window of the reconciliation: the turns of all workspaces that were closed in the last week. */
+const LAST_WEEK = { workspaceId: "", since: new Date(Date.now() - 7 * 86_400_000).toISOString(), minAgeSeconds: 120 };
 
 test("findSequentialScans finds a sequential scan, so that the tests below can fail", async () => {
   const text = "SELECT FROM conversation.messages WHERE content = $1";
+  // Once in the plan for this value and once in the generic plan.
   expect(await findSequentialScans(db.admin, { text, values: ["x"] })).toEqual(["messages", "messages"]);
 });
 
@@ -159,7 +166,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   ["listing tools", (database) => listTools(database, { workspaceId: bot.workspaceId, botId: bot.id })],
   [
     "reading the audit log",
-    (database) => selectChanges(database, "conversation", { workspaceId: bot.workspaceId, ...PAGE }),
+    (database) => selectChanges(database, "conversation", { workspaceId: bot.workspaceId, ...CHANGES_PAGE }),
   ],
   ["finding a bot by its slug", (database) => findBotId(database, bot.workspaceId, bot.slug)],
   ["reading a bot's configuration", (database) => readBotConfig(database, bot.workspaceId, bot.id)],
@@ -256,7 +263,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   ["reading a page of the audit", (db) => countDoneTurnsOfPage(db, lastMonth(), { after: "", limit: 20 })],
   [
     "listing done turns for the reconciliation",
-    (database) => listDoneTurns(database, A_WEEK, { position: undefined, limit: 1_000 }),
+    (database) => listDoneTurns(database, LAST_WEEK, { position: undefined, limit: 1_000 }),
   ],
   ["reading turns for the reconciliation", async (database) => readTurnStates(database, [await anyTurn()])],
   ["sending settlements again", async (database) => enqueueSettlements(database, [await anyTurn()])],
@@ -313,7 +320,7 @@ const FIRST_EXPORT_PAGE = {
 const NO_FILTER = { botSlug: "", source: "", visitorId: "", rating: "", review: "" };
 const YEAR_2025_MICROSECONDS = 1_735_689_600_000_000n;
 
-/** Runs the last statement and returns its plans as JSON and the most blocks that one of them read. */
+/** Runs the last statement of `use` again. Returns its plans as JSON, and the number of blocks read by the plan that reads most. */
 async function explain(use: (database: Database) => Promise<unknown>, setting?: string) {
   const statement = (await recordStatements(db.database, use)).at(-1);
   if (statement === undefined) throw new Error("no statement");
@@ -400,6 +407,7 @@ test.each<[string, Partial<SearchFilters>]>([
   const { plan, blocks } = await explain((database) => readSessions(database, page));
   expect(plan).not.toContain("Seq Scan");
   expect(plan).toContain('"Index Name":"sessions_started"');
+  // A session with its messages costs a few tens of blocks.
   expect(blocks).toBeLessThan(100 * 40);
 });
 
@@ -446,7 +454,7 @@ test("finding a turn for its reader uses indexes and scans only the small edges 
 
 test("a page of the reconciliation reads only its own turns by index, whatever the size of the table", async () => {
   const statements = await recordStatements(db.database, (database) =>
-    listDoneTurns(database, { ...A_WEEK, since: "" }, { position: undefined, limit: 100 }),
+    listDoneTurns(database, { ...LAST_WEEK, since: "" }, { position: undefined, limit: 100 }),
   );
   const statement = statements.at(-1);
   if (statement === undefined) throw new Error("no statement");
@@ -468,7 +476,7 @@ test("measuring the outbox uses its index", async () => {
 });
 
 // While the statistics say that no turns are open, the index of a workspace's open turns seems cheaper than the primary key. A cached plan
-// with it would read all open turns of the workspace, and its closed ones until the next vacuum.
+// with that index would later read all open turns of the workspace. Until the next vacuum it would also read the closed turns.
 test("a turn is closed by its primary key, although the index of open turns was empty when its statement was planned", async () => {
   const { workspaceId, turnId } = await anyTurn();
   const close = await explain((database) => closeTurn(database, closing({ workspaceId, turnId })));

@@ -104,6 +104,7 @@ test("ResolveKey returns the same error for an unknown, a revoked and a malforme
     display: { name: "Assistant", customCssVars: {}, quickReplies: [] },
   });
   await keys.revokeKey({ publicKey: key?.publicKey ?? "" });
+  // The revoked key, an unknown key with a correct checksum, one with a wrong checksum, and malformed keys.
   const failures = await Promise.all(
     [key?.publicKey ?? "", `svc_pk_${"0".repeat(26)}3vSKjy`, `svc_pk_${"0".repeat(32)}`, "", "svc_pk_\0"].map((each) =>
       rpcFailure(resolve(each)),

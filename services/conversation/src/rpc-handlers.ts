@@ -19,7 +19,7 @@ import { handleOpenTurn, type OpenTurnDeps } from "./turns/open-turn.rpc.ts";
 
 export type RpcHandlersDeps = Omit<OpenTurnDeps, "database"> & {
   database: Database;
-  /** Gives connections to calls that start work. Work that must be completed uses `database` itself. */
+  /** Gives connections to calls that may be refused or cancelled. Calls that must complete use `database` itself. */
   calls: CallPool;
   config: Pick<Config, "keyPrefix" | "leaseSeconds">;
   keyUses: KeyUses;

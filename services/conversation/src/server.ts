@@ -54,12 +54,13 @@ import { Settler } from "./settlement/settler.worker.ts";
 import { Sweeper } from "./sweeping/sweeper.worker.ts";
 import { DeletedWorkspaces } from "./workspace-deletions/deleted-workspaces.service.ts";
 
+/** How long a stopping process waits for the settler. */
 const SETTLER_STOP_MS = 10_000;
 /**
- * The share of the main pool that the statements of periodic tasks may use together, so that slow ones leave connections to turns. The
+ * The share of the main pool's connections that periodic tasks may use together, so that slow statements leave connections for turns. The
  * sweeper, the embeddings, the erasure of visitors, the uses of keys and the list of deleted workspaces use the main pool without this limit.
  */
-const SHARE_OF_TASKS = 0.5;
+const TASK_CONNECTION_SHARE = 0.5;
 
 /** Starts the conversation service: the data plane on the gRPC port, the admin services on the ops port. */
 export async function start(
@@ -177,7 +178,8 @@ export async function start(
   const tasks = createPeriodicTasks(
     {
       ...reconcileDeps,
-      database: new CallPool(database, SHARE_OF_TASKS).databaseFor(new AbortController().signal),
+      // The signal is never aborted, because tasks have no caller that could cancel.
+      database: new CallPool(database, TASK_CONNECTION_SHARE).databaseFor(new AbortController().signal),
       llm,
       sweeper,
       visitorErasure,

@@ -14,10 +14,10 @@ export type AuditProgress = {
   finalMonth?: string;
 };
 
-/** Limits the stored workspaces. */
+/** Bounds the size of the stored progress. */
 const MAX_DIFFERING = 1_000;
 
-/** Returns the UTC month of a time, "YYYY-MM", or of a time `offset` months later. */
+/** Returns the UTC month of a time as "YYYY-MM", or the month that is `offset` months later. */
 export function monthOf(time: Date, offset = 0): string {
   return new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + offset, 1)).toISOString().slice(0, 7);
 }
@@ -41,8 +41,8 @@ export function findNextPage(progress: AuditProgress, now: Date): Required<Pick<
 }
 
 /**
- * Returns the progress after a page, and whether the page completed all months. A month is final if an audit that began at least `finalDays`
- * after its end found no difference. Until then the reconciler may still repair its turns.
+ * Returns the progress after a page, and whether it was the last page of the last month. A month is final if an audit that began at least
+ * `finalDays` after its end found no difference. Until then the reconciler may still repair its turns.
  */
 export function advanceAudit(
   progress: AuditProgress,
@@ -50,18 +50,18 @@ export function advanceAudit(
   { now, finalDays }: { now: Date; finalDays: number },
 ): { progress: AuditProgress; isComplete: boolean } {
   const { month, workspaces, next } = page;
-  const startedAt = progress.month === month && progress.after ? progress.startedAt : undefined;
+  const isContinued = progress.month === month && progress.after;
+  const startedAt = (isContinued ? progress.startedAt : undefined) ?? now.toISOString();
   const audited = new Set(workspaces.map(({ id }) => `${month} ${id}`));
   const differing = [
     ...listDiffering(progress).filter((each) => !audited.has(each)),
     ...workspaces.filter(({ differences }) => differences.length > 0).map(({ id }) => `${month} ${id}`),
   ].slice(0, MAX_DIFFERING);
   const changed: AuditProgress = { ...progress, differing: JSON.stringify(differing) };
-  const started = startedAt ?? now.toISOString();
-  if (next !== "") return { progress: { ...changed, month, after: next, startedAt: started }, isComplete: false };
+  if (next !== "") return { progress: { ...changed, month, after: next, startedAt }, isComplete: false };
 
   const isFinal =
-    Date.parse(started) >= Date.parse(`${nextMonth(month)}-01T00:00:00Z`) + finalDays * 86_400_000 &&
+    Date.parse(startedAt) >= Date.parse(`${nextMonth(month)}-01T00:00:00Z`) + finalDays * 86_400_000 &&
     !differing.some((each) => each.startsWith(month));
   if (isFinal && month > (changed.finalMonth ?? "")) changed.finalMonth = month;
   const months = monthsToAudit(progress, now);

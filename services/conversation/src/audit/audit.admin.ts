@@ -12,6 +12,7 @@ export type AuditAdminDeps = RepairDeps & {
   quota: AuditedQuota;
   /** How many days back a repair starts if the caller sets no start. */
   days: number;
+  /** A repair does not compare younger turns and holds, because they are probably being settled. */
   minAgeSeconds: number;
 };
 

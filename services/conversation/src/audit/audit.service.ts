@@ -55,7 +55,7 @@ export async function audit(
 
 /**
  * Reconciles the next workspaces of a month, at most `limit` of them, in the order of their ids. Returns the id after which the next page
- * begins, or an empty one after the last page.
+ * begins; empty after the last page.
  */
 export async function auditPage(
   database: Database,
@@ -66,9 +66,9 @@ export async function auditPage(
   const request = { month: requestedMonth, maxWorkspaces: limit, afterWorkspaceId: after };
   const { month, workspaces: usage } = await quota.getMonth(request, QUOTA_CALL);
   const turns = await countDoneTurnsOfPage(database, month, { after, limit });
-  // A full list lacks the workspaces after its last one. So the page ends with the first of the full lists.
-  const ends = [usage, turns].flatMap((page) => (page.length === limit ? (page.at(-1)?.workspaceId ?? []) : []));
-  const end = ends.reduce((lowest, id) => (lowest === "" || id < lowest ? id : lowest), "");
+  // A list of `limit` workspaces may be cut off after its last one, so the page ends at the lowest last id of such lists.
+  const lastIds = [usage, turns].flatMap((page) => (page.length === limit ? (page.at(-1)?.workspaceId ?? []) : []));
+  const end = lastIds.reduce((lowest, id) => (lowest === "" || id < lowest ? id : lowest), "");
   const isInPage = ({ workspaceId }: { workspaceId: string }) => end === "" || workspaceId <= end;
   const page = { turns: turns.filter(isInPage), usage: usage.filter(isInPage) };
   return { month, workspaces: await compareWorkspaces(database, quota, month, page), next: end };
@@ -87,8 +87,13 @@ async function compareWorkspaces(
   for (const id of ids) {
     const turns = turnsById.get(id) ?? { workspaceId: id, done: 0, digest: 0n, pruned: 0 };
     const usage = usageById.get(id) ?? {
-      ...{ workspaceId: id, used: 0, ledger: 0, held: 0, ledgerDigest: 0n },
-      ...{ adjusted: 0, pruned: 0 },
+      workspaceId: id,
+      used: 0,
+      ledger: 0,
+      held: 0,
+      ledgerDigest: 0n,
+      adjusted: 0,
+      pruned: 0,
     };
     const { used, ledger, held, adjusted } = usage;
     const totalsOnly = { id, doneMessages: turns.done, used, ledger, held, adjusted, waiting: 0 };

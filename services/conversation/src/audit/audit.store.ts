@@ -54,7 +54,7 @@ const COUNT_DONE_PAGE = `
   WHERE p.workspace_id IS NOT NULL
   ORDER BY p.workspace_id`;
 
-/** Counts the done turns of a UTC month for up to `limit` workspaces that have some, ordered by id, with ids after `after`. */
+/** Counts the done turns of a UTC month for the next `limit` workspaces that have any: those with the lowest ids above `after`, in order. */
 export async function countDoneTurnsOfPage(
   database: Database,
   month: string,
@@ -70,7 +70,7 @@ const LIST_DONE = `
   LEFT JOIN conversation.outbox o USING (workspace_id, turn_id)
   WHERE t.workspace_id = $1 AND t.month = to_date($2, 'YYYY-MM') AND t.status = 'done'`;
 
-/** Returns a workspace's done turns of a month that were not pruned (`done`), and which of them are no longer in the outbox (`settled`). */
+/** Returns a workspace's done turns of a month that were not pruned (`done`), and those of them that are no longer in the outbox (`settled`). */
 export async function listDoneTurnIds(
   database: Database,
   workspaceId: string,
@@ -90,7 +90,7 @@ const FIND_OPENED = `
   FROM conversation.turns t
   WHERE t.workspace_id = $1 AND t.turn_id = ANY ($2::uuid[])`;
 
-/** Returns the turns that were ever opened, and the opened turns that are closed and no longer in the outbox. */
+/** Returns those of the turns that were ever opened (`opened`), and those that are closed and no longer in the outbox (`closed`). */
 export async function findOpenedTurns(
   database: Database,
   workspaceId: string,

@@ -11,7 +11,7 @@ const system = useTestSystem();
 const log = createLogger("test", "silent");
 const signal = new AbortController().signal;
 
-/** Returns a quota service with this usage of each workspace. It lists no turns. */
+/** Returns a fake quota service with this usage of each workspace. It lists no turns. */
 function quotaOf(usage: Record<string, { used: number; ledgerDigest: bigint }>) {
   const calls: string[] = [];
   const limits: number[] = [];
@@ -71,7 +71,7 @@ test("an audit of all workspaces reads them in bounded pages, and stops when its
 });
 
 test("a run audits a bounded number of pages and turns, and the next one continues where it stopped", async () => {
-  const restart = () => system.database.query("DELETE FROM conversation.task_leases WHERE task = 'audit'");
+  const deleteProgress = () => system.database.query("DELETE FROM conversation.task_leases WHERE task = 'audit'");
   const bots = await Promise.all(Array.from({ length: 2 * WORKSPACES_PER_PAGE }, () => createBot(system.database)));
   const { rows } = await system.database.query<{ month: string }>(
     "SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS month",
@@ -80,7 +80,7 @@ test("a run audits a bounded number of pages and turns, and the next one continu
   for (const bot of bots) await runTurn(system.database, newTurn(bot), { month });
   const after = async () => (await readTask(system.database, "audit"))?.progress.after ?? "";
   for (const bound of [{ pagesPerRun: 1 }, { turnsPerRun: WORKSPACES_PER_PAGE }]) {
-    await restart();
+    await deleteProgress();
     const quota = quotaOf({});
     const options = { everySeconds: 300, finalDays: 7, ...bound };
     const run = createAuditTask({ database: system.database, quota, log }, options);
@@ -93,7 +93,7 @@ test("a run audits a bounded number of pages and turns, and the next one continu
     expect(quota.limits).toHaveLength(2);
     expect((await after()) > stoppedAt).toBe(true);
   }
-  await restart();
+  await deleteProgress();
 });
 
 test("one replica at a time audits, and every replica reports the result", async () => {
@@ -118,7 +118,7 @@ test("one replica at a time audits, and every replica reports the result", async
   );
   await Promise.all(tasks.map((run) => run(signal)));
   expect(quotas.filter(({ calls }) => calls.length > 0)).toHaveLength(1);
-  // A scrape that waits too long for the database reports NaN.
+  // A scrape that waits too long for the database reports NaN, so the first scrape may not suffice.
   await expect.poll(gauge).toBeGreaterThanOrEqual(1);
   const { progress } = (await readTask(system.database, "audit")) as { progress: Progress };
   expect(progress.differing).toContain(`${month} ${bot.workspaceId}`);

@@ -6,7 +6,7 @@ import { type AuditProgress, advanceAudit, findNextPage, listDiffering } from ".
 
 const TASK = "audit";
 const LEASE_SECONDS = 300;
-/** Bounds a run. With 20 million turns a month, the audit of two months takes about 20 runs. */
+/** Bound a run. With 20 million turns a month, the audit of two months takes about 20 runs. */
 const TURNS_PER_RUN = 2_000_000;
 const PAGES_PER_RUN = 2_000;
 /** After this time without a complete run the metric is NaN. */
@@ -17,7 +17,7 @@ export type AuditTaskOptions = {
   everySeconds: number;
   /** How many days after its end a month can become final. */
   finalDays: number;
-  /** Bound a run. */
+  /** After this many turns or pages a run ends. */
   turnsPerRun?: number;
   pagesPerRun?: number;
 };

@@ -50,7 +50,7 @@ export type DifferenceKind =
 
 export type Difference = { kind: DifferenceKind; turnId: string };
 
-/** Returns whether counts and digests are equal and nothing is held. Equal counts alone could be of different turns. */
+/** Returns whether counts and digests are equal and nothing is held. Counts alone could be equal although the turns differ. */
 export function isReconciled(turns: Omit<DoneTurns, "pruned">, usage: Omit<MonthUsage, "pruned">): boolean {
   const { used, ledger, held, ledgerDigest, adjusted } = usage;
   return turns.done + adjusted === used && used === ledger && turns.digest === ledgerDigest && held === 0;
@@ -58,12 +58,13 @@ export function isReconciled(turns: Omit<DoneTurns, "pruned">, usage: Omit<Month
 
 /** Returns the differences turn by turn. Turns in progress are not among them, because of the order in which the sets were read. */
 export function findDifferences(turns: TurnSets, { used, ledger }: Pick<MonthUsage, "used" | "ledger">): Difference[] {
-  const differences = (kind: DifferenceKind, ids: ReadonlySet<string>) => [...ids].map((turnId) => ({ kind, turnId }));
+  const toDifferences = (kind: DifferenceKind, ids: ReadonlySet<string>) =>
+    [...ids].map((turnId) => ({ kind, turnId }));
   return [
     ...(used === ledger ? [] : [{ kind: "usage_is_not_ledger" as const, turnId: "" }]),
-    ...differences("reply_not_counted", turns.settled.difference(turns.counted)),
-    ...differences("counted_without_reply", turns.counted.difference(turns.done)),
-    ...differences("held_without_turn", turns.held.difference(turns.opened)),
-    ...differences("hold_not_settled", turns.unsettled),
+    ...toDifferences("reply_not_counted", turns.settled.difference(turns.counted)),
+    ...toDifferences("counted_without_reply", turns.counted.difference(turns.done)),
+    ...toDifferences("held_without_turn", turns.held.difference(turns.opened)),
+    ...toDifferences("hold_not_settled", turns.unsettled),
   ];
 }

@@ -6,6 +6,9 @@ import { createBot, nameOf } from "../testing/turns.ts";
 
 const system = useTestSystem();
 
+/** Returns a pattern of a size of about 150. A bot's limit of 2,000 allows 13 of them. */
+const largePattern = (number: number) => `(buy|sell|send).{0,60}(bitcoin|crypto)${number}`;
+
 describe("moderation patterns", () => {
   test("are listed in order, validated when they are added, and removed only through their own bot", async () => {
     const moderation = system.ops(ModerationAdminService);
@@ -39,7 +42,10 @@ describe("moderation patterns", () => {
     expect((await update({ pattern: "one.*" })).pattern).toEqual(pattern);
     expect(await adminFailure(update({ appliesTo: "reply" }))).toMatchObject({ stable: "invalid_argument" });
     expect((await update({ pattern: "uno", appliesTo: "reply", fallback: "", reason: "" })).pattern).toMatchObject({
-      ...{ pattern: "uno", appliesTo: "reply", fallback: "", reason: "blocked_pattern" },
+      pattern: "uno",
+      appliesTo: "reply",
+      fallback: "",
+      reason: "blocked_pattern",
     });
     expect((await moderation.listPatterns(nameOf(bot))).patterns.map((each) => each.pattern)).toEqual(["uno", "two"]);
     for (const bad of ["", "(?=a)", "x".repeat(1_001), "a\0", "["])
@@ -56,14 +62,13 @@ describe("moderation patterns", () => {
   test("are changed at the size limit of a bot, which does not count the replaced pattern", async () => {
     const moderation = system.ops(ModerationAdminService);
     const bot = await createBot(system.database);
-    const attack = (number: number) => `(buy|sell|send).{0,60}(bitcoin|crypto)${number}`;
     const added = [];
     for (let number = 1; number <= 13; number++)
-      added.push((await moderation.addPattern({ ...nameOf(bot), pattern: attack(number) })).pattern?.id ?? 0n);
-    const request = { ...nameOf(bot), id: added[0] ?? 0n, changes: { pattern: attack(14) } };
-    expect((await moderation.updatePattern(request)).pattern?.pattern).toBe(attack(14));
+      added.push((await moderation.addPattern({ ...nameOf(bot), pattern: largePattern(number) })).pattern?.id ?? 0n);
+    const request = { ...nameOf(bot), id: added[0] ?? 0n, changes: { pattern: largePattern(14) } };
+    expect((await moderation.updatePattern(request)).pattern?.pattern).toBe(largePattern(14));
     const { pattern: small } = await moderation.addPattern({ ...nameOf(bot), pattern: "rude" });
-    const grown = moderation.updatePattern({ ...request, id: small?.id ?? 0n, changes: { pattern: attack(15) } });
+    const grown = moderation.updatePattern({ ...request, id: small?.id ?? 0n, changes: { pattern: largePattern(15) } });
     expect(await adminFailure(grown)).toMatchObject({ stable: "patterns_too_large" });
   });
 
@@ -94,9 +99,9 @@ describe("moderation patterns", () => {
         /its size is 40\d, the limit is 300; use fewer or smaller repetition counts such as \{0,20\}$/,
       ),
     });
-    const attack = (number: number) => `(buy|sell|send).{0,60}(bitcoin|crypto)${number}`;
-    for (let number = 1; number <= 13; number++) await add(attack(number), number % 2 === 0 ? "reply" : "message");
-    expect(await adminFailure(add(attack(14)))).toMatchObject({
+    for (let number = 1; number <= 13; number++)
+      await add(largePattern(number), number % 2 === 0 ? "reply" : "message");
+    expect(await adminFailure(add(largePattern(14)))).toMatchObject({
       code: Code.ResourceExhausted,
       stable: "patterns_too_large",
       message: expect.stringMatching(/with this pattern of size 15\d their total size is 2[01]\d\d, the limit is 2000/),
@@ -130,7 +135,7 @@ describe("checking a text", () => {
     return { bot, check };
   }
 
-  test("returns every pattern that matches, by the side that it blocks, with an unsaved one last", async () => {
+  test("returns every matching pattern and whether it blocks messages, replies or both, with an unsaved one last", async () => {
     const { bot, check } = await createRules();
     expect(await check("a kind word")).toEqual([]);
     expect(await check("RUDE secret refund")).toEqual([
@@ -138,7 +143,7 @@ describe("checking a text", () => {
       ["secret", false, true],
       ["rude", true, true],
     ]);
-    // Full-width letters and an invisible character, as the service matches them.
+    // Full-width letters and an invisible character are normalised, as in a visitor's message.
     expect(await check("ｒｕ\u200bde")).toEqual([["rude", true, true]]);
     expect(await check("rude words", { pattern: "wor.s", appliesTo: "reply" })).toEqual([
       ["rude", true, true],
@@ -158,8 +163,8 @@ describe("checking a text", () => {
     for (const text of ["", "x".repeat(4_001), "a\0"])
       expect(await refusal(text), text.slice(0, 9)).toMatchObject({ stable: "invalid_argument" });
     for (let number = 1; number <= 12; number++)
-      await moderation().addPattern({ ...nameOf(bot), pattern: `(buy|sell|send).{0,60}(bitcoin|crypto)${number}` });
-    expect(await refusal("a", { pattern: "(buy|sell|send).{0,60}(bitcoin|crypto)13" })).toMatchObject({
+      await moderation().addPattern({ ...nameOf(bot), pattern: largePattern(number) });
+    expect(await refusal("a", { pattern: largePattern(13) })).toMatchObject({
       stable: "patterns_too_large",
     });
   });

@@ -16,7 +16,7 @@ import {
 
 const MAX_PATTERNS = 100;
 const DEFAULT_REASON = "blocked_pattern";
-/** As long as a visitor's message may be. */
+/** The limit of a visitor's message, too. */
 const MAX_CHECKED_CHARACTERS = 4_000;
 
 /** Implements the admin service of moderation patterns. */
@@ -36,7 +36,7 @@ export function createModerationAdmin(
       .catch(rethrowRefusal);
   }
 
-  /** Returns the saved patterns with the unsaved one: in place of the one that it replaces, or last. */
+  /** Returns the saved patterns with the unsaved one: in place of the pattern that it replaces, or last if it replaces none. */
   async function withUnsaved(
     workspaceId: string,
     saved: readonly StoredPattern[],

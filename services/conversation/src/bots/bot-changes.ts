@@ -18,7 +18,7 @@ const COLOR = /^#[0-9a-fA-F]{6}$/;
 const CSS_VARIABLE = /^--[A-Za-z0-9_-]{1,100}$/;
 /**
  * Matches a CSS value that cannot end its declaration: quoted strings, words, numbers, colours, operators and parentheses. It permits no
- * backslash escapes, which could disguise a function's name. callsAllowedFunctions checks these names, so that a value cannot load anything.
+ * backslash escapes, which could disguise a function's name. callsAllowedFunctions checks the names, so that a value cannot load a URL.
  */
 const CSS_VALUE = /^(?:"[^"\\\p{Cc}<>{};]*"|'[^'\\\p{Cc}<>{};]*'|[\p{L}\p{M}\p{N} #%.,+*/()=_-])*$/u;
 const CSS_COMMENT = /\/\*|\*\//;
@@ -143,7 +143,7 @@ function toCssVars(values: Readonly<Record<string, string>>): Record<string, str
       throw invalidArgument("custom_css_vars must have names that start with -- and contain only A-Z a-z 0-9 _ -");
     if (!isValid(value) || value.includes("\0"))
       throw invalidArgument(
-        `custom_css_vars: the value of ${name} must be 1 to 200 characters of plain CSS: words, numbers, colours, quoted text, and functions that calculate or draw, none that loads`,
+        `custom_css_vars: the value of ${name} must be 1 to 200 characters of plain CSS: words, numbers, colours, quoted text, and functions that calculate or draw but load nothing`,
       );
   }
   return Object.fromEntries(entries);

@@ -16,7 +16,7 @@ export type BotConfig = Omit<StoredBotConfig, "patterns" | "tools"> & {
 /** Returns a bot's configuration; undefined if the workspace has no bot with this id. */
 export type GetBotConfig = (workspaceId: string, botId: string) => Promise<BotConfig | undefined>;
 
-/** Changes must apply within 5 s everywhere. The age counts from the start of the read. */
+/** Less than 5 s, within which changes must apply everywhere. The age counts from the start of the read. */
 const MAX_AGE_MS = 4_000;
 const MAX_BOTS = 5_000;
 

@@ -3,7 +3,7 @@ import type { IndexedChunk, IndexedPiece } from "./index-document.ts";
 /** Exit code of the reading process for a document that cannot be read. */
 export const EXIT_CODE_UNREADABLE = 3;
 
-/** A message of the reading process, a line of JSON: a piece of the document, or, as the last message, its first words. */
+/** A message of the reading process, sent as a line of JSON. Each message has a piece of the document; the last has its first words. */
 export type DocumentPiece = IndexedPiece | { beginning: string[] };
 
 /** Parses a line from the reading process. Throws unless it is a piece whose texts PostgreSQL can store. */

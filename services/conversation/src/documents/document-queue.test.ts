@@ -5,8 +5,12 @@ import { DocumentQueue } from "./document-queue.ts";
 
 const MiB = 1024 * 1024;
 const signal = new AbortController().signal;
+const UNREADABLE_MS = 20;
+const UNREADABLE_SHARE = 0.1;
+/** The delay of 200 ms after UNREADABLE_MS of work, less 40 ms for inexact timers. */
+const MIN_DELAY_MS = UNREADABLE_MS / UNREADABLE_SHARE - 40;
 
-/** Enqueues work that logs its start and runs until the test calls `end` or `fail`. */
+/** Enqueues work that logs its begin and end, and runs until the test calls `end` or `fail`. */
 function enqueue(
   queue: DocumentQueue,
   name: string,
@@ -83,21 +87,21 @@ test("DocumentQueue refuses a document after the maximum wait", async () => {
 });
 
 test("DocumentQueue delays a workspace's next document after an unreadable one that took long, and runs other workspaces' documents", async () => {
-  const queue = new DocumentQueue({ unreadableTimeLimit: { share: 0.1, burstMs: 0 } });
+  const queue = new DocumentQueue({ unreadableTimeLimit: { share: UNREADABLE_SHARE, burstMs: 0 } });
   const log: string[] = [];
   const bomb = enqueue(queue, "bomb", log);
   const next = enqueue(queue, "next", log);
   const other = enqueue(queue, "other", log, { workspaceId: "ws_b" });
   next.end();
   other.end();
-  await sleep(20);
+  await sleep(UNREADABLE_MS);
   const failedAt = performance.now();
   bomb.fail(invalidArgument("content cannot be read", "unreadable_document"));
   await expect(bomb.done).rejects.toThrow("cannot be read");
   await other.done;
   expect(log).toEqual(["bomb begins", "other begins", "other ends"]);
   await next.done;
-  expect(performance.now() - failedAt).toBeGreaterThan(9 * 20 - 20);
+  expect(performance.now() - failedAt).toBeGreaterThan(MIN_DELAY_MS);
 });
 
 test("DocumentQueue serves workspaces in turn, so that the documents of one do not keep another waiting", async () => {
@@ -113,17 +117,17 @@ test("DocumentQueue serves workspaces in turn, so that the documents of one do n
 });
 
 test("DocumentQueue delays a workspace's next document after a URL that did not answer in time", async () => {
-  const queue = new DocumentQueue({ unreadableTimeLimit: { share: 0.1, burstMs: 0 } });
+  const queue = new DocumentQueue({ unreadableTimeLimit: { share: UNREADABLE_SHARE, burstMs: 0 } });
   const log: string[] = [];
   const stalled = enqueue(queue, "stalled", log);
   const next = enqueue(queue, "next", log);
   next.end();
-  await sleep(20);
+  await sleep(UNREADABLE_MS);
   const failedAt = performance.now();
   stalled.fail(invalidArgument("the URL cannot be fetched", "timeout"));
   await expect(stalled.done).rejects.toThrow("cannot be fetched");
   await next.done;
-  expect(performance.now() - failedAt).toBeGreaterThan(9 * 20 - 20);
+  expect(performance.now() - failedAt).toBeGreaterThan(MIN_DELAY_MS);
 });
 
 test("DocumentQueue does not delay a workspace's next document after a readable one, however long that took", async () => {

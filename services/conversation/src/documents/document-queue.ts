@@ -5,8 +5,8 @@ const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 const MAX_WAIT_MS = 60_000;
 const MAX_REMEMBERED_WORKSPACES = 1_000;
 /**
- * Limits the time that a workspace's documents may take if they cannot be fetched or read, or their caller cancels: `burstMs` at once, then a
- * tenth of the time. So repeated slow documents neither keep a core busy nor block other workspaces. Readable documents do not count.
+ * Limits the time that a workspace's documents may take if they cannot be fetched or read, or if their caller cancels: `burstMs` at once, then
+ * `share` of the elapsed time. So repeated slow documents neither keep a core busy nor block other workspaces. Readable documents do not count.
  */
 const UNREADABLE_TIME_LIMIT = { share: 0.1, burstMs: 5_000 };
 
@@ -26,11 +26,12 @@ export class DocumentQueue {
   readonly #timeLimiter: WorkspaceTimeLimiter;
   /** In order of arrival. */
   readonly #waiting = new Set<WaitingDocument>();
-  /** The number of documents started so far when each workspace's last one was started. */
+  /** For each workspace, the value of #starts when its last document was started. */
   readonly #lastStarts = new LRUCache<string, number>({ max: MAX_REMEMBERED_WORKSPACES });
+  /** The number of documents started so far. */
   #starts = 0;
   #isBusy: boolean = false;
-  /** Starts a document when its workspace has regained its share. */
+  /** Starts a document when its workspace has time for unreadable documents again. */
   #timer: NodeJS.Timeout | undefined;
 
   constructor({ maxWaitMs = MAX_WAIT_MS, unreadableTimeLimit = UNREADABLE_TIME_LIMIT }: DocumentQueueOptions = {}) {
@@ -39,8 +40,9 @@ export class DocumentQueue {
   }
 
   /**
-   * Runs `task` when it is the workspace's turn, no other document is being processed, and the workspace has not used up its time for unreadable documents. Throws resource_exhausted
-   * after waiting 60 s, or at once if the waiting documents, including this one, would exceed 16 MiB.
+   * Runs `task` when it is the workspace's turn and no other document is being processed. Waits longer if the workspace has used up its time
+   * for unreadable documents. Throws resource_exhausted after waiting 60 s, or at once if the waiting documents, including this one, would
+   * exceed 16 MiB.
    */
   async run<T>({ workspaceId, bytes, signal }: QueuedDocument, task: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();

@@ -41,8 +41,9 @@ const NAMES: readonly string[] = [...Object.values(LANGUAGES), ANY_LANGUAGE];
 export function parseLanguage(text: string): LanguageName | undefined {
   const lower = text.trim().toLowerCase();
   if (NAMES.includes(lower)) return lower as LanguageName;
-  const code = lower.split(/[-_]/)[0] === "nb" ? "no" : lower.split(/[-_]/)[0];
-  return LANGUAGES[code as keyof typeof LANGUAGES];
+  const code = lower.split(/[-_]/)[0];
+  // Bokmål (nb) is the usual written form of Norwegian (no).
+  return LANGUAGES[(code === "nb" ? "no" : code) as keyof typeof LANGUAGES];
 }
 
 /** Languages with a stop word list in PostgreSQL. */
@@ -70,10 +71,11 @@ const SCRIPT_LANGUAGES: readonly [RegExp, LanguageName][] = [
   [/\p{Script=Armenian}/u, "armenian"],
   [/\p{Script=Devanagari}/u, "hindi"],
   [/\p{Script=Tamil}/u, "tamil"],
+  // Hebrew, which PostgreSQL cannot stem, is more likely than Yiddish.
   [/\p{Script=Hebrew}/u, ANY_LANGUAGE],
 ];
 
-/** A text of fewer words may contain no stop word at all. */
+/** A text of fewer words may be without stop words. */
 const MIN_WORDS = 30;
 /** Smallest share of stop words in an ordinary text. */
 const MIN_SHARE = 0.12;

@@ -7,12 +7,13 @@ const DELIMITER_ROW = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[
 const DEFINITION = /^ {0,3}\[[^\]\n]+\]:[ \t]*\S.*$/gm;
 
 /**
- * Splits Markdown into sections of about 64 KiB that can be rendered one at a time, because the parser's tokens need up to 50 times the
- * memory of their text. Splits where a block, list item or table row starts. Repeats the table's head and all link definitions, so that
- * each section renders as it would in the whole document.
+ * Splits Markdown into sections of about 64 KiB that can be rendered one at a time. The parser's tokens need up to 50 times the memory of
+ * their text. Splits where a block, list item or table row starts. Each section repeats the head of the table that it continues, and all
+ * link definitions. So it renders as it would in the whole document.
  */
 export function* splitMarkdown(markdown: string): Generator<string> {
   const definitions = (markdown.match(DEFINITION) ?? []).join("\n");
+  // Each section would repeat them, so longer definitions are left out.
   const linkDefinitions = definitions.length <= SECTION_CHARACTERS ? `\n\n${definitions}` : "";
   let section = "";
   let fence = "";

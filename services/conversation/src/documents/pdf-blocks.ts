@@ -10,6 +10,7 @@ export type PdfRun = {
   endsLine: boolean;
 };
 
+/** A line of text. `size` is the largest font size of its runs, and `y` the baseline of its last run. Runs of spaces do not count. */
 export type PdfLine = { text: string; size: number; y: number };
 
 /** A short paragraph whose font is larger than the body font by this factor is a heading. */
@@ -17,6 +18,8 @@ const HEADING_RATIO = 1.15;
 const MAX_HEADING_CHARACTERS = 150;
 /** Largest distance between the baselines of two lines of a paragraph, relative to the font size. */
 const PARAGRAPH_GAP = 1.7;
+/** Lines of a paragraph differ less than this in font size, in the page's units. */
+const MAX_SIZE_DIFFERENCE = 0.6;
 
 /** Splits a PDF's pages into paragraphs. A paragraph before the first heading gets its page number as heading (`p. 3`). */
 export function splitPdf(pages: readonly (readonly PdfLine[])[]): Block[] {
@@ -52,15 +55,15 @@ export function combineRuns(runs: readonly PdfRun[]): PdfLine[] {
     .filter((each) => each.text !== "");
 }
 
-/** Returns the font size with the most characters. */
+/** Returns the font size with the most characters, rounded to half a unit. */
 function findBodyFontSize(pages: readonly (readonly PdfLine[])[]): number {
-  const letters = new Map<number, number>();
+  const charactersBySize = new Map<number, number>();
   for (const page of pages)
     for (const { size, text } of page) {
       const rounded = Math.round(size * 2) / 2;
-      letters.set(rounded, (letters.get(rounded) ?? 0) + text.length);
+      charactersBySize.set(rounded, (charactersBySize.get(rounded) ?? 0) + text.length);
     }
-  return [...letters].reduce((one, other) => (other[1] > one[1] ? other : one), [0, 0] as const)[0];
+  return [...charactersBySize].reduce((one, other) => (other[1] > one[1] ? other : one), [0, 0] as const)[0];
 }
 
 function groupParagraphs(lines: readonly PdfLine[]): PdfLine[][] {
@@ -68,12 +71,12 @@ function groupParagraphs(lines: readonly PdfLine[]): PdfLine[][] {
   let last: PdfLine | undefined;
   for (const line of lines) {
     const gap = last === undefined ? 0 : last.y - line.y;
-    const isSame =
+    const isSameParagraph =
       last !== undefined &&
-      Math.abs(last.size - line.size) < 0.6 &&
+      Math.abs(last.size - line.size) < MAX_SIZE_DIFFERENCE &&
       gap > 0 &&
       gap <= PARAGRAPH_GAP * Math.max(line.size, 1);
-    if (isSame) paragraphs.at(-1)?.push(line);
+    if (isSameParagraph) paragraphs.at(-1)?.push(line);
     else paragraphs.push([line]);
     last = line;
   }

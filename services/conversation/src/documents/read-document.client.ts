@@ -56,8 +56,9 @@ export type ReadOptions = {
 type ProcessExit = { code: number | null; killedBy: NodeJS.Signals | null };
 
 /**
- * Reads a document in a process of its own. The process is killed after 60 s, after 20 s of CPU time, when it uses more than 192 MiB of
- * memory, when the signal aborts, and when this process ends. Throws invalid_argument if the document cannot be read within these limits.
+ * Reads a document in a process of its own. The process is killed after 60 s, after 20 s of CPU time, or when it uses more than 192 MiB of
+ * memory. It is also killed when the signal aborts or this process ends. Throws invalid_argument if the document cannot be read within these
+ * limits.
  */
 export async function readDocument(raw: RawDocument, options: ReadOptions): Promise<ReadDocument> {
   const { signal, maxCpuMs = MAX_CPU_MS } = options;

@@ -1,4 +1,6 @@
 const WORDS = new Intl.Segmenter(undefined, { granularity: "word" });
+/** Matches a change to upper case, or letters joined by a mark: `keepAlive`, `HTTPServer`, `request.body`. */
+const COMPOUND = /[\p{Ll}\p{N}]\p{Lu}|\p{L}[._:]\p{L}|\p{Lu}\p{Lu}\p{Ll}/u;
 const PARTS = /\p{Lu}?[\p{Ll}\p{M}]+|\p{Lu}+(?!\p{Ll})|[\p{L}\p{M}]+|\p{N}+/gu;
 /** Longer words are data rather than language, and PostgreSQL limits the length of a lexeme. */
 const MAX_WORD_CHARACTERS = 100;
@@ -11,12 +13,9 @@ export function tokenize(text: string): string[] {
   const words: string[] = [];
   for (const { segment, isWordLike } of WORDS.segment(text.normalize("NFKC").replaceAll("’", "'"))) {
     if (!isWordLike || segment.length > MAX_WORD_CHARACTERS) continue;
-    const compound = segment.replace(/^[_.']+|[_.']+$/g, "");
-    const parts = /[\p{Ll}\p{N}]\p{Lu}|\p{L}[._:]\p{L}|\p{Lu}\p{Lu}\p{Ll}/u.test(compound)
-      ? (compound.match(PARTS) ?? [])
-      : [];
-    for (const word of parts.length > 1 ? [compound, ...parts] : [compound])
-      if (word !== "") words.push(word.toLowerCase());
+    const word = segment.replace(/^[_.']+|[_.']+$/g, "");
+    const parts = COMPOUND.test(word) ? (word.match(PARTS) ?? []) : [];
+    for (const each of parts.length > 1 ? [word, ...parts] : [word]) if (each !== "") words.push(each.toLowerCase());
   }
   return words;
 }

@@ -18,7 +18,7 @@ const MAX_VISITOR_ID_CHARACTERS = 1_024;
 
 /**
  * Stores a request to erase a visitor and starts the erasure. If the request names a member, stores a line in the audit log in the same
- * transaction. A later call with the same request_id stores neither again.
+ * transaction. A later call with the same request_id stores neither again. Returns how many sessions of the visitor are not erased yet.
  */
 export async function handleEraseVisitor(
   database: Database,

@@ -22,11 +22,12 @@ async function storedRequests(workspaceId: string) {
     .rowCount;
 }
 
-/** Makes every request older than a minute: a request can only be complete after that time. */
+/** Makes every request older than a minute, because a request cannot be complete earlier. */
 const ageRequests = () =>
   system.admin.query("UPDATE conversation.erasures SET requested_at = requested_at - interval '61 seconds'");
 
-async function contentOf(bot: Bot) {
+/** Returns the ids of the workspace's sessions that have messages. */
+async function sessionsWithContent(bot: Bot) {
   const { rows } = await system.admin.query(
     "SELECT DISTINCT session_id AS id FROM conversation.messages WHERE workspace_id = $1",
     [bot.workspaceId],
@@ -50,8 +51,10 @@ test("EraseVisitor erases every session of the visitor, deleted and open ones to
   ]);
   const requestId = randomUUID();
   expect(await erase(bot.workspaceId, "v", requestId)).toMatchObject({ sessions: 3n });
-  await expect.poll(() => contentOf(bot), { timeout: 10_000 }).toEqual(new Set([kept.sessionId, anonymous.sessionId]));
-  expect(await contentOf(stranger)).toEqual(new Set([foreign.sessionId]));
+  await expect
+    .poll(() => sessionsWithContent(bot), { timeout: 10_000 })
+    .toEqual(new Set([kept.sessionId, anonymous.sessionId]));
+  expect(await sessionsWithContent(stranger)).toEqual(new Set([foreign.sessionId]));
   expect(await openTurn(system.database, newTurn(bot, { sessionId: mine.sessionId }))).toBeUndefined();
   expect(await erase(bot.workspaceId, "v", requestId)).toMatchObject({ sessions: 0n });
   expect(await storedRequests(bot.workspaceId)).toBe(1);
@@ -77,11 +80,11 @@ test("EraseVisitor erases a session that is stored after the request but started
     [late.sessionId],
   );
   await runNow();
-  expect(await contentOf(bot)).toEqual(new Set([next.sessionId]));
+  expect(await sessionsWithContent(bot)).toEqual(new Set([next.sessionId]));
   await ageRequests();
   await runNow();
   expect(await storedRequests(workspaceId)).toBe(0);
-  expect(await contentOf(bot)).toEqual(new Set([next.sessionId]));
+  expect(await sessionsWithContent(bot)).toEqual(new Set([next.sessionId]));
 });
 
 test("another replica continues a request, past sessions that fail, until nothing is left", async () => {
@@ -94,13 +97,13 @@ test("another replica continues a request, past sessions that fail, until nothin
     CREATE TRIGGER refuse_erasure BEFORE DELETE ON conversation.messages FOR EACH ROW
       WHEN (OLD.session_id = '${ids[5]}') EXECUTE FUNCTION refuse_erasure()`);
   expect(await erase(workspaceId, "v")).toMatchObject({ sessions: 120n });
-  await expect.poll(() => contentOf(bot), { timeout: 20_000 }).toEqual(new Set([ids[5]]));
+  await expect.poll(() => sessionsWithContent(bot), { timeout: 20_000 }).toEqual(new Set([ids[5]]));
   await ageRequests();
   await runNow();
   expect(await storedRequests(workspaceId)).toBe(1);
   await system.admin.query("DROP TRIGGER refuse_erasure ON conversation.messages; DROP FUNCTION refuse_erasure");
   await runNow();
-  expect(await contentOf(bot)).toEqual(new Set());
+  expect(await sessionsWithContent(bot)).toEqual(new Set());
   await runNow();
   expect(await storedRequests(workspaceId)).toBe(0);
 });

@@ -6,13 +6,13 @@ export type Erasure = {
   workspaceId: string;
   requestId: string;
   visitorId: string;
-  /** Whether every session that started before the request is visible by now, so that the erasure can be complete. */
+  /** Whether every session that started before the request is visible by now. Only then can the erasure be complete. */
   areSessionsVisible: boolean;
 };
 
 /**
- * A session that started before the request is visible after this time, because OpenTurn's statement, which sets the time of the session's
- * start, ends within 10 s (statement_timeout).
+ * After this time, every session that started before the request is visible. OpenTurn stores a session with its start time in one statement,
+ * which ends within 10 s (statement_timeout).
  */
 const VISIBLE_AFTER_SECONDS = 60;
 

@@ -3,7 +3,7 @@ import { eraseSession } from "../sessions/index.ts";
 import type { Settlement } from "../turns/index.ts";
 import { deleteErasure, type Erasure, listErasures, listSessionsToErase } from "./erasures.store.ts";
 
-/** Requests of one round. Each request gets a batch in a round, so that a large one does not delay the others. */
+/** Requests of one round. A round erases one batch for each request, so that a large request does not delay the others. */
 const MAX_REQUESTS = 1_000;
 /** Sessions erased for a request in a round, each in its own transaction. */
 const BATCH_SESSIONS = 50;
@@ -53,7 +53,7 @@ export class VisitorErasure {
     }
   }
 
-  /** Erases some sessions of a request. Returns whether more may be left that can be erased now. */
+  /** Erases a batch of a request's sessions, or deletes the request if none are left. Returns whether the next round may erase more. */
   async #eraseBatch(erasure: Erasure, signal: AbortSignal): Promise<boolean> {
     const { database, log } = this.#deps;
     const { workspaceId, requestId } = erasure;

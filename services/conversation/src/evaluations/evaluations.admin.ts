@@ -18,7 +18,7 @@ import { type CaseSearch, runEvaluation } from "./run-evaluation.service.ts";
 
 const MAX_CASES = 200;
 
-/** Implements the admin service that measures a bot's search. */
+/** Implements the admin service that evaluates a bot's search with cases: questions and the documents that it must find for them. */
 export function createEvaluationAdmin(
   database: Database,
   questionSearch: CaseSearch,

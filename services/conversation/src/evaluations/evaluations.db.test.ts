@@ -100,15 +100,15 @@ test("a case is removed once, and only by its own bot", async () => {
   expect((await evaluations().getEvaluation(nameOf(bot))).cases).toEqual([]);
 });
 
-/** Returns a search that counts how many of its searches run at once. */
+/** Returns a fake search that counts its running searches, and a function that evaluates nine cases with it. */
 function createCountingSearch(onSearch: () => Promise<void> | void = () => undefined) {
-  const counts = { running: 0, most: 0, started: 0 };
+  const counts = { running: 0, maxRunning: 0, started: 0 };
   const bot = { workspaceId: "ws", botId: "bot" };
   const search = {
     readKnowledge: async () => ({ ...bot, chunks: 1, languages: ["english"], isEmbedded: true }),
     search: async () => {
       counts.started++;
-      counts.most = Math.max(counts.most, ++counts.running);
+      counts.maxRunning = Math.max(counts.maxRunning, ++counts.running);
       await onSearch();
       counts.running--;
       return { passages: [], used: [], semanticSearch: "timeout" as const };
@@ -123,7 +123,7 @@ function createCountingSearch(onSearch: () => Promise<void> | void = () => undef
 test("a run searches for two questions at a time, and counts failed semantic searches", async () => {
   const { counts, run } = createCountingSearch(() => new Promise((resolve) => setImmediate(resolve)));
   expect(await run({})).toMatchObject({ cases: 9, searched: 9, found: 0, semanticFailures: 9 });
-  expect(counts.most).toBe(2);
+  expect(counts.maxRunning).toBe(2);
 });
 
 test("a run starts no search after its time limit, and leaves the remaining cases out", async () => {
@@ -154,8 +154,8 @@ test("runs of one workspace run one at a time, and runs of two workspaces run co
   for (const each of [bot, other])
     for (const question of ["One?", "Two?", "Three?", "Four?"]) await addCase(each, question, "delivery.txt");
   await Promise.all([run(bot), run(bot), run(bot)]);
-  expect(counts).toMatchObject({ started: 12, most: 2 });
-  // Ends only if the runs overlap.
-  pause = () => vi.waitFor(() => expect(counts.most).toBe(4), { timeout: 10_000 });
+  expect(counts).toMatchObject({ started: 12, maxRunning: 2 });
+  // Each search waits until both runs search at the same time.
+  pause = () => vi.waitFor(() => expect(counts.maxRunning).toBe(4), { timeout: 10_000 });
   await Promise.all([run(bot), run(other)]);
 });

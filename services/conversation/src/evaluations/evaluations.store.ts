@@ -2,22 +2,27 @@ import type { Database } from "@parley/service-kit";
 import type { BotKey } from "../bots/index.ts";
 
 const MAX_RUNS = 20;
-/** The latest run and the one before. */
+/** The latest run and the one before, which is compared with it. */
 const RUNS_WITH_RESULTS = 2;
 
 export type EvaluationCase = { id: number; question: string; document: string };
 
-/** `rank` is the place of the document's best passage among the passages in a reply's prompt, from 1; 0 if there is none. */
+/** `rank` is the place, from 1, of the document's best passage among those that a reply's prompt would contain; 0 if it has none there. */
 export type CaseResult = { caseId: number; rank: number };
 
 export type NewRun = {
+  /** Number of the bot's cases. */
   cases: number;
+  /** Number of cases that were searched before the time limit. */
   searched: number;
+  /** Number of cases whose document was found. */
   found: number;
+  /** Number of failed semantic searches. */
   semanticFailures: number;
   results: readonly CaseResult[];
 };
 
+/** `documents` is the number of the bot's documents at the time of the run. */
 export type StoredRun = NewRun & { id: number; ranAt: Date; documents: number };
 
 const CASE = "case_id AS id, question, document";
@@ -65,7 +70,7 @@ export async function deleteCase(database: Database, { workspaceId, botId }: Bot
   return rowCount === 1;
 }
 
-// The statement does not see the row that it inserts, so it keeps one run less.
+// The DELETE does not see the row that the same statement inserts, so it keeps MAX_RUNS - 1 runs. The oldest of them has OFFSET MAX_RUNS - 2.
 const INSERT_RUN = `
   WITH expired AS (
     DELETE FROM conversation.evaluation_runs

@@ -2,19 +2,19 @@ import type { BotKey } from "../bots/index.ts";
 import type { QuestionSearch } from "../questions/index.ts";
 import type { CaseResult, EvaluationCase, NewRun } from "./evaluations.store.ts";
 
-/** Below the 60 s after which the console gives up. */
+/** Less than the console's timeout of 60 s. */
 const MAX_RUN_MS = 40_000;
 /** Few, because visitors' searches use the same database and the same embedding model. */
 const CONCURRENT_SEARCHES = 2;
 
-/** The methods of QuestionSearch that RunEvaluation's handler calls: requireTime before the run, the others during it. */
+/** The methods of QuestionSearch that RunEvaluation's handler calls: requireTime before a run, the others during the run. */
 export type CaseSearch = Pick<QuestionSearch, "requireTime" | "readKnowledge" | "search">;
 
 export type RunOptions = { signal: AbortSignal; maxRunMs?: number };
 
 /**
- * Searches for each case's question and returns where its document was found. Starts no search after 40 s. Throws the signal's reason if it is
- * aborted.
+ * Searches for each case's question and returns the rank of its document. Starts no search after 40 s. Throws the signal's reason if the
+ * signal is aborted.
  */
 export async function runEvaluation(
   questionSearch: Omit<CaseSearch, "requireTime">,

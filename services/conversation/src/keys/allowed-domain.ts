@@ -6,8 +6,11 @@ const MAX_ENTRY_CHARACTERS = 300;
 const MAX_DOMAINS = 100;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { "http:": "80", "https:": "443" };
 const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
-/** Matches control characters, and characters that domainToASCII drops: `shop.exa\nmple` would become `shop.example`. Joiners are validated by IDNA. */
-const DROPPED = /(?![\u200c\u200d])[\p{Cc}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]/u;
+/**
+ * Matches control characters, and characters that domainToASCII drops: `shop.exa\nmple` would become `shop.example`. Does not match the
+ * joiners U+200C and U+200D, because domainToASCII checks them.
+ */
+const INVISIBLE = /(?![\u200c\u200d])[\p{Cc}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]/u;
 const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;
 
 /** Normalises 1 to 100 entries and removes duplicates. Throws invalid_argument for the first entry that is not valid. */
@@ -25,7 +28,7 @@ export function normaliseAllowedDomain(entry: string): string {
   const refuse = (reason: string) =>
     invalidArgument(`"${entry.slice(0, MAX_ENTRY_CHARACTERS)}" is not an allowed domain: ${reason}`);
   if (entry.length > MAX_ENTRY_CHARACTERS) throw refuse("it is too long");
-  if (DROPPED.test(entry)) throw refuse("it contains a line break or another invisible character");
+  if (INVISIBLE.test(entry)) throw refuse("it contains a line break or another invisible character");
   const text = entry.trim();
   if (text === "") throw refuse("it is empty");
   const { scheme, authority } = splitScheme(text, refuse);

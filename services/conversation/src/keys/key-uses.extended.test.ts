@@ -51,25 +51,26 @@ test("the running service stores a use within 15 s", async () => {
   await expect.poll(() => lastUses(workspaceId), { timeout: 20_000, interval: 500 }).toEqual([today()]);
 }, 30_000);
 
-test("a key is stored at most once an hour, and written only on a new day", async () => {
+test("a replica stores a key at most once an hour, and the row changes only on a new day", async () => {
   const { workspaceId, created } = await createKeys(1);
   const key = { workspaceId, publicKey: created[0] ?? "" };
   let nowMs = 0;
   const uses = new KeyUses(system.database, () => nowMs);
+  /** Stores a use in another replica. Returns its statements. */
   const storeInAnotherReplica = () =>
     recordStatements(system.database, async (database) => {
       const otherUses = new KeyUses(database, () => nowMs);
       otherUses.add(key);
       await otherUses.store();
     });
-  const versionOf = async () =>
+  const readRowVersion = async () =>
     (await system.admin.query("SELECT xmin::text FROM conversation.api_keys WHERE public_key = $1", [key.publicKey]))
       .rows[0].xmin;
   uses.add(key);
   await uses.store();
-  const version = await versionOf();
+  const version = await readRowVersion();
   expect(await storeInAnotherReplica()).toHaveLength(1);
-  expect(await versionOf()).toBe(version);
+  expect(await readRowVersion()).toBe(version);
   await setOldUse(workspaceId);
   nowMs = HOUR_MS - 1;
   uses.add(key);

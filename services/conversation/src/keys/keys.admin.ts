@@ -7,7 +7,7 @@ import { normaliseAllowedDomains } from "./allowed-domain.ts";
 import { type ApiKey, insertKey, listKeys, revokeKey, updateKey } from "./keys.store.ts";
 import { isPublicKey } from "./public-key.ts";
 
-/** The most keys of a workspace that are not revoked, and the most revoked ones in the list. */
+/** Limits the keys of a workspace that are not revoked, and the revoked keys in the list. */
 const MAX_KEYS = 1_000;
 
 /** Implements the admin service of public keys. */

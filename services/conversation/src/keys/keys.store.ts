@@ -53,7 +53,7 @@ export async function insertKey(
   return rows[0];
 }
 
-/** Lists a workspace's keys that are not revoked and those that were revoked last, oldest first. */
+/** Lists a workspace's keys that are not revoked, and the `maxRevoked` keys that were revoked last, oldest first. */
 export async function listKeys(database: Database, workspaceId: string, maxRevoked: number): Promise<ApiKey[]> {
   const { rows } = await database.query<ApiKey>(
     `${API_KEY} JOIN (

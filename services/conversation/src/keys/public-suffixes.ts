@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { getPublicSuffix } from "tldts";
 import type * as Trie from "tldts/dist/types/src/data/trie.js";
 
-// tldts has no function that lists suffixes. A test compares this part of its data with its functions.
+// tldts has no function that lists suffixes. This file is internal to it, so a test compares its data with the public functions.
 const { edgeChild, edgeLength, edgeStart, labelText, rulesRoot }: typeof Trie = createRequire(import.meta.url)(
   "tldts/dist/cjs/src/data/trie.js",
 );
@@ -15,6 +15,7 @@ const namesAboveSuffixes = new Set(listSuffixRules().flatMap(listParents));
  * companies, such as github.io and s3.amazonaws.com.
  */
 export function coversPublicSuffix(host: string): boolean {
+  // `any.` matches a rule with a wildcard, such as *.ck.
   return isPublicSuffix(host) || isPublicSuffix(`any.${host}`) || namesAboveSuffixes.has(host);
 }
 
@@ -22,7 +23,7 @@ export function isPublicSuffix(host: string): boolean {
   return getPublicSuffix(host, { allowPrivateDomains: true }) === host;
 }
 
-/** Lists the rules of the Public Suffix List, except those that another rule ends with: `co.uk` and `*.ck`, but not `uk`. Omits exceptions. */
+/** Lists the longest rules of the Public Suffix List: `co.uk` and `*.ck`, but not `uk`. Omits exceptions from rules, such as `!www.ck`. */
 export function listSuffixRules(): string[] {
   let offset = 0;
   const labels = Array.from(edgeLength, (length) => {
@@ -40,6 +41,7 @@ export function listSuffixRules(): string[] {
   return listBelow(rulesRoot, "");
 }
 
+/** Returns the names above a rule: for `a.b.c`, `b.c` and `c`. */
 function listParents(rule: string): string[] {
   const labels = rule.split(".");
   return labels.slice(1).map((_, index) => labels.slice(index + 1).join("."));

@@ -56,7 +56,7 @@ function suite() {
   const waitForReaders = (count: number) =>
     expect.poll(() => childrenOf(service.process.pid), { timeout: 30_000 }).toHaveLength(count);
 
-  /** Runs `work` and expects the memory of the service and its reading process to stay below the limit. */
+  /** Runs `work` and expects the memory of the service and its reading process together to stay below MAX_MIB. */
   async function withinMemoryLimit<T>(
     name: string,
     work: () => Promise<T>,
@@ -96,6 +96,7 @@ function suite() {
       await post(ADMIN_TOKEN),
       await post("wrong"),
     ]);
+    // 429 for a body above the limit, and 401 for a wrong token.
     expect(result.map(({ status }) => status)).toEqual([429, 401]);
   });
 

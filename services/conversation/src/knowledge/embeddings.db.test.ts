@@ -40,7 +40,7 @@ const createWorker = () => new EmbeddingWorker(db.database, llm.client, log);
 const embeddedChunks = async () =>
   (await listSources(db.database, bot.workspaceId, bot.id)).map(({ embedded, chunks }) => `${embedded} of ${chunks}`);
 
-/** Returns a client that replaces the search's timeout of 300 ms, which a busy machine may exceed. */
+/** Returns a client that uses a timeout of 10 s instead of the search's 300 ms, which a busy machine may exceed. */
 const withLongTimeout = (client: EmbeddingClient): EmbeddingClient => ({
   embed: (request, options) => client.embed(request, { ...options, timeoutMs: 10_000 }),
 });
@@ -134,7 +134,7 @@ describe("with pgvector", () => {
     await addDocument(db.database, bot, "handbook.md", HANDBOOK);
     await createWorker().run(neverAborted);
     const other = await claimSource(db.database, "test:other");
-    if (other === undefined) throw new Error("another model has nothing to do");
+    if (other === undefined) throw new Error("the source was not claimed for the other model");
     await releaseSource(db.database, other, 0);
     expect(await embeddedChunks()).toEqual(["0 of 3"]);
     const callsBefore = llm.calls.length;
@@ -181,6 +181,7 @@ describe("with pgvector", () => {
     const found = await searchHybrid(db.database, semanticSearch, knowledge, "when does the shop open on weekdays");
     expect(found.semanticSearch).toBe("ok");
     const [first, ...others] = found.passages;
+    // The first of both searches scores 1 / 61 twice. The others were found by the semantic search alone, in second and third place.
     expect(first).toMatchObject({ heading: "Hours", wordRank: expect.any(Number), score: 2 / 61 });
     for (const [index, { wordRank, similarity = 2, score }] of others.entries()) {
       expect(wordRank).toBeUndefined();

@@ -7,7 +7,7 @@ export type ClaimedSource = { workspaceId: string; botId: string; sourceId: numb
 /** A chunk without an embedding of the current model. */
 export type UnembeddedChunk = { id: number; heading: string; text: string };
 
-/** Lease of a claimed source; each stored batch renews it. A batch takes far less. */
+/** Lease of a claimed source. Each stored batch renews it, and a batch usually takes a few seconds. */
 const LEASE = "interval '60 seconds'";
 
 /** Returns whether pgvector is installed in a schema on the role's search path. */
@@ -31,7 +31,7 @@ const CLAIM_SOURCE = `
   )
   RETURNING workspace_id AS "workspaceId", bot_id AS "botId", source_id AS "sourceId"`;
 
-/** Leases a source with chunks that `model` has not embedded. Returns undefined if no unleased source needs embedding. */
+/** Leases a source with chunks that `model` has not embedded. Returns undefined if there is no such source without a lease. */
 export async function claimSource(database: Database, model: string): Promise<ClaimedSource | undefined> {
   const { rows } = await database.query<ClaimedSource>(CLAIM_SOURCE, [model]);
   return rows[0];
@@ -82,7 +82,7 @@ export function storeEmbeddings(
   embedded: readonly { id: number; vector: readonly number[] }[],
 ): Promise<boolean> {
   return transaction(database, async (connection) => {
-    // Replacing a source locks its row first, too. The same order avoids a deadlock, and the lock keeps the chunks from being replaced.
+    // Locks the source's row first, as putSource does, to avoid a deadlock. While it is locked, the chunks cannot be replaced.
     const { rowCount } = await connection.query(
       `SELECT FROM conversation.knowledge_sources WHERE workspace_id = $1 AND source_id = $2
          AND embedding_model = $3 AND embedding_of = updated_at
@@ -121,7 +121,7 @@ export async function countUnembedded(database: Database, model: string): Promis
   return rows[0]?.unembedded ?? 0;
 }
 
-// Compares all vectors of the bot. A vector index covers all bots: its approximate result would hold mostly other bots' chunks.
+// Compares all vectors of the bot. A vector index would cover all bots, so its approximate result would be mostly other bots' chunks.
 const NEAREST = `
   WITH near AS (
     SELECT chunk_id, distance, row_number() OVER (ORDER BY distance, chunk_id) AS rank

@@ -14,8 +14,9 @@ import {
 export type EmbeddingClient = Pick<RpcClient<typeof LlmService>, "embed">;
 
 /**
- * State of embedding: `off` means that no model is configured, `no_pgvector` that the database lacks the extension, `unknown` that
- * llm-proxy has not responded yet.
+ * - `off`: no embedding model is configured.
+ * - `no_pgvector`: the database does not have the extension.
+ * - `unknown`: llm-proxy has not responded yet.
  */
 export type EmbeddingState = "on" | "off" | "no_pgvector" | "unknown";
 
@@ -96,7 +97,7 @@ export class EmbeddingWorker {
     while (!signal.aborted) {
       const chunks = await readUnembedded(this.#database, source, model, BATCH_CHUNKS);
       if (chunks.length === 0) {
-        // Recount: if the model changed and changed back, claiming the source has reset its count, but its embeddings are still stored.
+        // Recounts the stored embeddings: a claim for another model, which did not embed the source, has reset the count to 0.
         await storeEmbeddings(this.#database, source, model, []);
         return true;
       }

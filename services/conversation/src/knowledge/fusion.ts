@@ -1,4 +1,4 @@
-/** The constant `k` of reciprocal rank fusion; 60 is the value of its first publication. Larger values favour the first ranks less. */
+/** The constant `k` of reciprocal rank fusion. 60 is the value of its first publication; a larger value favours the first ranks less. */
 const RANK_CONSTANT = 60;
 
 /**

@@ -5,11 +5,12 @@ import type { BotKnowledge } from "./knowledge-search.store.ts";
 import type { SemanticSearch, SemanticSearchResult } from "./semantic-search.service.ts";
 import { searchByWords } from "./word-search.service.ts";
 
-/** A passage with its scores. A search that did not find it leaves its score undefined. */
 export type FoundPassage = Passage & {
+  /** Undefined if the word search did not find the passage. */
   wordRank?: number;
+  /** Undefined if the semantic search did not find the passage. */
   similarity?: number;
-  /** The score of both searches together, by which passages are ordered. */
+  /** The fused score of both searches, by which passages are ordered. */
   score: number;
 };
 

@@ -8,7 +8,7 @@ const MAX_PASSAGES = 12;
  * only add to the rank of chunks that rarer terms select.
  */
 const MAX_CANDIDATES = 800;
-/** The best of the candidates; only these are checked for neighbouring words. */
+/** Bounds the candidates that are checked for neighbouring words to the best ones. */
 const MAX_RANKED = 200;
 /** Smallest number of chunks for computing term weights. In a bot of two or three chunks every term would count as frequent. */
 const MIN_CHUNKS = 10;
@@ -27,9 +27,9 @@ export type BotKnowledge = {
   botId: string;
   /** Number of the bot's chunks. */
   chunks: number;
-  /** Text search configurations of its sources. */
+  /** Text search configurations of the bot's sources. */
   languages: readonly string[];
-  /** Whether any of its chunks has an embedding. */
+  /** Whether any of the chunks has an embedding. */
   isEmbedded: boolean;
 };
 

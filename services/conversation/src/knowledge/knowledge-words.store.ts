@@ -2,9 +2,10 @@ import type { Database } from "@parley/service-kit";
 import type { BotKnowledge } from "./knowledge-search.store.ts";
 import { prefixAndSuffixOf } from "./spelling.ts";
 
-/** Bounds the candidates for one prefix or suffix. A prefix of more words is too common to be useful. */
+/** Bounds the candidates for one prefix or suffix. If more words have it, it is too common to be useful. */
 const MAX_CANDIDATES = 500;
 
+// A range of words with a prefix ends at the prefix and U+10FFFD (1114109), which sorts after all other characters in use.
 const READ_CANDIDATES = `
   SELECT misspelt.place::integer - 1 AS index, near.word
   FROM unnest($3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS misspelt (prefix, prefix_end, reversed_suffix, place),

@@ -65,7 +65,7 @@ describe("a knowledge source with a URL", () => {
     }).listen(0);
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
-    // The same server plays a public host at 127.0.0.2, which EGRESS_ALLOW permits, and a private host at 127.0.0.1.
+    // The server can be reached at 127.0.0.2, which EGRESS_ALLOW permits, and at 127.0.0.1, which is refused as a private address.
     origin = `http://127.0.0.2:${port}`;
     service = await startTestService(system.databaseUrl, system.quota.target, { EGRESS_ALLOW: "127.0.0.2/32" });
   });
@@ -79,6 +79,8 @@ describe("a knowledge source with a URL", () => {
   });
   const add = (bot: Bot, url: string, fields: object = {}) =>
     service.ops(KnowledgeAdminService).addSource({ ...nameOf(bot), url, ...fields });
+  const privateOrigin = () => origin.replace("127.0.0.2", "127.0.0.1");
+
   test("is fetched through EGRESS_PROXY if its address is public, and directly if EGRESS_ALLOW permits it", async () => {
     const proxy = await startConnectProxy();
     const environment = { EGRESS_ALLOW: "127.0.0.2/32", EGRESS_PROXY: proxy.url };
@@ -98,8 +100,6 @@ describe("a knowledge source with a URL", () => {
     await expect(addThrough(`${privateOrigin()}/proxied.md`)).rejects.toThrow("inside a private network");
     expect(requested).toEqual(["127.0.0.1/proxied.md", "127.0.0.2/proxied.md"]);
   });
-
-  const privateOrigin = () => origin.replace("127.0.0.2", "127.0.0.1");
 
   test("is fetched in every format, is named by its URL, and is replaced when it is added again", async () => {
     const bot = await createBot(system.database);

@@ -64,7 +64,7 @@ export function createKnowledgeAdmin({
     async removeSource(request) {
       const botId = await requireBotId(database, request);
       if (request.name.includes("\0") || !(await deleteSource(database, request.workspaceId, botId, request.name)))
-        throw notFound("source_not_found", "the bot has no source of this name");
+        throw notFound("source_not_found", "the bot has no document of this name");
       return {};
     },
   };

@@ -1,19 +1,20 @@
 import { type Connection, type Database, transaction } from "@parley/service-kit";
 import type { Format, IndexedChunk, IndexedDocument, LanguageName } from "../documents/index.ts";
 
+/** A document of a bot's knowledge, as stored. */
 export type Source = {
   id: number;
   name: string;
   format: string;
-  /** Text search configuration that stems its words. */
+  /** Text search configuration that stems the document's words. */
   language: string;
-  /** URL that it was fetched from; empty if its content was sent. */
+  /** URL that the document was fetched from; empty if its content was sent. */
   url: string;
   /** Length of the text in all chunks. */
   characters: number;
   chunks: number;
   updatedAt: Date;
-  /** Model of its embeddings; empty until the source is first claimed. */
+  /** Model of the embeddings; empty until the source is first claimed for embedding. */
   embeddingModel: string;
   /** Number of chunks with an embedding of that model. */
   embedded: number;

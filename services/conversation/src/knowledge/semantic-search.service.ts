@@ -37,7 +37,7 @@ export type SemanticSearchDeps = {
 /** Finds the passages whose embeddings are nearest to a message's embedding. */
 export class SemanticSearch {
   readonly #deps: SemanticSearchDeps;
-  #failures = 0;
+  #consecutiveFailures = 0;
   #pausedUntilMs = 0;
 
   constructor(deps: SemanticSearchDeps) {
@@ -55,17 +55,17 @@ export class SemanticSearch {
     }
     try {
       const passages = await this.#find(bot, text);
-      this.#failures = 0;
+      this.#consecutiveFailures = 0;
       searches.inc({ result: "ok" satisfies SemanticSearchResult });
       return { passages, result: "ok" };
     } catch (error) {
       const result = toSearchResult(error);
       searches.inc({ result });
-      // Without an embedding model, llm-proxy refuses every call. That is the operator's choice and no failure to log.
+      // Without an embedding model, llm-proxy refuses every call. The operator chose this, so it is not logged.
       if (result !== "off") log.warn({ error, result }, "semantic search failed");
-      this.#failures++;
-      if (this.#failures >= MAX_CONSECUTIVE_FAILURES) {
-        this.#failures = 0;
+      this.#consecutiveFailures++;
+      if (this.#consecutiveFailures >= MAX_CONSECUTIVE_FAILURES) {
+        this.#consecutiveFailures = 0;
         this.#pausedUntilMs = now() + PAUSE_MS;
       }
       return { passages: [], result };

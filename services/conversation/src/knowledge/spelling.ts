@@ -1,6 +1,8 @@
+/** Shorter words are not corrected. */
 const MIN_CHARACTERS = 4;
+/** From this length on, a correction may be two edits away instead of one. */
 const MIN_LONG_WORD_CHARACTERS = 8;
-/** In shorter words a substituted letter usually makes another word (`bread`, `break`), so only other edits count as a misspelling. */
+/** In shorter words a substituted letter usually makes another word (`bread`, `break`), so a substitution does not count as a misspelling. */
 const MIN_SUBSTITUTION_CHARACTERS = 6;
 /** Smallest accepted trigram similarity. Below this, two words within the edit distance are rarely related. */
 const MIN_SIMILARITY = 0.3;
@@ -11,8 +13,8 @@ export function canBeMisspelt(word: string): boolean {
 }
 
 /**
- * Returns a word's prefix and suffix, each a third to a half of it. A correction that is one edit or swap away has the same prefix or the same
- * suffix, unless the two middle letters of a four-letter word are swapped. A correction two edits away can differ in both and is then
+ * Returns a word's prefix and suffix, each a third to a half of it. A correction that is one edit or swap away has the same prefix or suffix.
+ * The exception is a four-letter word whose two middle letters are swapped. A correction that is two edits away may have neither and is then
  * missed.
  */
 export function prefixAndSuffixOf(word: string): { prefix: string; suffix: string } {
@@ -69,7 +71,7 @@ export function editDistance(one: string, other: string, maxDistance: number): n
   return previousRow.at(-1) ?? 0;
 }
 
-/** Returns the Jaccard similarity of two words' trigrams, from 0 to 1. */
+/** Returns the Jaccard similarity of two words' trigrams, from 0 to 1, like similarity() of pg_trgm. */
 function trigramSimilarity(one: string, other: string): number {
   const [first, second] = [trigrams(one), trigrams(other)];
   const shared = [...first].filter((trigram) => second.has(trigram)).length;

@@ -10,7 +10,7 @@ const TASK = "close months";
 const LEASE_SECONDS = 300;
 const QUOTA_CALL = { timeoutMs: 30_000, waitForReady: true };
 const DAY_SECONDS = 86_400;
-/** Bounds a run. */
+/** Bound a run. */
 const TURNS_PER_RUN = 2_000_000;
 const PAGES_PER_RUN = 2_000;
 
@@ -21,8 +21,13 @@ export type CloseMonthsDeps = { database: Database; quota: ClosingQuota; log: Lo
 /** How far the comparison of a month has come: the last compared workspace, and the usage of the workspaces so far. */
 type MonthComparison = { month: string; after: string; used: number };
 
-/** The result of a page. `next` is set if workspaces are left, and `refusal` if the month cannot be closed. If neither is set, the month is closed. */
-type ComparedMonthPage = { next?: MonthComparison; refusal?: string };
+/** The result of comparing a page. If neither field is set, the month is closed. */
+type ComparedMonthPage = {
+  /** Set if the month has more workspaces to compare. */
+  next?: MonthComparison;
+  /** Why the month cannot be closed. */
+  refusal?: string;
+};
 
 /**
  * Returns a function that closes each month that ended at least `finalDays` ago, if all of its turns are settled and equal to its usage.
@@ -43,7 +48,7 @@ export function createCloseMonthsTask(
         months.filter(({ closedAt }) => closedAt !== ""),
       );
       const due = months.filter((month) => isDue(month, finalDays)).map(({ month }) => month);
-      let comparison = resume(claimed.progress, due.sort());
+      let comparison = resumeComparison(claimed.progress, due.sort());
       let turns = 0;
       for (let page = 0; comparison !== undefined; page++) {
         if (signal.aborted || page === PAGES_PER_RUN || turns > TURNS_PER_RUN) return;
@@ -51,7 +56,7 @@ export function createCloseMonthsTask(
         const { next, refusal } = await comparePage(deps, comparison);
         if (refusal !== undefined) log.warn({ month, reason: refusal }, "month cannot be closed yet");
         turns += (next?.used ?? used) - used;
-        comparison = next ?? startOf(due.find((each) => each > month));
+        comparison = next ?? startComparison(due.find((each) => each > month));
         if (!(await saveProgress(database, lease, toProgress(comparison)))) return;
       }
       await finishTask(database, lease);
@@ -62,12 +67,15 @@ function isDue({ closedAt, endedSeconds }: Month, finalDays: number): boolean {
   return closedAt === "" && endedSeconds >= finalDays * DAY_SECONDS;
 }
 
-function startOf(month: string | undefined): MonthComparison | undefined {
+function startComparison(month: string | undefined): MonthComparison | undefined {
   return month === undefined ? undefined : { month, after: "", used: 0 };
 }
 
-function resume({ month = "", after = "", used = "0" }: Progress, due: readonly string[]): MonthComparison | undefined {
-  return due.includes(month) ? { month, after, used: Number(used) } : startOf(due[0]);
+function resumeComparison(
+  { month = "", after = "", used = "0" }: Progress,
+  due: readonly string[],
+): MonthComparison | undefined {
+  return due.includes(month) ? { month, after, used: Number(used) } : startComparison(due[0]);
 }
 
 function toProgress(comparison: MonthComparison | undefined): Progress {
@@ -80,7 +88,8 @@ async function comparePage(
   comparison: MonthComparison,
 ): Promise<ComparedMonthPage> {
   const { month, after } = comparison;
-  // Checked before the comparison: once all turns are settled, no settlement changes the month. CloseMonth refuses if another cause did.
+  // Checked before the comparison: once all turns are settled, no settlement changes the month's usage any more. If it changes for another
+  // reason, CloseMonth refuses.
   const unsettled = await findUnsettled(database, month);
   if (unsettled !== undefined) return { refusal: unsettled };
   const page = await auditPage(database, quota, month, { after, limit: WORKSPACES_PER_PAGE });

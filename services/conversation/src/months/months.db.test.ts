@@ -53,7 +53,8 @@ async function completeTurns(count: number, { settled = count } = {}): Promise<s
   return turns.map(({ turnId }) => turnId);
 }
 
-const listMonth = (used: number, { month = MONTH, closedAt = "", endedSeconds = 400 * DAY_SECONDS } = {}) => {
+/** Adds a month to quota's list. Returns the entry, whose `closedAt` changes when the month is closed. */
+const addMonth = (used: number, { month = MONTH, closedAt = "", endedSeconds = 400 * DAY_SECONDS } = {}) => {
   const entry = { month, closedAt, endedSeconds, used: BigInt(used) };
   quota.months.push(entry);
   return entry;
@@ -67,30 +68,30 @@ async function closeMonths(): Promise<unknown[]> {
   return [...reasons];
 }
 
-const closedMonths = async () =>
+const readClosedMonths = async () =>
   (await db.database.query("SELECT to_char(month, 'YYYY-MM') AS month FROM conversation.closed_months")).rows.map(
     ({ month }) => month,
   );
 
 test("the task closes a month whose turns are settled and equal to its usage, and not a recent one", async () => {
   await completeTurns(3);
-  const month = listMonth(3);
-  const recent = listMonth(0, { month: "2026-10", endedSeconds: 6 * DAY_SECONDS });
+  const month = addMonth(3);
+  const recent = addMonth(0, { month: "2026-10", endedSeconds: 6 * DAY_SECONDS });
   expect(await closeMonths()).toEqual([]);
   expect(month.closedAt).not.toBe("");
   expect(recent.closedAt).toBe("");
-  expect(await closedMonths()).toEqual([]);
+  expect(await readClosedMonths()).toEqual([]);
   await closeMonths();
-  expect(await closedMonths()).toEqual([MONTH]);
+  expect(await readClosedMonths()).toEqual([MONTH]);
   // After a restore of quota's database the month is open again.
   quota.months.splice(0, 1);
   await closeMonths();
-  expect(await closedMonths()).toEqual([]);
+  expect(await readClosedMonths()).toEqual([]);
 });
 
 test("the task does not close a month with a streaming turn, a turn in the outbox or a difference, and closes other months", async () => {
   await completeTurns(2);
-  const month = listMonth(2);
+  const month = addMonth(2);
   const streaming = newTurn(bot);
   await openTurn(db.database, streaming);
   expect(await closeMonths()).toEqual([]);
@@ -107,14 +108,14 @@ test("the task does not close a month with a streaming turn, a turn in the outbo
   expect(await closeMonths()).toEqual(["turns_in_outbox"]);
   await db.admin.query("DELETE FROM conversation.outbox");
   await completeTurns(1, { settled: 0 });
-  const other = listMonth(0, { month: "2024-02" });
+  const other = addMonth(0, { month: "2024-02" });
   expect(await closeMonths()).toEqual(["turns_and_usage_differ"]);
   expect([month.closedAt, other.closedAt]).toEqual(["", expect.stringMatching(/Z$/)]);
 });
 
 test("the task does not close a month whose usage changed after the comparison", async () => {
   await completeTurns(2);
-  const month = listMonth(3);
+  const month = addMonth(3);
   expect(await closeMonths()).toEqual(["month_changed"]);
   expect(month.closedAt).toBe("");
 });
@@ -122,7 +123,7 @@ test("the task does not close a month whose usage changed after the comparison",
 test("one replica at a time compares, and the next run continues after the last page", async () => {
   const bots = await Promise.all(Array.from({ length: 25 }, () => createBot(db.database)));
   for (bot of bots) await completeTurns(1);
-  const month = listMonth(25);
+  const month = addMonth(25);
   const lastPage = {
     month: MONTH,
     after: [...bots.map((each) => each.workspaceId)].sort((a, b) => (a < b ? -1 : 1))[19],
@@ -135,7 +136,7 @@ test("one replica at a time compares, and the next run continues after the last 
   Object.assign(deps.quota, {
     getMonth: async (...parameters: Parameters<typeof getMonth>) => {
       if (++pages === 2) {
-        // The other replica has found the task leased. After the failure it could lease the task itself.
+        // Waits until the other replica has found the task leased. After the failure that replica could lease the task itself.
         await Promise.race(runs);
         throw new Error("quota is away");
       }

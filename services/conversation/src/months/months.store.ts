@@ -3,7 +3,7 @@ import type { Database } from "@parley/service-kit";
 /** A month that the quota service has closed. `closedAt` is RFC 3339. */
 export type ClosedMonth = { month: string; closedAt: string };
 
-/** Replaces the copy of the closed months. After a restore of quota's database a month can be open again. */
+/** Replaces the copy of quota's closed months. Removes months that are open again, as after a restore of quota's database. */
 export async function storeClosedMonths(database: Database, months: readonly ClosedMonth[]): Promise<void> {
   await database.query(
     `WITH closed AS (
@@ -19,8 +19,8 @@ export async function storeClosedMonths(database: Database, months: readonly Clo
 /** Why turns of a month may still change its usage. */
 export type UnsettledReason = "turns_streaming" | "turns_in_outbox";
 
-// A turn is opened before its message is reserved, so it is opened in the month or earlier. The hour covers a difference between the clocks of the
-// databases. A void turn in the outbox may have no month.
+// A turn is opened before its message is reserved, so a turn of the month was opened in it or earlier. The hour covers a difference between the
+// clocks of the two databases. A void turn in the outbox may have no month, so its time decides.
 const FIND_UNSETTLED = `
   WITH month AS (SELECT (to_date($1, 'YYYY-MM') + interval '1 month') AT TIME ZONE 'UTC' + interval '1 hour' AS until)
   SELECT EXISTS (SELECT FROM conversation.turns t WHERE t.status = 'streaming' AND t.opened_at < month.until) AS "isStreaming",

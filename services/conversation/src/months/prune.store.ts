@@ -1,8 +1,8 @@
 import type { Database } from "@parley/service-kit";
 
 /**
- * Returns the oldest month that ended at least `months` months ago, was closed more than a day ago and has turns left; undefined if there is
- * none.
+ * Returns the oldest month that ended at least `months` months ago, was closed more than a day ago and is not pruned yet; undefined if there
+ * is none.
  */
 export async function findMonthToPrune(database: Database, months: number): Promise<string | undefined> {
   const { rows } = await database.query<{ month: string }>(

@@ -36,7 +36,7 @@ export function Shell() {
   const shownPath = useRef(path);
   useEffect(() => {
     setMenuOpen(false);
-    // After a change of the screen, a screen reader starts to read the new one, as after loading a page.
+    // Moves the focus to a new screen, so that a screen reader reads it as it reads a new page.
     if (shownPath.current !== path) main.current?.focus();
     shownPath.current = path;
   }, [path]);
@@ -111,7 +111,7 @@ function Navigation() {
   );
 }
 
-/** Takes the place of every screen, because the services would refuse all of its calls. */
+/** Replaces every screen for a member without a role, because the services would refuse all of its calls. */
 function NoRole() {
   const leave = useSignOut();
   return (

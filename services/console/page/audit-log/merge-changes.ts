@@ -1,4 +1,4 @@
-/** One service's audit log as far as it is loaded, newest first. */
+/** The loaded part of one service's audit log, newest first. */
 export type LoadedLog<Change> = { changes: readonly Change[]; isComplete: boolean };
 
 /**
@@ -6,10 +6,12 @@ export type LoadedLog<Change> = { changes: readonly Change[]; isComplete: boolea
  * its next page may contain newer ones.
  */
 export function mergeChanges<Change extends { changedAt: string }>(logs: readonly LoadedLog<Change>[]): Change[] {
-  const ends = logs.filter(({ isComplete }) => !isComplete).map(({ changes }) => changes.at(-1)?.changedAt ?? "");
-  const known = ends.toSorted((a, b) => a.localeCompare(b)).at(-1) ?? "";
+  const oldestLoaded = logs
+    .filter(({ isComplete }) => !isComplete)
+    .map(({ changes }) => changes.at(-1)?.changedAt ?? "");
+  const completeSince = oldestLoaded.toSorted((a, b) => a.localeCompare(b)).at(-1) ?? "";
   return logs
     .flatMap(({ changes }) => changes)
-    .filter(({ changedAt }) => changedAt >= known)
+    .filter(({ changedAt }) => changedAt >= completeSince)
     .sort((a, b) => b.changedAt.localeCompare(a.changedAt));
 }

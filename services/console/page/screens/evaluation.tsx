@@ -34,7 +34,9 @@ function CasesAndRuns({ botSlug }: { botSlug: string }) {
   const mayAdd = useMayCall(EvaluationAdminService.method.addCase);
   const { data, error, refetch } = useQuery(evaluationQuery(workspaceId, botSlug));
   if (data === undefined) return error ? <Failure error={error} onRetry={refetch} /> : <Loading />;
-  const [now, before] = data.runs.map(({ results }) => new Map(results.map(({ caseId, rank }) => [caseId, rank])));
+  const [lastRanks, ranksBefore] = data.runs.map(
+    ({ results }) => new Map(results.map(({ caseId, rank }) => [caseId, rank])),
+  );
   return (
     <>
       <Runs botSlug={botSlug} runs={data.runs} hasCases={data.cases.length > 0} />
@@ -55,8 +57,8 @@ function CasesAndRuns({ botSlug }: { botSlug: string }) {
                 key={String(each.id)}
                 botSlug={botSlug}
                 evaluationCase={each}
-                rank={now?.get(each.id)}
-                rankBefore={before?.get(each.id)}
+                rank={lastRanks?.get(each.id)}
+                rankBefore={ranksBefore?.get(each.id)}
               />
             ))}
           </ul>

@@ -222,7 +222,7 @@ function DomainsField({ value, onChange }: { value: string; onChange: (value: st
   return (
     <TextArea
       label="Domains"
-      hint="One a line: example.com, or *.example.com for all its subdomains."
+      hint="One per line: example.com, or *.example.com for all its subdomains."
       rows={3}
       required
       spellCheck={false}

@@ -33,7 +33,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
 
 export { ConfigError };
 
-/** Names that browsers resolve to this machine. */
+/** Whether browsers always resolve a host name to this machine. */
 export function isLoopback(hostname: string): boolean {
   return ["localhost", "127.0.0.1", "[::1]"].includes(hostname) || hostname.endsWith(".localhost");
 }

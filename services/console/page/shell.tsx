@@ -113,7 +113,7 @@ function Navigation() {
 
 /** Replaces every screen for a member without a role, because the services would refuse all of its calls. */
 function NoRole() {
-  const leave = useSignOut();
+  const onSignOut = useSignOut();
   return (
     <div className="screen">
       <PageHeader title="No access" />
@@ -121,7 +121,7 @@ function NoRole() {
         icon="user"
         title="Your account has no role in this workspace"
         action={
-          <button type="button" className="button primary" onClick={leave}>
+          <button type="button" className="button primary" onClick={onSignOut}>
             Sign out
           </button>
         }
@@ -147,7 +147,7 @@ function OwnerMenu() {
     applyTheme(value as Theme);
     setTheme(value as Theme);
   };
-  const leave = useSignOut();
+  const onSignOut = useSignOut();
   return (
     <Menu.Root modal={false}>
       <Menu.Trigger className="owner">
@@ -173,7 +173,7 @@ function OwnerMenu() {
           ))}
         </Menu.RadioGroup>
         <Menu.Separator className="menu-separator" />
-        <Menu.Item className="menu-item" onSelect={leave}>
+        <Menu.Item className="menu-item" onSelect={onSignOut}>
           Sign out
           <Icon name="exit" />
         </Menu.Item>

@@ -43,7 +43,7 @@ export async function signOut(): Promise<void> {
   location.assign("/sign-in?signed_out=1");
 }
 
-/** Sends a request while no other tab sends one. Without the lock, a refresh in another tab could store the session again after the sign-out. */
+/** Sends a POST request, one tab at a time. Without the lock, a refresh in another tab could store the session again after the sign-out. */
 function postInLock(path: string): Promise<Response> {
   return navigator.locks.request(LOCK, () => fetch(path, { method: "POST", headers: HEADERS }));
 }

@@ -41,7 +41,7 @@ export function Filters({ filters, bots, onChange }: FiltersProps) {
             name="q"
             type="search"
             maxLength={200}
-            placeholder="A word that was said"
+            placeholder="A word of the conversation"
             defaultValue={filters.q ?? ""}
           />
           <button type="submit" className="button primary">

@@ -34,9 +34,9 @@ export function TryQuestion({ botSlug, question }: TryQuestionProps) {
   const { data, error, isFetching, refetch } = useQuery(checkQuery(workspaceId, botSlug, question));
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const wanted = text.trim();
-    if (wanted === question) void refetch();
-    else void navigate({ to: "/knowledge", search: { bot: botSlug, question: wanted }, resetScroll: false });
+    const newQuestion = text.trim();
+    if (newQuestion === question) void refetch();
+    else void navigate({ to: "/knowledge", search: { bot: botSlug, question: newQuestion }, resetScroll: false });
   };
   return (
     <section className="panel" aria-labelledby="try-question">

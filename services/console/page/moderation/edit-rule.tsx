@@ -57,7 +57,7 @@ export function EditRule({ botSlug, rule, onClose }: { botSlug: string; rule?: P
         />
         <TextArea
           label="Text in place of the answer"
-          hint="Empty for the bot's own text."
+          hint="Leave empty for the bot's own text."
           rows={2}
           maxLength={2_000}
           value={fallback}

@@ -8,7 +8,7 @@ const BAR_WIDTH = 7;
 const HEIGHT = 100;
 const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
 
-/** Messages a day as bars, and as a table for those who prefer one. */
+/** Shows the messages of each day as bars, and as a table if the owner opens it. */
 export function DayChart({ bars }: { bars: readonly Bar[] }) {
   const titleId = useId();
   const largest = Math.max(1, ...bars.map(({ count }) => count));

@@ -16,7 +16,7 @@ export function Bots() {
   const { data: bots, error, refetch } = useBots();
   const [isCreating, setCreating] = useState(false);
   const mayCreate = useMayCall(BotAdminService.method.createBot);
-  const create = mayCreate && (
+  const createButton = mayCreate && (
     <button type="button" className="button primary" onClick={() => setCreating(true)}>
       <Icon name="plus" />
       New bot
@@ -24,13 +24,13 @@ export function Bots() {
   );
   return (
     <div className="screen">
-      <PageHeader title="Bots" actions={bots && bots.length > 0 && create}>
+      <PageHeader title="Bots" actions={bots && bots.length > 0 && createButton}>
         Each bot has its own looks, instructions and knowledge.
       </PageHeader>
       {error && !bots && <Failure error={error} onRetry={refetch} />}
       {!error && !bots && <Loading />}
       {bots?.length === 0 && (
-        <Empty icon="bot" title="No bot yet" action={create}>
+        <Empty icon="bot" title="No bot yet" action={createButton}>
           {mayCreate
             ? "Create a bot, give it knowledge, and put it on your site."
             : "An owner of the workspace can create one."}

@@ -13,10 +13,10 @@ import "../evaluation/evaluation.css";
 
 export function Evaluation() {
   const { workspace_id: workspaceId } = useSession();
-  const wanted = useBotSlug();
+  const wantedSlug = useBotSlug();
   // Start at once, so that their calls are in the same batch as the list of bots.
-  useQuery(evaluationQuery(workspaceId, wanted));
-  useQuery(sourcesQuery(workspaceId, wanted));
+  useQuery(evaluationQuery(workspaceId, wantedSlug));
+  useQuery(sourcesQuery(workspaceId, wantedSlug));
   return (
     <BotScreen
       title="Evaluation"

@@ -35,9 +35,9 @@ const PAGE_SIZE = 20;
 export async function listConversations(filters: ConversationFilters, cursor: string): Promise<ConversationPage> {
   const { q } = filters;
   const query = new URLSearchParams({
-    ...toParameters(filters),
     limit: String(PAGE_SIZE),
     cursor,
+    ...toParameters(filters),
     ...(q !== undefined && { q }),
   });
   const { status, body } = await sendInBatch({ conversations: query.toString() });

@@ -2,15 +2,18 @@ import { type Dashboard, inNamespace, quantile, rate } from "./panel.ts";
 
 const OVERHEAD = "parley_first_token_overhead_seconds";
 
-/** Turns that the objective counts as failed; the same as in charts/parley/files/alerts.yaml. */
-const FAILED = [
-  rate("parley_turns_total", 'finish="error"', 'code!~"provider_.+"'),
+/** Failed turns that `parley_turns_total` does not contain, and the refusals that do not count as failed. */
+const FAILED_OUTSIDE_STREAMS = [
   rate("parley_http_request_duration_seconds_count", 'route=~"/api/chat/(playground/)?"', 'status=~"5.."'),
   rate("parley_turns_closed_total", 'outcome="interrupted"'),
   `-${rate("parley_streams_refused_total", 'reason=~"client|workspace"')}`,
   `-${rate("parley_moderation_duration_seconds_count", 'service="conversation"', 'result!="ok"')}`,
-].join(" or ");
-const ALL = FAILED.replace(', finish="error", code!~"provider_.+"', "");
+];
+// The turns of the objective, as in charts/parley/files/alerts.yaml. With `or`, a sum includes the terms that have series.
+const FAILED = [rate("parley_turns_total", 'finish="error"', 'code!~"provider_.+"'), ...FAILED_OUTSIDE_STREAMS].join(
+  " or ",
+);
+const ALL = [rate("parley_turns_total"), ...FAILED_OUTSIDE_STREAMS].join(" or ");
 
 /** Shows whether visitors get replies, how fast, and which part fails. */
 export const CHAT: Dashboard = {
@@ -33,7 +36,7 @@ export const CHAT: Dashboard = {
         {
           title: "Successful turns",
           shows:
-            "Share of turns that end as expected. An error in the stream, a 5xx before it and an interrupted turn count as failed. A provider's error, a client with too many streams, a workspace with too many messages at once, slow moderation patterns, a block, an exhausted quota and a visitor who leaves do not.",
+            "Share of turns that end as expected. An error in the stream, a 5xx before it and an interrupted turn count as failed. These do not: a provider's error, a client with too many streams, a workspace with too many messages at once, slow moderation patterns, a block, an exhausted quota and a visitor who leaves.",
           normal: "99.9 % or more, the objective.",
           act: "Below 99.9 %: see ParleyTurnsFailing.",
           unit: "percentunit",
@@ -187,18 +190,18 @@ export const CHAT: Dashboard = {
           queries: [
             {
               expr: `sum(${rate("parley_turns_total", 'finish="cancelled"')}) / sum(${rate("parley_turns_total")})`,
-              legend: "left",
+              legend: "cancelled",
             },
             {
               expr: `sum(${rate("parley_streams_stalled_total")}) / sum(${rate("parley_turns_total")})`,
-              legend: "cut",
+              legend: "stalled",
             },
           ],
         },
         {
           title: "Stored outcomes",
           shows: "Turn outcomes that the conversation service stored. `interrupted`: the turn's edge died.",
-          normal: "As _Turns by finish_, with `done` for `stop`; no `interrupted`.",
+          normal: "The same as _Turns by finish_, with `done` in place of `stop`; no `interrupted`.",
           act: "`interrupted` without a node failure: an edge was killed. Check for `OOMKilled` and for a grace period below `edge.drainSeconds`.",
           unit: "suffix:/s",
           stacked: true,

@@ -47,6 +47,7 @@ export function grafanaJson({ uid, title, description, rows }: Dashboard): objec
     schemaVersion: SCHEMA_VERSION,
     version: 1,
     editable: true,
+    // Shares the crosshair between the panels.
     graphTooltip: 1,
     refresh: "30s",
     time: { from: "now-1h", to: "now" },
@@ -62,6 +63,7 @@ export function grafanaJson({ uid, title, description, rows }: Dashboard): objec
 
 function panelJson(panel: Panel): object {
   const { title, shows, normal, act, unit, queries, stat, stacked, max, thresholds = [] } = panel;
+  // Grafana's first step has no lower bound, so a threshold at 0 becomes that step.
   const startsAtZero = thresholds[0]?.value === 0;
   const steps = [
     { color: startsAtZero ? thresholds[0]?.color : "green", value: null },
@@ -122,7 +124,9 @@ function datasourceVariable(): object {
     type: "datasource",
     label: "Prometheus",
     query: "prometheus",
+    // Reads the list of data sources when the dashboard loads.
     refresh: 1,
+    // Shows the label and the value.
     hide: 0,
     current: {},
   };
@@ -141,7 +145,9 @@ function namespaceVariable(): object {
     datasource: DATASOURCE,
     query: { query, refId: "namespace" },
     definition: query,
+    // Reads the namespaces again when the time range changes.
     refresh: 2,
+    // Sorts them alphabetically.
     sort: 1,
     includeAll: true,
     multi: true,

@@ -25,7 +25,7 @@ export type Panel = {
   /** Stacks the series, because their sum has a meaning. */
   stacked?: true;
   max?: number;
-  /** Colours values from each of these on; values below the first are green. */
+  /** A threshold colours the values from it up to the next. Values below the first threshold are green. */
   thresholds?: readonly Threshold[];
 };
 

@@ -1,7 +1,7 @@
 import { type Dashboard, inNamespace, quantile, rate, withRpcLabel } from "./panel.ts";
 
-/** Selects the processes of Parley, for metrics that every process has. */
-const OURS = 'application="parley"';
+/** Selects Parley's processes, for metrics that other applications have too. */
+const PARLEY_PROCESSES = 'application="parley"';
 const HTTP = "parley_http_request_duration_seconds";
 const RPC = "parley_rpc_server_duration_seconds";
 
@@ -21,7 +21,7 @@ export const SERVICE: Dashboard = {
           act: "Fewer: see ParleyTargetDown, ParleyReplicasDown and ParleyServiceMissing.",
           unit: "short",
           stat: true,
-          queries: [{ expr: `sum by (service) (${inNamespace("up", OURS)})`, legend: "{{service}}" }],
+          queries: [{ expr: `sum by (service) (${inNamespace("up", PARLEY_PROCESSES)})`, legend: "{{service}}" }],
           thresholds: [
             { value: 0, color: "red" },
             { value: 1, color: "green" },
@@ -198,7 +198,7 @@ export const SERVICE: Dashboard = {
           unit: "s",
           queries: [
             {
-              expr: `max by (service, instance) (${inNamespace("nodejs_eventloop_lag_p99_seconds", OURS)})`,
+              expr: `max by (service, instance) (${inNamespace("nodejs_eventloop_lag_p99_seconds", PARLEY_PROCESSES)})`,
               legend: "{{service}} {{instance}}",
             },
           ],
@@ -212,7 +212,7 @@ export const SERVICE: Dashboard = {
           unit: "short",
           queries: [
             {
-              expr: `sum by (service, instance) (${rate("process_cpu_seconds_total", OURS)})`,
+              expr: `sum by (service, instance) (${rate("process_cpu_seconds_total", PARLEY_PROCESSES)})`,
               legend: "{{service}} {{instance}}",
             },
           ],
@@ -221,11 +221,11 @@ export const SERVICE: Dashboard = {
           title: "Memory",
           shows: "Resident memory, by process.",
           normal: "Level after the first hour, and below the pod's limit.",
-          act: "Only rises: a leak; report it. Near the limit: see ParleyMemoryNearLimit.",
+          act: "Rises without end: a memory leak; report it. Near the limit: see ParleyMemoryNearLimit.",
           unit: "bytes",
           queries: [
             {
-              expr: `sum by (service, instance) (${inNamespace("process_resident_memory_bytes", OURS)})`,
+              expr: `sum by (service, instance) (${inNamespace("process_resident_memory_bytes", PARLEY_PROCESSES)})`,
               legend: "{{service}} {{instance}}",
             },
           ],

@@ -9,7 +9,7 @@ export class CleanupStack {
     if (cleanupNow) this.#immediateCleanups.push(cleanupNow);
   }
 
-  /** Runs every cleanup function, last added first, and then throws their errors as one AggregateError. */
+  /** Runs every cleanup function, the last added first. If some fail, throws an AggregateError after the last one. */
   async close(): Promise<void> {
     const failures: unknown[] = [];
     for (let cleanup = this.#cleanups.pop(); cleanup; cleanup = this.#cleanups.pop()) {
@@ -19,9 +19,10 @@ export class CleanupStack {
         failures.push(error);
       }
     }
-    if (failures.length > 0) throw new AggregateError(failures, "some parts could not be stopped");
+    if (failures.length > 0) throw new AggregateError(failures, "some cleanup functions failed");
   }
 
+  /** Runs the cleanup functions for an immediate exit. */
   closeNow(): void {
     for (const cleanupNow of this.#immediateCleanups) cleanupNow();
   }

@@ -58,7 +58,8 @@ const COMMON_VARIABLES = [
 /** Reads the environment of the start command. Throws a ConfigError that lists every problem. */
 export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
   const environment = new Environment(values);
-  const pickSet = (names: readonly string[]) =>
+  /** Returns the variables of these names that have a value. */
+  const pickVariables = (names: readonly string[]) =>
     Object.fromEntries(names.flatMap((name) => (values[name] ? [[name, values[name]]] : [])));
   const missing = SSO_VARIABLES.filter((name) => !values[name]);
   if (missing.length > 0 && missing.length < SSO_VARIABLES.length) {
@@ -84,12 +85,12 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
     drainMs: environment.integer("DRAIN_MS", 25_000),
     /** The environment variables that each service inherits. */
     inheritedVariables: {
-      edge: pickSet([...COMMON_VARIABLES, ...EDGE_VARIABLES]),
-      conversation: pickSet([...COMMON_VARIABLES, ...CONVERSATION_VARIABLES]),
-      quota: pickSet([...COMMON_VARIABLES, ...QUOTA_VARIABLES]),
-      console: pickSet([...COMMON_VARIABLES, ...CONSOLE_VARIABLES]),
+      edge: pickVariables([...COMMON_VARIABLES, ...EDGE_VARIABLES]),
+      conversation: pickVariables([...COMMON_VARIABLES, ...CONVERSATION_VARIABLES]),
+      quota: pickVariables([...COMMON_VARIABLES, ...QUOTA_VARIABLES]),
+      console: pickVariables([...COMMON_VARIABLES, ...CONSOLE_VARIABLES]),
       "llm-proxy": {
-        ...pickSet([...COMMON_VARIABLES, ...LLM_VARIABLES]),
+        ...pickVariables([...COMMON_VARIABLES, ...LLM_VARIABLES]),
         ...(llmConfig && { LLM_CONFIG: resolve(workingDir, llmConfig) }),
       },
     },

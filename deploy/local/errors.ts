@@ -1,4 +1,4 @@
-/** The start failed: one line for the user with the problem and the next step. Never contains a secret. */
+/** Thrown when the start fails. The message is one line for the user: the problem and the next step. It never contains a secret. */
 export class StartError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

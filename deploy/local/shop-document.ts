@@ -11,7 +11,7 @@ export function buildShopDocument(): Document {
   const terms = TERMS.map(([question, answer]) => `## ${question}\n\n${answer}\n`);
   const text = [
     "# The sample shop's goods",
-    `The sample shop sells things for the home: ${list}. It pretends to: nothing can be bought.`,
+    `The sample shop sells things for the home: ${list}. It is only a sample: nothing can be bought.`,
     ...goods,
     "# The sample shop's delivery and returns",
     ...terms,

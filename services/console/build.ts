@@ -8,9 +8,9 @@ import { NONCE_PLACEHOLDER } from "./src/page/index.ts";
 
 const PAGE = join(import.meta.dirname, "page");
 const MANIFEST = "manifest.json";
-/** The entry points that a signed-in owner loads first. */
+/** The modules of the first screen that a signed-in owner sees, by their names in the manifest. */
 const FIRST_SCREEN = ["index.html", "screens/bots.tsx"];
-const COMPRESSED = new Set([".js", ".css", ".svg"]);
+const COMPRESSED_EXTENSIONS = new Set([".js", ".css", ".svg"]);
 
 /** The most that a browser may load before it shows the first screen, in bytes after gzip. */
 export const MAX_FIRST_LOAD_BYTES = 200_000;
@@ -21,13 +21,14 @@ export type ConsoleBuild = {
 };
 
 /**
- * Builds the page into a directory, after emptying it. Brotli's best quality, the default, takes more time than all other steps together.
+ * Builds the page into `directory`, which it empties first. By default, compresses with Brotli's best quality, which takes more time than all
+ * other steps together.
  */
 export async function buildConsole(
   directory: string,
   { brotliQuality = constants.BROTLI_MAX_QUALITY }: { brotliQuality?: number } = {},
 ): Promise<ConsoleBuild> {
-  // Vite includes React's development build unless NODE_ENV is `production`. In tests it has another value.
+  // Vite includes React's development build unless NODE_ENV is `production`. Vitest sets it to `test`.
   // biome-ignore lint/style/noProcessEnv: Vite reads NODE_ENV from here only
   process.env.NODE_ENV = "production";
   await build({
@@ -47,7 +48,7 @@ export async function buildConsole(
         input: ["index.html", "preview.html"].map((name) => join(PAGE, name)),
         // Puts the generated clients and their libraries into one chunk. Split by screen, they compress worse.
         output: { codeSplitting: { groups: [{ name: "rpc", test: /packages\/rpc|@bufbuild|@connectrpc/ }] } },
-        // On a busy machine the build would warn of its own plugins.
+        // Otherwise, on a busy machine, the build warns that its plugins are slow.
         checks: { pluginTimings: false },
       },
     },
@@ -58,7 +59,7 @@ export async function buildConsole(
 
 /** Writes each file's gzip and Brotli variants beside it. */
 async function compress(directory: string, brotliQuality: number): Promise<void> {
-  const names = (await readdir(directory)).filter((name) => COMPRESSED.has(extname(name)));
+  const names = (await readdir(directory)).filter((name) => COMPRESSED_EXTENSIONS.has(extname(name)));
   await Promise.all(
     names.map(async (name) => {
       const path = join(directory, name);
@@ -73,6 +74,7 @@ async function compress(directory: string, brotliQuality: number): Promise<void>
   );
 }
 
+/** Returns the size after gzip of index.html, of the first screen's modules and of everything that they import statically. */
 async function measureFirstLoad(directory: string): Promise<number> {
   const manifest = JSON.parse(await readFile(join(directory, MANIFEST), "utf8")) as Manifest;
   const files = new Set(["index.html"]);

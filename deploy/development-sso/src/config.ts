@@ -9,7 +9,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
   const realIssuer = environment.optionalText("JWT_ISSUER");
   if (!URL.canParse(issuer) || !isLoopback(new URL(issuer).hostname))
     environment.addProblem("ISSUER must be an address of this machine: anyone who reaches it can sign in");
-  // The services accept the tokens of one issuer. Beside a real identity provider they would refuse the development sign-in's tokens.
+  // The services accept the tokens of one issuer. With a real identity provider, they would refuse the tokens of the development sign-in.
   if (realIssuer !== undefined && realIssuer !== issuer)
     environment.addProblem("JWT_ISSUER names another identity provider: do not run the development sign-in beside it");
   return environment.finish({
@@ -33,7 +33,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
 
 export { ConfigError };
 
-/** Names that browsers resolve to this machine. */
+/** Whether browsers always resolve a host name to this machine. */
 export function isLoopback(hostname: string): boolean {
   return ["localhost", "127.0.0.1", "[::1]"].includes(hostname) || hostname.endsWith(".localhost");
 }

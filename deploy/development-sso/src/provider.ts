@@ -56,7 +56,7 @@ export function createProvider(config: Config, key: JWK): Provider {
     issueRefreshToken: async () => true,
     findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
     interactions: { url: (_, { uid }) => `/sign-in/${uid}` },
-    // The owner consents by the click on "Sign in" in the console.
+    // Asks for no consent: the owner has already clicked "Sign in" in the console.
     async loadExistingGrant(ctx) {
       const { session, client } = ctx.oidc;
       if (session?.accountId === undefined || client === undefined) return undefined;
@@ -91,7 +91,7 @@ export function createProvider(config: Config, key: JWK): Provider {
     },
   } satisfies Configuration);
   provider.use(async (ctx, next) => {
-    // A page of another site could otherwise reach the sign-in through a host name that resolves to this machine.
+    // Prevents DNS rebinding: a page of another site could reach the sign-in through a host name that resolves to this machine.
     if (!isLoopback(ctx.hostname)) {
       ctx.status = 421;
       ctx.body = "wrong host\n";

@@ -18,7 +18,7 @@ const DATABASE_NAME = "parley";
 const CHECK_INTERVAL_MS = 1_000;
 
 /**
- * Starts the embedded PostgreSQL, or reuses one that is still running from an earlier start, and restarts it when it exits. Throws
+ * Starts the embedded PostgreSQL, or reuses a server that is still running from an earlier start. Restarts it when it exits. Throws
  * StartError when the first start fails.
  */
 export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<Database> {

@@ -11,7 +11,7 @@ export const PORT_COUNT = 13;
 export const LOOPBACK = "127.0.0.1";
 const RETRY_INTERVAL_MS = 100;
 
-/** Returns every port, counted from the public one. */
+/** Returns the port of each process. The first one is the edge's public port. */
 export function assignPorts(firstPort: number) {
   return {
     edge: firstPort,

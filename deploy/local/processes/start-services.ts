@@ -14,8 +14,8 @@ const STOP_ORDER: readonly (readonly ServiceName[])[] = [
 export type StartContext = { notify: (notice: Notice) => void; cleanups: CleanupStack; stopSignal: AbortSignal };
 
 /**
- * Starts the services concurrently, without those in `except`, and waits until all are ready. If one fails, throws StartError and drops the
- * notices of the other services, which only report the missing service.
+ * Starts the services, except those in `except`, and waits until all are ready. They start concurrently. If one fails, throws StartError and
+ * drops the notices of the other services, which only report that the failed service is missing.
  */
 export async function startServices(
   specs: Record<ServiceName, ProcessSpec>,
@@ -23,9 +23,9 @@ export async function startServices(
   except: readonly ServiceName[] = [],
 ): Promise<void> {
   const started: SupervisedProcess[] = [];
-  const early: Notice[] = [];
+  const earlyNotices: Notice[] = [];
   let areReady = false;
-  const notify = (notice: Notice) => (areReady ? context.notify(notice) : early.push(notice));
+  const notify = (notice: Notice) => (areReady ? context.notify(notice) : earlyNotices.push(notice));
   for (const names of STOP_ORDER.toReversed()) {
     const wanted = names.filter((name) => !except.includes(name));
     const group = await Promise.all(wanted.map((name) => supervise(specs[name], notify)));
@@ -34,7 +34,7 @@ export async function startServices(
   }
   await waitUntilAllReady(started, context.stopSignal);
   areReady = true;
-  for (const notice of early) context.notify(notice);
+  for (const notice of earlyNotices) context.notify(notice);
 }
 
 /** Starts a single process and waits until it is ready. */
@@ -44,8 +44,8 @@ export async function startSupervisedProcess(spec: ProcessSpec, context: StartCo
   await waitUntilAllReady([supervised], context.stopSignal);
 }
 
-function addCleanup(group: readonly SupervisedProcess[], closing: CleanupStack): void {
-  closing.add(
+function addCleanup(group: readonly SupervisedProcess[], cleanups: CleanupStack): void {
+  cleanups.add(
     async () => {
       await Promise.all(group.map((member) => member.stop()));
     },

@@ -38,7 +38,7 @@ export async function findLaunchers(pid: number, read: ReadProcess): Promise<Pro
   return isRunByNpx ? [self, shell, manager, npxShell, npx] : [self, shell, manager];
 }
 
-/** Returns whether every launcher is still running and still the parent of the previous one. */
+/** Returns whether every launcher is still running and still the parent of the launcher before it in the list. */
 export async function areAllRunning(launchers: readonly ProcessEntry[], read: ReadProcess): Promise<boolean> {
   const now = await Promise.all(launchers.map(({ pid }) => read(pid)));
   return now.every((entry, index) => {

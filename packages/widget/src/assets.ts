@@ -12,7 +12,7 @@ export interface ManifestFile {
   readonly gzipBytes: number;
 }
 
-/** The files of a build, and its panel, which launchers of earlier builds load. */
+/** The files of a build. Launchers of earlier builds read here which panel to load. */
 export interface Manifest {
   readonly panel: HashedFile;
   readonly files: Readonly<Record<string, ManifestFile>>;
@@ -26,7 +26,7 @@ export interface Asset {
   readonly headers: Readonly<Record<string, string>>;
   /** The bytes by content encoding. */
   readonly bodies: Readonly<Record<Encoding, Buffer>>;
-  /** The entity tags by content encoding: other bytes have another tag. */
+  /** The entity tags by content encoding. They differ, because the bytes differ. */
   readonly etags: Readonly<Record<Encoding, string>>;
 }
 

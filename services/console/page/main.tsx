@@ -6,7 +6,7 @@ import "./styles/editor.css";
 import "./styles/usage.css";
 import "./styles/dialogs.css";
 import "./styles/sign-in.css";
-// Last: it changes what the other files set.
+// Last, because it overrides rules of the other files.
 import "./styles/narrow.css";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";

@@ -3,16 +3,16 @@ import { fetchWithSession, SignedOutError } from "./api/session-fetch.ts";
 import { ignoreDroppedFiles } from "./components/dropped-files.ts";
 import type { PreviewMessage } from "./components/preview-message.ts";
 
-// Runs the real widget in a frame of the console. Its configuration is the form's, and its messages go to the bot's playground with the
-// owner's session.
+// Runs the real widget in a frame of the console. The console sends the widget's configuration. The visitor's messages go to the bot's
+// playground with the owner's session.
 
 const RESTART_DELAY_MS = 200;
-/** With these, a request after a lost connection continues the reply and sends no second message. */
+/** With these headers, a request after a lost connection resumes the reply and does not send the message again. */
 const RESUME_HEADERS = ["Idempotency-Key", "Last-Event-ID"];
 
 let message: PreviewMessage | undefined;
 let restartTimer: ReturnType<typeof setTimeout> | undefined;
-let starts = 0;
+let startCount = 0;
 const fetchFromServer = window.fetch.bind(window);
 
 ignoreDroppedFiles();
@@ -33,11 +33,11 @@ window.fetch = (input, init) => {
   }
 };
 
-/** Sends a request of the widget to the bot's playground, with these fields of its body. */
+/** Sends a request of the widget to the bot's playground. Keeps only the named fields of its body. */
 async function fetchFromPlayground(
   path: string,
   init: RequestInit | undefined,
-  names: readonly string[],
+  fieldNames: readonly string[],
 ): Promise<Response> {
   const sent = new Headers(init?.headers);
   const headers = new Headers({ "Content-Type": "application/json" });
@@ -48,14 +48,14 @@ async function fetchFromPlayground(
   const fields = JSON.parse(String(init?.body)) as Readonly<Record<string, unknown>>;
   const body = JSON.stringify({
     bot_slug: message?.botSlug,
-    ...Object.fromEntries(names.map((name) => [name, fields[name]])),
+    ...Object.fromEntries(fieldNames.map((name) => [name, fields[name]])),
   });
   const { signal = null, keepalive = false } = init ?? {};
   try {
     return await fetchWithSession(`/api/chat/playground/${path}`, { method: "POST", headers, body, signal, keepalive });
   } catch (error) {
     if (!(error instanceof SignedOutError)) throw error;
-    // The widget would try again after an error of the network.
+    // Does not throw, because the widget would retry after a network error.
     return Response.json({ error: "authentication_required" }, { status: 401 });
   }
 }
@@ -65,7 +65,7 @@ window.addEventListener("message", ({ origin, source, data }: MessageEvent<Previ
   message = data;
   document.documentElement.dataset.theme = data.pageTheme;
   clearTimeout(restartTimer);
-  restartTimer = setTimeout(() => void restart(), starts === 0 ? 0 : RESTART_DELAY_MS);
+  restartTimer = setTimeout(() => void restart(), startCount === 0 ? 0 : RESTART_DELAY_MS);
 });
 window.parent.postMessage("ready", location.origin);
 
@@ -73,8 +73,8 @@ window.parent.postMessage("ready", location.origin);
 async function restart(): Promise<void> {
   (window as { Parley?: { destroy(): void } }).Parley?.destroy();
   const options = document.querySelector<HTMLElement>("script[data-public-key]");
-  // The widget stores its conversation by this key. Two bots share no session.
+  // The widget stores its session under this key. A key for each bot keeps the bots' sessions apart.
   if (options && message) options.dataset.publicKey = `preview:${message.botSlug}`;
-  const url = `/widget.js?${++starts}`;
+  const url = `/widget.js?${++startCount}`;
   await import(/* @vite-ignore */ url);
 }

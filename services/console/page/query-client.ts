@@ -13,7 +13,7 @@ function canRetry(error: unknown): boolean {
 
 /** If the session has ended, shows the sign-in page, which returns to this screen. */
 function onError(error: unknown): void {
-  // Connect wraps what its fetch throws.
+  // Connect wraps the errors of its fetch.
   const isSignedOut = error instanceof SignedOutError || (error as Error).cause instanceof SignedOutError;
   if (!isSignedOut || location.pathname === "/sign-in") return;
   location.assign(`/sign-in?return_to=${encodeURIComponent(location.pathname + location.search)}`);

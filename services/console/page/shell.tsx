@@ -36,7 +36,7 @@ export function Shell() {
   const shownPath = useRef(path);
   useEffect(() => {
     setMenuOpen(false);
-    // After a change of the screen, a screen reader starts to read the new one, as after loading a page.
+    // Moves the focus to a new screen, so that a screen reader reads it as it reads a new page.
     if (shownPath.current !== path) main.current?.focus();
     shownPath.current = path;
   }, [path]);
@@ -111,9 +111,9 @@ function Navigation() {
   );
 }
 
-/** Takes the place of every screen, because the services would refuse all of its calls. */
+/** Replaces every screen for a member without a role, because the services would refuse all of its calls. */
 function NoRole() {
-  const leave = useSignOut();
+  const onSignOut = useSignOut();
   return (
     <div className="screen">
       <PageHeader title="No access" />
@@ -121,7 +121,7 @@ function NoRole() {
         icon="user"
         title="Your account has no role in this workspace"
         action={
-          <button type="button" className="button primary" onClick={leave}>
+          <button type="button" className="button primary" onClick={onSignOut}>
             Sign out
           </button>
         }
@@ -147,7 +147,7 @@ function OwnerMenu() {
     applyTheme(value as Theme);
     setTheme(value as Theme);
   };
-  const leave = useSignOut();
+  const onSignOut = useSignOut();
   return (
     <Menu.Root modal={false}>
       <Menu.Trigger className="owner">
@@ -173,7 +173,7 @@ function OwnerMenu() {
           ))}
         </Menu.RadioGroup>
         <Menu.Separator className="menu-separator" />
-        <Menu.Item className="menu-item" onSelect={leave}>
+        <Menu.Item className="menu-item" onSelect={onSignOut}>
           Sign out
           <Icon name="exit" />
         </Menu.Item>

@@ -24,7 +24,7 @@ export type AppDeps = SignInDeps &
   };
 
 const REQUEST_TIMEOUT_MS = 120_000;
-/** A connection without traffic during a request is closed after this time, also if its client does not read the response. */
+/** Closes a connection that has no traffic during a request, for example because the client does not read the response. */
 const IDLE_CONNECTION_TIMEOUT_MS = REQUEST_TIMEOUT_MS + 5_000;
 /** Longer than load balancers' usual 60 s, so that the console never closes a connection that a load balancer is about to reuse. */
 const KEEP_ALIVE_MS = 75_000;
@@ -50,11 +50,11 @@ export async function buildApp(deps: AppDeps, page: PageOptions, log: Logger): P
   await app.register(sameOrigin, { origin: deps.origin });
   await app.register(cookie);
   app.addHook("onRequest", (_, reply, done) => {
-    // A browser that keeps its connection would send its next request to a stopped process.
+    // Otherwise the browser would keep the connection and send its next request to a stopped process.
     if (deps.isStopping()) reply.header("connection", "close");
     done();
   });
-  // Routes forward bodies as bytes.
+  // Routes forward bodies unparsed.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_, body, done) => done(null, body));
   healthRoutes(app, deps.isReady);

@@ -39,7 +39,7 @@ describe("the console's configuration", () => {
     expect(problemsOf({ CONSOLE_URL: "http://localhost:8090", JWT_ISSUER: "http://sso.localhost:8094" })).toEqual([]);
   });
 
-  it("refuses an address that is not a URL of a site", () => {
+  it("refuses a CONSOLE_URL that is not an HTTP URL", () => {
     for (const url of ["console.example", "ftp://localhost"])
       expect(problemsOf({ CONSOLE_URL: url })).toEqual(["CONSOLE_URL must be an https URL, except on this machine"]);
   });

@@ -55,7 +55,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
   });
 }
 
-/** Returns the secrets of a text with one in each line. The first encrypts cookies, and each decrypts them. */
+/** Parses a text with one secret per line. The first secret encrypts cookies. Every secret can decrypt them. */
 function parseSessionSecrets(text: string): string[] {
   const secrets = parseSecretText(text).split(/\s*\n\s*/);
   if (secrets.some(({ length }) => length < MIN_SECRET_LENGTH))
@@ -63,7 +63,7 @@ function parseSessionSecrets(text: string): string[] {
   return secrets;
 }
 
-/** Browsers send Secure cookies to https and to this machine only. */
+/** Whether browsers send Secure cookies to a URL: only to https, and to this machine. */
 function isSecure(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const { protocol, hostname } = new URL(url);

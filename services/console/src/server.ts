@@ -21,7 +21,7 @@ import { createProvider } from "./sign-in/provider.client.ts";
 
 const IDLE_CHECK_MS = 100;
 
-/** Starts the console. It stops in the opposite order, so it first waits for the open requests. */
+/** Starts the console. Its shutdown runs in the reverse order, so it first waits for the open requests. */
 export async function start(
   config: Config,
   log: Logger,
@@ -84,7 +84,10 @@ export async function start(
   lifecycle.onClose("http server", () => closeWhenIdle(app), config.drainMs);
 }
 
-/** Waits for the open requests. Node closes only the connections that are idle at the start, so this closes each later one when it becomes idle. */
+/**
+ * Closes the server after its open requests. Node closes only the connections that are idle when the close begins, so a timer closes the others
+ * when they become idle.
+ */
 async function closeWhenIdle(app: FastifyInstance): Promise<void> {
   const timer = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS);
   try {

@@ -31,7 +31,7 @@ export async function findPackagedBinaries(): Promise<Binaries> {
 }
 
 /**
- * Copies the binaries once per version to `parent`, where every user may run them. The packaged ones may be in a directory that the
+ * Copies the binaries once per version to `parent`, where every user may run them. The packaged binaries may be in a directory that the
  * server's user cannot enter, such as `/root`.
  */
 export async function ensureSharedBinaries(packaged: Binaries, parent: string): Promise<Binaries> {

@@ -8,7 +8,7 @@ export type LocalPostgresErrorCode =
   | "no_unprivileged_user"
   | "start_failed";
 
-/** An error for the user: one line with the problem and the next step. Never contains the password. */
+/** The message is one line for the user: the problem and the next step. It never contains the password. */
 export class LocalPostgresError extends Error {
   override readonly name = "LocalPostgresError";
   readonly code: LocalPostgresErrorCode;

@@ -17,12 +17,13 @@ export async function findPostmaster(dataDir: string): Promise<Postmaster | unde
 
 /**
  * Cleans up after a killed server. Call it only if findPostmaster found no running server. Returns whether there was a lock
- * file. The next server uses the file to check that no process still uses the old shared memory, so the file usually stays. If its
- * PID belongs to another program or to a zombie, PostgreSQL would mistake that process for the server, so the file is removed.
+ * file. The file usually stays: the next server reads it to check that no process still uses the old shared memory. If its PID
+ * belongs to another program or to a zombie, this function removes it, because PostgreSQL would mistake that process for the server.
  */
 export async function clearStaleLock(dataDir: string): Promise<boolean> {
   const lock = await readLockFile(dataDir);
   if (!lock) return false;
+  // A process without a command line is about to exit, or a zombie.
   const deadline = performance.now() + 1_000;
   while (processExists(lock.pid) && (await readCommandLine(lock.pid)) === "" && performance.now() < deadline)
     await sleep(20);

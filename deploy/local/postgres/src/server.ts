@@ -15,7 +15,7 @@ const LOG_OPEN_FLAGS = constants.O_APPEND | constants.O_CREAT | constants.O_WRON
 export interface LaunchedServer {
   pid: number;
   isRunning(): boolean;
-  /** Returns why the server exited, and whether a retry may succeed. */
+  /** Returns the reason why the server exited, read from its log, and whether a retry may succeed. */
   readFailure(): Promise<{ error: LocalPostgresError; isTransient: boolean }>;
 }
 

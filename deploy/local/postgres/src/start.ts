@@ -18,7 +18,7 @@ export interface LocalPostgresOptions {
   port: number;
   /** The superuser's password, set when the data directory is initialised. */
   password: string;
-  /** Progress, one line at a time. */
+  /** Receives progress messages, one line each. */
   log?: (line: string) => void;
   /** For tests: no durability, 300 connections instead of 100. */
   fast?: boolean;
@@ -38,8 +38,8 @@ export interface LocalPostgres {
 }
 
 /**
- * Starts a PostgreSQL server on 127.0.0.1 in its own process group, or returns the one that already runs on the data. It runs until `stop()`, even after this process exits. Throws only
- * LocalPostgresError.
+ * Starts a PostgreSQL server on 127.0.0.1 in its own process group, or returns the server that already runs on the data. The server
+ * runs until `stop()`, even after this process exits. Throws only LocalPostgresError.
  */
 export async function startLocalPostgres(options: LocalPostgresOptions): Promise<LocalPostgres> {
   try {

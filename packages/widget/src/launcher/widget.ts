@@ -17,7 +17,7 @@ export function startWidget(options: Options): ParleyApi {
   let panelLoading: Promise<Panel> | undefined;
   let panel: Panel | undefined;
   let isOpen = options.shouldOpen;
-  /** The page's focused element when the panel was opened. It gets the focus back when the panel closes. */
+  /** The focused element when the panel was opened. Gets the focus back when the panel closes. Null if data-open opened it. */
   let opener: HTMLElement | null = null;
 
   const emit: PanelContext["emit"] = (name, detail) =>

@@ -101,9 +101,9 @@ export class ChatSession {
     const key = unsent.key ?? this.#newId();
     const id = `${unsent.id}:a`;
     let question = { ...unsent, key, expires: Date.now() + UNSENT_TTL_MS };
-    // The part that is shown stays until the repeated reply is at least as long.
-    const part = entries.find((entry) => unsent.key && entry.id === id);
-    let reply: Entry = { id, role: "assistant", text: part?.text ?? "" };
+    // If the message is sent again, the text shown so far stays until the repeated reply is at least as long.
+    const shownReply = entries.find((entry) => unsent.key && entry.id === id);
+    let reply: Entry = { id, role: "assistant", text: shownReply?.text ?? "" };
     let received: Reply = reply;
     let failure: Failure | undefined;
     let code: string | undefined;
@@ -115,6 +115,7 @@ export class ChatSession {
     this.show();
     try {
       code = await sendMessage(this.#context, { session, message: question.text, key }, signal, (update) => {
+        // The first update shows that the service has received the message.
         if (received === reply) {
           question = { ...question, expires: Date.now() + UNREAD_TTL_MS };
           this.#store.put(session, question);
@@ -139,15 +140,16 @@ export class ChatSession {
       failure = new Failure("stopped");
     }
     if (failure?.code === "session_not_found" && !question.failed) {
-      // The owner deleted the session. Delete it here too, and send the message in a new session.
+      // The owner deleted the session. Delete it here too, and send the message in a new session. `failed` shows the visitor
+      // why the conversation is new, and prevents another new session.
       this.#store.reset();
       return this.#runTurn({ ...question, key: undefined, failed: failure.code }, resendsLeft);
     }
     // If the widget was removed from the page, the turn stays open: the next widget continues the reply.
     if (!this.#context.signal.aborted) {
-      // If the turn has ended, its key is removed: with the same key, a retry would receive the same reply again.
-      const isOpen = failure && failure.code !== "stopped";
-      this.#endTurn(session, isOpen ? question : { ...question, key: undefined }, reply, failure?.code ?? code);
+      // Removes the key if the turn has ended: with the same key, a retry would receive the same reply again.
+      const canResume = failure && failure.code !== "stopped";
+      this.#endTurn(session, canResume ? question : { ...question, key: undefined }, reply, failure?.code ?? code);
     }
   }
 

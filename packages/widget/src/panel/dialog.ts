@@ -39,10 +39,10 @@ export function createDialog(
       event.stopPropagation();
       actions.onEscape();
     } else if (event.key === "Tab") {
-      const stops = [...dialog.querySelectorAll<HTMLElement>("button,a,textarea,[tabindex='0']")].filter((stop) =>
-        stop.checkVisibility(),
+      const focusable = [...dialog.querySelectorAll<HTMLElement>("button,a,textarea,[tabindex='0']")].filter(
+        (element) => element.checkVisibility(),
       );
-      const [from, to] = event.shiftKey ? [stops[0], stops.at(-1)] : [stops.at(-1), stops[0]];
+      const [from, to] = event.shiftKey ? [focusable[0], focusable.at(-1)] : [focusable.at(-1), focusable[0]];
       const { activeElement } = dialog.getRootNode() as ShadowRoot;
       if (activeElement === from || activeElement === dialog) {
         event.preventDefault();

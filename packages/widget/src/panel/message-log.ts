@@ -54,7 +54,7 @@ export function createMessageLog(
     quickReplies,
   );
   let isAtEnd = true;
-  let top = 0;
+  let lastScrollTop = 0;
   const latestButton = createElement(
     "button",
     {
@@ -79,8 +79,8 @@ export function createMessageLog(
     latestButton.hidden = isAtEnd;
   };
   scroller.addEventListener("scroll", () => {
-    top = scroller.scrollTop;
-    isAtEnd = scroller.scrollHeight - top - scroller.clientHeight < NEAR_END_PX;
+    lastScrollTop = scroller.scrollTop;
+    isAtEnd = scroller.scrollHeight - lastScrollTop - scroller.clientHeight < NEAR_END_PX;
     latestButton.hidden = isAtEnd;
   });
   new ResizeObserver(followEnd).observe(scroller);
@@ -114,7 +114,7 @@ export function createMessageLog(
     textOf: (id) => views.get(id)?.element.querySelector(".bubble")?.textContent ?? "",
     scrollToEnd,
     restoreScroll() {
-      scroller.scrollTop = top;
+      scroller.scrollTop = lastScrollTop;
     },
   };
 }

@@ -7,15 +7,15 @@ export interface Entry {
   /** The service's ID of a reply that can be rated. */
   readonly messageId?: number;
   readonly rating?: "up" | "down" | "";
-  /** The error code: on a message, of why it has no reply; on a reply, of why it is not complete. */
+  /** An error code. On a message, the reason why it has no reply. On a reply, the reason why it is not complete. */
   readonly failed?: string;
-  /** On a message whose reply has not ended, the key under which the service has or will have the reply. */
+  /** The idempotency key of a message whose reply has not ended. With the same key, the service sends the same reply. */
   readonly key?: string | undefined;
   /** On a message with a key, the time after which it is not sent again automatically, in milliseconds since 1970. */
   readonly expires?: number;
 }
 
-/** For how long a message is sent again automatically, also by the next page, if the service may not have received it. */
+/** How long a message is sent again automatically, also on the next page, if the service may not have received it. */
 export const UNSENT_TTL_MS = 300_000;
 /** How long the reply to a received message is fetched automatically. */
 export const UNREAD_TTL_MS = 86_400_000;

@@ -36,7 +36,7 @@ export const ENGLISH = {
 /** The texts in one language. */
 export type Words = Readonly<Record<keyof typeof ENGLISH, string>>;
 
-/** The error codes for which a text is shown. Any other code shows `failed`. */
+/** The error codes for which each text is shown, separated by spaces. For any other code, `failed` is shown. */
 const CODES_BY_WORD: Readonly<Partial<Record<keyof Words, string>>> = {
   stopped: "stopped",
   offline: "offline",
@@ -55,7 +55,7 @@ const CODES_BY_WORD: Readonly<Partial<Record<keyof Words, string>>> = {
 /** The texts without a button to try again, because the same message would fail again. */
 const WORDS_WITHOUT_RETRY = ["refused", "long", "closed", "quota", "ended"];
 
-/** Returns the key of the text for an error code, and whether to offer another try. */
+/** Returns the key of the text for an error code, and whether to offer the visitor to try again. */
 export function selectNotice(code: string): { readonly key: keyof Words; readonly canRetry: boolean } {
   const key =
     (Object.keys(CODES_BY_WORD) as (keyof Words)[]).find((each) => CODES_BY_WORD[each]?.split(" ").includes(code)) ??

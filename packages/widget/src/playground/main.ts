@@ -179,8 +179,8 @@ async function runTurn(unsent: Entry): Promise<void> {
   }
   endTurn();
   // Another token, or the same request later, may still get the reply.
-  const isOpen = failure && (CONNECTION_FAILURE.test(failure.code) || (unsent.key && RETRYABLE.test(failure.code)));
-  store.put(session, isOpen ? question : { ...question, key: undefined });
+  const canResume = failure && (CONNECTION_FAILURE.test(failure.code) || (unsent.key && RETRYABLE.test(failure.code)));
+  store.put(session, canResume ? question : { ...question, key: undefined });
   store.put(session, reply);
   if (failure) {
     showError(failure);

@@ -157,13 +157,14 @@ export function parseInline(source: string): (Tree | string)[] {
     at += token.length;
     const after = source[at] ?? "";
     if (ticks) {
-      // If a run has no end, all later runs are shorter. So the number of failing searches is small.
+      // A search fails only if all later runs are shorter. So few searches can fail.
       const end = source.indexOf(ticks, at);
       nodes.push(end < 0 ? ticks : ["code", [source.slice(at, end).replace(/^ (.*) $/s, "$1")]]);
       at = end < 0 ? at : end + ticks.length;
     } else if (mark) {
       // An underscore inside a word is part of a name.
       const isMark = mark === "*" || !/\w\w/.test(before + after);
+      // Closes opened marks, the innermost first. A mark after a space closes none.
       let rest = token;
       for (const [kind] of isMark && /\S/.test(before) ? opened.toReversed() : []) {
         if (rest.startsWith(kind) && close(kind, kind[1] ? "strong" : "em")) {

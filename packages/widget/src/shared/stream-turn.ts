@@ -20,7 +20,7 @@ export interface TurnRequest {
   /** The idempotency key. A request with the key of an earlier one receives the same reply again. */
   readonly key: string;
   readonly signal: AbortSignal;
-  /** Receives each event. A `meta` means that the reply's text starts from the beginning; a resumed reply has none. */
+  /** Receives each event. A `meta` event means that the reply's text starts from the beginning. A resumed reply has none. */
   onEvent(name: string, data: Record<string, unknown>): void;
 }
 
@@ -30,20 +30,19 @@ export interface TurnRequest {
  * error, or when the browser is offline or the connection is lost too often.
  */
 export async function streamTurn(request: TurnRequest): Promise<void> {
-  /** The id of the last event. */
-  let position = "";
+  let lastEventId = "";
   for (let reconnections = 0; ; reconnections++) {
     try {
-      return await receive(request, position, (id, isText) => {
-        position = id;
+      return await receive(request, lastEventId, (id, isText) => {
+        lastEventId = id;
         reconnections = isText ? 0 : reconnections;
       });
     } catch (error) {
       request.signal.throwIfAborted();
       const { code } = error as Failure;
       if (code === "invalid_last_event_id") {
-        position = "";
-      } else if (!canReconnect(code, position) || reconnections >= MAX_RECONNECTIONS) {
+        lastEventId = "";
+      } else if (!canReconnect(code, lastEventId) || reconnections >= MAX_RECONNECTIONS) {
         throw error;
       }
       await pause(FIRST_WAIT_MS * 2 ** reconnections, request.signal);
@@ -55,14 +54,14 @@ export async function streamTurn(request: TurnRequest): Promise<void> {
  * Returns whether to reconnect. Does not reconnect after an `unavailable` before the first event, because the visitor gets a
  * button to try again.
  */
-function canReconnect(code: string, position: string): boolean {
-  return /^(network|interrupted)$/.test(code) || (position !== "" && code === "unavailable");
+function canReconnect(code: string, lastEventId: string): boolean {
+  return /^(network|interrupted)$/.test(code) || (lastEventId !== "" && code === "unavailable");
 }
 
 /** Sends one request and reads its response until `done`. Calls `onProgress` after each event. */
 async function receive(
   request: TurnRequest,
-  position: string,
+  lastEventId: string,
   onProgress: (id: string, isText: boolean) => void,
 ): Promise<void> {
   const connection = new AbortController();
@@ -76,7 +75,7 @@ async function receive(
   const parse = createSseParser(({ name, data, id }) => {
     isDone ||= name === "done";
     const fields = JSON.parse(data) as Record<string, unknown>;
-    if (name !== "meta" || !position) {
+    if (name !== "meta" || !lastEventId) {
       request.onEvent(name, fields);
     }
     onProgress(id, name === "token");
@@ -88,7 +87,7 @@ async function receive(
       headers: {
         "Content-Type": "application/json",
         "Idempotency-Key": request.key,
-        ...(position && { "Last-Event-ID": position }),
+        ...(lastEventId && { "Last-Event-ID": lastEventId }),
         ...request.headers,
       },
       body: JSON.stringify(request.body),

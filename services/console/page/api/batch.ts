@@ -1,11 +1,11 @@
 import { toConnectError } from "./response-error.ts";
 import { fetchWithSession } from "./session-fetch.ts";
 
-/** A Connect call of an admin method, or the query of a list of conversations. */
+/** A Connect call of an admin method, or the query string of a list of conversations. */
 type BatchCall = { method: string; message: unknown } | { conversations: string };
 type BatchResponse = { status: number; code?: string; body: unknown };
 
-type Waiting = {
+type QueuedCall = {
   call: BatchCall;
   resolve: (response: BatchResponse) => void;
   reject: (error: unknown) => void;
@@ -14,29 +14,30 @@ type Waiting = {
 const RPC_PATH = "/api/rpc/";
 /** How long a batch collects calls. A screen starts its queries in one render, so they are in one batch. */
 const BATCH_WINDOW_MS = 5;
+/** The most calls that the console's backend accepts in one batch. */
 const MAX_CALLS = 20;
 
-let waiting: Waiting[] = [];
+let queue: QueuedCall[] = [];
 
 /** Sends a call together with the other calls of the same render, in one request. */
 export function sendInBatch(call: BatchCall): Promise<BatchResponse> {
   return new Promise((resolve, reject) => {
-    waiting.push({ call, resolve, reject });
-    if (waiting.length === 1) setTimeout(() => void send(), BATCH_WINDOW_MS);
-    if (waiting.length === MAX_CALLS) void send();
+    queue.push({ call, resolve, reject });
+    if (queue.length === 1) setTimeout(() => void sendQueue(), BATCH_WINDOW_MS);
+    if (queue.length === MAX_CALLS) void sendQueue();
   });
 }
 
-/** A fetch for the Connect transport. */
+/** Replaces the Connect transport's `fetch`, so that its calls are sent in batches. */
 export async function batchingFetch(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
   const method = new URL(String(input), location.href).pathname.slice(RPC_PATH.length);
   const message = JSON.parse(new TextDecoder().decode(init.body as Uint8Array<ArrayBuffer>)) as unknown;
   return toResponse(await sendInBatch({ method, message }));
 }
 
-async function send(): Promise<void> {
-  const batch = waiting;
-  waiting = [];
+async function sendQueue(): Promise<void> {
+  const batch = queue;
+  queue = [];
   if (batch.length === 0) return;
   try {
     const response = await fetchWithSession("/api/batch", {
@@ -47,9 +48,9 @@ async function send(): Promise<void> {
     if (!response.ok) throw await toConnectError(response);
     const { responses } = (await response.json()) as { responses: BatchResponse[] };
     for (const [index, { resolve, reject }] of batch.entries()) {
-      const each = responses[index];
-      if (each === undefined) reject(new TypeError("a response is missing"));
-      else resolve(each);
+      const callResponse = responses[index];
+      if (callResponse === undefined) reject(new TypeError("a response is missing"));
+      else resolve(callResponse);
     }
   } catch (error) {
     for (const { reject } of batch) reject(error);

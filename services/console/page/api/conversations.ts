@@ -35,8 +35,9 @@ const PAGE_SIZE = 20;
 export async function listConversations(filters: ConversationFilters, cursor: string): Promise<ConversationPage> {
   const { q } = filters;
   const query = new URLSearchParams({
-    ...{ limit: String(PAGE_SIZE), cursor },
-    ...selectionOf(filters),
+    limit: String(PAGE_SIZE),
+    cursor,
+    ...toParameters(filters),
     ...(q !== undefined && { q }),
   });
   const { status, body } = await sendInBatch({ conversations: query.toString() });
@@ -46,14 +47,14 @@ export async function listConversations(filters: ConversationFilters, cursor: st
 }
 
 /**
- * Returns the address of an export. It applies the list's filters except the search. `from` and `to` select conversations by their start here,
- * and by their last activity in the list.
+ * Returns the URL of an export. The export applies the list's filters, except the search. It compares `from` and `to` with a conversation's
+ * start, but the list compares them with its last activity.
  */
-export function exportUrl(filters: ConversationFilters, form: "csv" | "ndjson"): string {
-  return `/api/conversations/export.${form}?${new URLSearchParams(selectionOf(filters))}`;
+export function exportUrl(filters: ConversationFilters, format: "csv" | "ndjson"): string {
+  return `/api/conversations/export.${format}?${new URLSearchParams(toParameters(filters))}`;
 }
 
-function selectionOf({ bot, rating, review, source, visitor, from, to }: ConversationFilters): Record<string, string> {
+function toParameters({ bot, rating, review, source, visitor, from, to }: ConversationFilters): Record<string, string> {
   return {
     ...(bot !== undefined && { bot_slug: bot }),
     ...(rating !== undefined && { rating }),

@@ -7,17 +7,17 @@ const TEXTS: Readonly<Record<string, string>> = {
   slug_taken: "A bot with this short name exists already. Choose another.",
   bot_not_found: "This bot no longer exists.",
   session_not_found: "This conversation no longer exists.",
-  tool_not_found: "This tool is no longer there.",
+  tool_not_found: "This tool no longer exists.",
   rate_limited: "Too many requests. Try again in a minute.",
   invalid_parameter: "One of the filters is not valid.",
   key_not_found: "This key no longer exists.",
-  source_not_found: "This document is no longer there.",
+  source_not_found: "This document no longer exists.",
   searches_overloaded: "The workspace has searched a lot. Try again in a minute.",
   case_exists: "The list has this question already.",
   case_not_found: "This question is no longer in the list.",
   too_many_cases: "The list can have at most 200 questions.",
   no_cases: "The list has no questions. Add one first.",
-  pattern_not_found: "This rule is no longer there.",
+  pattern_not_found: "This rule no longer exists.",
   moderation_overloaded: "The rules are being tried too often right now. Try again in a few seconds.",
   patterns_too_large:
     "The rules of this bot are too large together. Remove one, or use fewer or smaller repetitions and character classes.",
@@ -43,7 +43,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 
 /** Returns the sentence that describes an error to the owner. */
 export function errorText(error: unknown): string {
-  // Connect wraps what its fetch throws.
+  // Connect wraps the errors of its fetch. A TypeError means that no response arrived.
   if (!(error instanceof ConnectError) || error.cause instanceof TypeError)
     return "The console cannot be reached. Check your connection.";
   const text = TEXTS[error.metadata.get("parley-code") ?? ""];

@@ -1,14 +1,16 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 
-/** Returns the error of a response that is not OK. */
+/** Reads the body of a response that is not OK and returns its error. */
 export async function toConnectError(response: Response): Promise<ConnectError> {
   const text = await response.text().catch(() => "");
   return errorOf(response.status, text, response.headers.get("parley-code"));
 }
 
 /**
- * Returns the error of a response: of an admin service (with the header parley-code), of the console (`{"error": "payload_too_large"}`) or of the
- * edge (`{"detail": "rate_limited"}`).
+ * Returns the error of a response with this status and body. The sender of the response decides where its code is:
+ * - an admin service: in the header parley-code;
+ * - the console: in `error`, such as `{"error": "payload_too_large"}`;
+ * - the edge: in `detail`, such as `{"detail": "rate_limited"}`.
  */
 export function errorOf(status: number, text: string, codeInHeader: string | null = null): ConnectError {
   const { error, detail, message } = parse(text);

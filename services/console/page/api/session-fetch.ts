@@ -1,6 +1,6 @@
 import { toConnectError } from "./response-error.ts";
 
-/** The session has ended: the owner must sign in again. */
+/** Thrown when the session has ended, so that the owner must sign in again. */
 export class SignedOutError extends Error {
   constructor() {
     super("signed out");
@@ -8,10 +8,14 @@ export class SignedOutError extends Error {
   }
 }
 
+/** The console refuses POST requests without this header, because other sites cannot set it. */
 const HEADERS = { "X-Parley-Console": "1" };
 const LOCK = "parley-session";
 
-/** Fetches with the session's cookie. After a 401 it refreshes the session and tries once more; throws SignedOutError if that fails. */
+/**
+ * Fetches with the session's cookie. After a 401, refreshes the session and sends the request once more. Throws SignedOutError if the session
+ * has ended.
+ */
 export async function fetchWithSession(path: string, init: RequestInit = {}): Promise<Response> {
   const send = () => fetch(path, { ...init, headers: { ...toRecord(init.headers), ...HEADERS } });
   const response = await send();
@@ -23,8 +27,8 @@ export async function fetchWithSession(path: string, init: RequestInit = {}): Pr
 }
 
 /**
- * Refreshes the session, one tab at a time. The backend does not refresh again for the next tab: it returns the first tab's session. Throws
- * SignedOutError if the session has ended, and ConnectError if the identity provider or the console does not answer.
+ * Refreshes the session, one tab at a time. If another tab has just refreshed it, the backend returns that session. Throws SignedOutError if
+ * the session has ended, and ConnectError if the identity provider or the console does not respond.
  */
 export async function refreshSession(): Promise<void> {
   const response = await postInLock("/auth/refresh");
@@ -39,7 +43,7 @@ export async function signOut(): Promise<void> {
   location.assign("/sign-in?signed_out=1");
 }
 
-/** Without the lock, a refresh in another tab could store the session again after the sign-out. */
+/** Sends a POST request, one tab at a time. Without the lock, a refresh in another tab could store the session again after the sign-out. */
 function postInLock(path: string): Promise<Response> {
   return navigator.locks.request(LOCK, () => fetch(path, { method: "POST", headers: HEADERS }));
 }

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { toConnectError } from "./response-error.ts";
 import { fetchWithSession, SignedOutError } from "./session-fetch.ts";
 
-/** Has no role if the member has none in the workspace. */
+/** `role` is absent if the member has none in the workspace. */
 export type Session = { user: string; workspace_id: string; role?: Role; expires_at: string };
 
 export const SESSION_QUERY = {
@@ -14,7 +14,7 @@ export const SESSION_QUERY = {
   staleTime: Number.POSITIVE_INFINITY,
 };
 
-/** Returns the session that the console wrote into the page; undefined if it has ended, so that it must be fetched. */
+/** Returns the session that the console wrote into the page. If it had ended, returns undefined, so that the query fetches a refreshed session. */
 function readSessionOfPage(): Session | undefined {
   const meta = document.querySelector<HTMLMetaElement>("meta[name=parley-session]");
   return (JSON.parse(meta?.content ?? "null") as Session | null) ?? undefined;

@@ -13,8 +13,8 @@ const { addSource } = KnowledgeAdminService.method;
 const URL_PATH = `/api/rpc/${addSource.parent.typeName}/${addSource.name}`;
 
 /**
- * Adds a document in a request of its own. It may be too large for a batch. Reports the progress of the upload, from 0 to 1. Uses
- * XMLHttpRequest, because fetch does not report the progress of an upload. Throws ConnectError.
+ * Adds a document in its own request, because it may be too large for a batch. Calls `onProgress` with the uploaded share, from 0 to 1. Uses
+ * XMLHttpRequest, because `fetch` does not report the progress of an upload. Throws ConnectError.
  */
 export async function uploadSource(
   request: MessageInitShape<typeof AddSourceRequestSchema>,

@@ -33,11 +33,11 @@ export type DescribedChange = {
   action: string;
   /** The name of what was changed; may be empty. */
   name: string;
-  /** Where it belongs, and the changed fields. */
+  /** The bot or the key that was affected, and the changed fields. */
   details: string[];
 };
 
-/** Returns a change in an owner's words. A method without words is shown by its name. */
+/** Returns a change in an owner's words. A method that ACTIONS does not list is shown by its name. */
 export function describeChange({ method, target, changedFields }: Change): DescribedChange {
   const key = NAMES.find((each) => target[each] !== undefined);
   const bot = "bot_slug" in target && key !== "bot_slug" ? `bot ${target.bot_slug}` : undefined;

@@ -1,15 +1,17 @@
-/** One service's audit log as far as it is loaded, newest first. */
+/** The loaded part of one service's audit log, newest first. */
 export type LoadedLog<Change> = { changes: readonly Change[]; isComplete: boolean };
 
 /**
  * Merges the services' audit logs, newest first. Leaves out changes that are older than the last loaded change of an incomplete log, because
- * its next page may contain newer ones.
+ * its next page may contain changes that belong before them.
  */
 export function mergeChanges<Change extends { changedAt: string }>(logs: readonly LoadedLog<Change>[]): Change[] {
-  const ends = logs.filter(({ isComplete }) => !isComplete).map(({ changes }) => changes.at(-1)?.changedAt ?? "");
-  const known = ends.toSorted((a, b) => a.localeCompare(b)).at(-1) ?? "";
+  const oldestLoaded = logs
+    .filter(({ isComplete }) => !isComplete)
+    .map(({ changes }) => changes.at(-1)?.changedAt ?? "");
+  const completeSince = oldestLoaded.toSorted((a, b) => a.localeCompare(b)).at(-1) ?? "";
   return logs
     .flatMap(({ changes }) => changes)
-    .filter(({ changedAt }) => changedAt >= known)
+    .filter(({ changedAt }) => changedAt >= completeSince)
     .sort((a, b) => b.changedAt.localeCompare(a.changedAt));
 }

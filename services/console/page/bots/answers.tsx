@@ -3,7 +3,7 @@ import type { SectionProps } from "./draft.ts";
 
 /** The form's section about answers. `models` are the models that the workspace's plan includes. */
 export function Answers({ draft, change, models }: SectionProps & { models: readonly string[] }) {
-  const changeText = (name: "model" | "systemPrompt" | "fallback") => ({
+  const textProps = (name: "model" | "systemPrompt" | "fallback") => ({
     value: draft[name],
     onChange: ({ target }: { target: { value: string } }) => change(name, target.value),
   });
@@ -15,7 +15,7 @@ export function Answers({ draft, change, models }: SectionProps & { models: read
         hint="What the bot should do, how it should sound, and what it must not do."
         rows={6}
         maxLength={16_000}
-        {...changeText("systemPrompt")}
+        {...textProps("systemPrompt")}
       />
       <TextField
         label="Model"
@@ -23,7 +23,7 @@ export function Answers({ draft, change, models }: SectionProps & { models: read
         maxLength={200}
         spellCheck={false}
         list="models"
-        {...changeText("model")}
+        {...textProps("model")}
       />
       <datalist id="models">
         {models.filter(isModel).map((model) => (
@@ -35,7 +35,7 @@ export function Answers({ draft, change, models }: SectionProps & { models: read
         rows={2}
         required
         maxLength={2_000}
-        {...changeText("fallback")}
+        {...textProps("fallback")}
       />
     </section>
   );
@@ -46,6 +46,6 @@ const isModel = (name: string) => !name.endsWith("*");
 /** Returns the hint that lists the models that the owner may enter. */
 function describeModels(models: readonly string[]): string {
   return models.length === 0
-    ? "Empty for the default, the only one in your plan."
-    : `Empty for the default, or one of your plan: ${models.join(", ")}.`;
+    ? "Leave empty for the default model, the only one in your plan."
+    : `Leave empty for the default model, or enter a model of your plan: ${models.join(", ")}.`;
 }

@@ -1,7 +1,7 @@
 import type { Bot } from "@parley/rpc/conversation";
 import type { Display } from "../components/preview.tsx";
 
-/** The fields of the form. */
+/** The values in the form of the bot editor. */
 export type Draft = Omit<Display, "customCssVars"> & { model: string; systemPrompt: string; fallback: string };
 
 /** The properties of a section of the form. */
@@ -28,7 +28,7 @@ export function withoutBlanks(values: readonly string[]): string[] {
   return values.filter((value) => value.trim() !== "");
 }
 
-/** Returns the changes without those that were saved. A field that was changed again since then stays. */
+/** Returns the changes without the saved ones. Keeps a field whose value changed again while it was being saved. */
 export function withoutSaved(changes: Partial<Draft>, saved: Partial<Draft>): Partial<Draft> {
   const rest = Object.entries(changes).filter(([name, value]) => saved[name as keyof Draft] !== value);
   return Object.fromEntries(rest);

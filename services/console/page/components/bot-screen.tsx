@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { useBots } from "../api/queries.ts";
 import { useMayCall } from "../api/session.ts";
 import { BotPicker } from "./bot-picker.tsx";
-import { chooseBot } from "./chosen-bot.ts";
+import { resolveBotSlug } from "./chosen-bot.ts";
 import { PageHeader } from "./page-header.tsx";
 import { Empty, Failure, ScreenLoading } from "./states.tsx";
 
@@ -23,23 +23,24 @@ type BotScreenProps = {
  */
 export function useBotSlug(): string {
   const { bot } = useSearch({ strict: false });
-  const wanted = chooseBot(bot);
+  const wantedSlug = resolveBotSlug(bot);
   const { data: bots } = useBots();
-  return bots === undefined ? wanted : (findBot(bots, wanted)?.slug ?? "");
+  return bots === undefined ? wantedSlug : (findBot(bots, wantedSlug)?.slug ?? "");
 }
 
+/** Returns the bot with this slug, or else the first bot. */
 function findBot(bots: readonly Bot[], slug: string): Bot | undefined {
   return bots.find((each) => each.slug === slug) ?? bots[0];
 }
 
 /** A screen about one bot, which the owner chooses at its top. */
 export function BotScreen({ title, intro, path, isWide = false, children }: BotScreenProps) {
-  const wanted = useBotSlug();
+  const wantedSlug = useBotSlug();
   const mayCreate = useMayCall(BotAdminService.method.createBot);
   const navigate = useNavigate();
   const { data: bots, error, refetch } = useBots();
   if (bots === undefined && !error) return <ScreenLoading />;
-  const bot = bots && findBot(bots, wanted);
+  const bot = bots && findBot(bots, wantedSlug);
   const choose = (slug: string) => void navigate({ to: path, search: { bot: slug } });
   return (
     <div className={isWide ? "screen wide" : "screen"}>

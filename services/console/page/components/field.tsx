@@ -2,9 +2,10 @@ import { type ComponentProps, type ReactNode, useId } from "react";
 
 type Labels = { label: string; hint?: ReactNode };
 
-type Wiring = { id: string; "aria-describedby": string | undefined };
+/** The attributes that connect an input element with its label and its hint. */
+type LabelAttributes = { id: string; "aria-describedby": string | undefined };
 
-function Labelled({ label, hint, children }: Labels & { children: (wiring: Wiring) => ReactNode }) {
+function Labelled({ label, hint, children }: Labels & { children: (attributes: LabelAttributes) => ReactNode }) {
   const id = useId();
   const hintId = `${id}-hint`;
   return (
@@ -23,7 +24,7 @@ function Labelled({ label, hint, children }: Labels & { children: (wiring: Wirin
 export function TextField({ label, hint, ...props }: Labels & ComponentProps<"input">) {
   return (
     <Labelled label={label} hint={hint}>
-      {(wiring) => <input className="input" {...wiring} {...props} />}
+      {(attributes) => <input className="input" {...attributes} {...props} />}
     </Labelled>
   );
 }
@@ -31,7 +32,7 @@ export function TextField({ label, hint, ...props }: Labels & ComponentProps<"in
 export function TextArea({ label, hint, ...props }: Labels & ComponentProps<"textarea">) {
   return (
     <Labelled label={label} hint={hint}>
-      {(wiring) => <textarea className="input" {...wiring} {...props} />}
+      {(attributes) => <textarea className="input" {...attributes} {...props} />}
     </Labelled>
   );
 }
@@ -45,8 +46,8 @@ type SelectProps = Labels &
 export function SelectField({ label, hint, options, onChange, ...props }: SelectProps) {
   return (
     <Labelled label={label} hint={hint}>
-      {(wiring) => (
-        <select className="input" {...wiring} {...props} onChange={({ target }) => onChange(target.value)}>
+      {(attributes) => (
+        <select className="input" {...attributes} {...props} onChange={({ target }) => onChange(target.value)}>
           {options.map(([value, text]) => (
             <option key={value} value={value}>
               {text}
@@ -61,7 +62,7 @@ export function SelectField({ label, hint, options, onChange, ...props }: Select
 export function ColorField({ label, value, onChange }: Labels & { value: string; onChange: (value: string) => void }) {
   return (
     <Labelled label={label}>
-      {(wiring) => (
+      {(attributes) => (
         <div className="color-field">
           <input
             type="color"
@@ -71,7 +72,7 @@ export function ColorField({ label, value, onChange }: Labels & { value: string;
           />
           <input
             className="input"
-            {...wiring}
+            {...attributes}
             value={value}
             pattern="#[0-9A-Fa-f]{6}"
             maxLength={7}

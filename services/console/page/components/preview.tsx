@@ -5,7 +5,7 @@ import { currentTheme } from "./theme.ts";
 
 export type Display = Omit<BotDisplay, "$typeName" | "$unknown">;
 
-/** Shows the real widget with this display configuration in a frame. Its replies come from the stored bot. */
+/** Shows the real widget with this display configuration in a frame. Its replies come from the saved bot, without unsaved changes. */
 export function Preview({ botSlug, display }: { botSlug: string; display: Display }) {
   const frame = useRef<HTMLIFrameElement>(null);
   const [isReady, setReady] = useState(false);

@@ -1,5 +1,8 @@
 import type { GetUsageResponse } from "@parley/rpc/quota";
 
+/** The share of the quota from which the meter warns: the first of the thresholds on the usage screen. */
+const WARNING_SHARE = 0.8;
+
 /** The used, held and remaining messages of a workspace in this month. */
 export function QuotaFigures({ usage: { used, held, cap } }: { usage: GetUsageResponse }) {
   const figures = [
@@ -22,7 +25,7 @@ export function QuotaFigures({ usage: { used, held, cap } }: { usage: GetUsageRe
         aria-label="Messages used of the month's quota"
         min={0}
         max={Math.max(cap, 1)}
-        high={cap * 0.8}
+        high={cap * WARNING_SHARE}
         value={Math.min(used + held, cap)}
       />
     </>

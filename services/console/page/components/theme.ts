@@ -8,7 +8,7 @@ export function readTheme(): Theme {
   return THEMES.find((each) => each === stored) ?? "system";
 }
 
-/** Shows and remembers a theme. */
+/** Applies a theme and stores it for the next visit. */
 export function applyTheme(theme: Theme): void {
   document.documentElement.dataset.theme = theme;
   if (theme === "system") localStorage.removeItem(STORAGE_KEY);

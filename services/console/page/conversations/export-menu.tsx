@@ -7,29 +7,30 @@ import { refreshSession } from "../api/session-fetch.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { Icon } from "../components/icon.tsx";
 
-const FORMS = [
+const FORMATS = [
   ["csv", "For spreadsheets", "CSV"],
   ["ndjson", "For programs", "NDJSON"],
 ] as const;
 
-/** Each export has a number, so that the same address is loaded again. */
+/** `number` is the frame's key. A new key loads the URL, even if it has not changed. */
 type Export = { number: number; url: string };
 
 /** Downloads the conversations that the list's filters select. */
 export function ExportMenu({ filters }: { filters: ConversationFilters }) {
   const announce = useAnnounce();
   const [latest, setLatest] = useState<Export | undefined>();
-  const download = async (form: "csv" | "ndjson") => {
+  const download = async (format: "csv" | "ndjson") => {
     try {
       // The download sends the session's token, which must not have expired.
       await refreshSession();
-      setLatest((before) => ({ number: (before?.number ?? 0) + 1, url: exportUrl(filters, form) }));
+      setLatest((before) => ({ number: (before?.number ?? 0) + 1, url: exportUrl(filters, format) }));
     } catch (error) {
       announce(errorText(error), { isError: true });
     }
   };
   const showError = ({ currentTarget }: SyntheticEvent<HTMLIFrameElement>) => {
     const body = currentTarget.contentDocument?.querySelector("pre")?.textContent ?? "";
+    // A frame does not reveal the status of its response.
     announce(errorText(errorOf(0, body)), { isError: true });
   };
   return (
@@ -41,15 +42,15 @@ export function ExportMenu({ filters }: { filters: ConversationFilters }) {
         </Menu.Trigger>
         <Menu.Content className="menu" align="end" sideOffset={6}>
           <Menu.Label className="menu-note">{describeSelection(filters)}</Menu.Label>
-          {FORMS.map(([form, purpose, name]) => (
-            <Menu.Item key={form} className="menu-item" onSelect={() => void download(form)}>
+          {FORMATS.map(([format, purpose, name]) => (
+            <Menu.Item key={format} className="menu-item" onSelect={() => void download(format)}>
               {name}
               <small className="muted">{purpose}</small>
             </Menu.Item>
           ))}
         </Menu.Content>
       </Menu.Root>
-      {/* A frame loads only an error: the browser saves an export as it arrives. A link would replace the console with the error. */}
+      {/* The frame loads only errors, because the browser saves an export as a file. After a link, an error would replace the console. */}
       {latest && <iframe key={latest.number} src={latest.url} title="Export" hidden onLoad={showError} />}
     </>
   );
@@ -58,7 +59,7 @@ export function ExportMenu({ filters }: { filters: ConversationFilters }) {
 function describeSelection({ q, from, to }: ConversationFilters): string {
   const selected =
     from || to
-      ? "The conversations of these filters that started on these days. The list’s days are those of the last message."
-      : "The conversations of these filters.";
-  return q === undefined ? selected : `${selected} The search does not apply.`;
+      ? "The conversations that match these filters and started on these days. The list compares the day of the last message."
+      : "The conversations that match these filters.";
+  return q === undefined ? selected : `${selected} The search does not apply to the export.`;
 }

@@ -29,7 +29,7 @@ export function Filters({ filters, bots, onChange }: FiltersProps) {
     apply();
   };
   const names = bots.map(({ slug, display }) => [slug, display?.name || slug] as const);
-  // A bot in the address that is not in the list yet.
+  // The URL may name a bot that is not in `bots`, for example because `bots` is still loading.
   const { bot = "" } = filters;
   const isUnlisted = bot !== "" && !bots.some(({ slug }) => slug === bot);
   return (
@@ -41,7 +41,7 @@ export function Filters({ filters, bots, onChange }: FiltersProps) {
             name="q"
             type="search"
             maxLength={200}
-            placeholder="A word that was said"
+            placeholder="A word of the conversation"
             defaultValue={filters.q ?? ""}
           />
           <button type="submit" className="button primary">
@@ -97,7 +97,7 @@ export function Filters({ filters, bots, onChange }: FiltersProps) {
           <Link
             to="/conversations"
             className="clear-filters"
-            // The link disappears.
+            // The link disappears, so the focus moves to the first field.
             onClick={() => form.current?.querySelector("input")?.focus()}
           >
             Remove all filters
@@ -108,7 +108,7 @@ export function Filters({ filters, bots, onChange }: FiltersProps) {
   );
 }
 
-/** Writes the filters of the address into the fields, because a link or the browser's history may have changed them. */
+/** Writes the filters of the URL into the fields, because a link or the browser's history may have changed them. */
 function showFilters(form: HTMLFormElement, filters: ConversationFilters): void {
   for (const field of form.querySelectorAll<HTMLInputElement | HTMLSelectElement>("input, select")) {
     const value = filters[field.name as keyof ConversationFilters] ?? "";

@@ -19,7 +19,11 @@ const STATUSES: Readonly<Record<string, string>> = {
   interrupted: "Interrupted",
 };
 
-type TurnProps = { turn: SessionTurn; passages: ReadonlyMap<bigint, string> };
+type TurnProps = {
+  turn: SessionTurn;
+  /** The texts of passages by the ids of their chunks. */
+  passages: ReadonlyMap<bigint, string>;
+};
 
 /** A visitor's message, its reply, and the passages and tools that the reply used. */
 export function Turn({ turn: { turn, message, reply, rating, review }, passages }: TurnProps) {

@@ -13,8 +13,9 @@ import { Icon } from "../components/icon.tsx";
 type CaseRowProps = {
   botSlug: string;
   evaluationCase: EvaluationCase;
-  /** The place of its document in the last run; 0 if it was not found, undefined if the run did not search for it. */
+  /** The place of the case's document in the last run: from 1, or 0 if the run did not find it. Undefined if the run did not search for it. */
   rank: number | undefined;
+  /** The same, in the run before the last. */
   rankBefore: number | undefined;
 };
 

@@ -28,15 +28,15 @@ export function TryQuestion({ botSlug, question }: TryQuestionProps) {
   const form = useRef<HTMLFormElement>(null);
   const linkedQuestion = useRef(question);
   useEffect(() => {
-    // A link to a question leads here. The focus also scrolls to the form, which is below the documents.
+    // A link with a question leads here. The focus also scrolls to the form, which is below the documents.
     if (linkedQuestion.current !== "") form.current?.querySelector("input")?.focus();
   }, []);
   const { data, error, isFetching, refetch } = useQuery(checkQuery(workspaceId, botSlug, question));
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const wanted = text.trim();
-    if (wanted === question) void refetch();
-    else void navigate({ to: "/knowledge", search: { bot: botSlug, question: wanted }, resetScroll: false });
+    const newQuestion = text.trim();
+    if (newQuestion === question) void refetch();
+    else void navigate({ to: "/knowledge", search: { bot: botSlug, question: newQuestion }, resetScroll: false });
   };
   return (
     <section className="panel" aria-labelledby="try-question">
@@ -56,7 +56,9 @@ export function TryQuestion({ botSlug, question }: TryQuestionProps) {
           {isFetching ? "Searching…" : "Search"}
         </button>
       </form>
-      <p className="hint">Searches as for a visitor's message. Writes no answer and counts no message.</p>
+      <p className="hint">
+        Searches as for a visitor's message. Does not write an answer, and does not count as a message.
+      </p>
       <div className="form" aria-live="polite">
         {error && !isFetching && <Failure error={error} onRetry={refetch} />}
         {isFetching && <Loading lines={2} label="Searching" />}

@@ -9,9 +9,9 @@ import { useAnnounce } from "../components/announcements.tsx";
 const MIB = 1024 * 1024;
 const MAX_PDF_BYTES = 16 * MIB;
 const MAX_TEXT_BYTES = 4 * MIB;
-/** How many documents are uploaded at once. The service reads few at a time. */
+/** How many documents are uploaded at once. The service reads one at a time, and refuses a document that waits too long. */
 const CONCURRENT_UPLOADS = 2;
-const FORMATS: Readonly<Record<string, string>> = {
+const FORMAT_BY_EXTENSION: Readonly<Record<string, string>> = {
   txt: "txt",
   md: "md",
   markdown: "md",
@@ -23,6 +23,7 @@ const FORMATS: Readonly<Record<string, string>> = {
 export type Upload = {
   id: number;
   name: string;
+  /** The uploaded share, from 0 to 1. */
   share: number;
   state: "waiting" | "sending" | "done";
   problem?: string;
@@ -53,7 +54,7 @@ export function useUploads(botSlug: string) {
 
   /** Adds a document. Returns the problem with the file; undefined if it was added. */
   const sendFile = async (file: File, id: number): Promise<string | undefined> => {
-    const format = FORMATS[file.name.split(".").at(-1)?.toLowerCase() ?? ""];
+    const format = FORMAT_BY_EXTENSION[file.name.split(".").at(-1)?.toLowerCase() ?? ""];
     if (format === undefined) return "Only .txt, .md, .html and .pdf files can be read.";
     const problem = checkSize(file, format);
     if (problem !== undefined) return problem;

@@ -16,7 +16,7 @@ export const APPLIES_TO: Readonly<Record<string, string>> = {
   both: "Messages and answers",
 };
 
-/** Adds a rule, or changes `rule`, after trying it on a text. */
+/** A dialog that adds a rule or changes `rule`. The owner can first try it on a text. */
 export function EditRule({ botSlug, rule, onClose }: { botSlug: string; rule?: Pattern; onClose: () => void }) {
   const { workspace_id: workspaceId } = useSession();
   const [pattern, setPattern] = useState(rule?.pattern ?? "");
@@ -57,7 +57,7 @@ export function EditRule({ botSlug, rule, onClose }: { botSlug: string; rule?: P
         />
         <TextArea
           label="Text in place of the answer"
-          hint="Empty for the bot's own text."
+          hint="Leave empty for the bot's own text."
           rows={2}
           maxLength={2_000}
           value={fallback}

@@ -9,11 +9,11 @@ import { TextArea } from "../components/field.tsx";
 
 type TryTextProps = {
   botSlug: string;
-  /** A rule that is not saved, and the id of the one that it would replace, or 0. Its pattern may be empty. */
+  /** An unsaved rule. `pattern` may be empty. `replacesId` is the id of the saved rule that it would replace, or 0. */
   unsaved?: { pattern: string; appliesTo: string; replacesId: bigint };
 };
 
-/** Shows which rules match a text. Stores nothing. It has no form of its own, so that it fits into the form of a new rule. */
+/** Shows which rules match a text. Stores nothing. Has no form element, because EditRule shows it inside a form. */
 export function TryText({ botSlug, unsaved }: TryTextProps) {
   const { workspace_id: workspaceId } = useSession();
   const announce = useAnnounce();
@@ -27,12 +27,13 @@ export function TryText({ botSlug, unsaved }: TryTextProps) {
     },
     onSuccess: (matches) => announce(matches.length === 0 ? "No rule matches." : `${countRules(matches.length)}.`),
   });
+  // A result is shown until the text or the rule changes.
   const isCurrent = trial.variables?.text === tried.text && trial.variables.rule === tried.rule;
   return (
     <div className="form">
       <TextArea
         label="Text to try"
-        hint={unsaved ? "Tried with this rule and the other saved ones." : "Nothing is stored or sent to anybody."}
+        hint={unsaved ? "Tried with this rule and the other saved rules." : "Nothing is stored or sent to anybody."}
         rows={2}
         maxLength={4_000}
         value={text}

@@ -2,13 +2,13 @@ import { useId } from "react";
 
 export type Bar = { day: string; count: number };
 
-/** Units of the drawing, which is stretched to the width of the screen. */
-const STEP = 10;
-const BAR = 7;
+// In units of the SVG's view box, which is stretched to the width of the screen.
+const DAY_WIDTH = 10;
+const BAR_WIDTH = 7;
 const HEIGHT = 100;
 const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
 
-/** Messages a day as bars, and as a table for those who prefer one. */
+/** Shows the messages of each day as bars, and as a table if the owner opens it. */
 export function DayChart({ bars }: { bars: readonly Bar[] }) {
   const titleId = useId();
   const largest = Math.max(1, ...bars.map(({ count }) => count));
@@ -21,7 +21,7 @@ export function DayChart({ bars }: { bars: readonly Bar[] }) {
           {largest.toLocaleString()}
         </span>
         <svg
-          viewBox={`0 0 ${bars.length * STEP} ${HEIGHT}`}
+          viewBox={`0 0 ${bars.length * DAY_WIDTH} ${HEIGHT}`}
           preserveAspectRatio="none"
           role="img"
           aria-labelledby={titleId}
@@ -32,7 +32,13 @@ export function DayChart({ bars }: { bars: readonly Bar[] }) {
           {bars.map(({ day, count }, index) => {
             const height = (count / largest) * HEIGHT;
             return (
-              <rect key={day} x={index * STEP + (STEP - BAR) / 2} width={BAR} y={HEIGHT - height} height={height} />
+              <rect
+                key={day}
+                x={index * DAY_WIDTH + (DAY_WIDTH - BAR_WIDTH) / 2}
+                width={BAR_WIDTH}
+                y={HEIGHT - height}
+                height={height}
+              />
             );
           })}
         </svg>

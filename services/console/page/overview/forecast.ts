@@ -18,10 +18,10 @@ export function forecast(
   const days = lastDays(AVERAGED_DAYS + 1, nowMs).slice(0, AVERAGED_DAYS);
   const average = days.reduce((sum, day) => sum + (repliesOfDay.get(day) ?? 0), 0) / AVERAGED_DAYS;
   if (average === 0) return undefined;
-  const taken = used + held;
+  const usedOrHeld = used + held;
   const daysLeft = Math.max(0, Date.parse(resetsAt) - nowMs) / DAY_MS;
-  const total = Math.round(taken + average * daysLeft);
-  const emptyAt = total > cap ? new Date(nowMs + (Math.max(0, cap - taken) / average) * DAY_MS) : undefined;
+  const total = Math.round(usedOrHeld + average * daysLeft);
+  const emptyAt = total > cap ? new Date(nowMs + (Math.max(0, cap - usedOrHeld) / average) * DAY_MS) : undefined;
   return { total, emptyAt };
 }
 

@@ -11,7 +11,7 @@ import { PageHeader } from "../components/page-header.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
 
 const PAGE_SIZE = 50;
-const COMPLETE = { changes: [], nextPageToken: "" };
+const NO_MORE_CHANGES = { changes: [], nextPageToken: "" };
 
 export function AuditLog() {
   const mayRead = useMayCall(ChangeAdminService.method.listChanges);
@@ -35,12 +35,14 @@ function Changes() {
   const { workspace_id: workspaceId } = useSession();
   const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
     queryKey: ["changes", workspaceId],
-    // A page of each service's log. A token is undefined after the last page of its log.
+    // Fetches a page of each service's log. A page token is undefined if its log has no further page.
     queryFn: ({ pageParam }) =>
       Promise.all(
         changeLogs.map((log, index) => {
           const pageToken = pageParam[index];
-          return pageToken === undefined ? COMPLETE : log.listChanges({ workspaceId, pageSize: PAGE_SIZE, pageToken });
+          return pageToken === undefined
+            ? NO_MORE_CHANGES
+            : log.listChanges({ workspaceId, pageSize: PAGE_SIZE, pageToken });
         }),
       ),
     initialPageParam: changeLogs.map(() => "") as (string | undefined)[],
@@ -69,7 +71,7 @@ function Changes() {
       {changes && changes.length > 0 && (
         <ul className="rows panel flush" aria-label="Changes">
           {changes.map((change, index) => (
-            // Lines have no id of their own, and are only ever added at the end.
+            // Changes have no id. The index identifies them, because the list grows only at its end.
             <ChangeRow key={index} change={change} />
           ))}
         </ul>

@@ -24,7 +24,7 @@ export function BotEditor() {
   const { workspace_id: workspaceId } = useSession();
   const mayUpdate = useMayCall(BotAdminService.method.updateBot);
   const { data: bots, error, refetch } = useBots();
-  // Both calls are in one batch.
+  // Fetched here, so that both calls are in one batch.
   const { data: models = [] } = useQuery(modelsQuery(workspaceId));
   if (bots === undefined) {
     if (!error) return <ScreenLoading />;
@@ -85,7 +85,7 @@ function Editor({ bot, stored, models }: EditorProps) {
   const queryClient = useQueryClient();
   const change = <Name extends keyof Draft>(name: Name, value: Draft[Name]) =>
     setChanges((before) => ({ ...before, [name]: value }));
-  const changeText = (name: "name" | "welcomeMessage") => ({
+  const textProps = (name: "name" | "welcomeMessage") => ({
     value: draft[name],
     onChange: ({ target }: { target: { value: string } }) => change(name, target.value),
   });
@@ -120,13 +120,13 @@ function Editor({ bot, stored, models }: EditorProps) {
       <form className="form" onSubmit={submit}>
         <section className="panel" aria-labelledby="identity">
           <h2 id="identity">What visitors read</h2>
-          <TextField label="Name" required maxLength={200} {...changeText("name")} />
+          <TextField label="Name" required maxLength={200} {...textProps("name")} />
           <TextArea
             label="Welcome message"
             hint="Shown when the chat opens. Bold and italics work: **bold**, *italics*."
             rows={3}
             maxLength={2_000}
-            {...changeText("welcomeMessage")}
+            {...textProps("welcomeMessage")}
           />
           <QuickReplies values={draft.quickReplies} onChange={(values) => change("quickReplies", values)} />
         </section>

@@ -16,7 +16,7 @@ export function Bots() {
   const { data: bots, error, refetch } = useBots();
   const [isCreating, setCreating] = useState(false);
   const mayCreate = useMayCall(BotAdminService.method.createBot);
-  const create = mayCreate && (
+  const createButton = mayCreate && (
     <button type="button" className="button primary" onClick={() => setCreating(true)}>
       <Icon name="plus" />
       New bot
@@ -24,13 +24,13 @@ export function Bots() {
   );
   return (
     <div className="screen">
-      <PageHeader title="Bots" actions={bots && bots.length > 0 && create}>
+      <PageHeader title="Bots" actions={bots && bots.length > 0 && createButton}>
         Each bot has its own looks, instructions and knowledge.
       </PageHeader>
       {error && !bots && <Failure error={error} onRetry={refetch} />}
       {!error && !bots && <Loading />}
       {bots?.length === 0 && (
-        <Empty icon="bot" title="No bot yet" action={create}>
+        <Empty icon="bot" title="No bot yet" action={createButton}>
           {mayCreate
             ? "Create a bot, give it knowledge, and put it on your site."
             : "An owner of the workspace can create one."}
@@ -70,6 +70,7 @@ function BotMark({ name, color }: { name: string; color: string }) {
   );
 }
 
+/** Whether dark text is easier to read on a colour. Weights its channels as ITU-R BT.601 does for the perceived brightness. */
 function isLight(hex: string): boolean {
   const [red = 0, green = 0, blue = 0] = (hex.match(/[0-9a-f]{2}/gi) ?? []).map((part) => Number.parseInt(part, 16));
   return red * 0.299 + green * 0.587 + blue * 0.114 > 150;

@@ -66,7 +66,7 @@ export function Conversations() {
   );
 }
 
-/** Tells a screen reader the result of a filter. */
+/** Returns the text with which screen readers announce the result of a filter. */
 function describeCount(count: number, hasMore: boolean): string {
   const conversations = count === 1 ? "1 conversation" : `${count.toLocaleString()} conversations`;
   return hasMore ? `${conversations} shown. There are more.` : `${conversations} found.`;

@@ -13,10 +13,10 @@ import "../evaluation/evaluation.css";
 
 export function Evaluation() {
   const { workspace_id: workspaceId } = useSession();
-  const wanted = useBotSlug();
+  const wantedSlug = useBotSlug();
   // Start at once, so that their calls are in the same batch as the list of bots.
-  useQuery(evaluationQuery(workspaceId, wanted));
-  useQuery(sourcesQuery(workspaceId, wanted));
+  useQuery(evaluationQuery(workspaceId, wantedSlug));
+  useQuery(sourcesQuery(workspaceId, wantedSlug));
   return (
     <BotScreen
       title="Evaluation"
@@ -34,7 +34,9 @@ function CasesAndRuns({ botSlug }: { botSlug: string }) {
   const mayAdd = useMayCall(EvaluationAdminService.method.addCase);
   const { data, error, refetch } = useQuery(evaluationQuery(workspaceId, botSlug));
   if (data === undefined) return error ? <Failure error={error} onRetry={refetch} /> : <Loading />;
-  const [now, before] = data.runs.map(({ results }) => new Map(results.map(({ caseId, rank }) => [caseId, rank])));
+  const [lastRanks, ranksBefore] = data.runs.map(
+    ({ results }) => new Map(results.map(({ caseId, rank }) => [caseId, rank])),
+  );
   return (
     <>
       <Runs botSlug={botSlug} runs={data.runs} hasCases={data.cases.length > 0} />
@@ -55,8 +57,8 @@ function CasesAndRuns({ botSlug }: { botSlug: string }) {
                 key={String(each.id)}
                 botSlug={botSlug}
                 evaluationCase={each}
-                rank={now?.get(each.id)}
-                rankBefore={before?.get(each.id)}
+                rank={lastRanks?.get(each.id)}
+                rankBefore={ranksBefore?.get(each.id)}
               />
             ))}
           </ul>

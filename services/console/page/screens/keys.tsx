@@ -22,25 +22,27 @@ export function Keys() {
   const { data: keys, error, refetch } = useQuery(keysQuery(workspaceId));
   const { data: bots, error: botsError, refetch: refetchBots } = useBots();
   const [isCreating, setCreating] = useState(false);
-  const [shown, setShown] = useState<ApiKey | undefined>();
+  /** The key for which the embed snippet is shown. */
+  const [embeddedKey, setEmbeddedKey] = useState<ApiKey | undefined>();
   const mayCreate = useMayCall(KeyAdminService.method.createKey);
-  const create = mayCreate && (
+  const createButton = mayCreate && (
     <button type="button" className="button primary" disabled={!bots?.length} onClick={() => setCreating(true)}>
       <Icon name="plus" />
       New key
     </button>
   );
+  // Revoked keys come last.
   const ordered = [...(keys ?? [])].sort((a, b) => Number(a.revokedAt !== "") - Number(b.revokedAt !== ""));
   return (
     <div className="screen">
-      <PageHeader title="Keys" actions={keys && keys.length > 0 && create}>
+      <PageHeader title="Keys" actions={keys && keys.length > 0 && createButton}>
         A key puts a bot on your pages. It is public: it works only on the domains that you allow.
       </PageHeader>
       {error && !keys && <Failure error={error} onRetry={() => Promise.all([refetch(), refetchBots()])} />}
       {!error && !keys && <Loading />}
       {keys && botsError && !bots && <Failure error={botsError} onRetry={refetchBots} />}
       {keys?.length === 0 && (
-        <Empty icon="key" title="No key yet" action={create}>
+        <Empty icon="key" title="No key yet" action={createButton}>
           {describeNoKey(mayCreate, bots?.length)}
         </Empty>
       )}
@@ -51,19 +53,19 @@ export function Keys() {
               key={key.publicKey}
               apiKey={key}
               botName={bots?.find(({ slug }) => slug === key.botSlug)?.display?.name || key.botSlug}
-              onShow={() => setShown(key)}
+              onShow={() => setEmbeddedKey(key)}
             />
           ))}
         </ul>
       )}
-      {isCreating && <CreateKey onClose={() => setCreating(false)} onCreated={setShown} />}
+      {isCreating && <CreateKey onClose={() => setCreating(false)} onCreated={setEmbeddedKey} />}
       <Modal
         title="Put the bot on your site"
         description="Paste this into the HTML of your pages, before the closing body tag."
-        isOpen={shown !== undefined}
-        onOpenChange={(isOpen) => !isOpen && setShown(undefined)}
+        isOpen={embeddedKey !== undefined}
+        onOpenChange={(isOpen) => !isOpen && setEmbeddedKey(undefined)}
       >
-        {shown && <Snippet apiKey={shown} />}
+        {embeddedKey && <Snippet apiKey={embeddedKey} />}
       </Modal>
     </div>
   );
@@ -222,7 +224,7 @@ function DomainsField({ value, onChange }: { value: string; onChange: (value: st
   return (
     <TextArea
       label="Domains"
-      hint="One a line: example.com, or *.example.com for all its subdomains."
+      hint="One per line: example.com, or *.example.com for all its subdomains."
       rows={3}
       required
       spellCheck={false}

@@ -19,10 +19,10 @@ export function Knowledge() {
   const { workspace_id: workspaceId } = useSession();
   const { question = "", title = "" } = useSearch({ strict: false });
   const mayAdd = useMayCall(KnowledgeAdminService.method.addSource);
-  const wanted = useBotSlug();
+  const wantedSlug = useBotSlug();
   // Start at once, so that their calls are in the same batch as the list of bots.
-  useQuery(sourcesQuery(workspaceId, wanted));
-  useQuery(checkQuery(workspaceId, wanted, question));
+  useQuery(sourcesQuery(workspaceId, wantedSlug));
+  useQuery(checkQuery(workspaceId, wantedSlug, question));
   return (
     <BotScreen
       title="Knowledge"

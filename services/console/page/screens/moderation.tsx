@@ -35,7 +35,7 @@ function Rules({ botSlug }: { botSlug: string }) {
   const [isAdding, setAdding] = useState(false);
   const mayAdd = useMayCall(ModerationAdminService.method.addPattern);
   const mayTry = useMayCall(ModerationAdminService.method.checkText);
-  const add = mayAdd && (
+  const addButton = mayAdd && (
     <button type="button" className="button primary" onClick={() => setAdding(true)}>
       <Icon name="plus" />
       New rule
@@ -45,12 +45,12 @@ function Rules({ botSlug }: { botSlug: string }) {
   return (
     <>
       {patterns.length === 0 ? (
-        <Empty icon="shield" title="No rule yet" action={add}>
+        <Empty icon="shield" title="No rule yet" action={addButton}>
           Without rules, the bot answers every message.
         </Empty>
       ) : (
         <>
-          {add && <div className="list-actions">{add}</div>}
+          {addButton && <div className="list-actions">{addButton}</div>}
           <ul className="rows panel flush">
             {patterns.map((pattern) => (
               <RuleRow key={String(pattern.id)} pattern={pattern} botSlug={botSlug} />

@@ -73,7 +73,7 @@ function Groups({ botSlug, listed }: { botSlug: string; listed: ListUnansweredRe
           ))}
         </ul>
       )}
-      <p className="hint">{describeReading(listed)}</p>
+      <p className="hint">{describeScope(listed)}</p>
       {!hasKnowledge && (
         <p className="hint">
           The bot has no document yet, so only answers that were rated bad are listed.{" "}
@@ -88,7 +88,8 @@ function Groups({ botSlug, listed }: { botSlug: string; listed: ListUnansweredRe
   );
 }
 
-function describeReading({ questions, groups, partial, repliesRead }: ListUnansweredResponse): string {
+/** Returns the hint that says how the questions were counted, and which are not listed. */
+function describeScope({ questions, groups, partial, repliesRead }: ListUnansweredResponse): string {
   const parts = ["Questions with the same words are counted together. Greetings and answers of tools are left out."];
   if (questions.length < groups) parts.push(`The ${questions.length} most frequent are listed.`);
   if (partial) parts.push(`Only the latest ${repliesRead.toLocaleString()} answers of this kind were read.`);

@@ -30,7 +30,7 @@ export function SignIn() {
           <Icon name="chat" />
         </span>
         <h1>Sign in to Parley</h1>
-        <p>Look after your bots, what they know and where they answer.</p>
+        <p>Manage your bots, their knowledge and the sites where they answer.</p>
         {error && (
           <div className="notice error" role="alert">
             <Icon name="alert" />

@@ -26,7 +26,7 @@ export function Usage() {
     queryFn: async () => (await turns.listUsageByBot({ workspaceId, months: SHOWN_MONTHS })).usage,
   });
   const botList = useBots();
-  // Without the bots' names, their short names are shown.
+  // If the bots' names cannot be loaded, their short names are shown.
   const bots = botList.data ?? (botList.error ? [] : undefined);
   const [current, ...earlier] = data ?? [];
   return (
@@ -60,12 +60,12 @@ function Download({ rows }: { rows: ReturnType<typeof usageRows> }) {
 /** Reads this month and the months before it in one request. */
 async function fetchMonths(workspaceId: string): Promise<GetUsageResponse[]> {
   const now = new Date();
-  const months = Array.from({ length: SHOWN_MONTHS }, (_, back) =>
-    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back, 1)).toISOString().slice(0, 7),
+  const months = Array.from({ length: SHOWN_MONTHS }, (_, monthsBack) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - monthsBack, 1)).toISOString().slice(0, 7),
   );
-  // An empty month is the service's current month. This browser's clock may be wrong.
+  // An empty month means the current one by the service's clock. The browser's clock may be wrong.
   const responses = await Promise.all(
-    months.map((month, back) => workspaces.showUsage({ workspaceId, month: back === 0 ? "" : month })),
+    months.map((month, monthsBack) => workspaces.showUsage({ workspaceId, month: monthsBack === 0 ? "" : month })),
   );
   return responses.flatMap(({ usage }) => usage ?? []);
 }

@@ -8,8 +8,8 @@ export type BotShare = {
   messages: number;
 };
 
-/** The messages of a month that no bot's count contains: the operator's corrections, and replies of the last minute. May be negative. */
-const REST = "Corrections, and the last minute's answers";
+/** The name of the messages that no bot's count contains. Corrections by the operator may make their number negative. */
+const REST_NAME = "Corrections, and the last minute's answers";
 
 /** Returns the messages of a month by bot, in the order of `usage`, then those of no bot. Their sum is the month's usage. */
 export function sharesOf(month: GetUsageResponse, usage: readonly BotUsage[], bots: readonly Bot[]): BotShare[] {
@@ -21,7 +21,7 @@ export function sharesOf(month: GetUsageResponse, usage: readonly BotUsage[], bo
       messages,
     }));
   const rest = month.used - shares.reduce((sum, { messages }) => sum + messages, 0);
-  return rest === 0 ? shares : [...shares, { slug: "", name: REST, messages: rest }];
+  return rest === 0 ? shares : [...shares, { slug: "", name: REST_NAME, messages: rest }];
 }
 
 /** Returns the rows of the CSV: a header, then a row for each month and bot. */
@@ -36,7 +36,7 @@ export function usageRows(months: readonly GetUsageResponse[], usage: readonly B
 
 export type Threshold = {
   percent: number;
-  /** The messages of the threshold. */
+  /** The number of messages that reaches the threshold. */
   messages: number;
   isReached: boolean;
 };

@@ -1,7 +1,7 @@
 import type { GetUsageResponse } from "@parley/rpc/quota";
 import { thresholdsOf } from "./by-bot.ts";
 
-/** The marks of the quota, and whether this month's usage has reached them. */
+/** The warning thresholds of the quota, and whether this month's usage has reached them. */
 export function Thresholds({ usage }: { usage: GetUsageResponse }) {
   const thresholds = thresholdsOf(usage);
   if (thresholds.length === 0) return null;

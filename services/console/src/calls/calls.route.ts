@@ -1,7 +1,7 @@
 import { CODE_METADATA_KEY } from "@parley/rpc/code";
 import type { MemberCallLimiter } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
-import { clientGone, HttpError } from "../http/index.ts";
+import { clientGoneSignal, HttpError } from "../http/index.ts";
 import { type Authenticate, createCallHook } from "../sign-in/index.ts";
 import type { AdminCalls, AdminResponse } from "./admin-calls.client.ts";
 import { ALLOWED_METHODS, type AllowedMethod } from "./allowed-methods.ts";
@@ -22,7 +22,7 @@ const CONTENT_TYPES = new Set(["application/json", "application/proto"]);
 const STREAM_CONTENT_TYPES = new Set(["application/connect+json", "application/connect+proto"]);
 
 type MethodCall = { method: string; body: Buffer };
-/** The query of GET /api/conversations/. */
+/** The query string of GET /api/conversations/. */
 type ListCall = { conversations: string };
 type BatchCall = MethodCall | ListCall;
 
@@ -35,8 +35,8 @@ declare module "fastify" {
 
 /**
  * Adds two routes. `POST /api/rpc/<method>` forwards one Connect call of an allowed admin method, unary or with a stream of responses.
- * `POST /api/batch` forwards several calls with JSON and returns their responses in order, so that a screen needs only one request. A call of a
- * batch may also be a list of conversations, which the edge returns.
+ * `POST /api/batch` forwards several calls with JSON and returns their responses in order, so that a screen needs only one request. A batch may
+ * also contain requests for a list of conversations, which go to the edge.
  */
 export function callRoutes(app: FastifyInstance, deps: CallDeps): void {
   const { authenticate, limiter, adminCalls, listConversations } = deps;
@@ -58,7 +58,7 @@ export function callRoutes(app: FastifyInstance, deps: CallDeps): void {
         contentType,
         body: request.body as Buffer,
         authorization: request.forwardedAuthorization,
-        signal: clientGone(reply),
+        signal: clientGoneSignal(reply),
       });
       if (response.code !== undefined) reply.header(CODE_METADATA_KEY, response.code);
       return reply
@@ -71,7 +71,7 @@ export function callRoutes(app: FastifyInstance, deps: CallDeps): void {
 
   app.post("/api/batch", { bodyLimit: MAX_BATCH_BYTES, onRequest }, async (request, reply) => {
     const { forwardedAuthorization: authorization } = request;
-    const signal = clientGone(reply);
+    const signal = clientGoneSignal(reply);
     const calls = parseBatch(request.body as Buffer).map((call) => {
       if ("conversations" in call) return () => listConversations(call.conversations, authorization, signal);
       const { method, body } = call;
@@ -98,7 +98,7 @@ function parseBatch(body: Buffer): BatchCall[] {
       if (typeof conversations === "string") return { conversations };
       if (typeof method !== "string" || typeof message !== "object" || message === null)
         throw new TypeError("a call needs a method and a message");
-      // Throws if the message is nested too deeply.
+      // JSON.stringify throws if the message is nested too deeply.
       return { method, body: Buffer.from(JSON.stringify(message)) };
     });
   } catch (cause) {
@@ -111,7 +111,7 @@ function toBatchResponse({ status, code, body }: AdminResponse) {
   try {
     message = JSON.parse(body.toString());
   } catch {
-    // A proxy before the service, not the service, sent this body.
+    // A proxy in front of the service sent this body.
     return { status: 502, body: { code: "unavailable", message: "the service sent no JSON" } };
   }
   return { status, ...(code !== undefined && { code }), body: message };

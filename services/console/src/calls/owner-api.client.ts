@@ -12,13 +12,13 @@ export type EdgeRequest = {
   signal: AbortSignal;
 };
 
-/** The edge's response. Its body is as the edge sent it, also if it is compressed. */
+/** The edge's response. If the edge compressed the body, it stays compressed. */
 export type EdgeResponse = { status: number; headers: IncomingHttpHeaders; body: Readable };
 
 /** Sends a request to the edge's owner API. Rejects if the edge does not answer. */
 export type CallEdge = (request: EdgeRequest) => Promise<EdgeResponse>;
 
-/** Lists the owner's conversations: the query of GET /api/conversations/, unchanged. */
+/** Lists the owner's conversations. `query` is the query string of GET /api/conversations/, which the edge receives unchanged. */
 export type ListConversations = (query: string, authorization: string, signal: AbortSignal) => Promise<AdminResponse>;
 
 export const CONVERSATIONS_PATH = "/api/conversations/";

@@ -9,7 +9,7 @@ import { ownerApiRoutes } from "./owner-api.route.ts";
 
 const TIMEOUT_MS = 200;
 
-/** Starts an edge, which answers all but slow requests at once, and the routes before it. */
+/** Starts the routes and an edge for them. The edge delays its response if the path contains `slow`. */
 async function startRoutes() {
   const paths: string[] = [];
   const edge = createServer((request, response) => {

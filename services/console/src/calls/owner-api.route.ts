@@ -1,6 +1,6 @@
 import { isUuid, type MemberCallLimiter } from "@parley/service-kit";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { clientGone, HttpError } from "../http/index.ts";
+import { clientGoneSignal, HttpError } from "../http/index.ts";
 import { type Authenticate, createCallHook } from "../sign-in/index.ts";
 import { type CallEdge, CONVERSATIONS_PATH, type EdgeRequest } from "./owner-api.client.ts";
 
@@ -20,46 +20,45 @@ const RESPONSE_HEADERS = [
   ...["content-type", "content-disposition", "content-encoding", "content-length", "cache-control", "vary"],
   ...["retry-after", "ratelimit", "ratelimit-policy"],
 ];
-/** The page loads exports in a frame, to read the errors. */
+/** The page loads exports in a frame, so that it can read and show an error. */
 const FRAMED_BY_CONSOLE = "default-src 'none'; frame-ancestors 'self'";
-/** The edge's limit for the request. */
+/** The edge's own limit for this body. */
 const MAX_ERASE_BODY_BYTES = 16 * 1024;
-
 const CALL_TIMEOUT_MS = 10_000;
 
-/** Forwards the edge's owner API with the owner's token. So the browser can download an export although it has no token. */
+/** Forwards the edge's owner API with the owner's token. The browser has no token, but can download an export this way. */
 export function ownerApiRoutes(app: FastifyInstance, deps: OwnerApiDeps, timeoutMs = CALL_TIMEOUT_MS): void {
   const { authenticate, limiter } = deps;
-  const send = forwardTo(deps);
-  // A slow reader makes an export long, so exports do not count against a workspace's calls. The edge limits them.
+  const forward = createForwarder(deps);
+  // A slow reader can keep an export open for long. So exports do not occupy a workspace's concurrent calls. The edge limits them.
   const onExport = async (request: FastifyRequest, reply: FastifyReply) => {
     reply.header("content-security-policy", FRAMED_BY_CONSOLE);
     request.forwardedAuthorization = (await authenticate(request)).authorization;
   };
   for (const name of ["export.csv", "export.ndjson"])
-    app.get(CONVERSATIONS_PATH + name, { onRequest: onExport }, send({ method: "GET", toPath: () => name }));
+    app.get(CONVERSATIONS_PATH + name, { onRequest: onExport }, forward({ method: "GET", toPath: () => name }));
   app.get(
     `${CONVERSATIONS_PATH}:sessionId/export.json`,
     { onRequest: onExport },
-    send({ method: "GET", toPath: (id) => `${id}/export.json` }),
+    forward({ method: "GET", toPath: (id) => `${id}/export.json` }),
   );
 
   const onRequest = createCallHook(authenticate, limiter);
-  app.get(CONVERSATIONS_PATH, { onRequest }, send({ method: "GET", toPath: () => "", timeoutMs }));
+  app.get(CONVERSATIONS_PATH, { onRequest }, forward({ method: "GET", toPath: () => "", timeoutMs }));
   app.delete(
     `${CONVERSATIONS_PATH}:sessionId/`,
     { onRequest },
-    send({ method: "DELETE", toPath: (id) => `${id}/`, timeoutMs }),
+    forward({ method: "DELETE", toPath: (id) => `${id}/`, timeoutMs }),
   );
   app.post(
     `${CONVERSATIONS_PATH}erase/`,
     { onRequest, bodyLimit: MAX_ERASE_BODY_BYTES },
-    send({ method: "POST", toPath: () => "erase/", timeoutMs }),
+    forward({ method: "POST", toPath: () => "erase/", timeoutMs }),
   );
 }
 
-/** Returns a function that makes the handler of a route. `toPath` gets the session's id of the route, if it has one. */
-function forwardTo({ callEdge, onResponse }: Pick<OwnerApiDeps, "callEdge" | "onResponse">) {
+/** Returns a function that creates the handler of a route. `toPath` receives the session id in the request's path; empty if the route has none. */
+function createForwarder({ callEdge, onResponse }: Pick<OwnerApiDeps, "callEdge" | "onResponse">) {
   return ({ method, toPath, timeoutMs }: RouteOptions) =>
     async (request: FastifyRequest, reply: FastifyReply) => {
       const { sessionId } = request.params as { sessionId?: string };
@@ -75,11 +74,12 @@ function forwardTo({ callEdge, onResponse }: Pick<OwnerApiDeps, "callEdge" | "on
         if (value !== undefined) headers[name] = String(value);
       }
       const body = method === "POST" ? { body: (request.body as Buffer | undefined) ?? Buffer.alloc(0) } : {};
-      const gone = clientGone(reply);
-      const signal = timeoutMs === undefined ? gone : AbortSignal.any([gone, AbortSignal.timeout(timeoutMs)]);
+      const clientSignal = clientGoneSignal(reply);
+      const signal =
+        timeoutMs === undefined ? clientSignal : AbortSignal.any([clientSignal, AbortSignal.timeout(timeoutMs)]);
       const metricName = `${method} ${request.routeOptions.url}`;
       const response = await callEdge({ method, path, headers, ...body, signal }).catch((cause) => {
-        if (!gone.aborted) onResponse(metricName, 503);
+        if (!clientSignal.aborted) onResponse(metricName, 503);
         throw new HttpError(503, "unavailable", { "retry-after": "1" }, { cause });
       });
       onResponse(metricName, response.status);

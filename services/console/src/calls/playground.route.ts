@@ -1,21 +1,21 @@
 import { Readable } from "node:stream";
 import type { ReadableStream } from "node:stream/web";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { clientGone, HttpError } from "../http/index.ts";
+import { clientGoneSignal, HttpError } from "../http/index.ts";
 import type { Authenticate } from "../sign-in/index.ts";
 
 export type PlaygroundDeps = { authenticate: Authenticate; edgeUrl: string };
 
-/** The edge's limit for a message of 4,000 characters with metadata. For a stop, the edge itself enforces its limit of 8 KiB. */
+/** The edge's own limit for a message, which fits 4,000 characters with metadata. The edge's smaller limit for a stop is not repeated here. */
 const MAX_BODY_BYTES = 300 * 1024;
 /** The edge uses these headers to resume a reply after a lost connection, without a second message. */
 const REQUEST_HEADERS = ["idempotency-key", "last-event-id"];
-/** Without `X-Accel-Buffering`, an nginx before the console would buffer the stream. */
+/** Without `X-Accel-Buffering`, an nginx in front of the console would buffer the stream. */
 const RESPONSE_HEADERS = ["content-type", "cache-control", "retry-after", "x-accel-buffering"];
 
 /**
- * POST /api/chat/playground/ and /api/chat/playground/stop/, for the preview: forward a message or a stop to the edge's playground and
- * stream the response.
+ * Adds POST /api/chat/playground/ and POST /api/chat/playground/stop/ for the preview. They forward a message or a stop to the edge's
+ * playground and stream the response.
  */
 export function playgroundRoutes(app: FastifyInstance, { authenticate, edgeUrl }: PlaygroundDeps): void {
   for (const path of ["/api/chat/playground/", "/api/chat/playground/stop/"])
@@ -46,7 +46,7 @@ async function forward(url: URL, request: FastifyRequest, reply: FastifyReply): 
       method: "POST",
       headers,
       body: new Uint8Array(request.body as Buffer),
-      signal: clientGone(reply),
+      signal: clientGoneSignal(reply),
       redirect: "error",
     });
   } catch (cause) {

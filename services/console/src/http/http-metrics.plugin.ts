@@ -2,7 +2,7 @@ import type { Histogram } from "@parley/service-kit";
 import plugin from "fastify-plugin";
 
 const CLIENT_GONE = 499;
-/** Methods with a label value of their own. All others share one, so that clients cannot create series. */
+/** Methods with their own label value. All others share `other`, so that clients cannot create time series. */
 const METHODS = new Set(["GET", "HEAD", "POST"]);
 
 export type HttpMetrics = { durations: Histogram<"route" | "method" | "status"> };

@@ -8,8 +8,8 @@ export const CONSOLE_HEADER = "x-parley-console";
 const SAFE_METHODS = new Set(["GET", "HEAD"]);
 
 /**
- * Refuses requests that change something and do not come from the console's page: each needs the console's Origin and the custom header.
- * A request with its own bearer token needs neither, because browsers never add one.
+ * Refuses a request that may change data, unless it comes from the console's page: it needs the console's Origin and the custom header. A
+ * request with a bearer token needs neither, because browsers never add one by themselves.
  */
 export const sameOrigin = plugin<{ origin: string }>(
   async (app, { origin }) => {

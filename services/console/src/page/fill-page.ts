@@ -3,14 +3,14 @@ export const NONCE_PLACEHOLDER = "{{nonce}}";
 const EDGE_URL_PLACEHOLDER = "{{edge url}}";
 const SESSION_PLACEHOLDER = "{{session}}";
 
-/** The values of a response. The session, which GET /auth/session also returns, saves each screen a request. */
+/** The values of one response. `session` is what GET /auth/session returns. It is in the page, so that the page needs no request for it. */
 export type PageValues = { nonce: string; edgeUrl: string; session: object | undefined };
 
 /** Replaces the placeholders in the built HTML. */
 export function fillPage(html: string, { nonce, edgeUrl, session }: PageValues): string {
   const filled = html.replaceAll(NONCE_PLACEHOLDER, nonce).replaceAll(EDGE_URL_PLACEHOLDER, edgeUrl);
-  // The session comes last, because a user's name may contain a placeholder.
-  // A function returns it, because the name may contain a pattern such as $&.
+  // The session is filled in last, because a user's name may contain a placeholder.
+  // The replacement is a function, because the name may contain a replacement pattern such as $&.
   return filled.replace(SESSION_PLACEHOLDER, () => escapeHtml(JSON.stringify(session ?? null)));
 }
 

@@ -10,7 +10,7 @@ import { readPageFiles } from "./page-files.client.ts";
 export type PageOptions = { pageDir: string; widgetDir: string; publicEdgeUrl: string };
 export type PageDeps = { readSessionInfo: ReadSessionInfo };
 
-/** Paths of the backend. An unknown one is an error and not a page. */
+/** Paths of the backend. An unknown path among them is answered with 404, and any other unknown path with the page. */
 const BACKEND_PATHS = /^\/(?:api|auth|assets|healthz|widget)(?:\/|$)/;
 
 /** Serves the page with a new nonce and the owner's session, its files, and the widget for the preview. */
@@ -30,7 +30,7 @@ export async function pageRoutes(
     index: false,
   });
   for (const [path, asset] of await loadAssets(options.widgetDir)) {
-    // The console has a playground of its own at this path.
+    // The console's page has its own playground screen at this path.
     if (path === "/playground") continue;
     app.get(path, async (request, reply) => sendWidgetFile(asset, request, reply));
   }

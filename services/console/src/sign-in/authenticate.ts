@@ -1,13 +1,13 @@
 import { type DeclaredBody, type MemberCallLimiter, ServiceError, type TokenVerifier } from "@parley/service-kit";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { clientGone, HttpError, hasBearerToken } from "../http/index.ts";
+import { clientGoneSignal, HttpError, hasBearerToken } from "../http/index.ts";
 import type { SessionCookies } from "./cookies.ts";
 import { describeSession, type SessionInfo, type TokenOptions } from "./session.ts";
 
 /** A member of a workspace, and the Authorization header to forward. */
 export type Member = { authorization: string; workspaceId: string };
 
-/** Returns the user behind the session's cookies; undefined when the session has ended or its access token has expired. */
+/** Returns the session in a request's cookies; undefined when it has ended or its access token has expired. */
 export type ReadSessionInfo = (request: FastifyRequest) => Promise<SessionInfo | undefined>;
 
 export function createReadSessionInfo(
@@ -24,7 +24,10 @@ export function createReadSessionInfo(
 /** Throws 401 when the request has neither a valid bearer token nor a valid session. */
 export type Authenticate = (request: FastifyRequest) => Promise<Member>;
 
-/** Verifies bearer tokens here, so that an invalid one neither uses memory nor counts against the console's address at the edge. */
+/**
+ * Creates the function that authenticates a request. Verifies bearer tokens here. Otherwise a request with an invalid token would occupy memory
+ * for its body, and would count against the console's address in the edge's rate limit.
+ */
 export function createAuthenticate(
   cookies: SessionCookies,
   tokenOptions: TokenOptions,
@@ -59,7 +62,7 @@ export function createCallHook(authenticate: Authenticate, limiter: MemberCallLi
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { authorization, workspaceId } = await authenticate(request);
     request.forwardedAuthorization = authorization;
-    await limiter.enter(workspaceId, bodyOf(request), clientGone(reply));
+    await limiter.enter(workspaceId, bodyOf(request), clientGoneSignal(reply));
   };
 }
 

@@ -96,6 +96,7 @@ describe("session cookies", () => {
   it("are encrypted with the first of several secrets and decrypted with each of them", async () => {
     const { cookies: old } = await store(500);
     const other = "another secret of 32 characters!!";
+    // The steps of a rotation: add the other secret, encrypt with it, remove the old secret.
     const [adding, using, removing] = [
       await createApp(SECRET, other),
       await createApp(other, SECRET),

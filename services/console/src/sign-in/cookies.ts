@@ -21,7 +21,7 @@ const SESSION = "__Host-parley-session";
 const PENDING = "__Host-parley-sign-in";
 const ATTRIBUTES = { path: "/", secure: true, httpOnly: true, sameSite: "lax" } as const;
 const MAX_CHUNKS = 3;
-/** Browsers store 4,096 bytes of a cookie with its name and attributes. */
+/** Browsers store at most 4,096 bytes of a cookie, including its name and attributes. */
 const CHUNK_LENGTH = 3_800;
 const PENDING_SECONDS = 10 * 60;
 const KEY_BYTES = 32;
@@ -29,8 +29,8 @@ const KEY_BYTES = 32;
 type CookieName = typeof SESSION | typeof PENDING;
 
 /**
- * Creates the encrypted cookies. The first of the current `secrets` encrypts, and each decrypts. Ignores a cookie that cannot be decrypted or
- * is too old.
+ * Creates the encrypted cookies. The first of the current `secrets` encrypts a cookie. Every one of them can decrypt it. Ignores a cookie that
+ * cannot be decrypted or is too old.
  */
 export function createSessionCookies(secrets: () => readonly string[], nowMs: () => number): SessionCookies {
   const seal = (name: CookieName, value: object) =>
@@ -83,7 +83,7 @@ export function createSessionCookies(secrets: () => readonly string[], nowMs: ()
   };
 }
 
-/** Returns a key of its own for each cookie: the value of one cannot be sent as the other. */
+/** Derives a separate key for each cookie, so that the value of one cookie is not accepted as the other. */
 function deriveKey(name: CookieName, secret: string): Uint8Array {
   return new Uint8Array(hkdfSync("sha256", secret, "", `parley console ${name}`, KEY_BYTES));
 }

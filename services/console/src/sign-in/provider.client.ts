@@ -39,7 +39,8 @@ export function createProvider(options: ProviderOptions): Provider {
   const resource: Record<string, string> = options.resource === undefined ? {} : { resource: options.resource };
   let discovered: Promise<openid.Configuration> | undefined;
 
-  const configuration = async () => {
+  /** Fetches the discovery document once. A failed attempt is repeated by the next call. */
+  const discover = async () => {
     discovered ??= openid.discovery(
       new URL(options.issuer),
       clientId,
@@ -57,7 +58,7 @@ export function createProvider(options: ProviderOptions): Provider {
 
   return {
     async begin(returnTo) {
-      const config = await configuration();
+      const config = await discover();
       const codeVerifier = openid.randomPKCECodeVerifier();
       const [state, nonce] = [openid.randomState(), openid.randomNonce()];
       const url = openid.buildAuthorizationUrl(config, {
@@ -72,7 +73,7 @@ export function createProvider(options: ProviderOptions): Provider {
       return { url, pending: { state, nonce, codeVerifier, returnTo } };
     },
     async complete(callback, { state, nonce, codeVerifier }) {
-      const config = await configuration();
+      const config = await discover();
       try {
         const checks = {
           pkceCodeVerifier: codeVerifier,
@@ -87,7 +88,7 @@ export function createProvider(options: ProviderOptions): Provider {
       }
     },
     async refresh(refreshToken) {
-      const config = await configuration();
+      const config = await discover();
       try {
         const tokens = await openid.refreshTokenGrant(config, refreshToken, resource);
         // Without rotation the response has no new refresh token.
@@ -98,7 +99,7 @@ export function createProvider(options: ProviderOptions): Provider {
       }
     },
     async revoke({ accessToken, refreshToken }) {
-      const config = await configuration();
+      const config = await discover();
       if (config.serverMetadata().revocation_endpoint === undefined) return;
       if (refreshToken !== undefined)
         await openid.tokenRevocation(config, refreshToken, { token_type_hint: "refresh_token" });

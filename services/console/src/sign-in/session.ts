@@ -5,7 +5,10 @@ import { decodeJwt } from "jose";
 /** An owner's session. It is stored in the owner's cookies only. */
 export type Session = { accessToken: string; refreshToken: string | undefined; startedAtMs: number };
 
-/** The user behind a session, for the page, without a role if the token gives none. The services verify the token; the console only reads it. */
+/**
+ * The part of a session that the page may read. `role` is absent if the access token gives none. The console does not verify the token: the
+ * services do.
+ */
 export type SessionInfo = { user: string; workspace_id: string; role?: Role; expires_at: string };
 
 /** A session ends after this time, however often its token is refreshed. */
@@ -51,12 +54,13 @@ export function describeSession(session: Session, tokenOptions: TokenOptions, no
   return { user, workspace_id: workspaceId, ...(role && { role }), expires_at: new Date(endsAtMs).toISOString() };
 }
 
-/** Returns a path of this console. An address of another site becomes "/". */
+/** The base of relative paths. No real site has this origin, because the domain `invalid` is reserved. */
+const BASE = "http://console.invalid";
+
+/** Returns a path of this console. The URL of another site becomes "/". */
 export function safeReturnPath(path: unknown): string {
   if (typeof path !== "string" || !URL.canParse(path, BASE)) return "/";
   const { origin, pathname, search } = new URL(path, BASE);
-  // Without its dot segments, a path such as /.//evil.example begins with two slashes, and a browser takes what follows for a host.
+  // URL parsing removes dot segments. A path such as /.//evil.example then begins with two slashes, and a browser would read a host after them.
   return origin === BASE && !pathname.startsWith("//") ? pathname + search : "/";
 }
-
-const BASE = "http://console.invalid";

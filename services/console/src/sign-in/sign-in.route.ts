@@ -14,7 +14,7 @@ export type SignInDeps = {
   onResult: (result: string) => void;
 };
 
-/** A token that is valid for longer is not refreshed: another tab has just done it. */
+/** A token that stays valid for longer than this is not refreshed: another tab has just refreshed it. */
 const REFRESH_BEFORE_MS = 2 * 60 * 1_000;
 
 /** Adds the routes that sign in (authorization code flow with PKCE), return the page's session, refresh it and sign out. */
@@ -28,7 +28,7 @@ export function signInRoutes(app: FastifyInstance, deps: SignInDeps): void {
       await cookies.writePending(reply, pending);
       return reply.redirect(url.href);
     } catch (error) {
-      return refuse(reply, error, onResult);
+      return failSignIn(reply, error, onResult);
     }
   });
 
@@ -43,7 +43,7 @@ export function signInRoutes(app: FastifyInstance, deps: SignInDeps): void {
       onResult("signed_in");
       return reply.redirect(pending.returnTo);
     } catch (error) {
-      return refuse(reply, error, onResult);
+      return failSignIn(reply, error, onResult);
     }
   });
 
@@ -75,7 +75,7 @@ export function signInRoutes(app: FastifyInstance, deps: SignInDeps): void {
   app.post("/auth/sign-out", async (request, reply) => {
     const session = await cookies.readSession(request);
     cookies.clearSession(reply);
-    // The owner is signed out here even if the identity provider cannot be reached. Its tokens then stay valid until they expire.
+    // The owner is signed out here even if the identity provider cannot be reached. The tokens then stay valid until they expire.
     if (session !== undefined)
       await provider
         .revoke(session)
@@ -90,8 +90,8 @@ export function signInRoutes(app: FastifyInstance, deps: SignInDeps): void {
   }
 }
 
-/** Sends the browser to the sign-in page, which explains the code. */
-function refuse(reply: FastifyReply, error: unknown, onResult: (result: string) => void): FastifyReply {
+/** Logs and counts a failed sign-in. Redirects to the sign-in page, which explains the code. */
+function failSignIn(reply: FastifyReply, error: unknown, onResult: (result: string) => void): FastifyReply {
   const code = error instanceof HttpError ? error.code : "internal_error";
   reply.log.warn({ error, code }, "sign-in failed");
   onResult(code);

@@ -65,7 +65,7 @@ export async function startSlowReaders(system: System): Promise<SlowReaders> {
   let grownBytes = 0;
   const stalled = () => readMetric(edge, "parley_streams_stalled_total");
   // Stops measuring at the first cut, because ending a stream allocates memory.
-  for (let sample = 0; sample < 8 && (await stalled()) === 0; look++) {
+  for (let sample = 0; sample < 8 && (await stalled()) === 0; sample++) {
     grownBytes = Math.max(grownBytes, (await readResidentBytes(edge)) - bytesBefore);
     bufferedBytes = Math.max(bufferedBytes, await readMetric(edge, "parley_streams_buffered_bytes"));
     await sleep(1_000);

@@ -27,7 +27,7 @@ export async function startEdgeFixture(): Promise<EdgeFixture> {
     ...(redisServer && { redisUrl: redisServer.url }),
     script: scriptedFaults,
     env: { edge: TRUST_TEST_PROXY },
-    // To keep the tests short, `hasty` times out after one second of silence instead of the default twenty.
+    // To keep the tests short, the provider `hasty` times out after one second of silence instead of the default twenty.
     llmConfig: (base_url) => ({
       default_model: "openai:default",
       providers: {

@@ -5,10 +5,10 @@ import { connect, type Socket } from "node:net";
 
 const CONNECTIONS = 16;
 const FIELDS = '{"public_key":"svc_pk_x","session_id":"5f0c2d66-7f57-4b8e-8a51-0d6d3a3d9e01","message":';
-/** One below and one above the edge's body limit of 300 KiB. */
+/** Sizes in bytes: one below and one above the edge's body limit of 300 KiB. */
 const SIZES = [290_000, 1_000_000];
 
-/** Returns a chat request whose metadata is a list that repeats `item` up to `bytes` bytes. */
+/** Returns a chat request whose metadata is a list that repeats `item` up to `bytes` bytes and ends with `last`. */
 const listOf = (bytes: number, item: string, last = "0") =>
   `${FIELDS}"Hello?","visitor_metadata":{"a":[${item.repeat(bytes / Buffer.byteLength(item))}${last}]}}`;
 

@@ -8,12 +8,13 @@ import { TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
 /** The chart's memory limit for the conversation service, and the part of it that must stay free. */
 const MEMORY_LIMIT_MIB = 512;
 const MEMORY_MARGIN_MIB = 128;
+/** The limit for the neighbour's p99 with the attack, divided by its p99 without the attack. */
 const MAX_RATIO = 1.2;
 /** Each round measures the neighbour with and without the attack. The percentiles are over the times of all rounds. */
 const MIN_ROUNDS = quickOrFull(4, 16);
 /** While the ratio is above its limit, the test adds rounds up to this number, because the p99 of few chats depends on chance. */
 const MAX_ROUNDS = 4 * MIN_ROUNDS;
-const CHATS = 100;
+const CHATS_PER_MEASUREMENT = 100;
 
 let system: System;
 beforeAll(async () => {
@@ -24,7 +25,7 @@ afterAll(() => system?.stop());
 /** Sends a tenant's chats sequentially and returns their durations in milliseconds. */
 async function measureChatTimes(tenant: Tenant): Promise<number[]> {
   const times: number[] = [];
-  for (let count = 0; count < CHATS; count++) {
+  for (let count = 0; count < CHATS_PER_MEASUREMENT; count++) {
     const startedAt = performance.now();
     expect(await visit(system.url(), tenant, { message: "Where is my order?" })).toMatchObject({
       finishReason: "stop",

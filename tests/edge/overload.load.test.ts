@@ -73,6 +73,7 @@ test("messages whose visitors leave before their turns start open no turns", asy
   await locker.query("SELECT FROM quota.usage WHERE workspace_id = $1 FOR UPDATE", [tenant.workspaceId]);
   const countTurns = () =>
     queryFirstRow<{ turns: number }>(system.database, "SELECT count(*)::integer AS turns FROM conversation.turns");
+  // As many turns as a workspace may start at once, so that the next ones wait.
   const started = Array.from({ length: 64 }, () => visit(system.url(), tenant));
   await expect.poll(countTurns, { timeout: 8_000 }).toEqual({ turns: 65 });
   const visitors = new AbortController();
@@ -118,6 +119,7 @@ test("1,064 messages of a workspace whose usage row is locked wait; its further 
     ended.push(outcomeOf(result));
     return result;
   });
+  // Of the 1,100 messages, 64 start, 1,000 wait, and 36 are refused.
   await expect.poll(() => ended, { timeout: 8_000 }).toEqual(Array(36).fill("503"));
   expect((await chat(system.url(), other)).done?.finish_reason).toBe("stop");
   await locker.query("ROLLBACK");

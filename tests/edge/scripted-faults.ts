@@ -14,7 +14,7 @@ const WIRE = [...EVENTS, "data: [DONE]\n\n"];
 
 /** Where in the reply's bytes each event ends. */
 export const EVENT_ENDS = WIRE.map((_, index) => WIRE.slice(0, index + 1).join("").length);
-/** Ranges of bytes of the reply inside JSON strings. A changed byte there can leave valid JSON, which only TLS or TCP checksums detect. */
+/** The byte ranges inside JSON strings of the reply. A changed byte there can leave the JSON valid. Only checksums of TLS or TCP detect that. */
 const STRINGS = [...WIRE.join("").matchAll(/"(?:[^"\\]|\\.)*"/g)].map(
   ({ index, 0: literal }) => [index + 1, index + literal.length - 1] as const,
 );
@@ -43,7 +43,7 @@ const GARBAGE = [
 
 /**
  * Models in addition to those of the fake provider:
- * - `corrupt-N-G` sends garbage number G instead of its Nth event;
+ * - `corrupt-N-G` sends invalid event number G instead of its event number N, both counted from 0;
  * - `flood` writes as fast as its reader reads;
  * - `damaged` overwrites part of its reply with the `Damage` in the visitor's message;
  * - `parrot-error` repeats the request in an error;

@@ -10,8 +10,8 @@ import { newClientAddress, TRUST_TEST_PROXY } from "../system/visitors.ts";
 
 const READERS = 50;
 /**
- * A reply of 2.7 MB. All replies end at about the same time although nobody reads them: the kernel's buffers usually hold them, so they
- * complete. If the buffers are smaller, because the kernel sizes them by what it measured before, the edge cuts the streams after 30 s.
+ * A reply has 2.7 MB. All replies end at about the same time although nobody reads them. Usually the kernel's buffers can hold them, so they
+ * complete. If the kernel has chosen smaller buffers because of earlier measurements, the edge cuts the streams after 30 s.
  */
 const TOKENS = 900;
 const TOKEN_CHARACTERS = 3_000;
@@ -49,7 +49,7 @@ describeWith("proc", "streams that nobody reads", () => {
       socket.write(formatChatRequest(fields, { origin: tenant.origin, "x-forwarded-for": newClientAddress() }));
       return socket;
     });
-    // Counts the replies that ended, because the moment at which all streams are open is short.
+    // Waits for ended replies, because a poll could miss the short time in which all streams are open.
     const readTurns = (finish: string) => readMetric(edge, "parley_turns_total", { finish });
     const readEnded = async () => (await readTurns("stop")) + (await readTurns("cancelled"));
     await expect.poll(readEnded, { timeout: 240_000, interval: 500 }).toBe(READERS);

@@ -77,7 +77,7 @@ const ACCESS: Readonly<Record<string, Access>> = {
   "parley.llm.v1.CallLedgerAdminService/SumCalls": "operator",
 };
 
-/** The methods that remove data come last, so that every other call still finds it. DeleteWorkspace hides everything. */
+/** Methods that remove data come last, so that every other call still finds the data. DeleteWorkspace hides all data, so it is the very last. */
 const orderOf = ({ name }: { name: string }) =>
   name === "DeleteWorkspace" ? 2 : Number(/^(Remove|Delete|Erase|Revoke)/.test(name));
 const ADMIN_METHODS = METHODS.filter(isAdminMethod).sort((a, b) => orderOf(a) - orderOf(b));

@@ -60,8 +60,9 @@ export function connectAdminPlane(opsPort: number, authorization = `Bearer ${ADM
   return async (method, fields, volatile) => {
     const isStream = method.methodKind !== "unary";
     const json = Buffer.from(JSON.stringify(fields, (_, value) => (typeof value === "bigint" ? `${value}` : value)));
-    const length = Buffer.alloc(5);
-    length.writeUInt32BE(json.length, 1);
+    // A streaming message of Connect begins with a byte of flags and four bytes of length.
+    const prefix = Buffer.alloc(5);
+    prefix.writeUInt32BE(json.length, 1);
     const response = await fetch(`http://127.0.0.1:${opsPort}/${method.parent.typeName}/${method.name}`, {
       method: "POST",
       headers: {
@@ -69,7 +70,7 @@ export function connectAdminPlane(opsPort: number, authorization = `Bearer ${ADM
         "content-type": isStream ? "application/connect+json" : "application/json",
         "connect-protocol-version": "1",
       },
-      body: isStream ? Buffer.concat([length, json]) : json,
+      body: isStream ? Buffer.concat([prefix, json]) : json,
     });
     const headers = [...response.headers].filter(([name]) => name !== "date" && name !== "content-length");
     const body = Buffer.from(await response.arrayBuffer()).toString("latin1");

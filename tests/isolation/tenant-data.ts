@@ -38,7 +38,7 @@ export async function createTenantData(system: System): Promise<TenantDataWithKe
      FROM conversation.turns WHERE workspace_id = $1`,
     [workspaceId],
   );
-  // The service counts the replies of its bots within about a minute. The tests do not wait for that.
+  // The service counts the replies of its bots only within about a minute. Stores the count instead of waiting for it.
   await queryFirstRow(
     system.database,
     `INSERT INTO conversation.bot_reply_counts (workspace_id, hour, bot_id, month, replies)
@@ -46,7 +46,7 @@ export async function createTenantData(system: System): Promise<TenantDataWithKe
      ON CONFLICT (workspace_id, hour, bot_id, month) DO UPDATE SET replies = 1 RETURNING replies`,
     [workspaceId, ids.botId],
   );
-  // Adds something to the statistics: they count a rating at once, and a reply later.
+  // Rates the reply, so that the statistics are not empty: they count a rating at once, but a reply only later.
   await fetch(`${system.url()}/api/chat/rating/`, {
     method: "POST",
     headers: { "content-type": "application/json", origin: tenant.origin },
@@ -83,7 +83,7 @@ export async function waitUntilRecorded(database: TestDatabase, replies: number)
   );
 }
 
-/** Returns every row of a workspace as text, without the counts and days that background tasks store at any time. */
+/** Returns every row of a workspace as text, without the reply counts and the last_used_on days, which background tasks store at any time. */
 export async function readWorkspaceRows(database: TestDatabase, workspaceId: string): Promise<string> {
   const { tables } = await queryFirstRow<{ tables: string }>(
     database,

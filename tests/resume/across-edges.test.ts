@@ -19,7 +19,7 @@ const MODEL = "openai:tokens-15-every-200";
 /** Streams TEXT in 6 s, for tests that end a reply early. */
 const SLOW_REPLY: Reply = { tokens: TOKENS, everyMs: 400 };
 const LEASE_SECONDS = 3;
-/** Long enough for a busy machine. */
+/** A timeout long enough for a busy machine. */
 const WAIT_MS = 20_000;
 
 let system: System;
@@ -71,7 +71,7 @@ async function follow(edge: ServiceProcess, message: Message): Promise<{ end: Pr
   return { end };
 }
 
-/** Reads events until the text has this length, then disconnects. */
+/** Reads events until the text has at least `length` characters, then disconnects. */
 async function readPart(edge: ServiceProcess, message: Message, length: number): Promise<{ text: string; id: string }> {
   let text = "";
   let id = "";
@@ -204,7 +204,7 @@ describe("a reply that another edge runs", () => {
     const remote = await follow(edgeAt(1), message);
     await doomed.kill9();
     expect(await openerEnd).toBe("broken");
-    // The text so far is not stored, so the connection is reset, and the reader begins again.
+    // The text so far is not stored, so the edge resets the connection, and the reader must begin again.
     expect(await remote.end).toBe("reset");
     const end = await read(edgeAt(1), message);
     expect(end).toMatchObject({ text: "", error: { code: "internal_error" }, done: { finish_reason: "error" } });
@@ -361,7 +361,7 @@ describe("a reply without readers", () => {
 
 test("erasing a session ends its running reply and cancels the provider", async () => {
   const message = newMessage();
-  // The edge reads once a second which of its turns were closed.
+  // The edge learns that the turn was closed when it renews its lease, once a second.
   system.provider.script(() => SLOW_REPLY);
   const opener = await open(edgeAt(0), message);
   const { session_id: sessionId } = message.fields;
@@ -386,7 +386,7 @@ test("a reader whose reply cannot be stored for 10 s is reset, and gets the stor
   expect(performance.now() - startedAt).toBeGreaterThan(11_000);
   await system.conversation.start();
   await expect.poll(() => statusOf(message), { timeout: 20_000 }).not.toBe("streaming");
-  // One edge may have closed the turn before the other one is connected again.
+  // One edge may have closed the turn before the other edge is connected to conversation again.
   const readyStatus = async (edge: ServiceProcess) => (await fetch(`${urlOf(edge)}/healthz/ready`)).status;
   for (const edge of [edgeAt(0), edgeAt(1)]) await expect.poll(() => readyStatus(edge), { timeout: WAIT_MS }).toBe(200);
   const [one, two] = await Promise.all([read(edgeAt(0), message), read(edgeAt(1), message)]);

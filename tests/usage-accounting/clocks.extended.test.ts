@@ -28,7 +28,10 @@ async function installClock(database: TestDatabase): Promise<void> {
   );
 }
 
-/** Sets the quota service's clock to this time before the end of the database's month, or after it if negative. Returns both months. */
+/**
+ * Sets the quota service's clock relative to the end of the database's current month. Returns that month and the next.
+ * @param toMonthEnd an interval: the time before the month's end, or after it if negative
+ */
 function setTimeToMonthEnd(database: TestDatabase, toMonthEnd: string): Promise<{ month: string; next: string }> {
   return queryFirstRow<{ month: string; next: string }>(
     database,

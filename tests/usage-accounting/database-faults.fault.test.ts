@@ -14,7 +14,7 @@ import {
 import { createTenant, type System, startSystem } from "../system/system.ts";
 import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "../system/visitors.ts";
 
-// These tests start their own system, because they kill its database server and disconnect it.
+// These tests start their own system, because they kill its database server and break the connections to it.
 
 const VISITORS = 8;
 const RECOVERY_SECONDS = 30;

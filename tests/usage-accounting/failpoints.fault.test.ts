@@ -23,14 +23,14 @@ const FAILPOINTS: Record<Victim, string[]> = {
 };
 const VISITORS = 8;
 const VISITOR_PAUSE_MS = 100;
-/** Long enough for a busy machine. */
+/** How long a failpoint may take to kill its service on a busy machine. */
 const KILL_TIMEOUT_MS = 60_000;
 const RECOVERY_MS = 10_000;
 
 let system: System;
 let tenant: Tenant;
 beforeAll(async () => {
-  // The test kills only the first edge. The second one always serves.
+  // The test kills only the first edge. The second edge serves all the time.
   system = await startSystem({
     edges: 2,
     env: {

@@ -10,7 +10,7 @@ const START_TIMEOUT_MS = 20_000;
 /** Longer than the quota service's lock_timeout of 2 s, and much shorter than Reserve's deadline of 10 s. */
 const USAGE_LOCKED_MS = 4_000;
 
-/** Sends a message. Locks the turn's row until `lockedMs` after the end of the reply, so that every CloseTurn waits for the lock. */
+/** Sends a message. Locks the turn's row until `lockedMs` after the provider's last token, so that every CloseTurn waits for the lock. */
 async function chatWithLockedTurn(system: System, lockedMs: number, settleTimeoutMs = 15_000) {
   const { admin, database, provider } = system;
   // The reply takes 3 s, in which the turn is locked.
@@ -80,7 +80,7 @@ describe.concurrent("a reply whose turn is locked", () => {
 
 describe.concurrent("with a statement timeout longer than the edge assumes", () => {
   test("a metric counts each turn that is stored as done after its visitor was sent an error", async () => {
-    // The outbox row is older than the mark from which the outbox is read, so the full read of each minute finds it.
+    // The settler has already read the outbox beyond this row's time. It finds the row when it reads the whole outbox, once a minute.
     const result = await chatWithLockedTurn(slowSystem, 18_000, 80_000);
     expect(result).toEqual({ finishReason: "error", status: "done", used: 1 });
     await vi.waitFor(async () => expect(await countDoneAfterError(slowSystem)).toBe(1), 10_000);
@@ -101,7 +101,7 @@ test("a workspace whose usage is locked does not delay another workspace, and ge
   await locker.connect();
   await locker.query("BEGIN");
   await locker.query("SELECT FROM quota.usage WHERE workspace_id = $1 FOR UPDATE", [locked.workspaceId]);
-  // More than the quota service has connections.
+  // More calls than the quota service has database connections.
   const pending = Array.from({ length: 20 }, () => chat(system.url(), locked));
   const lockEnd = sleep(USAGE_LOCKED_MS);
   await sleep(1_000);
@@ -144,7 +144,7 @@ test("more unsettled turns of a locked workspace than a batch has do not delay a
   await locker.connect();
   await locker.query("BEGIN");
   await locker.query("SELECT FROM quota.usage WHERE workspace_id = $1 FOR UPDATE", [locked.workspaceId]);
-  // A batch has 500 turns. The other workspace's turn is in the second one, behind the rest of the locked ones.
+  // A batch has 500 turns. The other workspace's turn is in the second batch, behind 100 turns of the locked workspace.
   await addUnsettledTurns(locked.workspaceId, 600, 10);
   await addUnsettledTurns(other.workspaceId, 1, 5);
   await expect.poll(readOther, { timeout: 40_000 }).toMatchObject({ done: 2, used: 2, outbox: 0, unbalanced: 0 });

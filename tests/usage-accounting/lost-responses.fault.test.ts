@@ -21,7 +21,7 @@ let system: System;
 let tenant: Tenant;
 beforeAll(async () => {
   const withLosses = (service: keyof typeof LOSSY_RPCS) => ({
-    // Callers may retry a tenth of their calls, and 50 more. If more responses were lost, visitors would get errors.
+    // The retry budget of a caller is a tenth of its calls plus 50. If more responses were lost, visitors would get errors.
     PARLEY_FAILPOINTS: LOSSY_RPCS[service].map((rpc) => `${service}.${rpc}.after=lose%10`).join(" "),
     LOG_LEVEL: "silent",
   });
@@ -76,7 +76,7 @@ test(`each of ${TURNS} turns is stored and counted once when every tenth respons
     sessions: counts.turns,
     twice: 0,
   });
-  // If OpenTurn's response was lost, the edge may refuse a visitor although the turn exists.
+  // The edge may refuse a visitor although the turn exists, if OpenTurn's response was lost.
   expect(counts.turns).toBeGreaterThanOrEqual(TURNS - refused);
   expect(counts.turns).toBeLessThanOrEqual(TURNS);
 

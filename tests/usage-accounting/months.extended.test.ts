@@ -16,7 +16,7 @@ let system: System;
 let tenant: Tenant;
 beforeAll(async () => {
   system = await startSystem({
-    // The months are closed every 5 s. The late turns that the tests add are too young for the reconciler, which would correct them.
+    // The service tries to close months every 5 s. The minimum age keeps the reconciler from correcting the late turns that the tests add.
     env: { conversation: { LOG_LEVEL: "error", RECONCILE_EVERY_SECONDS: "1", RECONCILE_MIN_AGE_SECONDS: "3600" } },
   });
   tenant = await createTenant(system.admin);
@@ -71,13 +71,13 @@ async function enqueueLateTurn(): Promise<void> {
 }
 
 test("an old month is closed once its turns are settled and its usage equals its done turns", async () => {
-  // The second usage of the month is not in the turns table, so the month stays open until it is corrected.
+  // The late turn is counted but missing from the turns table, so the month stays open until its usage is corrected below.
   await enqueueLateTurn();
   await expect.poll(balance, { timeout: 20_000 }).toMatchObject({ used: TURNS + 1, outbox: 0 });
   await system.quota.stop();
   await system.quota.start();
   await expect.poll(readMonth, { timeout: 20_000 }).toMatchObject({ state: "open", used: TURNS + 1 });
-  // The service adds a month's row long before it is closed.
+  // In production, the service lists a month long before it closes the month.
   await runSql("UPDATE quota.months SET created_at = now() - interval '2 minutes'");
   await runSql(`
     DELETE FROM quota.ledger WHERE turn_id NOT IN (SELECT turn_id FROM conversation.turns);
@@ -111,7 +111,7 @@ async function backUp(schema: keyof typeof TABLES): Promise<() => Promise<unknow
   return () => runSql(`BEGIN; ${statements.join("")} COMMIT`);
 }
 
-/** Makes the month's close old enough, and restarts the services, which prune after their start. */
+/** Makes the month's close old enough to be pruned, and restarts the services, which prune after their start. */
 async function prune(): Promise<void> {
   const countClosed = async () => (await runSql("SELECT FROM conversation.closed_months")).length;
   await expect.poll(countClosed, { timeout: CLOSE_TIMEOUT_MS }).toBe(1);
@@ -123,7 +123,7 @@ async function prune(): Promise<void> {
   await Promise.all([system.conversation.stop(), system.quota.stop()]);
   await Promise.all([system.conversation.start(), system.quota.start()]);
   await expect.poll(countRows, { timeout: CLOSE_TIMEOUT_MS }).toEqual({ turns: 0, ledger: 0, reservations: 0 });
-  // Until the task has recorded its end, it would also prune turns that a restore brings back.
+  // Until the pruning task has recorded its end, it would also prune turns that a restore brings back.
   const countPruned = async () =>
     (await runSql("SELECT FROM conversation.closed_months WHERE pruned_at IS NOT NULL")).length;
   await expect.poll(countPruned, { timeout: CLOSE_TIMEOUT_MS }).toBe(1);

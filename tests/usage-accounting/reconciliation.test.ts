@@ -7,7 +7,8 @@ import { readMetric } from "../system/metrics.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 import { TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
 
-const QUICK = { RECONCILE_EVERY_SECONDS: "1", RECONCILE_MIN_AGE_SECONDS: "1" };
+/** Reconciles every second, and includes turns that were closed at least a second ago. */
+const QUICK_RECONCILIATION = { RECONCILE_EVERY_SECONDS: "1", RECONCILE_MIN_AGE_SECONDS: "1" };
 const REPAIR_TIMEOUT_MS = 20_000;
 const MIN_TURNS = 20;
 
@@ -15,7 +16,10 @@ let system: System;
 let tenant: Tenant;
 beforeAll(async () => {
   system = await startSystem({
-    env: { edge: TRUST_TEST_PROXY, conversation: { LOG_LEVEL: "error", EDGE_LEASE_SECONDS: "3", ...QUICK } },
+    env: {
+      edge: TRUST_TEST_PROXY,
+      conversation: { LOG_LEVEL: "error", EDGE_LEASE_SECONDS: "3", ...QUICK_RECONCILIATION },
+    },
   });
 });
 afterAll(() => system?.stop());
@@ -114,8 +118,8 @@ test("the reconciler settles the hold of a closed turn whose settlement was lost
   const restore = await backUp("quota");
   await streaming;
   await expectBalance({ used: 2, held: 0, outbox: 0 });
-  // A run compares the holds first, then the turns that were done at least 1 s ago. So a run that has just compared the holds does not find
-  // this turn.
+  // A run compares the holds first, then the turns that were closed at least 1 s ago. With the close set to now, a run that
+  // has already compared the holds does not find the turn.
   await restore(`UPDATE conversation.turns SET closed_at = now() WHERE workspace_id = '${tenant.workspaceId}';`);
   await expectNoDifferences(2);
   expect(await repairs("hold_not_settled")).toBe(1);
@@ -149,7 +153,7 @@ test("the reconciler releases a hold older than 10 minutes whose turn was never 
     [tenant.workspaceId],
   );
   await expectNoDifferences(1);
-  // The service counts a repair when quota has answered.
+  // The service counts a repair only after the quota service has responded.
   await expect.poll(() => repairs("held_without_turn"), { timeout: REPAIR_TIMEOUT_MS }).toBe(2);
 }, 60_000);
 
@@ -158,7 +162,7 @@ test("the reconciler repairs nothing while turns run without a fault", async () 
   const before = await repairs();
   let turns = 1;
   const startedAt = performance.now();
-  // A busy machine takes longer than 5 s for the turns.
+  // Lasts 5 s, or longer until a busy machine has completed enough turns.
   const isOver = () => performance.now() - startedAt > (turns > MIN_TURNS ? 5_000 : 30_000);
   const sendMessages = async () => {
     while (!isOver()) if ((await visit(system.url(), tenant)).kind === "stream") turns++;
@@ -218,7 +222,7 @@ test("parley audit --repair repairs differences on demand and prints each repair
     repaired.push(...(await runCliJson<{ repairs: Record<string, string>[] }>(args, env)).repairs);
     return repaired.length;
   };
-  // A turn is compared once it was closed for a second.
+  // The repair compares only turns that were closed at least a second ago.
   await expect.poll(repair, { timeout: REPAIR_TIMEOUT_MS }).toBe(2);
   expect(repaired).toEqual(
     expect.arrayContaining([

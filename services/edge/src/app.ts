@@ -65,7 +65,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
     connectionTimeout: IDLE_CONNECTION_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     clientErrorHandler: refuseUnparsable(deps.onRefusal),
-    // During shutdown, the routes still serve or refuse requests on open connections. Fastify's own 503 is not in the documented format.
+    // During shutdown, the routes still serve or refuse requests on open connections. Fastify would send a 503 in an undocumented format.
     return503OnClosing: false,
     // A list of networks, because with "true" any client can forge its address (fastify#5865).
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
@@ -73,7 +73,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
     // A session id that is too long or cannot be decoded gets the same 404 as any unknown session.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_HEADER_BYTES },
     rewriteUrl: ({ url = "/" }) => ensureDecodable(url),
-    // Node applies the longer of headersTimeout and requestTimeout to the whole request, so set headersTimeout too.
+    // Node applies the longer of headersTimeout (60 s by default) and requestTimeout to the whole request, so set headersTimeout too.
     http: {
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: 1_000,

@@ -15,10 +15,10 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     quotaTarget: environment.text("QUOTA_TARGET", "localhost:8084"),
     llmTarget: environment.text("LLM_TARGET", "localhost:8086"),
     internalTokens: environment.requiredSecret("INTERNAL_TOKEN", parseTokens, "the token for calls between services"),
-    /** The host name or IP address at which other edges reach this process. If unset, they cannot read its running turns: they wait for their end. */
+    /** The host name or IP address at which other edges reach this process. If unset, they read its turns only after those have ended. */
     edgeRpcHost: environment.optionalText("EDGE_RPC_ADDRESS"),
     edgeRpcPort: environment.port("EDGE_RPC_PORT", 8088),
-    /** The name in the edges' certificates. Other edges connect to addresses, which no certificate contains. */
+    /** The host name in the edges' certificates. Edges call each other by IP address, and no certificate contains one. */
     edgeRpcTlsName: environment.optionalText("EDGE_RPC_TLS_NAME"),
     redis: readRedis(environment),
     jwt: readJwt(environment),

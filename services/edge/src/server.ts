@@ -44,8 +44,8 @@ import { createTurnCloser } from "./turns/turn-closer.ts";
 import { TurnStartLimiter } from "./turns/turn-start-limiter.ts";
 
 /**
- * During shutdown: how long a stream that the edge has ended may take to store its outcome and send its last events. If a complete reply
- * cannot be stored, its stream would need 14 s. The edge closes such a connection without `error` and `done`.
+ * During shutdown: how long a stream that the edge has ended may take to store its outcome and send its last events. A complete reply that
+ * cannot be stored would need 14 s (see TurnCloser.close). The edge closes such a connection without `error` and `done`.
  */
 const STREAM_END_MS = 12_000;
 const CLOSE_DRAIN_MS = 10_000;
@@ -103,7 +103,7 @@ export async function start(
     (reason) => metrics.streams.refused.inc({ reason }),
     (change) => metrics.streams.waitingToStart.inc(change),
   );
-  const turn = { conversation, quota, llm, turnCloser, runningTurns, starts, edgeId, newTurnId: uuidv7 };
+  const turnDeps = { conversation, quota, llm, turnCloser, runningTurns, starts, edgeId, newTurnId: uuidv7 };
   const edges = createEdgeClients({
     tlsDir: config.grpcTlsDir,
     tlsServerName: config.edgeRpcTlsName,
@@ -118,7 +118,7 @@ export async function start(
       malformed: createMalformedRequests(limiter, monotonicMs),
       resolveKey: createKeyResolver(conversation),
       verifyToken: createTokenVerifier(config.jwt, jwks),
-      turn,
+      turnDeps,
       detachedReplyMs: config.detachedReplyMs,
       attachMetrics: metrics.streams,
       monotonicMs,
@@ -144,8 +144,8 @@ export async function start(
     grpc.serve(
       EdgeService,
       {
-        attachTurn: (request, { signal }) => handleAttachTurn({ turn }, request, signal),
-        cancelTurn: (request) => handleCancelTurn({ turn }, request),
+        attachTurn: (request, { signal }) => handleAttachTurn({ turnDeps }, request, signal),
+        cancelTurn: (request) => handleCancelTurn({ turnDeps }, request),
       },
       createCallGuard(fixedTokens(identity.token), createRpcServerHistogram(registry), log),
     );

@@ -38,6 +38,7 @@ export function behindNginxSuite(shared: () => EdgeFixture): void {
     }
     // nginx cached one response for each allowed origin, and no refusal.
     expect(new Set(hits.keys())).toEqual(new Set(origins));
+    // Of the origin's 20 requests, only the first was a miss.
     expect(hits.get(origins[0] ?? "")).toBe(19);
   });
 

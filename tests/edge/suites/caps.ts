@@ -77,7 +77,7 @@ export function capsSuite(shared: () => EdgeFixture): void {
         const responses = await Promise.all(Array.from({ length: 60 }, open));
         expect(Map.groupBy(responses, ({ status }) => status).get(200)).toHaveLength(60);
         const over = await open();
-        // An allowed stream would not end.
+        // If the edge allowed the stream, reading its text would not end.
         return [over.status, over.status === 200 ? "" : await over.text()];
       } finally {
         disconnect.abort();

@@ -77,7 +77,7 @@ export function drainSuite(shared: () => EdgeFixture): void {
   const urlOf = (edge: ServiceProcess | undefined) => `http://127.0.0.1:${edge?.port}`;
 
   async function restartUnderLoad(service: ServiceProcess): Promise<LoadResult> {
-    const visitors = startLoad();
+    const load = startLoad();
     await sleep(500);
     for (let round = 0; round < ROUNDS; round++) {
       const exit = await service.process().stop("SIGTERM", 30_000);
@@ -85,7 +85,7 @@ export function drainSuite(shared: () => EdgeFixture): void {
       await service.start();
       await sleep(300);
     }
-    return visitors.stop();
+    return load.stop();
   }
 
   test.each(["conversation", "quota", "llm"] as const)(
@@ -105,18 +105,18 @@ export function drainSuite(shared: () => EdgeFixture): void {
   });
 
   test("no request on a kept-alive connection is lost or refused while an edge restarts", async () => {
-    // As a Service of Kubernetes does, the server forwards each connection to one edge. fetch keeps its connections open.
+    // As a Kubernetes Service does, the load balancer forwards each connection to one edge. fetch keeps its connections open.
     const endpoints = new Set(edges);
     let connections = 0;
-    const service = createServer((visitor) => {
+    const loadBalancer = createServer((visitor) => {
       const list = [...endpoints];
       const edge = connect(list[connections++ % list.length]?.port ?? 0, "127.0.0.1");
       visitor.pipe(edge).on("error", () => visitor.destroy());
       edge.pipe(visitor).on("error", () => edge.destroy());
     }).listen(0, "127.0.0.1");
-    await once(service, "listening");
-    const { port } = service.address() as AddressInfo;
-    const visitors = startLoad(() => `http://127.0.0.1:${port}`);
+    await once(loadBalancer, "listening");
+    const { port } = loadBalancer.address() as AddressInfo;
+    const load = startLoad(() => `http://127.0.0.1:${port}`);
     await sleep(1_000);
     const [edge] = edges as [ServiceProcess];
     for (let round = 0; round < ROUNDS; round++) {
@@ -127,8 +127,8 @@ export function drainSuite(shared: () => EdgeFixture): void {
       endpoints.add(edge);
       await sleep(1_000);
     }
-    const { complete, refused, failures } = await visitors.stop();
-    service.close();
+    const { complete, refused, failures } = await load.stop();
+    loadBalancer.close();
     expect({ refused, failures }).toEqual({ refused: 0, failures: [] });
     expect(complete).toBeGreaterThan(VISITORS);
   });
@@ -171,7 +171,7 @@ export function drainSuite(shared: () => EdgeFixture): void {
     expect(await readinessStatus()).toBe(200);
     const exited = edge.process().stop("SIGTERM", 20_000);
     await expect.poll(readinessStatus).toBe(503);
-    // fetch could reuse an open connection. The edge still answers a request there.
+    // Connects without fetch, which could reuse an open connection: the edge still serves requests there.
     const connected = once(connect(edge.port, "127.0.0.1"), "connect");
     await expect(connected).rejects.toMatchObject({ code: "ECONNREFUSED" });
     for (const stream of streams) {

@@ -9,7 +9,7 @@ import type { EdgeFixture } from "../edge-fixture.ts";
 const FLOOD = fileURLToPath(new URL("../flood.ts", import.meta.url));
 const MAX_DELAY_MS = 50;
 const ROUND_MS = quickOrFull(3_000, 30_000);
-/** A costly flood stalls the edge in every round, a busy machine only in some. So the test passes at the first round without a stall. */
+/** If the bodies stall the edge, they do so in every round. A busy machine stalls it only in some. So one round without a stall suffices. */
 const MAX_ROUNDS = quickOrFull(3, 1);
 
 /** Measures the response times of another client during a flood of bodies that are costly to parse. */

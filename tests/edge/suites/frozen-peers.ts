@@ -8,9 +8,9 @@ import { newClientAddress } from "../../system/visitors.ts";
 
 /** The responses that visitors received while a peer was frozen. */
 export type FrozenPeerResult = {
-  /** A stream that was open when the peer froze. */
+  /** A stream that was open when the peer froze. Times are until the stream's end: from the freeze, and from the last token. */
   openStream: { events: string[]; afterMs: number; afterLastTokenMs: number };
-  /** A request sent after the peer froze. */
+  /** A request sent after the peer froze, and the time from the freeze to the end of its response. */
   newRequest: { status: number; events: string[]; afterMs: number };
   /** Whether a later stream completed after the peer resumed. */
   hasRecovered: boolean;

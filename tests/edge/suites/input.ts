@@ -8,7 +8,7 @@ import { newClientAddress } from "../../system/visitors.ts";
 import type { EdgeFixture } from "../edge-fixture.ts";
 
 const BODIES = quickOrFull(2_000, 100_000);
-/** The test checks only the best round. Every round has bodies that could stall the edge; a busy machine stalls it only in some. */
+/** If the bodies stall the edge, they do so in every round. A busy machine stalls it only in some. So the test checks the best round. */
 const ROUNDS = quickOrFull(4, 1);
 const MAX_LAG_SECONDS = 0.05;
 

@@ -4,9 +4,9 @@ import { postChat, readChat } from "../../system/chat.ts";
 import { createTenant, type System } from "../../system/system.ts";
 import { newClientAddress } from "../../system/visitors.ts";
 
-/** Lasts longer than the maximum age of a connection between services (30 s ± 10 %). */
+/** At 100 ms each, these take 40 s: longer than the maximum age of a connection between services (30 s ± 10 %). */
 const LONG_TOKENS = 400;
-/** Lasts several keepalive intervals (5 s each), but less than a drain (25 s). */
+/** At 100 ms each, these take 16 s: several keepalive intervals (5 s each), but less than a drain (25 s). */
 const DRAINED_TOKENS = 160;
 
 type Outcome = { finish: unknown; tokens: number };

@@ -71,10 +71,11 @@ export function providerFaultsSuite(shared: () => EdgeFixture): void {
       at: random(last),
       characters: DAMAGE[random(DAMAGE.length)] ?? "",
     }));
+    // From 3 bytes before to 6 bytes after the end of each event.
     const boundaries = EVENT_ENDS.flatMap((end) => Array.from({ length: 10 }, (_, index) => end - 3 + index));
     const damages: Damage[] = [
-      ...boundaries.flatMap((at, turn) =>
-        [0, 1, 2].map((more) => ({ at, characters: DAMAGE[(turn * 3 + more) % DAMAGE.length] ?? "" })),
+      ...boundaries.flatMap((at, index) =>
+        [0, 1, 2].map((offset) => ({ at, characters: DAMAGE[(index * 3 + offset) % DAMAGE.length] ?? "" })),
       ),
       ...anywhere,
     ].filter(({ at, characters }) => at < last && ![...characters].some((_, index) => isInString(at + index)));

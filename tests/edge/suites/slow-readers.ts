@@ -9,8 +9,9 @@ import { newClientAddress } from "../../system/visitors.ts";
 import { FLOOD_TOKENS } from "../scripted-faults.ts";
 
 const READERS = quickOrFull(20, 500);
-const STREAM_BYTES = 64 * 1024;
-/** Allowed growth of an idle process. */
+/** The most that the edge may buffer for one reader. */
+const MAX_BUFFERED_BYTES = 64 * 1024;
+/** How much the memory of an idle process may grow. */
 const IDLE_GROWTH_BYTES = 32 * 1024 * 1024;
 
 /**
@@ -31,9 +32,9 @@ export type SlowReaders = {
   grownBytes: number;
   /** The most tokens that the provider could send for one reader. */
   mostTokens: number;
-  /** For each reader: the time from the start until it was cut. */
+  /** For each reader that was cut: the time from the start until the cut. */
   cutAfterMs: number[];
-  /** For each reader: the time from the provider's last token until it was cut. */
+  /** For each reader that was cut: the time from the provider's last token until the cut. */
   cutAfterTokenMs: number[];
   stalled: number;
   openStreams: number;
@@ -46,26 +47,26 @@ export async function startSlowReaders(system: System): Promise<SlowReaders> {
     createTenant(system.admin, { plan: "scale", model: "openai:flood" }),
   ]);
   const startedAt = performance.now();
-  const over = Promise.withResolvers<void>();
+  const measurementEnd = Promise.withResolvers<void>();
   const lastTokenAt = (message: string) =>
     system.provider.requests.find(({ body }) => (body as ChatRequest).messages.at(-1)?.content === message)
       ?.lastTokenAt ?? 0;
   const readers = Array.from({ length: READERS }, async (_, reader) => {
     const message = `flood ${reader}`;
-    if (!(await chatWithoutReading(edge.port, tenant, message, over.promise))) return [];
+    if (!(await chatWithoutReading(edge.port, tenant, message, measurementEnd.promise))) return [];
     return [{ afterMs: performance.now() - startedAt, afterTokenMs: Date.now() - lastTokenAt(message) }];
   });
   const cuts = Promise.all(readers);
   const sentTokens = () =>
     system.provider.requests.filter(({ model }) => model === "flood").map((each) => each.tokensSent);
   await waitForFullBuffers(sentTokens);
-  const before = await readResidentBytes(edge);
+  const bytesBefore = await readResidentBytes(edge);
   let bufferedBytes = 0;
   let grownBytes = 0;
   const stalled = () => readMetric(edge, "parley_streams_stalled_total");
   // Stops measuring at the first cut, because ending a stream allocates memory.
-  for (let look = 0; look < 8 && (await stalled()) === 0; look++) {
-    grownBytes = Math.max(grownBytes, (await readResidentBytes(edge)) - before);
+  for (let sample = 0; sample < 8 && (await stalled()) === 0; sample++) {
+    grownBytes = Math.max(grownBytes, (await readResidentBytes(edge)) - bytesBefore);
     bufferedBytes = Math.max(bufferedBytes, await readMetric(edge, "parley_streams_buffered_bytes"));
     await sleep(1_000);
   }
@@ -75,7 +76,7 @@ export async function startSlowReaders(system: System): Promise<SlowReaders> {
   while ((await openStreams()) > 0 && performance.now() < until) await sleep(500);
   // Waits until the readers' next writes detect the cut.
   await sleep(1_000);
-  over.resolve();
+  measurementEnd.resolve();
   const cut = (await cuts).flat();
   return {
     bufferedBytes,
@@ -90,12 +91,12 @@ export async function startSlowReaders(system: System): Promise<SlowReaders> {
 
 type ChatRequest = { messages: readonly { content: string }[] };
 
-/** Sends a chat and never reads the reply. Returns whether the edge cut the connection before `over` resolved. */
+/** Sends a chat and never reads the reply. Returns whether the edge cut the connection before `measurementEnd` resolved. */
 async function chatWithoutReading(
   port: number,
   tenant: Tenant,
   message: string,
-  over: Promise<void>,
+  measurementEnd: Promise<void>,
 ): Promise<boolean> {
   const { socket, closed } = openConnection(port, { reads: false });
   socket.pause();
@@ -103,7 +104,7 @@ async function chatWithoutReading(
   socket.write(formatChatRequest(fields, { origin: tenant.origin, "x-forwarded-for": newClientAddress() }));
   // A paused socket detects that the edge closed it only when it writes.
   const poke = setInterval(() => socket.write("\r\n"), 500);
-  const isCut = await Promise.race([closed.then(() => true), over.then(() => false)]);
+  const isCut = await Promise.race([closed.then(() => true), measurementEnd.then(() => false)]);
   clearInterval(poke);
   socket.destroy();
   return isCut;
@@ -128,7 +129,7 @@ export function slowReadersSuite(started: () => Promise<SlowReaders>): void {
     expect(cutAfterMs.length).toBeGreaterThanOrEqual(READERS - MAX_TIMED_OUT);
     expect(mostTokens).toBeLessThan(FLOOD_TOKENS);
     expect(bufferedBytes).toBeGreaterThan(0);
-    expect(bufferedBytes).toBeLessThanOrEqual(READERS * STREAM_BYTES);
+    expect(bufferedBytes).toBeLessThanOrEqual(READERS * MAX_BUFFERED_BYTES);
     expect(grownBytes).toBeLessThan(IDLE_GROWTH_BYTES);
     expect(Math.min(...cutAfterMs)).toBeGreaterThan(29_000);
     expect(Math.max(...cutAfterMs)).toBeLessThan(quickOrFull(50_000, GIVE_UP_MS));

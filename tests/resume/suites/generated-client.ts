@@ -7,7 +7,7 @@ import type { System, Tenant } from "../../system/system.ts";
 import { generateClient } from "../generated-client.ts";
 
 const REPLIES = 6;
-/** Fewer than the requests that the documented client sends for a reply. */
+/** Fewer than 10, the requests that the documented client sends for one reply before it gives up. */
 const CUTS = 7;
 
 /** Tests that run docs/retries.md's examples with the client that Hey API generates, through a network that fails. */
@@ -19,7 +19,7 @@ export function generatedClientSuite(get: () => { system: System; tenant: Tenant
       const { system, tenant } = get();
       const randomEdge = () => {
         connections++;
-        // Earlier tests have stopped some edges. The client gives up after ten requests.
+        // Earlier tests have stopped some edges. Requests to them would use up the client's ten attempts.
         const running = system.edges.filter((edge) => edge.process().isRunning());
         return running[randomInt(running.length)]?.port ?? 0;
       };

@@ -4,7 +4,7 @@ import { addressBucket, HttpError } from "../http/index.ts";
 import { enforce, type Policy, type RateLimiter } from "../rate-limits/index.ts";
 import { type AuthDeps, authenticate } from "./authenticate.ts";
 
-/** Verifies a request's access token. Counts a request without a valid token by address against the policy before refusing it. */
+/** Verifies a request's access token. Before it refuses a request without a valid token, counts its client address against the policy. */
 export async function authenticateOrCount(
   deps: AuthDeps & { limiter: RateLimiter },
   request: FastifyRequest,

@@ -30,8 +30,8 @@ export function createKeyResolver(conversation: RpcClient<typeof ConversationSer
   const validKeys = new LRUCache<string, ResolvedKey>({ max: MAX_KEYS, ttl: CACHE_TTL_MS });
   const unknownKeys = new LRUCache<string, true>({ max: MAX_KEYS, ttl: CACHE_TTL_MS });
   const pendingLookups = new Map<string, Promise<ResolvedKey>>();
-  // Every lookup counts as failed from its start, so that concurrent lookups are limited too. uncountLookup() reverts that, unless the
-  // key does not exist.
+  // Every lookup counts as failed from its start, so that concurrent lookups are limited too. If the key exists or the call fails,
+  // uncountLookup() reverts that.
   const failedLookups = new LRUCache<string, number>({
     max: MAX_KEYS,
     ttl: FAILED_LOOKUPS_WINDOW_MS,

@@ -136,20 +136,20 @@ test("checks fields before length, and length before the session id", () => {
 });
 
 test("checks optional fields before the message's length and the session id", () => {
-  const late = { ...valid, session_id: "x", message: "a".repeat(5_000) };
+  const failsLaterChecks = { ...valid, session_id: "x", message: "a".repeat(5_000) };
   for (const optional of [
     { visitor_id: 1 },
     { visitor_id: "v".repeat(1_025) },
     { visitor_metadata: [] },
     { visitor_metadata: 1 },
   ]) {
-    expect(() => parse({ ...late, ...optional })).toThrow("invalid_message");
+    expect(() => parse({ ...failsLaterChecks, ...optional })).toThrow("invalid_message");
     expect(() => parse({ ...valid, session_id: "x", ...optional })).toThrow("invalid_message");
   }
   const playground = (body: object) => parsePlaygroundRequest(Buffer.from(JSON.stringify(body)));
-  expect(() => playground({ ...late, bot_slug: "b", visitor_metadata: 1 })).toThrow("invalid_message");
-  expect(() => playground({ ...late, bot_slug: "\u200b" })).toThrow("invalid_message");
-  expect(() => playground({ ...late, bot_slug: "b" })).toThrow("message_too_long");
+  expect(() => playground({ ...failsLaterChecks, bot_slug: "b", visitor_metadata: 1 })).toThrow("invalid_message");
+  expect(() => playground({ ...failsLaterChecks, bot_slug: "\u200b" })).toThrow("invalid_message");
+  expect(() => playground({ ...failsLaterChecks, bot_slug: "b" })).toThrow("message_too_long");
 });
 
 test("keeps numbers in metadata that a double holds exactly", () => {

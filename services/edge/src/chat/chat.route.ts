@@ -25,7 +25,7 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
     onRequest: deps.malformed.refuse,
     handler: async (request, reply) => {
       const stopwatch = new Stopwatch(deps.monotonicMs, "limits");
-      const { publicKey, ...turn } = parseChatRequest(request.body as Buffer | undefined);
+      const { publicKey, ...fields } = parseChatRequest(request.body as Buffer | undefined);
       const resume = readResumeHeaders(request.headers);
       const bucket = addressBucket(request.ip);
       await enforce(deps.limiter, resume.lastEventId === undefined ? POLICIES.chat : POLICIES.resume, bucket, reply);
@@ -34,15 +34,15 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
       if (!key.allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
       const { workspaceId, botId } = key;
       const { referer = "", "user-agent": userAgent = "" } = request.headers;
-      const identified = {
-        ...turn,
+      const turnRequest = {
+        ...fields,
         workspaceId,
         botId,
         source: "widget" as const,
         referrer: truncateHeader(referer),
         userAgent: truncateHeader(userAgent),
       };
-      await streamReply(deps, identified, { ...resume, caller: "" }, { request, reply, stopwatch });
+      await streamReply(deps, turnRequest, { ...resume, caller: "" }, { request, reply, stopwatch });
       return reply;
     },
   });

@@ -33,15 +33,15 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
       const caller = await authenticate(deps, request, reply);
       stopwatch.enter("limits");
       const { userId, workspaceId } = caller;
-      const { botSlug, ...turn } = parsePlaygroundRequest(request.body as Buffer | undefined);
+      const { botSlug, ...fields } = parsePlaygroundRequest(request.body as Buffer | undefined);
       const resume = readResumeHeaders(request.headers);
       const policy = resume.lastEventId === undefined ? POLICIES.playground : POLICIES.resume;
       await enforce(deps.limiter, policy, userBucket(caller), reply);
       stopwatch.enter("key");
       const botId = await resolveBot(deps, workspaceId, botSlug);
       const { referer = "", "user-agent": userAgent = "" } = request.headers;
-      const identified = {
-        ...turn,
+      const turnRequest = {
+        ...fields,
         workspaceId,
         botId,
         source: "playground" as const,
@@ -49,7 +49,7 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
         referrer: truncateHeader(referer),
         userAgent: truncateHeader(userAgent),
       };
-      await streamReply(deps, identified, { ...resume, caller: userId }, { request, reply, stopwatch });
+      await streamReply(deps, turnRequest, { ...resume, caller: userId }, { request, reply, stopwatch });
       return reply;
     },
   });

@@ -3,7 +3,7 @@ import { HttpError, invalidMessage, type JsonObject, parseJsonObject } from "../
 import { requiredText } from "./chat-request.ts";
 import { requireKey } from "./turn-key.ts";
 
-/** The reply to stop: by its message, or by the idempotency key of its request. */
+/** Names the reply to stop by its message id, or by the idempotency key of its request. */
 export type StopTarget = { messageId: bigint } | { key: string };
 
 export type StopRequest = { sessionId: string; target: StopTarget };
@@ -31,7 +31,7 @@ function parseStopFields(body: JsonObject): StopRequest {
   return { sessionId: sessionId.toLowerCase(), target };
 }
 
-/** Parses a message id, a number (`meta` event) or a string (export). Throws 400 invalid_message. */
+/** Parses a message id: a number, as in the `meta` event, or a string, as in the export. Throws 400 invalid_message. */
 export function parseMessageId(id: unknown): bigint {
   const text = typeof id === "number" && Number.isSafeInteger(id) ? String(id) : id;
   if (typeof text !== "string" || !DECIMAL.test(text)) throw invalidMessage();

@@ -7,7 +7,7 @@ import { closeAbandonedTurn, readStoredReply, STOP_TIMEOUT_MS, type TurnDeps } f
 import type { StopTarget } from "./stop-request.ts";
 import { hashKey } from "./turn-key.ts";
 
-export type StopDeps = { turn: TurnDeps; edges: EdgeClients; conversation: RpcClient<typeof ConversationService> };
+export type StopDeps = { turnDeps: TurnDeps; edges: EdgeClients; conversation: RpcClient<typeof ConversationService> };
 
 /** The session of the reply to stop, and the caller. */
 export type StopScope = {
@@ -28,16 +28,16 @@ const FIND_TIMEOUT_MS = 2_000;
 export async function stopTurn(deps: StopDeps, scope: StopScope, target: StopTarget): Promise<Outcome> {
   const { workspaceId, botId, sessionId, source, caller } = scope;
   const identity = "key" in target ? { keyHash: hashKey(source, caller, target.key) } : target;
-  // This process may still be opening the turn, so that the database does not have it yet.
+  // While this process is still opening the turn, findTurn() below would not find it in the database.
   if ("keyHash" in identity)
-    await deps.turn.runningTurns
+    await deps.turnDeps.runningTurns
       .findReply({ workspaceId, botId, sessionId, ...identity })
       ?.opening.catch(() => undefined);
   const find = () => findTurn(deps, { workspaceId, botId, sessionId, source, ...identity });
   const existing = await find();
   const stored = readStoredReply(existing);
   if (stored !== undefined) return stored.ending.outcome;
-  return existing.edgeId === deps.turn.edgeId
+  return existing.edgeId === deps.turnDeps.edgeId
     ? cancelHere(deps, workspaceId, existing)
     : cancelElsewhere(deps, workspaceId, existing, find);
 }
@@ -54,14 +54,14 @@ async function findTurn(deps: StopDeps, request: FindTurnInit): Promise<StoredTu
   throw new HttpError(404, "message_not_found");
 }
 
-async function cancelHere({ turn }: StopDeps, workspaceId: string, { turnId }: StoredTurn): Promise<Outcome> {
-  if (turn.runningTurns.get(turnId) === undefined) {
-    const closed = await closeAbandonedTurn(turn.conversation, workspaceId, turnId).catch((error: unknown) => {
+async function cancelHere({ turnDeps }: StopDeps, workspaceId: string, { turnId }: StoredTurn): Promise<Outcome> {
+  if (turnDeps.runningTurns.get(turnId) === undefined) {
+    const closed = await closeAbandonedTurn(turnDeps.conversation, workspaceId, turnId).catch((error: unknown) => {
       throw unavailable(error);
     });
     return outcomeFromProto(closed.outcome) ?? "error";
   }
-  const ending = await turn.runningTurns.cancel(turnId, STOP_TIMEOUT_MS);
+  const ending = await turnDeps.runningTurns.cancel(turnId, STOP_TIMEOUT_MS);
   if (ending === undefined) throw unavailable(undefined);
   return ending.outcome;
 }

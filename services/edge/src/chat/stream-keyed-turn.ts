@@ -60,7 +60,7 @@ export async function streamKeyedTurn(
   reply: FastifyReply,
   stopwatch: Stopwatch,
 ): Promise<void> {
-  const running = deps.turn.runningTurns.findReply(turn);
+  const running = deps.turnDeps.runningTurns.findReply(turn);
   if (running !== undefined) requireSameMessage(running, turn);
   const stream = deps.streams.open(reply.raw, addressBucket(reply.request.ip));
   const exchange: Exchange = { deps, turn, position, stream, reply };
@@ -83,11 +83,11 @@ async function openReply(exchange: Exchange, stopwatch: Stopwatch): Promise<void
   const { log } = exchange.reply.request;
   const { detachedReplyMs, attachMetrics } = deps;
   const reply = new KeyedReply(turn.requestHash, detachedReplyMs, (result) => attachMetrics.detached.inc({ result }));
-  if (!deps.turn.runningTurns.addReply(turn, reply)) {
+  if (!deps.turnDeps.runningTurns.addReply(turn, reply)) {
     stream.release();
-    throw atClientCap(deps);
+    throw refuseAtClientCap(deps);
   }
-  runKeyedTurn(deps.turn, turn, reply, stopwatch)
+  runKeyedTurn(deps.turnDeps, turn, reply, stopwatch)
     .then(
       (report) => report && deps.streams.reportTurn(report, stopwatch, log),
       (error: unknown) => {
@@ -112,13 +112,13 @@ async function waitForOpening({ deps, stream }: Exchange, reply: KeyedReply): Re
   try {
     return await reply.waitForOpening(stream.clientGoneSignal);
   } catch (error) {
-    if (error instanceof RpcError && error.code === "too_many_keyed_turns") throw atClientCap(deps, error);
+    if (error instanceof RpcError && error.code === "too_many_keyed_turns") throw refuseAtClientCap(deps, error);
     throw toHttpError(error);
   }
 }
 
-/** Counts a refused stream and returns its 503. For a session with too many running replies, or a reply with too many readers. */
-function atClientCap({ attachMetrics }: KeyedStreamDeps, cause?: unknown): HttpError {
+/** Returns the 503 for a session with too many running replies, or for a reply with too many readers. Counts the refused stream. */
+function refuseAtClientCap({ attachMetrics }: KeyedStreamDeps, cause?: unknown): HttpError {
   attachMetrics.refused.inc({ reason: "client" });
   return overloaded(cause);
 }
@@ -126,7 +126,7 @@ function atClientCap({ attachMetrics }: KeyedStreamDeps, cause?: unknown): HttpE
 /** Attaches the response to a reply that this process runs. Resolves when the connection closes. */
 async function follow(exchange: Exchange, reply: KeyedReply, isOpener: boolean): Promise<void> {
   const offset = requireOffset(exchange, reply.messageId, reply.text);
-  if (reply.isFull) throw atClientCap(exchange.deps);
+  if (reply.isFull) throw refuseAtClientCap(exchange.deps);
   const { raw } = exchange.reply;
   if (raw.destroyed) return;
   if (!isOpener) exchange.deps.attachMetrics.attaches.inc({ where: "local" });
@@ -145,11 +145,11 @@ async function readExisting(exchange: Exchange, existing: StoredTurn): Promise<v
   const { deps } = exchange;
   const stored = readStoredReply(existing);
   if (stored !== undefined) return replay(exchange, existing, stored);
-  if (existing.edgeId !== deps.turn.edgeId) return readRemote(exchange, existing);
-  const local = deps.turn.runningTurns.get(existing.turnId)?.reply;
+  if (existing.edgeId !== deps.turnDeps.edgeId) return readRemote(exchange, existing);
+  const local = deps.turnDeps.runningTurns.get(existing.turnId)?.reply;
   // The turn may have been opened since this request looked for its key.
   if (local !== undefined) return readRunning(exchange, local);
-  await closeAbandonedTurn(deps.turn.conversation, exchange.turn.workspaceId, existing.turnId).catch(
+  await closeAbandonedTurn(deps.turnDeps.conversation, exchange.turn.workspaceId, existing.turnId).catch(
     (error: unknown) => {
       throw unavailable(error);
     },
@@ -178,7 +178,7 @@ async function sendText(reader: ReplyReader, text: string, start: number): Promi
 
 /**
  * Streams a reply from the edge that runs its turn. If that edge cannot be reached or is lost, sends heartbeats until the database has the
- * end.
+ * stored end.
  */
 async function readRemote(exchange: Exchange, existing: StoredTurn): Promise<void> {
   const { deps, turn, position, stream } = exchange;
@@ -191,13 +191,14 @@ async function readRemote(exchange: Exchange, existing: StoredTurn): Promise<voi
   } catch (error) {
     const code = error instanceof RpcError ? error.code : "";
     if (code === "invalid_last_event_id") throw invalidEventId();
-    if (code === "overloaded") throw atClientCap(deps, error);
+    if (code === "overloaded") throw refuseAtClientCap(deps, error);
     // The other edge has closed the turn.
     if (code === "turn_not_found") return readExisting(exchange, await findTurn(deps, turn));
+    // After any other error, waitForEnd reads the outcome from the database.
   }
   if (exchange.reply.raw.destroyed) return;
   // This process can stop before the other edge's turn ends. The client then resumes elsewhere.
-  stream.closeOnDrain();
+  stream.markForwarded();
   const reader = openReader(exchange, messageId, offset);
   if (parts !== undefined) {
     deps.attachMetrics.attaches.inc({ where: "remote" });
@@ -233,12 +234,12 @@ async function waitForEnd({ deps, turn, stream }: Exchange, reader: ReplyReader,
   reader.disconnect();
 }
 
-/** Finds the turn of the request's key. Throws an HttpError. */
+/** Finds the turn of the request's idempotency key. Throws an HttpError. */
 async function findTurn(deps: KeyedStreamDeps, turn: KeyedRequest): Promise<StoredTurn> {
   const { workspaceId, botId, sessionId, source, keyHash, requestHash } = turn;
   try {
     const scope = { workspaceId, botId, sessionId, source };
-    const found = await deps.turn.conversation.findTurn(
+    const found = await deps.turnDeps.conversation.findTurn(
       { ...scope, keyHash, requestHash },
       { timeoutMs: FIND_TIMEOUT_MS },
     );

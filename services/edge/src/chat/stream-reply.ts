@@ -10,7 +10,7 @@ type Resume = ResumeHeaders & {
   caller: string;
 };
 
-type Http = { request: FastifyRequest; reply: FastifyReply; stopwatch: Stopwatch };
+type HttpContext = { request: FastifyRequest; reply: FastifyReply; stopwatch: Stopwatch };
 
 /**
  * Streams the reply to a message. With an idempotency key, a repeated request reads the reply of the first. Throws an HttpError if it fails
@@ -20,7 +20,7 @@ export async function streamReply(
   deps: KeyedStreamDeps,
   turn: TurnRequest,
   { key, lastEventId, caller }: Resume,
-  { request, reply, stopwatch }: Http,
+  { request, reply, stopwatch }: HttpContext,
 ): Promise<void> {
   if (key !== undefined) {
     const keyed = { ...turn, keyHash: hashKey(turn.source, caller, key), requestHash: hashRequest(turn.message) };
@@ -28,6 +28,6 @@ export async function streamReply(
     return streamKeyedTurn(deps, keyed, position, reply, stopwatch);
   }
   if (lastEventId === undefined) return streamTurn(deps, turn, request, reply, stopwatch);
-  // A client that reconnects by itself, like EventSource, must not open a second turn.
+  // Without a key, there is no reply to resume. A client that reconnects by itself, like EventSource, must not open a second turn.
   await reply.headers(STREAM_HEADERS).send("");
 }

@@ -6,7 +6,7 @@ import { runTurn, type Stopwatch, type TurnDeps, type TurnRequest } from "../tur
 
 export const HEARTBEAT_MS = 15_000;
 
-export type StreamDeps = { turn: TurnDeps; streams: StreamRegistry };
+export type StreamDeps = { turnDeps: TurnDeps; streams: StreamRegistry };
 
 /** Runs a turn and streams it as the response. Throws an HttpError if it fails before the stream is open. */
 export async function streamTurn(
@@ -28,7 +28,7 @@ export async function streamTurn(
   });
   try {
     const context = { sink, cancelSignal: stream.clientGoneSignal, endSignal: stream.endSignal, stopwatch };
-    const report = await runTurn(deps.turn, turn, context, stream.cancel);
+    const report = await runTurn(deps.turnDeps, turn, context, stream.cancel);
     deps.streams.reportTurn(report, stopwatch, request.log);
   } catch (error) {
     throw toHttpError(error);
@@ -37,7 +37,7 @@ export async function streamTurn(
   }
 }
 
-/** Translates an error of OpenTurn or FindTurn. */
+/** Translates an RpcError of OpenTurn or FindTurn. Returns any other error unchanged. */
 export function toHttpError(error: unknown): Error {
   if (!(error instanceof RpcError)) return error as Error;
   if (error.status === status.NOT_FOUND) return new HttpError(404, error.code, {}, { cause: error });

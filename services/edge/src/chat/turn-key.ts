@@ -10,10 +10,10 @@ export type ResumeHeaders = {
   lastEventId: string | undefined;
 };
 
-/** Where a reader continues. */
+/** Where a reader continues: the reply's message id, and the offset in its text, in UTF-16 code units. */
 export type ReplyPosition = { messageId: number; offset: number };
 
-/** 1 to 255 visible ASCII characters. */
+/** An idempotency key: 1 to 255 visible ASCII characters. */
 const KEY = /^[!-~]{1,255}$/;
 const EVENT_ID = /^([1-9]\d{0,15})-(0|[1-9]\d{0,8})$/;
 

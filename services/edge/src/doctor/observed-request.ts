@@ -23,13 +23,13 @@ const FORWARDED_HEADERS = [
   "x-scheme",
 ] as const;
 
-/** Describes a request as it arrived, for its sender. */
+/** How a request arrived at the edge. Sent to the request's client. */
 export type ObservedRequest = {
   client: {
     address: string;
     /** The rate-limit bucket of the address. */
     counted_as: string;
-    /** `x-forwarded-for` when a trusted proxy named the address, else `connection`. */
+    /** `x-forwarded-for` if a trusted proxy named the address, else `connection`. */
     from: "connection" | "x-forwarded-for";
   };
   http_version: string;

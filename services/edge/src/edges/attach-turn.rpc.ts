@@ -23,8 +23,8 @@ export async function* handleAttachTurn(
 }
 
 /**
- * Attaches a reader to a reply. Yields an empty response and then what the reader receives. While the consumer processes a part, new text
- * collects into the next part.
+ * Attaches a reader to a reply. Yields an empty response and then what the reader receives. While the consumer processes a response, the
+ * reply collects new text for the next one.
  */
 async function* readReply(reply: KeyedReply, offset: number, signal: AbortSignal): AsyncGenerator<Response> {
   let next: Response | undefined;
@@ -51,7 +51,7 @@ async function* readReply(reply: KeyedReply, offset: number, signal: AbortSignal
   const onAbort = () => wake();
   signal.addEventListener("abort", onAbort);
   try {
-    // Attaches before it yields. Otherwise calls that arrive together would all find the reply not yet full.
+    // Attaches before the first yield. Otherwise calls that arrive together would all find the reply not yet full.
     reply.attach(reader, offset, false);
     yield {};
     while (!signal.aborted) {
@@ -67,7 +67,7 @@ async function* readReply(reply: KeyedReply, offset: number, signal: AbortSignal
       yield response;
       if (response.end !== undefined) return;
       onSent();
-      // The reply sends the text that arrived meanwhile in a microtask: let it run first.
+      // The reply passes on the text that arrived meanwhile in a microtask. Let that microtask run first.
       await Promise.resolve();
     }
   } finally {

@@ -11,7 +11,7 @@ export async function handleCancelTurn(
   request: CancelTurnRequest,
 ): Promise<MessageInitShape<typeof CancelTurnResponseSchema>> {
   await requireTurn(deps, request);
-  const ending = await deps.turn.runningTurns.cancel(request.turnId, STOP_TIMEOUT_MS);
+  const ending = await deps.turnDeps.runningTurns.cancel(request.turnId, STOP_TIMEOUT_MS);
   if (ending === undefined) throw new RpcError(status.UNAVAILABLE, "unavailable", "the stored outcome is unknown");
   return { outcome: OUTCOMES[ending.outcome].proto };
 }

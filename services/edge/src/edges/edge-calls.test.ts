@@ -7,28 +7,28 @@ import { handleCancelTurn } from "./cancel-turn.rpc.ts";
 import type { EdgeCallDeps } from "./require-turn.service.ts";
 
 const WORKSPACE = "ws_1";
-const NAME = { edgeId: "edge-1", workspaceId: WORKSPACE, turnId: "turn-1" };
+const TURN = { edgeId: "edge-1", workspaceId: WORKSPACE, turnId: "turn-1" };
 const MAX_READERS = 8;
 
-/** An edge that runs the turn of NAME. */
+/** An edge that runs TURN. `closeCalls` lists the workspace of each CloseTurn call. */
 function createEdge() {
   const runningTurns = new RunningTurns();
   const reply = new KeyedReply(new Uint8Array(), 1_000, () => undefined);
-  runningTurns.add(NAME, () => reply.cancel(), reply);
+  runningTurns.add(TURN, () => reply.cancel(), reply);
   reply.token("secret");
-  const closed: string[] = [];
+  const closeCalls: string[] = [];
   const conversation = {
     closeTurn: async ({ workspaceId }: { workspaceId: string }) => {
-      closed.push(workspaceId);
+      closeCalls.push(workspaceId);
       return {};
     },
   };
-  const deps = { turn: { edgeId: NAME.edgeId, runningTurns, conversation } } as unknown as EdgeCallDeps;
-  return { deps, reply, closed };
+  const deps = { turnDeps: { edgeId: TURN.edgeId, runningTurns, conversation } } as unknown as EdgeCallDeps;
+  return { deps, reply, closeCalls };
 }
 
-const attach = (deps: EdgeCallDeps, changes: Partial<typeof NAME> = {}) =>
-  handleAttachTurn(deps, create(AttachTurnRequestSchema, { ...NAME, ...changes }), new AbortController().signal);
+const attach = (deps: EdgeCallDeps, changes: Partial<typeof TURN> = {}) =>
+  handleAttachTurn(deps, create(AttachTurnRequestSchema, { ...TURN, ...changes }), new AbortController().signal);
 
 test("streams the reply of a running turn", async () => {
   const parts = attach(createEdge().deps);
@@ -37,13 +37,13 @@ test("streams the reply of a running turn", async () => {
 });
 
 test("neither reads nor cancels a turn that belongs to another workspace", async () => {
-  const { deps, reply, closed } = createEdge();
+  const { deps, reply, closeCalls } = createEdge();
   const workspaceId = "ws_2";
   await expect(attach(deps, { workspaceId }).next()).rejects.toMatchObject({ code: "turn_not_found" });
-  const cancel = handleCancelTurn(deps, create(CancelTurnRequestSchema, { ...NAME, workspaceId }));
+  const cancel = handleCancelTurn(deps, create(CancelTurnRequestSchema, { ...TURN, workspaceId }));
   await expect(cancel).rejects.toMatchObject({ code: "turn_not_found" });
   expect(reply.cancelSignal.aborted).toBe(false);
-  expect(closed).toEqual([workspaceId, workspaceId]);
+  expect(closeCalls).toEqual([workspaceId, workspaceId]);
 });
 
 test("gives a turn no more readers than its limit when many attach at once", async () => {

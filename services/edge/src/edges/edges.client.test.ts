@@ -19,7 +19,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { createEdgeClients, formatAddress } from "./edges.client.ts";
 
 const TOKEN = "token of this process";
-const NAME = "parley-edge.parley.svc";
+const SERVER_NAME = "parley-edge.parley.svc";
 
 let folder: string;
 let lifecycle: Lifecycle;
@@ -59,9 +59,9 @@ const clients = (tlsDir?: string, tlsServerName?: string) =>
 
 test("calls an edge by its address and verifies the name in its certificate", async () => {
   const ca = await createAuthority("Parley");
-  const port = await startServer(await createCertificates(folder, ca, NAME));
-  const own = await createCertificates(folder, ca, NAME);
-  expect(await clients(own, NAME).cancel("ws", turnAt(port))).toBe("cancelled");
+  const port = await startServer(await createCertificates(folder, ca, SERVER_NAME));
+  const own = await createCertificates(folder, ca, SERVER_NAME);
+  expect(await clients(own, SERVER_NAME).cancel("ws", turnAt(port))).toBe("cancelled");
   await expect(clients(own, "parley-quota.parley.svc").cancel("ws", turnAt(port))).rejects.toMatchObject({
     code: "unavailable",
   });
@@ -74,7 +74,7 @@ test("another process at the address refuses the token", async () => {
   });
 });
 
-test("attach streams the responses after the first", async () => {
+test("attach streams the responses after the first, which only confirms the attachment", async () => {
   const port = await startServer();
   const parts = await clients().attach("ws", turnAt(port), 0, new AbortController().signal);
   const texts: string[] = [];
@@ -82,7 +82,7 @@ test("attach streams the responses after the first", async () => {
   expect(texts).toEqual(["Hi"]);
 });
 
-test("an edge without an address is not called", async () => {
+test("returns undefined for an edge without an address", async () => {
   const turn = create(StoredTurnSchema, { turnId: "t", edgeId: "e" });
   expect(await clients().attach("ws", turn, 0, new AbortController().signal)).toBeUndefined();
   expect(await clients().cancel("ws", turn)).toBeUndefined();

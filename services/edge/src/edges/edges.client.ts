@@ -12,7 +12,7 @@ const FIRST_RESPONSE_TIMEOUT_MS = 3_000;
 /** Calls the edge that runs a turn. */
 export type EdgeClients = {
   /**
-   * Streams the reply of a running turn. Resolves with the responses after the first.
+   * Streams the reply of a running turn. Resolves when the edge has sent its first response, which is empty, with the responses after it.
    * Throws RpcError, or returns undefined if the edge has no address.
    */
   attach(

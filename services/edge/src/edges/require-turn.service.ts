@@ -1,22 +1,22 @@
 import { RpcError, status } from "@parley/rpc";
 import { closeAbandonedTurn, type RunningTurn, type TurnDeps } from "../turns/index.ts";
 
-export type EdgeCallDeps = { turn: TurnDeps };
+export type EdgeCallDeps = { turnDeps: TurnDeps };
 
 type TurnName = { edgeId: string; workspaceId: string; turnId: string };
 
 /**
  * Returns a turn that this process runs. Throws other_edge if the call is for another process. If this process runs no such turn of the
- * workspace, closes it as an error and throws turn_not_found.
+ * workspace, closes that turn as an error in the database and throws turn_not_found.
  */
 export async function requireTurn(
-  { turn }: EdgeCallDeps,
+  { turnDeps }: EdgeCallDeps,
   { edgeId, workspaceId, turnId }: TurnName,
 ): Promise<RunningTurn> {
-  if (edgeId !== turn.edgeId)
+  if (edgeId !== turnDeps.edgeId)
     throw new RpcError(status.FAILED_PRECONDITION, "other_edge", "this is another edge process");
-  const running = turn.runningTurns.get(turnId);
+  const running = turnDeps.runningTurns.get(turnId);
   if (running?.workspaceId === workspaceId) return running;
-  await closeAbandonedTurn(turn.conversation, workspaceId, turnId);
+  await closeAbandonedTurn(turnDeps.conversation, workspaceId, turnId);
   throw new RpcError(status.NOT_FOUND, "turn_not_found", "this process does not run the turn");
 }

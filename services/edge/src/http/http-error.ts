@@ -16,8 +16,8 @@ export class HttpError extends Error {
 }
 
 /**
- * Returns a 503 for a failed call of another Parley service. The code is `overloaded` if that service refused new work because it has too
- * much, and `unavailable` otherwise.
+ * Returns the 503 for a failed call of another Parley service. The code is `overloaded` if that service refused the call as overloaded,
+ * and `unavailable` otherwise.
  */
 export function unavailable(cause: unknown): HttpError {
   if (cause instanceof RpcError && cause.code === "overloaded")
@@ -25,7 +25,7 @@ export function unavailable(cause: unknown): HttpError {
   return new HttpError(503, "unavailable", { "retry-after": "1" }, { cause });
 }
 
-/** Returns a 503: a limit on what runs at the same time is reached, and the client may retry after some seconds. */
+/** Returns the 503 for a reached limit on concurrent streams or turns. The client may retry after 5 s. */
 export function overloaded(cause?: unknown): HttpError {
   return new HttpError(503, "overloaded", { "retry-after": "5" }, { cause });
 }

@@ -40,7 +40,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Matches a text in which a reader sees nothing. U+2800, the Braille blank, is a symbol to Unicode. */
+/** Matches a text in which a reader sees nothing. Unicode classifies U+2800, the Braille blank, as a symbol. */
 const BLANK = /^[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 
 export function isBlank(text: string): boolean {

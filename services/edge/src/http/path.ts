@@ -1,4 +1,4 @@
-/** Returns the URL unchanged, or with every percent sign escaped if its escapes do not decode to UTF-8. */
+/** Returns the URL unchanged. If its percent escapes do not decode to UTF-8, escapes every percent sign. */
 export function ensureDecodable(url: string): string {
   try {
     decodeURIComponent(url);

@@ -13,6 +13,7 @@ test("allows at most the limit in any window, and does not count refused request
   for (const start of passed) {
     expect(passed.filter((time) => time >= start && time < start + policy.windowMs).length).toBeLessThanOrEqual(3);
   }
+  // Three at the start of each of five windows, and one at 300 s.
   expect(passed).toHaveLength(16);
 });
 
@@ -36,13 +37,13 @@ test("counts each subject and each policy separately", async () => {
 test.each([
   ["subjects", { subjects: 2, requests: 100 }, 2],
   ["requests of all subjects", { subjects: 100, requests: 6 }, 2],
-])("above its cap on %s, evicts the least recently used subject", async (_, caps, remaining) => {
+])("above its cap on %s, evicts the least recently used subject", async (_, caps, keptSubjects) => {
   const limiter = createLocalLimiter(() => 0, caps);
   const subjects = ["a", "b", "c"];
   for (const subject of subjects) for (let i = 0; i < 3; i++) await limiter.take(policy, subject);
   const isLimited = async (subject: string) => !(await limiter.take(policy, subject)).isAllowed;
   // Latest first, because each check marks its subject as recently used.
   const limited = [await isLimited("c"), await isLimited("b"), await isLimited("a")];
-  expect(limited.filter(Boolean)).toHaveLength(remaining);
+  expect(limited.filter(Boolean)).toHaveLength(keptSubjects);
   expect(limited[2]).toBe(false);
 });

@@ -31,8 +31,9 @@ export function createLocalLimiter(now: () => number, caps = CAPS): RateLimiter 
     timestampsByKey.set(key, timestamps);
     requestCount += timestamps.length - previous.length;
     evict();
-    const windowStart = (isAllowed ? timestamps.at(-1) : timestamps[0]) ?? nowMs;
-    return { isAllowed, remaining: policy.limit - timestamps.length, resetMs: windowStart + policy.windowMs - nowMs };
+    // The window is empty when the newest request leaves it. After a refusal, the next request is allowed when the oldest leaves it.
+    const leavingMs = (isAllowed ? timestamps.at(-1) : timestamps[0]) ?? nowMs;
+    return { isAllowed, remaining: policy.limit - timestamps.length, resetMs: leavingMs + policy.windowMs - nowMs };
   }
 
   return { take: async (policy, subject) => take(policy, subject) };

@@ -35,7 +35,7 @@ describeWith("redis", "the limiter on Redis", () => {
   });
 
   test("three replicas allow exactly 60 of 600 simultaneous requests", async () => {
-    // On an overloaded machine Redis may need more than 50 ms, and some requests get no decision. Then try again.
+    // On an overloaded machine Redis may need more than 50 ms, and some requests get no decision. Such an attempt is repeated.
     const countAllowed = async (attempt: number) => {
       const requests = Array.from({ length: 600 }, (_, i) => replicas[i % 3]?.take(policy, `198.51.100.${attempt}`));
       const decisions = await Promise.allSettled(requests);
@@ -180,7 +180,11 @@ describeWith("redis-server", "the limiter on Redis with a changed password", () 
         () => void taken++,
         (error: Error) => void failures.push(error.message),
       );
-    await expect.poll(async () => (await take()) ?? taken).toBeGreaterThan(0);
+    const countAfterTake = async () => {
+      await take();
+      return taken;
+    };
+    await expect.poll(countAfterTake).toBeGreaterThan(0);
     failures.length = 0;
     const load = setInterval(take, 2);
     try {
@@ -202,12 +206,13 @@ describeWith("redis-server", "the limiter on Redis with a changed password", () 
       expect(refusals).toHaveLength(1);
       expect(lines.join("")).not.toContain("redis connection lost");
 
+      // With the old password gone and its connection killed, the limiter can reconnect only with the new password.
       await admin.acl("SETUSER", "default", "<old");
-      const closed = await listConnections();
+      const killed = await listConnections();
       await admin.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
-      await expect.poll(listConnections).toEqual([expect.not.stringMatching(`^(?:${closed.join("|")})$`)]);
-      const takenByClosed = taken;
-      await expect.poll(() => taken).toBeGreaterThan(takenByClosed);
+      await expect.poll(listConnections).toEqual([expect.not.stringMatching(`^(?:${killed.join("|")})$`)]);
+      const takenAtReconnect = taken;
+      await expect.poll(() => taken).toBeGreaterThan(takenAtReconnect);
     } finally {
       clearInterval(load);
       limiter.close();

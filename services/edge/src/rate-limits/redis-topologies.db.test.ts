@@ -134,7 +134,7 @@ describeWith(
         return port;
       }
 
-      /** Takes each subject once in a new process. Returns the numbers of allowed and of undecided requests, or "unavailable". */
+      /** Limits one request of each subject in a new process. Returns the output of take.child.ts. */
       async function take(settings: RedisSettings, subjects: string[], env: Record<string, string>): Promise<string> {
         const taking = await startProcess({
           name: "limiter",
@@ -158,7 +158,7 @@ describeWith(
           take(settings, subjects, { NODE_EXTRA_CA_CERTS: authority }),
           take(settings, subjects, {}),
         ]);
-        // Redis allows five requests, and the repeated attempt of a request whose reply was late counts as one of them.
+        // Redis allows five requests. If a reply was late, the request is repeated, and both attempts count.
         expect(trusting).toMatch(/^[1-5] \d+$/);
         expect(other).toBe("unavailable");
       });
@@ -195,7 +195,7 @@ describeWith(
         const [allowed = 0, undecided = 0] = [0, 1].map((index) =>
           results.reduce((sum, result) => sum + Number(result.split(" ")[index]), 0),
         );
-        // Redis may have allowed a request whose reply was late, which is then repeated.
+        // If a reply was late, the request is repeated although Redis may have allowed and counted it.
         expect(allowed).toBeLessThanOrEqual(names.length * policy.limit);
         expect(allowed + undecided).toBeGreaterThanOrEqual(names.length * policy.limit);
         const keys = await Promise.all(nodes.map((node) => node.dbsize()));

@@ -3,11 +3,11 @@ import type { Policy } from "./rate-limiter.ts";
 import { createRedisLimiter } from "./redis-limiter.client.ts";
 import type { RedisSettings } from "./redis-settings.ts";
 
-// Takes each subject once from the Redis server in the arguments, and retries a request that gets no decision. Prints the number of allowed
-// requests and the number of attempts without a decision, or "unavailable" after 3 s without Redis. A test starts it as a process, because
-// Node.js reads NODE_EXTRA_CA_CERTS only when it starts.
+// Limits one request of each subject with the Redis server in the arguments, and retries a request that gets no decision. Prints the number
+// of allowed requests and the number of attempts without a decision, or "unavailable" if there is no decision after 3 s. A test starts this
+// file as a process, because Node.js reads NODE_EXTRA_CA_CERTS only when it starts.
 
-const CONNECT_TIMEOUT_MS = 3_000;
+const RETRY_MS = 3_000;
 
 const { settings, policy, subjects } = JSON.parse(process.argv[2] ?? "") as {
   settings: RedisSettings;
@@ -15,7 +15,7 @@ const { settings, policy, subjects } = JSON.parse(process.argv[2] ?? "") as {
   subjects: string[];
 };
 const limiter = createRedisLimiter(settings, createLogger("test", "silent"));
-const deadline = performance.now() + CONNECT_TIMEOUT_MS;
+const retryUntilMs = performance.now() + RETRY_MS;
 
 let undecided = 0;
 
@@ -25,7 +25,7 @@ async function isAllowed(subject: string): Promise<boolean> {
       return (await limiter.take(policy, subject)).isAllowed;
     } catch (error) {
       undecided++;
-      if (performance.now() > deadline) throw error;
+      if (performance.now() > retryUntilMs) throw error;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }

@@ -109,9 +109,9 @@ async function withFirstPart(parts: AsyncGenerator<Uint8Array, void, void>): Pro
   })();
 }
 
-/** Flushes each part, so that a download that breaks has every part that was sent. */
+/** Flushes each part, so that a broken download contains every part that was sent. */
 function compress(body: Readable) {
   const gzip = createGzip({ level: GZIP_LEVEL, flush: constants.Z_SYNC_FLUSH });
-  // The response reports an error of the body: it destroys the compressed stream.
+  // The callback ignores errors: an error of the body destroys the compressed stream, and Fastify then destroys the response.
   return pipeline(body, gzip, () => undefined);
 }

@@ -22,20 +22,20 @@ export function invalidParameter(options?: ErrorOptions): HttpError {
 }
 
 const FILTERS = ["bot_slug", "source", "since", "until", "visitor_id", "rating", "review"] as const;
-const LIST = ["limit", "cursor", "q", ...FILTERS] as const;
+const LIST_PARAMETERS = ["limit", "cursor", "q", ...FILTERS] as const;
 
 /** Parses the query of GET /api/conversations/. Throws 400 invalid_parameter. */
 export function parseListQuery(query: unknown) {
-  const { limit, cursor = "", q: text = "", ...filters } = parseQuery(query, LIST);
+  const { limit, cursor = "", q: text = "", ...filters } = parseQuery(query, LIST_PARAMETERS);
   if ([...text].length > MAX_TEXT_CHARACTERS) throw invalidParameter();
   return { limit: parseLimit(limit), pageToken: cursor, text, ...parseFilters(filters) };
 }
 
-const EXPORT = ["cursor", ...FILTERS] as const;
+const EXPORT_PARAMETERS = ["cursor", ...FILTERS] as const;
 
 /** Parses the query of an export of many sessions. Throws 400 invalid_parameter. */
 export function parseExportQuery(query: unknown) {
-  const { cursor = "", ...filters } = parseQuery(query, EXPORT);
+  const { cursor = "", ...filters } = parseQuery(query, EXPORT_PARAMETERS);
   return { cursor, ...parseFilters(filters) };
 }
 
@@ -65,7 +65,7 @@ function parseTimes({ since, until }: { since?: string; until?: string }) {
 export function parseTime(text: string): bigint {
   const [, date = "", time = "00:00:00", fraction = "", offset = "Z"] = TIME.exec(text) ?? [];
   const milliseconds = Date.parse(`${date}T${time}${offset.replace(" ", "+").toUpperCase()}`);
-  // Date.parse accepts the 30th of February.
+  // Date.parse turns the 30th of February into a day in March.
   const isDate = !Number.isNaN(milliseconds) && new Date(`${date}T00:00:00Z`).toISOString().startsWith(date);
   if (!isDate) throw invalidParameter();
   const microseconds = BigInt(milliseconds) * 1_000n + BigInt(fraction.padEnd(6, "0"));

@@ -47,7 +47,7 @@ class SseWriter {
     raw.once("close", () => clearInterval(this.#heartbeat));
   }
 
-  /** Returns false while the client is slow. @param id a line with the event's id, or nothing. */
+  /** Writes an event. Returns false while the client is slow. @param id the event's `id:` line, or an empty string. */
   write(event: string, data: object, id = ""): boolean {
     const raw = this.#raw;
     if (raw.destroyed || raw.writableEnded) return true;

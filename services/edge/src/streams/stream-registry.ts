@@ -20,9 +20,9 @@ export type StreamHandle = {
   endSignal: AbortSignal;
   /** Ends the reply as if the visitor had left. The connection stays open for the last events. */
   cancel(): void;
-  /** Closes the connection when the process starts to drain, because its reply comes from another process. */
-  closeOnDrain(): void;
-  /** Ends the caller's use of the slot. Call it when nothing more will be written. The slot is freed once the response is closed too. */
+  /** Marks a stream whose reply comes from another process: its connection is reset when this process starts to drain. */
+  markForwarded(): void;
+  /** Ends the caller's use of the slot, which is freed once the response is closed too. Call it when no turn will write to the stream any more. */
   release(): void;
 };
 
@@ -34,7 +34,10 @@ export type StreamRegistry = {
   reportTurn(report: TurnReport, stopwatch: Stopwatch, log: FastifyBaseLogger): void;
   /** Resets the connections whose replies come from another process. Their clients reconnect to another edge. */
   resetForwarded(): void;
-  /** Waits for the open streams and the replies without a reader. After `graceMs` ends the rest, calls `onEnding`, and waits at most `endMs` for them. */
+  /**
+   * Waits at most `graceMs` for the open streams and the replies without a reader. Then ends the open streams, calls `onEnding` to end the
+   * replies, and waits at most `endMs` for both.
+   */
   drain(graceMs: number, endMs: number, onEnding: () => void): Promise<void>;
 };
 
@@ -44,7 +47,7 @@ type OpenStream = {
   lastProgressMs: number;
   /** A controller of its own, because with AbortSignal.any() listeners would leak until the next full garbage collection. */
   endController: AbortController;
-  isClosedOnDrain: boolean;
+  isForwarded: boolean;
 };
 
 /** A client that receives nothing for this long is disconnected. */
@@ -117,7 +120,7 @@ export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetric
       if (raw.destroyed) throw new HttpError(499, "client_gone");
       acquireSlot(clientBucket);
       const endController = new AbortController();
-      const stream = { raw, lastProgressMs: now(), endController, isClosedOnDrain: false };
+      const stream = { raw, lastProgressMs: now(), endController, isForwarded: false };
       streams.add(stream);
       raw.on("drain", () => {
         stream.lastProgressMs = now();
@@ -141,8 +144,8 @@ export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetric
         clientGoneSignal: clientGoneController.signal,
         endSignal: endController.signal,
         cancel,
-        closeOnDrain() {
-          stream.isClosedOnDrain = true;
+        markForwarded() {
+          stream.isForwarded = true;
         },
         release() {
           releaseUse();
@@ -171,7 +174,7 @@ export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetric
       else log.info(line, "turn closed");
     },
     resetForwarded() {
-      for (const { raw, isClosedOnDrain } of streams) if (isClosedOnDrain) raw.socket?.resetAndDestroy();
+      for (const { raw, isForwarded } of streams) if (isForwarded) raw.socket?.resetAndDestroy();
     },
     async drain(graceMs, endMs, onEnding) {
       const empty = new Promise<void>((resolve) => {

@@ -61,13 +61,13 @@ function createErrorEvent(code: ErrorCode, quota: QuotaUsage | undefined): Termi
   return quota && { code, ...quota, message: quotaExceededMessage() };
 }
 
-/** Returns the stored end of a turn with its text. Returns undefined if the turn is running, or if its outcome is unknown. */
+/** Returns the stored end of a turn with its text. Returns undefined if the turn is running, or if this release does not know its outcome. */
 export function readStoredReply({ end }: StoredTurn): StoredReply | undefined {
   const ending = readEnding(end);
   return end && ending && { ending, text: end.content };
 }
 
-/** Returns undefined if there is no end, or if its outcome is unknown. */
+/** Returns undefined if there is no end, or if this release does not know its outcome. */
 export function readEnding(end: TurnEnd | undefined): TurnEnding | undefined {
   const outcome = end && outcomeFromProto(end.outcome);
   if (outcome === undefined) return undefined;

@@ -8,12 +8,12 @@ import type { Stopwatch } from "./stopwatch.ts";
 import { splitProviderWait } from "./turn-time.ts";
 
 /**
- * If a reply with text is interrupted (the visitor disconnects or stops it, or the process stops), how long the edge waits for the reply to finish.
- * Providers send the finish reason right after the last text.
+ * How long an interrupted reply with text may continue: its visitor has left or stopped it, or the process stops. It may be about to finish,
+ * because providers send the finish reason right after the last text.
  */
 const FINISH_WAIT_MS = 500;
 
-/** The result of a reply with complete text, even if its token counts are lost. */
+/** The outcome of a reply with complete text, even if its token counts are lost. */
 const COMPLETED = { outcome: "done", errorCode: "" } as const;
 
 export type GenerationInput = { workspaceId: string; turnId: string; model: string; prompt: Uint8Array; month: string };
@@ -61,7 +61,7 @@ export async function generateReply(
       } else if (event.case === "toolCall") {
         const { name, arguments: args, status, latencyMs, roundLatencyMs } = event.value;
         toolsCalled.push({ name, arguments: args, status, latencyMs });
-        // Before the first text, both the calls and the provider requests between them are waits outside Parley.
+        // Before the first text, both the tool calls and the provider requests between them are waits outside Parley.
         if (content === "") stopwatch.enter("provider");
         stopwatch.split([["tools", roundLatencyMs]]);
       } else if (event.case === "finish") {

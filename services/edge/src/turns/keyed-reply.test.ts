@@ -53,7 +53,7 @@ afterEach(() => {
 });
 
 describe("KeyedReply", () => {
-  test("sends each reader the text from its own position, and then live", () => {
+  test("sends each reader the text from its own position, and then each new part", () => {
     const { reply } = createReply();
     const [first, second] = [recordReader(), recordReader()];
     reply.attach(first.reader, 0, true);

@@ -11,7 +11,7 @@ export type ReplyReader = {
   disconnect(): void;
 };
 
-/** OpenTurn's result: this process runs the turn, or the key belongs to a turn that the database already has. */
+/** OpenTurn's result. `isHere`: this process runs the turn. Otherwise the key belongs to a turn that the database already has. */
 export type Opening = { isHere: true } | { isHere: false; existing: StoredTurn };
 
 /** How many readers a running turn may have. */
@@ -96,7 +96,7 @@ export class KeyedReply implements TurnSink {
     return this.#allClientsGoneController.signal;
   }
 
-  /** Waits until the turn is open, for a request whose signal is aborted when its client leaves. */
+  /** Waits until the turn is open. @param clientGoneSignal aborted when the waiting request's client leaves. */
   async waitForOpening(clientGoneSignal: AbortSignal): Promise<Opening> {
     this.#waiting++;
     const onGone = () => {
@@ -124,7 +124,7 @@ export class KeyedReply implements TurnSink {
   }
 
   token(text: string): undefined {
-    // The database stores U+FFFD for NUL. Offsets must mean the same text here and there.
+    // The database stores U+FFFD for NUL, and offsets must match its text.
     const piece = text.includes("\0") ? text.replaceAll("\0", "\uFFFD") : text;
     this.#text += piece;
     for (const follower of this.#followers.values()) follower.advance(piece);
@@ -193,7 +193,7 @@ export class KeyedReply implements TurnSink {
 type FollowedReply = {
   text: () => string;
   ending: () => TurnEnding | undefined;
-  /** Called if the ending does not follow in time. */
+  /** Called if the ending is not stored within CLOSE_WAIT_MS of expectEnd(). */
   onOverdue: () => void;
 };
 
@@ -217,9 +217,9 @@ class Follower {
     if (this.#isSlow || this.#isStopped) return;
     const text = this.#reply.text();
     while (this.#offset < text.length) {
-      // Slicing would flatten the concatenated text at each token.
-      const isNext = latest !== undefined && this.#offset + latest.length === text.length;
-      const piece = isNext ? latest : textPieceAt(text, this.#offset);
+      // Reuses the newest part: slicing would make V8 flatten the concatenated text at each token.
+      const lacksOnlyLatest = latest !== undefined && this.#offset + latest.length === text.length;
+      const piece = lacksOnlyLatest ? latest : textPieceAt(text, this.#offset);
       this.#offset += piece.length;
       const drained = this.#reader.token(piece, this.#offset);
       if (drained === undefined) continue;
@@ -236,6 +236,7 @@ class Follower {
     this.#reader.end(ending);
   }
 
+  /** Limits the wait for the ending to CLOSE_WAIT_MS from now. */
   expectEnd(): void {
     this.#overdueTimer ??= setTimeout(() => {
       if (this.#reply.ending() === undefined) this.#reply.onOverdue();

@@ -29,7 +29,7 @@ export type Lease = {
 };
 
 /**
- * Renews this process's edge lease three times per lease (30 s by default). Retries after 0.25 s to 2 s if a renewal fails. Cancels the turns
+ * Renews this process's edge lease three times per lease (30 s by default). If a renewal fails, retries after about 0.25 s to 2 s. Cancels the turns
  * that an erasure or the sweeper has closed. Does not use runPeriodically, which ends when the process starts to stop: the lease must live until
  * the edge has drained its streams.
  */

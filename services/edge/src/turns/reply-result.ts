@@ -12,6 +12,7 @@ export type ReplyResult = Readonly<{
   tokensOut: number;
   firstTokenMs: number;
   errorCode: FailureCode | "";
+  /** The UTC month of the quota's hold, "YYYY-MM"; empty if nothing is held. */
   month: string;
   toolsCalled: Pick<ToolCall, "name" | "arguments" | "status" | "latencyMs">[];
   quota?: QuotaUsage;

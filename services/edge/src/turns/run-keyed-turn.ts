@@ -21,8 +21,8 @@ const OPEN_RETRY_DELAY_MS = 100;
 export type TurnKey = { keyHash: Uint8Array; requestHash: Uint8Array };
 
 /**
- * Runs a turn with an idempotency key, whether or not anyone reads its reply. Registers the turn before it opens it. Returns undefined if
- * the key belongs to another turn. Throws if the turn could not be opened; readers of `reply` get the same error.
+ * Runs a turn with an idempotency key, whether or not anyone reads its reply. Adds it to the running turns before opening it. Returns
+ * undefined if the key belongs to another turn. Throws if the turn could not be opened; readers of `reply` get the same error.
  */
 export async function runKeyedTurn(
   deps: TurnDeps,

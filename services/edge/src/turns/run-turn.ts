@@ -153,14 +153,14 @@ export async function completeTurn(
   stopwatch.enter("close");
   failpoint("edge.answered");
   keyed?.onClosing();
-  const { blocked, cause, outcome, ...content } = result;
+  const { blocked, cause, outcome, ...resultFields } = result;
   const { databaseTimeMicroseconds: openedAtMicroseconds } = opened;
   const elapsedMs = stopwatch.elapsedMs() - openedAtMs;
   const stored = await deps.turnCloser.close(
     {
       ...turn,
       outcome: OUTCOMES[outcome].proto,
-      ...content,
+      ...resultFields,
       blockedReason: blocked?.reason ?? "",
       reconnects: keyed?.countReconnects() ?? 0,
       ...time,
@@ -188,11 +188,11 @@ const NOTHING_USED = { errorCode: "", model: "", tokensIn: 0, tokensOut: 0 };
 function mergeStored(result: ReplyResult, stored: CloseTurnResponse): TurnEnding {
   const { model, tokensIn, tokensOut, latencyMs, errorCode } = stored;
   const outcome = outcomeFromProto(stored.outcome) ?? "error";
-  const isOwn = outcome === result.outcome;
+  const isSameOutcome = outcome === result.outcome;
   return {
     outcome,
-    errorCode: errorCode === "" && isOwn ? result.errorCode : errorCode,
-    ...(isOwn && { blocked: result.blocked, quota: result.quota }),
+    errorCode: errorCode === "" && isSameOutcome ? result.errorCode : errorCode,
+    ...(isSameOutcome && { blocked: result.blocked, quota: result.quota }),
     model,
     tokensIn,
     tokensOut,
@@ -219,7 +219,7 @@ export async function openTurn(
 
 const REFUSALS: readonly number[] = [status.NOT_FOUND, status.FAILED_PRECONDITION, status.RESOURCE_EXHAUSTED];
 
-/** Handles the final failure of OpenTurn: unless the turn was refused, it may be open, and the closer closes it later. */
+/** Handles the final failure of OpenTurn. Unless OpenTurn refused the turn, the turn may be open, so the closer closes it later. */
 export function handleOpenFailure(deps: TurnDeps, turn: IdentifiedTurn, error: unknown, stopwatch: Stopwatch): void {
   const isRefusal = error instanceof RpcError && (REFUSALS.includes(error.status) || error.code === "overloaded");
   const { workspaceId, turnId } = turn;

@@ -15,13 +15,13 @@ export type RunningTurn = {
 
 type TurnName = { workspaceId: string; turnId: string };
 
-/** Identifies an idempotency key by its workspace, bot, session and hash. The key of another bot finds nothing, as in the database. */
+/** Identifies an idempotency key by its workspace, bot, session and hash. As in the database, the same key at another bot is another key. */
 export type KeyName = { workspaceId: string; botId: string; sessionId: string; keyHash: Uint8Array };
 
 /** How many keyed turns of a session may run at the same time. */
 const MAX_KEYED_TURNS_OF_SESSION = 2;
 
-/** How long a stop request waits for the stored outcome: 0.5 s for the provider's end, and CloseTurn with its retries. */
+/** How long a stop request waits for the stored outcome: 0.5 s for the reply to finish, and up to 10 s for CloseTurn with its retries. */
 export const STOP_TIMEOUT_MS = 12_000;
 
 /** The turns that this process runs, from before their OpenTurn until their outcome is stored. */

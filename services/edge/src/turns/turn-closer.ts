@@ -18,18 +18,18 @@ const STATEMENT_TIMEOUT_MS = 10_000;
 const FIRST_RETRY_DELAY_MS = 50;
 const MAX_RETRY_DELAY_MS = 2_000;
 /**
- * While a CloseTurn is encoded and sent, its text is in memory several times. So few replies above this length are sent at once. Otherwise many
- * streams that end together, such as those of stalled clients, would need a multiple of the memory of their replies.
+ * While a CloseTurn is encoded and sent, its text is in memory several times. Only a few replies above this length are therefore sent at once.
+ * Otherwise many streams that end together, such as those of stalled clients, would need a multiple of the memory of their replies.
  */
 const LONG_REPLY_CHARACTERS = 64 * 1024;
 const MAX_LONG_DONE_CLOSES = 2;
 const MAX_LONG_OTHER_CLOSES = 1;
 /**
- * OpenTurn's deadline, the longest wait for a connection and the statement timeout, 10 s each, and 2 s: after this delay an OpenTurn that
- * failed here has either committed or never will, if the database was reachable. If it was not, the network can still deliver the statement.
+ * 10 s each for OpenTurn's deadline, the longest wait for a connection and the statement timeout, plus a margin of 2 s. After this delay, an
+ * OpenTurn that failed here has committed or never will, if the database was reachable. If not, the network can still deliver the statement.
  */
 const CLOSE_IF_OPENED_DELAY_MS = 32_000;
-/** After these attempts, 7 minutes, the sweeper closes the turn. */
+/** After these attempts, which take 7 minutes, the edge leaves the turn to the sweeper. */
 const MAX_CLOSE_IF_OPENED_ATTEMPTS = 13;
 /** After this many errors other than an outage, the closer sends less of the request: see reduceRequest. */
 const MAX_PERMANENT_FAILURES = 2;
@@ -55,11 +55,11 @@ export type TurnCloser = {
   closeIfOpened(turn: CloseTurnInit): void;
   /** Adds the phases to a turn that is already closed. Best effort, in the background. */
   recordTimings(request: CloseTurnInit): void;
-  /** Waits until every pending CloseTurn is acknowledged, at most `timeoutMs`. */
+  /** Waits at most `timeoutMs` until every pending CloseTurn is acknowledged. Does not wait for those that closeIfOpened delays. */
   drain(timeoutMs: number): Promise<void>;
 };
 
-/** Waits. With `keepsRunning`, the wait keeps the process running. */
+/** Waits. With `keepsRunning`, the process does not exit during the wait. */
 type Pause = (ms: number, keepsRunning?: boolean) => Promise<undefined>;
 
 const pauseByTimer: Pause = (ms, keepsRunning = false) => sleep(ms, undefined, { ref: keepsRunning });
@@ -188,14 +188,14 @@ function reduceRequest(request: CloseTurnInit): CloseTurnInit | undefined {
 
 const OUTAGES: readonly number[] = [status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.CANCELLED, status.ABORTED];
 
-/** A retry of the same request may succeed. */
+/** Whether a retry of the same request may succeed. */
 function isOutage(error: unknown): boolean {
   return error instanceof RpcError && OUTAGES.includes(error.status);
 }
 
 const REJECTIONS: readonly number[] = [status.NOT_FOUND, status.INVALID_ARGUMENT, status.FAILED_PRECONDITION];
 
-/** A retry cannot succeed: the turn was never opened, the request is invalid, or the deadline of `done` has passed. */
+/** Whether no retry can succeed: the turn was never opened, the request is invalid, or the deadline of `done` has passed. */
 function isRejection(error: unknown): boolean {
   return error instanceof RpcError && REJECTIONS.includes(error.status);
 }

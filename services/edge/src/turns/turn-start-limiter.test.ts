@@ -8,7 +8,7 @@ const OVERLOADED = { code: "overloaded" };
 /** The signal of a visitor who does not leave. */
 const STAYS = new AbortController().signal;
 
-/** Begins turns of a workspace. Returns how many have begun, and a function that reports the oldest as started. */
+/** Begins turns of a workspace. `begun` has those that may start, and `startOldest` reports the oldest of them as started. */
 function begin(starts: TurnStartLimiter, workspaceId: string, count: number, signal = STAYS) {
   const begun: (() => void)[] = [];
   const turns = Array.from({ length: count }, () =>

@@ -1,8 +1,9 @@
 import { RpcError, status } from "@parley/rpc";
 import { HttpError } from "../http/index.ts";
 
-/** A semantic search may take 300 ms, so a workspace can start 200 turns a second. */
+/** OpenTurn's semantic search may take 300 ms, so a workspace can still start 200 turns a second. */
 const MAX_STARTING_OF_WORKSPACE = 64;
+/** The places of this process for turns that are being started. */
 const MAX_STARTING = 256;
 /** More messages at once are an overload, not a burst. */
 const MAX_WAITING_OF_WORKSPACE = 1_000;
@@ -22,15 +23,15 @@ type WorkspaceStarts = {
 export type StartRefusal = "workspace" | "overload";
 
 /**
- * Limits how many turns are being started at once: a turn is opened, and a message of the quota is reserved. Later turns wait before any
- * work is done for them, so the turns that have started get the processor and the databases, and end in time.
+ * Limits how many turns are being started at once. Starting a turn means opening it and reserving a message of the quota. Later turns wait
+ * before any work is done for them, so the turns that have started get the processor and the databases, and end in time.
  *
- * A workspace may start a turn only while more turns are free than it is starting. So workspaces that are stuck, for example because their
- * usage rows are locked, take 64, 64, 64, 32, 16 and so on of the 256, and always leave some to the others.
+ * A workspace may start a turn only while it is starting fewer turns than the process has places left. Workspaces that are stuck, for example
+ * because their usage rows are locked, therefore take 64, 64, 64, 32, 16 and so on of the 256 places, and always leave some to the others.
  */
 export class TurnStartLimiter {
   #starting = 0;
-  /** The workspaces with turns that start or wait. The workspace that began a waiting turn last is the last one. */
+  /** The workspaces with turns that start or wait, for round-robin: a workspace moves to the end when one of its waiting turns begins. */
   readonly #workspaces = new Map<string, WorkspaceStarts>();
   readonly #onRefused: (reason: StartRefusal) => void;
   readonly #onWaiting: (change: 1 | -1) => void;

@@ -1,8 +1,8 @@
 import type { BotDisplay } from "@parley/rpc/conversation";
 
 /**
- * Serializes the response of the config endpoint. A bot that was stored before a field existed lacks it, so the field arrives as its zero
- * value. Give a new field its default here.
+ * Serializes the response of the config endpoint. If a bot was stored before a field existed, the field arrives as its zero value. Give a new
+ * field its default here.
  */
 export function serializeConfigBody(display: BotDisplay | undefined): string {
   return JSON.stringify({

@@ -12,10 +12,10 @@ export type Connections = {
 };
 
 /**
- * While the server drains, a connection without a request stays open for a tenth of the drain, at most this long. A client may reuse a
- * kept-alive connection at the moment when the server closes it, and cannot know whether the lost request was processed. So idle connections
- * stay open for a while: a client whose other connections were closed soon needs them. The connection of a stream that began before the drain
- * also stays open for this time after the stream, because its headers did not announce the close.
+ * While the server drains, a connection without a request stays open for a tenth of the drain timeout, at most this long. A client that
+ * reuses a kept-alive connection just when the server closes it cannot know whether its lost request was processed. During the grace, a client
+ * whose other connections were closed reuses the idle one, and reads `Connection: close` there. The connection of a stream that began before
+ * the drain also stays open for this time after the stream, because its headers did not announce the close.
  */
 const MAX_IDLE_GRACE_MS = 10_000;
 

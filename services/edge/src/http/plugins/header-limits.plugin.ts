@@ -10,7 +10,7 @@ const MAX_HEADERS = 100;
  */
 export const headerLimits = plugin(
   async (app) => {
-    // Without a listener, Node answers an unknown expectation without a body. The hook below answers it.
+    // Without a listener, Node answers an unknown expectation with a response without a body. With it, the hook below refuses the request.
     app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
     app.addHook("onRequest", ({ raw }, _, done) => done(refusalFor(raw)));
   },
@@ -20,7 +20,7 @@ export const headerLimits = plugin(
 function refusalFor({ rawHeaders, httpVersion, headers }: IncomingMessage): HttpError | undefined {
   const close = { connection: "close" };
   // rawHeaders alternates names and values.
-  const names = rawHeaders.filter((_, at) => at % 2 === 0);
+  const names = rawHeaders.filter((_, index) => index % 2 === 0);
   if (names.length > MAX_HEADERS) return new HttpError(431, "headers_too_large", close);
   const hosts = names.filter((name) => name.toLowerCase() === "host").length;
   // Of two Host lines, a proxy may read one and the edge the other. They would then route the same request differently.

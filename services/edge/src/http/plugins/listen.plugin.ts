@@ -5,9 +5,9 @@ import type { FastifyInstance } from "fastify";
  * Node accepts one connection per listening socket in each iteration of the event loop. With one socket, an edge whose iterations take 50 ms
  * would accept only 20 connections a second, and new clients would time out in the kernel's queue.
  */
-const SOCKETS = 64;
+const SOCKET_COUNT = 64;
 
-/** Whether several sockets of a process can listen on one port. On other systems the edge listens on one socket. */
+/** Whether several sockets can listen on one port. If not, the edge listens on one socket. */
 const SHARES_PORTS = process.platform === "linux";
 
 export type Listener = {
@@ -34,7 +34,7 @@ export async function listen(
   await app.listen(options);
   const { port: assignedPort } = app.server.address() as AddressInfo;
   const others = await Promise.all(
-    Array.from({ length: SOCKETS - 1 }, async () => {
+    Array.from({ length: SOCKET_COUNT - 1 }, async () => {
       const server = createServer(connectionOptions);
       server.on("connection", (socket: Socket) => app.server.emit("connection", socket));
       await listenOn(server, { ...options, port: assignedPort });

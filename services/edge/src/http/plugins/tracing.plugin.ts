@@ -25,7 +25,7 @@ export const tracing = plugin(
       }
       next();
     });
-    // Not in onRequest: the body arrives in socket events, which would lose the span's async context.
+    // Activates the span only here: the body arrives in socket events, which would lose a context set in onRequest.
     app.addHook("preHandler", (request, _, next) => {
       const span = spans.get(request);
       if (span === undefined) next();

@@ -3228,7 +3228,8 @@ export declare type CheckedPassage = Message<"parley.conversation.v1.CheckedPass
   text: string;
 
   /**
-   * The sum of 1 / (60 + rank) over the searches that found it. Passages are ordered by it.
+   * The score of reciprocal rank fusion: the sum of 1 / (60 + rank) over the searches that found the passage. Passages are
+   * ordered by it.
    *
    * @generated from field: double score = 4;
    */
@@ -3671,7 +3672,7 @@ export declare type EvaluationRun = Message<"parley.conversation.v1.EvaluationRu
   cases: number;
 
   /**
-   * How many of them were searched. Fewer than cases if the time was over.
+   * How many of them were searched. Fewer than cases if the run reached its time limit of 40 s.
    *
    * @generated from field: int32 searched = 4;
    */
@@ -3753,7 +3754,8 @@ export declare const EvaluationResultSchema: GenMessage<EvaluationResult>;
  * - UNAUTHENTICATED (no_workspace): the access token names no workspace.
  * - PERMISSION_DENIED (forbidden): the access token gives no role, or the role does not permit the call.
  * - NOT_FOUND (workspace_not_found): the request names another workspace than the access token, or the workspace is
- *   deleted. The operator gets it for a deleted workspace only from methods of the scope workspace that change something.
+ *   deleted. For a deleted workspace, the operator gets this error only from methods of the scope workspace that change
+ *   something.
  * - UNAVAILABLE (auth_unavailable): the identity provider's keys cannot be loaded.
  * - UNAVAILABLE (unavailable): the database is unreachable or did not answer in time.
  * - INTERNAL (internal_error): an unexpected failure, described in the service's log only.
@@ -3956,8 +3958,8 @@ export declare const ModerationAdminService: GenService<{
     output: typeof RemovePatternResponseSchema;
   },
   /**
-   * CheckText returns the patterns of a bot that match a text, and whether an unsaved pattern would. It stores nothing. It
-   * needs the role owner, because it uses the workspace's share of the matching time.
+   * CheckText returns the patterns of a bot that match a text, and whether an unsaved pattern would match it. Stores
+   * nothing. Needs the role owner, because matching uses the workspace's share of the matching time.
    *
    * Errors: NOT_FOUND (bot_not_found, or pattern_not_found for replaces_id); INVALID_ARGUMENT (invalid_argument) for an
    * invalid text; the errors of AddPattern for the unsaved pattern; RESOURCE_EXHAUSTED (moderation_overloaded) as for AddPattern.
@@ -4100,8 +4102,7 @@ export declare const QuestionAdminService: GenService<{
   },
   /**
    * ListUnanswered groups the latest questions of a bot's visitors whose reply was based on no passage and no tool, or was
-   * rated down. The most frequent group comes first. Reads at most 1,000 replies, at most
-   * 500 of them rated down.
+   * rated down. The most frequent group comes first. Reads at most 1,000 replies, at most 500 of them rated down.
    *
    * Errors: NOT_FOUND (bot_not_found); INVALID_ARGUMENT (invalid_argument) for invalid days.
    *
@@ -4242,7 +4243,7 @@ export declare const SessionAdminService: GenService<{
     output: typeof EraseSessionResponseSchema;
   },
   /**
-   * ReviewMessage sets or clears an owner's review of a reply. It is apart from the visitor's rating. Idempotent.
+   * ReviewMessage sets or clears an owner's review of a reply. A review is independent of the visitor's rating. Idempotent.
    *
    * Errors:
    * - NOT_FOUND (message_not_found): the session has no such reply, or was deleted or erased.
@@ -4343,7 +4344,7 @@ export declare const TurnAdminService: GenService<{
 export declare const AuditAdminService: GenService<{
   /**
    * Audit compares each workspace's done turns of a month with its usage and its usage ledger. If totals differ, it
-   * compares turn by turn. It is exact while turns run: a turn that still waits in the outbox is not a difference.
+   * compares turn by turn. The result is exact while turns run: a turn that still waits in the outbox is not a difference.
    *
    * Errors:
    * - INVALID_ARGUMENT (invalid_argument): the month is not "YYYY-MM".
@@ -4357,8 +4358,8 @@ export declare const AuditAdminService: GenService<{
     output: typeof AuditResponseSchema;
   },
   /**
-   * Repair compares turns with the quota service's holds and counted turns, and repairs the differences. The turns of the
-   * conversation service decide. The last calls add the rows that the llm-proxy's call log lacks. Each call handles a
+   * Repair compares turns with the quota service's holds and counted turns, and repairs the differences: it changes usage to
+   * match the conversation service's turns. The last calls add the rows that the llm-proxy's call log lacks. Each call handles a
    * bounded number of turns; the caller calls it again with next_token until that is empty. Idempotent, and safe while
    * turns run.
    *
@@ -4385,8 +4386,8 @@ export declare const AuditAdminService: GenService<{
  */
 export declare const WorkspaceDeletionAdminService: GenService<{
   /**
-   * DeleteWorkspace deletes a workspace. Within 5 s, its keys and its members' tokens get the answers of a workspace that
-   * does not exist. Its sessions, documents, bots and keys are erased after 30 days. Its usage stays.
+   * DeleteWorkspace deletes a workspace. Within 5 s, requests with its keys or its members' tokens get the responses for a
+   * workspace that does not exist. Its sessions, documents, bots and keys are erased after 30 days. Its usage stays.
    *
    * Errors:
    * - NOT_FOUND (workspace_not_found).

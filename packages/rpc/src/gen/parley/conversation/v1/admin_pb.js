@@ -805,7 +805,8 @@ export const EvaluationResultSchema = /*@__PURE__*/
  * - UNAUTHENTICATED (no_workspace): the access token names no workspace.
  * - PERMISSION_DENIED (forbidden): the access token gives no role, or the role does not permit the call.
  * - NOT_FOUND (workspace_not_found): the request names another workspace than the access token, or the workspace is
- *   deleted. The operator gets it for a deleted workspace only from methods of the scope workspace that change something.
+ *   deleted. For a deleted workspace, the operator gets this error only from methods of the scope workspace that change
+ *   something.
  * - UNAVAILABLE (auth_unavailable): the identity provider's keys cannot be loaded.
  * - UNAVAILABLE (unavailable): the database is unreachable or did not answer in time.
  * - INTERNAL (internal_error): an unexpected failure, described in the service's log only.

@@ -76,8 +76,8 @@ export declare const ResolveKeyResponseSchema: GenMessage<ResolveKeyResponse>;
 /**
  * BotDisplay is the bot's display configuration, with the field names that the widget receives.
  *
- * It is stored as one JSON document, so a new field needs no migration. Bots stored before the field existed lack it, and
- * it arrives as the zero value: give it a default in services/edge/src/widget/config-body.ts.
+ * It is stored as one JSON document, so a new field needs no migration. If a bot was stored before the field existed, the
+ * field arrives as its zero value: give it a default in services/edge/src/widget/config-body.ts.
  *
  * @generated from message parley.conversation.v1.BotDisplay
  */
@@ -146,7 +146,7 @@ export declare type BotDisplay = Message<"parley.conversation.v1.BotDisplay"> & 
   quickReplies: string[];
 
   /**
-   * CSS variable values by variable name.
+   * The values of CSS variables, by variable name.
    *
    * @generated from field: map<string, string> custom_css_vars = 10;
    */
@@ -435,7 +435,7 @@ export declare type OpenTurnResponse = Message<"parley.conversation.v1.OpenTurnR
 
   /**
    * Microseconds that the knowledge search took; 0 if the bot has no knowledge, or if the call repeats
-   * an earlier one. The numbers 5 to 8 were never used.
+   * an earlier one. The field numbers 5 to 8 were never used.
    *
    * @generated from field: int64 retrieval_microseconds = 9;
    */
@@ -607,7 +607,7 @@ export declare type QuotaExceeded = Message<"parley.conversation.v1.QuotaExceede
   plan: string;
 
   /**
-   * Messages used this month.
+   * Messages used or held this month, at most cap.
    *
    * @generated from field: int32 used = 2;
    */
@@ -710,7 +710,7 @@ export declare type FindTurnResponse = Message<"parley.conversation.v1.FindTurnR
 export declare const FindTurnResponseSchema: GenMessage<FindTurnResponse>;
 
 /**
- * Blocked is the verdict of a moderation pattern that matched a visitor's message.
+ * Blocked is the verdict of a moderation pattern that matched the visitor's message or the reply.
  *
  * @generated from message parley.conversation.v1.Blocked
  */
@@ -1703,7 +1703,8 @@ export declare const ConversationService: GenService<{
   },
   /**
    * OpenTurn applies the moderation patterns, stores the visitor's message and an empty reply, and returns the prompt for
-   * the model. If a pattern matches, it stores the fallback as the reply, closes the turn as blocked and returns the verdict.
+   * the model. If a pattern matches, OpenTurn instead stores the fallback as the reply, closes the turn as blocked and
+   * returns the verdict.
    *
    * Errors:
    * - NOT_FOUND (bot_not_found): the workspace has no such bot.
@@ -1788,7 +1789,7 @@ export declare const ConversationService: GenService<{
   },
   /**
    * ExportSession streams the transcript of a session as one JSON document. It leaves out messages that were added after
-   * the export began, and turns that are still streaming when it reads them.
+   * the export began, and turns that are still streaming when the export reads them.
    *
    * Errors: NOT_FOUND (session_not_found) when the session is unknown, deleted or erased, also during the export.
    * Deadline: 10 min.
@@ -1820,9 +1821,9 @@ export declare const ConversationService: GenService<{
     output: typeof SearchSessionsResponseSchema;
   },
   /**
-   * ExportSessions streams the transcripts of a workspace's sessions, ordered by start and ID, from short statements.
-   * Each message has its review, unlike in ExportSession. Turns that are still streaming are left out. A
-   * stream that breaks continues at the cursor of its last complete line.
+   * ExportSessions streams the transcripts of a workspace's sessions, ordered by start and ID. It reads them with short
+   * statements. Unlike in ExportSession, each message has its review. Turns that are still streaming are left out.
+   * After a broken stream, call again with the cursor of the last complete line.
    * A call ends after 4 min at the end of a line, so that it ends before its connection does: next_cursor is then set.
    *
    * Errors:
@@ -1841,10 +1842,10 @@ export declare const ConversationService: GenService<{
     output: typeof ExportSessionsResponseSchema;
   },
   /**
-   * SoftDeleteSession hides a session. If member is set, it adds a line to the audit log in the same transaction.
+   * SoftDeleteSession hides a session. If member is set, the call adds a line to the audit log in the same transaction.
    *
    * Errors: NOT_FOUND (session_not_found) when the session is unknown, deleted or erased. A retry after a
-   * success gets it too.
+   * success gets this error too.
    * Deadline: 3 s.
    * Handled in services/conversation/src/sessions/soft-delete-session.rpc.ts.
    *

@@ -138,8 +138,8 @@ export declare const CancelTurnResponseSchema: GenMessage<CancelTurnResponse>;
 /**
  * EdgeService lets one edge process reach the turns that another runs. The edges call each other.
  *
- * Every call needs the token of the called process in its "authorization" metadata, and names that process. Both come
- * from its lease, because another process may have taken over its address.
+ * Every call needs the token of the called process in its "authorization" metadata, and names that process. The caller
+ * reads both from the lease of the process. Without them, the call could reach another process that took over the address.
  *
  * Errors of every call:
  * - UNAUTHENTICATED (unauthenticated): the token is missing, or belongs to another process.
@@ -155,7 +155,7 @@ export declare const EdgeService: GenService<{
    * arrives, then the stored end. The first response comes at once and may be empty.
    *
    * Errors:
-   * - INVALID_ARGUMENT (invalid_last_event_id): the offset is beyond the text or inside a character.
+   * - INVALID_ARGUMENT (invalid_last_event_id): the offset is beyond the text or inside a surrogate pair.
    * - RESOURCE_EXHAUSTED (overloaded): the turn has as many readers as it may have.
    *
    * Deadline: 6 min. The caller gives up without a first response after 3 s.

@@ -44,8 +44,8 @@ export const CancelTurnResponseSchema = /*@__PURE__*/
 /**
  * EdgeService lets one edge process reach the turns that another runs. The edges call each other.
  *
- * Every call needs the token of the called process in its "authorization" metadata, and names that process. Both come
- * from its lease, because another process may have taken over its address.
+ * Every call needs the token of the called process in its "authorization" metadata, and names that process. The caller
+ * reads both from the lease of the process. Without them, the call could reach another process that took over the address.
  *
  * Errors of every call:
  * - UNAUTHENTICATED (unauthenticated): the token is missing, or belongs to another process.

@@ -299,7 +299,7 @@ export declare type Call = Message<"parley.llm.v1.Call"> & {
   tries: Try[];
 
   /**
-   * How often a model was called apart from retries: once, plus once after each round of tool calls.
+   * How often a model was called, without retries: once, plus once after each round of tool calls.
    *
    * @generated from field: int32 rounds = 17;
    */

@@ -748,8 +748,8 @@ export declare type ToolCall = Message<"parley.llm.v1.ToolCall"> & {
   latencyMs: number;
 
   /**
-   * Milliseconds from the start of the round's calls, which run in parallel, to the last result. Set on the round's first call only, so
-   * that the sum over a stream is the time spent waiting for tools.
+   * Milliseconds from the start of the round's calls, which run in parallel, to the last result. Set on the round's first
+   * call only, so that the sum over a stream is the time spent waiting for tools.
    *
    * @generated from field: int32 round_latency_ms = 5;
    */
@@ -899,8 +899,8 @@ export enum GenerateStatus {
   PROVIDER_TIMEOUT = 4,
 
   /**
-   * Any other failure. Of the provider: such as a truncated stream. Of Parley: an open circuit breaker, tool calls beyond the
-   * limit, patterns that could not be matched in time, a stopping process, or an internal error.
+   * Any other failure of the provider, such as a truncated stream, or of Parley: an open circuit breaker, tool calls beyond
+   * the limit, patterns that could not be matched in time, a stopping process, or an internal error.
    *
    * @generated from enum value: GENERATE_STATUS_PROVIDER_ERROR = 5;
    */
@@ -983,8 +983,8 @@ export declare const LlmService: GenService<{
    * Generate streams one generation: text deltas and tool calls in order, then exactly one end. A stream without an end
    * has failed. A provider's failure is not a gRPC error: it is the status of the end.
    *
-   * If the status of the end is COMPLETE, a finish comes before the end. Between the two, the llm-proxy may wait for token
-   * counts.
+   * If the status of the end is COMPLETE, a GenerateFinish comes before the end. Between the two, the llm-proxy may wait for
+   * token counts.
    *
    * If an attempt fails before its first text, the llm-proxy retries it, then tries the next model of the route. The
    * model may call tools in several rounds. Every Generate call adds one row to the call log. Cancelling the call

@@ -889,7 +889,7 @@ export declare const WorkspaceAdminService: GenService<{
     output: typeof ListUsageResponseSchema;
   },
   /**
-   * ListNearestCap lists the workspaces that used or hold the largest share of their cap this month, largest first.
+   * ListNearestCap lists the workspaces with the largest share of their cap used or held this month, largest first.
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid limit.
    *

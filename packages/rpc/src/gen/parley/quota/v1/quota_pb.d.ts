@@ -416,7 +416,7 @@ export declare type SetWorkspaceDeletedRequest = Message<"parley.quota.v1.SetWor
   workspaceId: string;
 
   /**
-   * Whether the workspace is deleted.
+   * True to mark the workspace as deleted, false to undo that.
    *
    * @generated from field: bool deleted = 2;
    */
@@ -1332,8 +1332,8 @@ export declare const QuotaService: GenService<{
    * do not change its usage. Closing a closed month again succeeds.
    *
    * Errors:
-   * - FAILED_PRECONDITION (month_not_ended): the month did not end a day ago by the database's clock, or ListMonths has not
-   *   listed it for a minute.
+   * - FAILED_PRECONDITION (month_not_ended): by the database's clock, the month ended less than a day ago, or ListMonths has
+   *   listed it for less than a minute.
    * - FAILED_PRECONDITION (month_has_holds): messages of the month are held.
    * - FAILED_PRECONDITION (month_changed): the month's usage is not `used`.
    * - INVALID_ARGUMENT (invalid_argument) when the month is missing.

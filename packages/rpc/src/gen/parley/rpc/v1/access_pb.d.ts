@@ -95,14 +95,14 @@ export enum AdminRole {
   UNSPECIFIED = 0,
 
   /**
-   * Reads. Owners may do everything that viewers may.
+   * May read. Owners may do everything that viewers may.
    *
    * @generated from enum value: ADMIN_ROLE_VIEWER = 1;
    */
   VIEWER = 1,
 
   /**
-   * Changes.
+   * May read and change.
    *
    * @generated from enum value: ADMIN_ROLE_OWNER = 2;
    */

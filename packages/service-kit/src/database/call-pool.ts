@@ -9,14 +9,18 @@ const MAX_WAIT_MS = 5_000;
 
 type Callback = (error: unknown, connection?: Connection, release?: Connection["release"]) => void;
 
-/** The part of the pool that calls may use. The rest is for work that must complete, like closing a turn: it must not wait behind new calls. */
+/**
+ * The share of the pool's connections that calls may use. The rest is for work that must complete, such as closing a turn, and must not wait
+ * behind new calls.
+ */
 const SHARE_OF_CALLS = 0.75;
 
 /** Gives calls connections, at most a share of the pool. A cancelled call gets none. Refuses new calls while others have waited too long. */
 export class CallPool {
   readonly #database: Database;
+  /** How many more connections calls may take from the pool. */
   #unusedConnections: number;
-  /** For each call that waits because the share is used up: the function that lets it continue. Oldest first. */
+  /** The functions that let the calls continue that wait because the share is used up, oldest call first. */
   readonly #queue: (() => void)[] = [];
   /** When each call that waits for a connection started to wait, oldest first. */
   readonly #waits = new Set<{ sinceMs: number }>();

@@ -14,7 +14,7 @@ export type Context = {
   report: (result: Promise<Result>) => Promise<void>;
   /** Writes a progress line to stderr, except with --json. */
   progress: (line: string) => void;
-  /** Writes a line for the user to stderr, also with --json. */
+  /** Writes a line for the user to stderr, even with --json. */
   notice: (line: string) => void;
   /** Writes an error line to stderr, with the prefix `parley: `. The caller decides whether the command continues. */
   warn: (message: string) => void;

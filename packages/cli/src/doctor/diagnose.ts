@@ -79,8 +79,8 @@ export async function diagnose(request: DiagnoseRequest): Promise<Diagnosis> {
 }
 
 /**
- * Runs three streams concurrently: a plain one, one with forged addresses and, unless it is skipped, one with a silence. Returns a finding
- * instead if a request gets no response.
+ * Runs three streams concurrently: a plain stream, a stream with forged addresses and, unless skipped, a stream with a silence. If a request
+ * gets no response, returns a finding instead.
  */
 async function runStreams(
   endpoint: Endpoint,

@@ -8,7 +8,7 @@ export type Context = {
   config: Config;
   /** Calls the admin services of the target. */
   callAdmin: CallAdmin;
-  /** Returns the installation that the environment names. If it names none, returns the one on this machine. */
+  /** Returns the installation whose URLs are set in the environment. If none is set, returns the installation on this machine. */
   target: () => Promise<AdminTarget>;
   /** Writes the command's result as text or JSON. */
   report: (result: Promise<Result>) => Promise<void>;

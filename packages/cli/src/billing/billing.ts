@@ -32,7 +32,7 @@ export type BillingRun = { month: string; workspaces: Bill[]; totals: Omit<Bill,
 /** Workspaces per request. */
 const PAGE_SIZE = 500;
 
-/** Bills every workspace for a UTC month, in the order of their IDs. An empty month is the current one by the quota database's clock. */
+/** Bills every workspace for a UTC month, in the order of their IDs. An empty `month` means the current month by the quota database's clock. */
 export async function runBilling(
   callAdmin: CallAdmin,
   month: string,

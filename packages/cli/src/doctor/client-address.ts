@@ -80,7 +80,7 @@ export function checkForgedAddress(honest: PacedRun, forged: PacedRun): Finding 
   if (countedAddress !== FORGED_ADDRESSES.right)
     return pass("forged_address", "the edge ignores a forged X-Forwarded-For");
   const own = honest.meta.client;
-  // Without a proxy in between, the edge trusts the machine that connects to it: this one.
+  // If this machine connects to the edge directly, the edge accepted the forged header because it trusts this machine as a proxy.
   const isTrustedItself =
     own.from === "connection" ? own.address === unmapIpv4(honest.localAddress) : isPrivate(own.address);
   if (isTrustedItself)

@@ -16,7 +16,7 @@ export type AdminAccessOptions = {
   /** Verifies the members' access tokens. Without it only ADMIN_TOKEN gives access. */
   verifyToken?: TokenVerifier | undefined;
   /** Records calls in the audit log. Without it, methods whose option `changes` is set cannot be called. */
-  changes?: Pick<ChangeLog, "record"> | undefined;
+  changeLog?: Pick<ChangeLog, "record"> | undefined;
   /**
    * Returns whether a workspace is deleted. Every call by a member of a deleted workspace fails with workspace_not_found. The operator may
    * still read its data, but calls of the scope `workspace` that change something fail with the same code.
@@ -47,7 +47,7 @@ export function accessOf(method: DescMethod): Pick<AdminAccess, "scope" | "role"
 }
 
 /** Creates the guard of the admin services, which enforces the option admin_access of every method. */
-export function createAdminGuard({ tokens, verifyToken, changes, isDeleted }: AdminAccessOptions): AdminGuard {
+export function createAdminGuard({ tokens, verifyToken, changeLog, isDeleted }: AdminAccessOptions): AdminGuard {
   async function authenticate(authorization: string): Promise<AdminCaller> {
     if (tokens.accepts(authorization)) return "operator";
     if (verifyToken !== undefined) return verifyToken(authorization);
@@ -83,10 +83,10 @@ export function createAdminGuard({ tokens, verifyToken, changes, isDeleted }: Ad
       if (!isChange) return next(request);
       if (scope === AdminScope.WORKSPACE)
         await requireNotDeleted((request.message as { workspaceId?: string }).workspaceId ?? "");
-      if (changes === undefined) throw new Error(`${method.name} needs an audit log`);
+      if (changeLog === undefined) throw new Error(`${method.name} needs an audit log`);
       const response = await next(request);
       const member = caller === "operator" ? undefined : caller.userId;
-      if (!response.stream) await changes.record(describeChange(method, member, request.message, response.message));
+      if (!response.stream) await changeLog.record(describeChange(method, member, request.message, response.message));
       return response;
     },
   };

@@ -57,6 +57,7 @@ export class CallPool {
     throw new ServiceError("resource_exhausted", "overloaded", "too many calls wait for the database");
   }
 
+  /** Connects. Rejects as soon as the signal is aborted. */
   async #acquire(signal: AbortSignal): Promise<Connection> {
     signal.throwIfAborted();
     const wait = { sinceMs: performance.now() };
@@ -82,6 +83,7 @@ export class CallPool {
     }
   }
 
+  /** Waits for a free connection of the calls' share, then for the pool. */
   async #connect(signal: AbortSignal): Promise<Connection> {
     if (this.#unusedConnections > 0) this.#unusedConnections--;
     else await new Promise<void>((resolve) => this.#queue.push(resolve));

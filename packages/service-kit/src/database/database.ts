@@ -24,7 +24,7 @@ export type DatabaseOptions = {
 
 /** The longest wait for a statement's response, above the 10 s of the roles' statement_timeout. */
 const QUERY_TIMEOUT_MS = 12_000;
-/** Idle time before the first TCP keepalive probe. Node sends ten, one a second, so a dead idle connection is closed after 20 s. */
+/** Idle time before the first TCP keepalive probe. Node sends ten probes, one a second, so a dead idle connection is closed after 20 s. */
 const KEEPALIVE_DELAY_MS = 10_000;
 /** The idle timeout while the process stops. */
 const CLOSING_IDLE_TIMEOUT_MS = 1_000;
@@ -154,7 +154,7 @@ export async function rollBack(connection: Connection, error?: unknown): Promise
   }
 }
 
-/** Runs a statement that only reads. If the server closed the connection, retries it up to two times on another one. */
+/** Runs `read`, which only reads. If the server closed the connection, retries `read` up to two times on another connection. */
 export async function readWithRetry<T>(read: () => Promise<T>): Promise<T> {
   for (const delayMs of RETRY_DELAYS_MS) {
     try {

@@ -12,8 +12,8 @@ export type Migration = {
   up: (knex: Knex) => Promise<void>;
   down: (knex: Knex) => Promise<void>;
   /**
-   * By default a migration is one transaction. It should then lock only one table with traffic, because locking a second one could deadlock
-   * with the traffic. With `transaction: false` each statement commits on its own, and a retry may run a committed one again.
+   * By default a migration is one transaction. It should then lock only one table with traffic, because locking a second table could
+   * deadlock with the traffic. With `transaction: false` each statement commits separately, and a retry may run a committed statement again.
    */
   config?: { transaction: boolean };
   /**

@@ -109,8 +109,8 @@ function pickTimeouts(timeouts: RoleTimeouts, names: readonly string[]): RoleTim
 
 /**
  * Grants the role read and write access to the rows of its schema, and nothing else. On the append-only tables grants only reading and
- * inserting, and revokes changing and deleting. If the administrator may not grant or revoke a privilege, throws an error with the statements
- * to run, because PostgreSQL itself may only send a warning.
+ * inserting, and revokes changing and deleting. If the administrator may not grant or revoke a privilege, throws an
+ * error with the statements to run. PostgreSQL itself may only send a warning.
  */
 export async function grantAccess(
   client: pg.Client,

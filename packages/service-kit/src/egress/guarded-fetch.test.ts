@@ -7,7 +7,7 @@ import type { Resolve } from "./agent.ts";
 import { type GuardedFetchOptions, guardedFetch } from "./guarded-fetch.ts";
 import { EgressPolicy } from "./policy.ts";
 
-// 127.0.0.2 acts as a public host. 127.0.0.1 and [::1] act as private ones.
+// 127.0.0.2 acts as a public host. 127.0.0.1 and [::1] act as private hosts.
 const PUBLIC = "127.0.0.2";
 const POLICY = new EgressPolicy([`${PUBLIC}/32`]);
 const servers: Server[] = [];

@@ -55,7 +55,7 @@ function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   return address instanceof ipaddr.IPv4 || (address.match(GLOBAL_IPV6) && !isIsatap(address));
 }
 
-/** Returns whether an ISATAP router tunnels to an IPv4 address in this one: ::0:5efe:a.b.c.d or ::200:5efe:a.b.c.d (RFC 5214). */
+/** Returns whether the IPv6 address is of ISATAP, whose routers tunnel to an IPv4 address in it: ::0:5efe:a.b.c.d or ::200:5efe:a.b.c.d (RFC 5214). */
 function isIsatap({ parts }: ipaddr.IPv6): boolean {
   return parts[5] === 0x5efe && (parts[4] === 0 || parts[4] === 0x200);
 }

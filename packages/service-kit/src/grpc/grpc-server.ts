@@ -130,7 +130,7 @@ export function createCallGuard(tokens: Tokens, durations: Histogram<"method" | 
 }
 
 /**
- * Converts an error to the one that the caller receives. RpcError and ServiceError keep their code and message. Any other error becomes
+ * Converts an error to the RpcError that the caller receives. RpcError and ServiceError keep their code and message. Any other error becomes
  * CANCELLED, UNAVAILABLE or INTERNAL without its message.
  */
 export function toRpcError(error: unknown, signal?: AbortSignal): RpcError {

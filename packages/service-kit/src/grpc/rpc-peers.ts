@@ -75,7 +75,7 @@ export function connectPeer<S extends DescService>(
   return createClient(service, transport, observeCalls(failures));
 }
 
-/** Traces each call and counts the failed ones. */
+/** Traces each call and counts failed calls. */
 function observeCalls(failures: PeerOptions["failures"]): CallObserver {
   const trace = createCallTracer();
   return (method, metadata) => {

@@ -42,7 +42,7 @@ export type AdminOptions = {
   tokens: Tokens;
   /** How to verify the access tokens of workspaces' members. Without it, only the operator may call. */
   jwt: JwtSettings | undefined;
-  /** Required if a method changes something. */
+  /** The audit log. Required if a method changes something. */
   changes?: ChangeLog;
   /** Whether a workspace is deleted. See AdminAccessOptions. */
   isDeleted?: (workspaceId: string) => Promise<boolean>;
@@ -125,7 +125,7 @@ function serveAdmin({ tokens, jwt, changes, isDeleted, register }: AdminOptions,
   const guard = createAdminGuard({
     tokens,
     verifyToken: jwt && startVerifier(jwt, log, lifecycle),
-    changes,
+    changeLog: changes,
     isDeleted,
   });
   const members = new MemberCallLimiter();

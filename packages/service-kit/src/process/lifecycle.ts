@@ -35,7 +35,7 @@ export class Lifecycle {
   }
 
   /**
-   * Runs every closer. If a closer fails or times out, logs that and continues with the next one. Returns whether all of them ran
+   * Runs every closer. If a closer fails or times out, logs the failure and continues with the next closer. Returns whether all closers ran
    * within `timeoutMs`. A second call returns the result of the first.
    */
   close(timeoutMs: number = SERVICE_CLOSE_TIMEOUT_MS): Promise<boolean> {

@@ -20,8 +20,8 @@ const SECRET_FIELDS = [
 ];
 
 /**
- * Returns a logger that writes JSON lines to `destination`, by default stdout. A line has the level as a word, the time in ISO 8601, the service's
- * name and, within a trace, the ids of the trace and span.
+ * Returns a logger that writes JSON lines to `destination`, by default stdout. A line has the level as a word, the time in
+ * ISO 8601 and the service's name. Within a trace, it also has the ids of the trace and the span.
  */
 export function createLogger(service: string, level: LogLevel, destination?: DestinationStream): Logger {
   const options: LoggerOptions = {

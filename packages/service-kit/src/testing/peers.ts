@@ -39,7 +39,7 @@ export class TestPeers {
     return this.#wire;
   }
 
-  /** Counts the gRPC calls in which the calls arrived. Multiplexed calls of one stream share its metadata object. */
+  /** Counts the gRPC streams on which `contexts` arrived. Multiplexed calls of one stream share its metadata object; a plain call has its own. */
   countStreams(): number {
     return new Set(this.contexts.map(({ metadata }) => metadata)).size;
   }

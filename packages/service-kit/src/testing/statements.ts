@@ -3,7 +3,10 @@ import { type Database, type Queryable, transaction } from "../database/database
 /** A statement and its values. Only a prepared statement has a `name`. */
 export type Statement = { name?: string; text: string; values: unknown[] };
 
-/** Runs `use` and returns the statements that it sends, whether through the pool or through a connection of it. */
+/**
+ * Runs `use` and returns the statements that it sends through the pool or through one of its connections. Omits the statements that control
+ * transactions, settings and cursors.
+ */
 export async function recordStatements(
   database: Database,
   use: (database: Database) => Promise<unknown>,

@@ -46,7 +46,7 @@ export async function showTranscript(callAdmin: CallAdmin, request: Request, col
   });
   const { session, messages } = document as Transcript;
   const head = formatFields([
-    ["conversation", session.id],
+    ["session", session.id],
     ["bot", session.bot_slug],
     ["source", session.source],
     ["visitor", session.visitor_id],

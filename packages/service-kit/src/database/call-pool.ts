@@ -20,7 +20,7 @@ export class CallPool {
   readonly #database: Database;
   /** How many more connections calls may take from the pool. */
   #unusedConnections: number;
-  /** The functions that let the calls continue that wait because the share is used up, oldest call first. */
+  /** The calls that wait for a connection of the share, oldest first: for each, the function that lets it continue. */
   readonly #queue: (() => void)[] = [];
   /** When each call that waits for a connection started to wait, oldest first. */
   readonly #waits = new Set<{ sinceMs: number }>();

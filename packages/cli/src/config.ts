@@ -13,17 +13,17 @@ const MACHINE_VARIABLES = ["PATH", "HOME", "TMPDIR", "LANG", "TZ", "NODE_EXTRA_C
 /** Reads the CLI's environment. Throws a ConfigError that lists every problem. */
 export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
   const environment = new Environment(values);
-  const http = (name: string) => environment.optionalUrl(name, ["http", "https"]);
+  const readHttpUrl = (name: string) => environment.optionalUrl(name, ["http", "https"]);
   const remoteUrls: Record<ServiceWithAdmin, string | undefined> = {
-    conversation: http("PARLEY_CONVERSATION_URL"),
-    quota: http("PARLEY_QUOTA_URL"),
-    llm: http("PARLEY_LLM_URL"),
+    conversation: readHttpUrl("PARLEY_CONVERSATION_URL"),
+    quota: readHttpUrl("PARLEY_QUOTA_URL"),
+    llm: readHttpUrl("PARLEY_LLM_URL"),
   };
   /** URLs whose host names resolve to every replica, for `parley top`. The defaults are the admin URLs. */
   const replicaUrls: Record<ServiceWithAdmin, string | undefined> = {
-    conversation: http("PARLEY_CONVERSATION_REPLICAS_URL") ?? remoteUrls.conversation,
-    quota: http("PARLEY_QUOTA_REPLICAS_URL") ?? remoteUrls.quota,
-    llm: http("PARLEY_LLM_REPLICAS_URL") ?? remoteUrls.llm,
+    conversation: readHttpUrl("PARLEY_CONVERSATION_REPLICAS_URL") ?? remoteUrls.conversation,
+    quota: readHttpUrl("PARLEY_QUOTA_REPLICAS_URL") ?? remoteUrls.quota,
+    llm: readHttpUrl("PARLEY_LLM_REPLICAS_URL") ?? remoteUrls.llm,
   };
   // Package managers run scripts in the repository root. INIT_CWD is the directory of the user's shell.
   const isScript = environment.optionalText("npm_lifecycle_event") === "parley";
@@ -34,7 +34,7 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
     remoteUrls,
     replicaUrls,
     /** The edge has no admin service; `parley top` reads its metrics. */
-    edgeOpsUrl: http("PARLEY_EDGE_URL"),
+    edgeOpsUrl: readHttpUrl("PARLEY_EDGE_URL"),
     adminToken: readAdminToken(environment),
     /** A member's login, which the CLI uses without ADMIN_TOKEN. */
     login: {

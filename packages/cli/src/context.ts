@@ -8,13 +8,13 @@ export type Context = {
   config: Config;
   /** Calls the admin services of the target. */
   callAdmin: CallAdmin;
-  /** Returns the installation that the environment names. If it names none, returns the one on this machine. */
+  /** Returns the installation whose URLs are set in the environment. If none is set, returns the installation on this machine. */
   target: () => Promise<AdminTarget>;
   /** Writes the command's result as text or JSON. */
   report: (result: Promise<Result>) => Promise<void>;
   /** Writes a progress line to stderr, except with --json. */
   progress: (line: string) => void;
-  /** Writes a line for the user to stderr, also with --json. */
+  /** Writes a line for the user to stderr, even with --json. */
   notice: (line: string) => void;
   /** Writes an error line to stderr, with the prefix `parley: `. The caller decides whether the command continues. */
   warn: (message: string) => void;

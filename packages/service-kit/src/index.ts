@@ -1,4 +1,4 @@
-// Does not export guarded requests and migrations. egress/index.ts and database/migrations.ts export them, and give the reasons.
+// Guarded requests and migrations are exported by egress/index.ts and database/migrations.ts instead. These files give the reasons.
 
 export {
   type AccessTokenOptions,

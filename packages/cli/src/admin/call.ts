@@ -23,13 +23,13 @@ export class AdminError extends CliError {
     this.code = code;
   }
 
-  /** Whether the request was invalid, so that another request may succeed. */
+  /** Whether this request was invalid. Other requests may then still succeed. */
   get isInvalid(): boolean {
     return this.cause instanceof ConnectError && this.cause.code === Code.InvalidArgument;
   }
 }
 
-/** Long enough for the slowest admin call, a provider check. */
+/** Long enough for a provider check, the slowest admin call. */
 const TIMEOUT_MS = 120_000;
 
 /** Returns a function that calls the admin services of a target with its token. */

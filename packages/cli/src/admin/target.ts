@@ -29,7 +29,7 @@ const VARIABLES: Record<ServiceWithAdmin, string> = {
   llm: "PARLEY_LLM_URL",
 };
 
-/** Returns the installation that the environment names. If it names none, returns the one on this machine. */
+/** Returns the installation whose URLs are set in the environment. If none is set, returns the installation on this machine. */
 export async function findTarget(config: Config): Promise<AdminTarget> {
   if (Object.values(config.remoteUrls).some((url) => url !== undefined)) return remoteTarget(config);
   return localTarget(await requireInstance(config.dataDir), config.dataDir);

@@ -12,6 +12,7 @@ export type Bill = {
   plan: string;
   cap: number;
   used: number;
+  /** Messages of turns that are not settled yet. */
   held: number;
   /** The part of `used` that the operator added or, if negative, removed. */
   adjusted: number;
@@ -31,7 +32,7 @@ export type BillingRun = { month: string; workspaces: Bill[]; totals: Omit<Bill,
 /** Workspaces per request. */
 const PAGE_SIZE = 500;
 
-/** Bills every workspace for a UTC month, in the order of their IDs. An empty month is the current one by the quota database's clock. */
+/** Bills every workspace for a UTC month, in the order of their IDs. An empty `month` means the current month by the quota database's clock. */
 export async function runBilling(
   callAdmin: CallAdmin,
   month: string,
@@ -57,8 +58,8 @@ async function addCallSums(callAdmin: CallAdmin, month: string, usages: readonly
   if (usages.length === 0) return [];
   const workspaceIds = usages.map(({ workspaceId }) => workspaceId);
   const { sums } = await callAdmin(CallLedgerAdminService, (calls) => calls.sumCalls({ month, workspaceIds }));
-  const sumOf = new Map(sums.map((sum) => [sum.workspaceId, sum]));
-  return usages.map((usage) => createBill(usage, sumOf.get(usage.workspaceId)));
+  const sumByWorkspaceId = new Map(sums.map((sum) => [sum.workspaceId, sum]));
+  return usages.map((usage) => createBill(usage, sumByWorkspaceId.get(usage.workspaceId)));
 }
 
 function createBill(

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Bill, BillingRun } from "./billing.ts";
 import { reportBilling } from "./report.ts";
 
-const NOTHING = {
+const NO_USAGE = {
   held: 0,
   adjusted: 0,
   calls: 0,
@@ -12,12 +12,12 @@ const NOTHING = {
   unpriced_calls: 0,
   estimated_calls: 0,
 };
-const workspace = (id: string, name: string): Bill => ({ id, name, plan: "pro", cap: 5_000, used: 0, ...NOTHING });
+const workspace = (id: string, name: string): Bill => ({ id, name, plan: "pro", cap: 5_000, used: 0, ...NO_USAGE });
 
 const billing = (...workspaces: Bill[]): BillingRun => ({
   month: "2026-10",
   workspaces,
-  totals: { used: 0, ...NOTHING },
+  totals: { used: 0, ...NO_USAGE },
 });
 
 const HEADER =
@@ -49,7 +49,7 @@ test("without workspaces, the CSV is only the header and the table is a message"
 });
 
 test("the table shows totals and notes about unsettled turns, corrections, unpriced calls and estimated tokens", () => {
-  const totals = { used: 3, ...NOTHING, held: 1, adjusted: -2, unpriced_calls: 2, estimated_calls: 1, cost: "1234.5" };
+  const totals = { used: 3, ...NO_USAGE, held: 1, adjusted: -2, unpriced_calls: 2, estimated_calls: 1, cost: "1234.5" };
   const { text } = reportBilling({ ...billing(workspace("w", "Acme")), totals }, "table");
   expect(text).toMatch(/^total .* 1,234\.50$/m);
   expect(text).toMatch(/1 turns are not settled/);

@@ -65,7 +65,7 @@ function formatText({ month, workspaces, totals }: BillingRun): string {
     totals.tokens_in,
     totals.tokens_out,
   ];
-  const rowsText = formatTable(
+  const tableText = formatTable(
     ["workspace", "name", "plan", "used", "adjusted", "cap", "calls", "tokens in", "tokens out", "cost"],
     rows.length === 0 ? [] : [...rows, [...totalRow, formatRounded(totals.cost, COST_PLACES)]],
     "No workspaces yet.",
@@ -83,5 +83,5 @@ function formatText({ month, workspaces, totals }: BillingRun): string {
       ? [`${totals.estimated_calls} calls have no token count from the provider. Parley estimated them.`]
       : []),
   ];
-  return `${rowsText}\n${notes.join("\n")}\n`;
+  return `${tableText}\n${notes.join("\n")}\n`;
 }

@@ -52,10 +52,10 @@ export async function repairUsage({ callAdmin, warn }: Context, workspaceId: str
   let token = "";
   do {
     try {
-      const part = await callAdmin(AuditAdminService, (service) => service.repair({ workspaceId, since, token }));
-      repairs.push(...part.repairs);
-      checked += part.checked;
-      token = part.nextToken;
+      const page = await callAdmin(AuditAdminService, (service) => service.repair({ workspaceId, since, token }));
+      repairs.push(...page.repairs);
+      checked += page.checked;
+      token = page.nextToken;
     } catch (error) {
       if (token === "" || !(error instanceof CliError)) throw error;
       warn(`${error.message}; not everything was compared, run the command again`);

@@ -13,9 +13,11 @@ export function addDoctorCommand(program: CommandUnknownOpts, context: Context):
   program
     .command("doctor")
     .description("Diagnose streaming through the public URL.")
-    .addArgument(new Argument("<url>", "The public URL, such as https://chat.example.com").argParser(parsePublicUrl))
-    .requiredOption("--public-key <key>", "A public key of any bot.")
-    .requiredOption("--origin <origin>", "An allowed origin, such as https://www.example.com", parseOrigin)
+    .addArgument(
+      new Argument("<url>", "Set the public URL, such as https://chat.example.com.").argParser(parsePublicUrl),
+    )
+    .requiredOption("--public-key <key>", "Set the public key of any bot.")
+    .requiredOption("--origin <origin>", "Set an allowed origin, such as https://www.example.com.", parseOrigin)
     .option("--quick", "Skip the idle timeout check.")
     .addOption(
       new Option("--silence <seconds>", "Set the silence that streams must survive.")

@@ -7,6 +7,7 @@ import { computeTurnTimes } from "../explain/turn-times.ts";
 import type { Result } from "../output/result.ts";
 import { wholeNumberParser, workspaceOption } from "./options.ts";
 
+/** The text width if stdout is not a terminal. */
 const DEFAULT_COLUMNS = 80;
 
 export function addExplainCommand(program: CommandUnknownOpts, { callAdmin, report, stdout }: Context): void {

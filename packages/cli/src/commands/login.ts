@@ -18,7 +18,7 @@ export function addLoginCommands(program: CommandUnknownOpts, context: Context):
     .description("Sign in as a workspace's member.")
     .option("--issuer <url>", "Set the identity provider (default: PARLEY_LOGIN_ISSUER).")
     .option("--client-id <id>", "Set the public client (default: PARLEY_LOGIN_CLIENT_ID).")
-    .option("--scope <scopes>", `The scopes; default "${DEFAULT_SCOPE}".`)
+    .option("--scope <scopes>", `Set the scopes (default: "${DEFAULT_SCOPE}").`)
     .option("--audience <audience>", "Set the audience to request, for Auth0.")
     .option("--resource <uri>", "Set the resource to request (RFC 8707).")
     .action((options) => context.report(login(context, options)));
@@ -31,8 +31,8 @@ export function addLoginCommands(program: CommandUnknownOpts, context: Context):
 
 async function login({ config, notice }: Context, options: Options): Promise<Result> {
   const request = {
-    issuer: options.issuer ?? config.login.issuer ?? missing("--issuer or PARLEY_LOGIN_ISSUER"),
-    clientId: options.clientId ?? config.login.clientId ?? missing("--client-id or PARLEY_LOGIN_CLIENT_ID"),
+    issuer: options.issuer ?? config.login.issuer ?? failMissing("--issuer or PARLEY_LOGIN_ISSUER"),
+    clientId: options.clientId ?? config.login.clientId ?? failMissing("--client-id or PARLEY_LOGIN_CLIENT_ID"),
     parameters: readParameters(options, config),
   };
   if (!URL.canParse(request.issuer)) throw new CliError("the issuer must be a URL", { exitCode: 2 });
@@ -53,7 +53,7 @@ async function login({ config, notice }: Context, options: Options): Promise<Res
   };
 }
 
-/** Deletes the login even if it cannot be revoked. */
+/** Deletes the login file, then revokes the login. If it cannot be revoked, only warns. */
 async function logout({ config, warn }: Context): Promise<Result> {
   const { path } = config.login;
   const stored = await readLogin(path);
@@ -78,7 +78,10 @@ function readParameters({ scope, audience, resource }: Options, config: Config):
   };
 }
 
-/** The services accept only JWTs. Some identity providers issue opaque tokens unless an audience is requested. */
+/**
+ * Returns the access token's claims. Throws CliError unless the token is a JWT, because the services accept only JWTs. Some identity
+ * providers issue opaque tokens unless an audience is requested.
+ */
 function readClaims({ accessToken }: Login): JWTPayload {
   try {
     return decodeJwt(accessToken);
@@ -87,6 +90,6 @@ function readClaims({ accessToken }: Login): JWTPayload {
   }
 }
 
-function missing(name: string): never {
+function failMissing(name: string): never {
   throw new CliError(`${name} is not set`, { exitCode: 2 });
 }

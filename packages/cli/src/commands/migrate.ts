@@ -37,7 +37,7 @@ async function migrateServices({ config, progress }: Context, services: readonly
     const migration = await migrateService(service, {
       databaseUrl,
       rolePassword: rolePasswords[service],
-      machineVariables: machineVariables,
+      machineVariables,
     });
     results.push({ service, ...migration });
   }
@@ -47,9 +47,9 @@ async function migrateServices({ config, progress }: Context, services: readonly
   };
 }
 
-function describe(service: string, { applied, newer }: ServiceMigration): string {
-  if (newer !== undefined) {
-    return `${service}: schema is newer than this version (${printable(newer)}); nothing to do\n`;
+function describe(service: string, { applied, newerMigration }: ServiceMigration): string {
+  if (newerMigration !== undefined) {
+    return `${service}: schema is newer than this version (${printable(newerMigration)}); nothing to do\n`;
   }
   if (applied.length === 0) return `${service}: up to date\n`;
   return applied.map((name) => `${service}: applied ${printable(name)}\n`).join("");

@@ -28,7 +28,7 @@ async function createToken({ config }: Context, request: Omit<TokenRequest, "now
   if (Object.values(config.remoteUrls).some((url) => url !== undefined)) throw new CliError(SSO_ISSUES_TOKENS);
   const { tokens } = await requireInstance(config.dataDir);
   if (!tokens) throw new CliError(SSO_ISSUES_TOKENS);
-  const nowSeconds = Math.floor(Date.now() / 1000);
+  const nowSeconds = Math.floor(Date.now() / 1_000);
   const token = await signToken(config.dataDir, tokens, { ...request, nowSeconds });
   return { json: { access_token: token, expires_in: request.ttlSeconds }, text: `${token}\n` };
 }

@@ -46,12 +46,14 @@ PARLEY_QUOTA_REPLICAS_URL and PARLEY_LLM_REPLICAS_URL take precedence. NO_COLOR 
 }
 
 function createReplicaOption<S extends string>(service: S, serviceName: string) {
-  return new Option(`--${service} <urls>` as `--${S} <urls>`, `Comma-separated ops URLs of ${serviceName}.`).argParser(
-    (text): string[] =>
-      text.split(",").map((url) => {
-        if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
-        throw new InvalidArgumentError('Write them like "http://10.0.0.1:8081,http://10.0.0.2:8081".');
-      }),
+  return new Option(
+    `--${service} <urls>` as `--${S} <urls>`,
+    `Set the ops URLs of ${serviceName}, comma-separated.`,
+  ).argParser((text): string[] =>
+    text.split(",").map((url) => {
+      if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
+      throw new InvalidArgumentError('Write them like "http://10.0.0.1:8081,http://10.0.0.2:8081".');
+    }),
   );
 }
 

@@ -50,7 +50,11 @@ export function addWorkspaceCommands(program: CommandUnknownOpts, { callAdmin, r
     .command("set")
     .description("Change a workspace's retention.")
     .argument("<id>", "Select the workspace.")
-    .requiredOption("--retention-days <days>", "Days to keep idle sessions; 0 keeps them.", wholeNumberParser(0, 3_650))
+    .requiredOption(
+      "--retention-days <days>",
+      "Set the days to keep idle sessions (0: forever).",
+      wholeNumberParser(0, 3_650),
+    )
     .action((workspaceId, { retentionDays }) =>
       report(
         callAdmin(WorkspaceAdminService, async (service) => {

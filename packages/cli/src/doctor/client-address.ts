@@ -20,6 +20,7 @@ PRIVATE_NETWORKS.addSubnet("fc00::", 7, "ipv6");
 PRIVATE_NETWORKS.addSubnet("fe80::", 10, "ipv6");
 PRIVATE_NETWORKS.addAddress("::1", "ipv6");
 
+/** Returns whether an address belongs to a private, shared, loopback or link-local network. */
 export function isPrivate(address: string): boolean {
   return PRIVATE_NETWORKS.check(address, isIPv4(address) ? "ipv4" : "ipv6");
 }
@@ -27,13 +28,13 @@ export function isPrivate(address: string): boolean {
 const describeTrustFix = (address: string) =>
   `add the network of ${address} to edge.trustedProxies in the chart (TRUSTED_PROXIES of the edge)`;
 
-/** Checks whether the edge sees each visitor's own address. */
+/** Checks whether the edge counts each visitor's own address for the rate limit. */
 export function checkClientAddress(run: PacedRun): Finding {
   if (run.meta === undefined) return warn("client_address", "not checked: the stream did not start", {});
   const { client, forwarded_headers: arrived } = run.meta;
   const { address, counted_as: counted, from } = client;
-  const local = unmapIpv4(run.localAddress);
-  if (address === local) return pass("client_address", `the edge counts this machine as ${counted}`);
+  const localAddress = unmapIpv4(run.localAddress);
+  if (address === localAddress) return pass("client_address", `the edge counts this machine as ${counted}`);
   const consequence = "all visitors share one rate limit";
   if (isIP(address) === 0)
     return fail("client_address", `the proxy forwards an address that the edge cannot read: ${consequence}`, {
@@ -58,7 +59,7 @@ export function checkClientAddress(run: PacedRun): Finding {
         fix: `configure the proxy to send X-Forwarded-For, and ${describeTrustFix(address)}`,
       },
     );
-  if (from === "x-forwarded-for" && isPrivate(address) && !isPrivate(local))
+  if (from === "x-forwarded-for" && isPrivate(address) && !isPrivate(localAddress))
     return fail("client_address", `counted as ${counted}, the address of another proxy: ${consequence}`, {
       cause: "address",
       fix: describeTrustFix(address),
@@ -66,7 +67,7 @@ export function checkClientAddress(run: PacedRun): Finding {
   return pass("client_address", `counted as ${counted}; check that this is your public address`);
 }
 
-/** Checks whether a visitor can choose its counted address. `honest` is the same request without the forged header. */
+/** Checks whether a visitor can choose the address that the edge counts for the rate limit. `honest` is the run without the forged header. */
 export function checkForgedAddress(honest: PacedRun, forged: PacedRun): Finding {
   const countedAddress = forged.meta?.client.address;
   if (countedAddress === undefined || honest.meta === undefined)
@@ -79,7 +80,7 @@ export function checkForgedAddress(honest: PacedRun, forged: PacedRun): Finding 
   if (countedAddress !== FORGED_ADDRESSES.right)
     return pass("forged_address", "the edge ignores a forged X-Forwarded-For");
   const own = honest.meta.client;
-  // Without a proxy in between, the edge trusts the machine that connects to it: this one.
+  // If this machine connects to the edge directly, the edge accepted the forged header because it trusts this machine as a proxy.
   const isTrustedItself =
     own.from === "connection" ? own.address === unmapIpv4(honest.localAddress) : isPrivate(own.address);
   if (isTrustedItself)

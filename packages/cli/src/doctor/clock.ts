@@ -3,7 +3,7 @@ import type { PacedRun } from "./paced-run.ts";
 
 /** The clock skew that the edge allows when it checks a token's dates. */
 const TOKEN_SKEW_MS = 30_000;
-const NOTICEABLE_MS = 5_000;
+const NOTICEABLE_SKEW_MS = 5_000;
 
 /**
  * Compares the edge's clock with this machine's. The edge wrote its time after this machine sent the request and before the event arrived.
@@ -11,16 +11,16 @@ const NOTICEABLE_MS = 5_000;
 export function checkClock(run: PacedRun): Finding {
   if (run.meta === undefined) return warn("clock", "not checked: the stream did not start", {});
   const edgeTimeMs = Date.parse(run.meta.server_time);
-  const [earliest, latest] = [run.startedAt, run.startedAt + run.meta.arrivedMs];
+  const [earliest, latest] = [run.startedAtMs, run.startedAtMs + run.meta.arrivedMs];
   const skewMs = edgeTimeMs < earliest ? edgeTimeMs - earliest : edgeTimeMs > latest ? edgeTimeMs - latest : 0;
-  const size = Math.abs(skewMs);
-  const seconds = Math.round(size / 1_000);
+  const absoluteSkewMs = Math.abs(skewMs);
+  const seconds = Math.round(absoluteSkewMs / 1_000);
   const message = `the edge's clock is ${seconds} s ${skewMs < 0 ? "behind" : "ahead of"} this machine's`;
   const advice = {
     fix: "synchronise both machines with NTP (chrony or systemd-timesyncd)",
   };
-  if (size > TOKEN_SKEW_MS)
+  if (absoluteSkewMs > TOKEN_SKEW_MS)
     return fail("clock", `${message}: the edge rejects access tokens with a skew over 30 s`, advice);
-  if (size > NOTICEABLE_MS) return warn("clock", message, advice);
+  if (absoluteSkewMs > NOTICEABLE_SKEW_MS) return warn("clock", message, advice);
   return pass("clock", "the edge's clock and this machine's agree");
 }

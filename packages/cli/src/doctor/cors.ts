@@ -10,7 +10,7 @@ type Problem = { problem: string; cause: "cors" | "cache" };
 /** Checks that pages of `origin` may read responses and that no cache serves one origin's headers to another. */
 export async function checkCors(endpoint: Endpoint, publicKey: string, origin: string): Promise<Finding> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
-  const config = (from: string) =>
+  const requestConfig = (from: string) =>
     readHead(
       sendRequest(endpoint, {
         method: "GET",
@@ -28,8 +28,8 @@ export async function checkCors(endpoint: Endpoint, publicKey: string, origin: s
     }),
   );
   // Sequential, so that a cache has stored the first response before the second request.
-  const own = await config(origin);
-  const foreign = await config(FOREIGN_ORIGIN);
+  const own = await requestConfig(origin);
+  const foreign = await requestConfig(FOREIGN_ORIGIN);
   const [first, ...more] = [
     ...preflightProblems(preflight, origin),
     ...allowOriginProblems("the configuration", own, origin),

@@ -56,31 +56,31 @@ export async function diagnose(request: DiagnoseRequest): Promise<Diagnosis> {
     findings.push(streams);
     return toDiagnosis(namedProxies(request));
   }
-  const [paced, forged, silent] = streams;
+  const [plain, forged, silent] = streams;
   const proxies = [
-    ...new Set([...namedProxies(request), ...detectProxies(paced, paced.meta?.forwarded_headers ?? [])]),
+    ...new Set([...namedProxies(request), ...detectProxies(plain, plain.meta?.forwarded_headers ?? [])]),
   ];
   findings.push(await checkCors(endpoint, request.publicKey, request.origin));
-  if (paced.status !== 200 || paced.refusal !== "") {
-    findings.push(explainRefusal(paced, request.origin));
+  if (plain.status !== 200 || plain.refusal !== "") {
+    findings.push(explainRefusal(plain, request.origin));
     return toDiagnosis(proxies);
   }
   findings.push(
     pass("access", `the key is valid and allows ${request.origin}`),
-    checkHttpVersion(endpoint, paced),
-    checkBuffering(paced),
-    checkCompression(paced),
-    checkClientAddress(paced),
-    checkForgedAddress(paced, forged),
-    checkClock(paced),
+    checkHttpVersion(endpoint, plain),
+    checkBuffering(plain),
+    checkCompression(plain),
+    checkClientAddress(plain),
+    checkForgedAddress(plain, forged),
+    checkClock(plain),
   );
   if (silent !== undefined) findings.push(checkSilence(silent));
-  return toDiagnosis(proxies, measurePace(paced.ticks));
+  return toDiagnosis(proxies, measurePace(plain.ticks));
 }
 
 /**
- * Runs three streams concurrently: a plain one, one with forged addresses and, unless it is skipped, one with a silence. Returns a finding
- * instead if a request gets no response.
+ * Runs three streams concurrently: a plain stream, a stream with forged addresses and, unless skipped, a stream with a silence. If a request
+ * gets no response, returns a finding instead.
  */
 async function runStreams(
   endpoint: Endpoint,
@@ -112,8 +112,8 @@ function checkPlainHttp(url: URL): Finding {
 
 const isAddress = (host: string) => /^[\d.]+$|:/.test(host);
 
-function checkHttpVersion({ url, http2 }: Endpoint, paced: PacedRun): Finding {
-  const inner = paced.meta?.http_version === "1.0" ? "; HTTP/1.0 from the last proxy to the edge" : "";
+function checkHttpVersion({ url, http2 }: Endpoint, run: PacedRun): Finding {
+  const inner = run.meta?.http_version === "1.0" ? "; HTTP/1.0 from the last proxy to the edge" : "";
   if (http2) return pass("http_version", `HTTP/2${inner}`);
   if (url.protocol === "http:") return pass("http_version", `HTTP/1.1, as expected without TLS${inner}`);
   return warn(

@@ -3,7 +3,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { createParser } from "eventsource-parser";
 import { type Endpoint, type EndpointResponse, readHeader, sendRequest } from "./http-request.ts";
 
-/** How the request arrived at the edge. */
+/** The `meta` event: how the request arrived at the edge. */
 export type Meta = {
   client: { address: string; counted_as: string; from: "connection" | "x-forwarded-for" };
   http_version: string;
@@ -11,17 +11,18 @@ export type Meta = {
   server_time: string;
 };
 
+/** A `tick` event. Both times are milliseconds: since the edge started the stream, and since this machine sent the request. */
 export type Tick = { sentMs: number; arrivedMs: number };
 
 /** One received stream of paced events. Times are milliseconds since the request. */
 export type PacedRun = {
   silenceMs: number;
   /** Unix time in milliseconds by this machine's clock. */
-  startedAt: number;
+  startedAtMs: number;
   status: number;
   headers: EndpointResponse["headers"];
   localAddress: string;
-  /** The first bytes of a response that is not an event stream. */
+  /** The start of a response that is not an event stream; otherwise empty. */
   refusal: string;
   meta: (Meta & { arrivedMs: number }) | undefined;
   ticks: Tick[];
@@ -48,21 +49,21 @@ export async function runPaced(
   endpoint: Endpoint,
   { publicKey, origin, silenceMs, headers }: PacedRequest,
 ): Promise<PacedRun> {
-  const startedAt = Date.now();
+  const startedAtMs = Date.now();
   const start = performance.now();
   const sinceStart = () => Math.round(performance.now() - start);
   const signal = AbortSignal.timeout(EVENTS_MS + silenceMs + BUFFERING_GRACE_MS);
   const response = await sendRequest(endpoint, {
     method: "POST",
     path: "/api/doctor/",
-    // Browsers accept these encodings. So a proxy that compresses their responses compresses this one too.
+    // The encodings of browsers. So a proxy that compresses responses to browsers compresses this response too.
     headers: { origin, "content-type": "application/json", "accept-encoding": "gzip, deflate, br", ...headers },
     body: JSON.stringify({ public_key: publicKey, silence_ms: silenceMs }),
     signal,
   });
   const { status, localAddress } = response;
   const run: PacedRun = {
-    ...{ silenceMs, startedAt, status, headers: response.headers, localAddress },
+    ...{ silenceMs, startedAtMs, status, headers: response.headers, localAddress },
     ...{ refusal: "", meta: undefined, ticks: [], done: undefined, endedMs: 0 },
   };
   const isStream = status === 200 && readHeader(response, "content-type").startsWith("text/event-stream");

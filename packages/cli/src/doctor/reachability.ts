@@ -71,19 +71,19 @@ function dnsFailure(host: string, code: string): Finding {
 }
 
 function connectionFailure({ code }: Attempt, port: number): Finding {
-  const at = `port ${port}`;
+  const subject = `port ${port}`;
   switch (code) {
     case "ECONNREFUSED":
-      return fail("connection", `${at} refuses connections: nothing listens there`, {
+      return fail("connection", `${subject} refuses connections: nothing listens there`, {
         fix: "check that the proxy is running and listens on this port, and that the URL has the right port",
       });
     case "TIMEOUT":
     case "ETIMEDOUT":
-      return fail("connection", `${at} did not accept a connection within ${CONNECT_TIMEOUT_MS / 1_000} s`, {
+      return fail("connection", `${subject} did not accept a connection within ${CONNECT_TIMEOUT_MS / 1_000} s`, {
         fix: "open the port in firewalls and security groups",
       });
     default:
-      return fail("connection", `${at} does not accept connections (${code})`, {
+      return fail("connection", `${subject} does not accept connections (${code})`, {
         fix: "check the network route from this machine to that address",
       });
   }

@@ -57,6 +57,7 @@ function proxyRefusal(refused: Refused): [message: string, advice: { fix: string
   return [`${status}, but not from Parley`, { fix: "check that the URL leads to the edge's public port" }];
 }
 
+/** Returns Parley's error code from a response body; undefined if the body is not Parley's. */
 function errorCode(text: string): string | undefined {
   try {
     const { error } = JSON.parse(text) as { error?: unknown };

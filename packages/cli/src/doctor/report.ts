@@ -34,7 +34,7 @@ export function reportDiagnosis({ findings, proxies, pace }: Diagnosis, { url, o
   };
 }
 
-/** Returns the fixes of a finding, each with the proxy to change, or null for a fix elsewhere. */
+/** Returns the fixes of a finding, each with the proxy that needs the change, or null if it is not for a known proxy. */
 function fixesOf({ fix, cause }: Finding, proxies: readonly ProxyKind[]): [proxy: ProxyKind | null, fix: string][] {
   const generalFixes: [null, string][] = fix === undefined ? [] : [[null, fix]];
   if (cause === undefined) return generalFixes;

@@ -7,6 +7,10 @@ const MIN_SENT_GAP_MS = 50;
 /** Events that arrive closer than this count as arriving together. */
 const MAX_TOGETHER_GAP_MS = 20;
 
+/** The shares of pairs that arrived together above which the check fails or warns. */
+const FAILING_SHARE = 1 / 2;
+const WARNING_SHARE = 1 / 5;
+
 export type Pace = {
   /** Pairs of consecutive events that were sent apart. */
   pairs: number;
@@ -38,11 +42,11 @@ export function checkBuffering(run: PacedRun): Finding {
   if (run.ticks.length === 0)
     return fail("buffering", "no event arrived: the response was cut off or is buffered", { cause: "buffering" });
   const seconds = (largestDelayMs / 1_000).toFixed(1);
-  if (together > pairs / 2) {
+  if (together > pairs * FAILING_SHARE) {
     const problem = `${together + 1} of ${run.ticks.length} events arrived in batches, up to ${seconds} s late`;
     return fail("buffering", `${problem}: a proxy buffers them`, { cause: "buffering" });
   }
-  if (together > pairs / 5)
+  if (together > pairs * WARNING_SHARE)
     return warn("buffering", `${together} of ${run.ticks.length} events arrived together with the previous one`, {
       cause: "buffering",
     });

@@ -28,7 +28,8 @@ export async function explainTurn(
   const record = requireField(turn);
   const turnKey = { workspaceId, turnId: record.turnId };
   const missing: { service: "quota" | "llm"; why: string }[] = [];
-  const orMissing = async <T>(service: "quota" | "llm", response: Promise<T>): Promise<T | undefined> => {
+  // If a read fails, adds the service to `missing` and returns undefined.
+  const readOrMissing = async <T>(service: "quota" | "llm", response: Promise<T>): Promise<T | undefined> => {
     try {
       return await response;
     } catch (error) {
@@ -38,13 +39,14 @@ export async function explainTurn(
     }
   };
   const [entry, calls] = await Promise.all([
-    orMissing(
+    readOrMissing(
       "quota",
+      // Books is an older word for the usage accounting.
       callAdmin(BooksAdminService, (service) => service.getTurnEntry(turnKey)).then((response) =>
         requireField(response.entry),
       ),
     ),
-    orMissing(
+    readOrMissing(
       "llm",
       callAdmin(CallLedgerAdminService, (service) => service.listCalls(turnKey)).then((response) => response.calls),
     ),

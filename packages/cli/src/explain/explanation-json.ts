@@ -37,6 +37,7 @@ export function toExplanationJson(
     calls:
       calls?.map((call) => ({
         ...messageToJson(CallSchema, call),
+        // `tries` is the published key for attempts.
         tries: call.tries.map((each) => messageToJson(TrySchema, each)),
       })) ?? null,
     knowledge: turn.knowledge.map((each) => messageToJson(PassageUsedSchema, each)),

@@ -10,15 +10,16 @@ export function drawWaterfall(phases: readonly Phase[], columns: number): string
   const width = Math.min(MAX_BAR_WIDTH, Math.max(MIN_BAR_WIDTH, columns - NAME_WIDTH - TIME_WIDTH));
   const totalMs = Math.max(
     phases.reduce((sum, { ms }) => sum + ms, 0),
+    // Avoids a division by zero.
     Number.MIN_VALUE,
   );
   let startMs = 0;
   return phases
     .map(({ name, ms }) => {
-      const from = Math.min(width - 1, Math.floor((startMs / totalMs) * width));
+      const startCell = Math.min(width - 1, Math.floor((startMs / totalMs) * width));
       startMs += ms;
-      const cells = Math.round((startMs / totalMs) * width) - from;
-      return formatPhaseLine(name, (" ".repeat(from) + (cells < 1 ? "▏" : "█".repeat(cells))).padEnd(width), ms);
+      const cells = Math.round((startMs / totalMs) * width) - startCell;
+      return formatPhaseLine(name, (" ".repeat(startCell) + (cells < 1 ? "▏" : "█".repeat(cells))).padEnd(width), ms);
     })
     .join("");
 }

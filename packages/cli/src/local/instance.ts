@@ -4,9 +4,9 @@ import type { ServiceWithAdmin } from "../admin/service.ts";
 import { CliError } from "../errors.ts";
 import { processExists } from "./process-exists.ts";
 
-/** An installation on this machine, as its start command describes it in DATA_DIR. */
+/** An installation on this machine, as the start command describes it in DATA_DIR/instance.json. */
 export type Instance = {
-  /** The supervisor's process. */
+  /** The process ID of the supervisor. */
   pid: number;
   /** The public URL. */
   edgeUrl: string;
@@ -35,7 +35,7 @@ export async function removeInstance(dataDir: string): Promise<void> {
   await rm(join(dataDir, FILE), { force: true });
 }
 
-/** Reads the instance file; undefined when there is none. The process may have died since: check isRunning. */
+/** Reads the instance file; undefined when there is none. The supervisor may have ended since it wrote the file: check isRunning. */
 export async function readInstance(dataDir: string): Promise<Instance | undefined> {
   const path = join(dataDir, FILE);
   let text: string;

@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ensureIssuer, signToken } from "./issuer.ts";
 
 const SETTINGS = { issuer: "parley-development", audience: "parley", workspaceClaim: "workspace_id" };
-const NOW = Math.floor(Date.now() / 1000);
-const REQUEST = { workspaceId: "acme", userId: "ada", ttlSeconds: 3_600, nowSeconds: NOW };
+const NOW_SECONDS = Math.floor(Date.now() / 1000);
+const REQUEST = { workspaceId: "acme", userId: "ada", ttlSeconds: 3_600, nowSeconds: NOW_SECONDS };
 
 let dir: string;
 beforeEach(async () => {
@@ -33,8 +33,8 @@ describe("the development issuer", () => {
       aud: "parley",
       sub: "ada",
       workspace_id: "acme",
-      iat: NOW,
-      exp: NOW + 3_600,
+      iat: NOW_SECONDS,
+      exp: NOW_SECONDS + 3_600,
     });
     expect(protectedHeader).toMatchObject({ alg: "ES256", kid: keys.keys[0]?.kid });
   });
@@ -50,7 +50,7 @@ describe("the development issuer", () => {
     expect((await stat(join(dir, "issuer-key.json"))).mode & 0o077).toBe(0);
   });
 
-  it("suggests to start Parley when there is no key", async () => {
+  it("fails with the advice to start Parley when there is no key", async () => {
     await expect(signToken(dir, SETTINGS, REQUEST)).rejects.toThrow("start Parley once");
   });
 });

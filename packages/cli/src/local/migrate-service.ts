@@ -8,9 +8,9 @@ export const MIGRATED_SERVICES = ["conversation", "quota", "llm-proxy"] as const
 export type MigratedService = (typeof MIGRATED_SERVICES)[number];
 
 export type MigrateRequest = {
-  /** Connection URL with a role that may create schemas and, with `rolePassword`, roles. */
+  /** The connection URL, with a role that may create schemas and, with `rolePassword`, roles. */
   databaseUrl: string;
-  /** The password to set for the service's role. */
+  /** The password to set for the service's role. Without it, the role stays unchanged. */
   rolePassword?: string | undefined;
   /** The variables that the process inherits from this machine, such as PATH. */
   machineVariables: Readonly<Record<string, string>>;
@@ -19,8 +19,8 @@ export type MigrateRequest = {
 export type ServiceMigration = {
   /** The names of the applied migrations. */
   applied: string[];
-  /** The newest migration in the schema, if a newer version of Parley applied it. */
-  newer?: string;
+  /** The newest migration in the schema, if a newer version of Parley applied it. Nothing was applied then. */
+  newerMigration?: string;
 };
 
 /** Node versions before 22.18 run TypeScript only with these flags. */
@@ -41,9 +41,9 @@ export async function migrateService(service: MigratedService, request: MigrateR
       env,
       timeout: TIMEOUT_MS,
     });
-    const newer = /: schema is newer than this version \((.+)\)/.exec(stdout)?.[1];
+    const newerMigration = /: schema is newer than this version \((.+)\)/.exec(stdout)?.[1];
     const applied = splitLines(stdout).flatMap((line) => /: applied (.+)$/.exec(line)?.[1] ?? []);
-    return { applied, ...(newer !== undefined && { newer }) };
+    return { applied, ...(newerMigration !== undefined && { newerMigration }) };
   } catch (cause) {
     const errorLines = splitLines((cause as { stderr?: string }).stderr ?? "");
     throw new CliError(

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CliError } from "../errors.ts";
 
-/** A member's login: the tokens, and how to refresh them. */
+/** A member's login: the tokens, and what a refresh needs. */
 export type Login = {
   issuer: string;
   clientId: string;
@@ -15,11 +15,11 @@ export type Login = {
   expiresAt: number;
 };
 
-/** Longer than a refresh takes. */
+/** Longer than a refresh takes. A lock that is still held after this time belongs to a killed command. */
 const LOCK_TIMEOUT_MS = 30_000;
 const LOCK_POLL_MS = 50;
 
-/** Writes the file. Only its owner can read it, because it holds the tokens. A reader never sees a half-written file. */
+/** Writes the login file. Only its owner can read it, because it holds the tokens. A reader never sees a half-written file. */
 export async function writeLogin(path: string, login: Login): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const draft = `${path}.${process.pid}`;
@@ -28,7 +28,7 @@ export async function writeLogin(path: string, login: Login): Promise<void> {
   await rename(draft, path);
 }
 
-/** Reads the file; undefined if there is none. */
+/** Reads the login file; undefined if there is none. */
 export async function readLogin(path: string): Promise<Login | undefined> {
   let text: string;
   try {
@@ -46,8 +46,8 @@ export async function readLogin(path: string): Promise<Login | undefined> {
 }
 
 /**
- * Runs `work` while it holds a lock file, so that only one command at a time uses the refresh token, which may be valid only once. After
- * LOCK_TIMEOUT_MS, takes the lock of a killed command.
+ * Runs `work` while holding a lock file. So only one command at a time uses the refresh token, which may be valid only once. After
+ * LOCK_TIMEOUT_MS, takes over the lock of a killed command.
  */
 export async function withLoginLock<T>(path: string, work: () => Promise<T>): Promise<T> {
   const lock = `${path}.lock`;
@@ -57,7 +57,6 @@ export async function withLoginLock<T>(path: string, work: () => Promise<T>): Pr
       break;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-      // A lock that exists for so long belongs to a command that was killed.
       if (Date.now() > deadline) await rm(lock, { force: true });
     }
   }

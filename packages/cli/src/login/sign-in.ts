@@ -16,7 +16,7 @@ import { type Login, readLogin, withLoginLock, writeLogin } from "./login-file.t
 /** An access token that expires within this time is refreshed, so that it stays valid during a command's calls. */
 const REFRESH_BEFORE_S = 120;
 const TIMEOUT_S = 10;
-/** The lifetime of an access token if the identity provider does not return it. */
+/** The assumed lifetime of an access token if the identity provider does not return one. */
 const DEFAULT_LIFETIME_S = 300;
 
 /** The messages for the errors of RFC 6749 and RFC 8628. */

@@ -18,8 +18,8 @@ export function printableLines(text: string): string {
 }
 
 /**
- * Replaces the invisible characters of a JSON document with `\uXXXX`. The document's value stays the same, because JSON allows them only in strings.
- * Keeps the line breaks between its tokens.
+ * Replaces the invisible characters of a JSON document with `\uXXXX`. The document's value stays the same, because JSON allows such characters
+ * only in strings. Keeps the line breaks between its tokens.
  */
 export function printableJson(json: string): string {
   return json.replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>

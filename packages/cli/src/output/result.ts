@@ -5,7 +5,7 @@ import { printableJson, printableLines } from "./printable.ts";
 export type Result = {
   json: JsonValue;
   text: string;
-  /** Default 0. */
+  /** 0 unless set. */
   exitCode?: number;
 };
 

@@ -6,7 +6,7 @@ export type Cell = string | number;
 const GAP = "  ";
 const MAX_CELL_WIDTH = 60;
 
-/** Formats rows under titles. Right-aligns number columns, escapes control characters and truncates long cells. */
+/** Formats rows under upper-case titles. Right-aligns number columns, escapes control characters and truncates long cells. */
 export function formatTable(
   titles: readonly string[],
   rows: readonly (readonly Cell[])[],
@@ -26,7 +26,7 @@ export function formatTable(
   return [titles.map((title) => title.toUpperCase()), ...texts].map((cells) => `${line(cells)}\n`).join("");
 }
 
-/** Formats one labelled value per line. */
+/** Formats one labelled value per line, with the values aligned. */
 export function formatFields(values: readonly (readonly [label: string, value: Cell])[]): string {
   const width = Math.max(...values.map(([label]) => stringWidth(label)));
   return values

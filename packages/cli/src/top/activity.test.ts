@@ -90,6 +90,7 @@ parley_turns_total{finish="quota_exceeded",code="quota_exceeded"} ${exceeded}`;
     const samples = Array.from({ length: 100 }, (_, second) => sample(second * 1_000));
     const kept = dropOldSamples(samples);
     expect(kept.at(-1)).toBe(samples.at(-1));
+    // The samples of seconds 39 to 99 are within the window, and that of second 38 is before it.
     expect(kept.length).toBe(62);
     expect(dropOldSamples([])).toEqual([]);
   });

@@ -5,7 +5,7 @@ import type { Sample, Service } from "./scrape.ts";
 /** The time windows of rates and quantiles. Refusals per minute use the quantile window. */
 const RATE_WINDOW_MS = 10_000;
 const QUANTILE_WINDOW_MS = 60_000;
-/** How much older than its window a sample may be, because timers and scrapes are late. */
+/** How much older than its window a sample may be, because timers and scrapes may be late. */
 const SAMPLE_TOLERANCE_MS = 500;
 
 export type WorkspaceShare = { id: string; name: string; plan: string; used: number; held: number; cap: number };
@@ -22,6 +22,7 @@ export type Activity = {
   quota: WorkspaceShare[] | null;
   breakers: { provider: string; state: "closed" | "half_open" | "open" }[];
   outbox: { depth: number | null; oldest_seconds: number | null };
+  /** Whether an edge limits rates on its own because it cannot reach Redis. */
   rate_limiter_alone: boolean;
   /** Errors that made values unavailable. */
   problems: string[];
@@ -95,8 +96,8 @@ function maxOfSeries(sample: Sample, name: string): number | null {
 }
 
 /**
- * Returns the increase of each series of a counter. The increase is counted from zero if the replica has restarted. It is 0 if the replica
- * has no earlier sample.
+ * Returns how much each series of a counter has increased since an earlier sample. After a replica's restart, counts from zero. If the earlier
+ * sample lacks the replica, the increase is 0.
  */
 function computeIncreases(since: Sample | undefined, latest: Sample, name: string, labels?: Labels): Point[] {
   const before = new Map(since && findPoints(since, name, labels).map((point) => [keyOf(point), point.value]));
@@ -125,12 +126,12 @@ function computeFirstToken(since: Sample | undefined, latest: Sample): Activity[
   const windowBuckets = sumBuckets(since === undefined ? [] : computeIncreases(since, latest, name));
   const isRecent = estimateQuantile(0.5, windowBuckets) !== undefined;
   const chosen = isRecent ? windowBuckets : sumBuckets(findPoints(latest, name));
-  const ms = (share: number) => {
-    const seconds = estimateQuantile(share, chosen);
+  const quantileMs = (quantile: number) => {
+    const seconds = estimateQuantile(quantile, chosen);
     return seconds === undefined ? null : round(seconds * 1_000, 0);
   };
   const windowSeconds = isRecent && since ? Math.round((latest.atMs - since.atMs) / 1_000) : null;
-  return { p50_ms: ms(0.5), p99_ms: ms(0.99), window_seconds: windowSeconds };
+  return { p50_ms: quantileMs(0.5), p99_ms: quantileMs(0.99), window_seconds: windowSeconds };
 }
 
 function sumBuckets(series: readonly Point[]): Buckets {
@@ -169,7 +170,8 @@ function computeRefusals(since: Sample | undefined, latest: Sample): Activity["r
     .toSorted((a, b) => b.per_minute - a.per_minute || b.total - a.total);
 }
 
-const STATES = ["closed", "half_open", "open"] as const;
+/** The breaker states by their value in parley_llm_breaker_state, from best to worst. */
+const BREAKER_STATES = ["closed", "half_open", "open"] as const;
 
 /** Returns each provider's circuit breaker, in the worst state of any replica. */
 function findBreakers(sample: Sample): Activity["breakers"] {
@@ -178,7 +180,7 @@ function findBreakers(sample: Sample): Activity["breakers"] {
     const provider = labels.provider ?? "";
     worst.set(provider, Math.max(worst.get(provider) ?? 0, value));
   }
-  return [...worst].map(([provider, value]) => ({ provider, state: STATES[value] ?? "closed" }));
+  return [...worst].map(([provider, value]) => ({ provider, state: BREAKER_STATES[value] ?? "closed" }));
 }
 
 function round(value: number, digits: number): number {

@@ -15,7 +15,7 @@ const LABEL_WIDTH = 14;
 const MAX_REFUSALS = 6;
 const NEAR_CAP_SHARE = 0.8;
 
-/** Draws the activity as lines that fit the canvas. Problems are text; colour only highlights them. */
+/** Draws the activity as lines that fit the canvas. Every problem is readable without colour. */
 export function drawActivity(activity: Activity, { width, height, color }: Canvas): string[] {
   const lines = [
     ...figureLines(activity),

@@ -3,7 +3,7 @@ import { parseExposition } from "./exposition.ts";
 
 test("parseExposition parses series with escaped labels and skips other lines", () => {
   const page = [
-    "# HELP a_total Things.",
+    "# HELP a_total A counter.",
     "# TYPE a_total counter",
     "a_total 3",
     'a_total{x="1, \\"2\\" {3}\\n\\\\",y=""} 1.5e3 1700000000000',

@@ -8,7 +8,12 @@ import { drawActivity } from "./draw.ts";
 import { type Sample, type Service, scrapeReplicas } from "./scrape.ts";
 import { openScreen, pause } from "./screen.ts";
 
-export type TopDeps = { callAdmin: CallAdmin; urls: Readonly<Record<Service, readonly string[]>>; workspaces: number };
+export type TopDeps = {
+  callAdmin: CallAdmin;
+  urls: Readonly<Record<Service, readonly string[]>>;
+  /** How many of the workspaces nearest their cap to show. */
+  workspaces: number;
+};
 
 const REFRESH_MS = 1_000;
 /** Longer than REFRESH_MS, because each request queries the database. */

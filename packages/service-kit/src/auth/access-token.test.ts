@@ -32,9 +32,9 @@ const claims = (extra: JWTPayload = {}): JWTPayload => ({
 let server: Server;
 let publishedKeys: object[];
 let fetches: number;
-let isDown: boolean;
-let url: string;
-let now: number;
+let isProviderDown: boolean;
+let jwksUrl: string;
+let nowMs: number;
 let signer: Signer;
 let jwks: Jwks;
 let verify: TokenVerifier;
@@ -42,11 +42,11 @@ let verify: TokenVerifier;
 beforeAll(async () => {
   server = createServer((_, response) => {
     fetches++;
-    response.statusCode = isDown ? 503 : 200;
+    response.statusCode = isProviderDown ? 503 : 200;
     response.end(JSON.stringify({ keys: publishedKeys }));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`;
+  jwksUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`;
 });
 afterAll(() => void server.close());
 
@@ -54,21 +54,21 @@ beforeEach(async () => {
   signer = await createSigner("first");
   publishedKeys = [signer.jwk];
   fetches = 0;
-  isDown = false;
-  now = 0;
-  jwks = createJwks({ url, now: () => now }, log);
+  isProviderDown = false;
+  nowMs = 0;
+  jwks = createJwks({ url: jwksUrl, now: () => nowMs }, log);
   verify = createTokenVerifier({ issuer, audience, workspaceClaim: "workspace_id" }, jwks);
 });
 
-const bearer = async (token: string | Promise<string>) => verify(`Bearer ${await token}`);
+const verifyToken = async (token: string | Promise<string>) => verify(`Bearer ${await token}`);
 
 test("returns the user and workspace of a valid token", async () => {
-  expect(await bearer(signer.sign(claims()))).toEqual({ userId: "user-1", workspaceId: "ws_1" });
+  expect(await verifyToken(signer.sign(claims()))).toEqual({ userId: "user-1", workspaceId: "ws_1" });
 });
 
 test("accepts a user id in any script", async () => {
   const sub = "auth0|Jürgen 商店 👩‍💻";
-  expect(await bearer(signer.sign(claims({ sub })))).toMatchObject({ userId: sub });
+  expect(await verifyToken(signer.sign(claims({ sub })))).toMatchObject({ userId: sub });
 });
 
 describe("refuses with authentication_required", () => {
@@ -102,22 +102,25 @@ describe("refuses with authentication_required", () => {
       "a key from the token's own header",
       async () => {
         const other = await createSigner("other");
-        return other.sign(claims(), { jku: url, jwk: other.jwk });
+        return other.sign(claims(), { jku: jwksUrl, jwk: other.jwk });
       },
     ],
   ])("%s", async (_, token) => {
-    await expect(bearer(token())).rejects.toMatchObject({ kind: "unauthenticated", code: "authentication_required" });
+    await expect(verifyToken(token())).rejects.toMatchObject({
+      kind: "unauthenticated",
+      code: "authentication_required",
+    });
   });
 });
 
 test("accepts 30 s of clock skew", async () => {
-  await expect(bearer(signer.sign(claims({ exp: Math.floor(Date.now() / 1_000) - 15 })))).resolves.toBeDefined();
+  await expect(verifyToken(signer.sign(claims({ exp: Math.floor(Date.now() / 1_000) - 15 })))).resolves.toBeDefined();
 });
 
 test.each([[undefined], [""], [[]], [["ws_1"]], [42], [{ id: "ws_1" }]])(
   "refuses a workspace claim of %j with no_workspace",
   async (claim) => {
-    await expect(bearer(signer.sign(claims({ workspace_id: claim })))).rejects.toMatchObject({
+    await expect(verifyToken(signer.sign(claims({ workspace_id: claim })))).rejects.toMatchObject({
       kind: "unauthenticated",
       code: "no_workspace",
     });
@@ -151,21 +154,21 @@ describe("with a role claim", () => {
   });
 
   test("a token gives no role if no role claim is configured", async () => {
-    expect(await bearer(signer.sign(claims({ roles: ["owner"], role: "owner" })))).not.toHaveProperty("role");
+    expect(await verifyToken(signer.sign(claims({ roles: ["owner"], role: "owner" })))).not.toHaveProperty("role");
   });
 });
 
 describe("while the identity provider is unavailable", () => {
   test("still accepts tokens with known keys", async () => {
-    await bearer(signer.sign(claims()));
-    isDown = true;
-    now += 3_600_000;
-    await expect(bearer(signer.sign(claims()))).resolves.toBeDefined();
+    await verifyToken(signer.sign(claims()));
+    isProviderDown = true;
+    nowMs += 3_600_000;
+    await expect(verifyToken(signer.sign(claims()))).resolves.toBeDefined();
   });
 
   test("refuses tokens with an unknown key as auth_unavailable", async () => {
-    isDown = true;
-    await expect(bearer(signer.sign(claims()))).rejects.toMatchObject({
+    isProviderDown = true;
+    await expect(verifyToken(signer.sign(claims()))).rejects.toMatchObject({
       kind: "unavailable",
       code: "auth_unavailable",
     });
@@ -173,22 +176,22 @@ describe("while the identity provider is unavailable", () => {
 });
 
 test("accepts a token with a rotated key immediately", async () => {
-  await bearer(signer.sign(claims()));
-  now += 120_000;
+  await verifyToken(signer.sign(claims()));
+  nowMs += 120_000;
   const next = await createSigner("second");
   publishedKeys = [signer.jwk, next.jwk];
-  await expect(bearer(next.sign(claims()))).resolves.toBeDefined();
+  await expect(verifyToken(next.sign(claims()))).resolves.toBeDefined();
 });
 
 test("a flood of unknown keys fetches the key set at most twice a minute", async () => {
-  await bearer(signer.sign(claims()));
+  await verifyToken(signer.sign(claims()));
   for (let minute = 0; minute < 3; minute++) {
     fetches = 0;
-    now += 60_000;
+    nowMs += 60_000;
     for (let i = 0; i < 50; i++) {
-      now += 10;
+      nowMs += 10;
       const stranger = await createSigner(`stranger-${i}`);
-      await expect(bearer(stranger.sign(claims()))).rejects.toMatchObject({ kind: "unauthenticated" });
+      await expect(verifyToken(stranger.sign(claims()))).rejects.toMatchObject({ kind: "unauthenticated" });
     }
     expect(fetches).toBeLessThanOrEqual(2);
   }

@@ -7,13 +7,17 @@ import type { Jwks } from "./jwks.ts";
 export type AccessTokenOptions = {
   issuer: string;
   audience: string;
+  /** The name of the claim that holds the workspace id. */
   workspaceClaim: string;
-  /** Without it no token has a role. */
+  /** How tokens name the user's role. Without it no token has a role. */
   roles?: RoleOptions | undefined;
 };
 
 export type RoleOptions = {
-  /** The name of a claim, or the path to a nested one with dots, like `realm_access.roles`. Its value is a string or an array of strings. */
+  /**
+   * The name of a claim, or the dotted path to a nested claim, such as `realm_access.roles`. The claim's value is a string or an array of
+   * strings.
+   */
   claim: string;
   /** The values that mean `owner`. */
   owner: readonly string[];
@@ -40,7 +44,7 @@ const ALGORITHMS = [
   "EdDSA",
   "Ed25519",
 ];
-const SKEW_SECONDS = 30;
+const CLOCK_SKEW_SECONDS = 30;
 /** Matches a user id. Control characters and lone surrogates cannot be sent to Redis and to other services unchanged. */
 const USER_ID = /^[^\p{Cc}\p{Cs}]{1,1024}$/u;
 const BEARER = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i;
@@ -67,7 +71,7 @@ export function createTokenVerifier(options: AccessTokenOptions, jwks: Jwks): To
 
 /** Returns the highest role that the claim gives; undefined if it gives none. */
 export function findRole(claims: JWTPayload, { claim, owner, viewer }: RoleOptions): Role | undefined {
-  // A namespaced claim like https://example.com/roles contains dots itself, so the whole name comes first.
+  // A namespaced claim like https://example.com/roles contains dots itself, so the whole text is tried as a name first.
   const value = getOwn(claims, claim) ?? claim.split(".").reduce<unknown>(getOwn, claims);
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
   const includesAny = (names: readonly string[]) => names.some((name) => values.includes(name));
@@ -92,7 +96,7 @@ async function verify(token: string, options: AccessTokenOptions, jwks: Jwks) {
       issuer: options.issuer,
       audience: options.audience,
       algorithms: ALGORITHMS,
-      clockTolerance: SKEW_SECONDS,
+      clockTolerance: CLOCK_SKEW_SECONDS,
       requiredClaims: ["exp"],
     });
     return payload;

@@ -11,15 +11,15 @@ import type { Caller, TokenVerifier } from "./access-token.ts";
 export type AdminCaller = "operator" | Caller;
 
 export type AdminAccessOptions = {
-  /** ADMIN_TOKEN. */
+  /** The operator's tokens: the accepted values of ADMIN_TOKEN. */
   tokens: Tokens;
   /** Verifies the members' access tokens. Without it only ADMIN_TOKEN gives access. */
   verifyToken?: TokenVerifier | undefined;
-  /** Records the calls that change something. Without it, methods that change something cannot be called. */
-  changes?: Pick<ChangeLog, "record"> | undefined;
+  /** Records calls in the audit log. Without it, methods whose option `changes` is set cannot be called. */
+  changeLog?: Pick<ChangeLog, "record"> | undefined;
   /**
-   * Whether a workspace is deleted. The members of a deleted workspace get workspace_not_found for every call. The operator gets it for calls
-   * of the scope workspace that change something, but may still read the workspace's data.
+   * Returns whether a workspace is deleted. Every call by a member of a deleted workspace fails with workspace_not_found. The operator may
+   * still read its data, but calls of the scope `workspace` that change something fail with the same code.
    */
   isDeleted?: ((workspaceId: string) => Promise<boolean>) | undefined;
 };
@@ -27,7 +27,7 @@ export type AdminAccessOptions = {
 export type AdminGuard = {
   /** Checks the token and the method's declared scope and role, before the request is read. Throws ServiceError. */
   authorize: (context: Pick<HandlerContext, "method" | "requestHeader" | "values">) => Promise<void>;
-  /** Binds the request of a member to the member's workspace, and records successful changes in the audit log. */
+  /** Restricts a member's request to the member's workspace, and records successful changes in the audit log. */
   interceptor: Interceptor;
 };
 
@@ -40,14 +40,14 @@ export function adminCallerOf({ values }: Pick<HandlerContext, "values">): Admin
   return caller;
 }
 
-/** Returns who may call a method, and whether it changes something. Only the operator may call a method that declares no scope. */
+/** Returns who may call a method, and whether it changes something. Only the operator may call a method without a declared scope. */
 export function accessOf(method: DescMethod): Pick<AdminAccess, "scope" | "role" | "changes"> {
   const { scope, role, changes } = getOption(method, admin_access);
   return { scope: scope === AdminScope.WORKSPACE ? scope : AdminScope.OPERATOR, role, changes };
 }
 
 /** Creates the guard of the admin services, which enforces the option admin_access of every method. */
-export function createAdminGuard({ tokens, verifyToken, changes, isDeleted }: AdminAccessOptions): AdminGuard {
+export function createAdminGuard({ tokens, verifyToken, changeLog, isDeleted }: AdminAccessOptions): AdminGuard {
   async function authenticate(authorization: string): Promise<AdminCaller> {
     if (tokens.accepts(authorization)) return "operator";
     if (verifyToken !== undefined) return verifyToken(authorization);
@@ -83,10 +83,10 @@ export function createAdminGuard({ tokens, verifyToken, changes, isDeleted }: Ad
       if (!isChange) return next(request);
       if (scope === AdminScope.WORKSPACE)
         await requireNotDeleted((request.message as { workspaceId?: string }).workspaceId ?? "");
-      if (changes === undefined) throw new Error(`${method.name} needs an audit log`);
+      if (changeLog === undefined) throw new Error(`${method.name} needs an audit log`);
       const response = await next(request);
       const member = caller === "operator" ? undefined : caller.userId;
-      if (!response.stream) await changes.record(describeChange(method, member, request.message, response.message));
+      if (!response.stream) await changeLog.record(describeChange(method, member, request.message, response.message));
       return response;
     },
   };
@@ -101,13 +101,13 @@ async function* bindEach<T extends Message>(method: DescMethod, messages: AsyncI
 
 /**
  * Sets an empty workspace_id to the caller's workspace. Throws workspace_not_found if workspace_id or workspace_ids names another
- * workspace, whether that exists or not. The request of every method that members may call has the field workspace_id.
+ * workspace, whether or not that workspace exists. The request of every method that members may call has the field workspace_id.
  */
 function bindWorkspace(method: DescMethod, message: Message, workspaceId: string): void {
   const request = message as Message & { workspaceId?: string; workspaceIds?: readonly string[] };
   if (request.workspaceId === undefined) throw new Error(`${method.input.typeName} has no field workspace_id`);
-  const named = [request.workspaceId || workspaceId, ...(request.workspaceIds ?? [])];
-  if (named.some((each) => each !== workspaceId)) throw workspaceNotFound();
+  const requestedIds = [request.workspaceId || workspaceId, ...(request.workspaceIds ?? [])];
+  if (requestedIds.some((each) => each !== workspaceId)) throw workspaceNotFound();
   request.workspaceId = workspaceId;
 }
 

@@ -12,7 +12,7 @@ export type JwksOptions = {
 
 export type Jwks = {
   getKey: JWTVerifyGetKey;
-  /** Loads the keys and reloads them periodically in the background. */
+  /** Loads the keys in the background, and reloads them periodically until `stop`. */
   start(): void;
   stop(): void;
   /** Milliseconds since the keys were last loaded, or since createJwks if they have not been loaded. */
@@ -34,7 +34,7 @@ export function createJwks(options: JwksOptions, log: Logger): Jwks {
   let keys: ReturnType<typeof createLocalJWKSet> | undefined;
   let loadedAtMs = options.now();
   let lastLoadFailed = false;
-  let recentLoads: number[] = [];
+  let recentLoadTimesMs: number[] = [];
   let loading: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
@@ -52,7 +52,7 @@ export function createJwks(options: JwksOptions, log: Logger): Jwks {
   }
 
   function refresh(): Promise<void> {
-    recentLoads.push(options.now());
+    recentLoadTimesMs.push(options.now());
     loading ??= load().finally(() => {
       loading = undefined;
     });
@@ -61,8 +61,8 @@ export function createJwks(options: JwksOptions, log: Logger): Jwks {
 
   async function refreshIfAllowed(): Promise<void> {
     if (loading !== undefined) return loading;
-    recentLoads = recentLoads.filter((time) => time > options.now() - MINUTE_MS);
-    if (recentLoads.length < MAX_LOADS_PER_MINUTE) await refresh();
+    recentLoadTimesMs = recentLoadTimesMs.filter((timeMs) => timeMs > options.now() - MINUTE_MS);
+    if (recentLoadTimesMs.length < MAX_LOADS_PER_MINUTE) await refresh();
   }
 
   async function reload(): Promise<void> {
@@ -92,7 +92,7 @@ export function createJwks(options: JwksOptions, log: Logger): Jwks {
 
 type KeySet = ReturnType<typeof createLocalJWKSet>;
 
-/** Returns undefined if the set has no such key. */
+/** Returns the key that verifies a token; undefined if the set is not loaded or has no such key. */
 async function findKey(keys: KeySet | undefined, ...[header, token]: Parameters<KeySet>) {
   try {
     return await keys?.(header, token);

@@ -10,7 +10,7 @@ const VARIABLES = {
 } as const;
 const JWKS_SCHEMES = ["https", "http", "file"];
 
-/** Reads how access tokens are verified. */
+/** Reads the settings with which access tokens are verified. */
 export function readJwt(environment: Environment): JwtSettings {
   return {
     issuer: environment.requiredText(...VARIABLES.issuer),
@@ -34,11 +34,11 @@ function readRoles(environment: Environment): RoleOptions | undefined {
   const hasValues = owner.length + viewer.length > 0;
   if (claim === undefined && hasValues)
     environment.addProblem(
-      "JWT_ROLE_CLAIM is not set: the claim with the roles that JWT_OWNER_ROLES and JWT_VIEWER_ROLES list",
+      "JWT_ROLE_CLAIM is not set: the claim that holds a role from JWT_OWNER_ROLES or JWT_VIEWER_ROLES",
     );
   if (claim !== undefined && !hasValues)
     environment.addProblem(
-      "JWT_OWNER_ROLES or JWT_VIEWER_ROLES must be set: the values of JWT_ROLE_CLAIM that give a role",
+      "JWT_OWNER_ROLES or JWT_VIEWER_ROLES must be set: the values of the claim in JWT_ROLE_CLAIM that mean owner or viewer",
     );
   return claim === undefined ? undefined : { claim, owner, viewer };
 }

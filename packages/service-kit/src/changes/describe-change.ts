@@ -1,8 +1,8 @@
 import type { DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import type { Change } from "./changes.store.ts";
 
-/** The fields that name what was changed. No other field is copied, so that the audit log holds no content. */
-const NAMING_FIELDS = new Set([
+/** The fields whose values are copied: ids, names and settings. Other fields may hold content, which the audit log must not contain. */
+const COPIED_FIELDS = new Set([
   ...["slug", "bot_slug", "public_key", "session_id", "message_id", "id", "name", "plan", "retention_days"],
   ...["month", "amount", "operator"],
 ]);
@@ -11,7 +11,7 @@ const MAX_VALUE_CHARACTERS = 200;
 type Fields = Readonly<Record<string, unknown>>;
 type Described = { desc: DescMessage; message: Message };
 
-/** Returns the audit log's line for a successful call of a member, or of the operator if `member` is undefined. */
+/** Returns the audit log's line for a successful call by a member, or by the operator if `member` is undefined. */
 export function describeChange(
   method: DescMethod,
   member: string | undefined,
@@ -19,13 +19,13 @@ export function describeChange(
   response: Message,
 ): Change {
   const inResponse = nestedMessages(method.output, response);
-  const named = [{ desc: method.input, message: request }, ...inResponse];
+  const messages = [{ desc: method.input, message: request }, ...inResponse];
   return {
-    workspaceId: findWorkspaceId(named, inResponse),
+    workspaceId: findWorkspaceId(messages, inResponse),
     member,
     method: `${method.parent.name}/${method.name}`,
     // The request comes last, so that its values take precedence.
-    target: Object.assign({}, ...named.toReversed().map(namesIn)),
+    target: Object.assign({}, ...messages.toReversed().map(copyFields)),
     changedFields: nestedMessages(method.input, request).flatMap(({ desc, message }) =>
       desc.fields
         .filter(({ localName }) => (message as unknown as Fields)[localName] !== undefined)
@@ -34,7 +34,7 @@ export function describeChange(
   };
 }
 
-/** Returns the messages in those fields that are set, not repeated, and of a message type. */
+/** Returns the messages in a message's fields. Skips unset and repeated fields. */
 function nestedMessages(desc: DescMessage, message: Message): Described[] {
   return desc.fields.flatMap((field) => {
     const value = (message as unknown as Fields)[field.localName] as Message | undefined;
@@ -42,22 +42,25 @@ function nestedMessages(desc: DescMessage, message: Message): Described[] {
   });
 }
 
-function namesIn({ desc, message }: Described): Record<string, string> {
+function copyFields({ desc, message }: Described): Record<string, string> {
   const values = desc.fields
-    .filter(({ name, fieldKind }) => fieldKind === "scalar" && NAMING_FIELDS.has(name))
+    .filter(({ name, fieldKind }) => fieldKind === "scalar" && COPIED_FIELDS.has(name))
     .map(({ name, localName }) => [name, String((message as unknown as Fields)[localName])] as const)
     .filter(([, value]) => value !== "");
   return Object.fromEntries(values.map(([name, value]) => [name, toStorable(value)]));
 }
 
-/** Shortens a text to what jsonb can store. The cut may split a surrogate pair, and a line that cannot be stored would not be recorded. */
+/** Shortens a text, then replaces what jsonb cannot store: NUL, and half of a surrogate pair that the cut split. */
 function toStorable(value: string): string {
   return value.slice(0, MAX_VALUE_CHARACTERS).toWellFormed().replaceAll("\0", "\uFFFD");
 }
 
-/** A request may omit the workspace. The response then has it: in the key that was revoked, or as the workspace that was created. */
-function findWorkspaceId(named: readonly Described[], inResponse: readonly Described[]): string {
-  for (const { message } of named) {
+/**
+ * Returns the id of the changed workspace; empty if there is none. If the request omits it, the response has it: in the key that was revoked,
+ * or as the workspace that was created.
+ */
+function findWorkspaceId(messages: readonly Described[], inResponse: readonly Described[]): string {
+  for (const { message } of messages) {
     const { workspaceId } = message as unknown as Fields;
     if (typeof workspaceId === "string" && workspaceId !== "") return workspaceId;
   }

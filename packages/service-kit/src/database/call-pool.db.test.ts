@@ -39,12 +39,12 @@ test("calls use three quarters of the connections, in the order in which they ar
   const { database, calls } = openPool(4);
   const view = calls.databaseFor(new AbortController().signal);
   const held = await Promise.all([view.connect(), view.connect(), view.connect()]);
-  const left = new AbortController();
-  const abandoned = calls.databaseFor(left.signal).query("SELECT 1");
+  const leavingCaller = new AbortController();
+  const abandoned = calls.databaseFor(leavingCaller.signal).query("SELECT 1");
   const order: number[] = [];
   const waiting = [1, 2, 3].map((n) => view.query("SELECT 1").then(() => order.push(n)));
   expect((await database.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
-  left.abort(new Error("left"));
+  leavingCaller.abort(new Error("left"));
   await expect(abandoned).rejects.toThrow("left");
   expect(order).toEqual([]);
   held[0]?.release();

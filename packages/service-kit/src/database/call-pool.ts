@@ -9,14 +9,18 @@ const MAX_WAIT_MS = 5_000;
 
 type Callback = (error: unknown, connection?: Connection, release?: Connection["release"]) => void;
 
-/** The part of the pool that calls may use. The rest is for work that must complete, like closing a turn: it must not wait behind new calls. */
+/**
+ * The share of the pool's connections that calls may use. The rest is for work that must complete, such as closing a turn, and must not wait
+ * behind new calls.
+ */
 const SHARE_OF_CALLS = 0.75;
 
 /** Gives calls connections, at most a share of the pool. A cancelled call gets none. Refuses new calls while others have waited too long. */
 export class CallPool {
   readonly #database: Database;
+  /** How many more connections calls may take from the pool. */
   #unusedConnections: number;
-  /** For each call that waits because the share is used up: the function that lets it continue. Oldest first. */
+  /** The calls that wait for a connection of the share, oldest first: for each, the function that lets it continue. */
   readonly #queue: (() => void)[] = [];
   /** When each call that waits for a connection started to wait, oldest first. */
   readonly #waits = new Set<{ sinceMs: number }>();
@@ -53,6 +57,7 @@ export class CallPool {
     throw new ServiceError("resource_exhausted", "overloaded", "too many calls wait for the database");
   }
 
+  /** Connects. Rejects as soon as the signal is aborted. */
   async #acquire(signal: AbortSignal): Promise<Connection> {
     signal.throwIfAborted();
     const wait = { sinceMs: performance.now() };
@@ -78,6 +83,7 @@ export class CallPool {
     }
   }
 
+  /** Waits for a free connection of the calls' share, then for the pool. */
   async #connect(signal: AbortSignal): Promise<Connection> {
     if (this.#unusedConnections > 0) this.#unusedConnections--;
     else await new Promise<void>((resolve) => this.#queue.push(resolve));

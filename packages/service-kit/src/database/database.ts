@@ -18,23 +18,24 @@ export type DatabaseOptions = {
   queryTimeoutMs?: number;
   /** Whether named statements are prepared once per connection; true unless set. */
   usesPreparedStatements?: boolean;
-  /** Aborted when the process starts to stop. Then idle connections close at once, so that the process that replaces this one can open them. */
+  /** Aborted when the process starts to stop. Idle connections then close at once and leave room for those of the replacing process. */
   closingSignal?: AbortSignal;
 };
 
 /** The longest wait for a statement's response, above the 10 s of the roles' statement_timeout. */
 const QUERY_TIMEOUT_MS = 12_000;
-/** Idle time before the first TCP keepalive probe. Node sends ten, one a second, so a dead idle connection is closed after 20 s. */
+/** Idle time before the first TCP keepalive probe. Node sends ten probes, one a second, so a dead idle connection is closed after 20 s. */
 const KEEPALIVE_DELAY_MS = 10_000;
 /** The idle timeout while the process stops. */
 const CLOSING_IDLE_TIMEOUT_MS = 1_000;
 /** Connections are replaced at this age, so that they follow a DNS name or a load balancer to another server. */
 const MAX_LIFETIME_SECONDS = 600;
 
+/** SQLSTATE read_only_sql_transaction. */
 const READ_ONLY = "25006";
-/** SQLSTATE class 08 (connection), the codes of a shutdown, and Node's codes of a connection that was closed. */
+/** SQLSTATE class 08 (connection), the SQLSTATEs of a server shutdown, and Node's codes for a closed connection. */
 const LOST_CONNECTION = /^(08...|57P0[123]|ECONNRESET|EPIPE)$/;
-/** The waits before the retries of a read. The second one outlasts a restart of the server's processes. */
+/** The waits before the first and second retry of a read. The second wait outlasts a restart of the server's processes. */
 const RETRY_DELAYS_MS = [50, 1_000];
 
 // Returns bigint columns as numbers: they hold counts and ids below 2^53.
@@ -70,7 +71,7 @@ export function openDatabase(options: DatabaseOptions, log: Logger): Database {
   });
   // Without this listener, losing an idle connection ends the process (node-postgres#1790).
   pool.on("error", (error) => log.warn({ error }, "idle database connection lost"));
-  // Without this one, losing a connection in use would end the process too. The connection's next statement reports the error.
+  // Without this listener, losing a connection in use would end the process too. The connection's next statement reports the error.
   pool.on("connect", (connection) => connection.on("error", () => undefined));
   if (options.usesPreparedStatements === false) pool.on("connect", removeStatementNames);
   pool.on("release", (error: unknown) => {
@@ -113,12 +114,12 @@ function closeIdle(pool: Database): void {
 
 /** Returns a statement with its own query timeout, for a transaction that raises statement_timeout. */
 export function slowQuery(text: string, values: unknown[], timeoutMs: number): pg.QueryConfig {
-  // pg reads this property of a statement, but its types lack it.
+  // pg reads query_timeout from a statement, but its types lack the property.
   const query = { text, values, query_timeout: timeoutMs };
   return query;
 }
 
-/** Runs `work` in one transaction. If it throws, rolls back, and closes the connection if the rollback fails too. */
+/** Runs `work` in one transaction. If `work` throws, rolls back. If the rollback fails too, closes the connection. */
 export function transaction<T>(database: Database, work: (connection: Connection) => Promise<T>): Promise<T> {
   const options = { kind: "client", attributes: { "db.system.name": "postgresql" } } as const;
   return withSpan("transaction", options, () => inTransaction(database, work));
@@ -153,15 +154,15 @@ export async function rollBack(connection: Connection, error?: unknown): Promise
   }
 }
 
-/** Runs a statement that only reads. If the server closed the connection, retries it up to two times on another one. */
+/** Runs `read`, which only reads. If the server closed the connection, retries `read` up to two times on another connection. */
 export async function readWithRetry<T>(read: () => Promise<T>): Promise<T> {
-  for (const delay of RETRY_DELAYS_MS) {
+  for (const delayMs of RETRY_DELAYS_MS) {
     try {
       return await read();
     } catch (error) {
       if (!isConnectionLost(error)) throw error;
     }
-    await setTimeout(delay);
+    await setTimeout(delayMs);
   }
   return read();
 }

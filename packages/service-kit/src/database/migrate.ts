@@ -12,11 +12,14 @@ export type Migration = {
   up: (knex: Knex) => Promise<void>;
   down: (knex: Knex) => Promise<void>;
   /**
-   * By default a migration is one transaction. It should then lock only one table with traffic, because locking a second one could deadlock
-   * with the traffic. With `transaction: false` each statement commits on its own, and a retry may run a committed one again.
+   * By default a migration is one transaction. It should then lock only one table with traffic, because locking a second table could
+   * deadlock with the traffic. With `transaction: false` each statement commits separately, and a retry may run a committed statement again.
    */
   config?: { transaction: boolean };
-  /** For a contraction: the oldest version of Parley that runs on the new schema, such as `0.3.0`. Older versions refuse to migrate it. */
+  /**
+   * For a migration that removes what older versions use (a contraction): the oldest version of Parley that runs on the new schema, such as
+   * `0.3.0`. Older versions refuse to migrate it.
+   */
   oldestVersion?: string;
 };
 
@@ -26,7 +29,7 @@ export type MigrateOptions = {
   schema: string;
   /** The service's login role. */
   role: string;
-  /** The role's password. Without it the role must exist with the timeouts of every service's role, and is not changed. */
+  /** The role's password. Without it, the role must already exist with the timeouts of every service's role, and stays unchanged. */
   rolePassword?: string;
   /** Timeouts that this role has in addition to the timeouts of every service's role. */
   roleTimeouts?: RoleTimeouts;
@@ -48,7 +51,7 @@ const CHANGES_TABLE = "changes";
 /** Limits how long a migration waits for a lock, because new traffic queues behind the waiting migration. */
 const LOCK_TIMEOUT = "2s";
 const LOCK_POLL_MS = 100;
-const SESSION_CHECKS = 5;
+const SESSION_CHECK_ATTEMPTS = 5;
 
 /**
  * Migrates one service's schema to this version: creates the role and the schema, then applies the missing migrations. An advisory lock
@@ -116,7 +119,7 @@ async function assertHasOwnSession(client: pg.Client, other: pg.Client): Promise
   await other.connect();
   try {
     const [own, others] = [new Set(), new Set()];
-    for (let attempt = 0; attempt < SESSION_CHECKS; attempt++) {
+    for (let attempt = 0; attempt < SESSION_CHECK_ATTEMPTS; attempt++) {
       own.add(await readProcess(client));
       others.add(await readProcess(other));
     }
@@ -191,7 +194,10 @@ async function findNewerMigration(
   return newest;
 }
 
-/** Stores the oldest version that runs on the schema, in the migration's own transaction, for older migrators to read. */
+/**
+ * Returns a hook that runs in a migration's own transaction. It stores the oldest version that runs on the schema in a comment on the
+ * migrations table, where older migrators read it.
+ */
 function recordOldestVersion({ schema, migrations }: MigrateOptions, direction: "up" | "down") {
   return async (connection: Knex, [current]: unknown[]): Promise<void> => {
     const index = migrations.indexOf(current as Migration);
@@ -222,7 +228,7 @@ async function withKnex<T>(options: MigrateOptions, work: (migrator: Knex.Migrat
     getMigrationName: (migration) => migration.name,
     getMigration: (migration) => Promise.resolve(migration),
   };
-  // Loaded here, because a service imports the names of its migrations, and knex takes a tenth of the time in which the service loads.
+  // Not imported at the top: services load this file for the names of their migrations, and knex would take a tenth of their load time.
   const { default: knex } = await import("knex");
   const instance = knex({
     client: "pg",

@@ -66,7 +66,7 @@ describeWith("pgbouncer", "PgBouncer in transaction mode", () => {
       }
     }
 
-    /** Runs each of some statements on every connection of the pool at once, several times. Returns the error codes. */
+    /** Runs three named statements on all connections of the pool at once, five times. Returns the error codes. */
     async function runEverywhere(pool: Database): Promise<string[]> {
       const codes = new Set<string>();
       const run = async (name: string, value: number) => {

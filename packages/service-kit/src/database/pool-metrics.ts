@@ -6,7 +6,7 @@ import type { Connection, Database } from "./database.ts";
 /**
  * Adds a connection pool to the metrics. `name` is the value of the label `pool`.
  *
- * @param calls the calls' share of the pool, whose queue also counts as waiting
+ * @param calls the CallPool of the pool. The calls in its queue also count as waiting
  */
 export type ObservePool = (name: string, pool: Database, calls?: CallPool) => void;
 
@@ -56,10 +56,10 @@ export function createPoolMetrics(registry: Registry): ObservePool {
   return (name, pool, calls) => {
     pools.set(name, pool);
     if (calls !== undefined) callPools.set(name, calls);
-    const acquiredAt = new WeakMap<Connection, number>();
-    pool.on("acquire", (connection) => acquiredAt.set(connection, performance.now()));
+    const acquiredAtMsOf = new WeakMap<Connection, number>();
+    pool.on("acquire", (connection) => acquiredAtMsOf.set(connection, performance.now()));
     pool.on("release", (_, connection) => {
-      const acquiredAtMs = acquiredAt.get(connection);
+      const acquiredAtMs = acquiredAtMsOf.get(connection);
       if (acquiredAtMs !== undefined) uses.observe({ pool: name }, (performance.now() - acquiredAtMs) / 1_000);
     });
   };

@@ -20,8 +20,8 @@ export function createReadinessProbe(
   const newest = required.migrations.at(-1)?.name;
   const statement = `SELECT FROM ${pg.escapeIdentifier(required.schema)}.migrations WHERE name = $1`;
   let hasSucceeded = false;
-  let checkedAt = Number.NEGATIVE_INFINITY;
-  let result: Promise<boolean> = Promise.resolve(false);
+  let checkedAtMs = Number.NEGATIVE_INFINITY;
+  let latestCheck: Promise<boolean> = Promise.resolve(false);
 
   const check = async () => {
     try {
@@ -33,10 +33,10 @@ export function createReadinessProbe(
     return hasSucceeded;
   };
   return async () => {
-    const now = performance.now();
-    if (hasSucceeded || now - checkedAt <= CACHE_MS) return hasSucceeded || result;
-    checkedAt = now;
-    result = check();
-    return result;
+    const nowMs = performance.now();
+    if (hasSucceeded || nowMs - checkedAtMs <= CACHE_MS) return hasSucceeded || latestCheck;
+    checkedAtMs = nowMs;
+    latestCheck = check();
+    return latestCheck;
   };
 }

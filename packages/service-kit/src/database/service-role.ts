@@ -10,12 +10,12 @@ const TIMEOUTS = { statement_timeout: "10s", idle_in_transaction_session_timeout
 export type RoleTimeouts = Readonly<Record<string, string>>;
 
 const ROLE_ATTEMPTS = 20;
-const ROLE_RETRY_MS = 200;
+const MAX_ROLE_RETRY_DELAY_MS = 200;
 
 /**
  * Creates the service's login role with its password and timeouts, or sets them on the existing role. Without a verifier the role must
- * exist with TIMEOUTS; further timeouts are not checked here, but by logMissingTimeouts. If the administrator lacks a privilege, throws an
- * error with the statement to run.
+ * exist with TIMEOUTS. Further timeouts are not checked here: logMissingTimeouts checks them. If the administrator lacks a privilege, throws
+ * an error with the statement to run.
  */
 export async function prepareRole(
   client: pg.Client,
@@ -109,8 +109,8 @@ function pickTimeouts(timeouts: RoleTimeouts, names: readonly string[]): RoleTim
 
 /**
  * Grants the role read and write access to the rows of its schema, and nothing else. On the append-only tables grants only reading and
- * inserting, and revokes changing and deleting. If the administrator may not grant or revoke a privilege, throws an error with the statements
- * to run, because PostgreSQL itself may only send a warning.
+ * inserting, and revokes changing and deleting. If the administrator may not grant or revoke a privilege, throws an
+ * error with the statements to run. PostgreSQL itself may only send a warning.
  */
 export async function grantAccess(
   client: pg.Client,
@@ -137,7 +137,7 @@ export async function grantAccess(
   );
 }
 
-/** Returns the GRANT statements for the privileges that the role lacks. It may only read knex's own tables. */
+/** Returns the GRANT statements for the privileges that the role lacks. The role may only read knex's own tables. */
 async function findMissingGrants(
   client: pg.Client,
   schema: string,
@@ -170,7 +170,7 @@ async function findMissingGrants(
   return rows.map(({ statement }) => statement);
 }
 
-/** Returns the REVOKE statements for the role's own privileges by which it could change rows of append-only tables. */
+/** Returns the REVOKE statements for the role's own privileges to change or delete rows of append-only tables. */
 async function findExcessGrants(
   client: pg.Client,
   schema: string,
@@ -189,7 +189,7 @@ async function findExcessGrants(
   return rows.map(({ statement }) => statement);
 }
 
-/** Runs `work`. If PostgreSQL denies permission, adds the statement to run to the error. */
+/** Runs `work`. If PostgreSQL denies permission, adds `remedy` to the error: the role to use and the statement to run. */
 export async function addRemedy(remedy: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -213,12 +213,12 @@ async function retryRoleConflicts(work: () => Promise<void>): Promise<void> {
       return;
     } catch (error) {
       if (attempt === ROLE_ATTEMPTS || !isRoleConflict(error)) throw error;
-      await sleep(Math.random() * ROLE_RETRY_MS);
+      await sleep(Math.random() * MAX_ROLE_RETRY_DELAY_MS);
     }
   }
 }
 
-/** Matches "tuple concurrently updated", "duplicate key" in the catalog, and "role already exists". */
+/** Recognizes "tuple concurrently updated", "duplicate key" in the catalog, and "role already exists". */
 function isRoleConflict(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return false;
   return error.code === "23505" || error.code === "42710" || /^tuple concurrently /.test(error.message);

@@ -2,7 +2,7 @@ import { type LookupAddress, type LookupOptions, lookup as systemLookup } from "
 import { isIP, type LookupFunction, type Socket } from "node:net";
 import { Agent, buildConnector } from "undici";
 import { addressRefusedError, type Egress, type EgressPolicy } from "./policy.ts";
-import { createTunnel } from "./tunnel.ts";
+import { createTunnelConnector } from "./tunnel.ts";
 
 /** Resolves a name to all its addresses, like `dns.lookup` with the option `all`. */
 export type Resolve = (
@@ -18,21 +18,22 @@ export type GuardedAgentOptions = {
 };
 
 /**
- * Returns an undici dispatcher that connects to permitted addresses only. It checks each connection: it resolves the name, checks the
- * addresses, and connects to one of them, through the proxy if there is one. It connects directly to an address on the operator's list. So neither a redirect nor DNS rebinding can bypass the check. A
- * refused connection fails with EgressError, which fetch reports as the `cause` of its TypeError.
+ * Returns an undici dispatcher that connects to permitted addresses only. For each connection it resolves the name, checks the addresses,
+ * and connects to one of the permitted ones. So neither a redirect nor DNS rebinding can bypass the check. Connects through the proxy if
+ * there is one, but directly to addresses in EGRESS_ALLOW. A refused connection fails with EgressError, which fetch reports as the `cause`
+ * of its TypeError.
  */
 export function createGuardedAgent({ policy, proxyUrl }: Egress, options: GuardedAgentOptions = {}): Agent {
   const { connectTimeoutMs = 5_000, resolve = systemLookup as Resolve } = options;
   const lookup = createGuardedLookup(policy, resolve);
   const connectDirectly = createGuardedConnector(policy, lookup, connectTimeoutMs);
   if (proxyUrl === undefined) return new Agent({ connect: connectDirectly });
-  const connectThroughProxy = createTunnel(proxyUrl, connectTimeoutMs);
+  const connectThroughProxy = createTunnelConnector(proxyUrl, connectTimeoutMs);
   return new Agent({
     connect(target, callback) {
       const host = hostOf(target);
       const connectTo = (addresses: readonly string[]) => {
-        // The operator's own networks are not behind the proxy to the internet.
+        // EGRESS_ALLOW lists the operator's own networks. The proxy leads to the internet and may not reach them.
         if (addresses.some((address) => policy.isListed(address))) return connectDirectly(target, callback);
         connectThroughProxy(target, addresses, callback);
       };
@@ -73,7 +74,7 @@ function createGuardedConnector(
   };
 }
 
-/** Checks the address of the finished connection. Returns the error if it is not permitted. */
+/** Checks the remote address of an open connection. Returns the error if the address is not permitted. */
 function checkPeer(policy: EgressPolicy, socket: Socket, host: string): Error | undefined {
   const peer = socket.remoteAddress;
   return peer !== undefined && policy.permits(peer) ? undefined : addressRefusedError(host);

@@ -7,7 +7,7 @@ import type { Resolve } from "./agent.ts";
 import { type GuardedFetchOptions, guardedFetch } from "./guarded-fetch.ts";
 import { EgressPolicy } from "./policy.ts";
 
-// 127.0.0.2 acts as a public host. 127.0.0.1 and [::1] act as private ones.
+// 127.0.0.2 acts as a public host. 127.0.0.1 and [::1] act as private hosts.
 const PUBLIC = "127.0.0.2";
 const POLICY = new EgressPolicy([`${PUBLIC}/32`]);
 const servers: Server[] = [];
@@ -34,7 +34,10 @@ async function startServer(listener: RequestListener): Promise<{ port: number; r
 const get = (url: string, options: Partial<GuardedFetchOptions> = {}) =>
   guardedFetch(url, { egress: { policy: POLICY }, timeoutMs: 5_000, maxBytes: 10_000, ...options });
 
-/** Returns a resolver. Each entry of a name's list is the answer to one query: addresses separated by spaces. The last answer repeats. */
+/**
+ * Returns a resolver. `table` has, for each name, the answers to successive queries; the last answer repeats. An answer is a list of addresses
+ * separated by spaces.
+ */
 const resolverOf = (table: Record<string, string[]>): Resolve => {
   const answers = new Map(Object.entries(table).map(([name, addresses]) => [name, [...addresses]]));
   return (host, _options, callback) => {
@@ -142,15 +145,15 @@ describe("ends a request", () => {
     await expect(get(url, { resolve: resolverOf({}) })).rejects.toMatchObject({ code });
   });
 
-  it("after too many redirects, and after the first by default or for POST", async () => {
+  it("after too many redirects, and after the first redirect by default or for POST", async () => {
     const { port, requests } = await startServer((_, response) =>
       response.writeHead(302, { location: "/again" }).end(),
     );
-    const code = { code: "too_many_redirects" };
-    await expect(get(`http://${PUBLIC}:${port}/`, { maxRedirects: 3 })).rejects.toMatchObject(code);
+    const expected = { code: "too_many_redirects" };
+    await expect(get(`http://${PUBLIC}:${port}/`, { maxRedirects: 3 })).rejects.toMatchObject(expected);
     expect(requests).toHaveLength(4);
-    await expect(get(`http://${PUBLIC}:${port}/`)).rejects.toMatchObject(code);
-    await expect(get(`http://${PUBLIC}:${port}/`, { method: "POST", maxRedirects: 3 })).rejects.toMatchObject(code);
+    await expect(get(`http://${PUBLIC}:${port}/`)).rejects.toMatchObject(expected);
+    await expect(get(`http://${PUBLIC}:${port}/`, { method: "POST", maxRedirects: 3 })).rejects.toMatchObject(expected);
   });
 
   it("when the body is too large by its Content-Length, as received, or after decompression", async () => {
@@ -164,7 +167,7 @@ describe("ends a request", () => {
       await expect(get(`http://${PUBLIC}:${port}/${path}`)).rejects.toMatchObject({ code: "too_large" });
   });
 
-  it("after the timeout, whether the head or the body is late", async () => {
+  it("after the timeout, whether the response head or its body is late", async () => {
     const { port } = await startServer((request, response) => {
       if (request.url === "/body") response.write("x");
     });

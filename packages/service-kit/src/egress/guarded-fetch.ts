@@ -9,7 +9,7 @@ export type GuardedFetchOptions = {
   timeoutMs: number;
   /** Limits the body, after decompression. */
   maxBytes: number;
-  /** 0 unless set. Follows redirects of GET and HEAD only, and refuses those of other methods. */
+  /** 0 unless set. Only GET and HEAD follow redirects. For any other method, a redirect is an error. */
   maxRedirects?: number;
   signal?: AbortSignal;
   method?: string;
@@ -31,8 +31,9 @@ export type ResponseHead = {
 export type GuardedResponse = ResponseHead & { body: Uint8Array<ArrayBuffer> };
 
 /**
- * Fetches an http or https URL that a user entered, from permitted addresses only (see createGuardedAgent). Checks each redirect like the first
- * URL. Throws EgressError, the reason of `signal`, or the error of `onHead`, which must not be a TypeError. An HTTP error status is not an error here.
+ * Fetches an http or https URL that a user entered, from permitted addresses only (see createGuardedAgent). Checks each redirect like the
+ * first URL. Throws EgressError, the reason of `signal`, or the error of `onHead`, which must not be a TypeError. Does not throw for an HTTP
+ * error status.
  */
 export async function guardedFetch(url: string, options: GuardedFetchOptions): Promise<GuardedResponse> {
   const { egress, timeoutMs, signal } = options;
@@ -81,7 +82,9 @@ async function fetchWithRedirects(
 }
 
 function redirectLimitMessage(maxRedirects: number): string {
-  return maxRedirects === 0 ? "redirects are not followed here" : `more than ${maxRedirects} redirects`;
+  return maxRedirects === 0
+    ? "the URL redirects, but redirects are not followed"
+    : `more than ${maxRedirects} redirects`;
 }
 
 function parseUrl(text: string, base?: URL): URL {

@@ -4,34 +4,34 @@ import { EgressError } from "./error.ts";
 // Addresses in public ranges at which a cloud provider serves only its own virtual machines.
 const CLOUD_INTERNAL_ADDRESSES = new Set(["168.63.129.16"]);
 
-/** The only range from which IANA assigns public IPv6 addresses. Within it, ipaddr.js knows the special ranges, such as 6to4 and Teredo. */
+/** The only range from which IANA assigns public IPv6 addresses. ipaddr.js recognizes the special ranges within it, such as 6to4 and Teredo. */
 const GLOBAL_IPV6 = ipaddr.parseCIDR("2000::/3") as [ipaddr.IPv6, number];
 
 /**
- * Decides which addresses a request for a user's URL may reach: public addresses, and those that the operator allows. Loopback, private,
+ * Decides which addresses a request for a user's URL may reach: public addresses, and those in EGRESS_ALLOW. Loopback, private,
  * link-local (cloud metadata), reserved, unassigned and tunnelled addresses are not public.
  */
 export class EgressPolicy {
   readonly #allowed: ReturnType<typeof ipaddr.parseCIDR>[];
 
-  /** @param allow CIDRs or single addresses. Throws an Error that names the first entry that is neither. */
+  /** @param allow EGRESS_ALLOW: CIDRs or single addresses. The constructor throws an Error that names the first entry that is neither. */
   constructor(allow: readonly string[] = []) {
     this.#allowed = allow.map(parseRange);
   }
 
-  /** Returns whether a request may reach the address: it is public or on the operator's list. */
+  /** Returns whether a request may reach the address: it is public or in EGRESS_ALLOW. */
   permits(address: string): boolean {
     const parsed = parseAddress(address);
-    return parsed !== undefined && (this.#isInList(parsed) || isPublic(parsed));
+    return parsed !== undefined && (this.#isInAllowList(parsed) || isPublic(parsed));
   }
 
-  /** Returns whether the operator's list contains the address. */
+  /** Returns whether EGRESS_ALLOW contains the address. */
   isListed(address: string): boolean {
     const parsed = parseAddress(address);
-    return parsed !== undefined && this.#isInList(parsed);
+    return parsed !== undefined && this.#isInAllowList(parsed);
   }
 
-  #isInList(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+  #isInAllowList(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
     return this.#allowed.some((range) => address.kind() === range[0].kind() && address.match(range));
   }
 }
@@ -39,7 +39,7 @@ export class EgressPolicy {
 /** How requests for a user's URL leave the service. */
 export type Egress = {
   policy: EgressPolicy;
-  /** The HTTP proxy to public addresses. Addresses of the operator's list are reached directly. */
+  /** The HTTP proxy to public addresses. Addresses in EGRESS_ALLOW are reached directly. */
   proxyUrl?: string | undefined;
 };
 
@@ -55,7 +55,7 @@ function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   return address instanceof ipaddr.IPv4 || (address.match(GLOBAL_IPV6) && !isIsatap(address));
 }
 
-/** Whether the address holds an IPv4 address to which an ISATAP router tunnels: ::0:5efe:a.b.c.d or ::200:5efe:a.b.c.d (RFC 5214). */
+/** Returns whether the IPv6 address is of ISATAP, whose routers tunnel to an IPv4 address in it: ::0:5efe:a.b.c.d or ::200:5efe:a.b.c.d (RFC 5214). */
 function isIsatap({ parts }: ipaddr.IPv6): boolean {
   return parts[5] === 0x5efe && (parts[4] === 0 || parts[4] === 0x200);
 }
@@ -68,14 +68,14 @@ export function addressRefusedError(host: string): EgressError {
 
 function parseRange(text: string): ReturnType<typeof ipaddr.parseCIDR> {
   try {
-    const [address, bits] = text.includes("/") ? ipaddr.parseCIDR(text) : singleAddress(text);
+    const [address, bits] = text.includes("/") ? ipaddr.parseCIDR(text) : parseSingleAddress(text);
     return [address, bits];
   } catch (cause) {
     throw new Error(`"${text}" is not a CIDR such as 10.0.0.0/8`, { cause });
   }
 }
 
-function singleAddress(text: string): ReturnType<typeof ipaddr.parseCIDR> {
+function parseSingleAddress(text: string): ReturnType<typeof ipaddr.parseCIDR> {
   const address = ipaddr.parse(text);
   return [address, address.kind() === "ipv4" ? 32 : 128];
 }

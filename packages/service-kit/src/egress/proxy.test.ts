@@ -13,7 +13,7 @@ import type { Resolve } from "./agent.ts";
 import { type GuardedFetchOptions, guardedFetch } from "./guarded-fetch.ts";
 import { EgressPolicy } from "./policy.ts";
 
-// Public addresses. Nothing connects to them: the proxy's tunnels end on this machine.
+// Public addresses. No test connects to them: the test proxy opens every tunnel to this machine.
 const [V4, OTHER_V4, V6] = ["93.184.215.14", "93.184.215.15", "2606:2800:21f:cb07::1"];
 
 let proxy: Awaited<ReturnType<typeof startConnectProxy>>;
@@ -61,7 +61,7 @@ async function startServer(listener: RequestListener = (_, response) => response
   return { port: await start(server), requests };
 }
 
-const read = ({ body }: { body: Uint8Array }) => Buffer.from(body).toString();
+const bodyText = ({ body }: { body: Uint8Array }) => Buffer.from(body).toString();
 
 describe("with https", () => {
   let folder: string;
@@ -88,7 +88,7 @@ describe("with https", () => {
       response.end("page");
     });
     const port = await start(server);
-    expect(read(await get(`https://docs.example:${port}/`, [V4]))).toBe("page");
+    expect(bodyText(await get(`https://docs.example:${port}/`, [V4]))).toBe("page");
     expect(proxy.authorities).toEqual([`${V4}:${port}`]);
     expect(seen).toEqual(["docs.example", `docs.example:${port}`]);
   });
@@ -111,7 +111,7 @@ describe("with https", () => {
     onTestFinished(() => tlsProxy.close());
     const getThrough = (proxyUrl: string) =>
       get(`https://docs.example:${port}/`, [V4], { egress: { policy: new EgressPolicy(), proxyUrl } });
-    expect(read(await getThrough(`https://localhost:${tlsProxy.port}`))).toBe("page");
+    expect(bodyText(await getThrough(`https://localhost:${tlsProxy.port}`))).toBe("page");
     await expect(getThrough(`https://127.0.0.1:${tlsProxy.port}`)).rejects.toMatchObject({
       message: "the proxy opened no connection (ERR_TLS_CERT_ALTNAME_INVALID)",
     });
@@ -121,12 +121,12 @@ describe("with https", () => {
 
 it("an http request also uses a tunnel, and only the server gets the path and the Host header", async () => {
   const { port, requests } = await startServer();
-  expect(read(await get(`http://docs.example:${port}/a`, [V4]))).toBe("page");
+  expect(bodyText(await get(`http://docs.example:${port}/a`, [V4]))).toBe("page");
   expect(proxy.authorities).toEqual([`${V4}:${port}`]);
   expect(requests).toEqual([`docs.example:${port}/a`]);
 });
 
-it("uses the scheme's port if the URL has none", async () => {
+it("connects to the scheme's default port if the URL has no port", async () => {
   proxy.respondWith(() => 403);
   await expect(get("http://docs.example/", [V4])).rejects.toThrow();
   await expect(get("https://docs.example/", [V4])).rejects.toThrow();
@@ -138,7 +138,7 @@ it.each([
   [`http://[${V6}]`, `[${V6}]`],
 ])("tunnels to the address in %s", async (origin, authority) => {
   const { port } = await startServer();
-  expect(read(await get(`${origin}:${port}/`, []))).toBe("page");
+  expect(bodyText(await get(`${origin}:${port}/`, []))).toBe("page");
   expect(proxy.authorities).toEqual([`${authority}:${port}`]);
 });
 
@@ -146,12 +146,12 @@ it.each([
   ["a private address in the URL", "http://10.0.0.1/", [V4]],
   ["a private IPv6 address in the URL", "http://[::ffff:169.254.169.254]/", [V4]],
   ["a name with a private address", "http://docs.example/", ["10.0.0.1", "::1"]],
-])("asks the proxy nothing for %s", async (_, url, addresses) => {
+])("sends the proxy no request for %s", async (_, url, addresses) => {
   await expect(get(url, addresses)).rejects.toMatchObject({ code: "address_refused" });
   expect(proxy.authorities).toEqual([]);
 });
 
-it("asks the proxy for the permitted addresses of a name only", async () => {
+it("requests tunnels only to the permitted addresses of a name", async () => {
   const { port } = await startServer();
   await get(`http://docs.example:${port}/`, ["10.0.0.1", V4]);
   expect(proxy.authorities).toEqual([`${V4}:${port}`]);
@@ -179,7 +179,7 @@ it("connects to the operator's networks directly", async () => {
 it("tries the next address when the proxy cannot reach one, IPv4 first", async () => {
   const { port } = await startServer();
   proxy.respondWith((authority) => (authority.startsWith("[") ? 200 : 502));
-  expect(read(await get(`http://docs.example:${port}/`, [V6, V4, OTHER_V4]))).toBe("page");
+  expect(bodyText(await get(`http://docs.example:${port}/`, [V6, V4, OTHER_V4]))).toBe("page");
   expect(proxy.authorities).toEqual([`${V4}:${port}`, `${OTHER_V4}:${port}`, `[${V6}]:${port}`]);
 });
 

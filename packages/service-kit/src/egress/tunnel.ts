@@ -9,10 +9,11 @@ type ConnectThroughProxy = (
 ) => void;
 
 /**
- * Returns a connector that asks an HTTP proxy for a tunnel (CONNECT) to one of the given addresses. undici's ProxyAgent would send the name of the
- * host, which the proxy resolves again, perhaps to another address. TLS and the Host header keep the name. Fails with EgressError.
+ * Returns a connector that asks an HTTP proxy for a tunnel (CONNECT) to one of the given addresses. undici's ProxyAgent would send the host's
+ * name instead, and the proxy might resolve it to an address that was not checked. TLS and the Host header keep the name. Fails with
+ * EgressError.
  */
-export function createTunnel(proxyUrl: string, timeoutMs: number): ConnectThroughProxy {
+export function createTunnelConnector(proxyUrl: string, timeoutMs: number): ConnectThroughProxy {
   const proxy = new URL(proxyUrl);
   const startTls = buildConnector({ timeout: timeoutMs });
   return (target, addresses, callback) => {
@@ -25,7 +26,7 @@ export function createTunnel(proxyUrl: string, timeoutMs: number): ConnectThroug
   };
 }
 
-/** Orders IPv4 first, because few proxies have IPv6. */
+/** Returns `address:port` for each address, IPv4 first, because few proxies have IPv6. */
 function toAuthorities(addresses: readonly string[], port: string): string[] {
   const [v6, v4] = [addresses.filter(isIPv6), addresses.filter((address) => !isIPv6(address))];
   return [...v4.map((address) => `${address}:${port}`), ...v6.map((address) => `[${address}]:${port}`)];
@@ -47,7 +48,7 @@ async function openTunnel(proxy: URL, authorities: readonly string[], timeoutMs:
 }
 
 async function requestTunnel(proxy: URL, authority: string, timeoutMs: number, signal: AbortSignal): Promise<Socket> {
-  // A tunnel takes over its connection, so there is nothing to pool.
+  // A tunnel takes over its connection to the proxy, so the connection cannot be pooled.
   const client = new Client(proxy.origin, { connect: { timeout: timeoutMs } });
   try {
     const headers = { host: authority, ...authorizationOf(proxy) };

@@ -3,11 +3,12 @@ import { startTcpProxy } from "@parley/test-support";
 import { afterEach, expect, test } from "vitest";
 import { listen } from "../testing/listen.ts";
 
-// Tests patches/@grpc__grpc-js: after GOAWAY, keepalive still checks the connection, and the connection's streams continue.
-const AGE_MS = 200;
+// Tests patches/@grpc__grpc-js: after GOAWAY (the connection has reached its maximum age), its streams continue and keepalive still checks it.
+const MAX_CONNECTION_AGE_MS = 200;
 /** The timeout is long, because a busy machine may stop this process, and with it both peers, for a while. */
 const KEEPALIVE = { "grpc.keepalive_time_ms": 100, "grpc.keepalive_timeout_ms": 2_000 };
 const TOKENS = 60;
+const TOKEN_INTERVAL_MS = 20;
 
 const bytes = (value: Buffer) => value;
 const method = {
@@ -25,7 +26,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** Starts a server that streams 60 tokens, one every 20 ms. */
+/** Starts a server that streams TOKENS tokens, one every TOKEN_INTERVAL_MS. */
 async function startServer(options: Record<string, number>) {
   const server = new Server({ ...KEEPALIVE, ...options });
   server.addService(
@@ -38,7 +39,7 @@ async function startServer(options: Record<string, number>) {
           if (tokens < TOKENS) return;
           call.end();
           clearInterval(timer);
-        }, 20);
+        }, TOKEN_INTERVAL_MS);
         call.on("cancelled", () => clearInterval(timer));
       },
     },
@@ -63,7 +64,7 @@ function startStream(port: number) {
 
 test("a stream continues after its connection has reached its maximum age", async () => {
   const { port } = await startServer({
-    "grpc.max_connection_age_ms": AGE_MS,
+    "grpc.max_connection_age_ms": MAX_CONNECTION_AGE_MS,
     "grpc.max_connection_age_grace_ms": 10_000,
   });
   const stream = startStream(port);
@@ -83,13 +84,15 @@ test("a server that shuts down waits for its streams", async () => {
 
 test("a peer that stops answering on a connection past its maximum age is detected", async () => {
   const { port } = await startServer({
-    "grpc.max_connection_age_ms": AGE_MS,
+    "grpc.max_connection_age_ms": MAX_CONNECTION_AGE_MS,
     "grpc.max_connection_age_grace_ms": 10_000,
   });
   const wire = await startTcpProxy({ targetPort: port });
   closers.push(() => wire.close());
   const stream = startStream(wire.port);
-  await expect.poll(stream.tokens, { interval: 10 }).toBeGreaterThan(AGE_MS / 20 + 10);
+  // Waits until the connection is older than its maximum age.
+  const tokensAtMaxAge = MAX_CONNECTION_AGE_MS / TOKEN_INTERVAL_MS;
+  await expect.poll(stream.tokens, { interval: 10 }).toBeGreaterThan(tokensAtMaxAge + 10);
   wire.stall();
   const stalledAt = performance.now();
   expect(await stream.ended).toMatch(/UNAVAILABLE/);

@@ -33,12 +33,12 @@ export type GrpcServerOptions = {
 /** Intercepts every call of a service, and decides whether a multiplexed stream is accepted. */
 export type CallGuard = {
   intercept: Interceptor;
-  /** Whether the metadata holds an accepted internal token. */
+  /** Returns whether the metadata contains an accepted internal token. */
   isAuthorized: (metadata: Metadata) => boolean;
 };
 
 export type GrpcServer = {
-  /** Serves a service, to plain and multiplexed calls. Call it once per server, before `listen`. */
+  /** Adds a service, for plain and multiplexed calls. Call it once per server, before `listen`. */
   serve<S extends DescService>(service: S, implementation: ServiceImplementation<S>, guard: CallGuard): void;
   /** Binds the port, then reports SERVING. */
   listen(): Promise<void>;
@@ -81,6 +81,7 @@ export function createGrpcServer(options: GrpcServerOptions, lifecycle: Lifecycl
         );
       });
       health.setStatus("", "SERVING");
+      // The extra second lets the drain end by itself.
       lifecycle.onClose("grpc server", () => drain(server, health, options.drainMs), options.drainMs + 1_000);
     },
   };
@@ -110,7 +111,7 @@ export function createCallGuard(tokens: Tokens, durations: Histogram<"method" | 
       if (!isAuthorized(context.metadata))
         throw new RpcError(status.UNAUTHENTICATED, "unauthenticated", "internal token missing or wrong");
       failpoint(context.method, "before");
-      // After the check of the token, so that only our own services can add to a trace.
+      // Opened after the token check, so that only our own services can add to a trace.
       span = openServerSpan(context);
       await (span === undefined ? next() : span.run(next));
       failpoint(context.method, "after");
@@ -129,7 +130,7 @@ export function createCallGuard(tokens: Tokens, durations: Histogram<"method" | 
 }
 
 /**
- * Converts an error to the one that the caller receives. RpcError and ServiceError keep their code and message. Any other error becomes
+ * Converts an error to the RpcError that the caller receives. RpcError and ServiceError keep their code and message. Any other error becomes
  * CANCELLED, UNAVAILABLE or INTERNAL without its message.
  */
 export function toRpcError(error: unknown, signal?: AbortSignal): RpcError {
@@ -145,8 +146,8 @@ export function toRpcError(error: unknown, signal?: AbortSignal): RpcError {
   return new RpcError(status.INTERNAL, "internal_error", "internal error", { cause: error });
 }
 
-// SQLSTATE classes 08 (connection), 53 (resources) and 57P (shutdown), 57014 (statement timeout), 55P03 (lock timeout), 40P01 (deadlock) and 25006 (the server is
-// read-only, e.g. a former primary); Node's network errors.
+// SQLSTATE classes 08 (connection), 53 (resources) and 57P (shutdown); 57014 (statement timeout), 55P03 (lock timeout), 40P01 (deadlock) and
+// 25006 (the server is read-only, e.g. a former primary); Node's network errors.
 const TRANSIENT_CODES =
   /^(08|53|57P|57014$|55P03$|40P01$|25006$)|^E(CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NOTFOUND|AI_AGAIN)$/;
 

@@ -2,7 +2,7 @@ import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
 import { ChannelCredentials, experimental, ServerCredentials } from "@grpc/grpc-js";
 
-/** How often the files are read again, so that a renewed certificate needs no restart. */
+/** How often the certificate files are read again, so that a renewed certificate needs no restart. */
 const REFRESH_INTERVAL_MS = 30_000;
 
 /** The file names in cert-manager's Secrets. */

@@ -11,16 +11,16 @@ import { echo, iterate, numbers, OPTIONS, readAll, useTestPeers } from "../testi
 const peers = useTestPeers();
 
 describe("multiplexing", () => {
-  test("stalled readers of plain streams on the same connection delay no call", async () => {
+  test("plain streams whose readers stall do not delay calls on the same connection", async () => {
     let produced = 0;
-    async function* large(_: unknown, { signal }: CallContext) {
+    async function* produceUntilAborted(_: unknown, { signal }: CallContext) {
       for (; !signal.aborted; produced++) yield { counted: ["x".repeat(128 * 1024)] };
     }
-    const port = await peers().startServer({ getUsage: echo, listMonthTurns: large });
+    const port = await peers().startServer({ getUsage: echo, listMonthTurns: produceUntilAborted });
     const client = await peers().connect(port, { multiplexesStreams: false });
     const readers = numbers(5).map(() => iterate(client.listMonthTurns({}, { timeoutMs: 30_000 })));
     for (const reader of readers) await reader.next();
-    // The servers' handlers have filled every window and buffer.
+    // Waits until the handlers produce no more, because every window and buffer is full.
     for (let before = -1; before < produced; await sleep(200)) before = produced;
     for (const n of numbers(50))
       await expect(client.getUsage({ workspaceId: String(n) }, { timeoutMs: 2_000 })).resolves.toMatchObject({
@@ -29,22 +29,23 @@ describe("multiplexing", () => {
     for (const reader of readers) await reader.return?.();
   });
 
-  test("a large request gets a gRPC call of its own", async () => {
+  test("a large request is sent as a plain gRPC call", async () => {
     const { getUsage } = await peers().startClient(true, async ({ workspaceId }) => ({ used: workspaceId.length }));
     const responses = await Promise.all([getUsage("1"), getUsage("x".repeat(100_000)), getUsage("2")]);
     expect(responses.map(({ used }) => used)).toEqual([1, 100_000, 1]);
     expect(peers().countStreams()).toBe(2);
   });
 
-  test("a client that closes during the renewal of its streams opens no more", async () => {
+  test("a client that closes during the renewal of its streams opens no more streams", async () => {
     const { getUsage } = await peers().startClient(true, echo);
+    // A client renews a stream at the first call after 500 ms.
     await sleep(600);
     peers().wire.latency(100);
     const last = getUsage("1");
     await sleep(50);
     await peers().caller.close();
     await expect(last).resolves.toMatchObject({ used: 1 });
-    // By now the answer for the new stream has arrived. If the client then opened another stream on the closed channel, that would be
+    // After this wait, the server has accepted the new stream. If the client then opened another stream on the closed channel, that would be
     // an unhandled rejection.
     await sleep(400);
   });
@@ -143,6 +144,7 @@ describe("multiplexing", () => {
           stream.on("error", () => undefined);
           stream.on("data", () => {
             malformed++;
+            // A field whose five bytes are missing.
             stream.write(Buffer.from("0a05", "hex"));
           });
         },

@@ -41,14 +41,14 @@ describe.each([
     await expect(first).resolves.toMatchObject({ used: 1 });
   });
 
-  test("a deadline ends the call at both ends", async () => {
+  test("a deadline ends the call at the client and the server", async () => {
     const { getUsage } = await peers().startClient(isMultiplexed, neverAnswer);
     // Long enough for the call to reach the server on a busy machine.
     await expect(getUsage("1", { timeoutMs: 500 })).rejects.toMatchObject({ status: status.DEADLINE_EXCEEDED });
     await expect.poll(() => peers().contexts.map(({ signal }) => signal.aborted)).toEqual([true]);
   });
 
-  test("cancelling a call ends it at both ends, and no other call", async () => {
+  test("cancelling a call ends it at the client and the server, and ends no other call", async () => {
     const { getUsage } = await peers().startClient(isMultiplexed, neverAnswer);
     const controllers = [new AbortController(), new AbortController()] as const;
     const calls: Promise<unknown>[] = [];
@@ -162,7 +162,7 @@ describe.each([
       await expect(responses.next()).rejects.toMatchObject({ status: status.NOT_FOUND, code: "workspace_not_found" });
     });
 
-    test("stopping to read, cancelling or a deadline ends the call at both ends, and no other call", async () => {
+    test("stopping to read, cancelling or a deadline ends the call at the client and the server, and no other call", async () => {
       const { list } = await peers().startClient(isMultiplexed, echo, countForever);
       const controller = new AbortController();
       const other = iterate(list("other"));

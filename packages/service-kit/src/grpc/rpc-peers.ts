@@ -26,7 +26,7 @@ export type PeerOptions = {
   failures?: Counter<"method" | "status">;
   /** Whether calls share streams (see @parley/rpc-multiplex); true unless set. */
   isMultiplexed?: boolean;
-  /** Also multiplexes streamed responses. For a service whose streams carry small messages at a low rate. */
+  /** Whether streamed responses are multiplexed too; false unless set. Suits a service whose streams carry small messages at a low rate. */
   multiplexesStreams?: boolean;
 };
 
@@ -75,7 +75,7 @@ export function connectPeer<S extends DescService>(
   return createClient(service, transport, observeCalls(failures));
 }
 
-/** Traces each call and counts the failed ones. */
+/** Traces each call and counts failed calls. */
 function observeCalls(failures: PeerOptions["failures"]): CallObserver {
   const trace = createCallTracer();
   return (method, metadata) => {

@@ -1,9 +1,12 @@
 import pLimit from "p-limit";
 import { WorkspaceConcurrencyLimiter } from "./workspace-concurrency-limiter.ts";
 
-/** A workspace's calls with a small body that run at once. With the default ten connections, six stay free for other workspaces. */
-const MAX_CALLS = 4;
-/** Calls of all workspaces with a large body that run at once. Each occupies up to 60 MiB: a body of 24 MiB in JSON, and its content. */
+/** How many calls with a small body one workspace may run at once. Of the default ten connections, six stay free for other workspaces. */
+const MAX_SMALL_CALLS_PER_WORKSPACE = 4;
+/**
+ * How many calls with a large body all workspaces together may run at once. Each uses up to 60 MiB of memory: a JSON body of 24 MiB, and its
+ * decoded content.
+ */
 const MAX_UPLOADS = 4;
 const SMALL_BODY_BYTES = 256 * 1024;
 
@@ -15,29 +18,29 @@ export type DeclaredBody = {
 };
 
 /**
- * Limits the admin calls of workspaces' members, so that one workspace can neither use up a process's memory nor its connections to the
- * database. A call waits before its body is read.
+ * Limits the admin calls of workspaces' members, so that one workspace cannot use up a process's memory or its database connections. A call
+ * waits before its body is read.
  */
 export class MemberCallLimiter {
-  readonly #calls = new WorkspaceConcurrencyLimiter(MAX_CALLS);
+  readonly #calls = new WorkspaceConcurrencyLimiter(MAX_SMALL_CALLS_PER_WORKSPACE);
   readonly #workspaceUploads = new WorkspaceConcurrencyLimiter(1);
   readonly #uploads = pLimit(MAX_UPLOADS);
 
-  /** Waits until a call may be read. The call then occupies its place until `ended` is aborted. Rejects if that happens first. */
+  /** Waits until a call's body may be read. The call then counts until `ended` is aborted. Rejects if `ended` is aborted during the wait. */
   enter(workspaceId: string, body: DeclaredBody, ended: AbortSignal): Promise<void> {
-    const entered = Promise.withResolvers<void>();
-    const occupy = async () => {
+    const admission = Promise.withResolvers<void>();
+    const holdPlace = async () => {
       ended.throwIfAborted();
       const end = Promise.withResolvers<void>();
       ended.addEventListener("abort", () => end.resolve(), { once: true });
-      entered.resolve();
+      admission.resolve();
       await end.promise;
     };
-    const occupied = isSmall(body)
-      ? this.#calls.run(workspaceId, ended, occupy)
-      : this.#workspaceUploads.run(workspaceId, ended, () => this.#uploads(occupy));
-    occupied.catch(entered.reject);
-    return entered.promise;
+    const finished = isSmall(body)
+      ? this.#calls.run(workspaceId, ended, holdPlace)
+      : this.#workspaceUploads.run(workspaceId, ended, () => this.#uploads(holdPlace));
+    finished.catch(admission.reject);
+    return admission.promise;
   }
 }
 

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import pLimit, { type LimitFunction } from "p-limit";
 
-/** Evicting a limit that is in use only lets its workspace start more work. */
+/** How many workspaces' limits are kept. If a limit in use is evicted, its workspace may briefly exceed it. */
 const MAX_WORKSPACES = 1_000;
 
 /** Limits the concurrent work of each workspace. Work beyond the limit waits in order, and holds no database connection. */

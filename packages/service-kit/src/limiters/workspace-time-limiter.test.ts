@@ -6,6 +6,7 @@ test("an idle workspace may use its burst at once, and then waits", () => {
   limiter.charge("a", 250, 10_000);
   expect(limiter.waitMs("a", 10_000)).toBe(0);
   limiter.charge("a", 10, 10_000);
+  // 10 ms of work at a share of 0.25 need 40 ms.
   expect(limiter.waitMs("a", 10_000)).toBe(40);
   expect(limiter.waitMs("a", 10_040)).toBe(0);
 });

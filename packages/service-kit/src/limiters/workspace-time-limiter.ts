@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 const MAX_WORKSPACES = 10_000;
 
 export type WorkspaceTimeLimiterOptions = {
-  /** A workspace's share of the time, in (0, 1]. */
+  /** The share of the time that a workspace may use, more than 0 and at most 1. */
   share: number;
   /** The token bucket's burst: time that an idle workspace may use at once. */
   burstMs: number;
@@ -14,21 +14,21 @@ export class WorkspaceTimeLimiter {
   readonly #share: number;
   readonly #burstMs: number;
   /** The time at which a workspace's bucket is full again. */
-  readonly #fullAt = new LRUCache<string, number>({ max: MAX_WORKSPACES });
+  readonly #fullAtMs = new LRUCache<string, number>({ max: MAX_WORKSPACES });
 
   constructor({ share, burstMs }: WorkspaceTimeLimiterOptions) {
     this.#share = share;
     this.#burstMs = burstMs;
   }
 
-  /** Subtracts time that a workspace has used. */
+  /** Subtracts time that a workspace has used from its bucket. */
   charge(workspaceId: string, workMs: number, nowMs: number): void {
-    const fullAt = Math.max(this.#fullAt.get(workspaceId) ?? 0, nowMs);
-    this.#fullAt.set(workspaceId, fullAt + workMs / this.#share);
+    const fullAtMs = Math.max(this.#fullAtMs.get(workspaceId) ?? 0, nowMs);
+    this.#fullAtMs.set(workspaceId, fullAtMs + workMs / this.#share);
   }
 
   /** Returns the time until the workspace's next job may start; 0 if it may start now. */
   waitMs(workspaceId: string, nowMs: number): number {
-    return Math.max(0, (this.#fullAt.get(workspaceId) ?? 0) - this.#burstMs / this.#share - nowMs);
+    return Math.max(0, (this.#fullAtMs.get(workspaceId) ?? 0) - this.#burstMs / this.#share - nowMs);
   }
 }

@@ -11,6 +11,7 @@ test("a malformed binary message is refused with invalid_argument", () => {
   const lookup = createMethodSerializationLookup(BotAdminService.method.listBots, binaryOptions, jsonOptions, limits);
   let error: unknown;
   try {
+    // true: the binary format.
     lookup.getI(true).parse(new Uint8Array([0xff]));
   } catch (cause) {
     error = cause;

@@ -1,14 +1,14 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 
-/** Fits the largest request that is not an upload. Also limits a compressed body after decompression. */
+/** Fits the largest request that is not an upload. Limits a compressed body after decompression too. */
 const MAX_BODY_BYTES = 1024 * 1024;
 /** The admin services speak Connect only. */
 const PROTOCOLS = { grpc: false, grpcWeb: false };
-/** Options of a service whose calls upload a document of up to 16 MiB, as base64 in JSON. */
+/** Options of a service whose calls upload a document of up to 16 MiB. As base64 in JSON, it has about 22 MiB. */
 export const UPLOAD_OPTIONS = { ...PROTOCOLS, readMaxBytes: 24 * 1024 * 1024 };
 
-/** Far above any request. A parser occupies up to 60 bytes for each byte of nested brackets, and blocks the process meanwhile. */
+/** Far more than any request needs. A parser uses up to 60 bytes of memory for each byte of nested brackets, and blocks the process meanwhile. */
 const MAX_JSON_VALUES = 100_000;
 const [BRACKET, BRACE, COMMA] = Buffer.from("[{,");
 
@@ -25,7 +25,7 @@ export const BODY_OPTIONS = {
       },
     },
   },
-  // Each unknown field would occupy an object.
+  // Each unknown field would use memory for an object.
   binaryOptions: { readUnknownFields: false },
   acceptCompression: [compressionGzip, compressionBrotli].map((compression) => ({
     ...compression,

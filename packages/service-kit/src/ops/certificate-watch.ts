@@ -9,11 +9,12 @@ export type CertificateWatchOptions = {
   /** The directories with the `tls.crt` and `tls.key` that this process serves. Directories that are not configured are undefined. */
   tlsDirs: readonly (string | undefined)[];
   registry: Registry;
+  /** Counts the renewed certificates that cannot be used. */
   refusals: Counter<"file">;
   refreshIntervalMs?: number;
 };
 
-/** Measures when the first of the served certificates expires, and counts renewed ones that cannot be used. */
+/** Measures the earliest expiry of the served certificates, and counts renewed certificates that cannot be used. */
 export function watchCertificates(
   { tlsDirs, registry, refusals, refreshIntervalMs = CERTIFICATE_REFRESH_MS }: CertificateWatchOptions,
   log: Pick<Logger, "warn">,
@@ -23,7 +24,7 @@ export function watchCertificates(
   const expirySeconds = new Map<string, number>();
   new Gauge({
     name: "parley_certificate_expiry_timestamp_seconds",
-    help: "When the first of the certificates that this process serves expires, in seconds since 1970; no series without TLS.",
+    help: "Earliest expiry of the certificates that this process serves, in seconds since 1970; no series without TLS.",
     registers: [registry],
     collect() {
       this.reset();
@@ -32,7 +33,7 @@ export function watchCertificates(
     },
   });
   if (directories.length === 0) return;
-  // increase() misses the first increment of a series that does not exist yet.
+  // PromQL's increase() misses the first increment of a series that does not exist yet.
   refusals.inc({ file: "tls.crt" }, 0);
   const read = async () => {
     for (const directory of directories) {

@@ -4,8 +4,7 @@ import { createCachedMeasurement } from "./measurement.ts";
 
 /**
  * Registers gauges that are measured on each scrape, all with one call of `measure`. If `measure` fails or takes too long, the gauges are
- * NaN. `gauges` has the metric name and help text of each value that `measure` returns. `cacheMs` is 0 for cheap measurements; see
- * MeasurementOptions.
+ * NaN. `gauges` has the metric name and help text of each value that `measure` returns. For `cacheMs` see MeasurementOptions.
  */
 export function registerMeasuredGauges<K extends string>(
   registry: Registry,

@@ -7,7 +7,7 @@ const log = createLogger("test", "silent");
 
 test("concurrent readers share one measurement, and the next reader measures again", async () => {
   let measurements = 0;
-  const read = createCachedMeasurement(async () => ++measurements, { name: "it", cacheMs: 0, now: () => 0 }, log);
+  const read = createCachedMeasurement(async () => ++measurements, { name: "test", cacheMs: 0, now: () => 0 }, log);
   expect(await Promise.all([read(), read(), read()])).toEqual([1, 1, 1]);
   expect(await read()).toBe(2);
 });
@@ -17,7 +17,7 @@ test("a result is reused for cacheMs", async () => {
   let measurements = 0;
   const read = createCachedMeasurement(
     async () => ++measurements,
-    { name: "it", cacheMs: 10_000, now: () => now },
+    { name: "test", cacheMs: 10_000, now: () => now },
     log,
   );
   await read();
@@ -34,7 +34,7 @@ test("a slow result is reused for 20 times its duration", async () => {
     now += 2_000;
     return ++measurements;
   };
-  const read = createCachedMeasurement(measure, { name: "it", cacheMs: 1_000, now: () => now }, log);
+  const read = createCachedMeasurement(measure, { name: "test", cacheMs: 1_000, now: () => now }, log);
   await read();
   now += 39_999;
   expect(await read()).toBe(1);
@@ -42,10 +42,10 @@ test("a slow result is reused for 20 times its duration", async () => {
   expect(await read()).toBe(2);
 });
 
-test("while a slow measurement runs, the previous result is reused for up to 30 s beyond its time", async () => {
+test("while a slow measurement runs, the previous result is reused for up to 30 s after it expired", async () => {
   let now = 0;
   let next = Promise.resolve(1);
-  const read = createCachedMeasurement(() => next, { name: "it", cacheMs: 5_000, now: () => now }, log);
+  const read = createCachedMeasurement(() => next, { name: "test", cacheMs: 5_000, now: () => now }, log);
   expect(await read()).toBe(1);
   const { promise, resolve } = Promise.withResolvers<number>();
   next = promise;
@@ -60,13 +60,13 @@ test("while a slow measurement runs, the previous result is reused for up to 30 
 test("the result is undefined when the measurement fails or does not end in time", async () => {
   const failing = createCachedMeasurement(
     () => Promise.reject(new Error("unavailable")),
-    { name: "it", cacheMs: 0 },
+    { name: "test", cacheMs: 0 },
     log,
   );
   expect(await failing()).toBeUndefined();
 
   const { promise, resolve } = Promise.withResolvers<number>();
-  const slow = createCachedMeasurement(() => promise, { name: "it", cacheMs: 60_000 }, log);
+  const slow = createCachedMeasurement(() => promise, { name: "test", cacheMs: 60_000 }, log);
   const timeout = sleep(20_000, "timeout" as const, { ref: false });
   expect(await Promise.race([slow(), timeout])).toBeUndefined();
   resolve(7);

@@ -14,8 +14,9 @@ export type MeasurementOptions = {
 
 /** How long a scrape waits for a result. A database that does not answer must not delay the other metrics. */
 const SCRAPE_WAIT_MS = 500;
+/** The largest share of the time that a cached measurement may run. */
 const MAX_BUSY_SHARE = 1 / 20;
-/** How long a result is reused beyond its time while the next measurement runs. Longer than a statement may run (10 s). */
+/** How long an expired result is still reused while the next measurement runs. Longer than a statement may run (10 s). */
 const MAX_OVERDUE_MS = 30_000;
 
 /**

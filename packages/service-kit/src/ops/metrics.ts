@@ -18,7 +18,7 @@ export async function renderOpenMetrics(registry: Registry): Promise<string> {
   const openMetrics = new Registry<OpenMetricsContentType>();
   openMetrics.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
   for (const metric of await registry.getMetricsAsJSON()) {
-    // In this format, prom-client appends `_total` to the names of counters.
+    // In this format, prom-client itself appends `_total` to the names of counters.
     const name = String(metric.type) === "counter" ? metric.name.replace(/_total$/, "") : metric.name;
     const renamed = { ...metric, name };
     openMetrics.registerMetric({ ...renamed, get: async () => renamed } as never);
@@ -59,7 +59,7 @@ export function createServiceMetrics(service: string): ServiceMetrics {
 export function createRpcClientFailureCounter(registry: Registry): Counter<"method" | "status"> {
   return new Counter({
     name: "parley_rpc_client_failures_total",
-    help: "Calls to another service that failed or were cancelled, by method and gRPC status, as their caller saw it.",
+    help: "Calls to another service that failed or were cancelled, by method and the gRPC status that the caller received.",
     labelNames: ["method", "status"],
     registers: [registry],
   });

@@ -40,9 +40,9 @@ export type OpsServerOptions = {
 export type AdminOptions = {
   /** The operator's tokens. */
   tokens: Tokens;
-  /** How to verify access tokens of workspaces' members. Without it only the operator may call. */
+  /** How to verify the access tokens of workspaces' members. Without it, only the operator may call. */
   jwt: JwtSettings | undefined;
-  /** Required if a method changes something. */
+  /** The audit log. Required if a method changes something. */
   changes?: ChangeLog;
   /** Whether a workspace is deleted. See AdminAccessOptions. */
   isDeleted?: (workspaceId: string) => Promise<boolean>;
@@ -114,7 +114,7 @@ async function getPage(options: OpsServerOptions, { url, headers }: IncomingMess
   }
 }
 
-/** Exemplars name traces, so without tracing the format is always Prometheus'. */
+/** Returns the metrics, in the OpenMetrics format if the scraper accepts it and tracing is on. Only exemplars, which name traces, need that format. */
 async function getMetrics(registry: Registry, accept: string): Promise<Page> {
   if (currentTracer() === undefined || !accept.includes("application/openmetrics-text"))
     return { status: 200, type: registry.contentType, body: await registry.metrics() };
@@ -125,18 +125,18 @@ function serveAdmin({ tokens, jwt, changes, isDeleted, register }: AdminOptions,
   const guard = createAdminGuard({
     tokens,
     verifyToken: jwt && startVerifier(jwt, log, lifecycle),
-    changes,
+    changeLog: changes,
     isDeleted,
   });
   const members = new MemberCallLimiter();
   return {
     routes: register,
-    // Runs before the body is read, so that a caller who may not call uses no memory.
+    // Runs before the body is read, so that an unauthorized caller uses no memory.
     requestGate: async (context: HandlerContext) => {
       try {
         await guard.authorize(context);
         const caller = adminCallerOf(context);
-        if (caller !== "operator") await members.enter(caller.workspaceId, bodyOf(context), context.signal);
+        if (caller !== "operator") await members.enter(caller.workspaceId, declaredBodyOf(context), context.signal);
       } catch (error) {
         throw toConnectError(error, methodName(context), log);
       }
@@ -148,7 +148,7 @@ function serveAdmin({ tokens, jwt, changes, isDeleted, register }: AdminOptions,
 /** The headers of Connect, of Connect's streams, and of gRPC that name a body's compression. */
 const ENCODING_HEADERS = ["content-encoding", "connect-content-encoding", "grpc-encoding"];
 
-function bodyOf({ requestHeader }: HandlerContext): DeclaredBody {
+function declaredBodyOf({ requestHeader }: HandlerContext): DeclaredBody {
   const isCompressed = ENCODING_HEADERS.some((name) => (requestHeader.get(name) ?? "identity") !== "identity");
   return { contentLength: requestHeader.get("content-length"), isCompressed };
 }
@@ -164,7 +164,7 @@ function methodName({ method }: { method: DescMethod }): string {
   return `${method.parent.typeName}/${method.name}`;
 }
 
-// gRPC and Connect use the same status numbers. The stable code is sent in a header, as in a gRPC trailer.
+/** Converts an error for Connect, which uses gRPC's status numbers. Sends the stable code in a header; gRPC calls send it in a trailer. */
 function toConnectError(error: unknown, method: string, log: Logger): ConnectError {
   if (error instanceof ConnectError) return error;
   const mapped: RpcError = toRpcError(error);

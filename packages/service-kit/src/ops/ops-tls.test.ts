@@ -53,7 +53,7 @@ test("the ops port serves HTTPS with the directory's certificate, and refuses pl
   await expect(fetch(`http://${HOST}:${port}/healthz/ready`)).rejects.toThrow("fetch failed");
 });
 
-test("a renewed certificate is used without a restart, and an unusable one is logged and not used", async () => {
+test("a renewed certificate is used without a restart; an unusable certificate is logged and not used", async () => {
   const tlsDir = await createCertificates(folder, authority, HOST);
   const warnings: unknown[] = [];
   const recorder = { warn: (fields: unknown) => void warnings.push(fields) };
@@ -82,7 +82,7 @@ test("a service does not start without its certificate", async () => {
   await expect(startOpsServer(options, log, lifecycle)).rejects.toThrow("tls.crt");
 });
 
-test("the metrics have the expiry of the certificate, and count a renewed one that cannot be used", async () => {
+test("the metrics have the certificate's expiry, and count a renewed certificate that cannot be used", async () => {
   const tlsDir = await createCertificates(folder, authority, HOST);
   const registry = createRegistry("test");
   const refusals = createReloadRefusalCounter(registry);

@@ -6,7 +6,7 @@ import type { Lifecycle } from "../process/lifecycle.ts";
 import type { Logger } from "../process/logger.ts";
 import { runPeriodically } from "../process/periodic.ts";
 
-/** How often the files are read again, so that a renewed certificate needs no restart. */
+/** How often the certificate files are read again, so that a renewed certificate needs no restart. */
 export const CERTIFICATE_REFRESH_MS = 30_000;
 
 type Certificate = { cert: string; key: string };
@@ -15,7 +15,8 @@ export type TlsServerOptions = { tlsDir: string; refreshIntervalMs?: number };
 
 /**
  * Returns an HTTPS server with the certificate in `tls.crt` and `tls.key` of a directory. It does not ask for client certificates. Throws
- * when a file cannot be read or the key does not fit. Later, an unusable pair is logged, and the previous one stays in use.
+ * when a file cannot be read or the key does not belong to the certificate. Later, an unusable pair is logged, and the previous pair stays in
+ * use.
  */
 export function createTlsServer(
   { tlsDir, refreshIntervalMs = CERTIFICATE_REFRESH_MS }: TlsServerOptions,

@@ -1,8 +1,8 @@
 import type { Logger } from "./logger.ts";
 
 /**
- * How long a service may take to close after its drain. After that time it exits in any case. A supervisor must wait longer before it kills
- * the service.
+ * How long a service may take to close after its drain. After that time it exits in any case. A supervisor must wait longer than the drain and
+ * this time before it kills the service.
  */
 export const SERVICE_CLOSE_TIMEOUT_MS = 30_000;
 
@@ -29,12 +29,13 @@ export class Lifecycle {
     return this.#closingController.signal;
   }
 
+  /** Adds a closer. `name` names it in the log. */
   onClose(name: string, close: () => Promise<void> | void, timeoutMs = 5_000): void {
     this.#closers.push({ name, timeoutMs, close });
   }
 
   /**
-   * Runs every closer. If one fails or times out, logs it and continues with the next. Returns whether it ran all of them
+   * Runs every closer. If a closer fails or times out, logs the failure and continues with the next closer. Returns whether all closers ran
    * within `timeoutMs`. A second call returns the result of the first.
    */
   close(timeoutMs: number = SERVICE_CLOSE_TIMEOUT_MS): Promise<boolean> {

@@ -19,7 +19,10 @@ const SECRET_FIELDS = [
   "url",
 ];
 
-/** Returns a logger that writes JSON lines to `destination`, by default stdout, with the level as a word, ISO 8601 time, the service's name and the trace id. */
+/**
+ * Returns a logger that writes JSON lines to `destination`, by default stdout. A line has the level as a word, the time in
+ * ISO 8601 and the service's name. Within a trace, it also has the ids of the trace and the span.
+ */
 export function createLogger(service: string, level: LogLevel, destination?: DestinationStream): Logger {
   const options: LoggerOptions = {
     level,
@@ -34,7 +37,7 @@ export function createLogger(service: string, level: LogLevel, destination?: Des
   return destination === undefined ? pino(options) : pino(options, destination);
 }
 
-// A number is a measurement and no secret, such as the milliseconds of a turn's phase `token`.
+// A number is a measurement, not a secret: for example the milliseconds of a turn's phase `token`.
 function censor(value: unknown): unknown {
   return typeof value === "number" ? value : "[redacted]";
 }
@@ -48,6 +51,7 @@ export function describeError(error: unknown): object {
     message: error.message,
     ...(code === undefined ? {} : { code }),
     ...(status === undefined ? {} : { status }),
+    // The first five stack frames. Line 0 repeats the message.
     stack: error.stack?.split("\n").slice(1, 6).join("\n"),
     ...(error.cause === undefined ? {} : { cause: describeError(error.cause) }),
   };

@@ -15,7 +15,7 @@ type CommonConfig = {
 
 /**
  * Runs a service: reads its configuration, starts it, and stops it on SIGTERM, on SIGINT, or when its supervisor disconnects from the IPC
- * channel. A second signal exits at once. The exit code is 0 after a clean stop. It is 1 if the service could not start, or did not stop
+ * channel. A second signal exits at once. The exit code is 0 after a clean stop. It is 1 if the service could not start, or did not close
  * within `SERVICE_CLOSE_TIMEOUT_MS` after its drain.
  */
 export async function runService<C extends CommonConfig>(

@@ -31,7 +31,7 @@ const write = (text: string) => replaceFile(path(), text);
 /** Accepts only keys that begin with `sk-`. */
 function parseKey(text: string): string {
   const key = parseSecretText(text);
-  if (!key.startsWith("sk-")) throw new Error("has an unknown form");
+  if (!key.startsWith("sk-")) throw new Error("has an unknown format");
   return key;
 }
 
@@ -64,7 +64,7 @@ describe("a secret in a file", () => {
 
   it.each([
     ["empty content", () => write(" \n"), "is empty"],
-    ["content that the parser refuses", () => write("marker-of-a-wrong-file"), "has an unknown form"],
+    ["content that the parser refuses", () => write("marker-of-a-wrong-file"), "has an unknown format"],
     ["a missing file", () => rm(path()), "ENOENT"],
   ])("keeps its content after %s, which is logged without the secret and counted", async (_, damage, reason) => {
     await write("sk-old");
@@ -102,7 +102,7 @@ describe("a secret in a variable", () => {
     expect(environment.optionalSecret("NO_KEY", parseKey)).toBeUndefined();
     environment.requiredSecret("NO_KEY", parseKey, "another key");
     environment.optionalSecret("OTHER_KEY", parseKey);
-    expect(() => environment.finish({})).toThrow("NO_KEY is not set: another key; OTHER_KEY has an unknown form");
+    expect(() => environment.finish({})).toThrow("NO_KEY is not set: another key; OTHER_KEY has an unknown format");
     expect(() => environment.finish({})).not.toThrow("marker");
   });
 });

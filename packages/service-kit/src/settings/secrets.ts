@@ -73,7 +73,7 @@ export function openSecret<T>(
     }
   };
   if ("file" in source) {
-    // increase() misses the first increment of a series that does not exist yet.
+    // PromQL's increase() misses the first increment of a series that does not exist yet.
     refusals?.inc({ file }, 0);
     runPeriodically({ name: `read ${file}`, intervalMs: refreshIntervalMs, run: refresh }, log, lifecycle);
   }
@@ -88,7 +88,7 @@ function readText(source: SecretSource<unknown>): string {
   return "file" in source ? readFileSync(source.file, "utf8") : source.text;
 }
 
-/** Names the secret in the error, because the parser does not know it. */
+/** Parses the secret. Adds its variable or file to the parser's error, because the parser does not know them. */
 function parseSecret<T>(source: SecretSource<T>, text: string): T {
   try {
     return source.parse(text);

@@ -55,7 +55,7 @@ async function startServer(tokens: Tokens) {
 
 describe.each([
   ["multiplexed", true],
-  ["unary", false],
+  ["plain", false],
 ])("the internal token of %s calls", (_, isMultiplexed) => {
   it("rotates without a failed call, whichever side reloads its file first", async () => {
     const server = open(await write("server", "old"));
@@ -71,7 +71,7 @@ describe.each([
         await expect
           .poll(() => [tokens.authorization(), tokens.accepts("Bearer old")])
           .toEqual([`Bearer ${list[0]}`, list.includes("old")]);
-        // Longer than multiplexed streams live, because their calls keep the token of the stream's start.
+        // Longer than a multiplexed stream lives, because its calls keep the token with which it was opened.
         const endMs = performance.now() + 700;
         while (performance.now() < endMs) expect(await call()).toMatchObject({ used: 7 });
       }

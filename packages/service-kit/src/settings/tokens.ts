@@ -2,8 +2,8 @@ import { timingSafeEqual } from "node:crypto";
 import { openSecret, type SecretOptions, type SecretSource } from "./secrets.ts";
 
 /**
- * The accepted tokens of one kind of call. Clients send the first. A rotation adds the new token at the end, makes it the first, and removes
- * the old one. Between the steps every process must have read the list.
+ * The accepted tokens of one kind of call. Clients send the first token. A rotation has three steps: add the new token at the end, move it to
+ * the front, remove the old token. Before the next step, every process must have read the list.
  */
 export type Tokens = {
   /** Returns the value of the `authorization` header that clients send. */
@@ -21,15 +21,15 @@ export function parseTokens(text: string): string[] {
 
 /** Returns fixed tokens. */
 export function fixedTokens(...tokens: readonly string[]): Tokens {
-  return trackTokens(() => tokens);
+  return createTokens(() => tokens);
 }
 
 /** Returns the tokens of a secret, which may change. */
 export function openTokens(source: SecretSource<string[]>, options: SecretOptions): Tokens {
-  return trackTokens(openSecret(source, options).current);
+  return createTokens(openSecret(source, options).current);
 }
 
-function trackTokens(current: () => readonly string[]): Tokens {
+function createTokens(current: () => readonly string[]): Tokens {
   return {
     authorization: () => `Bearer ${current()[0]}`,
     accepts: (authorization) => current().some((token) => isSameSecret(authorization, Buffer.from(`Bearer ${token}`))),

@@ -25,18 +25,21 @@ export const OPTIONS: CallOptions = { timeoutMs: 5_000 };
 
 /** A server of the quota service and its clients, new in each test. Clients call it through a TCP proxy. */
 export class TestPeers {
+  /** The server's lifecycle. */
   readonly server = new Lifecycle(createLogger("test", "silent"));
+  /** The clients' lifecycle. */
   readonly caller = new Lifecycle(createLogger("test", "silent"));
   /** The calls that the server has received since the client was ready. */
   contexts: CallContext[] = [];
   #wire: TcpProxy | undefined;
 
+  /** The TCP proxy of the last connected client. */
   get wire(): TcpProxy {
     if (this.#wire === undefined) throw new Error("no client is connected");
     return this.#wire;
   }
 
-  /** Counts the gRPC calls that contained the received calls. Multiplexed calls share the metadata object of their stream. */
+  /** Counts the gRPC streams on which `contexts` arrived. Multiplexed calls of one stream share its metadata object; a plain call has its own. */
   countStreams(): number {
     return new Set(this.contexts.map(({ metadata }) => metadata)).size;
   }
@@ -64,7 +67,7 @@ export class TestPeers {
   ) {
     const port = await this.startServer({ getUsage, listMonthTurns, settle });
     const client = await this.connect(port, { isMultiplexed });
-    // No call waits for a stream, so the first ones are not multiplexed.
+    // Calls do not wait for a stream, so the first calls are not multiplexed. Once two calls arrive in one gRPC call, the stream is open.
     await expect
       .poll(async () => {
         this.contexts = [];
@@ -96,7 +99,7 @@ export class TestPeers {
   }
 }
 
-/** Returns a function that returns the peers of the running test. */
+/** Creates new peers before each test and closes them after it. Returns a function that returns the running test's peers. */
 export function useTestPeers(): () => TestPeers {
   let peers: TestPeers;
   beforeEach(() => {
@@ -106,7 +109,9 @@ export function useTestPeers(): () => TestPeers {
   return () => peers;
 }
 
+/** Returns the numbers from 0 to `count` - 1. */
 export const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
+/** Returns the number in workspace_id as `used`. */
 export const echo: UnaryHandler = async ({ workspaceId }) => ({ used: Number(workspaceId) });
 /** Never answers, except to the calls that `startClient` makes until its stream is open. */
 export const neverAnswer: UnaryHandler = (request, context) =>

@@ -15,7 +15,7 @@ export type ServiceDatabase = {
 
 type Target = Omit<MigrateOptions, "url"> & { rolePassword: string };
 
-/** The name of each schema's template database. A worker migrates it once and copies it for each of its test files. */
+/** The name of each schema's template database. A test worker migrates it once and copies it for each of its test files. */
 const templates = new Map<string, Promise<string>>();
 
 /** Creates a new database with one service's migrated schema. */

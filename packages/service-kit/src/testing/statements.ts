@@ -3,7 +3,10 @@ import { type Database, type Queryable, transaction } from "../database/database
 /** A statement and its values. Only a prepared statement has a `name`. */
 export type Statement = { name?: string; text: string; values: unknown[] };
 
-/** Runs `use` and returns the statements that it sends, whether through the pool or through a connection of it. */
+/**
+ * Runs `use` and returns the statements that it sends through the pool or through one of its connections. Omits the statements that control
+ * transactions, settings and cursors.
+ */
 export async function recordStatements(
   database: Database,
   use: (database: Database) => Promise<unknown>,
@@ -48,7 +51,7 @@ export type PlanNode = {
 
 /**
  * Runs a statement and returns its plan: for these values and, if the statement is prepared, also the generic plan, which PostgreSQL uses
- * after some runs. `setting` is a SET statement that runs first, in the same transaction.
+ * after some runs. `setting` is a SET statement that runs first, in the same transaction; the default SELECT does nothing.
  */
 export async function explainAnalyze(admin: Database, statement: Statement, setting = "SELECT"): Promise<PlanNode[]> {
   const { name, text, values } = statement;
@@ -69,7 +72,7 @@ export async function explainAnalyze(admin: Database, statement: Statement, sett
   });
 }
 
-/** Returns values as literals of SQL. EXECUTE accepts no parameters. */
+/** Converts values to SQL literals, because EXECUTE accepts no parameters. */
 async function toLiterals(connection: Queryable, values: readonly unknown[]): Promise<string[]> {
   const literals: string[] = [];
   for (const value of values) {

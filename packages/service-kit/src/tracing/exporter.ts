@@ -6,7 +6,7 @@ import type { Logger } from "../process/logger.ts";
 const TIMEOUT_MS = 5_000;
 
 /**
- * Returns an exporter that sends spans to a collector, each batch with the current `headers`. Drops them while the collector fails. Logs when
+ * Returns an exporter that sends spans to a collector, each batch with the current `headers`. Drops spans while the collector fails. Logs when
  * the failure starts and ends.
  */
 export function createExporter(endpoint: string, headers: (() => string) | undefined, log: Logger): SpanExporter {

@@ -28,8 +28,8 @@ export type TracerOptions = {
 };
 
 /**
- * Returns a tracer that sends batches to an OTLP collector. `flush` sends the last batch and shuts the tracer down. start.ts imports this
- * file only if tracing is on.
+ * Returns a tracer that sends batches of spans to an OTLP collector. `flush` sends the last batch and shuts the tracer down. start.ts imports
+ * this file only if tracing is on.
  */
 export function createTracer(service: string, { endpoint, ratio, headers }: TracerOptions, log: Logger) {
   const provider = new TracerProvider({

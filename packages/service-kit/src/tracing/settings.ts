@@ -6,7 +6,10 @@ export type TracingSettings = {
   endpoint: string;
   /** The share of traces that is sampled, from 0 to 1. A called service follows its caller's decision. */
   ratio: number;
-  /** A file with headers for the collector, as `name=value` separated by commas. The exporter reads the variable without _FILE itself. */
+  /**
+   * A file with headers for the collector, as `name=value` separated by commas. Undefined for headers in OTEL_EXPORTER_OTLP_HEADERS, which the
+   * exporter reads itself.
+   */
   headers?: SecretSource<string> | undefined;
 };
 

@@ -19,7 +19,7 @@ type BotOptions = {
   cssVar?: Record<string, string>;
 };
 
-/** Adds the options that create and update share, one per field of a bot. */
+/** Adds the options that `bot create` and `bot update` share: one for each field of a bot. */
 export function withBotOptions<Args extends unknown[], Opts extends OptionValues>(command: Command<Args, Opts>) {
   return command
     .option("--model <provider:name>", "Set the model; '' for the installation's default.")
@@ -42,7 +42,7 @@ export function withBotOptions<Args extends unknown[], Opts extends OptionValues
     .option("--css-var <name=value>", "Set a CSS variable, repeatable; '' clears all.", collectVariable);
 }
 
-/** Converts the given options to changes. A list or map replaces the stored one. */
+/** Converts the given options to changes. A given list or map replaces the stored list or map as a whole. */
 export function toBotChanges(options: BotOptions): MessageInitShape<typeof BotChangesSchema> {
   const { quickReply, cssVar, ...plain } = options;
   return {

@@ -16,7 +16,7 @@ export function addBotCommands(program: CommandUnknownOpts, { callAdmin, report 
       .command("create")
       .description("Create a bot.")
       .requiredOption(...workspaceOption)
-      .requiredOption("--slug <slug>", "The unique name: a-z 0-9 -"),
+      .requiredOption("--slug <slug>", "Set the unique name (characters: a-z 0-9 -)."),
   ).action(({ workspace: workspaceId, slug, ...options }) =>
     report(
       callAdmin(BotAdminService, async (service) =>

@@ -15,7 +15,7 @@ export function addKeyCommands(program: CommandUnknownOpts, { callAdmin, report 
     .description("Create a public key for a bot.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
-    .requiredOption("--domain <domain>", "An allowed domain, such as *.example.com; repeatable.", appendValue)
+    .requiredOption("--domain <domain>", "Allow a domain, such as *.example.com; repeatable.", appendValue)
     .action(({ workspace: workspaceId, bot: botSlug, domain: domains }) =>
       report(
         callAdmin(KeyAdminService, async (service) =>
@@ -28,7 +28,7 @@ export function addKeyCommands(program: CommandUnknownOpts, { callAdmin, report 
     .command("update")
     .description("Replace a key's domains, effective within 5 s.")
     .argument("<key>", "Select the public key.")
-    .requiredOption("--domain <domain>", "An allowed domain, such as *.example.com; repeatable.", appendValue)
+    .requiredOption("--domain <domain>", "Allow a domain, such as *.example.com; repeatable.", appendValue)
     .action((publicKey, { domain: domains }) =>
       report(
         callAdmin(KeyAdminService, async (service) =>

@@ -8,8 +8,8 @@ import { botOption, wholeNumberParser, workspaceOption } from "../options.ts";
 
 const APPLIES_TO = ["message", "reply", "both"] as const;
 
-function onOption() {
-  return new Option("--on <what>", "What to match; default message.").choices(APPLIES_TO);
+function appliesToOption() {
+  return new Option("--on <what>", "Choose what to match (default: message).").choices(APPLIES_TO);
 }
 
 export function addModerationCommands(program: CommandUnknownOpts, { callAdmin, report }: Context): void {
@@ -20,10 +20,10 @@ export function addModerationCommands(program: CommandUnknownOpts, { callAdmin, 
     .description("Add a case-insensitive pattern, effective within 5 s.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
-    .requiredOption("--pattern <re>", "A regular expression in RE2 syntax.")
-    .option("--fallback <text>", "The text shown instead; default the bot's fallback.")
+    .requiredOption("--pattern <re>", "Set the regular expression, in RE2 syntax.")
+    .option("--fallback <text>", "Set the text shown instead (default: the bot's).")
     .option("--reason <code>", "Set the event's reason (default: blocked_pattern).")
-    .addOption(onOption())
+    .addOption(appliesToOption())
     .action(({ workspace: workspaceId, bot: botSlug, pattern, fallback = "", reason = "", on: appliesTo = "" }) =>
       report(
         callAdmin(ModerationAdminService, async (service) => {
@@ -40,10 +40,10 @@ export function addModerationCommands(program: CommandUnknownOpts, { callAdmin, 
     .argument("<id>", "Select the pattern by its ID.", wholeNumberParser(1, Number.MAX_SAFE_INTEGER))
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
-    .option("--pattern <re>", "A regular expression in RE2 syntax.")
-    .option("--fallback <text>", "The text shown instead; empty for the bot's.")
+    .option("--pattern <re>", "Set the regular expression, in RE2 syntax.")
+    .option("--fallback <text>", "Set the text shown instead (empty: the bot's).")
     .option("--reason <code>", "Set the event's reason (empty: blocked_pattern).")
-    .addOption(new Option("--on <what>", "What to match.").choices(APPLIES_TO))
+    .addOption(new Option("--on <what>", "Choose what to match.").choices(APPLIES_TO))
     .action((id, { workspace: workspaceId, bot: botSlug, on: appliesTo, ...texts }) =>
       report(
         callAdmin(ModerationAdminService, async (service) => {
@@ -88,8 +88,8 @@ export function addModerationCommands(program: CommandUnknownOpts, { callAdmin, 
     .argument("<text>", "Set the text, at most 4,000 characters.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
-    .option("--pattern <re>", "An unsaved pattern to match too.")
-    .addOption(onOption())
+    .option("--pattern <re>", "Also match this unsaved pattern.")
+    .addOption(appliesToOption())
     .action((text, { workspace: workspaceId, bot: botSlug, pattern, on: appliesTo = "" }) =>
       report(
         callAdmin(ModerationAdminService, async (service) => {

@@ -26,7 +26,7 @@ export function addToolCommands(program: CommandUnknownOpts, { callAdmin, report
     .option("--description <text>", "Describe the tool to the model.")
     .option("--parameters <json>", "Set the arguments' JSON Schema, or @FILE.")
     .option("--mcp <url>", "Set a streamable HTTP MCP server's URL.")
-    .option("--only <tool>", "An allowed MCP tool; repeatable; default all.", appendValue)
+    .option("--only <tool>", "Allow this MCP tool, repeatable (default: all).", appendValue)
     .option("--secret <name>", "Choose a tool secret from LLM_CONFIG.")
     .action((name, options) =>
       report(

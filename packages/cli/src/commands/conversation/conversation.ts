@@ -46,7 +46,7 @@ export function addConversationCommands(program: CommandUnknownOpts, context: Co
     .argument("<id>", "Select the session by its ID.")
     .requiredOption(...workspaceOption)
     .action((sessionId, { workspace: workspaceId }) => {
-      // Only a terminal breaks lines.
+      // Lines are broken only for a terminal.
       const { columns = Number.POSITIVE_INFINITY } = context.stdout as Partial<NodeJS.WriteStream>;
       return report(showTranscript(callAdmin, { workspaceId, sessionId }, columns));
     });

@@ -22,15 +22,19 @@ type Transcript = {
   }[];
 };
 
-/** Streams the export document to `to`, with invisible characters escaped. */
-export async function copyTranscript(callAdmin: CallAdmin, request: Request, to: NodeJS.WritableStream): Promise<void> {
+/** Streams the export document to `output`, with invisible characters escaped. */
+export async function copyTranscript(
+  callAdmin: CallAdmin,
+  request: Request,
+  output: NodeJS.WritableStream,
+): Promise<void> {
   await callAdmin(SessionAdminService, async (service) => {
     const decoder = new TextDecoder();
     for await (const { json } of service.getTranscript(request)) {
-      if (!to.write(printableJson(decoder.decode(json, { stream: true })))) await once(to, "drain");
+      if (!output.write(printableJson(decoder.decode(json, { stream: true })))) await once(output, "drain");
     }
   });
-  to.write("\n");
+  output.write("\n");
 }
 
 /** Returns the session as text for a terminal of `columns`, and the export document with reviews as JSON. */
@@ -42,7 +46,7 @@ export async function showTranscript(callAdmin: CallAdmin, request: Request, col
   });
   const { session, messages } = document as Transcript;
   const head = formatFields([
-    ["conversation", session.id],
+    ["session", session.id],
     ["bot", session.bot_slug],
     ["source", session.source],
     ["visitor", session.visitor_id],

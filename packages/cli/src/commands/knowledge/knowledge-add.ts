@@ -24,36 +24,37 @@ type Item = { name: string; read: () => Promise<Document | { url: string }> };
 
 /**
  * Adds documents one after the other. Warns about a file that cannot be read and about a document that the service refuses, and continues.
- * Stops at any other CliError, because the next document would fail too, and returns the documents tried so far. Rethrows unexpected errors.
+ * Stops at any other CliError, because the next document would fail too. Then returns the documents tried so far. Rethrows unexpected errors.
  */
 export async function addDocuments(context: Context, documents: AddDocumentsOptions): Promise<Result> {
   const { progress, warn } = context;
   const items = listItems(context, documents);
   if (items.length === 0) throw new CliError("give a FILE or --url", { exitCode: 2 });
   const sources: Source[] = [];
-  const json: JsonValue[] = [];
+  /** The JSON result of each document tried so far. */
+  const outcomes: JsonValue[] = [];
   for (const [index, { name, read }] of items.entries()) {
     progress(`[${index + 1}/${items.length}] ${printable(name)} …`);
-    const content = await read().catch(toCliError);
+    const content = await read().catch(returnCliError);
     if (content instanceof CliError) {
       // The message names the file.
       warn(content.message);
-      json.push({ name, error: content.message });
+      outcomes.push({ name, error: content.message });
       continue;
     }
-    const source = await addDocument(context, documents, content).catch(toCliError);
+    const source = await addDocument(context, documents, content).catch(returnCliError);
     if (source instanceof CliError) {
       warn(`${name}: ${source.message}`);
-      json.push({ name, error: source.message });
-      if (!mayNextSucceed(source)) break;
+      outcomes.push({ name, error: source.message });
+      if (!mayLaterSucceed(source)) break;
       continue;
     }
     sources.push(source);
-    json.push(messageToJson(SourceSchema, source));
+    outcomes.push(messageToJson(SourceSchema, source));
   }
   const added = sources.length > 0 ? formatTable(...sourceRows(sources), "") : "";
-  const summary = formatSummary({ total: items.length, added: sources.length, tried: json.length });
-  return { json, text: added + summary, exitCode: sources.length < items.length ? 1 : 0 };
+  const summary = formatSummary({ total: items.length, added: sources.length, tried: outcomes.length });
+  return { json: outcomes, text: added + summary, exitCode: sources.length < items.length ? 1 : 0 };
 }
 
 function listItems({ config }: Context, { files, urls }: AddDocumentsOptions): Item[] {
@@ -75,13 +76,13 @@ async function addDocument(
 }
 
 /** Returns a CliError; rethrows any other error. */
-function toCliError(error: unknown): CliError {
+function returnCliError(error: unknown): CliError {
   if (error instanceof CliError) return error;
   throw error;
 }
 
-/** Returns whether a later document may still succeed: this one was invalid, or the service's document queue refused it for now. */
-function mayNextSucceed(error: CliError): boolean {
+/** Returns whether a later document may still succeed: this document was invalid, or the service's document queue was full. */
+function mayLaterSucceed(error: CliError): boolean {
   return error instanceof AdminError && (error.isInvalid || error.code === "too_many_documents");
 }
 

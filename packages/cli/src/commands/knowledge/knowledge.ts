@@ -17,9 +17,9 @@ export function addKnowledgeCommands(program: CommandUnknownOpts, context: Conte
   group
     .command("add")
     .description("Add documents, replacing those with equal names.")
-    .argument("[file...]", "Files: .txt, .md, .html or .pdf.")
-    .option("--url <url>", "A page or document to fetch; repeatable.", appendValue)
-    .option("--language <language>", "A language name or code; default detected.", "")
+    .argument("[file...]", "Select files: .txt, .md, .html or .pdf.")
+    .option("--url <url>", "Fetch a page or document, repeatable.", appendValue)
+    .option("--language <language>", "Set the language name or code (default: detected).", "")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .action((files, { workspace: workspaceId, bot: botSlug, url: urls = [], language }) =>

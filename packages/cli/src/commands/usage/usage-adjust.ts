@@ -12,7 +12,7 @@ import { formatFields, formatTable } from "../../output/table.ts";
 import { monthOption, workspaceOption } from "../options.ts";
 
 /** The error codes after which the correction may have been stored. */
-const UNKNOWN_RESULTS = new Set(["unreachable", "unavailable", "failed", "change_not_recorded", "internal_error"]);
+const UNCERTAIN_CODES = new Set(["unreachable", "unavailable", "failed", "change_not_recorded", "internal_error"]);
 
 /** Adds `usage adjust` and `usage adjustments`. */
 export function addAdjustCommands(usage: CommandUnknownOpts, { callAdmin, report }: Context): void {
@@ -46,8 +46,8 @@ export function addAdjustCommands(usage: CommandUnknownOpts, { callAdmin, report
             json: adjustments.map((each) => messageToJson(UsageAdjustmentSchema, each)),
             text: formatTable(
               ["time", "month", "by", "operator", "reason", "id"],
-              adjustments.map(({ adjustedAt, month: of, amount, operator, reason, id }) => [
-                ...[adjustedAt, of, amount, operator, reason, id],
+              adjustments.map(({ adjustedAt, month, amount, operator, reason, id }) => [
+                ...[adjustedAt, month, amount, operator, reason, id],
               ]),
               "No corrections.",
             ),
@@ -93,7 +93,7 @@ async function adjust(callAdmin: CallAdmin, request: Adjustment): Promise<Result
       };
     });
   } catch (error) {
-    if (!(error instanceof AdminError && UNKNOWN_RESULTS.has(error.code))) throw error;
+    if (!(error instanceof AdminError && UNCERTAIN_CODES.has(error.code))) throw error;
     const repeat = `the correction may have been made; repeat the command with --request-id ${request.requestId}`;
     throw new CliError(`${error.message}; ${repeat}`, { cause: error });
   }

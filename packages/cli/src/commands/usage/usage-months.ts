@@ -4,7 +4,7 @@ import type { Context } from "../../context.ts";
 import { messageToJson } from "../../output/json.ts";
 import { formatTable } from "../../output/table.ts";
 
-/** Adds `months` to the command `usage`. */
+/** Adds `usage months`. */
 export function addMonthsCommand(usage: CommandUnknownOpts, { callAdmin, report }: Context): void {
   usage
     .command("months")

@@ -25,8 +25,8 @@ export type MultiplexOptions = {
 /**
  * Sends many calls on one gRPC stream per replica. A multiplexed call costs a fraction of a gRPC call. If no stream is open, or a call
  * cannot be multiplexed, the fallback sends the call: no call waits for a stream. The fallback also retries a unary call whose stream is
- * lost or whose peer is unavailable, so every unary method must be idempotent. A budget limits these retries to 10 % of the calls, except
- * for the methods in `alwaysRetried`.
+ * lost or whose peer is unavailable, so every unary method must be idempotent. A budget limits these retries to 10 % of the calls. The
+ * methods in `alwaysRetried` are retried once without a budget.
  */
 export class MultiplexClient implements CallTransport {
   readonly #channel: Client;
@@ -46,17 +46,18 @@ export class MultiplexClient implements CallTransport {
   async unary(call: Call): Promise<Message> {
     const request = call.method.requestSerialize(call.request);
     const stream = this.#streamFor(call, request);
+    const { fallback, alwaysRetried } = this.#options;
+    const encoded = withEncodedRequest(call, request);
     this.#retryBudget.recordCall();
-    if (stream !== undefined) {
-      try {
-        return await stream.unary(call, request);
-      } catch (error) {
-        if (!(error instanceof RpcError && error.status === status.UNAVAILABLE)) throw error;
-        const isAlwaysRetried = this.#options.alwaysRetried.has(call.method.path);
-        if (!isAlwaysRetried && !this.#retryBudget.takeRetry()) throw error;
-      }
+    try {
+      return await (stream === undefined ? fallback.unary(encoded) : stream.unary(call, request));
+    } catch (error) {
+      if (RpcError.from(error).status !== status.UNAVAILABLE) throw error;
+      // gRPC has already retried a call without a stream, within its own budget.
+      const mayRetry = () => stream !== undefined && this.#retryBudget.takeRetry();
+      if (!alwaysRetried.has(call.method.path) && !mayRetry()) throw error;
     }
-    return this.#options.fallback.unary(withEncodedRequest(call, request));
+    return fallback.unary(encoded);
   }
 
   serverStream(call: Call): AsyncIterable<Message> {

@@ -65,7 +65,10 @@ describe("multiplexing", () => {
     for (const resolve of held) resolve();
   });
 
-  test("Settle is retried although other calls have spent the retry budget", async () => {
+  test.each([
+    ["multiplexed", OPTIONS],
+    ["plain because of a long deadline", { timeoutMs: 400_000 }],
+  ])("Settle is retried although other calls have spent the retry budget, if calls are %s", async (_, options) => {
     const unavailable = () => new RpcError(status.UNAVAILABLE, "unavailable", "unavailable");
     let refusals = 1;
     const { getUsage, settle } = await peers().startClient(
@@ -80,11 +83,12 @@ describe("multiplexing", () => {
         return { settled: [] };
       },
     );
-    for (let n = 0; n < 100; n += 20) await Promise.all(numbers(20).map(() => getUsage("1").catch(() => undefined)));
+    for (let n = 0; n < 100; n += 20)
+      await Promise.all(numbers(20).map(() => getUsage("1", options).catch(() => undefined)));
     const spent = peers().contexts.length;
-    await expect(getUsage("1")).rejects.toMatchObject({ status: status.UNAVAILABLE });
+    await expect(getUsage("1", options)).rejects.toMatchObject({ status: status.UNAVAILABLE });
     expect(peers().contexts.length).toBe(spent + 1);
-    await expect(settle()).resolves.toMatchObject({ settled: [] });
+    await expect(settle(options)).resolves.toMatchObject({ settled: [] });
   });
 
   test("cancelling drops responses that have arrived but were not read", async () => {

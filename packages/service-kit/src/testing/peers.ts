@@ -79,7 +79,7 @@ export class TestPeers {
     return {
       getUsage: (workspaceId: string, options = OPTIONS) => client.getUsage({ workspaceId }, options),
       list: (workspaceId: string, options = OPTIONS) => client.listMonthTurns({ workspaceId }, options),
-      settle: () => client.settle({ settlements: [] }, OPTIONS),
+      settle: (options = OPTIONS) => client.settle({ settlements: [] }, options),
     };
   }
 

@@ -24,7 +24,7 @@ afterAll(async () => {
   await Promise.all([first.close(), second.close()]);
 });
 
-/** Behaviours of a provider. */
+/** A provider's reply for each behaviour. The names complete the sentence "the provider …". */
 const BEHAVIOURS: Record<string, Reply> = {
   responds: {},
   "refuses the key": { status: 401 },
@@ -52,7 +52,7 @@ test("the call log matches the requests that the providers received, also for fa
   const pairs = behaviours.flatMap((one, index) =>
     [behaviours[(index * 5 + 3) % behaviours.length] ?? "", "responds"].map((two) => [one, two]),
   );
-  let late = 0;
+  let tooLongLatencies = 0;
   for (const [one = "", two = ""] of pairs) {
     first.reset();
     second.reset();
@@ -97,7 +97,7 @@ test("the call log matches the requests that the providers received, also for fa
     const lastBehaviour = row.model === "first:one" ? one : two;
     if (row.outcome === "complete") expect(row.estimated, what).toBe(lastBehaviour.endsWith("usage"));
     if (row.outcome === "complete" && !row.estimated) expect([row.tokensIn, row.tokensOut], what).toEqual([21, 34]);
-    if (row.latencyMs > Date.now() - startedAt + 50) late++;
+    if (row.latencyMs > Date.now() - startedAt + 50) tooLongLatencies++;
   }
-  expect(late).toBe(0);
+  expect(tooLongLatencies).toBe(0);
 }, 60_000);

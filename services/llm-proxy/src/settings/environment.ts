@@ -72,7 +72,7 @@ function ollamaUrl(host: string): string {
   if (!URL.canParse(text)) throw new SettingsError(["OLLAMA_HOST must be a host, host:port or a URL"]);
   const url = new URL(text);
   if (url.port === "" && !hasScheme) url.port = "11434";
-  // A server listens on 0.0.0.0, but a client cannot connect to it everywhere.
+  // A server can listen on 0.0.0.0, but on some systems a client cannot connect to it.
   if (url.hostname === "0.0.0.0") url.hostname = "127.0.0.1";
   return new URL("/v1", url).href;
 }

@@ -7,16 +7,16 @@ import { extractTerms, isMisspelling, splitWords } from "./terms.ts";
 export type Quote = { passage: Passage; text: string; score: number };
 
 type Thresholds = {
-  /** The share of the query's weight that a sentence with its title (SEARCH_THRESHOLDS) or a whole passage (PASSAGE_THRESHOLDS) must have. */
+  /** The share of the query's weight that a sentence and its title (SEARCH_THRESHOLDS) or a whole passage (PASSAGE_THRESHOLDS) must contain. */
   minCoverage: number;
   /** The share of the best quote's score that another quote needs. */
   minRelativeScore: number;
   maxQuotes: number;
 };
 
-/** For the weights of the word search, which it computes from the bot's whole knowledge. */
+/** For term weights of the word search, which are computed from the bot's whole knowledge. */
 const SEARCH_THRESHOLDS: Thresholds = { minCoverage: 0.38, minRelativeScore: 0.6, maxQuotes: 5 };
-/** For weights from the passages alone, which are less reliable. */
+/** For term weights from the passages alone, which are less reliable. */
 const PASSAGE_THRESHOLDS: Thresholds = { minCoverage: 0.5, minRelativeScore: 0.85, maxQuotes: 2 };
 
 const MAX_QUERY_TERMS = 48;
@@ -26,12 +26,14 @@ const TARGET_QUOTE_CHARACTERS = 500;
 const MAX_QUOTE_CHARACTERS = 600;
 /** The value of a term in the title, relative to one in the sentence. */
 const TITLE_VALUE = 0.6;
+/** Subtracted from a quote's score per 1,000 characters, so that a shorter quote wins. */
 const COST_PER_THOUSAND_CHARACTERS = 0.1;
-/** The value of a query term as the first word of a quote: definitions begin with their subject. */
+/** The additional value of a query term as the first word of a quote: definitions begin with their subject. */
 const FIRST_WORD_VALUE = 0.2;
+/** Subtracted from a quote's score for each passage that precedes its own in the prompt. */
 const RANK_COST = 0.03;
 
-/** The terms of a message with their weights. A rare term shows better what the message is about, so it weighs more. */
+/** The terms of a message with their weights. A rare term says more about the subject of the message, so it weighs more. */
 type Query = { weights: ReadonlyMap<string, number>; total: number; isFromSearch: boolean };
 
 type PassageTerms = {
@@ -99,7 +101,7 @@ function analysePassage(passage: Passage, language: Language): PassageTerms {
 }
 
 /**
- * Weights terms by their rarity in the passages. First replaces a term that is in no passage by the passages' term that it misspells.
+ * Weights terms by their rarity in the passages. First replaces a term that no passage contains with the passage term that it misspells.
  * queryFromSearchTerms does not need that: the word search has already corrected the spelling of its terms.
  */
 function queryFromPassages(terms: readonly string[], candidates: readonly PassageTerms[]): Query {
@@ -157,7 +159,7 @@ function findBestSentences(
   return { passage, text: joinSentences(addContext(sentences, best)), score: best.score };
 }
 
-/** Adds sentences to the best ones while they fit: first those before, to which the best ones may refer, then those after. */
+/** Adds sentences around the best ones while they fit: first preceding sentences, because the best ones may refer to them, then following ones. */
 function addContext(sentences: readonly string[], best: { from: number; to: number }): string[] {
   let { from, to } = best;
   for (;;) {

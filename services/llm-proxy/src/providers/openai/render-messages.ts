@@ -25,7 +25,7 @@ function renderRound({ text, calls }: ToolRound): Message[] {
   ];
 }
 
-/** Some providers parse the arguments that their model wrote, and refuse the request when they are not JSON. */
+/** Replaces arguments that are not JSON with {}. Some providers parse the arguments that their model wrote, and refuse a request without JSON. */
 function ensureValidJson(text: string): string {
   try {
     JSON.parse(text);

@@ -14,7 +14,10 @@ export type RetentionOptions = {
   batchRows?: number;
 };
 
-/** Deletes expired rows in batches until none is left or the signal is aborted. Replicas may run it concurrently. Returns the number of deleted rows. */
+/**
+ * Deletes expired rows in batches until none is left or the signal is aborted. Returns the number of deleted rows. Replicas may run it
+ * concurrently.
+ */
 export async function deleteOldCalls(options: RetentionOptions, signal: AbortSignal): Promise<number> {
   const { database, days, log, batchRows = BATCH_ROWS } = options;
   let deleted = 0;

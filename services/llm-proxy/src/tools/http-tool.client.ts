@@ -25,7 +25,7 @@ export function createHttpTool(name: string, tool: HttpTool, deps: HttpToolDeps)
 }
 
 const URL_PROBLEM =
-  "an argument in the tool's URL must not be empty; one in its path must not contain a slash, a backslash or a control character, also percent-encoded, and must not be only dots";
+  "an argument in the tool's URL must not be empty; an argument in its path must not contain a slash, a backslash or a control character, not even percent-encoded, and must not be only dots";
 
 async function sendRequest(
   { method, url: template }: HttpTool,

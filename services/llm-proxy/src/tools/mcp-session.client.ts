@@ -81,7 +81,7 @@ export class McpSession {
   }
 
   async #open(signal: AbortSignal) {
-    // Loaded on first use: most installations have no MCP server, and the SDK is this service's largest dependency.
+    // The SDK is loaded on first use: it is this service's largest dependency, and most installations have no MCP server.
     const [{ Client }, { StreamableHTTPClientTransport }] = await Promise.all([
       import("@modelcontextprotocol/sdk/client/index.js"),
       import("@modelcontextprotocol/sdk/client/streamableHttp.js"),
@@ -89,7 +89,7 @@ export class McpSession {
     const { url, credentials } = this.#target;
     const transport = new StreamableHTTPClientTransport(new URL(url), {
       requestInit: { headers: credentials.headers },
-      // The protocol's envelope makes a response larger than its result.
+      // Eight times the limit of a result, because the protocol's envelope makes a response larger than its result.
       fetch: createBoundedFetch(this.#deps.dispatcher, this.#deps.limits().maxResultBytes * 8),
       reconnectionOptions: {
         maxRetries: 0,

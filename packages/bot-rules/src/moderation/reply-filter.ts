@@ -8,20 +8,22 @@ export type MatchText = (
   isTextComplete: boolean,
 ) => Promise<{ index: number; maxMatchLength: number }>;
 
-/** Limit for a run of marks and invisible characters. A longer run is not readable text, so the filter does not wait for its end. */
+/**
+ * Limit for the last cluster. A longer run of marks and invisible characters is not readable text, so the filter does not wait for its end.
+ */
 const MAX_PENDING_CHARACTERS = 1_024;
 /** The most text that the filter adds before each match, because the time of a match is proportional to its text. */
 const MAX_SLICE_CHARACTERS = 4_000;
 
 /**
  * Passes a reply on as it arrives, but never a character that a pattern matches. It holds back as many characters as the longest possible
- * match has. So no later match can include a character that was released. A match counts only if more text follows it or the reply has
+ * match has. So no later match can include a released character. A match counts only if more text follows it or the reply has
  * ended, because an assertion at its end (`\b`, `$`) depends on that.
  */
 export class ReplyFilter {
   readonly #matchText: MatchText;
   #matchedPattern: number | undefined;
-  /** The last cluster, whose normal form more text could still change. */
+  /** The last cluster of the text so far. Text that follows could still change its normal form. */
   #pending = "";
   #heldPieces: Piece[] = [];
   /** The last released character, on which an assertion may depend, and the normal form of the held text. */

@@ -1,5 +1,5 @@
 /**
- * A Map for values that come and go all the time, such as pending calls. Keys must be primitives.
+ * A Map for short-lived values that are added and removed all the time, such as pending calls. Keys must be primitives.
  *
  * A plain Map would keep removed values in memory until the next full garbage collection. V8 links each hash table that a Map outgrows to
  * the next one. Once one of them is in the old generation, a minor collection keeps everything that the later ones refer to. The tables of

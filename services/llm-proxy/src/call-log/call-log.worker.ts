@@ -56,8 +56,8 @@ export class CallLog {
         this.#hasFailed = false;
         maxRows = MAX_BATCH_ROWS;
       } catch (error) {
-        // A retry would fail for the same row, and that row would block all later ones. Halving the batch isolates the row, and only that row
-        // is dropped.
+        // A retry would fail for the same row, which would block all later rows. Halving the batch isolates that row, so that only it is
+        // dropped.
         if (isRejectedRow(error) && batch.length === 1) {
           this.#reportDropped(1);
           continue;
@@ -88,7 +88,9 @@ export class CallLog {
   }
 }
 
-/** Returns whether the database rejects a row of the batch for its data: SQLSTATE class 22 (data exception) or 23 (constraint violation). */
+/**
+ * Returns whether the database rejects a row of the batch for its data: SQLSTATE class 22 (data exception) or 23 (constraint violation).
+ */
 function isRejectedRow(error: unknown): boolean {
   return /^2[23]/.test(sqlState(error) ?? "");
 }

@@ -131,7 +131,8 @@ const FILL = `
   ON CONFLICT DO NOTHING`;
 
 /**
- * Inserts a row for each turn without one, unless the turn is older than `retentionDays` (0 for no limit). Returns the number of inserted rows.
+ * Inserts a row for each turn without one, unless the turn is older than `retentionDays` (0 for no limit). Returns the number of inserted
+ * rows.
  */
 export async function insertMissingCalls(
   database: Database,

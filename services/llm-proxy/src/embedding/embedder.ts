@@ -30,7 +30,9 @@ export class Embedder {
     this.#deps = deps;
   }
 
-  /** The configured model; undefined if none is configured. Its id names model and dimensions: only vectors of the same id are comparable. */
+  /**
+   * The configured model; undefined if none is configured. Its id names model and dimensions: only vectors of the same id are comparable.
+   */
   get model(): (EmbeddingModel & { id: string }) | undefined {
     const { embeddingModel } = this.#deps.catalog;
     if (embeddingModel === undefined) return undefined;

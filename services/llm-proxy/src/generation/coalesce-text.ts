@@ -20,8 +20,8 @@ export type CoalescedText<Part extends string | object> = {
 };
 
 /**
- * Joins the texts that arrive within a window, which ends when `flush` resolves. The reader gets the first part immediately. When the source
- * ends, the reader gets the remaining parts without waiting for the end of the window.
+ * Joins the texts that arrive within a window, which ends when `flush` resolves. The reader gets the first part immediately. When the
+ * source ends, the reader gets the remaining parts without waiting for the end of the window.
  */
 export function coalesceText<Part extends string | object>(flush: () => Promise<void>): CoalescedText<Part> {
   let arrival = Promise.withResolvers<void>();

@@ -25,8 +25,8 @@ export type CompletionModeration = {
    */
   sendHeldBackText: () => void;
   /**
-   * Must be called when the generation has ended. If it is complete, sends the text that was held back. Returns how the generation ends after
-   * moderation.
+   * Must be called when the generation has ended. If it is complete, sends the text that was held back. Returns how the generation ends
+   * after moderation.
    */
   finish: (ending: GenerationEnding) => Promise<GenerationEnding>;
 };

@@ -9,7 +9,9 @@ export type GenerationUsage = { tokensIn: number; tokensOut: number; isEstimated
 /** The usage of one round: the tokens and the cost of its completion. */
 export type CompletionUsage = GenerationUsage & { candidate: Candidate };
 
-/** Counts the tokens of each text with the vocabulary of the model's family; undefined if it is not published or the count takes too long. */
+/**
+ * Counts the tokens of each text with the vocabulary of the model's family; undefined if it is not published or the count takes too long.
+ */
 export type CountTokens = (model: string, texts: readonly string[]) => Promise<number[] | undefined>;
 
 /** Tokens that a chat format adds to each message, for families with a published vocabulary. */

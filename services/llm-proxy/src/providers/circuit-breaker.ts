@@ -24,7 +24,9 @@ export class CircuitBreaker {
     return this.#now() - this.#openedAtMs < this.#policy.cooldownMs ? "open" : "half_open";
   }
 
-  /** Admits a request and returns a function that must be called once with the request's verdict. Returns undefined to refuse the request. */
+  /**
+   * Admits a request and returns a function that must be called once with the request's verdict. Returns undefined to refuse the request.
+   */
   admit(): ((verdict: BreakerVerdict) => void) | undefined {
     const { state } = this;
     if (state === "closed") return (verdict) => this.#recordVerdict(verdict);

@@ -72,8 +72,8 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Makes room in the full queue for a request of the workspace: refuses the newest waiter of the longest queue of a workspace. Does so only
-   * if the requesting workspace's queue is then still shorter than that queue was. Returns whether it made room.
+   * Makes room in the full queue for a request of the workspace: refuses the newest waiter of the longest queue of a workspace. Does so
+   * only if the workspace's own queue, including the request, is shorter than the longest queue. Returns whether it made room.
    */
   #evictFromLongestQueue(workspaceId: string): boolean {
     let [longest, length] = ["", 0];

@@ -13,8 +13,8 @@ type FailureOptions = {
 };
 
 /**
- * A failed request to a provider. `code` is the generation's outcome. `reason` is more specific: one of Parley's own codes such as `connect`,
- * `http_503` or `truncated`.
+ * A failed request to a provider. `code` is the generation's outcome. `reason` is more specific: one of Parley's own codes such as
+ * `connect`, `http_503` or `truncated`.
  */
 export class ProviderFailure extends Error {
   readonly code: GenerationFailureCode;

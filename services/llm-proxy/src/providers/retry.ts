@@ -2,9 +2,9 @@ import type { RetryPolicy } from "../settings/index.ts";
 import type { ProviderFailure } from "./failure.ts";
 
 /**
- * Returns the wait in milliseconds before the next attempt with the same model; undefined for no retry. `attempts` is the number of attempts
- * that have failed. `random`, in [0, 1), spreads the wait over the upper half of the backoff, so that callers that were refused together do
- * not retry together.
+ * Returns the wait in milliseconds before the next attempt with the same model; undefined for no retry. `attempts` is the number of
+ * attempts that have failed. `random`, in [0, 1), spreads the wait over the upper half of the backoff, so that callers that were refused
+ * together do not retry together.
  */
 export function computeRetryDelayMs(
   failure: ProviderFailure,

@@ -1,8 +1,8 @@
 const REPLACEMENT = "\uFFFD";
 
 /**
- * Makes a stream of texts well-formed. Joins a surrogate pair that was split between two texts. Replaces lone surrogates and NUL with U+FFFD,
- * because PostgreSQL refuses them.
+ * Makes a stream of texts well-formed. Joins a surrogate pair that was split between two texts. Replaces lone surrogates and NUL with
+ * U+FFFD, because PostgreSQL refuses them.
  */
 export class WellFormedTextBuffer {
   #pendingSurrogate = "";

@@ -100,8 +100,8 @@ export class ToolboxFactory {
 }
 
 /**
- * Returns a list with a tool of an MCP server. The list is empty if the tool is not selected or its schema is too large. The model calls the
- * tool by a name that begins with the server's name.
+ * Returns a list with a tool of an MCP server. The list is empty if the tool is not selected or its schema is too large. The model calls
+ * the tool by a name that begins with the server's name.
  */
 function createMcpTools(
   server: string,

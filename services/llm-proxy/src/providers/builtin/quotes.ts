@@ -7,7 +7,9 @@ import { extractTerms, isMisspelling, splitWords } from "./terms.ts";
 export type Quote = { passage: Passage; text: string; score: number };
 
 type Thresholds = {
-  /** The share of the query's weight that a sentence and its title (SEARCH_THRESHOLDS) or a whole passage (PASSAGE_THRESHOLDS) must contain. */
+  /**
+   * The share of the query's weight that a sentence and its title (SEARCH_THRESHOLDS) or a whole passage (PASSAGE_THRESHOLDS) must contain.
+   */
   minCoverage: number;
   /** The share of the best quote's score that another quote needs. */
   minRelativeScore: number;
@@ -159,7 +161,10 @@ function findBestSentences(
   return { passage, text: joinSentences(addContext(sentences, best)), score: best.score };
 }
 
-/** Adds sentences around the best ones while they fit: first preceding sentences, because the best ones may refer to them, then following ones. */
+/**
+ * Adds sentences around the best ones while they fit: first preceding sentences, because the best ones may refer to them, then following
+ * ones.
+ */
 function addContext(sentences: readonly string[], best: { from: number; to: number }): string[] {
   let { from, to } = best;
   for (;;) {

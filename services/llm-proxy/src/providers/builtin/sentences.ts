@@ -5,8 +5,8 @@ const PARAGRAPH = /\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)]|#+|>)\s|\s*\|)/;
 const MARKER = /^\s*(?:[-*+•]|\d+[.)]|#+|>)\s+/;
 const HEADING = /^[ \t]*#+[ \t].*$/gm;
 
-// Code is not quoted. A fence may have no end, because a passage can end within the code. The look-aheads prevent backtracking on a long run
-// of one character.
+// Code is not quoted. A fence may have no end, because a passage can end within the code. The look-aheads prevent backtracking on a long
+// run of one character.
 const CODE = /^[ \t]*(`{3,}(?!`)|~{3,}(?!~)).*\n(?:[\s\S]*?\n[ \t]*\1[ \t]*$|[\s\S]*$)/gm;
 
 // Lines without words: fences, rules, the line under a table's head.

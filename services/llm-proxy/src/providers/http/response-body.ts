@@ -27,8 +27,8 @@ export class ResponseBody implements AsyncIterableIterator<Uint8Array> {
   }
 
   /**
-   * Waits for bytes and returns all that have arrived. Throws the error that ended the body. If the reader stops before the end, it must call
-   * `abort` or `drain`: otherwise the connection stays open.
+   * Waits for bytes and returns all that have arrived. Throws the error that ended the body. If the reader stops before the end, it must
+   * call `abort` or `drain`: otherwise the connection stays open.
    */
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
     while (this.#chunks.length === 0 && this.#end === undefined)
@@ -54,7 +54,10 @@ export class ResponseBody implements AsyncIterableIterator<Uint8Array> {
     this.#wakeReader();
   }
 
-  /** Discards the rest, so that the connection can serve the next request. If the body has not ended after `timeoutMs`, closes the connection. */
+  /**
+   * Discards the rest, so that the connection can serve the next request. If the body has not ended after `timeoutMs`, closes the
+   * connection.
+   */
   async drain(timeoutMs: number): Promise<void> {
     const timer = setTimeout(() => this.abort(new Error("the response did not end")), timeoutMs);
     try {

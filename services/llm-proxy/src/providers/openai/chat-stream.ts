@@ -141,7 +141,10 @@ function isEmptyDelta(delta: Record<string, unknown>): boolean {
   return Object.entries(delta).every(([name, value]) => name === "role" || !isPresent(value) || value === "");
 }
 
-/** Returns the text for the visitor. Content is a string or, with some providers, a list of parts. Only parts of type `text` are for the visitor. */
+/**
+ * Returns the text for the visitor. Content is a string or, with some providers, a list of parts. Only parts of type `text` are for the
+ * visitor.
+ */
 function readContent(delta: Record<string, unknown>): string {
   const content = readField(delta, "content", isStringOrArray) ?? "";
   return isString(content) ? content : content.map(readPartText).join("");
@@ -170,7 +173,7 @@ const STATUS_OF_CODE: Record<string, number> = {
   server_error: 500,
 };
 
-/** Maps an error inside a stream whose response has status 200. If a field of the error names an HTTP status, maps that, else to `stream_error`. */
+/** Maps an error inside a stream whose response has status 200. Uses the HTTP status that the error names, or else `stream_error`. */
 function failureFromStreamError(error: unknown): ProviderFailure {
   const body: ErrorBody = typeof error === "object" && error !== null ? error : {};
   for (const value of [body.code, body.status, body.type]) {

@@ -25,7 +25,10 @@ function renderRound({ text, calls }: ToolRound): Message[] {
   ];
 }
 
-/** Replaces arguments that are not JSON with {}. Some providers parse the arguments that their model wrote, and refuse a request without JSON. */
+/**
+ * Replaces arguments that are not JSON with {}. Some providers parse the arguments that their model wrote, and refuse a request
+ * whose arguments are not JSON.
+ */
 function ensureValidJson(text: string): string {
   try {
     JSON.parse(text);

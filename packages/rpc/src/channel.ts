@@ -28,8 +28,8 @@ const FLOW_CONTROL_WINDOW_BYTES = 64 * 1024;
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 /**
- * Opens a channel that balances its calls over every address of the target. It detects a dead peer within 15 s by keepalive (grpc-js#2785)
- * and reconnects within 1.2 s of the peer's return: the longest backoff of 1 s plus grpc-js's jitter of a fifth.
+ * Opens a channel that balances its calls over every address of the target. Keepalive detects a dead peer within 15 s (grpc-js#2785). The
+ * channel reconnects within 1.2 s of the peer's return: the longest backoff of 1 s plus grpc-js's jitter of a fifth.
  */
 export function openChannel(options: ChannelOptions): Channel {
   const serviceConfig = {

@@ -13,7 +13,9 @@ export function computeMaxMatchLength(compiled: RE2JS): number {
   const { inst: instructions, start } = readProgram(compiled);
   const lengths = new Map<number, number>();
 
-  /** Returns the length of the longest path from an instruction to a match: -Infinity if there is no path, Infinity if a path has a loop. */
+  /**
+   * Returns the length of the longest path from an instruction to a match. -Infinity if there is no path; Infinity if a path has a loop.
+   */
   function longestFrom(index: number, path: ReadonlySet<number>): number {
     const known = lengths.get(index);
     if (known !== undefined) return known;

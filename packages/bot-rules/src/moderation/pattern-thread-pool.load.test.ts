@@ -166,14 +166,14 @@ describe("a pattern to save", { timeout: 30_000 }, () => {
     ["is not valid RE2", "(?=a)", [], "invalid_argument", "not valid RE2"],
     ["is too large", ".{0,1000}", [], "pattern_too_large", /its size is 20\d\d, the limit is 300/],
     [
-      "is too large together with the others",
+      "is too large together with the bot's other patterns",
       "x{200}",
       Array.from({ length: 10 }, (_, number) => `x{200}${number}`),
       "patterns_too_large",
       /of size 202 their total size is 22\d\d, the limit is 2000/,
     ],
     [
-      "takes too long to compile with the others",
+      "takes too long to compile together with the bot's other patterns",
       "rude",
       Array.from({ length: 40 }, (_, number) => `${SLOW_CLASS.repeat(20)}${number}`),
       "patterns_too_large",

@@ -50,9 +50,9 @@ type QueuedJob = {
 };
 
 /**
- * Thread pool for matching and checking patterns. Patterns and texts that are slow on purpose cannot delay other workspaces: the event
- * loop stays free, and each workspace runs one job at a time and has a limited share of a thread's time. A job that exceeds a limit is
- * refused. The caller must then treat its text as unmoderated and not show it.
+ * Thread pool for matching and checking patterns. Patterns and texts that are slow on purpose cannot delay other workspaces. The event loop
+ * stays free. Each workspace runs one job at a time and has a limited share of a thread's time. A job that exceeds a limit is refused. The
+ * caller must then treat the job's text as unmoderated and not show it.
  */
 export class PatternThreadPool {
   readonly #log: PatternThreadPoolDeps["log"];

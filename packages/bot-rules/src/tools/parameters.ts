@@ -13,7 +13,7 @@ export type ToolParameters = {
 
 /**
  * Parses the JSON Schema of a tool's arguments. An object accepts only the fields that the schema describes, unless the schema permits
- * others, because a visitor can make a model send any field. Throws an Error whose message is shown to the author of the tool.
+ * other fields, because a visitor can make a model send any field. Throws an Error whose message is shown to the author of the tool.
  */
 export function parseParameters(text: string): ToolParameters {
   if (text.length > MAX_SCHEMA_CHARACTERS)

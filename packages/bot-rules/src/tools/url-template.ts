@@ -48,7 +48,7 @@ export function expandUrl(
   if (!hasAllArguments || !keepsPathStructure(withoutQuery(template.replaceAll(PLACEHOLDER, "x")), withoutQuery(text)))
     return undefined;
   const url = new URL(text);
-  // If parsing changes the text, the request would have another path than the one that was checked.
+  // If parsing changes the text, the request's path could differ from the checked path.
   return url.href === text ? { url, rest } : undefined;
 }
 

@@ -159,7 +159,7 @@ describe("the call log", () => {
     await expect(proxy.admin.calls.sumCalls({ workspaceIds: tooMany })).rejects.toThrow("workspace_ids");
   });
 
-  test("a month begins and ends in UTC, whatever the database's time zone", async () => {
+  test("a month begins and ends in UTC, regardless of the database's time zone", async () => {
     const connection = await proxy.database.connect();
     try {
       await connection.query("BEGIN; SET LOCAL timezone = 'Pacific/Auckland'");
@@ -227,7 +227,7 @@ describe("the call log", () => {
   });
 });
 
-test("drops only the rows that the database rejects, and stores those before and after them", async () => {
+test("drops only the rows that the database rejects, and stores all rows before and after them", async () => {
   const log = createLogger("test", "silent");
   const lifecycle = new Lifecycle(log);
   const metrics = createMetrics(createServiceMetrics("llm-proxy").registry, () => []);

@@ -47,7 +47,7 @@ const BEHAVIOURS: Record<string, Reply> = {
   "sends invalid usage": { usage: { prompt_tokens: -1, completion_tokens: 1e300 } },
 };
 
-test("the call log matches the requests that the providers received, also for failures", async () => {
+test("the call log matches the requests that the providers received, even for failures", async () => {
   const behaviours = Object.keys(BEHAVIOURS);
   const pairs = behaviours.flatMap((one, index) =>
     [behaviours[(index * 5 + 3) % behaviours.length] ?? "", "responds"].map((two) => [one, two]),
@@ -93,7 +93,7 @@ test("the call log matches the requests that the providers received, also for fa
       events.end.tokensEstimated,
       events.end.attempts,
     ]);
-    // The tokens are the provider's counts if it sent valid ones, otherwise estimated.
+    // The tokens are the provider's counts if it sent valid counts, otherwise estimates.
     const lastBehaviour = row.model === "first:one" ? one : two;
     if (row.outcome === "complete") expect(row.estimated, what).toBe(lastBehaviour.endsWith("usage"));
     if (row.outcome === "complete" && !row.estimated) expect([row.tokensIn, row.tokensOut], what).toEqual([21, 34]);

@@ -155,6 +155,6 @@ test("a reply that is slow to match does not delay other replies", async () => {
     caller.abort();
     await slowReply;
   }
-  // The best of ten rounds, because a busy machine may slow the others.
+  // Only the best of ten rounds counts, because a busy machine may slow down the others.
   expect(best(), ratios.join(" ")).toBeLessThan(2);
 }, 120_000);

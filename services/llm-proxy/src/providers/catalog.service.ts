@@ -18,7 +18,9 @@ export type GuardedProvider = {
   provider: Provider;
   breaker: CircuitBreaker;
   concurrency: ConcurrencyLimiter;
-  /** The breaker and limit of embeddings, so that embedding documents neither delays generations nor opens their breaker. */
+  /**
+   * The breaker and the limit of embeddings. They are separate, so that embedding documents cannot delay generations or open their breaker.
+   */
   embeddings: { breaker: CircuitBreaker; concurrency: ConcurrencyLimiter };
 };
 

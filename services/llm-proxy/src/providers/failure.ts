@@ -53,7 +53,7 @@ type StatusOptions = {
   providerCode?: unknown;
 };
 
-/** Maps an HTTP status of 300 or more to a failure. The status is that of a response, or one that an error inside a stream names. */
+/** Maps an HTTP status of 300 or more to a failure. The status comes from a response, or from an error inside a stream. */
 export function failureFromStatus(status: number, { providerCode, retryAfterMs }: StatusOptions = {}): ProviderFailure {
   const reason = `http_${status}`;
   const rest = { retryAfterMs, detail: toProviderCode(providerCode) };
@@ -71,7 +71,7 @@ export function failureFromStatus(status: number, { providerCode, retryAfterMs }
   return new ProviderFailure("provider_error", reason, { ...rest, isRetryable, isFault: isServerError });
 }
 
-/** Returns a provider's machine-readable code; undefined when the value is anything else. */
+/** Returns a provider's machine-readable code; undefined if the value is not such a code. */
 export function toProviderCode(value: unknown): string | undefined {
   return typeof value === "string" && PROVIDER_CODE.test(value) ? value : undefined;
 }

@@ -49,7 +49,7 @@ function escapeTags(text: string): string {
 const TAG = "source";
 const SLASH = /[/\\\u2044\u2215\u29f8]/;
 const INVISIBLE = /[\s\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{M}]/u;
-/** Letters of other scripts that look like those of the tag. */
+/** Characters that look like a letter of the tag. */
 const LOOKALIKES: Readonly<Record<string, string>> = {
   "\u0455": "s",
   "\ua731": "s",
@@ -75,7 +75,7 @@ function imitatesTag(text: string, start: number): boolean {
   for (let at = start; at < text.length && letters.length < TAG.length; ) {
     const character = String.fromCodePoint(text.codePointAt(at) as number);
     at += character.length;
-    // NFKD turns full-width and styled letters into plain ones, and splits off their accents.
+    // NFKD turns full-width and styled letters into plain letters, and splits off accents.
     for (const part of character.normalize("NFKD").toLowerCase()) {
       if (INVISIBLE.test(part) || (letters === "" && SLASH.test(part))) continue;
       letters += LOOKALIKES[part] ?? part;

@@ -33,8 +33,8 @@ const MAX_ESTIMATED_CHARACTERS = 16 * 1024;
 const SAMPLE_CHARACTERS = 512;
 
 /**
- * Estimates the tokens of a text without a vocabulary. The weights of each script were fitted to the o200k_base vocabulary: the estimate
- * is within a third of its count on prose, code and tables in every tested script. It takes milliseconds for a text of any length.
+ * Estimates the tokens of a text without a vocabulary. The weights were fitted to the o200k_base vocabulary. On prose, code and tables in
+ * every tested script, the estimate is within a third of that vocabulary's count. It takes milliseconds for a text of any length.
  */
 export function estimateTokens(text: string): number {
   if (text.length <= MAX_ESTIMATED_CHARACTERS) return Math.ceil(estimatePieces(text));

@@ -22,7 +22,7 @@ const SEARCH_THRESHOLDS: Thresholds = { minCoverage: 0.38, minRelativeScore: 0.6
 const PASSAGE_THRESHOLDS: Thresholds = { minCoverage: 0.5, minRelativeScore: 0.85, maxQuotes: 2 };
 
 const MAX_QUERY_TERMS = 48;
-/** Sentences around the best ones are added until a quote has this length. */
+/** Sentences around the best sentences are added until a quote has this length. */
 const TARGET_QUOTE_CHARACTERS = 500;
 /** A sentence is not added if it would make the quote longer than this. */
 const MAX_QUOTE_CHARACTERS = 600;
@@ -162,8 +162,7 @@ function findBestSentences(
 }
 
 /**
- * Adds sentences around the best ones while they fit: first preceding sentences, because the best ones may refer to them, then following
- * ones.
+ * Adds sentences around the best sentences while they fit. Preceding sentences come first, because the best sentences may refer to them.
  */
 function addContext(sentences: readonly string[], best: { from: number; to: number }): string[] {
   let { from, to } = best;

@@ -9,11 +9,11 @@ const MAX_EVENT_CHARACTERS = 8 * 1024 * 1024;
 const EVENT_AS_COMMENT = /^d?ata:|\{\s*"/;
 
 /**
- * Parses Server-Sent Events from bytes, however they are split. A browser ignores lines that it does not know; this parser reports them,
+ * Parses Server-Sent Events from byte chunks, which may be split anywhere. A browser ignores unknown lines. This parser reports them,
  * because a lost event would leave a gap in the text.
  */
 export class EventStreamParser {
-  /** Why parsing has stopped; undefined while it goes on. */
+  /** Why parsing has stopped; undefined while it continues. */
   stopReason: "malformed" | "too_large" | undefined;
   /** Whether there was a line that no valid event stream contains. An event may then have been lost. */
   hasGap: boolean = false;

@@ -30,7 +30,7 @@ export async function embed(client: OpenAI, request: EmbeddingRequest): Promise<
   return readEmbeddings(text, texts.length);
 }
 
-/** Reads `count` vectors of one length, in the order of their texts. Throws ProviderFailure if the response contains anything else. */
+/** Reads `count` vectors of one length, in the order of their texts. Throws ProviderFailure if the response is malformed. */
 export function readEmbeddings(text: string, count: number): Embeddings {
   const { data, usage } = asObject(parseJson(text));
   const items = (Array.isArray(data) ? data : []).map(asObject);

@@ -72,6 +72,7 @@ export class MultiplexClient implements CallTransport {
     if (performance.now() > this.#renewAtMs) void this.#renewStreams();
     if (request.length > MAX_REQUEST_BYTES || deadlineMs - Date.now() > MAX_CALL_MS || signal?.aborted)
       return undefined;
+    // Tries each stream once.
     for (const _ of this.#streams) {
       const stream = this.#streams[this.#nextStreamIndex++ % this.#streams.length];
       if (stream?.acceptsCalls) return stream;

@@ -129,12 +129,12 @@ export class PatternThreadPool {
   #dispatch(): void {
     clearTimeout(this.#dispatchTimer);
     const now = performance.now();
-    let nextMs = Number.POSITIVE_INFINITY;
+    let nextDispatchInMs = Number.POSITIVE_INFINITY;
     for (const [workspaceId, queue] of this.#queues) {
       if (this.#isRunning(workspaceId)) continue;
       const untilPermittedMs = this.#timeLimiter.waitMs(workspaceId, now);
       if (untilPermittedMs > 0) {
-        nextMs = Math.min(nextMs, untilPermittedMs);
+        nextDispatchInMs = Math.min(nextDispatchInMs, untilPermittedMs);
         continue;
       }
       const thread = this.#findIdleThread();
@@ -145,7 +145,8 @@ export class PatternThreadPool {
       if (others.length > 0) this.#queues.set(workspaceId, others);
       if (queuedJob !== undefined) this.#start(thread, queuedJob);
     }
-    if (nextMs < Number.POSITIVE_INFINITY) this.#dispatchTimer = setTimeout(() => this.#dispatch(), Math.ceil(nextMs));
+    if (nextDispatchInMs < Number.POSITIVE_INFINITY)
+      this.#dispatchTimer = setTimeout(() => this.#dispatch(), Math.ceil(nextDispatchInMs));
   }
 
   #isRunning(workspaceId: string): boolean {

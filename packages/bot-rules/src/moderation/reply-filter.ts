@@ -58,8 +58,8 @@ export class ReplyFilter {
 
   async #pushSlice(slice: string): Promise<string> {
     const text = this.#pending + slice;
-    const last = findLastClusterStart(text);
-    const end = text.length - last > MAX_PENDING_CHARACTERS ? text.length : last;
+    const lastClusterStart = findLastClusterStart(text);
+    const end = text.length - lastClusterStart > MAX_PENDING_CHARACTERS ? text.length : lastClusterStart;
     this.#pending = text.slice(end);
     this.#hold(text.slice(0, end));
     const maxMatchLength = await this.#search(false);
@@ -106,9 +106,9 @@ export class ReplyFilter {
   #trimContext(normalLength: number): void {
     if (normalLength === 0) return;
     const end = this.#contextLength + normalLength;
-    const context = end - (isLowSurrogate(this.#normalisedText.charCodeAt(end - 1)) ? 2 : 1);
-    this.#normalisedText = this.#normalisedText.slice(context);
-    this.#contextLength = end - context;
+    const contextStart = end - (isLowSurrogate(this.#normalisedText.charCodeAt(end - 1)) ? 2 : 1);
+    this.#normalisedText = this.#normalisedText.slice(contextStart);
+    this.#contextLength = end - contextStart;
   }
 }
 

@@ -36,7 +36,7 @@ export class Tokenizer {
     const vocabulary = findVocabulary(model);
     const characters = texts.reduce((sum, text) => sum + text.length, 0);
     if (vocabulary === undefined || characters > MAX_CHARACTERS) return undefined;
-    const worker = this.#start();
+    const worker = this.#getOrStartWorker();
     const id = ++this.#lastId;
     return new Promise((resolve) => {
       const waitTimer = setTimeout(() => resolve(undefined), this.#options.waitMs);
@@ -51,7 +51,7 @@ export class Tokenizer {
     });
   }
 
-  #start(): Worker {
+  #getOrStartWorker(): Worker {
     clearTimeout(this.#idleTimer);
     this.#idleTimer = setTimeout(() => void this.#stop(), this.#options.idleMs).unref();
     if (this.#worker !== undefined) return this.#worker;

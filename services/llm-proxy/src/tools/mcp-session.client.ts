@@ -53,7 +53,7 @@ export class McpSession {
   async call(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<string> {
     const { client } = await this.#connect(signal);
     const result = await client.callTool({ name, arguments: args }, undefined, this.#options(signal));
-    const text = this.#target.credentials.redact(resultText(result));
+    const text = this.#target.credentials.redact(renderResult(result));
     if (Buffer.byteLength(text) > this.#deps.limits().maxResultBytes) throw createToolFailure("too_large");
     if (result.isError === true) throw new ToolFailure("failed", text, "isError");
     return text;
@@ -111,7 +111,7 @@ const ACCEPT_ANYTHING: jsonSchemaValidator = {
   },
 };
 
-function resultText({ content, structuredContent }: Record<string, unknown>): string {
+function renderResult({ content, structuredContent }: Record<string, unknown>): string {
   const parts = (Array.isArray(content) ? content : []) as { type?: unknown; text?: unknown }[];
   const texts = parts.map((part) => (part.type === "text" ? String(part.text) : `[${String(part.type)} omitted]`));
   if (texts.length === 0 && structuredContent !== undefined) return JSON.stringify(structuredContent);

@@ -60,13 +60,13 @@ export function findQuotes(message: string, passages: readonly Passage[], terms:
   const candidates = passages.map((passage) => analysePassage(passage, language));
   const query =
     terms.length > 0
-      ? queryFromSearchTerms(terms, language)
-      : queryFromPassages([...extractTerms(message, language)].slice(0, MAX_QUERY_TERMS), candidates);
+      ? buildQueryFromSearchTerms(terms, language)
+      : buildQueryFromPassages([...extractTerms(message, language)].slice(0, MAX_QUERY_TERMS), candidates);
   if (query.total === 0 || !hasAnswer(query, candidates)) return [];
   const quotes = candidates
     .map((each, rank) => {
       const quote = findBestSentences(query, each);
-      return { ...quote, score: quote.score + queryCoverage(query, each.allTerms) / 2 - rank * RANK_COST };
+      return { ...quote, score: quote.score + computeCoverage(query, each.allTerms) / 2 - rank * RANK_COST };
     })
     .sort((one, other) => other.score - one.score);
   const bestScore = quotes[0]?.score ?? 0;
@@ -76,13 +76,13 @@ export function findQuotes(message: string, passages: readonly Passage[], terms:
 
 function hasAnswer(query: Query, candidates: readonly PassageTerms[]): boolean {
   if (!query.isFromSearch)
-    return candidates.some((each) => queryCoverage(query, each.allTerms) >= PASSAGE_THRESHOLDS.minCoverage);
+    return candidates.some((each) => computeCoverage(query, each.allTerms) >= PASSAGE_THRESHOLDS.minCoverage);
   // Square roots make the weights more even than for ranking, so that one rare word of the message does not decide alone.
   const evenWeights = new Map([...query.weights].map(([term, weight]) => [term, Math.sqrt(weight)]));
   const evenQuery = toQuery(evenWeights, true);
   return candidates.some(({ sentenceTerms, titleTerms }) =>
     sentenceTerms.some(
-      (each) => queryCoverage(evenQuery, new Set([...each, ...titleTerms])) >= SEARCH_THRESHOLDS.minCoverage,
+      (each) => computeCoverage(evenQuery, new Set([...each, ...titleTerms])) >= SEARCH_THRESHOLDS.minCoverage,
     ),
   );
 }
@@ -104,9 +104,9 @@ function analysePassage(passage: Passage, language: Language): PassageTerms {
 
 /**
  * Weights terms by their rarity in the passages. First replaces a term that no passage contains with the passage term that it misspells.
- * queryFromSearchTerms does not need that: the word search has already corrected the spelling of its terms.
+ * buildQueryFromSearchTerms does not need that: the word search has already corrected the spelling of its terms.
  */
-function queryFromPassages(terms: readonly string[], candidates: readonly PassageTerms[]): Query {
+function buildQueryFromPassages(terms: readonly string[], candidates: readonly PassageTerms[]): Query {
   const vocabulary = new Set(candidates.flatMap((each) => [...each.allTerms]));
   const corrected = terms.map((term) =>
     vocabulary.has(term) ? term : ([...vocabulary].find((each) => isMisspelling(term, each)) ?? term),
@@ -120,7 +120,7 @@ function queryFromPassages(terms: readonly string[], candidates: readonly Passag
   return toQuery(weights, false);
 }
 
-function queryFromSearchTerms(terms: readonly QueryTerm[], language: Language): Query {
+function buildQueryFromSearchTerms(terms: readonly QueryTerm[], language: Language): Query {
   const weights = new Map<string, number>();
   for (const { word, weight } of terms.slice(0, MAX_QUERY_TERMS))
     for (const term of extractTerms(word, language)) weights.set(term, Math.max(weight, weights.get(term) ?? 0));
@@ -132,7 +132,7 @@ function toQuery(weights: ReadonlyMap<string, number>, isFromSearch: boolean): Q
 }
 
 /** Returns the share of the query's weight that is in `terms`. */
-function queryCoverage({ weights, total }: Query, terms: ReadonlySet<string>): number {
+function computeCoverage({ weights, total }: Query, terms: ReadonlySet<string>): number {
   let covered = 0;
   for (const [term, weight] of weights) if (terms.has(term)) covered += weight;
   return covered / total;
@@ -145,14 +145,14 @@ function findBestSentences(
 ): Quote {
   let best = { from: 0, to: 1, score: Number.NEGATIVE_INFINITY };
   for (let from = 0; from < sentences.length; from++) {
-    const subjectScore = queryCoverage(query, firstWordTerms[from] ?? new Set()) * FIRST_WORD_VALUE;
+    const subjectScore = computeCoverage(query, firstWordTerms[from] ?? new Set()) * FIRST_WORD_VALUE;
     const quoted = new Set<string>();
     for (let to = from + 1, length = 0; to <= sentences.length; to++) {
       length += (sentences[to - 1]?.length ?? 0) + 1;
       if (to > from + 1 && length > MAX_QUOTE_CHARACTERS) break;
       for (const term of sentenceTerms[to - 1] ?? []) quoted.add(term);
-      const ownCoverage = queryCoverage(query, quoted);
-      const titleGain = queryCoverage(query, new Set([...quoted, ...titleTerms])) - ownCoverage;
+      const ownCoverage = computeCoverage(query, quoted);
+      const titleGain = computeCoverage(query, new Set([...quoted, ...titleTerms])) - ownCoverage;
       const lengthCost = (length / 1_000) * COST_PER_THOUSAND_CHARACTERS;
       const score = ownCoverage + titleGain * TITLE_VALUE - lengthCost + subjectScore;
       if (score > best.score) best = { from, to, score };

@@ -1,8 +1,8 @@
 /**
- * A Map for values that come and go all the time, such as pending calls. Keys must be primitives.
+ * A Map for short-lived values that are added and removed all the time, such as pending calls. Keys must be primitives.
  *
  * A plain Map would keep removed values in memory until the next full garbage collection. V8 links each hash table that a Map outgrows to
- * the next one. Once one of them is in the old generation, a minor collection keeps everything that the later ones refer to. The tables of
+ * the next one. Once one table is in the old generation, a minor collection keeps everything that the later tables refer to. The tables of
  * an ActiveMap refer to entries, which it empties on removal. This saving was part of a measured 10 % of a turn's CPU time
  * (docs/performance.md, 24). ActiveMap has only methods of Map, so `new Map` can replace it.
  */

@@ -1,7 +1,7 @@
 /** How many response bytes of a call may be unread before the server pauses its handler. */
 export const FLOW_CONTROL_WINDOW_BYTES = 16 * 1024;
 
-/** Counts the unread bytes of one call at its server. */
+/** Counts, at the server, the response bytes of one call that the caller has not read. */
 export class SendWindow {
   #unreadBytes = 0;
   #opened: PromiseWithResolvers<void> | undefined;

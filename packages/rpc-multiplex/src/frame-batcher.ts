@@ -27,7 +27,7 @@ export class FrameBatcher<Frame, Message> {
     return this.#isBlocked;
   }
 
-  /** @param bytes the approximate size of the frame. */
+  /** Adds a frame to the next message. `bytes` is the frame's approximate size. */
   add(frame: Frame, bytes: number): void {
     this.#pending.push({ frame, bytes });
     if (this.#isScheduled || this.#isBlocked) return;
@@ -38,7 +38,7 @@ export class FrameBatcher<Frame, Message> {
     });
   }
 
-  /** Writes all pending frames at once, even under backpressure. For the last frames of a stream. */
+  /** Writes all pending frames immediately, even under backpressure. For the last frames of a stream. */
   flush(): void {
     while (this.#pending.length > 0) this.#stream.write(this.#nextMessage());
   }

@@ -4,9 +4,9 @@ import { type Call, type CallTransport, type MetadataWriter, RpcError, status } 
 import { MAX_CALL_MS, MultiplexStream } from "./multiplex-stream.ts";
 import { RetryBudget } from "./retry-budget.ts";
 
-/** A larger request gets a gRPC call of its own, so that it does not delay the small ones. */
+/** A larger request gets a gRPC call of its own, so that it does not delay the small requests. */
 const MAX_REQUEST_BYTES = 64 * 1024;
-/** How often the streams are replaced: a new replica soon gets its share of calls, and a stopping one soon loses its streams. */
+/** How often the streams are replaced, so that a new replica soon gets its share of calls and a stopping replica soon loses its streams. */
 const RENEW_AFTER_MS = 500;
 /** After a peer has answered Carry with UNIMPLEMENTED, the client opens no streams to it for this long. */
 const UNIMPLEMENTED_RETRY_MS = 60_000;
@@ -68,11 +68,12 @@ export class MultiplexClient implements CallTransport {
     return stream?.serverStream(call, request) ?? fallback.serverStream(withEncodedRequest(call, request));
   }
 
-  /** Returns a stream for the call, from the replicas in turn. Undefined if no stream accepts the call. */
+  /** Returns a stream for the call, to each replica in turn. Undefined if no stream accepts the call. */
   #streamFor({ deadlineMs, signal }: Call, request: Uint8Array): MultiplexStream | undefined {
     if (performance.now() > this.#renewAtMs) void this.#renewStreams();
     if (request.length > MAX_REQUEST_BYTES || deadlineMs - Date.now() > MAX_CALL_MS || signal?.aborted)
       return undefined;
+    // Tries each stream once.
     for (const _ of this.#streams) {
       const stream = this.#streams[this.#nextStreamIndex++ % this.#streams.length];
       if (stream?.acceptsCalls) return stream;
@@ -123,7 +124,7 @@ export class MultiplexClient implements CallTransport {
   }
 }
 
-/** Returns the call with its request encoded, because encoding a large request again takes several times its size. */
+/** Returns the call with its request already encoded, because encoding a large request again takes memory of several times its size. */
 function withEncodedRequest(call: Call, request: Buffer): Call {
   return { ...call, method: { ...call.method, requestSerialize: () => request } };
 }

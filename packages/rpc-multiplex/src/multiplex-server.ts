@@ -19,7 +19,7 @@ const MAX_RESPONSE_BYTES = 15 * 1024 * 1024;
 
 /**
  * Serves `methods` to multiplexed calls.
- * @param isAuthorized decides by the metadata of a stream. If it refuses a stream, the server closes it before it reads any of its calls.
+ * @param isAuthorized decides by the metadata of a stream. A refused stream is closed before any of its calls is read.
  */
 export function serveMultiplexed(
   server: Server,
@@ -40,7 +40,7 @@ type AnswerFrame = MessageInitShape<typeof AnswerFrameSchema>;
 type PendingCall = { controller: AbortController; window: SendWindow; timer: NodeJS.Timeout };
 type CallResult = { response?: Uint8Array; end: { status: status; code?: string; message?: string } };
 
-/** The server's end of one stream, with the calls on it. */
+/** The server side of one stream, with the calls on the stream. */
 class ServerStream {
   readonly #stream: CarryStream;
   readonly #methods: ReadonlyMap<string, ServedMethod>;
@@ -52,7 +52,7 @@ class ServerStream {
     this.#stream = stream;
     this.#methods = methods;
     this.#batcher = new FrameBatcher(stream, (frames) => create(CarryResponseSchema, { frames }));
-    // Sends the headers at once: they show the client which replica it has reached.
+    // Sends the headers immediately, because they show the client which replica it has reached.
     stream.sendMetadata(new Metadata());
     stream.on("data", ({ frames }: CarryRequest) => {
       for (const frame of frames) this.#receive(frame);
@@ -114,8 +114,8 @@ class ServerStream {
         end: { status: status.OK },
       };
     } catch (error) {
-      const { status: code, code: stableCode, message } = error instanceof RpcError ? error : INTERNAL;
-      return { end: { status: code, code: stableCode, message } };
+      const { status: grpcStatus, code, message } = error instanceof RpcError ? error : INTERNAL_ERROR;
+      return { end: { status: grpcStatus, code, message } };
     }
   }
 
@@ -154,7 +154,7 @@ class ServerStream {
   }
 }
 
-const INTERNAL = new RpcError(status.INTERNAL, "internal_error", "internal error");
+const INTERNAL_ERROR = new RpcError(status.INTERNAL, "internal_error", "internal error");
 
 function requireAllowedSize(response: Uint8Array): Uint8Array {
   if (response.length <= MAX_RESPONSE_BYTES) return response;

@@ -13,7 +13,9 @@ import { ActiveMap } from "./active-map.ts";
 import { FLOW_CONTROL_WINDOW_BYTES } from "./flow-control.ts";
 import { FrameBatcher } from "./frame-batcher.ts";
 
-/** The longest deadline of a multiplexed call. A retired stream can stay open for as long. */
+/**
+ * The longest deadline of a multiplexed call: more than the longest generation takes (360 s). A retired stream can stay open for this long.
+ */
 export const MAX_CALL_MS = 380_000;
 /** A stream accepts no calls after this time, even if the client has not replaced it. */
 const MAX_ACCEPT_MS = 1_000;
@@ -34,11 +36,11 @@ type PendingCall = {
 
 type StartedCall = {
   callId: number;
-  /** Ends the call locally, and sends CANCEL if the peer is still running it. */
+  /** Ends the call locally, and sends a cancel frame if the peer has not ended the call. */
   finish: () => void;
 };
 
-/** The client's end of one stream to a replica, with the calls on it. */
+/** The client side of one stream to a replica, with the calls on the stream. */
 export class MultiplexStream {
   readonly #stream: ClientDuplexStream<CarryRequest, CarryResponse>;
   readonly #batcher: FrameBatcher<CallFrame, CarryRequest>;
@@ -155,7 +157,7 @@ export class MultiplexStream {
       pending.abort(error);
     };
     const cancel = () => abort(new RpcError(status.CANCELLED, "cancelled", "the caller cancelled the call"));
-    // The deadline applies until the caller has read every response, even if all responses have arrived before.
+    // The deadline applies until the caller has read every response, even if all responses have already arrived.
     const timer = setTimeout(
       () =>
         abort(

@@ -13,7 +13,7 @@ const methods = services
   .flatMap((service) => service.methods)
   .map((method) => ({ name: `${method.parent.typeName}/${method.name}`, method }));
 
-/** Returns the path of each field that could name a workspace, in a message and in those that it contains. */
+/** Returns the path of each field that could name a workspace, in a message and in its nested messages. */
 function workspaceFields(message: DescMessage, path = "", seen: readonly DescMessage[] = []): string[] {
   if (seen.includes(message)) return [];
   return message.fields.flatMap((field) => [

@@ -16,7 +16,8 @@ export type ChannelOptions = {
   tlsServerName?: string | undefined;
 };
 
-// Together below 15 s. The timeout is the longer of the two, because a peer can be busy for some seconds without being dead.
+// The sum is below 15 s, the limit for detecting a dead peer. The timeout is the longer of the two, because a live peer can be busy for
+// some seconds.
 const KEEPALIVE_MS = 5_000;
 const KEEPALIVE_TIMEOUT_MS = 9_000;
 /**
@@ -27,8 +28,8 @@ const FLOW_CONTROL_WINDOW_BYTES = 64 * 1024;
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 /**
- * Opens a channel that balances its calls over every address of the target. It detects a dead peer within 15 s by keepalive (grpc-js#2785)
- * and reconnects within 1.2 s of the peer's return: grpc-js varies the backoff by a fifth.
+ * Opens a channel that balances its calls over every address of the target. Keepalive detects a dead peer within 15 s (grpc-js#2785). The
+ * channel reconnects within 1.2 s of the peer's return: the longest backoff of 1 s plus grpc-js's jitter of a fifth.
  */
 export function openChannel(options: ChannelOptions): Channel {
   const serviceConfig = {
@@ -53,7 +54,7 @@ export function openChannel(options: ChannelOptions): Channel {
   return new Client(options.target, options.credentials ?? ChannelCredentials.createInsecure(), {
     ...(options.tlsServerName !== undefined && { "grpc.ssl_target_name_override": options.tlsServerName }),
     "grpc.service_config": JSON.stringify(serviceConfig),
-    // Calls between services stay in the cluster. The proxy of HTTP_PROXY is for requests that leave it.
+    // Calls between services stay in the cluster. The proxy of HTTP_PROXY is for requests that leave the cluster.
     "grpc.enable_http_proxy": 0,
     "grpc.keepalive_time_ms": KEEPALIVE_MS,
     "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,

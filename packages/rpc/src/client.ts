@@ -13,11 +13,14 @@ import { type GrpcMethod, toMethodDefinition } from "./method-definition.ts";
 import type { Call, CallTransport } from "./transport.ts";
 
 export type CallOptions = {
-  /** The call's deadline, from now. Required: without a deadline a call can hang when its peer restarts. */
+  /** The time until the call's deadline. Required: without a deadline a call can hang when its peer restarts. */
   timeoutMs: number;
-  /** Cancels the call, here and at the peer. */
+  /** If aborted, cancels the call locally and at the peer. */
   signal?: AbortSignal;
-  /** A unary call waits for an unreachable peer until the deadline. For background work only: no visitor should wait that long. Streams ignore it. */
+  /**
+   * Whether a unary call waits for an unreachable peer until the deadline. For background work only: no visitor should wait that long.
+   * Streams ignore this option.
+   */
   waitForReady?: boolean;
 };
 

@@ -32,7 +32,9 @@ export class RpcError extends Error {
   }
 }
 
-/** Why a served call's signal is aborted. All calls share it: abort() without a reason would create a DOMException for each. */
+/**
+ * The abort reason of every served call's signal. It is shared, because abort() without a reason would create a DOMException for each call.
+ */
 export const CALL_CANCELLED: RpcError = new RpcError(
   status.CANCELLED,
   "cancelled",

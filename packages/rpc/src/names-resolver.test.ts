@@ -101,7 +101,7 @@ describe("a target with several names", () => {
     const first = await startPeer("127.0.0.1");
     const channel = connect(`names:///${first},${await startPeer("127.0.0.2")}`);
     await call(channel);
-    // Stops the second server, which was started last.
+    // Stops the second server. Its clean-up is the last but one; the last closes the channel.
     await cleanUps.splice(-2, 1)[0]?.();
     await expect.poll(async () => call(channel).catch(() => "failed")).toBe("127.0.0.1");
     for (let count = 0; count < 20; count++) expect(await call(channel)).toBe("127.0.0.1");

@@ -37,7 +37,7 @@ class NamesResolver implements experimental.Resolver {
     this.#results.fill(undefined);
   }
 
-  /** Reports the addresses of all names so far. Reports an error only when no name has an address and none is pending. */
+  /** Reports the addresses of all names so far. Reports an error only if no name has an address and every name has a result. */
   #report(index: number, result: Endpoints): boolean {
     this.#results[index] = result;
     const endpoints = this.#results.flatMap((each) => (each?.ok ? each.value : []));

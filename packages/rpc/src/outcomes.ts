@@ -35,7 +35,7 @@ type OutcomeRow = {
   settleOutcome: SettleOutcomeName;
   /** The `finish_reason` of the stream's `done` event, and the label `finish` of parley_turns_total. */
   finishReason: FinishReason;
-  /** The possible codes. The first is the default: a turn can be stored without a code, or with one of a newer version. */
+  /** The possible codes. The first is the default for a turn that is stored without a code or with a code of a newer version. */
   errorCodes: readonly [ErrorCode, ...ErrorCode[]];
 };
 

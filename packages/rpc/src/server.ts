@@ -26,7 +26,7 @@ export type CallContext = {
   /** Aborted when the caller cancels or disconnects, or when the deadline passes. */
   signal: AbortSignal;
   metadata: Metadata;
-  /** The request, for interceptors. A handler receives it typed, as its first argument. */
+  /** The request, for interceptors. A handler receives the typed request as its first argument. */
   request: Message;
 };
 
@@ -39,7 +39,7 @@ export type ServiceImplementation<S extends DescService> = {
       : never;
 };
 
-/** Runs around every call. May refuse the call, measure it, or convert its errors to RpcError. */
+/** Runs around every call: `next` runs the handler. May refuse the call, measure it, or convert its errors to RpcError. */
 export type Interceptor = (context: CallContext, next: () => Promise<void>) => Promise<void>;
 
 /** Sends one response of a stream. Returns a promise under backpressure: the next response must wait for it. */
@@ -107,7 +107,7 @@ function createStreamServe(method: DescMethod, handler: StreamHandler, intercept
     await intercept(context, async () => {
       for await (const item of handler(context.request, context)) {
         if (context.signal.aborted) return;
-        // Backpressure: stops producing until the caller has read, so that responses are not buffered here.
+        // Backpressure: waits until the caller has read, so that responses do not pile up in memory.
         const drained = send(create(method.output, item as never) as Message);
         if (drained) await drained;
       }

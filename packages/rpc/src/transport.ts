@@ -12,7 +12,7 @@ export type Call = {
   deadlineMs: number;
   /** Cancels the call. */
   signal: AbortSignal | undefined;
-  /** A unary call waits for an unreachable peer until the deadline, instead of failing at once. Streams ignore it. */
+  /** Whether a unary call waits for an unreachable peer until the deadline, instead of failing at once. Streams ignore this option. */
   waitForReady: boolean;
 };
 

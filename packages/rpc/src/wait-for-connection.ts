@@ -28,8 +28,9 @@ async function waitForStateChange(client: Client, deadline: number, signal: Abor
   const change = new Promise<void>((resolve) =>
     channel.watchConnectivityState(channel.getConnectivityState(false), deadline, () => resolve()),
   );
-  const timeout = sleep(CONNECT_TIMEOUT_MS, undefined, { ref: false, ...(signal && { signal }) }).catch(
+  // watchConnectivityState has no signal, so a sleep with the signal ends the wait when the signal is aborted.
+  const abortedOrTimedOut = sleep(CONNECT_TIMEOUT_MS, undefined, { ref: false, ...(signal && { signal }) }).catch(
     () => undefined,
   );
-  await Promise.race([change, timeout]);
+  await Promise.race([change, abortedOrTimedOut]);
 }

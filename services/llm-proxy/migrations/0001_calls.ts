@@ -3,8 +3,10 @@ import type { Knex } from "@parley/service-kit";
 export const name = "0001_calls";
 
 /**
- * One row a call of Generate, never updated. `asked` is the model or route that was asked for, `model` the one that answered (or
- * was tried last; empty when none was). `reason` says in one of our own words why it did not complete; no text of a provider is kept.
+ * Creates llm.calls, the call log: one row per call of Generate, never updated.
+ * - `asked`: the requested model or route.
+ * - `model`: the model of the last attempt; empty if there was no attempt.
+ * - `reason`: why the call did not complete, as one of Parley's own codes. No text of a provider is stored.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

@@ -3,8 +3,8 @@ import type { Knex } from "@parley/service-kit";
 export const name = "0002_call_details";
 
 /**
- * What a call was made of: how often its model was asked, the tools it called, and each try in order, a document that is read and
- * written whole: [{model, startedMs, queueMs, sent, firstTokenMs, latencyMs, outcome, reason, next}].
+ * Adds the details of a call: its rounds of attempts, its tool calls, and the attempts in order (`tries`). `tries` is always read and
+ * written as a whole: [{model, startedMs, queueMs, sent, firstTokenMs, latencyMs, outcome, reason, next}].
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

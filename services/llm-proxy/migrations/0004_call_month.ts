@@ -2,7 +2,7 @@ import type { Knex } from "@parley/service-kit";
 
 export const name = "0004_call_month";
 
-/** The UTC month its turn was reserved in ("YYYY-MM"), as the quota's books have it; null in rows of calls that belong to no hold. */
+/** Adds the UTC month ("YYYY-MM") in which the quota service reserved the turn; null for a turn without a reservation. */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw("ALTER TABLE llm.calls ADD COLUMN month text");
 }

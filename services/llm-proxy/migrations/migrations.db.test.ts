@@ -57,10 +57,10 @@ beforeAll(async () => {
     migrations,
   };
   await migrate(target);
-  const own = new URL(testDatabase.url);
-  [own.username, own.password] = [target.role, "llm-test"];
+  const roleUrl = new URL(testDatabase.url);
+  [roleUrl.username, roleUrl.password] = [target.role, "llm-test"];
   database = openDatabase(
-    { url: own.href, applicationName: "test", maxConnections: 2 },
+    { url: roleUrl.href, applicationName: "test", maxConnections: 2 },
     createLogger("test", "silent"),
   );
 });

@@ -30,14 +30,14 @@ export function readConfig(values: NodeJS.ProcessEnv) {
       "the token for calls between the services",
     ),
     adminTokens: environment.requiredSecret("ADMIN_TOKEN", parseTokens, "the token of the admin services"),
-    /** How to verify access tokens of workspaces' members for the admin services. Without it only ADMIN_TOKEN gives access. */
+    /** How to verify the access tokens of workspace members for the admin services. If not set, only ADMIN_TOKEN gives access. */
     jwt: readOptionalJwt(environment),
-    /** A directory with ca.crt, tls.crt and tls.key. With it gRPC uses mutual TLS, without it plain text. */
+    /** A directory with ca.crt, tls.crt and tls.key. If set, gRPC uses mutual TLS, otherwise plain text. */
     grpcTlsDir: environment.optionalText("GRPC_TLS_DIR"),
     opsTlsDir: environment.optionalText("OPS_TLS_DIR"),
     /**
-     * The age, in days, from which rows of the call log are deleted; 0 to keep all. LEDGER in its name means the call log, not quota's usage
-     * ledger.
+     * The age, in days, from which rows of the call log are deleted; 0 to keep all. LEDGER in the variable's name means the call log, not
+     * quota's usage ledger.
      */
     callLogRetentionDays: environment.integer("LEDGER_RETENTION_DAYS", 400, { min: 0, max: 36_500 }),
     drainMs: environment.integer("DRAIN_MS", 25_000),
@@ -45,7 +45,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     /** How tools connect to their URLs. */
     egress: environment.egress(),
     tracing: readTracing(environment),
-    /** The file with the providers and routes. Without it, the variables below configure them. */
+    /** The YAML file with the providers and routes. If not set, the variables below configure the providers. */
     llmConfigPath: environment.optionalText("LLM_CONFIG"),
     defaultModel: environment.optionalText("DEFAULT_MODEL"),
     openaiBaseUrl: environment.optionalUrl("OPENAI_BASE_URL", ["http", "https"]),
@@ -55,7 +55,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     /** The HTTP proxy for providers with an https URL. */
     providerProxy: environment.optionalProxyUrl("PROVIDER_PROXY"),
     ollamaHost: environment.optionalText("OLLAMA_HOST"),
-    /** Finds a secret that the file names by its variable, such as a provider's API key. */
+    /** Returns the secret of an environment variable that the LLM_CONFIG file names, such as a provider's API key. */
     findKey: (name: string) => environment.optionalSecret(name, parseSecretText),
   });
 }

@@ -11,8 +11,8 @@ type ProviderState = {
 };
 
 /**
- * Registers the service's metrics. Label values are the names of configured providers and models, and Parley's own codes, which bounds the number of
- * series.
+ * Registers the service's metrics. The number of series is bounded: label values are only the names of configured providers and models, and
+ * Parley's own codes.
  */
 export function createMetrics(registry: Registry, providers: () => readonly ProviderState[]) {
   const registers = [registry];
@@ -38,7 +38,7 @@ export function createMetrics(registry: Registry, providers: () => readonly Prov
     operations: new OperationMetrics(registry),
     queueWait: new Histogram({
       name: "parley_llm_queue_wait_seconds",
-      help: "Time that a generation waited for slots at its providers.",
+      help: "Time that a generation waited for the concurrency limits of its providers.",
       labelNames: ["provider"],
       buckets,
       registers,
@@ -71,7 +71,7 @@ export function createMetrics(registry: Registry, providers: () => readonly Prov
     active: new Gauge({ name: "parley_llm_active_generations", help: "Running generations.", registers }),
     configReloads: new Counter({
       name: "parley_llm_config_reloads_total",
-      help: "Changes of LLM_CONFIG or of a key's file by result: applied, or refused (the previous settings stay).",
+      help: "Changes of the LLM_CONFIG file or of a key file by result: applied, or refused (the previous settings stay).",
       labelNames: ["result"],
       registers,
     }),

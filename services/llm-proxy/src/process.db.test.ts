@@ -79,11 +79,11 @@ describe("the service's log", () => {
     };
     const service = await run("main.ts", { ...env, DEFAULT_MODEL: "openai:default" }, /"started"/);
     await service.waitReady();
-    const document = (code: unknown) => JSON.stringify({ error: { message: secrets.error, code, type: secrets.key } });
+    const errorBody = (code: unknown) => JSON.stringify({ error: { message: secrets.error, code, type: secrets.key } });
     provider.script([
-      { status: 401, body: document(secrets.key) },
-      { status: 400, body: document("context_length_exceeded") },
-      { body: `data: ${document(secrets.error)}\n\n`, headers: { "content-type": "text/event-stream" } },
+      { status: 401, body: errorBody(secrets.key) },
+      { status: 400, body: errorBody("context_length_exceeded") },
+      { body: `data: ${errorBody(secrets.error)}\n\n`, headers: { "content-type": "text/event-stream" } },
       { tokens: [secrets.reply], fault: "cut", afterTokens: 1 },
       { tokens: [secrets.reply] },
     ]);

@@ -111,7 +111,7 @@ export async function start(
     lifecycle,
   );
 
-  // Registered before the gRPC server, so closed after it: the task ends while the gRPC server drains its calls.
+  // Started before the gRPC server, so that a running deletion ends while the gRPC server drains its calls (see runPeriodically).
   const { callLogRetentionDays: days } = config;
   if (days > 0) {
     const run = (signal: AbortSignal) => deleteOldCalls({ database, days, log }, signal);
@@ -140,8 +140,8 @@ export async function start(
   );
   await grpc.listen();
   isServing = true;
-  // Runs before the gRPC server closes, which waits up to drainMs for its calls. Shortly before that wait ends, the generations that still
-  // run are failed, so that their callers receive an end message.
+  // The lifecycle runs this before it closes the gRPC server, which waits up to drainMs for running calls. Shortly before that wait ends,
+  // the remaining generations are failed, so that their callers receive an end message.
   lifecycle.onClose("active generations", () => {
     isServing = false;
     setTimeout(() => activeGenerations.failAll(), config.drainMs - Math.min(1_000, config.drainMs / 4)).unref();

@@ -3,6 +3,7 @@ import { requireAcceptable, requireReplyPattern } from "./acceptance.ts";
 import { compilePattern } from "./pattern.ts";
 
 test("requireAcceptable's time limit does not count the time in which the thread waits for a core", () => {
+  // A clock that jumps by more than the limit with each reading.
   let nowMs = 0;
   const clock = vi.spyOn(performance, "now").mockImplementation(() => {
     nowMs += 10_000;

@@ -2,7 +2,10 @@ import { compilePattern, type Matcher, PatternRefusedError } from "./pattern.ts"
 import { PatternSet } from "./pattern-set.ts";
 import { readWorkClockMs } from "./work-clock.ts";
 
-/** Limit for the sum of the sizes of a bot's patterns. At the limit, the worst text of 4,000 characters takes a thread about 0.2 s. */
+/**
+ * Limit for the sum of the sizes of a bot's patterns. At the limit, matching the slowest text of 4,000 characters takes a thread about 0.2
+ * s.
+ */
 export const MAX_TOTAL_PATTERN_SIZE = 2_000;
 /**
  * Limit for the CPU time to compile a bot's patterns. Ordinary patterns take about 10 ms; character classes of thousands of characters take
@@ -27,6 +30,7 @@ export function requireAcceptable({ pattern, isForReplies, others }: PatternCand
   if (readWorkClockMs() - startedAtMs > MAX_COMPILE_MS) throw slowToCompileError();
 }
 
+/** Returns the error for patterns that take too long to compile. */
 export function slowToCompileError(): PatternRefusedError {
   return new PatternRefusedError(
     "patterns_too_large",
@@ -39,7 +43,7 @@ export function requireReplyPattern({ maxMatchLength, test }: Matcher): void {
   if (maxMatchLength === Number.POSITIVE_INFINITY)
     throw new PatternRefusedError(
       "invalid_argument",
-      "the length of what a pattern for replies matches must be limited: write {0,20} instead of *, and {1,20} instead of +",
+      "the length of a match of a pattern for replies must be limited: write {0,20} instead of *, and {1,20} instead of +",
     );
   if (maxMatchLength === 0 || test(""))
     throw new PatternRefusedError("invalid_argument", "a pattern for replies must not match the empty string");

@@ -1,7 +1,7 @@
-// A cluster is the text between two of Unicode's normalization boundaries: a character and those that may compose with it. It can be
-// normalised on its own.
+// A cluster is the text between two neighbouring normalization boundaries of Unicode: a character and the following characters that may
+// compose with it. A cluster can be normalised on its own.
 
-/** A part of a text (`raw`) and its normal form. If the two are equal, the piece may be cut anywhere. */
+/** A part of a text (`raw`) and its normal form. If the two are equal, the piece may be cut between any two characters. */
 export type Piece = { raw: string; normalised: string };
 
 const ASCII = /^[\0-\x7f]*$/;

@@ -12,7 +12,7 @@ export function createMatchDurationHistogram(registry: Registry): Histogram<"res
     buckets: DURATION_BUCKETS,
     registers: [registry],
   });
-  // Start every series at 0. rate() would miss the first refusal in a series that starts with it.
+  // Every series starts at 0, because rate() misses the first observation of a series that does not exist yet.
   for (const result of JOB_OUTCOMES) histogram.zero({ result });
   return histogram;
 }

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { MAX_TOTAL_PATTERN_SIZE } from "./acceptance.ts";
 import { PatternSet } from "./pattern-set.ts";
 
-/** Patterns whose automaton has a state for each set of positions of "buy" in the last 60 characters. */
+/** Slow patterns. Their automaton needs a state for each possible set of positions of "buy" in the last 60 characters. */
 const SLOW_PATTERNS = Array.from({ length: 50 }, (_, number) => `(buy|sell|send).{0,60}(bitcoin|crypto)${number}`);
 
 function randomMessage(length: number): string {

@@ -42,7 +42,7 @@ test("the first match of a set is the first of its patterns that matches individ
   );
 }, 30_000);
 
-test("findFirstMatch returns the first matching pattern, also if the patterns are in several groups", () => {
+test("findFirstMatch returns the first matching pattern, even if the patterns are in several groups", () => {
   const large = Array.from({ length: 9 }, (_, number) => `x{200}${number}`);
   const set = new PatternSet([...large, "late", ...large, "later"]);
   expect(set.size).toBeGreaterThan(3_000);

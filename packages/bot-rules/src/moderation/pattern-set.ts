@@ -12,10 +12,10 @@ const MAX_GROUP_SIZE = 250;
  */
 const AUTOMATON_BYTES = 128 * 1024;
 
-/** A compiled group. `first` is the index of its first pattern. */
-type Group = { first: number; set: RE2Set };
+/** A compiled group. `firstIndex` is the index of its first pattern among the bot's patterns. */
+type Group = { firstIndex: number; set: RE2Set };
 
-/** The compiled patterns of a bot. The time of a match is proportional to `size` and to the length of the text. */
+/** The compiled patterns of a bot. Matching takes time proportional to `size` and to the length of the text. */
 export class PatternSet {
   /** Sum of the patterns' sizes. */
   readonly size: number;
@@ -31,10 +31,10 @@ export class PatternSet {
     this.#matchers = patterns.map(compilePattern);
     this.size = sum(this.#matchers.map(({ size }) => size));
     this.maxMatchLength = Math.max(0, ...this.#matchers.map(({ maxMatchLength }) => maxMatchLength));
-    let first = 0;
+    let firstIndex = 0;
     this.#groups = splitIntoGroups(this.#matchers).map((count) => {
-      const group = { first, set: compileSet(patterns.slice(first, first + count)) };
-      first += count;
+      const group = { firstIndex, set: compileSet(patterns.slice(firstIndex, firstIndex + count)) };
+      firstIndex += count;
       return group;
     });
     // Twice, because a pattern is in two programs: the group's, and its own, which finds the position of a match.
@@ -46,20 +46,20 @@ export class PatternSet {
    * is complete, also ignores matches at its end, because text that follows could change them.
    */
   findFirstMatch(text: string, searchFrom = 0, isTextComplete = true): number {
-    for (const { first, set } of this.#groups)
+    for (const { firstIndex, set } of this.#groups)
       for (const index of set.match(text))
         if (
           (searchFrom === 0 && isTextComplete) ||
-          this.#matchesWithin(first + index, text, searchFrom, isTextComplete)
+          this.#matchesWithin(firstIndex + index, text, searchFrom, isTextComplete)
         )
-          return first + index;
+          return firstIndex + index;
     return -1;
   }
 
   /** Returns the indexes of all patterns that match a complete text, in their order. */
   findAllMatches(text: string): number[] {
     return this.#groups
-      .flatMap(({ first, set }) => set.match(text).map((index) => first + index))
+      .flatMap(({ firstIndex, set }) => set.match(text).map((index) => firstIndex + index))
       .sort((a, b) => a - b);
   }
 

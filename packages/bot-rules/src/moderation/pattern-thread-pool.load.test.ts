@@ -63,7 +63,7 @@ describe("a slow match", { timeout: 120_000 }, () => {
     const warm = (workspaceId: string) => match(workspaceId, slowPatterns(50), slowText().repeat(3));
     await Promise.all([warm("ws_c"), warm("ws_d")]);
     const ended: string[] = [];
-    // Each takes much longer than the five quick matches, also if a busy machine delays their threads.
+    // Each slow match takes much longer than the five quick matches below, even if a busy machine delays their threads.
     const slow = [1, 2, 3].map((number) =>
       match("ws_a", SLOW, slowText(12_000)).then(() => ended.push(`slow ${number}`)),
     );
@@ -82,13 +82,13 @@ describe("a slow match", { timeout: 120_000 }, () => {
   });
 
   test("is refused, counted and logged if its workspace has used its share, and other workspaces are still served", async () => {
-    // With this share, a millisecond beyond the burst takes a quarter of an hour to regain.
+    // With this share, regaining one millisecond of thread time beyond the burst takes a quarter of an hour.
     const { match, countOf, logged } = startThreads({ share: 0.000_001, maxWaitMs: 2_000, maxJobMs: 60_000 });
     // Starting a thread may take longer than maxWaitMs.
     const neighbour = () => match("ws_b", ["rude"], "how rude").catch(() => undefined);
     await expect.poll(neighbour, { timeout: 20_000 }).toBeDefined();
     const before = (await countOf("wait_timeout")) ?? 0;
-    // One job takes more CPU time than the burst, because a busy machine may run no second one within the wait.
+    // A single job takes more CPU time than the burst, because a busy machine may not run a second job within maxWaitMs.
     const slow = () => match("ws_a", slowPatterns(50), slowText(6_000));
     const results = await Promise.allSettled(Array.from({ length: 40 }, slow));
     const refused = results.filter(({ status }) => status === "rejected");
@@ -166,14 +166,14 @@ describe("a pattern to save", { timeout: 30_000 }, () => {
     ["is not valid RE2", "(?=a)", [], "invalid_argument", "not valid RE2"],
     ["is too large", ".{0,1000}", [], "pattern_too_large", /its size is 20\d\d, the limit is 300/],
     [
-      "is too large together with the others",
+      "is too large together with the bot's other patterns",
       "x{200}",
       Array.from({ length: 10 }, (_, number) => `x{200}${number}`),
       "patterns_too_large",
       /of size 202 their total size is 22\d\d, the limit is 2000/,
     ],
     [
-      "takes too long to compile with the others",
+      "takes too long to compile together with the bot's other patterns",
       "rude",
       Array.from({ length: 40 }, (_, number) => `${SLOW_CLASS.repeat(20)}${number}`),
       "patterns_too_large",

@@ -6,7 +6,7 @@ import { PatternRefusedError } from "./pattern.ts";
 import type { Answer, Job, Match, MatchAllJob, MatchJob, ThreadMessage } from "./thread.ts";
 
 const THREAD_URL = new URL("./thread.ts", import.meta.url);
-/** Two, so that a workspace, which runs one job at a time, never occupies all threads. */
+/** Two, so that one workspace never occupies all threads: a workspace runs one job at a time. */
 const THREAD_COUNT = 2;
 /**
  * Limits for the heap of a thread. The old generation has four times the size of the thread's pattern cache, which is 16 MiB. A service that
@@ -17,11 +17,11 @@ const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 
  * Time limit of a job. After it, the job's thread is terminated. With the largest patterns that can be saved, a match takes about 0.2 s.
  */
 const MAX_JOB_MS = 3_000;
-/** Time limit in the queue. The first job also waits for a thread to start. */
+/** Time limit for waiting in the queue. The first job also waits for a thread to start. */
 const MAX_WAIT_MS = 5_000;
 /** Limit for a workspace's queued text: 250 of the longest messages. */
 const MAX_QUEUED_CHARACTERS = 1_000_000;
-/** A workspace's share of the time of one thread. */
+/** A workspace's share of the time of one thread, from 0 to 1. */
 const WORKSPACE_SHARE = 0.1;
 /** Thread time that an idle workspace may use at once. */
 const BURST_MS = 250;
@@ -45,14 +45,14 @@ type QueuedJob = {
   enqueuedAtMs: number;
   resolve: (answer: Answer) => void;
   reject: (error: Error) => void;
-  /** Enforces the time limit in the queue, then the time limit of the job. */
+  /** Enforces first the time limit in the queue, then the time limit of the job. */
   timer: NodeJS.Timeout | undefined;
 };
 
 /**
- * Thread pool for matching and checking patterns. Patterns and texts that are slow on purpose cannot delay other workspaces: the event
- * loop stays free, and each workspace runs one job at a time and has a limited share of a thread's time. A job that exceeds a limit is
- * refused. The caller must then treat its text as unmoderated and not show it.
+ * Thread pool for matching and checking patterns. Patterns and texts that are slow on purpose cannot delay other workspaces. The event loop
+ * stays free. Each workspace runs one job at a time and has a limited share of a thread's time. A job that exceeds a limit is refused. The
+ * caller must then treat the job's text as unmoderated and not show it.
  */
 export class PatternThreadPool {
   readonly #log: PatternThreadPoolDeps["log"];
@@ -62,7 +62,7 @@ export class PatternThreadPool {
   readonly #threads = new Set<Thread>();
   /** Queued jobs by workspace. Round robin: the workspace that was served last is at the end. */
   readonly #queues = new Map<string, QueuedJob[]>();
-  /** Dispatches again when a workspace has regained its share. */
+  /** Dispatches again when the next workspace has regained thread time. */
   #dispatchTimer: NodeJS.Timeout | undefined;
 
   constructor({ registry, log, lifecycle }: PatternThreadPoolDeps, options: PatternThreadPoolOptions = {}) {
@@ -129,12 +129,12 @@ export class PatternThreadPool {
   #dispatch(): void {
     clearTimeout(this.#dispatchTimer);
     const now = performance.now();
-    let nextMs = Number.POSITIVE_INFINITY;
+    let nextDispatchInMs = Number.POSITIVE_INFINITY;
     for (const [workspaceId, queue] of this.#queues) {
       if (this.#isRunning(workspaceId)) continue;
       const untilPermittedMs = this.#timeLimiter.waitMs(workspaceId, now);
       if (untilPermittedMs > 0) {
-        nextMs = Math.min(nextMs, untilPermittedMs);
+        nextDispatchInMs = Math.min(nextDispatchInMs, untilPermittedMs);
         continue;
       }
       const thread = this.#findIdleThread();
@@ -145,7 +145,8 @@ export class PatternThreadPool {
       if (others.length > 0) this.#queues.set(workspaceId, others);
       if (queuedJob !== undefined) this.#start(thread, queuedJob);
     }
-    if (nextMs < Number.POSITIVE_INFINITY) this.#dispatchTimer = setTimeout(() => this.#dispatch(), Math.ceil(nextMs));
+    if (nextDispatchInMs < Number.POSITIVE_INFINITY)
+      this.#dispatchTimer = setTimeout(() => this.#dispatch(), Math.ceil(nextDispatchInMs));
   }
 
   #isRunning(workspaceId: string): boolean {
@@ -215,7 +216,7 @@ export class PatternThreadPool {
     this.#observe(queuedJob, result);
     const { job, workspaceId, reject } = queuedJob;
     this.#log.warn({ workspace_id: workspaceId, result }, "pattern job refused");
-    // A check of slow patterns is the author's mistake, not an overload.
+    // If a check takes too long, the author's patterns are too slow. That is not an overload.
     if (job.kind === "check" && result === "match_timeout") reject(slowToCompileError());
     else reject(new ServiceError("resource_exhausted", "moderation_overloaded", OVERLOADED));
   }

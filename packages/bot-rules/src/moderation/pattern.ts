@@ -2,7 +2,7 @@ import { RE2JS } from "re2js";
 import { computeMaxMatchLength } from "./max-match-length.ts";
 import { readProgram } from "./program.ts";
 
-/** A stored moderation pattern. An empty fallback means the bot's fallback. */
+/** A stored moderation pattern. If `fallback` is empty, the bot's fallback applies. */
 export type Pattern = { pattern: string; reason: string; fallback: string };
 
 /** Start and end of a match. */
@@ -10,7 +10,7 @@ export type Span = { start: number; end: number };
 
 export type Matcher = {
   test(text: string): boolean;
-  /** Returns the first match that starts at or after `from`. Assertions such as \b also see the text before it. Slower than `test`. */
+  /** Returns the first match that starts at or after `from`. Assertions such as \b also see the text before `from`. Slower than `test`. */
   find(text: string, from: number): Span | undefined;
   /** Length of the longest possible match in UTF-16 units; Infinity if there is no bound. */
   maxMatchLength: number;
@@ -63,7 +63,7 @@ export function compilePattern(pattern: string): Matcher {
   };
 }
 
-/** Returns the pattern's source for re2js. It is composed (NFC), because the texts are. */
+/** Returns the pattern's source for re2js, in Unicode's composed form (NFC), because the texts are composed too. */
 export function toSource(pattern: string): string {
   return pattern.normalize("NFC");
 }
@@ -72,7 +72,7 @@ function parse(source: string): RE2JS {
   try {
     return RE2JS.compile(source, RE2JS.CASE_INSENSITIVE);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message.replace(/^error parsing regexp: /, "") : "not understood";
+    const reason = cause instanceof Error ? cause.message.replace(/^error parsing regexp: /, "") : "unknown error";
     throw new PatternRefusedError(
       "invalid_argument",
       `the pattern is not valid RE2 (look-around and back-references are not supported): ${reason}`,
@@ -81,7 +81,7 @@ function parse(source: string): RE2JS {
   }
 }
 
-/** Counts the runes in a program's lists. A class such as \pL has more than a thousand; expanded repetitions share one list. */
+/** Counts the runes in a program's lists. A class such as \pL has more than a thousand runes. Expanded repetitions share one list. */
 function countRunes(compiled: RE2JS): number {
   const lists = new Set(readProgram(compiled).inst.map(({ runes }) => runes));
   return [...lists].reduce((sum, runes) => sum + (runes?.length ?? 0), 0);

@@ -9,5 +9,6 @@ test("re2js stores a pattern's program in re2Input.prog, its instructions in ins
   const { inst, start } = readProgram(compiled);
   expect(inst).toHaveLength(compiled.programSize());
   const [first, second] = [inst[start], inst[inst[start]?.out ?? 0]];
+  // 97 is the code point of "a"; 98 and 100 are those of "b" and "d".
   expect([first, second].map((each) => Array.from(each?.runes ?? []))).toEqual([[97], [98, 100]]);
 });

@@ -76,14 +76,16 @@ describe("ReplyFilter", () => {
     else expect(expected.startsWith(released), released).toBe(true);
   });
 
-  test("holds back the length of the longest possible match and one character, and no more", async () => {
+  test("holds back the length of the longest possible match plus one character, and no more", async () => {
     const filter = filterOf(["\\bfoo\\b", "barbar"]);
     const text = "a reply that goes on and on without any of it";
     let released = "";
+    const maxMatchLength = "barbar".length;
     for (const [index, character] of [...text].entries()) {
       released += await filter.push(character);
-      // The filter holds one more character, because an accent could follow the last one.
-      expect(released).toBe(text.slice(0, Math.max(0, index + 1 - 1 - 6)));
+      const pushed = index + 1;
+      // The filter holds back one more character, because an accent could follow the last character.
+      expect(released).toBe(text.slice(0, Math.max(0, pushed - 1 - maxMatchLength)));
     }
     expect(released + (await filter.end())).toBe(text);
   });

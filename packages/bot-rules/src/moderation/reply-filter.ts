@@ -8,20 +8,22 @@ export type MatchText = (
   isTextComplete: boolean,
 ) => Promise<{ index: number; maxMatchLength: number }>;
 
-/** Limit for a run of marks and invisible characters. A longer run is not readable text, so the filter does not wait for its end. */
+/**
+ * Limit for the last cluster. A longer run of marks and invisible characters is not readable text, so the filter does not wait for its end.
+ */
 const MAX_PENDING_CHARACTERS = 1_024;
 /** The most text that the filter adds before each match, because the time of a match is proportional to its text. */
 const MAX_SLICE_CHARACTERS = 4_000;
 
 /**
  * Passes a reply on as it arrives, but never a character that a pattern matches. It holds back as many characters as the longest possible
- * match has. So no later match can include a character that was released. A match counts only if more text follows it or the reply has
+ * match has. So no later match can include a released character. A match counts only if more text follows it or the reply has
  * ended, because an assertion at its end (`\b`, `$`) depends on that.
  */
 export class ReplyFilter {
   readonly #matchText: MatchText;
   #matchedPattern: number | undefined;
-  /** The last cluster, whose normal form more text could still change. */
+  /** The last cluster of the text so far. Text that follows could still change its normal form. */
   #pending = "";
   #heldPieces: Piece[] = [];
   /** The last released character, on which an assertion may depend, and the normal form of the held text. */
@@ -56,8 +58,8 @@ export class ReplyFilter {
 
   async #pushSlice(slice: string): Promise<string> {
     const text = this.#pending + slice;
-    const last = findLastClusterStart(text);
-    const end = text.length - last > MAX_PENDING_CHARACTERS ? text.length : last;
+    const lastClusterStart = findLastClusterStart(text);
+    const end = text.length - lastClusterStart > MAX_PENDING_CHARACTERS ? text.length : lastClusterStart;
     this.#pending = text.slice(end);
     this.#hold(text.slice(0, end));
     const maxMatchLength = await this.#search(false);
@@ -104,9 +106,9 @@ export class ReplyFilter {
   #trimContext(normalLength: number): void {
     if (normalLength === 0) return;
     const end = this.#contextLength + normalLength;
-    const context = end - (isLowSurrogate(this.#normalisedText.charCodeAt(end - 1)) ? 2 : 1);
-    this.#normalisedText = this.#normalisedText.slice(context);
-    this.#contextLength = end - context;
+    const contextStart = end - (isLowSurrogate(this.#normalisedText.charCodeAt(end - 1)) ? 2 : 1);
+    this.#normalisedText = this.#normalisedText.slice(contextStart);
+    this.#contextLength = end - contextStart;
   }
 }
 

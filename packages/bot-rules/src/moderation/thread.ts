@@ -11,7 +11,7 @@ import { readWorkClockMs } from "./work-clock.ts";
  * For `searchFrom` and `isTextComplete` see PatternSet.findFirstMatch.
  */
 export type MatchJob = { kind: "match"; patterns: string; text: string; searchFrom: number; isTextComplete: boolean };
-/** A complete text to match against each of `patterns`, which is a JSON array as in a MatchJob. */
+/** A complete text to match against each of the patterns. `patterns` is a JSON array, as in a MatchJob. */
 export type MatchAllJob = { kind: "matchAll"; patterns: string; text: string };
 export type CheckJob = PatternCandidate & { kind: "check" };
 export type Job = MatchJob | MatchAllJob | CheckJob;
@@ -24,7 +24,7 @@ export type Match = {
 };
 
 export type Answer =
-  /** Sent once, when the thread can take its first job. */
+  /** Sent once, when the thread is ready for its first job. */
   | { kind: "ready" }
   /** `compiledSize` is the size of the patterns if this job compiled them, undefined if they were cached. */
   | { kind: "matched"; match: Match; compiledSize: number | undefined }

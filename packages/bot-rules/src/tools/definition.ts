@@ -8,8 +8,9 @@ const SECRET = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const MAX_URL_CHARACTERS = 2_000;
 const MAX_DESCRIPTION_CHARACTERS = 2_000;
 const MAX_SELECTED_TOOLS = 64;
+const MAX_MCP_TOOL_NAME_CHARACTERS = 128;
 
-/** Stands between the server's name and the tool's name in the name by which a model calls an MCP tool. */
+/** Separates the server's name from the tool's name in the name by which a model calls an MCP tool. */
 export const MCP_SERVER_SEPARATOR = "__";
 
 export type HttpToolDefinition = { description: string; method: string; url: string; parameters: string };
@@ -20,7 +21,7 @@ export type McpServerDefinition = { url: string; only: readonly string[] };
 /** Checks the names of a tool and of its secret. */
 export function requireNames({ name, secret }: { name: string; secret: string }): void {
   if (!NAME.test(name) || name.includes(MCP_SERVER_SEPARATOR))
-    throw new Error("name must be 1 to 32 of A-Z a-z 0-9 _ -, start with a letter, and not contain __");
+    throw new Error("name must be 1 to 32 characters of A-Z a-z 0-9 _ -, start with a letter, and not contain __");
   if (secret !== "" && !SECRET.test(secret))
     throw new Error("secret must be the name of a secret in LLM_CONFIG's tool_secrets");
 }
@@ -41,11 +42,12 @@ export function requireHttpTool({ description, method, url, parameters }: HttpTo
     throw new Error(`parameters must describe and require ${missing}, because the url contains it`);
 }
 
-/** Checks an MCP server. `only` selects some of its tools. */
+/** Checks an MCP server. `only` names the tools to offer; if it is empty, all are offered. */
 export function requireMcpServer({ url, only }: McpServerDefinition): void {
   requireLength(url);
   requireWebUrl(url);
-  if (only.length > MAX_SELECTED_TOOLS || only.some((name) => name === "" || name.length > 128 || name.includes("\0")))
+  const isInvalid = (name: string) => name === "" || name.length > MAX_MCP_TOOL_NAME_CHARACTERS || name.includes("\0");
+  if (only.length > MAX_SELECTED_TOOLS || only.some(isInvalid))
     throw new Error(`only must be at most ${MAX_SELECTED_TOOLS} names of the server's tools`);
 }
 

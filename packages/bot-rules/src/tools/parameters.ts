@@ -13,16 +13,16 @@ export type ToolParameters = {
 
 /**
  * Parses the JSON Schema of a tool's arguments. An object accepts only the fields that the schema describes, unless the schema permits
- * others, because a visitor can make a model send any field. Throws an Error whose message is shown to the author of the tool.
+ * other fields, because a visitor can make a model send any field. Throws an Error whose message is shown to the author of the tool.
  */
 export function parseParameters(text: string): ToolParameters {
   if (text.length > MAX_SCHEMA_CHARACTERS)
     throw new Error(`parameters must have at most ${MAX_SCHEMA_CHARACTERS} characters`);
-  // The schema's draft (`$schema`) is ignored, because the keywords that tools use are the same in all drafts.
+  // `$schema`, the version of JSON Schema, is ignored: the keywords that tools use are the same in all versions.
   const { $schema: _, ...schema } = parseObject(text);
   if (schema.type !== "object") throw new Error('parameters must be a JSON Schema of "type": "object"');
   const ajv = new Ajv2020({ strict: false, validateFormats: false, inlineRefs: false, code: { regExp } });
-  const validate = compile(ajv, { unevaluatedProperties: false, ...closeFields(schema) });
+  const validate = compile(ajv, { unevaluatedProperties: false, ...forbidOtherNestedFields(schema) });
   const describe = (error: ErrorObject) => {
     const field: unknown = error.params.unevaluatedProperty ?? error.params.additionalProperty;
     return ajv.errorsText([error], { dataVar: "arguments" }) + (typeof field === "string" ? `: ${field}` : "");
@@ -33,19 +33,23 @@ export function parseParameters(text: string): ToolParameters {
   };
 }
 
-/** Returns the schema with `unevaluatedProperties: false` in each field or item that lists its own fields and has no rule for others. */
-function closeFields(schema: Record<string, unknown>): Record<string, unknown> {
+/**
+ * Returns the schema with `unevaluatedProperties: false` in each field or item that describes its fields and has no rule for other fields.
+ */
+function forbidOtherNestedFields(schema: Record<string, unknown>): Record<string, unknown> {
   const { properties, items } = schema;
   const closed = { ...schema };
   if (isObject(properties))
-    closed.properties = Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, close(field)]));
-  if (isObject(items)) closed.items = close(items);
+    closed.properties = Object.fromEntries(
+      Object.entries(properties).map(([name, field]) => [name, forbidOtherFields(field)]),
+    );
+  if (isObject(items)) closed.items = forbidOtherFields(items);
   return closed;
 }
 
-function close(schema: unknown): unknown {
+function forbidOtherFields(schema: unknown): unknown {
   if (!isObject(schema)) return schema;
-  const closed = closeFields(schema);
+  const closed = forbidOtherNestedFields(schema);
   return isObject(schema.properties) ? { unevaluatedProperties: false, ...closed } : closed;
 }
 
@@ -68,7 +72,7 @@ function compile(ajv: Ajv2020, schema: Record<string, unknown>) {
   try {
     return ajv.compile(schema);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : "not understood";
+    const reason = cause instanceof Error ? cause.message : "unknown error";
     throw new Error(`parameters are not a JSON Schema that can be checked: ${reason}`, { cause });
   }
 }
@@ -79,4 +83,5 @@ function regExp(pattern: string): Pick<RegExp, "test"> & { toString: () => strin
   // Ajv deduplicates patterns by toString().
   return { test: (text) => compiled.test(text), toString: () => pattern };
 }
+// Ajv's interface for regular expression engines requires this property.
 regExp.code = "regExp";

@@ -2,13 +2,14 @@ const PLACEHOLDER = /\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
 type Scalar = string | number | boolean;
 
-/** Returns the distinct names in braces. */
+/** Returns the distinct names of a template's placeholders, such as `order_id` for `{order_id}`. */
 export function findPlaceholders(template: string): string[] {
   return [...new Set([...template.matchAll(PLACEHOLDER)].map(([, name = ""]) => name))];
 }
 
 /** Throws an Error for the template's author unless it is a URL with placeholders in its path and query only. */
 export function requireUrlTemplate(template: string): void {
+  // If two expansions differ in their origin, a placeholder is in the scheme, the host or the port.
   const [one, other] = ["a", "b"].map((letter) => template.replaceAll(PLACEHOLDER, letter)) as [string, string];
   if (/[{}]/.test(one)) throw new Error("url must use braces around an argument's name only, as in {order_id}");
   if (!URL.canParse(one) || !URL.canParse(other) || new URL(one).origin !== new URL(other).origin)
@@ -36,17 +37,18 @@ export function expandUrl(
   values: Readonly<Record<string, unknown>>,
 ): { url: URL; rest: Record<string, unknown> } | undefined {
   const rest = { ...values };
-  let isComplete = true;
+  let hasAllArguments = true;
   const text = template.replaceAll(PLACEHOLDER, (_, name: string) => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
     delete rest[name];
     if (isScalar(value) && value !== "") return encode(value);
-    isComplete = false;
+    hasAllArguments = false;
     return "";
   });
-  if (!isComplete || !keepsPath(withoutQuery(template.replaceAll(PLACEHOLDER, "x")), withoutQuery(text)))
+  if (!hasAllArguments || !keepsPathStructure(withoutQuery(template.replaceAll(PLACEHOLDER, "x")), withoutQuery(text)))
     return undefined;
   const url = new URL(text);
+  // If parsing changes the text, the request's path could differ from the checked path.
   return url.href === text ? { url, rest } : undefined;
 }
 
@@ -74,7 +76,7 @@ const DOT_SEGMENT = /^[.\s]*(;|$)/;
  * control character and no invalid UTF-8. All of this must hold even if a server decodes the path more than once. For example, nginx
  * decodes a path before routing: it routes /orders/..%2Fadmin like /admin.
  */
-function keepsPath(reference: string, expanded: string): boolean {
+function keepsPathStructure(reference: string, expanded: string): boolean {
   const [expected, segments] = [decodeSegments(reference), decodeSegments(expanded)];
   if (expected === undefined || segments?.length !== expected.length) return false;
   return segments.every(

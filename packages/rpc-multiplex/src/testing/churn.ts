@@ -1,7 +1,8 @@
 import { ActiveMap } from "../active-map.ts";
 
-// A script for `node --expose-gc`, with "active-map" or "map" as argument. Adds 5,000 values to a map and removes each after ten more, with
-// minor collections between. Prints how many kilobytes of removed values only a full collection frees.
+// A script for `node --expose-gc`. Its argument, "active-map" or "map", selects the kind of map. Adds 5,000 values to the map and removes
+// each value after ten more were added. Meanwhile runs minor garbage collections. Prints how many kilobytes of removed values remain for a
+// full collection.
 
 const VALUES = 5_000;
 const VALUES_AT_ONCE = 10;
@@ -15,6 +16,7 @@ for (let key = -VALUES_AT_ONCE; key < 0; key++) map.set(key, {});
 collect();
 collect();
 for (let key = 0; key < VALUES; key++) {
+  // About 1 kB.
   map.set(key, { content: new Array(125).fill(key) });
   map.delete(key - VALUES_AT_ONCE);
   if (key % 100 === 0) collectYoung();

@@ -39,7 +39,7 @@ describe("the call log", () => {
   test("has a row with the request and the result of a generation", async () => {
     const turnId = randomUUID();
     provider.script([{ status: 503 }, { status: 503 }, { firstTokenMs: 60, everyMs: 10 }]);
-    const before = Date.now();
+    const startedAtMs = Date.now();
     await proxy.generate({ turnId, model: "fake:priced" });
     const [row] = await proxy.rowsOf("ws_test", turnId);
     expect(row).toMatchObject({
@@ -59,7 +59,7 @@ describe("the call log", () => {
     });
     expect(row?.firstTokenMs).toBeGreaterThanOrEqual(60);
     expect(row?.latencyMs).toBeGreaterThanOrEqual((row?.firstTokenMs ?? 0) + 50);
-    expect(Math.abs((row?.createdAt.getTime() ?? 0) - before)).toBeLessThan(1_000);
+    expect(Math.abs((row?.createdAt.getTime() ?? 0) - startedAtMs)).toBeLessThan(1_000);
   });
 
   test.each([
@@ -159,7 +159,7 @@ describe("the call log", () => {
     await expect(proxy.admin.calls.sumCalls({ workspaceIds: tooMany })).rejects.toThrow("workspace_ids");
   });
 
-  test("a month begins and ends in UTC, whatever the database's time zone", async () => {
+  test("a month begins and ends in UTC, regardless of the database's time zone", async () => {
     const connection = await proxy.database.connect();
     try {
       await connection.query("BEGIN; SET LOCAL timezone = 'Pacific/Auckland'");
@@ -186,7 +186,7 @@ describe("the call log", () => {
 
   test.each([
     ["a negative page size", { workspaceId: "w", pageSize: -1 }, "page_size"],
-    ["too large a page", { workspaceId: "w", pageSize: 1_001 }, "page_size"],
+    ["a page size above the limit", { workspaceId: "w", pageSize: 1_001 }, "page_size"],
     ["an invalid page token", { workspaceId: "w", pageToken: "1.x" }, "page_token"],
     ["an invalid month", { workspaceId: "w", month: "2026-13" }, "month"],
     ["a missing workspace", { workspaceId: "" }, "workspace_id"],
@@ -227,7 +227,7 @@ describe("the call log", () => {
   });
 });
 
-test("drops only the rows that the database rejects, and stores those before and after them", async () => {
+test("drops only the rows that the database rejects, and stores all rows before and after them", async () => {
   const log = createLogger("test", "silent");
   const lifecycle = new Lifecycle(log);
   const metrics = createMetrics(createServiceMetrics("llm-proxy").registry, () => []);
@@ -252,7 +252,7 @@ test("drops only the rows that the database rejects, and stores those before and
   });
 });
 
-/** Returns a row whose latency is its number. */
+/** Returns a row that is recognised by its latency: `number` ms. */
 function callOf(workspaceId: string, number: number): CallRow {
   return {
     workspaceId,

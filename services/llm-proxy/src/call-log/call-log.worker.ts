@@ -8,7 +8,10 @@ const FLUSH_INTERVAL_MS = 200;
 const MAX_BATCH_ROWS = 1_000;
 const MAX_PENDING_ROWS = 20_000;
 
-/** Stores rows in batches in the background, so that no generation waits for the database. While the database is down, rows wait. */
+/**
+ * Stores rows in batches in the background, so that no generation waits for the database. While the database is down, keeps up to
+ * MAX_PENDING_ROWS rows in memory and drops the oldest rows beyond that.
+ */
 export class CallLog {
   readonly #database: Database;
   readonly #metrics: CallLogMetrics;
@@ -53,7 +56,7 @@ export class CallLog {
         this.#hasFailed = false;
         maxRows = MAX_BATCH_ROWS;
       } catch (error) {
-        // The database would reject the same row again, and that row would block all later ones. Smaller batches isolate it, and only it is
+        // A retry would fail for the same row, which would block all later rows. Halving the batch isolates that row, so that only it is
         // dropped.
         if (isRejectedRow(error) && batch.length === 1) {
           this.#reportDropped(1);
@@ -85,7 +88,9 @@ export class CallLog {
   }
 }
 
-/** Returns whether the database rejects a row of the batch for its data: SQLSTATE class 22 or 23. */
+/**
+ * Returns whether the database rejects a row of the batch for its data: SQLSTATE class 22 (data exception) or 23 (constraint violation).
+ */
 function isRejectedRow(error: unknown): boolean {
   return /^2[23]/.test(sqlState(error) ?? "");
 }

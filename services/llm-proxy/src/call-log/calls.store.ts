@@ -3,13 +3,17 @@ import type { Database, Queryable } from "@parley/service-kit";
 /** One attempt of a generation, an element of the column `tries`. */
 export type AttemptRow = {
   model: string;
+  /** From the start of the generation to the start of the attempt. */
   startedMs: number;
   queueMs: number;
+  /** Whether a request was sent to the provider. */
   sent: boolean;
+  /** From the start of the attempt to its first text; 0 without text. */
   firstTokenMs: number;
   latencyMs: number;
   outcome: string;
   reason: string;
+  /** What followed a failed attempt: `retry`, `failover` or `end`; empty if it did not fail. */
   next: string;
 };
 
@@ -77,7 +81,8 @@ const COLUMNS = [
   ["createdAt", "created_at", "timestamptz"],
 ] as const satisfies readonly (readonly [keyof CallRow, string, string])[];
 
-// A batch whose result was lost is sent again, so existing rows are skipped. If the turn's row was filled meanwhile, this one replaces it.
+// A batch is inserted again if its first result was lost, so existing rows are skipped. If FillCallLog has added a row for the turn in the
+// meantime, the recorded row replaces the added row.
 const INSERT = `
   WITH filled AS (
     DELETE FROM llm.calls c USING unnest($1::text[], $3::uuid[]) AS r (workspace_id, turn_id)
@@ -95,7 +100,7 @@ export async function insertCalls(database: Database, rows: readonly CallRow[]):
   await database.query({ name: "insert-calls", text: INSERT, values });
 }
 
-/** A complete generation whose row is missing, as the conversation service knows it. */
+/** A complete generation whose row is missing, with the values that the conversation service stored. */
 export type CompletedCall = Pick<
   CallRow,
   | "workspaceId"
@@ -110,7 +115,7 @@ export type CompletedCall = Pick<
   | "month"
 > & { closedAt: string };
 
-// The turn's id is the row's call_id, so that a turn gets one such row, and insertCalls can replace it.
+// Uses the turn's id as the row's call_id. So a turn gets at most one filled row, and insertCalls can replace that row.
 const FILL = `
   INSERT INTO llm.calls (
     workspace_id, call_id, turn_id, provider, model, asked, tokens_in, tokens_out, estimated, queue_ms, first_token_ms, latency_ms,
@@ -125,7 +130,10 @@ const FILL = `
     AND NOT EXISTS (SELECT FROM llm.calls c WHERE c.workspace_id = t.workspace_id AND c.turn_id = t.turn_id)
   ON CONFLICT DO NOTHING`;
 
-/** Inserts a row for each of the turns that has none and is younger than `retentionDays` (0 for any age). Returns the number of rows. */
+/**
+ * Inserts a row for each turn without one, unless the turn is older than `retentionDays` (0 for no limit). Returns the number of inserted
+ * rows.
+ */
 export async function insertMissingCalls(
   database: Database,
   calls: readonly CompletedCall[],
@@ -186,6 +194,7 @@ const LIST_MONTH = `
   ORDER BY created_at DESC, call_id DESC
   LIMIT $5`;
 
+/** The greatest UUID. With the time "infinity" it is the cursor of the first page. */
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /** Lists at most `limit` of a workspace's generations that started in a UTC month ("YYYY-MM") and precede the cursor, newest first. */

@@ -73,7 +73,7 @@ test("adds one row, with its cost, for a turn without a row, and none for a turn
   expect(await proxy.rowsOf("ws_test", stored)).toMatchObject([{ reason: "" }]);
 });
 
-test("a row that is stored late replaces the one that was filled", async () => {
+test("a generation's own row, stored late, replaces the filled row", async () => {
   const turnId = randomUUID();
   await proxy.generate({ turnId, model: "fake:default" });
   const [row] = await proxy.rowsOf("ws_test", turnId);

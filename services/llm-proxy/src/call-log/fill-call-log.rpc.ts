@@ -11,11 +11,11 @@ export type FillCallLogDeps = {
   database: Database;
   settings: () => Settings;
   metrics: Pick<Metrics, "callLogRows">;
-  /** 0 for no limit. */
+  /** The call log's retention: turns older than this get no row. 0 for no limit. */
   retentionDays: number;
 };
 
-/** Adds a row to the call log for each of the turns that has none. */
+/** Adds a row to the call log for each turn of the request without one. */
 export async function handleFillCallLog(
   { database, settings, metrics, retentionDays }: FillCallLogDeps,
   { turns }: FillCallLogRequest,

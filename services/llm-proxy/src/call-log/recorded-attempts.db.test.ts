@@ -24,7 +24,7 @@ afterAll(async () => {
   await Promise.all([first.close(), second.close()]);
 });
 
-/** Behaviours of a provider. */
+/** A provider's reply for each behaviour. The names complete the sentence "the provider …". */
 const BEHAVIOURS: Record<string, Reply> = {
   responds: {},
   "refuses the key": { status: 401 },
@@ -47,12 +47,13 @@ const BEHAVIOURS: Record<string, Reply> = {
   "sends invalid usage": { usage: { prompt_tokens: -1, completion_tokens: 1e300 } },
 };
 
-test("the call log matches the requests that the providers received, also for failures", async () => {
+test("the call log matches the requests that the providers received, even for failures", async () => {
   const behaviours = Object.keys(BEHAVIOURS);
+  // Combines each behaviour of the first provider with another behaviour of the second provider, and with a response.
   const pairs = behaviours.flatMap((one, index) =>
     [behaviours[(index * 5 + 3) % behaviours.length] ?? "", "responds"].map((two) => [one, two]),
   );
-  let late = 0;
+  let tooLongLatencies = 0;
   for (const [one = "", two = ""] of pairs) {
     first.reset();
     second.reset();
@@ -61,43 +62,44 @@ test("the call log matches the requests that the providers received, also for fa
     const turnId = randomUUID();
     const startedAt = Date.now();
     const events = await proxy.generate({ turnId });
-    const what = `${one}, then ${two}`;
+    const scenario = `${one}, then ${two}`;
     const [row] = await proxy.rowsOf("ws_test", turnId);
-    if (row === undefined) throw new Error(what);
+    if (row === undefined) throw new Error(scenario);
     const sent = row.tries.filter((attempt) => attempt.sent);
     const received = [...first.requests, ...second.requests];
 
     // The row has the requests that the providers received, with the same models in the same order.
-    expect(row.attempts, what).toBe(received.length);
+    expect(row.attempts, scenario).toBe(received.length);
     expect(
       sent.map((attempt) => attempt.model.split(":")[1]),
-      what,
+      scenario,
     ).toEqual(received.map((request) => request.model));
-    expect(row.failovers, what).toBe(row.tries.some((attempt) => attempt.model === "second:two") ? 1 : 0);
+    expect(row.failovers, scenario).toBe(row.tries.some((attempt) => attempt.model === "second:two") ? 1 : 0);
     // The provider received each request at the time in the row, and sent each complete attempt to its end.
     for (const [index, attempt] of sent.entries()) {
       const request = received[index];
-      if (attempt.outcome === "complete") expect(request?.endedAt, what).toBeDefined();
-      expect(Math.abs(startedAt + attempt.startedMs + attempt.queueMs - (request?.receivedAt ?? 0)), what).toBeLessThan(
-        1_000,
-      );
-      if (attempt.firstTokenMs > 0) expect(request?.tokensSent, what).toBeGreaterThan(0);
+      if (attempt.outcome === "complete") expect(request?.endedAt, scenario).toBeDefined();
+      expect(
+        Math.abs(startedAt + attempt.startedMs + attempt.queueMs - (request?.receivedAt ?? 0)),
+        scenario,
+      ).toBeLessThan(1_000);
+      if (attempt.firstTokenMs > 0) expect(request?.tokensSent, scenario).toBeGreaterThan(0);
     }
     // The row agrees with the stream's only end message.
-    expect(events.ends, what).toHaveLength(1);
-    expect(row.outcome, what).toBe(statusOf(events).toLowerCase());
-    expect(row.tries.at(-1)?.outcome, what).toBe(row.outcome);
-    expect([row.tokensIn, row.tokensOut, row.estimated, row.attempts], what).toEqual([
+    expect(events.ends, scenario).toHaveLength(1);
+    expect(row.outcome, scenario).toBe(statusOf(events).toLowerCase());
+    expect(row.tries.at(-1)?.outcome, scenario).toBe(row.outcome);
+    expect([row.tokensIn, row.tokensOut, row.estimated, row.attempts], scenario).toEqual([
       events.end.tokensIn,
       events.end.tokensOut,
       events.end.tokensEstimated,
       events.end.attempts,
     ]);
-    // The tokens are the provider's counts if it sent valid ones, otherwise estimated.
+    // The tokens are the provider's counts if it sent valid counts, otherwise estimates.
     const lastBehaviour = row.model === "first:one" ? one : two;
-    if (row.outcome === "complete") expect(row.estimated, what).toBe(lastBehaviour.endsWith("usage"));
-    if (row.outcome === "complete" && !row.estimated) expect([row.tokensIn, row.tokensOut], what).toEqual([21, 34]);
-    if (row.latencyMs > Date.now() - startedAt + 50) late++;
+    if (row.outcome === "complete") expect(row.estimated, scenario).toBe(lastBehaviour.endsWith("usage"));
+    if (row.outcome === "complete" && !row.estimated) expect([row.tokensIn, row.tokensOut], scenario).toEqual([21, 34]);
+    if (row.latencyMs > Date.now() - startedAt + 50) tooLongLatencies++;
   }
-  expect(late).toBe(0);
+  expect(tooLongLatencies).toBe(0);
 }, 60_000);

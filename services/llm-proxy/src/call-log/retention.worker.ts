@@ -1,9 +1,9 @@
 import { type Database, type Logger, pause } from "@parley/service-kit";
 import { deleteExpiredCalls, listExpiredWorkspaces } from "./retention.store.ts";
 
-/** So few that a statement takes milliseconds. */
+/** Rows per statement. Small enough for a statement to take only milliseconds. */
 const BATCH_ROWS = 1_000;
-/** The pause between two statements, so that most of the database's time is left to others. */
+/** The pause between two statements. It leaves most of the database's time to other queries. */
 const BATCH_PAUSE_MS = 50;
 
 export type RetentionOptions = {
@@ -14,7 +14,10 @@ export type RetentionOptions = {
   batchRows?: number;
 };
 
-/** Deletes old rows in batches until none is left or the signal is aborted. Replicas may run it concurrently. Returns the row count. */
+/**
+ * Deletes expired rows in batches until none is left or the signal is aborted. Returns the number of deleted rows. Replicas may run it
+ * concurrently.
+ */
 export async function deleteOldCalls(options: RetentionOptions, signal: AbortSignal): Promise<number> {
   const { database, days, log, batchRows = BATCH_ROWS } = options;
   let deleted = 0;

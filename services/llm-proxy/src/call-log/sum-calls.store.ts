@@ -8,7 +8,7 @@ export type CallSum = {
   calls: number;
   tokensIn: number;
   tokensOut: number;
-  /** A decimal; the sum over the calls whose model has a price. */
+  /** The sum of the known costs, as a decimal. */
   cost: string;
   /** Calls that used tokens of a model without a price. */
   unpricedCalls: number;
@@ -36,7 +36,10 @@ const SUM = `
   WHERE sums.calls > 0
   ORDER BY sums."workspaceId"`;
 
-/** Sums the calls of a UTC month ("YYYY-MM") per workspace: for the given ones, or for all. Leaves out workspaces without a call in it. */
+/**
+ * Sums the calls of a UTC month ("YYYY-MM") per workspace, for the given workspaces or, if undefined, for all. Leaves out workspaces
+ * without a call in that month.
+ */
 export async function sumCalls(
   database: Queryable,
   month: string,

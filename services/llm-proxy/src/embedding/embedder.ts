@@ -18,11 +18,11 @@ export type EmbedderDeps = {
   log: Logger;
   /** A monotonic clock, in milliseconds. */
   now: () => number;
-  /** In [0, 1). */
+  /** Returns a random number in [0, 1), for the jitter of retries. */
   random: () => number;
 };
 
-/** Embeds texts with the configured model. Retries by its provider's policy. */
+/** Embeds texts with the configured model. Retries by the retry policy of the model's provider. */
 export class Embedder {
   readonly #deps: EmbedderDeps;
 
@@ -30,7 +30,9 @@ export class Embedder {
     this.#deps = deps;
   }
 
-  /** The configured model with an id: only vectors of the same id are comparable. Undefined if no model is configured. */
+  /**
+   * The configured model; undefined if none is configured. Its id names model and dimensions: only vectors of the same id are comparable.
+   */
   get model(): (EmbeddingModel & { id: string }) | undefined {
     const { embeddingModel } = this.#deps.catalog;
     if (embeddingModel === undefined) return undefined;
@@ -38,7 +40,10 @@ export class Embedder {
     return { ...embeddingModel, id: dimensions === undefined ? model : `${model}@${dimensions}` };
   }
 
-  /** Returns one vector per text. Throws ProviderFailure. If the call is cancelled, throws the signal's reason or, between attempts, an AbortError. */
+  /**
+   * Returns one vector per text. Throws ProviderFailure. If the call is cancelled, throws the signal's reason or, between attempts, an
+   * AbortError.
+   */
   async embed(
     model: EmbeddingModel,
     workspaceId: string,
@@ -61,8 +66,10 @@ export class Embedder {
           const delayMs = computeRetryDelayMs(error, attempts, retries, random());
           const next = delayMs === undefined ? "end" : "retry";
           log.warn({ model: model.model, code, reason, next }, "embedding attempt failed");
-          if (detail !== "") log.debug({ model: model.model, detail }, "embedding attempt failed, provider's code");
+          if (detail !== "")
+            log.debug({ model: model.model, detail }, "embedding attempt failed, error code in detail");
           if (delayMs === undefined) throw error;
+          // The outcome if the call is cancelled during the wait or the next attempt.
           outcome = "cancelled";
           await sleep(delayMs, undefined, { signal });
         }

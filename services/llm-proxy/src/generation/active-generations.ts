@@ -18,26 +18,26 @@ export class ActiveGenerations {
     this.#onCount = onCount;
   }
 
-  /** Adds a generation. It is cancelled when `caller` is aborted. */
-  add(caller: AbortSignal): ActiveGeneration {
+  /** Adds a generation. It is cancelled when `callerSignal` is aborted. */
+  add(callerSignal: AbortSignal): ActiveGeneration {
     const controller = new AbortController();
     const cancel = () => controller.abort(new GenerationCancelled());
-    if (caller.aborted) cancel();
-    else caller.addEventListener("abort", cancel, { once: true });
+    if (callerSignal.aborted) cancel();
+    else callerSignal.addEventListener("abort", cancel, { once: true });
     this.#controllers.add(controller);
     this.#onCount(this.#controllers.size);
     return {
       signal: controller.signal,
       cancel,
       remove: () => {
-        caller.removeEventListener("abort", cancel);
+        callerSignal.removeEventListener("abort", cancel);
         this.#controllers.delete(controller);
         this.#onCount(this.#controllers.size);
       },
     };
   }
 
-  /** Ends every running generation with `provider_error`, so that its caller receives an end message. */
+  /** Fails every running generation with `provider_error`, so that its caller receives an end message. */
   failAll(): void {
     for (const controller of this.#controllers) controller.abort(new ProviderFailure("provider_error", "draining"));
   }

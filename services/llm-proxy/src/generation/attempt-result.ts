@@ -12,7 +12,7 @@ export type AttemptRequest = {
   tools: readonly ToolFunction[];
   /** Whether the model must answer without calling tools. */
   mustAnswer: boolean;
-  /** The tool calls that the model made for this prompt before, with their results. */
+  /** The earlier tool calls of this generation, with their results. */
   toolRounds: readonly ToolRound[];
   timeouts: Timeouts;
 };
@@ -28,10 +28,10 @@ export type Completion = {
   toolRequests: readonly ToolRequest[];
 };
 
-/** Times are of the monotonic clock, in milliseconds. */
+/** Times in milliseconds; `…AtMs` is a time of the monotonic clock. */
 export type AttemptTimes = {
   startedAtMs: number;
-  /** Time spent waiting for a slot at the provider. */
+  /** Time spent waiting for a slot of the provider's concurrency limit. */
   queueMs: number;
 };
 

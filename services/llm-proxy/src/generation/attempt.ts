@@ -8,7 +8,7 @@ import {
 import type { AttemptRequest, AttemptResult, AttemptTimes, Completion } from "./attempt-result.ts";
 import { endProviderSpan, openProviderSpan } from "./provider-span.ts";
 
-/** Longer than any real completion. Bounds the memory for a completion that does not end. */
+/** Longer than any real completion. Bounds the memory if a provider never ends its completion. */
 const MAX_COMPLETION_CHARACTERS = 4 * 1024 * 1024;
 
 export type AttemptOptions = {
@@ -31,7 +31,7 @@ const EMPTY_COMPLETION: Completion = {
 };
 
 /**
- * Sends one request to a provider, through its concurrency limit, its breaker and its timers, and passes the text on as it arrives.
+ * Sends one request to a provider, under the provider's concurrency limit, circuit breaker and timeouts. Passes the text on as it arrives.
  * Returns a failure in the result instead of throwing it, so that the tokens before the failure are counted.
  */
 export async function runAttempt(request: AttemptRequest, options: AttemptOptions): Promise<AttemptResult> {
@@ -56,7 +56,7 @@ export async function runAttempt(request: AttemptRequest, options: AttemptOption
   }
   const times = { startedAtMs, queueMs: now() - startedAtMs };
   const { firstTextAtMs, completion, failure } = await streamCompletion(request, times, options);
-  reportVerdict(breakerVerdict(failure, firstTextAtMs !== undefined, signal));
+  reportVerdict(toBreakerVerdict(failure, firstTextAtMs !== undefined, signal));
   release();
   return { request, isSent: true, ...times, firstTextAtMs, endedAtMs: now(), completion, failure };
 }
@@ -116,7 +116,7 @@ async function streamCompletion(
   } catch (error) {
     // Once its text is complete, a completion stays complete even if the caller cancels.
     if (signal.aborted && !isTextComplete) failure = toFailure(signal.reason);
-    // A finished completion is whole, even if its token counts or the end of its connection fail.
+    // A finished completion has all its text, even if the token counts are lost or the connection breaks.
     else if (!completion.isFinished)
       failure = toFailure(attemptTimer.signal.aborted ? attemptTimer.signal.reason : error);
   }
@@ -125,14 +125,14 @@ async function streamCompletion(
   return { firstTextAtMs, completion: { ...completion, text }, failure };
 }
 
-/** An unexpected error becomes a failure with the reason `internal` and the error as its cause. */
+/** Converts an unexpected error to a failure with the reason `internal`. The error is its cause. */
 function toFailure(error: unknown): ProviderFailure | GenerationCancelled {
   if (error instanceof ProviderFailure || error instanceof GenerationCancelled) return error;
   return new ProviderFailure("provider_error", "internal", { cause: error });
 }
 
-/** A provider that has sent text is up, even if the rest of the completion fails. */
-function breakerVerdict(failure: AttemptResult["failure"], hasText: boolean, signal: AbortSignal): BreakerVerdict {
+/** Returns `ok` for a failure after the first text: a provider that sends text is up, even if the rest of the completion fails. */
+function toBreakerVerdict(failure: AttemptResult["failure"], hasText: boolean, signal: AbortSignal): BreakerVerdict {
   if (failure === undefined) return "ok";
   if (signal.aborted) return "neutral";
   return failure instanceof ProviderFailure && failure.isFault && !hasText ? "fault" : "ok";

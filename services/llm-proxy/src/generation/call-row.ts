@@ -7,7 +7,7 @@ import {
   toEnding,
 } from "./generation-result.ts";
 
-/** Returns the call log's row of a generation, without the columns that the request does not know. */
+/** Returns the call log's row of a generation, without the columns that handleGenerate adds. */
 export function toCallRow(
   { workspaceId, turnId, model }: GenerationRequest,
   result: GenerationResult,
@@ -18,7 +18,7 @@ export function toCallRow(
     turnId,
     provider: result.provider,
     model: result.model,
-    // An invalid name may hold anything, so it is not stored.
+    // An invalid name may be any text, so it is not stored.
     asked: parseModelName(model) === undefined ? "" : model,
     tokensIn: usage.tokensIn,
     tokensOut: usage.tokensOut,

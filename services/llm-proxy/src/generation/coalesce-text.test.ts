@@ -17,7 +17,7 @@ async function* paced(texts: readonly string[], iterations: (index: number) => n
   }
 }
 
-/** Starts a source that passes the parts to a sink, respects its backpressure and can be cancelled. */
+/** Returns a function that starts a source. The source passes the parts to the sink, waits under backpressure and can be cancelled. */
 function sourceOf<Part>(parts: AsyncIterable<Part>) {
   return (sink: Sink<Part>): TextSource => {
     let isCancelled = false;
@@ -154,7 +154,7 @@ test("an endless source waits while the reader does not read", async () => {
   await reading.return(undefined);
 });
 
-test("when the reader stops, releases a source that backpressure holds", async () => {
+test("when the reader stops, a source that waits because of backpressure continues", async () => {
   const done = Promise.withResolvers<void>();
   const waits: (Promise<void> | undefined)[] = [];
   const cancel = () => void Promise.all(waits).then(() => done.resolve());

@@ -1,10 +1,10 @@
 import type { Sink } from "../providers/index.ts";
 
-/** When more text than this waits to be read, the sink has no room. */
+/** The sink applies backpressure while this much text waits to be read. */
 const MAX_WAITING_CHARACTERS = 16 * 1024;
 
 export type TextSource = {
-  /** Settles when the source passes nothing more to the sink. */
+  /** Settles when the source has passed its last part to the sink. */
   done: Promise<unknown>;
   cancel: () => void;
 };
@@ -19,7 +19,10 @@ export type CoalescedText<Part extends string | object> = {
   read: (source: TextSource) => AsyncGenerator<string | Part>;
 };
 
-/** Joins the texts that arrive before `flush` resolves. The reader gets the first part, and the parts at the source's end, at once. */
+/**
+ * Joins the texts that arrive within a window, which ends when `flush` resolves. The reader gets the first part immediately. When the
+ * source ends, the reader gets the remaining parts without waiting for the end of the window.
+ */
 export function coalesceText<Part extends string | object>(flush: () => Promise<void>): CoalescedText<Part> {
   let arrival = Promise.withResolvers<void>();
   let roomAvailable: PromiseWithResolvers<void> | undefined;
@@ -52,8 +55,8 @@ export function coalesceText<Part extends string | object>(flush: () => Promise<
     return parts;
   };
 
-  /** Resolves with `flush`, or at the end of the source. */
-  const waitForFlush = () =>
+  /** Waits for the end of the window, or of the source. */
+  const waitForWindowEnd = () =>
     new Promise<void>((resolve, reject) => {
       endWindow = resolve;
       flush().then(resolve, reject);
@@ -72,7 +75,7 @@ export function coalesceText<Part extends string | object>(flush: () => Promise<
       do {
         yield* takeAll();
         await arrival.promise;
-        if (!hasSourceEnded) await waitForFlush();
+        if (!hasSourceEnded) await waitForWindowEnd();
       } while (!hasSourceEnded || text !== "" || earlierParts.length > 0);
       await sourceEnd;
     } finally {

@@ -118,12 +118,12 @@ function generateWith(patterns: readonly string[], message: string, signal?: Abo
 }
 
 test("a reply that cannot be matched in time fails without any text", async () => {
-  // More patterns than can be saved today, and a letter with eighteen letters as its compatibility form.
+  // Slow to match: more patterns than a bot may have today, and U+FDFA, which normalising expands to eighteen characters.
   const oversized = Array.from({ length: 100 }, (_, number) => `\u0644.{0,138}z${number}`);
   const text = Array.from({ length: 4_000 }, () => "\ufdfa\ufdfaxy"[Math.floor(Math.random() * 4)]).join("");
   provider.script([{ tokens: [text] }]);
   const series = 'parley_moderation_duration_seconds_count{service="llm-proxy",result="match_timeout"}';
-  // On a busy machine an attempt of the warm-up may have timed out too.
+  // On a busy machine, matching may already have timed out during the warm-up.
   const before = (await proxy.metric(series)) ?? 0;
   const events = await generateWith(oversized, "long");
   expect([statusOf(events), events.text.length]).toEqual(["PROVIDER_ERROR", 0]);
@@ -155,6 +155,6 @@ test("a reply that is slow to match does not delay other replies", async () => {
     caller.abort();
     await slowReply;
   }
-  // The best of ten rounds, because a busy machine may slow the others.
+  // Only the best of ten rounds counts, because a busy machine may slow down the others.
   expect(best(), ratios.join(" ")).toBeLessThan(2);
 }, 120_000);

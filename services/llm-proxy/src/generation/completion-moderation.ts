@@ -3,7 +3,7 @@ import { ServiceError } from "@parley/service-kit";
 import type { Sink } from "../providers/index.ts";
 import type { GenerationEnding, GenerationEvent, GenerationRequest } from "./generation-result.ts";
 
-/** If more text than this waits to be matched, the provider must wait (backpressure). */
+/** Backpressure: the provider must wait while this much text waits to be matched. */
 const MAX_WAITING_CHARACTERS = 16 * 1024;
 
 export type CompletionModerationOptions = {
@@ -24,7 +24,10 @@ export type CompletionModeration = {
    * TextFinished. If a pattern matches, the generation is stopped.
    */
   sendHeldBackText: () => void;
-  /** Must be called when the generation has ended. If it is complete, sends the text that was held back. Returns how the moderated generation ends. */
+  /**
+   * Must be called when the generation has ended. If it is complete, sends the text that was held back. Returns how the generation ends
+   * after moderation.
+   */
   finish: (ending: GenerationEnding) => Promise<GenerationEnding>;
 };
 
@@ -56,8 +59,8 @@ export function moderateCompletion({
       while (waitingText !== "") {
         const text = waitingText;
         waitingText = "";
-        const cleared = await filter.push(text);
-        if (filter.matchedPattern === undefined && cleared !== "") await sink(cleared);
+        const released = await filter.push(text);
+        if (filter.matchedPattern === undefined && released !== "") await sink(released);
       }
     } catch (error) {
       failure = error;
@@ -68,7 +71,7 @@ export function moderateCompletion({
   };
 
   let heldBackSent: Promise<void> | undefined;
-  const matchRest = async () => {
+  const matchAndSendRest = async () => {
     await matching;
     if (hasStopped()) return;
     const rest = await filter.end().catch((error: unknown) => {
@@ -80,7 +83,7 @@ export function moderateCompletion({
     void sink({ isFinished: true });
   };
   const sendHeldBackText = () => {
-    heldBackSent ??= matchRest();
+    heldBackSent ??= matchAndSendRest();
     return heldBackSent;
   };
 
@@ -112,10 +115,10 @@ export function moderateCompletion({
 
 /** Passes everything on as it arrives. */
 function createPassThrough(sink: Sink<GenerationEvent>): CompletionModeration {
-  let isSent = false;
+  let hasSentFinish = false;
   const sendHeldBackText = () => {
-    if (!isSent) void sink({ isFinished: true });
-    isSent = true;
+    if (!hasSentFinish) void sink({ isFinished: true });
+    hasSentFinish = true;
   };
   return {
     sink,

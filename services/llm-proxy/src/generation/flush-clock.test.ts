@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { FlushClock } from "./flush-clock.ts";
 
-test("the window grows with the number of generations to 20 ms, and all generations share it", async () => {
+test("the window grows with the number of generations, up to 20 ms, and all generations share it", async () => {
   const busyClock = new FlushClock();
   for (let generation = 0; generation < 5_000; generation++) busyClock.addGeneration();
   const started = performance.now();

@@ -62,13 +62,13 @@ describe("a generation", () => {
 
   test("sends its finish before the provider sends token counts", async () => {
     provider.script([{ tokens: ["all ", "of it"], usageDelayMs: 1_000 }]);
-    let finishedBeforeEnd = false;
+    let wasFinishedBeforeEnd = false;
     const events = await proxy.generate({
       onFinish: () => {
-        finishedBeforeEnd = provider.requests[0]?.endedAt === undefined;
+        wasFinishedBeforeEnd = provider.requests[0]?.endedAt === undefined;
       },
     });
-    expect(finishedBeforeEnd).toBe(true);
+    expect(wasFinishedBeforeEnd).toBe(true);
     expect(events).toMatchObject({ text: "all of it", end: { tokensOut: fixedUsage.completion_tokens } });
   });
 
@@ -123,7 +123,7 @@ describe("a generation", () => {
     expect(events.text).toBe(text);
   });
 
-  test("is complete when one token has a mebibyte", async () => {
+  test("is complete when one token is a mebibyte long", async () => {
     provider.script([{ tokens: ["é".repeat(512 * 1024), "!"] }]);
     const { text } = await proxy.generate();
     expect(text.length).toBe(512 * 1024 + 1);
@@ -136,7 +136,7 @@ describe("a generation", () => {
 
   test("counts tokens with the loaded vocabulary when the provider sends no counts", async () => {
     provider.script(() => ({ tokens: ["Yes, you can export the ", "whole conversation as JSON."], usage: null }));
-    // The count of the vocabulary, and four tokens for the message.
+    // 11 tokens by the vocabulary for each text, and four that the chat format adds to the message.
     const expected = { tokensEstimated: true, tokensIn: 11 + 4, tokensOut: 11 };
     const message = "Yes, you can export the whole conversation as JSON.";
     const generate = async () => (await proxy.generate({ model: "fake:gpt-4o", message })).end;
@@ -210,14 +210,14 @@ describe("a stream has exactly one end", () => {
     ["status-429-retry-30", "PROVIDER_RATE_LIMITED", 1],
     ["status-500", "PROVIDER_ERROR", 3],
     ["status-503-retry-0", "PROVIDER_ERROR", 3],
-  ])("after %s, which is %s after %i attempts", async (model, status, attempts) => {
+  ])("after the provider's script %s, with status %s and %i attempts", async (model, status, attempts) => {
     const events = await proxy.generate({ model: `fake:${model}` });
     expect([statusOf(events), events.end.attempts, provider.requests.length]).toEqual([status, attempts, attempts]);
     expect(events.ends).toHaveLength(1);
   });
 
   test.each(["hang", "first-5000", "stall-after-1", "tokens-1000-every-50"])(
-    "after a timeout of the model %s, which is PROVIDER_TIMEOUT without a retry",
+    "after a timeout of the model %s, with status PROVIDER_TIMEOUT and no retry",
     async (model) => {
       const events = await proxy.generate({ model: `hasty:${model}` });
       expect([statusOf(events), events.end.attempts, events.ends.length]).toEqual(["PROVIDER_TIMEOUT", 1, 1]);
@@ -229,7 +229,7 @@ describe("a stream has exactly one end", () => {
   );
 
   test.each(["unknown:x", "no model", "fake:", "builtin:other", "route:unknown", "x".repeat(5_000)])(
-    "after the unknown model %j, which is MODEL_UNKNOWN without an attempt",
+    "after the unknown model %j, with status MODEL_UNKNOWN and no attempt",
     async (model) => {
       const events = await proxy.generate({ model });
       expect([statusOf(events), events.end.attempts, events.ends.length]).toEqual(["MODEL_UNKNOWN", 0, 1]);
@@ -252,7 +252,7 @@ describe("a stream has exactly one end", () => {
     ]);
     const statuses = [statusOf(await proxy.generate()), statusOf(await proxy.generate())];
     expect(statuses).toEqual(["PROVIDER_ERROR", "PROVIDER_AUTH"]);
-    // Both bodies are retried, and the third attempt gets a complete stream.
+    // The last two scripted bodies are retried, and the third attempt gets a complete stream.
     expect((await proxy.generate()).end.attempts).toBe(3);
   });
 
@@ -267,7 +267,7 @@ describe("a stream has exactly one end", () => {
     );
   });
 
-  test("after an endless error page, which is read only in part", async () => {
+  test("after a very long error page, which is read only in part", async () => {
     provider.script(() => ({ status: 500, body: "x".repeat(5_000_000) }));
     expect(statusOf(await proxy.generate())).toBe("PROVIDER_ERROR");
     await eventually(

@@ -26,7 +26,7 @@ type ResponseInit = MessageInitShape<typeof GenerateResponseSchema>;
 
 /**
  * Streams a generation: its text and tool calls in order, then exactly one end message. Throws invalid_argument or invalid_prompt before
- * the first message. Every generation is added to the call log, also a cancelled one.
+ * the first message. Adds every generation to the call log, even a cancelled one.
  */
 export async function* handleGenerate(
   deps: GenerateDeps,
@@ -39,6 +39,7 @@ export async function* handleGenerate(
   const { sink, read } = coalesceText<GenerationEvent>(() => deps.flushClock.waitForFlush());
   const { result, cancel, getWaits } = deps.generationRunner.start(request, context.signal, sink);
   let isFirst = true;
+  /** Builds a message of the stream. The first message contains the waits until then. */
   const withWaits = (event: ResponseInit["event"]): ResponseInit => {
     const response = { ...(event && { event }), ...(isFirst && { waits: toWaits(getWaits()) }) };
     isFirst = false;

@@ -14,7 +14,7 @@ export type GenerationRequest = {
   prompt: Prompt;
 };
 
-/** A finished tool call. `roundLatencyMs` of a round's first call is the time of the whole round; on the others it is 0. */
+/** A finished tool call. `roundLatencyMs` is the time of the whole round on the round's first call, and 0 on the others. */
 export type ToolCallEvent = ToolUse & { roundLatencyMs: number };
 
 /** Follows the last text. The text is complete, although token counts may follow. */
@@ -54,11 +54,11 @@ export type GenerationResult = GenerationEnding & {
   rounds: number;
   toolCalls: number;
   usage: GenerationUsage;
-  /** Time spent waiting for a slot at the providers. */
+  /** Time spent waiting for slots of the providers' concurrency limits. */
   queueMs: number;
   /** Time spent waiting for tools. */
   toolsMs: number;
-  /** Time to the first text; undefined when there was none. */
+  /** From the start of the generation to the first text; undefined if there was no text. */
   firstTextMs: number | undefined;
   totalMs: number;
 };

@@ -30,6 +30,7 @@ export type RunningGeneration = {
   /** Never rejects. */
   result: Promise<GenerationResult>;
   cancel: () => void;
+  /** Returns how the time to the first text was spent; before the first text, the time until now. */
   getWaits: () => FirstTextWaits;
 };
 
@@ -41,10 +42,10 @@ export class GenerationRunner {
     this.#deps = deps;
   }
 
-  /** Starts a generation and passes its output to `sink`. The generation is cancelled when `caller` is aborted. */
-  start(request: GenerationRequest, caller: AbortSignal, sink: Sink<GenerationEvent>): RunningGeneration {
+  /** Starts a generation and passes its output to `sink`. The generation is cancelled when `callerSignal` is aborted. */
+  start(request: GenerationRequest, callerSignal: AbortSignal, sink: Sink<GenerationEvent>): RunningGeneration {
     const { activeGenerations, now, random } = this.#deps;
-    const active = activeGenerations.add(caller);
+    const active = activeGenerations.add(callerSignal);
     const onFailure: GenerationDeps["onFailure"] = (...failure) => this.#reportFailure(request, ...failure);
     const generation = new Generation(request, active.signal, { now, random, onFailure });
     const result = this.#run(generation, request, active, sink);
@@ -64,7 +65,7 @@ export class GenerationRunner {
     });
     const endedAtMs = now();
     active.remove();
-    // The tokens of a cancelled generation are estimated, because its caller does not wait for an exact count.
+    // The tokens of a cancelled generation are estimated rather than counted, because its caller no longer reads the result.
     const usages = await meterRounds(generation.attempts, ending.outcome === "cancelled" ? undefined : countTokens);
     const result = generation.buildResult(ending, endedAtMs, sumUsages(usages));
     this.#recordMetrics(result, usages);
@@ -89,11 +90,11 @@ export class GenerationRunner {
     }
   }
 
-  /** Opens the bot's tools; undefined when it has none, or when no candidate can call tools. */
+  /** Opens the bot's tools. Returns undefined if the bot has none or no candidate can call tools. */
   async #openToolbox(candidates: readonly Candidate[], request: GenerationRequest, signal: AbortSignal) {
     const { tools } = request.prompt;
-    const canCall = candidates.some(({ guarded }) => guarded.settings.kind !== "builtin");
-    return tools.length > 0 && canCall ? this.#deps.tools.openToolbox(tools, request, signal) : undefined;
+    const canCallTools = candidates.some(({ guarded }) => guarded.settings.kind !== "builtin");
+    return tools.length > 0 && canCallTools ? this.#deps.tools.openToolbox(tools, request, signal) : undefined;
   }
 
   #reportFailure({ turnId }: GenerationRequest, candidate: Candidate, failure: ProviderFailure, next: NextStep): void {
@@ -102,7 +103,7 @@ export class GenerationRunner {
     const { code, reason, detail, cause } = failure;
     metrics.attemptFailures.inc({ provider: guarded.settings.name, reason, next });
     log.warn({ turn_id: turnId, model, code, reason, next }, "attempt failed");
-    if (detail !== "") log.debug({ turn_id: turnId, model, detail }, "attempt failed, provider's code");
+    if (detail !== "") log.debug({ turn_id: turnId, model, detail }, "attempt failed, error code in detail");
     if (reason === "internal") log.error({ turn_id: turnId, error: cause }, "attempt failed unexpectedly");
   }
 

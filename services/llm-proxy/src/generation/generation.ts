@@ -19,14 +19,19 @@ import type { GenerationUsage } from "./meter.ts";
 export type GenerationDeps = {
   /** A monotonic clock, in milliseconds. */
   now: () => number;
-  /** In [0, 1). */
+  /** Returns a random number in [0, 1), for the jitter of retries. */
   random: () => number;
   /** Called for each failed attempt. */
   onFailure: (candidate: Candidate, failure: ProviderFailure, next: NextStep) => void;
 };
 
 /** How the time from the first attempt to the first text (or until now, if there is none yet) was spent. */
-export type FirstTextWaits = { queueMs: number; providerMs: number };
+export type FirstTextWaits = {
+  /** Waiting for slots of the providers' concurrency limits. */
+  queueMs: number;
+  /** The rest: waiting for the providers, between retries and for tools. */
+  providerMs: number;
+};
 
 /** One Generate call: rounds of attempts, with the model's tool calls between the rounds. */
 export class Generation {
@@ -40,7 +45,7 @@ export class Generation {
   #toolRounds: readonly ToolRound[] = [];
   #toolCalls = 0;
   #toolsMs = 0;
-  /** Set with the first text. */
+  /** Set when the first text arrives. */
   #waits: FirstTextWaits | undefined;
 
   constructor(request: GenerationRequest, signal: AbortSignal, deps: GenerationDeps) {
@@ -107,7 +112,7 @@ export class Generation {
     };
   }
 
-  /** Makes attempts until one completes or no further one may be made. */
+  /** Makes attempts until one completes or no further attempt is allowed. */
   async #runRound(
     toolbox: Toolbox | undefined,
     { sink, sendHeldBackText }: Pick<CompletionModeration, "sink" | "sendHeldBackText">,
@@ -117,7 +122,7 @@ export class Generation {
       attemptsOfModel++;
       const [candidate, ...others] = this.#candidates;
       if (candidate === undefined) throw new Error("no model is left to try");
-      const result = await runAttempt(this.#attemptRequest(candidate, toolbox), {
+      const result = await runAttempt(this.#buildAttemptRequest(candidate, toolbox), {
         signal: this.#signal,
         now: this.#deps.now,
         onText: sink,
@@ -131,7 +136,7 @@ export class Generation {
         this.#attempts = [...this.#attempts, { ...result, next: "" }];
         return { ending: toEnding(failure), completion };
       }
-      const { next, delayMs } = this.#nextStep(result, failure, attemptsOfModel);
+      const { next, delayMs } = this.#decideNextStep(result, failure, attemptsOfModel);
       this.#attempts = [...this.#attempts, { ...result, next }];
       this.#deps.onFailure(candidate, failure, next);
       if (next === "end") return { ending: toEnding(failure), completion };
@@ -142,7 +147,7 @@ export class Generation {
     }
   }
 
-  #attemptRequest(candidate: Candidate, toolbox: Toolbox | undefined): AttemptRequest {
+  #buildAttemptRequest(candidate: Candidate, toolbox: Toolbox | undefined): AttemptRequest {
     const { workspaceId, turnId, prompt } = this.#request;
     const toolRounds = this.#toolRounds;
     return {
@@ -153,7 +158,7 @@ export class Generation {
       tools: toolbox?.functions ?? [],
       mustAnswer: toolbox?.canCallAgain(toolRounds.length) !== true,
       toolRounds,
-      timeouts: this.#timeoutsLeft(candidate.guarded.settings.timeouts),
+      timeouts: this.#computeTimeouts(candidate.guarded.settings.timeouts),
     };
   }
 
@@ -161,18 +166,19 @@ export class Generation {
    * Returns the timeouts of the next attempt. Once a tool was called, the total timeout bounds the whole generation instead of one attempt.
    * MAX_GENERATION_MS always bounds it.
    */
-  #timeoutsLeft(timeouts: Timeouts): Timeouts {
+  #computeTimeouts(timeouts: Timeouts): Timeouts {
     const elapsedMs = this.#deps.now() - this.#startedAtMs;
     const leftMs = this.#toolRounds.length === 0 ? timeouts.totalMs : timeouts.totalMs - elapsedMs;
     return { ...timeouts, totalMs: Math.max(1, Math.min(leftMs, MAX_GENERATION_MS - elapsedMs)) };
   }
 
-  #nextStep(
+  #decideNextStep(
     { request }: AttemptResult,
     failure: ProviderFailure,
     attemptsOfModel: number,
   ): { next: NextStep; delayMs: number } {
-    // The texts of two attempts are never joined, and an error in Parley's own code would occur with another model too.
+    // After the first text, another attempt would append a second reply to the first. An internal error is a bug in Parley, which another
+    // attempt would meet too.
     if (this.#waits !== undefined || this.#signal.aborted || failure.reason === "internal")
       return { next: "end", delayMs: 0 };
     const { retries } = request.candidate.guarded.settings;
@@ -181,7 +187,7 @@ export class Generation {
     return { next: this.#candidates.length > 1 ? "failover" : "end", delayMs: 0 };
   }
 
-  /** Makes all tool calls of a completion concurrently. Throws the signal's reason. */
+  /** Makes all tool calls of a completion concurrently. Throws the signal's reason if the generation is cancelled. */
   async #callTools(toolbox: Toolbox, { text, toolRequests }: Completion, sink: Sink<GenerationEvent>): Promise<void> {
     const { now } = this.#deps;
     this.#toolCalls += toolRequests.length;

@@ -3,13 +3,15 @@ import { computeCost, findPrice, parseModelName } from "../settings/index.ts";
 import { estimateTokens } from "../tokens/index.ts";
 import type { AttemptResult } from "./attempt-result.ts";
 
-/** The tokens of a generation; `cost` is null when a model has no price. */
+/** The tokens and the cost of one round or of a generation. `cost` is null if a model has no price. */
 export type GenerationUsage = { tokensIn: number; tokensOut: number; isEstimated: boolean; cost: number | null };
 
-/** The usage of one completion. */
+/** The usage of one round: the tokens and the cost of its completion. */
 export type CompletionUsage = GenerationUsage & { candidate: Candidate };
 
-/** Counts the tokens of each text with the vocabulary of the model's family; undefined when the vocabulary is not published. */
+/**
+ * Counts the tokens of each text with the vocabulary of the model's family; undefined if it is not published or the count takes too long.
+ */
 export type CountTokens = (model: string, texts: readonly string[]) => Promise<number[] | undefined>;
 
 /** Tokens that a chat format adds to each message, for families with a published vocabulary. */
@@ -37,7 +39,7 @@ export function sumUsages(usages: readonly GenerationUsage[]): GenerationUsage {
   };
 }
 
-/** Returns the last sent attempt of each round; if none of its attempts was sent, its last attempt. */
+/** Returns the last sent attempt of each round, or the round's last attempt if none was sent. */
 function findLastAttemptOfRounds(attempts: readonly AttemptResult[]): AttemptResult[] {
   const byRound = new Map<number, AttemptResult>();
   for (const attempt of attempts) {

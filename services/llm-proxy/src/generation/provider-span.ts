@@ -3,8 +3,8 @@ import { ProviderFailure } from "../providers/index.ts";
 import type { AttemptRequest, AttemptResult, Completion } from "./attempt-result.ts";
 
 /**
- * Opens the span of one attempt, by OpenTelemetry's conventions for generative AI. It holds nothing of the prompt or the completion.
- * Undefined if no span is active or tracing is off.
+ * Opens the span of one attempt, by OpenTelemetry's conventions for generative AI. The span contains no text of the prompt or the
+ * completion. Returns undefined if no span is active or tracing is off.
  */
 export function openProviderSpan({ candidate, turnId }: AttemptRequest): Span | undefined {
   const { name, guarded } = candidate;
@@ -23,6 +23,7 @@ export function openProviderSpan({ candidate, turnId }: AttemptRequest): Span | 
   });
 }
 
+/** Ends the span with the completion's token counts and finish reason, and with the failure if there is one. */
 export function endProviderSpan(
   span: Span | undefined,
   { usage, finishReason }: Completion,

@@ -2,7 +2,7 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { type Prompt, PromptSchema, Role } from "@parley/rpc/llm";
 import { invalidArgument } from "@parley/service-kit";
 
-/** Decodes a prompt. Throws invalid_prompt when it is malformed or its last message is not the visitor's. */
+/** Decodes a prompt. Throws invalid_prompt if the prompt is malformed or its last message is not the visitor's. */
 export function readPrompt(bytes: Uint8Array): Prompt {
   const prompt = decode(bytes);
   if (prompt.messages.at(-1)?.role !== Role.USER) {

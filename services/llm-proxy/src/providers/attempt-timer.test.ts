@@ -12,17 +12,18 @@ afterEach(() => {
 function setUp() {
   const caller = new AbortController();
   const attemptTimer = new AttemptTimer({ connectMs: 1, firstTokenMs: 30, silenceMs: 20, totalMs: 300 }, caller.signal);
+  /** Returns why the attempt is aborted `ms` later; empty if it is not. */
   const reasonAfter = (ms: number): string => {
     vi.advanceTimersByTime(ms);
     const { aborted, reason } = attemptTimer.signal;
     if (!aborted) return "";
     return reason instanceof ProviderFailure ? reason.reason : "cancelled";
   };
-  const text = () => {
+  const passText = () => {
     attemptTimer.pause();
     attemptTimer.resume();
   };
-  return { caller, attemptTimer, reasonAfter, text };
+  return { caller, attemptTimer, reasonAfter, passText };
 }
 
 test("the first text has its own timeout", () => {
@@ -32,9 +33,9 @@ test("the first text has its own timeout", () => {
 });
 
 test("each text restarts the silence timeout", () => {
-  const { reasonAfter, text } = setUp();
+  const { reasonAfter, passText } = setUp();
   for (let piece = 0; piece < 10; piece++) {
-    text();
+    passText();
     expect(reasonAfter(19)).toBe("");
   }
   expect(reasonAfter(1)).toBe("silence_timeout");
@@ -59,8 +60,8 @@ test("the total timeout applies while text waits for its reader too", () => {
 });
 
 test("after the completion has finished, the silence timeout applies", () => {
-  const { attemptTimer, reasonAfter, text } = setUp();
-  text();
+  const { attemptTimer, reasonAfter, passText } = setUp();
+  passText();
   attemptTimer.finish();
   expect(reasonAfter(19)).toBe("");
   expect(reasonAfter(1)).toBe("silence_timeout");

@@ -13,8 +13,9 @@ export class AttemptTimer {
   readonly #outer: AbortSignal;
   readonly #timeouts: Timeouts;
   readonly #totalTimer: NodeJS.Timeout;
+  /** Runs the first-token timeout, then the silence timeout. */
   #waitTimer: NodeJS.Timeout;
-  #hasStarted: boolean = false;
+  #isSilenceTimerRunning: boolean = false;
   #isPaused: boolean = false;
 
   constructor(timeouts: Timeouts, outer: AbortSignal) {
@@ -30,7 +31,7 @@ export class AttemptTimer {
     return this.#controller.signal;
   }
 
-  /** Must be called when text waits for its reader. */
+  /** Must be called when text starts to wait for its reader. */
   pause(): void {
     this.#isPaused = true;
   }
@@ -38,15 +39,13 @@ export class AttemptTimer {
   /** Must be called when the reader has the text. From then on the provider must send more within the silence timeout. */
   resume(): void {
     this.#isPaused = false;
-    if (this.#hasStarted) this.#waitTimer.refresh();
-    else this.#restartTimer(this.#timeouts.silenceMs);
-    this.#hasStarted = true;
+    if (this.#isSilenceTimerRunning) this.#waitTimer.refresh();
+    else this.#startSilenceTimer(this.#timeouts.silenceMs);
   }
 
   /** Must be called when the model has finished. Shortens the silence timeout, because only token counts may follow. */
   finish(): void {
-    this.#hasStarted = true;
-    this.#restartTimer(Math.min(USAGE_TIMEOUT_MS, this.#timeouts.silenceMs));
+    this.#startSilenceTimer(Math.min(USAGE_TIMEOUT_MS, this.#timeouts.silenceMs));
   }
 
   stop(): void {
@@ -57,13 +56,15 @@ export class AttemptTimer {
 
   readonly #cancel = () => this.#controller.abort(this.#outer.reason);
 
-  #restartTimer(silenceMs: number): void {
+  #startSilenceTimer(silenceMs: number): void {
     clearTimeout(this.#waitTimer);
+    this.#isSilenceTimerRunning = true;
     this.#waitTimer = this.#startTimer("silence_timeout", silenceMs);
   }
 
   #startTimer(reason: string, timeoutMs: number): NodeJS.Timeout {
     return setTimeout(() => {
+      // While paused, an expired timer is ignored: resume() starts the timer again.
       if (!this.#isPaused) this.#expire(reason);
     }, timeoutMs);
   }

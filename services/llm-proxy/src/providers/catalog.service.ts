@@ -18,7 +18,9 @@ export type GuardedProvider = {
   provider: Provider;
   breaker: CircuitBreaker;
   concurrency: ConcurrencyLimiter;
-  /** The breaker and limit of embeddings, so that embedding documents neither delays generations nor opens their breaker. */
+  /**
+   * The breaker and the limit of embeddings. They are separate, so that embedding documents cannot delay generations or open their breaker.
+   */
   embeddings: { breaker: CircuitBreaker; concurrency: ConcurrencyLimiter };
 };
 
@@ -35,7 +37,7 @@ export type EmbeddingModel = Candidate & {
   dimensions: number | undefined;
 };
 
-/** An embedding request takes a fraction of a second. The conversation service retries batches that are refused. */
+/** Low limits suffice: an embedding request takes a fraction of a second, and the conversation service retries refused batches. */
 const EMBEDDING_CONCURRENCY = { maxActive: 16, maxQueued: 64, maxWaitMs: 5_000 };
 
 /** The configured providers and routes. */
@@ -46,7 +48,7 @@ export class ProviderCatalog {
   #configuredModels: ReadonlySet<string>;
   #providers = new Map<string, GuardedProvider>();
 
-  /** `now` is a monotonic clock in milliseconds. Providers with an https URL are reached through `proxyUrl`. */
+  /** `now` is a monotonic clock in milliseconds. Providers with an https URL are reached through `proxyUrl`, if given. */
   constructor(settings: Settings, now: () => number, proxyUrl?: string) {
     this.#now = now;
     this.#proxyUrl = proxyUrl;
@@ -72,7 +74,7 @@ export class ProviderCatalog {
     for (const [name, each] of previous) if (this.#providers.get(name) !== each) void each.provider.close();
   }
 
-  /** Returns the models to try, in order, for a model, `route:<name>`, or "" for the default; undefined when the name is unknown. */
+  /** Returns the models to try, in order. The argument is a model, `route:<name>`, or "" for the default. Undefined if it is unknown. */
   findCandidates(modelOrRoute: string): Candidate[] | undefined {
     const model = modelOrRoute === "" ? this.#settings.defaultModel : modelOrRoute;
     const parsed = parseModelName(model);
@@ -83,7 +85,7 @@ export class ProviderCatalog {
     return route && this.#candidatesOf(route);
   }
 
-  /** Returns a model's label in metrics: its name, or `_OTHER` if the settings do not name it, because bots may use any name. */
+  /** Returns a model's label in metrics: its name if the settings name it, else `_OTHER`, because bots may use any number of names. */
   modelLabel({ model, name }: Candidate): string {
     return this.#configuredModels.has(model) ? name : "_OTHER";
   }

@@ -5,10 +5,11 @@ import { CircuitBreaker } from "./circuit-breaker.ts";
 function setUp() {
   const clock = testClock(0);
   const breaker = new CircuitBreaker({ failures: 3, cooldownMs: 1_000 }, clock.now);
+  /** Makes a call that ends with `verdict`. Returns whether the breaker admitted it. */
   const call = (verdict: "ok" | "fault" | "neutral") => {
-    const settle = breaker.admit();
-    settle?.(verdict);
-    return settle !== undefined;
+    const reportVerdict = breaker.admit();
+    reportVerdict?.(verdict);
+    return reportVerdict !== undefined;
   };
   return { clock, breaker, call };
 }

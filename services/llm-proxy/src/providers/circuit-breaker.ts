@@ -24,7 +24,9 @@ export class CircuitBreaker {
     return this.#now() - this.#openedAtMs < this.#policy.cooldownMs ? "open" : "half_open";
   }
 
-  /** Admits a request. Returns a function that must be called once with its verdict, or undefined when the request is refused. */
+  /**
+   * Admits a request and returns a function that must be called once with the request's verdict. Returns undefined to refuse the request.
+   */
   admit(): ((verdict: BreakerVerdict) => void) | undefined {
     const { state } = this;
     if (state === "closed") return (verdict) => this.#recordVerdict(verdict);
@@ -38,7 +40,7 @@ export class CircuitBreaker {
   }
 
   #recordVerdict(verdict: BreakerVerdict): void {
-    // A request that was admitted before the breaker opened neither closes it nor keeps it open.
+    // The breaker has opened since this request was admitted. The request then neither closes it nor keeps it open.
     if (this.#openedAtMs !== undefined) return;
     if (verdict === "ok") this.#faults = 0;
     if (verdict === "fault" && ++this.#faults >= this.#policy.failures) this.#openedAtMs = this.#now();

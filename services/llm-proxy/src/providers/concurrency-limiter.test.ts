@@ -1,14 +1,14 @@
 import { describe, expect, test, vi } from "vitest";
 import { ConcurrencyLimiter } from "./concurrency-limiter.ts";
 
-const never = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 function setUp(policy: Partial<ConstructorParameters<typeof ConcurrencyLimiter>[0]> = {}) {
   const concurrency = new ConcurrencyLimiter({ maxActive: 1, maxQueued: 3, maxWaitMs: 10_000, ...policy });
   const order: string[] = [];
   const releases: (() => void)[] = [];
-  const acquire = (workspace: string, name = workspace, signal = never) =>
+  const acquire = (workspace: string, name = workspace, signal = neverAborted) =>
     concurrency.acquire(workspace, signal).then(
       (release) => {
         order.push(name);

@@ -9,7 +9,7 @@ type Waiter = { grant: () => void; refuse: (error: unknown) => void };
  */
 export class ConcurrencyLimiter {
   readonly #policy: ConcurrencyPolicy;
-  /** By workspace, in the order in which workspaces are served next. */
+  /** By workspace. The first workspace is served next. */
   readonly #queues = new Map<string, Waiter[]>();
   #active = 0;
   #queued = 0;
@@ -18,7 +18,10 @@ export class ConcurrencyLimiter {
     this.#policy = policy;
   }
 
-  /** Waits for a slot. Returns a function that must be called once to release it. Throws ProviderFailure, or the signal's reason. */
+  /**
+   * Waits for a slot. Returns a function that must be called once to release the slot. Throws ProviderFailure if the queue is full or the
+   * wait too long, or the signal's reason.
+   */
   async acquire(workspaceId: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     if (this.#active < this.#policy.maxActive) this.#active++;
@@ -59,7 +62,7 @@ export class ConcurrencyLimiter {
       this.#active--;
       return;
     }
-    // The slot passes to the first waiter of the next workspace, and that workspace goes to the back.
+    // The slot passes to the first waiter of the next workspace, and that workspace moves to the end of the order.
     const [workspaceId, queue] = next;
     const [first] = queue;
     this.#queues.delete(workspaceId);
@@ -68,7 +71,10 @@ export class ConcurrencyLimiter {
     first?.grant();
   }
 
-  /** Refuses the newest waiter of the longest queue, if the workspace's own queue stays shorter with one more. Returns whether it did. */
+  /**
+   * Makes room in the full queue for a request of the workspace: refuses the newest waiter of the longest queue of a workspace. Does so
+   * only if the workspace's own queue, including the request, is shorter than the longest queue. Returns whether it made room.
+   */
   #evictFromLongestQueue(workspaceId: string): boolean {
     let [longest, length] = ["", 0];
     for (const [id, queue] of this.#queues) if (queue.length > length) [longest, length] = [id, queue.length];

@@ -1,18 +1,21 @@
 import type { GenerationFailureCode } from "@parley/rpc/outcomes";
 
 type FailureOptions = {
-  /** Whether the same provider may be tried again, as long as no text has been sent on. */
+  /** Whether the request may be retried with the same provider, if no text has been passed on yet. */
   isRetryable?: boolean;
   /** The wait that the provider asked for. */
   retryAfterMs?: number | undefined;
-  /** Whether the failure counts for the breaker: the provider itself has a problem, instead of refusing only this request. */
+  /** Whether the failure counts for the circuit breaker: the provider itself has a problem and does not refuse only this request. */
   isFault?: boolean;
   /** A machine-readable code of the provider or of Node.js, for the debug log only. */
   detail?: string | undefined;
   cause?: unknown;
 };
 
-/** A failed request to a provider: a stable code, and as reason one of Parley's own codes such as `connect`, `http_503` or `truncated`. */
+/**
+ * A failed request to a provider. `code` is the generation's outcome. `reason` is more specific: one of Parley's own codes such as
+ * `connect`, `http_503` or `truncated`.
+ */
 export class ProviderFailure extends Error {
   readonly code: GenerationFailureCode;
   readonly reason: string;
@@ -33,7 +36,7 @@ export class ProviderFailure extends Error {
   }
 }
 
-/** The reason of a signal that was aborted because the caller cancelled the generation or its deadline passed. */
+/** The abort reason of a generation's signal when the caller cancels the generation or its deadline passes. */
 export class GenerationCancelled extends Error {
   constructor() {
     super("the caller cancelled the generation");
@@ -41,8 +44,8 @@ export class GenerationCancelled extends Error {
   }
 }
 
-// Other text from a provider, such as a message, an echoed prompt or a key, must not reach a log.
-const CODE = /^[a-z_]{1,64}$/;
+// Matches only machine-readable codes. Other text of a provider can be a message, an echoed prompt or a key, which must not reach a log.
+const PROVIDER_CODE = /^[a-z_]{1,64}$/;
 
 type StatusOptions = {
   retryAfterMs?: number | undefined;
@@ -50,7 +53,7 @@ type StatusOptions = {
   providerCode?: unknown;
 };
 
-/** Maps an HTTP status of 300 or more to a failure. The status is that of a response, or one that an error inside a stream names. */
+/** Maps an HTTP status of 300 or more to a failure. The status comes from a response, or from an error inside a stream. */
 export function failureFromStatus(status: number, { providerCode, retryAfterMs }: StatusOptions = {}): ProviderFailure {
   const reason = `http_${status}`;
   const rest = { retryAfterMs, detail: toProviderCode(providerCode) };
@@ -68,7 +71,7 @@ export function failureFromStatus(status: number, { providerCode, retryAfterMs }
   return new ProviderFailure("provider_error", reason, { ...rest, isRetryable, isFault: isServerError });
 }
 
-/** Returns a provider's machine-readable code; undefined when the value is anything else. */
+/** Returns a provider's machine-readable code; undefined if the value is not such a code. */
 export function toProviderCode(value: unknown): string | undefined {
-  return typeof value === "string" && CODE.test(value) ? value : undefined;
+  return typeof value === "string" && PROVIDER_CODE.test(value) ? value : undefined;
 }

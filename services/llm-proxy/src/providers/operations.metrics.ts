@@ -1,6 +1,6 @@
 import { Counter, exemplarLabels, Histogram, type Registry } from "@parley/service-kit";
 
-// The names, labels and buckets are those of OpenTelemetry's conventions for generative AI, in the form in which Prometheus stores them.
+// Names, labels and buckets follow OpenTelemetry's conventions for generative AI, with Prometheus's spelling of the names.
 const TOKEN_BUCKETS = Array.from({ length: 14 }, (_, index) => 4 ** index);
 const SECONDS_BUCKETS = Array.from({ length: 14 }, (_, index) => 2 ** index / 100);
 const OPERATION_LABELS = ["gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model"] as const;
@@ -14,7 +14,7 @@ export type Operation = {
   model: string;
 };
 
-/** Metrics of the requests to providers. Each observation has the trace of its call as its exemplar, if that trace is recorded. */
+/** Metrics of the requests to providers. If the call's trace is recorded, each observation has the trace as its exemplar. */
 export class OperationMetrics {
   readonly #duration: Histogram;
   readonly #firstChunk: Histogram;
@@ -22,11 +22,11 @@ export class OperationMetrics {
   readonly #cost: Counter;
 
   constructor(registry: Registry) {
-    // Registered below, because prom-client accepts exemplars only if the registry's default format is OpenMetrics.
+    // Registered with registerMetric below: given a registry here, prom-client refuses exemplars unless its default format is OpenMetrics.
     const options = { registers: [], enableExemplars: true };
     this.#duration = new Histogram({
       name: "gen_ai_client_operation_duration_seconds",
-      help: "Duration of a request to a provider, without the wait for a slot. error_type is the reason of a failure, or empty.",
+      help: "Duration of a request to a provider, without the wait for the provider's concurrency limit. error_type is the reason of a failure, or empty.",
       labelNames: [...OPERATION_LABELS, "error_type"],
       buckets: SECONDS_BUCKETS,
       ...options,

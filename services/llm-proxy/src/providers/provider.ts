@@ -10,14 +10,14 @@ export type CompletionRequest = {
   tools: readonly ToolFunction[];
   /** Whether the model must answer without calling tools. */
   mustAnswer: boolean;
-  /** The tool calls that the model made for this prompt before, with their results. */
+  /** The earlier tool calls of this generation, with their results. */
   toolRounds: readonly ToolRound[];
   signal: AbortSignal;
-  /** Receives the text, well-formed, as it arrives. An error that it throws ends the stream. */
+  /** Receives the text as it arrives, in well-formed parts. If it throws, the stream ends with that error. */
   onText: TextSink;
   /** Called when something other than text arrives, which shows that the model is working. */
   onProgress: () => void;
-  /** Called when the model has finished, with its tool calls and its finish reason. Later failures no longer matter. */
+  /** Called when the model has finished, with its tool calls and its finish reason. Later failures are ignored. */
   onFinished: (toolRequests: readonly ToolRequest[], finishReason: string) => void;
   /**
    * Called after all text was passed to `onText`, if the model finished without tool calls and the stream is still open. Only token counts
@@ -47,7 +47,7 @@ export type Provider = {
   hasModel(model: string): boolean;
   /** Streams a completion. The completion has failed if this throws, or if it returns without having called `onFinished`. */
   stream(request: CompletionRequest): Promise<void>;
-  /** Embeds texts; missing where the provider cannot. Throws ProviderFailure. */
+  /** Embeds texts. Throws ProviderFailure. Missing if the provider has no embeddings. */
   embed?(request: EmbeddingRequest): Promise<Embeddings>;
   /** Waits for running requests, then closes the connections. */
   close(): Promise<void>;

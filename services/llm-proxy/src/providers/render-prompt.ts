@@ -38,7 +38,7 @@ function renderPassage(passage: Passage, index: number): string {
 
 /**
  * Escapes the tags that enclose passages, so that a passage cannot end its own source and pose as instructions. A model also reads a tag with
- * full-width, styled or Cyrillic letters or with invisible characters in it, so these count too.
+ * full-width, styled or Cyrillic letters or with invisible characters in it, so such tags are escaped too.
  */
 function escapeTags(text: string): string {
   return text.replace(/[<\uff1c\ufe64\u2039\u3008\u27e8]/g, (bracket, at: number) =>
@@ -49,36 +49,33 @@ function escapeTags(text: string): string {
 const TAG = "source";
 const SLASH = /[/\\\u2044\u2215\u29f8]/;
 const INVISIBLE = /[\s\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{M}]/u;
-/** Letters of other scripts that look like those of the tag. */
+/** Characters that look like a letter of the tag. */
 const LOOKALIKES: Readonly<Record<string, string>> = {
-  ...{
-    "\u0455": "s",
-    "\ua731": "s",
-    "\u043e": "o",
-    "\u03bf": "o",
-    "\u03c3": "o",
-    "0": "o",
-    "\u03c5": "u",
-    "\u057d": "u",
-  },
-  ...{
-    "\u0433": "r",
-    "\u0280": "r",
-    "\u0441": "c",
-    "\u03f2": "c",
-    "\u1d04": "c",
-    "\u0435": "e",
-    "\u0451": "e",
-    "\u03b5": "e",
-  },
+  "\u0455": "s",
+  "\ua731": "s",
+  "\u043e": "o",
+  "\u03bf": "o",
+  "\u03c3": "o",
+  "0": "o",
+  "\u03c5": "u",
+  "\u057d": "u",
+  "\u0433": "r",
+  "\u0280": "r",
+  "\u0441": "c",
+  "\u03f2": "c",
+  "\u1d04": "c",
+  "\u0435": "e",
+  "\u0451": "e",
+  "\u03b5": "e",
 };
 
+/** Returns whether the text from `start` on reads like `source` or `/source`, as in the tags `<source>`, `</source>` and `<sources>`. */
 function imitatesTag(text: string, start: number): boolean {
   let letters = "";
   for (let at = start; at < text.length && letters.length < TAG.length; ) {
     const character = String.fromCodePoint(text.codePointAt(at) as number);
     at += character.length;
-    // NFKD turns full-width and styled letters into plain ones, and splits off their accents.
+    // NFKD turns full-width and styled letters into plain letters, and splits off accents.
     for (const part of character.normalize("NFKD").toLowerCase()) {
       if (INVISIBLE.test(part) || (letters === "" && SLASH.test(part))) continue;
       letters += LOOKALIKES[part] ?? part;

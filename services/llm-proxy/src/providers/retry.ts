@@ -2,9 +2,9 @@ import type { RetryPolicy } from "../settings/index.ts";
 import type { ProviderFailure } from "./failure.ts";
 
 /**
- * Returns the wait before the next attempt with the same model after its `attempts`-th failure, in ms; undefined for no retry.
- * `random` is in [0, 1): it spreads the wait over the upper half of the backoff, so that callers that were refused together do not retry
- * together.
+ * Returns the wait in milliseconds before the next attempt with the same model; undefined for no retry. `attempts` is the number of
+ * attempts that have failed. `random`, in [0, 1), spreads the wait over the upper half of the backoff, so that callers that were refused
+ * together do not retry together.
  */
 export function computeRetryDelayMs(
   failure: ProviderFailure,
@@ -17,11 +17,11 @@ export function computeRetryDelayMs(
   const jitteredMs = backoffMs * (0.5 + random / 2);
   const { retryAfterMs } = failure;
   if (retryAfterMs === undefined) return jitteredMs;
-  // Before `retryAfterMs`, the provider would refuse another attempt.
+  // The jitter is added, because the provider would refuse an attempt before `retryAfterMs`.
   return retryAfterMs > policy.maxRetryAfterMs ? undefined : retryAfterMs + jitteredMs * random;
 }
 
-/** Reads retry-after-ms or Retry-After (seconds or an HTTP date); undefined when there is none or it is invalid. */
+/** Reads retry-after-ms or Retry-After (seconds or an HTTP date). Returns undefined if neither header is present and valid. */
 export function readRetryAfterMs(headers: Pick<Headers, "get">, nowMs: number): number | undefined {
   const milliseconds = parseDecimal(headers.get("retry-after-ms"));
   if (milliseconds !== undefined) return milliseconds;

@@ -1,4 +1,4 @@
-/** Receives one part at a time. Returns a promise when the sender must wait until it resolves: backpressure. */
+/** Receives one part at a time. Under backpressure, returns a promise: the sender must wait until it resolves. */
 export type Sink<Part> = (part: Part) => Promise<void> | undefined;
 
 export type TextSink = Sink<string>;

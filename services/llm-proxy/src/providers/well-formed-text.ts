@@ -1,13 +1,13 @@
 const REPLACEMENT = "\uFFFD";
 
 /**
- * Makes a stream of texts well-formed: joins a surrogate pair that was split between two texts, and replaces lone surrogates and NUL,
- * which PostgreSQL refuses, with U+FFFD.
+ * Makes a stream of texts well-formed. Joins a surrogate pair that was split between two texts. Replaces lone surrogates and NUL with
+ * U+FFFD, because PostgreSQL refuses them.
  */
 export class WellFormedTextBuffer {
   #pendingSurrogate = "";
 
-  /** Adds a text. Returns it without the first half of a surrogate pair at its end, which waits for the next text. */
+  /** Adds a text and returns it, except for the first half of a surrogate pair at its end: that half waits for the next text. */
   push(piece: string): string {
     if (piece === "") return "";
     const text = this.#pendingSurrogate + piece;

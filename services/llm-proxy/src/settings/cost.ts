@@ -1,7 +1,7 @@
 /** The price of a million tokens, in the operator's currency. */
 export type Price = { input: number; output: number };
 
-/** Returns the price of a model by its name, else the price of `*`; undefined when there is neither. */
+/** Returns the price of a model by its name, else the price of `*`; undefined if neither is configured. */
 export function findPrice(prices: Readonly<Record<string, Price>>, model: string): Price | undefined {
   return Object.hasOwn(prices, model) ? prices[model] : prices["*"];
 }

@@ -22,7 +22,7 @@ function settingsOf(environment: Record<string, string>) {
 }
 
 describe("without a file", () => {
-  test("the built-in model is the default, also when the variables are empty", () => {
+  test("the built-in model is the default if the variables are missing or empty", () => {
     const builtinOnly = { defaultModel: "builtin:extractive", providers: { builtin: "" } };
     expect(settingsOf({})).toEqual(builtinOnly);
     expect(settingsOf({ OPENAI_API_KEY: "", OPENAI_BASE_URL: "", OLLAMA_HOST: "", DEFAULT_MODEL: "" })).toEqual(

@@ -33,7 +33,7 @@ export function settingsFromEnvironment(environment: ModelEnvironment): Settings
     providers.push(createProviderSettings("openai", openaiBaseUrl ?? PRESETS.openai.baseUrl, apiKey, model));
   }
   if (ollamaHost !== undefined)
-    providers.push(createProviderSettings("ollama", ollamaUrl(ollamaHost), undefined, model));
+    providers.push(createProviderSettings("ollama", buildOllamaUrl(ollamaHost), undefined, model));
   return {
     providers: [...providers, createBuiltinSettings()],
     routes: {},
@@ -66,13 +66,13 @@ function createProviderSettings(
 }
 
 /** Returns the base URL of Ollama's OpenAI-compatible endpoint for OLLAMA_HOST, which Ollama accepts as `host`, `host:port` or a URL. */
-function ollamaUrl(host: string): string {
+function buildOllamaUrl(host: string): string {
   const hasScheme = host.includes("://");
   const text = hasScheme ? host : `http://${host}`;
   if (!URL.canParse(text)) throw new SettingsError(["OLLAMA_HOST must be a host, host:port or a URL"]);
   const url = new URL(text);
   if (url.port === "" && !hasScheme) url.port = "11434";
-  // A server listens on 0.0.0.0, but a client cannot connect to it everywhere.
+  // A server can listen on 0.0.0.0, but on some systems a client cannot connect to it.
   if (url.hostname === "0.0.0.0") url.hostname = "127.0.0.1";
   return new URL("/v1", url).href;
 }

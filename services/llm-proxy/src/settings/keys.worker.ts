@@ -8,7 +8,7 @@ export type Keys = {
   onChange(listener: () => void): void;
 };
 
-/** Opens each secret at its first use, because a changed LLM_CONFIG may name others. */
+/** Opens each secret when it is first read, because a changed LLM_CONFIG may name other secrets. */
 export function openKeys(find: (name: string) => SecretSource<string> | undefined, options: SecretOptions): Keys {
   const secrets = new Map<string, Secret<string>>();
   const listeners: (() => void)[] = [];

@@ -19,7 +19,7 @@ export const PRESETS = {
     includeUsage: true,
     maxTokensParameter: "max_completion_tokens",
   },
-  // base_url is https://RESOURCE.openai.azure.com/openai/v1; a model's name is that of its deployment.
+  // base_url is https://RESOURCE.openai.azure.com/openai/v1. The name of a model is the name of its deployment.
   azure: { apiKeyEnv: "AZURE_OPENAI_API_KEY", includeUsage: true, maxTokensParameter: "max_completion_tokens" },
   anthropic: { baseUrl: "https://api.anthropic.com/v1", apiKeyEnv: "ANTHROPIC_API_KEY", includeUsage: true },
   google: {

@@ -15,7 +15,7 @@ export type RetryPolicy = {
   /** The wait before the second attempt; doubled before each further one. */
   baseDelayMs: number;
   maxDelayMs: number;
-  /** If a provider asks for a longer wait, it is not retried. */
+  /** If a provider asks for a longer wait, the request is not retried. */
   maxRetryAfterMs: number;
 };
 
@@ -61,7 +61,7 @@ export type OpenAiSettings = CommonSettings & {
   /** Never logged, and sent only to the host of `baseUrl`. */
   apiKey: string | undefined;
   headers: Readonly<Record<string, string>>;
-  /** Whether to ask for token counts; some servers refuse requests that do. */
+  /** Whether to request token counts. Some servers refuse such requests. */
   includeUsage: boolean;
   /** The maximum number of tokens of a completion, and the request's parameter for it. Undefined for the provider's own limit. */
   outputLimit: OutputLimit | undefined;

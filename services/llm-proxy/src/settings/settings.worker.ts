@@ -55,7 +55,7 @@ export function watchSettings(
   keys.onChange(() => apply(true));
   const { llmConfigPath: path } = options;
   if (path === undefined) return;
-  // increase() misses the first increment of a series that does not exist yet.
+  // increase() misses the first increment of a series that does not exist yet, so the series starts at 0.
   refusals.inc({ file: "LLM_CONFIG" }, 0);
   let lastText: string | undefined;
   const poll = () => {
@@ -65,6 +65,7 @@ export function watchSettings(
     lastText = text;
     apply(isReload);
   };
+  // Applies the file again, in case it has changed since loadSettings.
   poll();
   const timer = setInterval(poll, POLL_INTERVAL_MS);
   timer.unref();

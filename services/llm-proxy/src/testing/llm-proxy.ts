@@ -30,6 +30,7 @@ const TOKEN = "test-token";
 const PASSWORD = "test-password";
 const log = createLogger("test", "silent");
 
+/** What a test received from a generation's stream. */
 export type Events = {
   /** The text of each delta, in order. */
   texts: string[];
@@ -61,12 +62,12 @@ export type TestProxy = {
   embed(texts: string[], options?: { timeoutMs?: number; workspaceId?: string }): Promise<EmbedResponse>;
   admin: ReturnType<typeof adminClients>;
   database: Database;
-  /** With the service's role. */
+  /** The URL of the service's database, with the service's role. */
   databaseUrl: string;
   opsUrl: string;
   /** Waits until the call log has `count` rows of a turn, and returns them. */
   rowsOf(workspaceId: string, turnId: string, count?: number): Promise<CallRow[]>;
-  /** Returns the value of a series, named with its labels; undefined when there is none. */
+  /** Returns the current value of a metric series such as `name{label="value"}`; undefined if the series does not exist. */
   metric(series: string): Promise<number | undefined>;
   writeConfig(yaml: string): void;
   /** Stops the service as SIGTERM does. */
@@ -75,7 +76,7 @@ export type TestProxy = {
   drop(): Promise<void>;
 };
 
-/** Starts the service on free ports. With `config` (YAML), LLM_CONFIG names a file with it. */
+/** Starts the service on free ports. `config` is the YAML text of the file that LLM_CONFIG names; without it, LLM_CONFIG is not set. */
 export async function startTestProxy(
   options: { config?: string; environment?: Record<string, string> } = {},
 ): Promise<TestProxy> {
@@ -142,7 +143,7 @@ export async function startTestProxy(
   };
 }
 
-/** Polls until the value is as expected. Throws after twenty seconds. */
+/** Polls until `isExpected` accepts the value, and returns the value. Throws after twenty seconds. */
 export async function eventually<T>(poll: () => Promise<T> | T, isExpected: (value: T) => boolean): Promise<T> {
   const deadline = performance.now() + 20_000;
   for (;;) {

@@ -4,7 +4,9 @@ import type { CountRequest, CountResponse } from "./tokenizer.thread.ts";
 import { findVocabulary } from "./vocabulary.ts";
 
 const THREAD = new URL("./tokenizer.thread.ts", import.meta.url);
-/** How long a count may delay the end of a generation. Loading a vocabulary takes longer, so the first generation is estimated. */
+/**
+ * How long a count may delay the end of a generation. Loading a vocabulary takes longer, so the first generation's tokens are estimated.
+ */
 const MAX_WAIT_MS = 250;
 /** If a count takes longer, its thread is ended: a run of one letter can occupy the tokenizer for minutes. */
 const MAX_COUNT_MS = 5_000;
@@ -34,7 +36,7 @@ export class Tokenizer {
     const vocabulary = findVocabulary(model);
     const characters = texts.reduce((sum, text) => sum + text.length, 0);
     if (vocabulary === undefined || characters > MAX_CHARACTERS) return undefined;
-    const worker = this.#start();
+    const worker = this.#getOrStartWorker();
     const id = ++this.#lastId;
     return new Promise((resolve) => {
       const waitTimer = setTimeout(() => resolve(undefined), this.#options.waitMs);
@@ -49,7 +51,7 @@ export class Tokenizer {
     });
   }
 
-  #start(): Worker {
+  #getOrStartWorker(): Worker {
     clearTimeout(this.#idleTimer);
     this.#idleTimer = setTimeout(() => void this.#stop(), this.#options.idleMs).unref();
     if (this.#worker !== undefined) return this.#worker;

@@ -9,10 +9,10 @@ afterEach(async () => {
 function tokenizer(options: TokenizerOptions = {}): Tokenizer {
   return new Tokenizer({ onClose: (_, close) => void closers.push(close) }, options);
 }
-const PATIENT = { waitMs: 20_000, maxCountMs: 30_000 };
+const LONG_TIMEOUTS = { waitMs: 20_000, maxCountMs: 30_000 };
 
 test("counts texts with the vocabulary of the model's family", async () => {
-  const counter = tokenizer(PATIENT);
+  const counter = tokenizer(LONG_TIMEOUTS);
   const texts = ["Hello world", "", "Yes, you can export the whole conversation as JSON.", "<|endoftext|>"];
   const counts = await counter.count("gpt-4o-mini", texts);
   expect(counts?.slice(0, 3)).toEqual([2, 0, 11]);
@@ -43,5 +43,5 @@ test("terminates the thread of a count that takes too long, and counts the next 
 }, 120_000);
 
 test("does not count a text that is too long", async () => {
-  expect(await tokenizer(PATIENT).count("gpt-4o", ["x".repeat(400_001)])).toBeUndefined();
+  expect(await tokenizer(LONG_TIMEOUTS).count("gpt-4o", ["x".repeat(400_001)])).toBeUndefined();
 });

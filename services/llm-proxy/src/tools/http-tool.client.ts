@@ -25,7 +25,7 @@ export function createHttpTool(name: string, tool: HttpTool, deps: HttpToolDeps)
 }
 
 const URL_PROBLEM =
-  "an argument in the tool's URL must not be empty; one in its path must not contain a slash, a backslash or a control character, also percent-encoded, and must not be only dots";
+  "an argument in the tool's URL must not be empty; an argument in its path must not contain a slash, a backslash or a control character, not even percent-encoded, and must not be only dots";
 
 async function sendRequest(
   { method, url: template }: HttpTool,
@@ -61,8 +61,8 @@ async function sendRequest(
 }
 
 /**
- * Adds arguments to the query. Leaves out an argument if the tool's URL already has a parameter of that name: servers differ in which of
- * two values they use, and a visitor can make a model send any argument.
+ * Adds arguments to the query. Leaves out an argument if the tool's URL already has a parameter of that name. A visitor can make a model
+ * send any argument, and with two values of a parameter, some servers would use the argument instead of the URL's value.
  */
 function addQuery(url: URL, args: Record<string, unknown>): void {
   const ownNames = new Set([...url.searchParams.keys()].map(normaliseParameterName));
@@ -73,7 +73,10 @@ function addQuery(url: URL, args: Record<string, unknown>): void {
   }
 }
 
-/** Returns the name under which a lenient server stores a parameter: PHP stores `scope[]` as scope and `a.b` as a_b, others ignore case. */
+/**
+ * Returns the name under which a lenient server could store a parameter. PHP stores `scope[]` as scope and `a.b` as a_b; other servers
+ * ignore case.
+ */
 function normaliseParameterName(name: string): string {
   const [stem = ""] = name.normalize("NFKC").trim().split("[");
   return stem.toLowerCase().replaceAll(/[\s.]/g, "_");

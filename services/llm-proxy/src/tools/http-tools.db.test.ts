@@ -200,7 +200,7 @@ describe("a call is refused without details for the model", () => {
     ["when its secret is declared for another host", { secret: "elsewhere" }, {}],
     ["when its secret is declared for another workspace", { secret: "orders" }, { workspaceId: "ws_other" }],
     ["when its address is not permitted", { url: "http://127.0.0.2:65000/{id}" }, {}],
-    ["when its address is that of a cloud's metadata service", { url: "http://169.254.169.254/{id}" }, {}],
+    ["when its address is a cloud's metadata service", { url: "http://169.254.169.254/{id}" }, {}],
   ])("%s", async (_, http, options) => {
     scriptCalls({ name: "order", arguments: '{"id":"7"}' });
     const events = await generate(order(http), options);
@@ -222,7 +222,7 @@ test("a redirect is not followed, because the secret would be sent elsewhere", a
   await elsewhere.close();
 });
 
-describe("a failed call is a result for the model and no error for the visitor", () => {
+describe("a failed call is a result for the model, not an error for the visitor, after", () => {
   const good = '{"id":"7"}';
   test.each<[string, string, string, Parameters<ToolServer["respondWith"]>[0] | undefined, string, string]>([
     ["an HTTP status", "order", good, () => ({ status: 500, body: "no luck" }), "failed", "HTTP 500: no luck"],

@@ -53,7 +53,7 @@ export class McpSession {
   async call(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<string> {
     const { client } = await this.#connect(signal);
     const result = await client.callTool({ name, arguments: args }, undefined, this.#options(signal));
-    const text = this.#target.credentials.redact(resultText(result));
+    const text = this.#target.credentials.redact(renderResult(result));
     if (Buffer.byteLength(text) > this.#deps.limits().maxResultBytes) throw createToolFailure("too_large");
     if (result.isError === true) throw new ToolFailure("failed", text, "isError");
     return text;
@@ -81,7 +81,7 @@ export class McpSession {
   }
 
   async #open(signal: AbortSignal) {
-    // Loaded on first use: most installations have no MCP server, and the SDK is this service's largest dependency.
+    // The SDK is loaded on first use: it is this service's largest dependency, and most installations have no MCP server.
     const [{ Client }, { StreamableHTTPClientTransport }] = await Promise.all([
       import("@modelcontextprotocol/sdk/client/index.js"),
       import("@modelcontextprotocol/sdk/client/streamableHttp.js"),
@@ -89,7 +89,7 @@ export class McpSession {
     const { url, credentials } = this.#target;
     const transport = new StreamableHTTPClientTransport(new URL(url), {
       requestInit: { headers: credentials.headers },
-      // The protocol's envelope makes a response larger than its result.
+      // Eight times the limit of a result, because the protocol's envelope makes a response larger than its result.
       fetch: createBoundedFetch(this.#deps.dispatcher, this.#deps.limits().maxResultBytes * 8),
       reconnectionOptions: {
         maxRetries: 0,
@@ -111,7 +111,7 @@ const ACCEPT_ANYTHING: jsonSchemaValidator = {
   },
 };
 
-function resultText({ content, structuredContent }: Record<string, unknown>): string {
+function renderResult({ content, structuredContent }: Record<string, unknown>): string {
   const parts = (Array.isArray(content) ? content : []) as { type?: unknown; text?: unknown }[];
   const texts = parts.map((part) => (part.type === "text" ? String(part.text) : `[${String(part.type)} omitted]`));
   if (texts.length === 0 && structuredContent !== undefined) return JSON.stringify(structuredContent);

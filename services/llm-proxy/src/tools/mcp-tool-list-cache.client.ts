@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { type McpDeps, McpSession, type McpTarget, type McpToolDescription } from "./mcp-session.client.ts";
 
-/** A list of tools that is older is refreshed. */
+/** The age from which a list of tools is refreshed. */
 const LIST_TTL_MS = 60_000;
 /** After a failure, the server's tools are not listed again for this time, so that only one visitor waits for the failing server. */
 const FAILED_LIST_TTL_MS = 10_000;
@@ -35,8 +35,8 @@ export class McpToolListCache {
   }
 
   /**
-   * Returns the tools of a server; an empty list when listing fails or the signal is aborted. An aborted signal does not stop the
-   * listing, because other callers may be waiting for it.
+   * Returns the tools of a server; an empty list if listing fails or the signal is aborted. `key` must identify the workspace, the secret
+   * and the server. An aborted signal does not stop the listing, because other callers may be waiting for it.
    */
   async list(key: string, request: ListRequest, signal: AbortSignal): Promise<readonly McpToolDescription[]> {
     const listed = new AbortController();

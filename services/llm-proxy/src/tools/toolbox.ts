@@ -91,7 +91,10 @@ export class Toolbox {
   }
 }
 
-/** Parses a JSON object; undefined for anything else. Models often leave the arguments empty when there are none. */
+/**
+ * Parses a JSON object. Returns undefined for any other text. An empty text counts as {}: models often send it for a call without
+ * arguments.
+ */
 function parseArguments(text: string): Record<string, unknown> | undefined {
   if (text.trim() === "") return {};
   if (text.length > MAX_ARGUMENTS_CHARACTERS) return undefined;

@@ -99,7 +99,10 @@ export class ToolboxFactory {
   }
 }
 
-/** Returns a server's tool, whose name for the model begins with the server's name; empty when it is not selected or its schema is too large. */
+/**
+ * Returns a list with a tool of an MCP server. The list is empty if the tool is not selected or its schema is too large. The model calls
+ * the tool by a name that begins with the server's name.
+ */
 function createMcpTools(
   server: string,
   { only }: McpServer,

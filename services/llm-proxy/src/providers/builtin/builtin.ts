@@ -7,6 +7,7 @@ export function createBuiltinProvider(): Provider {
   return { hasModel: (model) => model === "extractive", stream, close: () => Promise.resolve() };
 }
 
+/** The answer is sent in several texts, as a language model sends it. */
 const WORDS_PER_TEXT = 6;
 
 async function stream({ prompt, signal, onText, onFinished }: CompletionRequest): Promise<void> {

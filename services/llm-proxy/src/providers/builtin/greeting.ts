@@ -5,14 +5,14 @@ const GREETINGS = new Set(
     " ",
   ),
 );
-/** Words that a message of thanks may consist of. */
-const WORDS_IN_THANKS = new Set(
+/** The only words that a message of thanks may contain. */
+const ALLOWED_THANKS_WORDS = new Set(
   "thanks thank you thx ty cheers much very so many a lot great ok okay cool perfect danke vielen dank merci gracias grazie obrigado tak tack".split(
     " ",
   ),
 );
 /** A message of thanks contains at least one of these. */
-const WORDS_OF_THANKS = new Set(
+const REQUIRED_THANKS_WORDS = new Set(
   "thanks thank thx ty cheers danke dank merci gracias grazie obrigado tak tack".split(" "),
 );
 const MAX_WORDS = 5;
@@ -24,7 +24,7 @@ const THANKS_REPLY = "You're welcome! If there is anything else you would like t
 export function replyToGreeting(message: string): string | undefined {
   const words = splitWords(message);
   if (words.length === 0 || words.length > MAX_WORDS) return undefined;
-  if (words.some((word) => WORDS_OF_THANKS.has(word)) && words.every((word) => WORDS_IN_THANKS.has(word)))
+  if (words.some((word) => REQUIRED_THANKS_WORDS.has(word)) && words.every((word) => ALLOWED_THANKS_WORDS.has(word)))
     return THANKS_REPLY;
   return words.every((word) => GREETINGS.has(word)) ? GREETING_REPLY : undefined;
 }

@@ -7,31 +7,35 @@ import { extractTerms, isMisspelling, splitWords } from "./terms.ts";
 export type Quote = { passage: Passage; text: string; score: number };
 
 type Thresholds = {
-  /** The share of the query's weight that a sentence with its title (SEARCH_THRESHOLDS) or a whole passage (PASSAGE_THRESHOLDS) must have. */
+  /**
+   * The share of the query's weight that a sentence and its title (SEARCH_THRESHOLDS) or a whole passage (PASSAGE_THRESHOLDS) must contain.
+   */
   minCoverage: number;
   /** The share of the best quote's score that another quote needs. */
   minRelativeScore: number;
   maxQuotes: number;
 };
 
-/** For the weights of the word search, which it computes from the bot's whole knowledge. */
+/** For term weights of the word search, which are computed from the bot's whole knowledge. */
 const SEARCH_THRESHOLDS: Thresholds = { minCoverage: 0.38, minRelativeScore: 0.6, maxQuotes: 5 };
-/** For weights from the passages alone, which are less reliable. */
+/** For term weights from the passages alone, which are less reliable. */
 const PASSAGE_THRESHOLDS: Thresholds = { minCoverage: 0.5, minRelativeScore: 0.85, maxQuotes: 2 };
 
 const MAX_QUERY_TERMS = 48;
-/** Sentences around the best ones are added until a quote has this length. */
+/** Sentences around the best sentences are added until a quote has this length. */
 const TARGET_QUOTE_CHARACTERS = 500;
 /** A sentence is not added if it would make the quote longer than this. */
 const MAX_QUOTE_CHARACTERS = 600;
 /** The value of a term in the title, relative to one in the sentence. */
 const TITLE_VALUE = 0.6;
+/** Subtracted from a quote's score per 1,000 characters, so that a shorter quote wins. */
 const COST_PER_THOUSAND_CHARACTERS = 0.1;
-/** The value of a query term as the first word of a quote: definitions begin with their subject. */
+/** The additional value of a query term as the first word of a quote: definitions begin with their subject. */
 const FIRST_WORD_VALUE = 0.2;
+/** Subtracted from a quote's score for each passage that precedes its own in the prompt. */
 const RANK_COST = 0.03;
 
-/** The terms of a message with their weights. A rare term shows better what the message is about, so it weighs more. */
+/** The terms of a message with their weights. A rare term says more about the subject of the message, so it weighs more. */
 type Query = { weights: ReadonlyMap<string, number>; total: number; isFromSearch: boolean };
 
 type PassageTerms = {
@@ -56,13 +60,13 @@ export function findQuotes(message: string, passages: readonly Passage[], terms:
   const candidates = passages.map((passage) => analysePassage(passage, language));
   const query =
     terms.length > 0
-      ? queryFromSearchTerms(terms, language)
-      : queryFromPassages([...extractTerms(message, language)].slice(0, MAX_QUERY_TERMS), candidates);
+      ? buildQueryFromSearchTerms(terms, language)
+      : buildQueryFromPassages([...extractTerms(message, language)].slice(0, MAX_QUERY_TERMS), candidates);
   if (query.total === 0 || !hasAnswer(query, candidates)) return [];
   const quotes = candidates
     .map((each, rank) => {
       const quote = findBestSentences(query, each);
-      return { ...quote, score: quote.score + queryCoverage(query, each.allTerms) / 2 - rank * RANK_COST };
+      return { ...quote, score: quote.score + computeCoverage(query, each.allTerms) / 2 - rank * RANK_COST };
     })
     .sort((one, other) => other.score - one.score);
   const bestScore = quotes[0]?.score ?? 0;
@@ -72,13 +76,13 @@ export function findQuotes(message: string, passages: readonly Passage[], terms:
 
 function hasAnswer(query: Query, candidates: readonly PassageTerms[]): boolean {
   if (!query.isFromSearch)
-    return candidates.some((each) => queryCoverage(query, each.allTerms) >= PASSAGE_THRESHOLDS.minCoverage);
+    return candidates.some((each) => computeCoverage(query, each.allTerms) >= PASSAGE_THRESHOLDS.minCoverage);
   // Square roots make the weights more even than for ranking, so that one rare word of the message does not decide alone.
   const evenWeights = new Map([...query.weights].map(([term, weight]) => [term, Math.sqrt(weight)]));
   const evenQuery = toQuery(evenWeights, true);
   return candidates.some(({ sentenceTerms, titleTerms }) =>
     sentenceTerms.some(
-      (each) => queryCoverage(evenQuery, new Set([...each, ...titleTerms])) >= SEARCH_THRESHOLDS.minCoverage,
+      (each) => computeCoverage(evenQuery, new Set([...each, ...titleTerms])) >= SEARCH_THRESHOLDS.minCoverage,
     ),
   );
 }
@@ -99,10 +103,10 @@ function analysePassage(passage: Passage, language: Language): PassageTerms {
 }
 
 /**
- * Weights terms by their rarity in the passages. First replaces a term that is in no passage by the passages' term that it misspells.
- * queryFromSearchTerms does not need that: the word search has already corrected the spelling of its terms.
+ * Weights terms by their rarity in the passages. First replaces a term that no passage contains with the passage term that it misspells.
+ * buildQueryFromSearchTerms does not need that: the word search has already corrected the spelling of its terms.
  */
-function queryFromPassages(terms: readonly string[], candidates: readonly PassageTerms[]): Query {
+function buildQueryFromPassages(terms: readonly string[], candidates: readonly PassageTerms[]): Query {
   const vocabulary = new Set(candidates.flatMap((each) => [...each.allTerms]));
   const corrected = terms.map((term) =>
     vocabulary.has(term) ? term : ([...vocabulary].find((each) => isMisspelling(term, each)) ?? term),
@@ -116,7 +120,7 @@ function queryFromPassages(terms: readonly string[], candidates: readonly Passag
   return toQuery(weights, false);
 }
 
-function queryFromSearchTerms(terms: readonly QueryTerm[], language: Language): Query {
+function buildQueryFromSearchTerms(terms: readonly QueryTerm[], language: Language): Query {
   const weights = new Map<string, number>();
   for (const { word, weight } of terms.slice(0, MAX_QUERY_TERMS))
     for (const term of extractTerms(word, language)) weights.set(term, Math.max(weight, weights.get(term) ?? 0));
@@ -128,7 +132,7 @@ function toQuery(weights: ReadonlyMap<string, number>, isFromSearch: boolean): Q
 }
 
 /** Returns the share of the query's weight that is in `terms`. */
-function queryCoverage({ weights, total }: Query, terms: ReadonlySet<string>): number {
+function computeCoverage({ weights, total }: Query, terms: ReadonlySet<string>): number {
   let covered = 0;
   for (const [term, weight] of weights) if (terms.has(term)) covered += weight;
   return covered / total;
@@ -141,14 +145,14 @@ function findBestSentences(
 ): Quote {
   let best = { from: 0, to: 1, score: Number.NEGATIVE_INFINITY };
   for (let from = 0; from < sentences.length; from++) {
-    const subjectScore = queryCoverage(query, firstWordTerms[from] ?? new Set()) * FIRST_WORD_VALUE;
+    const subjectScore = computeCoverage(query, firstWordTerms[from] ?? new Set()) * FIRST_WORD_VALUE;
     const quoted = new Set<string>();
     for (let to = from + 1, length = 0; to <= sentences.length; to++) {
       length += (sentences[to - 1]?.length ?? 0) + 1;
       if (to > from + 1 && length > MAX_QUOTE_CHARACTERS) break;
       for (const term of sentenceTerms[to - 1] ?? []) quoted.add(term);
-      const ownCoverage = queryCoverage(query, quoted);
-      const titleGain = queryCoverage(query, new Set([...quoted, ...titleTerms])) - ownCoverage;
+      const ownCoverage = computeCoverage(query, quoted);
+      const titleGain = computeCoverage(query, new Set([...quoted, ...titleTerms])) - ownCoverage;
       const lengthCost = (length / 1_000) * COST_PER_THOUSAND_CHARACTERS;
       const score = ownCoverage + titleGain * TITLE_VALUE - lengthCost + subjectScore;
       if (score > best.score) best = { from, to, score };
@@ -157,7 +161,9 @@ function findBestSentences(
   return { passage, text: joinSentences(addContext(sentences, best)), score: best.score };
 }
 
-/** Adds sentences to the best ones while they fit: first those before, to which the best ones may refer, then those after. */
+/**
+ * Adds sentences around the best sentences while they fit. Preceding sentences come first, because the best sentences may refer to them.
+ */
 function addContext(sentences: readonly string[], best: { from: number; to: number }): string[] {
   let { from, to } = best;
   for (;;) {

@@ -5,8 +5,8 @@ const PARAGRAPH = /\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)]|#+|>)\s|\s*\|)/;
 const MARKER = /^\s*(?:[-*+•]|\d+[.)]|#+|>)\s+/;
 const HEADING = /^[ \t]*#+[ \t].*$/gm;
 
-// Code is not quoted. A fence may have no end, because a passage can end within the code. The look-aheads keep a long run of one character
-// from backtracking.
+// Code is not quoted. A fence may have no end, because a passage can end within the code. The look-aheads prevent backtracking on a long
+// run of one character.
 const CODE = /^[ \t]*(`{3,}(?!`)|~{3,}(?!~)).*\n(?:[\s\S]*?\n[ \t]*\1[ \t]*$|[\s\S]*$)/gm;
 
 // Lines without words: fences, rules, the line under a table's head.
@@ -32,7 +32,7 @@ function joinCells(line: string): string {
   return cells.filter((cell) => cell !== "").join(" – ");
 }
 
-/** Joins sentences. One without punctuation at its end, such as a list item, gets a semicolon. */
+/** Joins sentences. Before the last, each sentence without final punctuation, such as a list item, gets a semicolon. */
 export function joinSentences(sentences: readonly string[]): string {
   return sentences
     .map((sentence, index) =>

@@ -4,7 +4,7 @@ import { extractTerms, isMisspelling, splitWords } from "./terms.ts";
 
 const terms = (text: string) => [...extractTerms(text, detectLanguage(splitWords(text)))];
 
-test("forms of a word are one term, and stop words are not terms", () => {
+test("all inflections of a word are one term, and stop words are not terms", () => {
   expect(terms("How do I install it? The installation, installing, installed.")).toEqual(["instal"]);
   expect(terms("What is the price of the plans?")).toEqual(terms("the plan and its prices").reverse());
   expect(terms("the shop's refunds")).toEqual(terms("of shops, a refund"));

@@ -1,25 +1,25 @@
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 
-/** One event may hold a very long text. */
+/** The largest event. It bounds the memory, and leaves room for an event with a very long text. */
 const MAX_EVENT_CHARACTERS = 8 * 1024 * 1024;
 /**
- * Matches a comment that is a damaged event: a colon replaced its first byte, or the line break before it was lost. The comments that
- * providers send are words, or empty.
+ * Matches a comment that is a damaged event: a colon replaced its first byte, or the line break before it was lost. Real comments of
+ * providers are single words or empty.
  */
 const EVENT_AS_COMMENT = /^d?ata:|\{\s*"/;
 
 /**
- * Parses Server-Sent Events from bytes, however they are split. A browser ignores lines that it does not know; this parser reports them,
+ * Parses Server-Sent Events from byte chunks, which may be split anywhere. A browser ignores unknown lines. This parser reports them,
  * because a lost event would leave a gap in the text.
  */
 export class EventStreamParser {
-  /** Why parsing has stopped; undefined while it goes on. */
+  /** Why parsing has stopped; undefined while it continues. */
   stopReason: "malformed" | "too_large" | undefined;
-  /** Whether a line was not part of a valid event stream, so that an event may be missing before the next one. */
+  /** Whether there was a line that no valid event stream contains. An event may then have been lost. */
   hasGap: boolean = false;
   readonly #decoder = new TextDecoder("utf-8", { fatal: true });
   readonly #parser: { feed(characters: string): void };
-  // The incomplete last line. The parser ignores the beginning of an unknown line without an error, so it is fed whole lines only.
+  // The incomplete last line, in pieces. The parser receives whole lines only, because it reports no error for part of an unknown line.
   #incompleteLine: string[] = [];
   #incompleteLineCharacters = 0;
 
@@ -47,7 +47,7 @@ export class EventStreamParser {
       this.#incompleteLineCharacters = 0;
       this.#parser.feed(lines);
     }
-    this.#hold(characters.slice(linesEnd));
+    this.#addToIncompleteLine(characters.slice(linesEnd));
   }
 
   end(): void {
@@ -56,14 +56,14 @@ export class EventStreamParser {
     if (rest !== undefined) this.#parser.feed([...this.#incompleteLine, rest, "\n\n"].join(""));
   }
 
-  #hold(characters: string): void {
+  #addToIncompleteLine(characters: string): void {
     if (characters === "") return;
     this.#incompleteLine.push(characters);
     this.#incompleteLineCharacters += characters.length;
     if (this.#incompleteLineCharacters > MAX_EVENT_CHARACTERS) this.stopReason ??= "too_large";
   }
 
-  /** Returns undefined when parsing has stopped. */
+  /** Decodes bytes; without bytes, the rest at the end of the stream. Returns undefined if parsing has stopped. */
   #decode(bytes?: Uint8Array): string | undefined {
     if (this.stopReason !== undefined) return undefined;
     try {

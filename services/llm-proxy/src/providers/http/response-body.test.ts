@@ -7,10 +7,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import { readText, type StreamedResponse } from "./response-body.ts";
 import { createStreamingFetch } from "./streaming-fetch.client.ts";
 
-let answer: (response: ServerResponse) => unknown;
+let respond: (response: ServerResponse) => unknown;
 let connections = 0;
 let agent: Agent;
-const server = createServer((_request, response) => void answer(response)).on("connection", () => connections++);
+const server = createServer((_request, response) => void respond(response)).on("connection", () => connections++);
 
 const request = async (signal: AbortSignal | null = null) => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
@@ -26,15 +26,15 @@ afterEach(() => agent.destroy());
 afterAll(() => server.close());
 
 test("readText returns the whole text of a body within the limit", async () => {
-  answer = (response) => response.end("0123456789");
+  respond = (response) => response.end("0123456789");
   expect(await readText((await request()).stream, 100)).toBe("0123456789");
-  answer = (response) => response.end();
+  respond = (response) => response.end();
   expect(await readText((await request()).stream, 100)).toBe("");
 });
 
 test("readText returns the beginning of a longer body, and closes its connection", async () => {
   let closed: Promise<unknown> | undefined;
-  answer = (response) => {
+  respond = (response) => {
     closed = once(response, "close");
     response.write("0123456789012345678");
   };
@@ -42,10 +42,10 @@ test("readText returns the beginning of a longer body, and closes its connection
   await closed;
 });
 
-test("a body that is not read stops its sender", async () => {
+test("a body that is not read makes its sender wait", async () => {
   let sent = 0;
   let isBlocked = false;
-  answer = (response) => {
+  respond = (response) => {
     const chunk = Buffer.alloc(64 * 1024);
     const write = () => {
       while (sent < 64 * 1024 * 1024) {
@@ -70,7 +70,7 @@ test("a body that is not read stops its sender", async () => {
 });
 
 test("chunks that arrived before the connection broke are read before the error", async () => {
-  answer = (response) => {
+  respond = (response) => {
     response.write("text", () => response.destroy());
   };
   const { stream } = await request();
@@ -80,7 +80,7 @@ test("chunks that arrived before the connection broke are read before the error"
 });
 
 test("an abort ends the body with the signal's reason, without the chunks that were not read", async () => {
-  answer = (response) => response.write("text");
+  respond = (response) => response.write("text");
   const controller = new AbortController();
   const { stream } = await request(controller.signal);
   await sleep(50);
@@ -89,7 +89,7 @@ test("an abort ends the body with the signal's reason, without the chunks that w
 });
 
 test("an abort before the response's headers, or before the request, fails the request", async () => {
-  answer = () => undefined;
+  respond = () => undefined;
   const controller = new AbortController();
   const requested = request(controller.signal);
   setTimeout(() => controller.abort(new Error("aborted by the test")), 50);
@@ -98,7 +98,7 @@ test("an abort before the response's headers, or before the request, fails the r
 });
 
 test("an informational response is skipped", async () => {
-  answer = (response) => {
+  respond = (response) => {
     response.writeEarlyHints({ link: "</style.css>; rel=preload; as=style" });
     response.end("text");
   };
@@ -106,8 +106,8 @@ test("an informational response is skipped", async () => {
   expect([response.status, await readText(response.stream, 100)]).toEqual([200, "text"]);
 });
 
-test("a drained body leaves its connection to the next request; one that does not end is closed", async () => {
-  answer = (response) => {
+test("draining a body frees its connection for the next request, or closes the connection if the body does not end", async () => {
+  respond = (response) => {
     response.write("0");
     setTimeout(() => response.end("1"), 20);
   };
@@ -117,7 +117,7 @@ test("a drained body leaves its connection to the next request; one that does no
   await readText((await request()).stream, 100);
   expect(connections).toBe(1);
   let closed: Promise<unknown> | undefined;
-  answer = (response) => {
+  respond = (response) => {
     closed = once(response, "close");
     response.write("0");
   };

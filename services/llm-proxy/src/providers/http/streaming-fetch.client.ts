@@ -1,12 +1,12 @@
 import type { Dispatcher } from "undici";
 import { ResponseBody, readText, StreamedResponse } from "./response-body.ts";
 
-/** An error's code is within the first kilobytes of its body. */
-const MAX_REFUSAL_BYTES = 16 * 1024;
+/** Limit for the body of an error response. The error's code is within the first kilobytes. */
+const MAX_ERROR_BODY_BYTES = 16 * 1024;
 
 /**
- * Returns a fetch with a streamed body. It follows no redirect, because a redirect would forward the key, and reads only the beginning of
- * a refusal.
+ * Returns a fetch that streams the body of a successful response and reads only the beginning of an error response. It follows no redirect,
+ * because the redirected request would contain the key.
  */
 export function createStreamingFetch(dispatcher: Dispatcher): typeof fetch {
   return async (url, { method = "GET", headers, body, signal } = {}) => {
@@ -19,8 +19,8 @@ export function createStreamingFetch(dispatcher: Dispatcher): typeof fetch {
       ...(typeof body === "string" && { body }),
     });
     if (response.ok) return response;
-    // The request is refused even if the connection breaks before the reason is read.
-    const text = await readText(response.stream, MAX_REFUSAL_BYTES).catch(() => "");
+    // The status decides that the request failed, even if the connection breaks before the error's body is read.
+    const text = await readText(response.stream, MAX_ERROR_BODY_BYTES).catch(() => "");
     return new Response(text === "" ? null : text, { status: response.status, headers: response.headers });
   };
 }
@@ -43,14 +43,14 @@ function send(
     };
     signal?.addEventListener("abort", abort, { once: true });
     dispatcher.dispatch(options, {
-      onRequestStart(ofRequest) {
-        controller = ofRequest;
+      onRequestStart(requestController) {
+        controller = requestController;
         if (signal?.aborted) abort();
       },
-      onResponseStart(ofRequest, status, headers) {
+      onResponseStart(requestController, status, headers) {
         // An informational response precedes the final one.
         if (status < 200) return;
-        stream = new ResponseBody(ofRequest);
+        stream = new ResponseBody(requestController);
         resolve(new StreamedResponse(status, headers, stream));
       },
       onResponseData: (_, chunk) => stream?.push(chunk),

@@ -8,7 +8,7 @@ const fixture = (name: string) => readFileSync(new URL(`fixtures/${name}.sse`, i
 
 type ReadResult = { text: string; usage: unknown; failure: ProviderFailure | undefined };
 
-/** Parses a body in reads of a number of bytes. */
+/** Parses a body in reads of `bytesPerRead` bytes. */
 function read(body: Uint8Array, bytesPerRead = body.length || 1): ReadResult {
   const reader = new ChatStreamReader();
   const wellFormed = new WellFormedTextBuffer();
@@ -98,7 +98,7 @@ describe("ChatStreamReader", () => {
     });
   });
 
-  test("a stream cut after any byte is a failure until its finish reason has come, and its text is a prefix", () => {
+  test("a stream cut after any byte is a failure unless its finish reason has arrived, and its text is a prefix of the whole text", () => {
     const body = fixture("utf8");
     const whole = "Grüße 👋🏽 日本語 👨‍👩‍👧";
     const finishedAt = body.indexOf("\n", body.indexOf('"finish_reason":"stop"'));
@@ -152,7 +152,7 @@ describe("ChatStreamReader", () => {
     expect(reader.isTextComplete).toBe(isTextComplete);
   });
 
-  test("ignores text after the text is complete, and loses none when every chunk has a finish reason", () => {
+  test("ignores later text once the text is complete, and loses no text when every chunk has a finish reason", () => {
     const reader = new ChatStreamReader();
     const chunks = [finish("stop"), text("a", "stop"), text("b", "stop"), finish("stop"), text("c")];
     expect(chunks.map((chunk) => reader.feed(bytesOf(chunk))).join("")).toBe("ab");

@@ -4,6 +4,7 @@ import type { Usage } from "../provider.ts";
 import { createFault } from "./failure.ts";
 import { ToolCallAssembler } from "./tool-call-deltas.ts";
 
+/** The largest value of the call log's integer columns. */
 const MAX_TOKENS = 2 ** 31 - 1;
 
 // Providers differ in what they send, so every field is checked before it is used.
@@ -12,13 +13,13 @@ type ErrorBody = { code?: unknown; status?: unknown; type?: unknown };
 
 /** Parses the body of a streamed chat completion: bytes in, text out. Anything malformed is a failure, never a gap in the text. */
 export class ChatStreamReader {
-  /** Whether a finish reason came: the completion is whole. */
+  /** Whether a finish reason has arrived, or the stream ended properly without one. Later failures are ignored. */
   isFinished: boolean = false;
-  /** Whether all text has arrived: a finish reason came after text, without a tool call. Later choices are ignored. */
+  /** Whether all text has arrived: a finish reason followed text, without a tool call. Later choices are ignored. */
   isTextComplete: boolean = false;
-  /** Whether `[DONE]` came: nothing follows. */
+  /** Whether `[DONE]` has arrived. Later events are ignored. */
   isDone: boolean = false;
-  /** The provider's finish reason; empty until it comes, or when it is not a machine-readable code. */
+  /** The provider's finish reason; empty until it arrives, or if it is not a machine-readable code. */
   finishReason: string = "";
   usage: Usage | undefined;
   /** The tool calls of the completion; complete once `isFinished` is true. */
@@ -79,7 +80,7 @@ export class ChatStreamReader {
   #readChoice(chunk: Chunk): void {
     this.usage = readUsage(chunk.usage) ?? this.usage;
     const choices = readField(chunk, "choices", Array.isArray) ?? [];
-    if (choices.length === 0) this.#endText();
+    if (choices.length === 0) this.#markTextComplete();
     if (choices.length === 0 || this.isTextComplete) return;
     const [choice]: unknown[] = choices;
     if (!isObject(choice)) throw createFault("malformed");
@@ -96,15 +97,16 @@ export class ChatStreamReader {
     if (typeof choice.finish_reason === "string" && choice.finish_reason !== "") {
       this.isFinished = true;
       this.finishReason = toProviderCode(choice.finish_reason) ?? "";
-      if (isEmptyDelta(delta)) this.#endText();
+      if (isEmptyDelta(delta)) this.#markTextComplete();
     }
   }
 
   /**
-   * Called for a finish reason with an empty delta and for a chunk without choices. Some gateways send a finish reason with every chunk, so
-   * a finish reason in a chunk with text or reasoning, or before any text, does not show that the text is complete.
+   * Marks the text as complete. Called for a finish reason with an empty delta and for a chunk without choices. Some gateways send a finish
+   * reason with every chunk. So a finish reason in a chunk with text or reasoning, or before any text, does not show that the text is
+   * complete.
    */
-  #endText(): void {
+  #markTextComplete(): void {
     if (this.isFinished && this.#hasText && !this.toolCalls.hasCalls) this.isTextComplete = true;
   }
 }
@@ -139,13 +141,16 @@ function isEmptyDelta(delta: Record<string, unknown>): boolean {
   return Object.entries(delta).every(([name, value]) => name === "role" || !isPresent(value) || value === "");
 }
 
-/** Content is a string or, with some providers, a list of parts, of which only those of type `text` are for the visitor. */
+/**
+ * Returns the text for the visitor. Content is a string or, with some providers, a list of parts. Only parts of type `text` are for the
+ * visitor.
+ */
 function readContent(delta: Record<string, unknown>): string {
   const content = readField(delta, "content", isStringOrArray) ?? "";
-  return isString(content) ? content : content.map(partText).join("");
+  return isString(content) ? content : content.map(readPartText).join("");
 }
 
-function partText(part: unknown): string {
+function readPartText(part: unknown): string {
   if (!isObject(part)) throw createFault("malformed");
   return readField(part, "type", isString) === "text" ? (readField(part, "text", isString) ?? "") : "";
 }
@@ -160,6 +165,7 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_TOKENS;
 }
 
+/** The HTTP status that a provider sends with an error code when the error occurs before the stream. */
 const STATUS_OF_CODE: Record<string, number> = {
   invalid_api_key: 401,
   rate_limit_exceeded: 429,
@@ -167,7 +173,7 @@ const STATUS_OF_CODE: Record<string, number> = {
   server_error: 500,
 };
 
-/** Maps an error inside a stream that began with 200: by the HTTP status that its fields name, else to the reason `stream_error`. */
+/** Maps an error inside a stream whose response has status 200. Uses the HTTP status that the error names, or else `stream_error`. */
 function failureFromStreamError(error: unknown): ProviderFailure {
   const body: ErrorBody = typeof error === "object" && error !== null ? error : {};
   for (const value of [body.code, body.status, body.type]) {

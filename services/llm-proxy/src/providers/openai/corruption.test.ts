@@ -3,7 +3,7 @@ import { ProviderFailure } from "../failure.ts";
 import { WellFormedTextBuffer } from "../well-formed-text.ts";
 import { ChatStreamReader } from "./chat-stream.ts";
 
-const isFull = process.env.PARLEY_TEST_FULL === "1";
+const isFullRun = process.env.PARLEY_TEST_FULL === "1";
 const TOKENS = ["one ", "zwölf\\n", "{x}: ", '\\"', "drei"];
 const TEXT = TOKENS.map((token) => JSON.parse(`"${token}"`)).join("");
 
@@ -40,7 +40,7 @@ const isInString = Array<boolean>(WIRE.length).fill(false);
 for (const { index, 0: literal } of WIRE.toString("latin1").matchAll(/"(?:[^"\\]|\\.)*"/g))
   isInString.fill(true, index + 1, index + literal.length - 1);
 
-/** The text of all events; undefined when they are not UTF-8 or one is not JSON. */
+/** Returns the text of all events; undefined if the body is not UTF-8 or an event is not JSON. */
 function textOf(body: Uint8Array): string | undefined {
   try {
     const lines = new TextDecoder("utf-8", { fatal: true }).decode(body).split("\n");
@@ -52,7 +52,7 @@ function textOf(body: Uint8Array): string | undefined {
 }
 
 /** Bytes that have a meaning in an event stream, JSON or UTF-8, and some that have none. */
-const BYTES = isFull
+const BYTES = isFullRun
   ? Array.from({ length: 256 }, (_, byte) => byte)
   : [...Buffer.from('\0\n\r\t "\\:,{}[]dtx0'), 0x7f, 0x80, 0xc3, 0xff];
 
@@ -110,7 +110,7 @@ describe("between two events", () => {
     (to) => {
       const text = WIRE.toString();
       const from = 'data: {"id"';
-      // The second token's event.
+      // The event of the second token, which begins less than 120 characters before the token.
       const at = text.indexOf(from, text.indexOf("zw") - 120);
       const damaged = Buffer.from(text.slice(0, at) + to + text.slice(at + from.length));
       for (const bytesPerRead of [1_000_000, 16, 1])

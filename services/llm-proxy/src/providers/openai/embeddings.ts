@@ -30,7 +30,7 @@ export async function embed(client: OpenAI, request: EmbeddingRequest): Promise<
   return readEmbeddings(text, texts.length);
 }
 
-/** Reads `count` vectors of one length, in the order of their texts. Throws ProviderFailure when the response is anything else. */
+/** Reads `count` vectors of one length, in the order of their texts. Throws ProviderFailure if the response is malformed. */
 export function readEmbeddings(text: string, count: number): Embeddings {
   const { data, usage } = asObject(parseJson(text));
   const items = (Array.isArray(data) ? data : []).map(asObject);
@@ -45,7 +45,7 @@ export function readEmbeddings(text: string, count: number): Embeddings {
   return { vectors, tokens: Number.isSafeInteger(tokens) && Number(tokens) > 0 ? Number(tokens) : 0 };
 }
 
-/** A vector of zeros has no direction to compare. */
+/** Returns whether a value is a list of finite numbers, not all 0: a vector of zeros has no direction to compare. */
 function isVector(value: unknown): value is number[] {
   return Array.isArray(value) && value.every((each) => Number.isFinite(each)) && value.some((each) => each !== 0);
 }

@@ -73,7 +73,7 @@ function sendEvents(...events: string[]): void {
   };
 }
 
-function callOf(overrides: Partial<CompletionRequest> = {}) {
+function createRequest(overrides: Partial<CompletionRequest> = {}) {
   return {
     model: "m",
     prompt,
@@ -90,7 +90,7 @@ function callOf(overrides: Partial<CompletionRequest> = {}) {
   };
 }
 
-const stream = (signal = new AbortController().signal) => provider.stream(callOf({ signal }));
+const stream = (signal = new AbortController().signal) => provider.stream(createRequest({ signal }));
 const embed = (signal = new AbortController().signal) =>
   provider.embed?.({ model: "m", dimensions: undefined, texts: ["a"], signal });
 
@@ -103,7 +103,7 @@ async function readTexts(onText: CompletionRequest["onText"] = () => undefined):
     texts.push(piece);
     return onText(piece);
   };
-  await provider.stream(callOf({ onText: record }));
+  await provider.stream(createRequest({ onText: record }));
   return texts;
 }
 
@@ -287,7 +287,7 @@ describe("a stream", () => {
     const room = Promise.withResolvers<void>();
     let length = 0;
     const streaming = provider.stream(
-      callOf({
+      createRequest({
         onText: (piece) => {
           length += piece.length;
           return room.promise;
@@ -309,9 +309,9 @@ describe("a stream", () => {
       setTimeout(() => response.destroy(), 20);
     };
     const texts: string[] = [];
-    const call = callOf({ onText: (piece) => void texts.push(piece) });
+    const request = createRequest({ onText: (piece) => void texts.push(piece) });
     const failure = { code: "provider_error", reason: "truncated", isRetryable: true, isFault: true };
-    await expect(provider.stream(call)).rejects.toMatchObject(failure);
+    await expect(provider.stream(request)).rejects.toMatchObject(failure);
     expect(texts).toEqual(["some"]);
   });
 
@@ -330,9 +330,9 @@ describe("a stream", () => {
       response.write(text("beginning "));
       setTimeout(() => response.end(text("end") + END), 10);
     };
-    const call = callOf({ onText: () => sleep(50) });
-    await provider.stream(call);
-    expect(call.onFinished).toHaveBeenCalledWith([], "stop");
+    const request = createRequest({ onText: () => sleep(50) });
+    await provider.stream(request);
+    expect(request.onFinished).toHaveBeenCalledWith([], "stop");
     expect((await readTexts(() => sleep(50))).join("")).toBe("beginning end");
   });
 });
@@ -367,7 +367,7 @@ describe("an aborted signal", () => {
     const controller = new AbortController();
     const room = Promise.withResolvers<void>();
     const texts: string[] = [];
-    const call = callOf({
+    const request = createRequest({
       signal: controller.signal,
       onText: (piece) => {
         texts.push(piece);
@@ -375,14 +375,14 @@ describe("an aborted signal", () => {
         return room.promise;
       },
     });
-    const failed = expect(provider.stream(call)).rejects.toThrow();
+    const failed = expect(provider.stream(request)).rejects.toThrow();
     await rest.promise;
     await sleep(50);
     controller.abort(new Error("cancelled"));
     room.resolve();
     await failed;
     expect(texts).toEqual(["beginning"]);
-    expect(call.onFinished).not.toHaveBeenCalled();
+    expect(request.onFinished).not.toHaveBeenCalled();
   });
 
   test("closes the connection while reading is paused", async () => {
@@ -397,7 +397,7 @@ describe("an aborted signal", () => {
     const controller = new AbortController();
     const room = Promise.withResolvers<void>();
     const onText = vi.fn(() => room.promise);
-    const failed = expect(provider.stream(callOf({ signal: controller.signal, onText }))).rejects.toThrow();
+    const failed = expect(provider.stream(createRequest({ signal: controller.signal, onText }))).rejects.toThrow();
     await vi.waitFor(() => expect(onText).toHaveBeenCalled(), 10_000);
     await sleep(50);
     controller.abort(new Error("cancelled"));

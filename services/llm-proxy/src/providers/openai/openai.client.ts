@@ -10,10 +10,10 @@ import { embed } from "./embeddings.ts";
 import { createFault, failureFromBodyError, failureFromRequestError } from "./failure.ts";
 import { renderMessages } from "./render-messages.ts";
 
-/** How long a response may go on after `[DONE]` before its connection is closed. */
+/** How long a response may continue after `[DONE]` before its connection is closed. */
 const DRAIN_MS = 1_000;
 
-/** A provider that speaks OpenAI's chat completions API. If its URL is https, its connections go through the proxy, if there is one. */
+/** Creates a provider with OpenAI's chat completions API. Connections to an https URL go through `proxyUrl`, if given. */
 export function createOpenAiProvider(settings: OpenAiSettings, proxyUrl?: string): Provider {
   const agent = createAgent(settings, proxyUrl);
   const client = new OpenAI({
@@ -46,10 +46,10 @@ export function createOpenAiProvider(settings: OpenAiSettings, proxyUrl?: string
 }
 
 function createAgent({ baseUrl, timeouts }: OpenAiSettings, proxyUrl: string | undefined): Dispatcher {
-  // The attempt timers cover the whole attempt.
+  // undici's own timeouts are off, because AttemptTimer covers the whole attempt.
   const options = { headersTimeout: 0, bodyTimeout: 0 };
   const connect = { timeout: timeouts.connectMs };
-  // A model in the cluster has an http URL and is not behind the proxy.
+  // A model server in the cluster has an http URL and is reached directly.
   if (proxyUrl === undefined || !baseUrl.startsWith("https:")) return new Agent({ ...options, connect });
   return new ProxyAgent({ ...options, uri: proxyUrl, proxyTls: connect, requestTls: connect });
 }
@@ -66,7 +66,7 @@ async function stream(client: OpenAI, settings: OpenAiSettings, request: Complet
       if (text !== "") await request.onText(text);
       else if (chat.toolCalls.hasCalls) request.onProgress();
       if (chat.isDone) break;
-      if (chat.isTextComplete) await endText(wellFormed, request);
+      if (chat.isTextComplete) await completeText(wellFormed, request);
     }
     const rest = wellFormed.push(chat.end()) + wellFormed.flush();
     reportProgress(chat, request);
@@ -86,8 +86,8 @@ async function readChunk(body: ResponseBody): Promise<Uint8Array | undefined> {
   }
 }
 
-/** Ends the text before the token counts arrive. Repeated calls have no effect. */
-async function endText(wellFormed: WellFormedTextBuffer, request: CompletionRequest): Promise<void> {
+/** Passes on the rest of the text and reports that the text is complete, before the token counts arrive. Repeated calls have no effect. */
+async function completeText(wellFormed: WellFormedTextBuffer, request: CompletionRequest): Promise<void> {
   const rest = wellFormed.flush();
   if (rest !== "") await request.onText(rest);
   request.onTextComplete();
@@ -98,6 +98,7 @@ function reportProgress(chat: ChatStreamReader, request: CompletionRequest): voi
   if (chat.isFinished) request.onFinished(chat.toolCalls.requests, chat.finishReason);
 }
 
+/** Content types of responses that are no event stream despite their status 200, such as error pages. */
 const NOT_A_STREAM = /^(text\/html|application\/json)\b/i;
 
 /** Sends the request, waits for the response's headers and returns its body. Throws ProviderFailure. */

@@ -25,7 +25,10 @@ function renderRound({ text, calls }: ToolRound): Message[] {
   ];
 }
 
-/** Some providers parse the arguments that their model wrote, and refuse the request when they are not JSON. */
+/**
+ * Replaces arguments that are not JSON with {}. Some providers parse the arguments that their model wrote, and refuse a request
+ * whose arguments are not JSON.
+ */
 function ensureValidJson(text: string): string {
   try {
     JSON.parse(text);

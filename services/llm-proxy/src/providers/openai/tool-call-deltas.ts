@@ -16,7 +16,7 @@ export class ToolCallAssembler {
     return this.#calls.length > 0;
   }
 
-  /** The calls so far, without those that have no name. */
+  /** The calls so far. Calls without a name are left out. */
   get requests(): ToolRequest[] {
     return this.#calls
       .filter(({ name }) => name !== "")
@@ -41,11 +41,14 @@ export class ToolCallAssembler {
     if (call.arguments.length > MAX_ARGUMENTS_CHARACTERS) throw createFault("too_large");
   }
 
-  /** Returns the call of a delta: the one with its index, or the last one without an index. A different id starts another call. */
+  /**
+   * Returns the call that a delta belongs to: the call with the delta's index, or the last call if the delta has no index. Starts a new
+   * call if there is none, or if the delta has a different id.
+   */
   #findOrStartCall(index: number | undefined, id: string): PartialCall {
     const existing = index === undefined ? this.#calls.at(-1) : this.#calls.findLast((call) => call.index === index);
-    const isOther = id !== "" && existing !== undefined && existing.id !== "" && existing.id !== id;
-    if (existing !== undefined && !isOther) {
+    const hasOtherId = id !== "" && existing !== undefined && existing.id !== "" && existing.id !== id;
+    if (existing !== undefined && !hasOtherId) {
       existing.id ||= id;
       return existing;
     }

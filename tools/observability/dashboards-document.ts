@@ -31,7 +31,7 @@ function alertTable(alertsYaml: string): string {
     const summary = String(annotations?.summary).replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, "`$1`");
     return [[linkAlerts(alert), String(labels?.severity), delay ?? "–", threshold, summary]];
   });
-  return formatTable(["alert", "severity", "for", "threshold", "it means"], rows);
+  return formatTable(["alert", "severity", "for", "threshold", "meaning"], rows);
 }
 
 function panelTables({ title, description, rows }: Dashboard): string {

@@ -50,7 +50,7 @@ export class Peers {
         await this.#calls.get(name)?.();
         return;
       } catch (error) {
-        log.warn({ peer: name, error }, "service accepts no call yet, not ready");
+        log.warn({ peer: name, error }, "call failed, not ready until the service accepts one");
       }
       await pause(delayMs, closingSignal);
       delayMs = Math.min(2 * delayMs, MAX_RETRY_DELAY_MS);

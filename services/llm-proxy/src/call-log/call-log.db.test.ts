@@ -228,7 +228,8 @@ describe("the call log", () => {
 });
 
 test("drops only the rows that the database rejects, and stores all rows before and after them", async () => {
-  const log = createLogger("test", "silent");
+  const lines: string[] = [];
+  const log = createLogger("test", "warn", { write: (line) => void lines.push(line) });
   const lifecycle = new Lifecycle(log);
   const metrics = createMetrics(createServiceMetrics("llm-proxy").registry, () => []);
   const callLog = new CallLog(proxy.database, metrics, log, lifecycle);
@@ -244,6 +245,10 @@ test("drops only the rows that the database rejects, and stores all rows before 
   );
   const expected = rows.map(({ latencyMs }) => latencyMs).filter((each) => each !== 100 && each !== 299);
   expect(stored.map((row) => row.latency_ms)).toEqual(expected);
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { message: "call log rows dropped", rows: 1, sqlstate: "22021" },
+    { message: "call log rows dropped", rows: 1, sqlstate: "22003" },
+  ]);
   const { values } = await metrics.callLogRows.get();
   expect(Object.fromEntries(values.map(({ labels, value }) => [labels.result, value]))).toMatchObject({
     stored: 298,

@@ -59,7 +59,7 @@ export class CallLog {
         // A retry would fail for the same row, which would block all later rows. Halving the batch isolates that row, so that only it is
         // dropped.
         if (isRejectedRow(error) && batch.length === 1) {
-          this.#reportDropped(1);
+          this.#reportDropped(1, { sqlstate: sqlState(error) });
           continue;
         }
         this.#pendingRows.unshift(...batch);
@@ -82,9 +82,9 @@ export class CallLog {
     this.#reportDropped(count);
   }
 
-  #reportDropped(rows: number): void {
+  #reportDropped(rows: number, reason?: { sqlstate: string | undefined }): void {
     this.#metrics.callLogRows.inc({ result: "dropped" }, rows);
-    this.#log.warn({ rows }, "call log rows dropped");
+    this.#log.warn({ rows, ...reason }, "call log rows dropped");
   }
 }
 

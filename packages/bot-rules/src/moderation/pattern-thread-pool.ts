@@ -238,7 +238,7 @@ export class PatternThreadPool {
 }
 
 function countCharacters(job: Job): number {
-  return job.kind === "check" ? job.others.join("").length : job.text.length;
+  return job.kind === "check" ? [job.pattern, ...job.others].join("").length : job.text.length;
 }
 
 function describeAnswer(answer: Answer): string {

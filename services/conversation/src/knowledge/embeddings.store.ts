@@ -7,8 +7,8 @@ export type ClaimedSource = { workspaceId: string; botId: string; sourceId: numb
 /** A chunk without an embedding of the current model. */
 export type UnembeddedChunk = { id: number; heading: string; text: string };
 
-/** Lease of a claimed source. Each stored batch renews it, and a batch usually takes a few seconds. */
-const LEASE = "interval '60 seconds'";
+/** Lease of a claimed source: longer than the timeout of one embedding call, 60 s. Each stored batch renews it. */
+const LEASE = "interval '90 seconds'";
 
 /** Returns whether pgvector is installed in a schema on the role's search path. */
 export async function hasPgvector(database: Database): Promise<boolean> {

@@ -137,7 +137,7 @@ describeInBrowser("errors", (fixture) => {
 
   it("keeps the received part of an answer that is always cut off, and replaces it on retry", async () => {
     const widget = await fixture.visitAndOpen({ prepare: (page) => page.clock.install() });
-    // Playwright uses the mock that was added last first.
+    // Playwright uses the mock that was added last, so the partial answer comes first.
     await widget.streamChat([META], 20);
     await widget.streamChat([META, ["token", { text: "The first ha" }]]);
     await widget.ask("quick");

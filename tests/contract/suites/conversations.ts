@@ -309,6 +309,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
 
     test("a user may start 10 exports a minute, and a workspace may have two open [D40/8]", async () => {
       const own = await createTenant(system.admin);
+      // The export has 40 MB, more than the connection's buffers, so it stays open while the test does not read it.
       await queryFirstRow(
         system.database,
         `WITH session AS (
@@ -338,7 +339,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
         .poll(async () => (await get(`${NDJSON}?until=2020-01-01`, own)).status, { timeout: 10_000 })
         .toBe(200);
       let answer: ApiResponse;
-      // One of the two exports may still be open at the edge, which then refuses with too_many_exports. Such a request counts against the limit too.
+      // The edge may refuse a request with too_many_exports while one of the two exports is still open. That request counts against the limit too.
       do answer = await api.call({ path: `${NDJSON}?until=2020-01-01`, headers });
       while (answer.status === 200 || answer.text.includes("too_many_exports"));
       expect(formatRefusal(answer)).toBe(formatDetail(429, "rate_limited"));

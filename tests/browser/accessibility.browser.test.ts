@@ -44,7 +44,7 @@ const STATES = {
     await startConversation(widget);
     await widget.ask("slow 300");
     await eventually(() => widget.answers.innerText()).toContain("word3");
-    await widget.button.click();
+    await widget.sendButton.click();
     await widget.notice.waitFor();
   },
   offline: async (widget) => {
@@ -85,7 +85,7 @@ const SYSTEMS = {
 describeInBrowser("accessibility", (fixture) => {
   const { light, dark } = SYSTEMS;
   for (const [size, visit, systems] of [
-    ["beside the page", {}, SYSTEMS],
+    ["on a wide screen", {}, SYSTEMS],
     ["at 320 px", MOBILE, { light, dark }],
   ] as const) {
     const [states, names] = [STATES, systems].map((all) => Object.keys(all).join(", "));
@@ -101,7 +101,7 @@ describeInBrowser("accessibility", (fixture) => {
           if ((await widget.panel.count()) > 0) {
             await eventually(() => widget.host.locator(".root").getAttribute("data-theme")).toBe(system.colorScheme);
           }
-          expect(await widget.violations(), `${state}, ${name}`).toEqual([]);
+          expect(await widget.findAxeViolations(), `${state}, ${name}`).toEqual([]);
         }
       }
       expect(widget.problems).toEqual([]);
@@ -112,13 +112,13 @@ describeInBrowser("accessibility", (fixture) => {
     const widget = await fixture.visit({ attributes: { "data-lang": "en" }, htmlAttributes: 'lang="en" dir="rtl"' });
     for (const state of ["just opened", "answered", "scrolled up"] as const) {
       await STATES[state](widget);
-      expect(await widget.violations(), state).toEqual([]);
+      expect(await widget.findAxeViolations(), state).toEqual([]);
     }
   });
 
   it("axe reports a violation of the page", async () => {
     const widget = await fixture.visitAndOpen({ body: '<h1>x</h1><img src="data:,">' });
-    expect((await widget.violations()).join()).toContain("image-alt");
+    expect((await widget.findAxeViolations()).join()).toContain("image-alt");
   });
 
   it("can be used with the keyboard alone", async () => {
@@ -127,27 +127,27 @@ describeInBrowser("accessibility", (fixture) => {
     const { keyboard } = widget.page;
     await widget.tabTo("Chat: Sample Shop");
     await keyboard.press("Enter");
-    await eventually(() => widget.focused()).toBe("Your message");
+    await eventually(() => widget.focusedName()).toBe("Your message");
     // Ask with a suggestion and by typing.
     await widget.tabTo("How long does delivery take?", "Shift+Tab");
     await keyboard.press("Enter");
-    await widget.ratable.first().waitFor();
-    expect(await widget.focused()).toBe("Your message");
+    await widget.ratingControls.first().waitFor();
+    expect(await widget.focusedName()).toBe("Your message");
     await keyboard.type("tall 400");
     await keyboard.press("Enter");
-    await widget.ratable.nth(1).waitFor();
-    // Read: the keys scroll the log.
+    await widget.ratingControls.nth(1).waitFor();
+    // Scroll the log.
     await widget.tabTo("Conversation", "Shift+Tab");
     await keyboard.press("End");
-    const belowEnd = () => widget.log.evaluate((log) => log.scrollHeight - log.clientHeight - log.scrollTop);
-    await eventually(belowEnd).toBeLessThan(2);
+    const distanceToEndPx = () => widget.log.evaluate((log) => log.scrollHeight - log.clientHeight - log.scrollTop);
+    await eventually(distanceToEndPx).toBeLessThan(2);
     const top = await widget.log.evaluate((log) => log.scrollTop);
     await keyboard.press("PageUp");
     await eventually(() => widget.log.evaluate((log) => log.scrollTop)).toBeLessThan(top);
     // Rate.
     await widget.tabTo("Good answer");
     await keyboard.press("Space");
-    await eventually(() => widget.posted("/api/chat/rating/")).toHaveLength(1);
+    await eventually(() => widget.postedBodies("/api/chat/rating/")).toHaveLength(1);
     // Stop.
     await widget.tabTo("Your message");
     await keyboard.type("slow 300");
@@ -156,26 +156,26 @@ describeInBrowser("accessibility", (fixture) => {
     await widget.tabTo("Stop");
     await keyboard.press("Enter");
     await widget.notice.waitFor();
-    expect(await widget.focused()).toBe("Send");
+    expect(await widget.focusedName()).toBe("Send");
     // Start a new conversation.
     await widget.tabTo("New conversation", "Shift+Tab");
     await keyboard.press("Enter");
     await eventually(() => widget.texts()).toEqual([]);
-    expect(await widget.focused()).toBe("Your message");
+    expect(await widget.focusedName()).toBe("Your message");
     // Close: the focus returns to the launcher.
     await keyboard.press("Escape");
     expect(await widget.panel.isVisible()).toBe(false);
-    expect(await widget.focused()).toBe("Chat: Sample Shop");
+    expect(await widget.focusedName()).toBe("Chat: Sample Shop");
     expect(await widget.launcher.getAttribute("aria-expanded")).toBe("false");
   });
 
   it("keeps the focus in the panel with Tab and Shift+Tab", async () => {
     const widget = await fixture.visitAndOpen();
-    await eventually(() => widget.focused()).toBe("Your message");
+    await eventually(() => widget.focusedName()).toBe("Your message");
     const names = new Set<string>();
     for (let presses = 0; presses < 14; presses++) {
       await widget.page.keyboard.press("Tab");
-      names.add(await widget.focused());
+      names.add(await widget.focusedName());
     }
     expect(names).toEqual(
       new Set([
@@ -190,7 +190,7 @@ describeInBrowser("accessibility", (fixture) => {
     );
     await widget.tabTo("New conversation");
     await widget.page.keyboard.press("Shift+Tab");
-    expect(await widget.focused()).toBe("Send");
+    expect(await widget.focusedName()).toBe("Send");
   });
 
   it("returns the focus to the page's button that opened it", async () => {
@@ -198,9 +198,9 @@ describeInBrowser("accessibility", (fixture) => {
     await widget.launcher.waitFor();
     await widget.page.getByRole("button", { name: "Ask us" }).focus();
     await widget.page.keyboard.press("Enter");
-    await eventually(() => widget.focused()).toBe("Your message");
+    await eventually(() => widget.focusedName()).toBe("Your message");
     await widget.page.keyboard.press("Escape");
-    expect(await widget.focused()).toBe("Ask us");
+    expect(await widget.focusedName()).toBe("Ask us");
   });
 
   it("announces an answer once, not token by token", async () => {
@@ -231,7 +231,7 @@ describeInBrowser("accessibility", (fixture) => {
     expect(await mobile.panel.getAttribute("aria-modal")).toBe("true");
     await eventually(() => mobile.panel.boundingBox()).toEqual({ x: 0, y: 0, width: 320, height: 640 });
     await mobile.panel.getByRole("button", { name: "Close chat" }).click();
-    expect(await mobile.focused()).toBe("Chat: Sample Shop");
+    expect(await mobile.focusedName()).toBe("Chat: Sample Shop");
   });
 
   it("does not open the on-screen keyboard when opened by touch", async () => {
@@ -242,8 +242,8 @@ describeInBrowser("accessibility", (fixture) => {
     await eventually(() => widget.panel.evaluate((panel) => panel.matches(":focus"))).toBe(true);
     await widget.input.tap();
     await widget.askAndWait("quick");
-    expect(await widget.focused()).toBe("Your message");
-    expect(await widget.violations()).toEqual([]);
+    expect(await widget.focusedName()).toBe("Your message");
+    expect(await widget.findAxeViolations()).toEqual([]);
   });
 
   it.each([
@@ -308,13 +308,15 @@ describeInBrowser("accessibility", (fixture) => {
     const widget = await fixture.visitAndOpen({ context: { forcedColors: "active" } });
     await widget.askAndWait("quick");
     await widget.panel.getByRole("button", { name: "Good answer" }).click();
-    const edges = await widget.host.evaluate((host) =>
-      [".launcher", ".panel", ".user .bubble", ".assistant .bubble", ".send", "textarea", ".thumb"].map((part) => {
-        const { borderTopColor, borderTopStyle } = getComputedStyle(host.shadowRoot?.querySelector(part) as Element);
-        return [part, borderTopStyle === "solid" && borderTopColor !== "rgba(0, 0, 0, 0)"];
+    const borders = await widget.host.evaluate((host) =>
+      [".launcher", ".panel", ".user .bubble", ".assistant .bubble", ".send", "textarea", ".thumb"].map((selector) => {
+        const { borderTopColor, borderTopStyle } = getComputedStyle(
+          host.shadowRoot?.querySelector(selector) as Element,
+        );
+        return [selector, borderTopStyle === "solid" && borderTopColor !== "rgba(0, 0, 0, 0)"];
       }),
     );
-    expect(edges.filter(([, isDrawn]) => !isDrawn)).toEqual([]);
-    expect(await widget.violations()).toEqual([]);
+    expect(borders.filter(([, isDrawn]) => !isDrawn)).toEqual([]);
+    expect(await widget.findAxeViolations()).toEqual([]);
   });
 });

@@ -41,8 +41,8 @@ describeInBrowser("window.Parley", (fixture) => {
       window.Parley?.send(" \0 ");
       window.Parley?.send("quick \ud800second\0 ");
     });
-    await widget.ratable.nth(1).waitFor();
-    expect(widget.posted("/api/chat/").map(({ message }) => message)).toEqual(["slow 5", "quick \ufffdsecond"]);
+    await widget.ratingControls.nth(1).waitFor();
+    expect(widget.postedBodies("/api/chat/").map(({ message }) => message)).toEqual(["slow 5", "quick \ufffdsecond"]);
   });
 
   it("reports events until the listener is removed", async () => {
@@ -93,7 +93,7 @@ describeInBrowser("window.Parley", (fixture) => {
     await widget.askAndWait("quick");
     await widget.page.evaluate(() => window.Parley?.identify({ visitorId: "u-2", metadata: { cart: [1] } }));
     await widget.askAndWait("quick");
-    expect(widget.posted("/api/chat/")).toEqual([
+    expect(widget.postedBodies("/api/chat/")).toEqual([
       expect.objectContaining({ visitor_id: "u-1", visitor_metadata: { plan: "gold" } }),
       expect.objectContaining({ visitor_id: "u-2", visitor_metadata: { cart: [1] } }),
     ]);
@@ -102,7 +102,7 @@ describeInBrowser("window.Parley", (fixture) => {
   it("omits metadata that is not JSON", async () => {
     const widget = await fixture.visitAndOpen({ attributes: { "data-visitor-metadata": "{plan}" } });
     await widget.askAndWait("quick");
-    expect(widget.posted("/api/chat/")[0]).not.toHaveProperty("visitor_metadata");
+    expect(widget.postedBodies("/api/chat/")[0]).not.toHaveProperty("visitor_metadata");
   });
 
   it("handles clicks on elements with data-parley and data-parley-send", async () => {
@@ -123,7 +123,7 @@ describeInBrowser("window.Parley", (fixture) => {
   it("opens on load with data-open, without taking the focus", async () => {
     const widget = await fixture.visit({ attributes: { "data-open": "" } });
     await widget.input.waitFor();
-    expect(await widget.focused()).not.toBe("Your message");
+    expect(await widget.focusedName()).not.toBe("Your message");
     const closed = await fixture.visit({ attributes: { "data-open": "false" } });
     await closed.launcher.waitFor();
     expect(await closed.panel.count()).toBe(0);
@@ -144,9 +144,9 @@ describeInBrowser("window.Parley", (fixture) => {
       old.replaceWith(script);
     });
     await widget.open();
-    await widget.ratable.waitFor();
+    await widget.ratingControls.waitFor();
     expect((await widget.texts())[1]).toMatch(/^word1 .* word60$/);
-    const [{ session_id } = {}] = widget.posted("/api/chat/");
+    const [{ session_id } = {}] = widget.postedBodies("/api/chat/");
     expect(await fixture.service.transcript(session_id, "status")).toEqual(["done", "done"]);
     expect(widget.problems).toEqual([]);
   });

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import type axe from "axe-core";
 import type { Page } from "playwright-core";
 
-/** Minified, because a browser then parses it in half the time. */
+/** The minified build, because a browser parses it in half the time. */
 const AXE_SOURCE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
 /** Waits until all animations end, also those of the widget, except infinite ones such as the typing dots. */

@@ -14,7 +14,7 @@ describeInBrowser("chat", (fixture) => {
     await widget.askAndWait("slow 30");
     expect(await shownLengths.evaluate((lengths) => lengths.size)).toBeGreaterThan(5);
     expect((await widget.texts())[1]).toMatch(/^word1 .* word30 ?$/);
-    expect(widget.posted("/api/chat/")).toEqual([
+    expect(widget.postedBodies("/api/chat/")).toEqual([
       {
         public_key: fixture.service.bot.publicKey,
         session_id: expect.stringMatching(/^[\da-f-]{36}$/),
@@ -27,7 +27,7 @@ describeInBrowser("chat", (fixture) => {
     const widget = await fixture.visitAndOpen();
     await widget.askAndWait("quick one");
     await widget.askAndWait("quick two");
-    const sessions = widget.posted("/api/chat/").map(({ session_id }) => session_id);
+    const sessions = widget.postedBodies("/api/chat/").map(({ session_id }) => session_id);
     expect(sessions).toHaveLength(2);
     expect(new Set(sessions).size).toBe(1);
   });
@@ -37,7 +37,7 @@ describeInBrowser("chat", (fixture) => {
     await widget.ask("late");
     await widget.log.getByText("Sample Shop is writing").waitFor({ state: "attached" });
     expect(await widget.log.locator(".dots").isVisible()).toBe(true);
-    await widget.ratable.waitFor();
+    await widget.ratingControls.waitFor();
     expect(await widget.log.locator(".dots").isVisible()).toBe(false);
   });
 
@@ -66,7 +66,7 @@ describeInBrowser("chat", (fixture) => {
     await widget.input.press("Shift+Enter");
     await widget.input.pressSequentially("<b>line</b>");
     await widget.input.press("Enter");
-    await widget.ratable.waitFor();
+    await widget.ratingControls.waitFor();
     expect((await widget.texts())[0]).toBe("**not bold**\n<b>line</b>");
   });
 
@@ -74,11 +74,11 @@ describeInBrowser("chat", (fixture) => {
     const widget = await fixture.visitAndOpen();
     await widget.ask("slow 200");
     await eventually(() => widget.answers.innerText()).toContain("word3");
-    await widget.button.click();
+    await widget.sendButton.click();
     await eventually(() => widget.notice.innerText()).toBe("Stopped. Try again");
     const text = (await widget.texts())[1];
     expect(text).toMatch(/^word1 /);
-    const [{ session_id } = {}] = widget.posted("/api/chat/");
+    const [{ session_id } = {}] = widget.postedBodies("/api/chat/");
     await eventually(() => fixture.service.transcript(session_id, "status")).toEqual(["done", "cancelled"]);
     await widget.page.waitForTimeout(200);
     expect((await widget.texts())[1]).toBe(text);
@@ -102,28 +102,28 @@ describeInBrowser("chat", (fixture) => {
     const widget = await fixture.visitAndOpen();
     await widget.ask("slow 100");
     await eventually(() => widget.answers.innerText()).toContain("word3");
-    await widget.button.click();
+    await widget.sendButton.click();
     await widget.log.getByRole("button", { name: "Try again" }).click();
-    await widget.ratable.waitFor();
+    await widget.ratingControls.waitFor();
     expect((await widget.texts())[1]).toMatch(/word100$/);
-    const [{ session_id } = {}] = widget.posted("/api/chat/");
+    const [{ session_id } = {}] = widget.postedBodies("/api/chat/");
     const statuses = await fixture.service.transcript(session_id, "status");
     expect(statuses).toEqual(["done", "cancelled", "done", "done"]);
   });
 
   it("scrolls with a long answer until the reader scrolls up", async () => {
     const widget = await fixture.visitAndOpen();
-    const fromEnd = () => widget.log.evaluate((log) => log.scrollHeight - log.scrollTop - log.clientHeight);
-    const latest = widget.panel.getByRole("button", { name: "Newest message" });
-    // The answer still grows when the reader scrolls, also on a busy machine.
+    const distanceToEndPx = () => widget.log.evaluate((log) => log.scrollHeight - log.scrollTop - log.clientHeight);
+    const newestButton = widget.panel.getByRole("button", { name: "Newest message" });
+    // Long enough that the answer still grows when the reader scrolls, even on a busy machine.
     await widget.ask("long 1800");
     await eventually(() => widget.log.evaluate((log) => log.scrollHeight - log.clientHeight)).toBeGreaterThan(400);
-    expect(await fromEnd()).toBeLessThan(60);
-    expect(await latest.isVisible()).toBe(false);
+    expect(await distanceToEndPx()).toBeLessThan(60);
+    expect(await newestButton.isVisible()).toBe(false);
     await widget.log.hover();
     await widget.page.mouse.wheel(0, -300);
-    await latest.waitFor();
-    // Scrolling is smooth: waits until it ends. On a busy machine two frames may be far apart.
+    await newestButton.waitFor();
+    // Waits until smooth scrolling has ended. On a busy machine two frames may be far apart, so one equal position does not suffice.
     const position = () => widget.log.evaluate((log) => log.scrollTop);
     let top = Number.NaN;
     let equalPositions = 0;
@@ -133,11 +133,11 @@ describeInBrowser("chat", (fixture) => {
       equalPositions = top === before ? equalPositions + 1 : 0;
       return equalPositions;
     }).toBeGreaterThanOrEqual(8);
-    await eventually(fromEnd).toBeGreaterThan(600);
+    await eventually(distanceToEndPx).toBeGreaterThan(600);
     expect(await widget.log.evaluate((log) => log.scrollTop)).toBe(top);
-    await latest.click();
-    await eventually(fromEnd).toBeLessThan(60);
-    await eventually(() => latest.isVisible()).toBe(false);
+    await newestButton.click();
+    await eventually(distanceToEndPx).toBeLessThan(60);
+    await eventually(() => newestButton.isVisible()).toBe(false);
   });
 
   it("counts the answers that arrive while it is closed", async () => {
@@ -157,7 +157,7 @@ describeInBrowser("chat", (fixture) => {
     await widget.askAndWait("quick");
     const up = widget.panel.getByRole("button", { name: "Good answer" });
     const down = widget.panel.getByRole("button", { name: "Bad answer" });
-    const [{ session_id } = {}] = widget.posted("/api/chat/");
+    const [{ session_id } = {}] = widget.postedBodies("/api/chat/");
     for (const [thumb, rating] of [
       [up, "up"],
       [down, "down"],
@@ -185,11 +185,11 @@ describeInBrowser("chat", (fixture) => {
     await widget.ask("   \n ");
     await widget.ask("😀".repeat(4001));
     expect(await widget.panel.getByText("1 characters too many").isVisible()).toBe(true);
-    await widget.button.click({ force: true });
+    await widget.sendButton.click({ force: true });
     await widget.input.fill("composing");
     await widget.input.dispatchEvent("keydown", { key: "Enter", isComposing: true });
-    expect(widget.posted("/api/chat/")).toEqual([]);
+    expect(widget.postedBodies("/api/chat/")).toEqual([]);
     await widget.ask("😀".repeat(4000));
-    await eventually(() => widget.posted("/api/chat/")).toHaveLength(1);
+    await eventually(() => widget.postedBodies("/api/chat/")).toHaveLength(1);
   });
 });

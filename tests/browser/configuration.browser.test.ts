@@ -4,7 +4,11 @@ import { contrastRatio, type Rgb } from "../../packages/widget/src/shared/color.
 import type { BotConfig } from "../../packages/widget/src/shared/types.ts";
 import { describeInBrowser, eventually, type Visit } from "./fixture.ts";
 
-const PIXEL = `data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==`;
+/** A PNG image of one pixel. */
+const PIXEL = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
 
 /** Replaces fields in the response with the configuration, so that tests can use values that the service refuses to store. */
 async function overrideConfig(page: Page, changes: Partial<BotConfig>): Promise<void> {
@@ -30,7 +34,7 @@ describeInBrowser("bot configuration", (fixture) => {
     const chips = widget.panel.getByRole("group", { name: "Suggestions" }).getByRole("button");
     expect(await chips.allInnerTexts()).toEqual(["quick one", "Two?"]);
     await chips.first().click();
-    await widget.ratable.waitFor();
+    await widget.ratingControls.waitFor();
     expect(await widget.texts()).toEqual(["quick one", "Done."]);
     expect(await chips.first().isVisible()).toBe(false);
   });
@@ -43,12 +47,8 @@ describeInBrowser("bot configuration", (fixture) => {
 
   it("shows the logo, or the name's first letter if it cannot be loaded", async () => {
     const logo = { logo_url: "https://cdn.example/logo.png" };
-    const [, body = ""] = PIXEL.split(",");
     const shown = await open(logo, {
-      prepare: (page) =>
-        page.route(logo.logo_url, (route) =>
-          route.fulfill({ contentType: "image/png", body: Buffer.from(body, "base64") }),
-        ),
+      prepare: (page) => page.route(logo.logo_url, (route) => route.fulfill({ contentType: "image/png", body: PIXEL })),
     });
     await eventually(() =>
       shown.panel.locator("img.avatar").evaluate((img: HTMLImageElement) => img.naturalWidth),
@@ -58,8 +58,8 @@ describeInBrowser("bot configuration", (fixture) => {
       { prepare: (page) => page.route(logo.logo_url, (route) => route.abort()) },
     );
     await eventually(() => broken.panel.locator(".avatar").innerText()).toBe("Ä");
-    const script = await open({}, { prepare: (page) => overrideConfig(page, { logo_url: "javascript:alert(1)" }) });
-    expect(await script.panel.locator("img").count()).toBe(0);
+    const unsafe = await open({}, { prepare: (page) => overrideConfig(page, { logo_url: "javascript:alert(1)" }) });
+    expect(await unsafe.panel.locator("img").count()).toBe(0);
   });
 
   it.each(["#ffffff", "#000000", "#ffe100", "#7f7f7f", "#e8590c", "#00aa88", "#2f5fd0", "#ff5c8a"])(
@@ -70,7 +70,7 @@ describeInBrowser("bot configuration", (fixture) => {
       for (const colorScheme of ["light", "dark"] as const) {
         await widget.page.emulateMedia({ colorScheme });
         await eventually(() => widget.host.locator(".root").getAttribute("data-theme")).toBe(colorScheme);
-        await widget.settled();
+        await widget.waitForAnimations();
         const pairs = await widget.host.evaluate((host) => {
           const rgb = (text: string) => (text.match(/[\d.]+/g) ?? []).map(Number);
           const backdrop = (element: Element): number[] => {
@@ -97,7 +97,7 @@ describeInBrowser("bot configuration", (fixture) => {
             `${part} ${colorScheme}`,
           ).toBeGreaterThanOrEqual(4.5);
         }
-        expect(await widget.violations()).toEqual([]);
+        expect(await widget.findAxeViolations()).toEqual([]);
       }
     },
   );

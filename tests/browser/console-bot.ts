@@ -38,7 +38,7 @@ export async function addBot({ admin }: Service, name = "Bakery guide"): Promise
 
 type Question = { message?: string; rating?: "up" | "down" };
 
-/** Creates a key of a bot, and lets a visitor ask a question and rate the answer. Returns the visitor's id. */
+/** Creates a key of a bot. Then sends a visitor's question and the rating of its answer. Returns the visitor's id. */
 export async function addConversation(
   { admin, url }: Service,
   botSlug: string,
@@ -65,7 +65,7 @@ export async function addConversation(
   return visitorId;
 }
 
-/** Adds questions without an answer, and an evaluation with two questions and two runs. */
+/** Adds questions for which the bot finds no passage, and an evaluation with two questions and two runs. */
 export async function addQuestions(service: Service, botSlug: string): Promise<void> {
   await addConversation(service, botSlug, { message: "Do you sell gift vouchers?", rating: "down" });
   await addConversation(service, botSlug, { message: "gift vouchers, do you sell them?" });

@@ -34,7 +34,7 @@ export class ConsolePage {
     await this.tab.goto(this.#url + path);
   }
 
-  /** Signs in with one click, from the sign-in page that the console shows first. */
+  /** Opens a path and signs in with one click on the sign-in page. Waits for the screen with this heading. */
   async signIn(path = "/", heading = "Bots"): Promise<void> {
     await this.goto(path);
     await this.tab.getByRole("link", { name: "Sign in" }).click();
@@ -44,13 +44,13 @@ export class ConsolePage {
   /** Signs in as an account of the development sign-in that is not the owner. */
   async signInAs(account: string, path = "/"): Promise<void> {
     const address = `${this.#url}/auth/sign-in?return_to=${encodeURIComponent(path)}`;
-    // The response's cookie, without which the console refuses the callback, is stored in this browser.
+    // Stores the response's cookie in this browser context. Without the cookie, the console refuses the callback.
     const response = await this.tab.context().request.get(address, { maxRedirects: 0 });
     await this.tab.goto(`${response.headers().location}&login_hint=${account}`);
   }
 
   /** Opens a screen from the navigation. On a phone the navigation is in the menu. */
-  async show(name: string): Promise<void> {
+  async openScreen(name: string): Promise<void> {
     const menu = this.tab.getByRole("button", { name: "Open the menu" });
     if (await menu.isVisible()) await menu.click();
     await this.tab.getByRole("link", { name, exact: true }).click();
@@ -107,14 +107,14 @@ export class ConsolePage {
     throw new Error(`Tab never reached ${name}`);
   }
 
-  /** Returns the paths of the backend's requests since the previous call. */
+  /** Returns the paths of the page's API and sign-in requests since the previous call. */
   takeCalls(): string[] {
     const paths = this.requests.splice(0).map((request) => new URL(request.url()).pathname);
     return paths.filter((path) => /^\/(?:api|auth)\//.test(path));
   }
 
   /** Returns the accessibility problems of the page without the preview, because the widget has its own tests. */
-  violations(): Promise<string[]> {
+  findAxeViolations(): Promise<string[]> {
     return findAxeViolations(this.tab, { iframes: false });
   }
 
@@ -123,8 +123,8 @@ export class ConsolePage {
     return this.tab.evaluate(() => document.documentElement.scrollWidth > innerWidth);
   }
 
-  /** Saves a picture if PARLEY_CONSOLE_PICTURES names a directory. */
-  async picture(name: string): Promise<void> {
+  /** Saves a screenshot in the directory PARLEY_CONSOLE_PICTURES, if that variable is set. */
+  async savePicture(name: string): Promise<void> {
     const directory = process.env.PARLEY_CONSOLE_PICTURES;
     if (!directory) return;
     await mkdir(directory, { recursive: true });

@@ -33,9 +33,9 @@ describeInBrowser("roles in the console", (fixture) => {
         await page.tab.getByText(text).first().waitFor();
         await eventually(() => page.tab.locator(".loading").count()).toBe(0);
         expect(controls, path).toEqual(expect.arrayContaining(await findControls(page)));
-        expect(await page.violations(), path).toEqual([]);
+        expect(await page.findAxeViolations(), path).toEqual([]);
         expect(await page.scrollsSideways(), path).toBe(false);
-        await page.picture(`viewer${path.split("?")[0]?.replaceAll("/", "-")}-${viewport.width}`);
+        await page.savePicture(`viewer${path.split("?")[0]?.replaceAll("/", "-")}-${viewport.width}`);
       }
       expect(statuses).toEqual(new Set([200]));
       expect(page.problems).toEqual([]);
@@ -81,9 +81,9 @@ describeInBrowser("roles in the console", (fixture) => {
       await page.tab.waitForLoadState("networkidle");
       expect(page.takeCalls()).toEqual([]);
       expect(await page.tab.getByRole("navigation", { name: "Screens" }).count()).toBe(0);
-      expect(await page.violations()).toEqual([]);
+      expect(await page.findAxeViolations()).toEqual([]);
       expect(await page.scrollsSideways()).toBe(false);
-      await page.picture(`no-role-${viewport.width}`);
+      await page.savePicture(`no-role-${viewport.width}`);
       await page.tabTo("Sign out");
       await page.tab.keyboard.press("Enter");
       await page.tab.getByText("You are signed out.").waitFor();
@@ -156,7 +156,7 @@ async function reviewAnswer({ admin }: Service, bot: string): Promise<string> {
   return sessionId;
 }
 
-/** Records the statuses of all calls in batches. */
+/** Returns a set to which the statuses of all later calls in batches are added. */
 async function recordStatuses({ tab }: ConsolePage): Promise<Set<number>> {
   const statuses = new Set<number>();
   await tab.route("**/api/batch", async (route) => {
@@ -168,7 +168,7 @@ async function recordStatuses({ tab }: ConsolePage): Promise<Set<number>> {
   return statuses;
 }
 
-/** Returns the names of the screen's buttons, fields and links, without the links of lists, and without the bot in the name of a button. */
+/** Returns the names of the screen's buttons, fields and links. Omits the links in lists, and shortens `Embed <bot>` to `Embed`. */
 async function findControls({ tab }: ConsolePage): Promise<string[]> {
   const names = await tab
     .locator("main :is(a:not(.card, .row), button, input, select, textarea, summary):visible")

@@ -35,7 +35,7 @@ describeInBrowser("console", (fixture) => {
     await page.preview.locator("textarea").fill("When does the bakery open?");
     const request = page.tab.waitForRequest("**/api/chat/playground/");
     await page.preview.locator("textarea").press("Enter");
-    // Without its key, a request after a lost connection would be a second message.
+    // Without this key, a retry after a lost connection would store a second message.
     expect((await request).headers()["idempotency-key"]).toMatch(/^[0-9a-f-]{36}$/);
     await page.preview.locator(".assistant .rating").first().waitFor();
     expect(page.problems).toEqual([]);
@@ -52,7 +52,7 @@ describeInBrowser("console", (fixture) => {
     await page.tab
       .getByText("The document could not be read. It may be damaged or protected.", { exact: true })
       .waitFor();
-    expect(await page.violations()).toEqual([]);
+    expect(await page.findAxeViolations()).toEqual([]);
     await page.field("Address of a page").fill("http://127.0.0.1:1/");
     await page.button("Add page").click();
     await eventually(() => page.tab.locator(".form-error").innerText()).toMatch(/address|URL/);
@@ -81,7 +81,7 @@ describeInBrowser("console", (fixture) => {
       /<script async\s+src="http.*\/widget\.js"\s+data-public-key="svc_pk_\w+"><\/script>/,
     );
     await keyboard.press("Escape");
-    // A dialog that closes moves the focus.
+    // A closing dialog moves the focus.
     await dialog.waitFor({ state: "hidden" });
     const row = page.tab.getByRole("listitem").filter({ hasText: domain });
     await row.getByRole("button", { name: /Revoke/ }).focus();
@@ -151,7 +151,7 @@ describeInBrowser("console", (fixture) => {
     const bot = await addBot(fixture.service);
     await addConversation(fixture.service, bot);
     const { page } = await openConsole(fixture);
-    const answers = async () => {
+    const readBotRow = async () => {
       // A worker counts the replies every minute. This makes its next run due.
       await queryRows(
         fixture.service.system.databaseUrl,
@@ -159,11 +159,11 @@ describeInBrowser("console", (fixture) => {
       );
       await page.goto("/usage");
       await page.heading2("By bot").waitFor();
-      // The page does not add a row by itself.
+      // The timeout is short, because an open page does not load new rows.
       return page.tab.getByRole("row", { name: new RegExp(bot) }).innerText({ timeout: 2_000 });
     };
     await page.signIn("/usage", "Usage");
-    await eventually(() => answers().catch(() => ""), 90_000).toContain("1");
+    await eventually(() => readBotRow().catch(() => ""), 90_000).toContain("1");
     const thresholds = page.tab.getByRole("list", { name: "Warning thresholds" });
     expect(await thresholds.innerText()).toMatch(/^80 % of the quota: [\d,]+ messages\n[\d,]+ left until then\n100 %/);
     const [download] = await Promise.all([
@@ -236,7 +236,7 @@ describeInBrowser("console", (fixture) => {
     await page.tab.route("**/api/batch", (route) => route.fulfill({ json: unavailable }));
     await page.goto("/keys");
     await page.tab.getByText("The service is not available right now.").first().waitFor();
-    expect(await page.violations()).toEqual([]);
+    expect(await page.findAxeViolations()).toEqual([]);
     await page.tab.unroute("**/api/batch");
     await page.button("Try again").click();
     await page.tab.getByText("The service is not available right now.").first().waitFor({ state: "hidden" });
@@ -251,7 +251,7 @@ describeInBrowser("console", (fixture) => {
     await page.field("Name").fill("Baker");
     await page.button("Save").click();
     await eventually(() => page.announcement.innerText()).toContain("Saved");
-    await page.show("Audit log");
+    await page.openScreen("Audit log");
     const rows = page.tab.getByRole("list", { name: "Changes" }).getByRole("listitem");
     const changed = rows.filter({ hasText: `Changed the bot ${bot}` });
     expect(await changed.innerText()).toMatch(/^Changed the bot \S+\nname\ndemo-owner · /);

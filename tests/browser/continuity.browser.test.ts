@@ -13,12 +13,12 @@ describeInFullBrowser("continuity", (fixture) => {
     expect(await widget.texts()).toEqual(texts);
     expect(await widget.panel.getByRole("button", { name: "Bad answer" }).getAttribute("aria-pressed")).toBe("true");
     await widget.askAndWait("quick");
-    expect(new Set(widget.posted("/api/chat/").map(({ session_id }) => session_id)).size).toBe(1);
+    expect(new Set(widget.postedBodies("/api/chat/").map(({ session_id }) => session_id)).size).toBe(1);
   });
 
-  /** The reply to "slow" with this number. */
+  /** Returns the reply to the message `slow <count>`. */
   const slowReply = (count: number) => Array.from({ length: count }, (_, at) => `word${at + 1}`).join(" ");
-  /** Checks that all requests had one key and that the session has one turn, which is complete. */
+  /** Checks that all chat requests had one idempotency key, and that the session has one turn, which is complete. */
   const expectOneTurn = async (...widgets: WidgetPage[]) => {
     const requests = widgets.flatMap((widget) => widget.requests);
     const posts = requests.filter((request) => request.method() === "POST" && request.url().endsWith("/api/chat/"));
@@ -37,7 +37,7 @@ describeInFullBrowser("continuity", (fixture) => {
     await eventually(() => widget.answers.innerText()).toContain("word30");
     await widget.page.goto(`${widget.page.url()}?next`);
     await widget.open();
-    await widget.ratable.waitFor();
+    await widget.ratingControls.waitFor();
     expect(await widget.texts()).toEqual(["slow 100", slowReply(100)]);
     await expectOneTurn(widget);
   });
@@ -47,12 +47,12 @@ describeInFullBrowser("continuity", (fixture) => {
     await widget.ask("slow 30");
     await eventually(() => widget.answers.innerText()).toContain("word5");
     const url = widget.page.url();
-    const [{ session_id } = {}] = widget.posted("/api/chat/");
+    const [{ session_id } = {}] = widget.postedBodies("/api/chat/");
     await widget.page.goto("about:blank");
     await eventually(() => fixture.service.transcript(session_id, "status")).toEqual(["done", "done"]);
     await widget.page.goto(url);
     await widget.open();
-    await widget.ratable.waitFor();
+    await widget.ratingControls.waitFor();
     expect(await widget.texts()).toEqual(["slow 30", slowReply(30)]);
     await expectOneTurn(widget);
   });
@@ -65,7 +65,7 @@ describeInFullBrowser("continuity", (fixture) => {
     const second = await fixture.visitAndOpen({ sameVisitorAs: first });
     await eventually(() => second.answers.innerText()).toContain("word10");
     await first.page.close();
-    await second.ratable.waitFor();
+    await second.ratingControls.waitFor();
     expect(await second.texts()).toEqual(["slow 200", slowReply(200)]);
     await expectOneTurn(first, second);
   });
@@ -78,7 +78,7 @@ describeInFullBrowser("continuity", (fixture) => {
     fixture.service.cutConnections();
     await eventually(() => widget.notice.innerText()).toContain("You are offline.");
     await widget.page.context().setOffline(false);
-    await widget.ratable.waitFor();
+    await widget.ratingControls.waitFor();
     expect(await widget.texts()).toEqual(["slow 100", slowReply(100)]);
     await expectOneTurn(widget);
   });
@@ -90,12 +90,12 @@ describeInFullBrowser("continuity", (fixture) => {
     fixture.service.cutConnections();
     await eventually(() => widget.answers.innerText()).toContain("word30");
     fixture.service.cutConnections();
-    await widget.ratable.waitFor();
+    await widget.ratingControls.waitFor();
     expect(await widget.texts()).toEqual(["slow 150", slowReply(150)]);
     await expectOneTurn(widget);
-    const positions = widget.requests.map((request) => request.headers()["last-event-id"]).filter(Boolean);
-    expect(positions).toHaveLength(2);
-    expect(positions[0]).toMatch(/^\d+-\d+$/);
+    const lastEventIds = widget.requests.map((request) => request.headers()["last-event-id"]).filter(Boolean);
+    expect(lastEventIds).toHaveLength(2);
+    expect(lastEventIds[0]).toMatch(/^\d+-\d+$/);
   });
 
   it("shares one conversation between two tabs", async () => {
@@ -105,7 +105,7 @@ describeInFullBrowser("continuity", (fixture) => {
     await eventually(() => second.texts()).toEqual(["quick from the first", "Done."]);
     await second.askAndWait("quick from the second");
     await eventually(() => first.texts()).toHaveLength(4);
-    const sessions = [...first.posted("/api/chat/"), ...second.posted("/api/chat/")].map(
+    const sessions = [...first.postedBodies("/api/chat/"), ...second.postedBodies("/api/chat/")].map(
       ({ session_id }) => session_id,
     );
     expect(new Set(sessions).size).toBe(1);
@@ -120,7 +120,7 @@ describeInFullBrowser("continuity", (fixture) => {
     expect(await widget.texts()).toEqual([]);
     expect(await widget.panel.getByRole("group", { name: "Suggestions" }).isVisible()).toBe(true);
     await widget.askAndWait("quick");
-    expect(new Set(widget.posted("/api/chat/").map(({ session_id }) => session_id)).size).toBe(2);
+    expect(new Set(widget.postedBodies("/api/chat/").map(({ session_id }) => session_id)).size).toBe(2);
   });
 
   it("starts a new conversation during an answer and discards the answer", async () => {
@@ -156,7 +156,7 @@ describeInFullBrowser("continuity", (fixture) => {
     });
     await widget.askAndWait("quick");
     await widget.askAndWait("quick");
-    expect(new Set(widget.posted("/api/chat/").map(({ session_id }) => session_id)).size).toBe(1);
+    expect(new Set(widget.postedBodies("/api/chat/").map(({ session_id }) => session_id)).size).toBe(1);
     await widget.page.reload();
     await widget.open();
     expect(await widget.texts()).toEqual([]);
@@ -170,7 +170,7 @@ describeInFullBrowser("continuity", (fixture) => {
     await widget.ask("quick again");
     await eventually(() => widget.texts()).toEqual(["quick again", "Done."]);
     expect(await widget.notice.innerText()).toBe("The earlier conversation has ended. This is a new one.");
-    const sessions = widget.posted("/api/chat/").map(({ session_id }) => session_id);
+    const sessions = widget.postedBodies("/api/chat/").map(({ session_id }) => session_id);
     expect(sessions[0]).toBe(sessions[1]);
     expect(sessions[2]).not.toBe(sessions[0]);
   });

@@ -52,7 +52,7 @@ describeInBrowser("errors", (fixture) => {
   const newConversation = (widget: WidgetPage) =>
     widget.panel.getByRole("button", { name: "New conversation" }).click();
 
-  it(`shows a text for visitors for ${REFUSALS.map(([status, code]) => `${status} ${code}`).join(", ")}`, async () => {
+  it(`explains in plain words ${REFUSALS.map(([status, code]) => `${status} ${code}`).join(", ")}`, async () => {
     const widget = await fixture.visitAndOpen();
     for (const [status, code, words, offersRetry] of REFUSALS) {
       await newConversation(widget);
@@ -61,11 +61,11 @@ describeInBrowser("errors", (fixture) => {
       await eventually(() => widget.texts()).toEqual([`quick ${code}`]);
       await eventually(() => widget.notice.innerText()).toBe(noticeText(words, offersRetry));
       expect(await widget.texts()).toEqual([`quick ${code}`]);
-      expect(await widget.violations(), code).toEqual([]);
+      expect(await widget.findAxeViolations(), code).toEqual([]);
     }
   });
 
-  it(`shows a text for visitors for ${FAILURES.map(([code]) => code).join(", ")} in the stream`, async () => {
+  it(`explains in plain words ${FAILURES.map(([code]) => code).join(", ")} in the stream`, async () => {
     const widget = await fixture.visitAndOpen();
     const events: string[] = [];
     await widget.page.exposeFunction("reportError", (event: string) => events.push(event));
@@ -86,7 +86,7 @@ describeInBrowser("errors", (fixture) => {
       await eventually(() => widget.notice.innerText()).toBe(noticeText(words, offersRetry));
       expect(await widget.log.innerText()).not.toContain("Raw");
       await eventually(() => events.slice(at)).toEqual([code]);
-      expect(await widget.violations(), code).toEqual([]);
+      expect(await widget.findAxeViolations(), code).toEqual([]);
     }
   });
 
@@ -103,10 +103,10 @@ describeInBrowser("errors", (fixture) => {
     const widget = await fixture.visitAndOpen({ publicKey });
     await widget.ask("How is the weather?");
     await eventually(() => widget.texts()).toEqual(["How is the weather?", "Let us talk about something else."]);
-    await eventually(() => widget.button.getAttribute("aria-label")).toBe("Send");
-    expect(await widget.ratable.count()).toBe(0);
+    await eventually(() => widget.sendButton.getAttribute("aria-label")).toBe("Send");
+    expect(await widget.ratingControls.count()).toBe(0);
     expect(await widget.notice.count()).toBe(0);
-    expect(await widget.violations()).toEqual([]);
+    expect(await widget.findAxeViolations()).toEqual([]);
   });
 
   it("resends the same text once when the visitor retries", async () => {
@@ -115,10 +115,13 @@ describeInBrowser("errors", (fixture) => {
     await widget.ask("quick question");
     const retry = widget.log.getByRole("button", { name: "Try again" });
     await retry.click();
-    await widget.ratable.waitFor();
+    await widget.ratingControls.waitFor();
     expect(await widget.texts()).toEqual(["quick question", "Done."]);
-    expect(widget.posted("/api/chat/").map(({ message }) => message)).toEqual(["quick question", "quick question"]);
-    expect(await widget.focused()).toBe("Your message");
+    expect(widget.postedBodies("/api/chat/").map(({ message }) => message)).toEqual([
+      "quick question",
+      "quick question",
+    ]);
+    expect(await widget.focusedName()).toBe("Your message");
   });
 
   it("offers a retry after a reload", async () => {
@@ -134,7 +137,7 @@ describeInBrowser("errors", (fixture) => {
 
   it("keeps the received part of an answer that is always cut off, and replaces it on retry", async () => {
     const widget = await fixture.visitAndOpen({ prepare: (page) => page.clock.install() });
-    // The last mock is used first.
+    // Playwright uses the mock that was added last, so the partial answer comes first.
     await widget.streamChat([META], 20);
     await widget.streamChat([META, ["token", { text: "The first ha" }]]);
     await widget.ask("quick");
@@ -170,14 +173,14 @@ describeInBrowser("errors", (fixture) => {
     });
     const startedAt = performance.now();
     await widget.ask("quick");
-    await widget.ratable.waitFor();
+    await widget.ratingControls.waitFor();
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(1900);
     const wait = "A lot of messages just now. Yours will be sent again in";
     expect(
       (await shownNotices.evaluate((notices) => [...notices])).filter((notice) => notice.startsWith(wait)),
     ).toEqual([`${wait} 2 s. Try again`, `${wait} 1 s. Try again`]);
     expect(await widget.texts()).toEqual(["quick", "Done."]);
-    expect(widget.posted("/api/chat/")).toHaveLength(2);
+    expect(widget.postedBodies("/api/chat/")).toHaveLength(2);
   });
 
   it("lets the visitor cancel the wait for Retry-After", async () => {
@@ -185,10 +188,10 @@ describeInBrowser("errors", (fixture) => {
     await widget.refuseChat(429, "rate_limited", { "Retry-After": "60" });
     await widget.ask("quick");
     await eventually(() => widget.notice.innerText()).toMatch(/sent again in \d\d s\.$/);
-    expect(await widget.violations()).toEqual([]);
-    await widget.button.click();
+    expect(await widget.findAxeViolations()).toEqual([]);
+    await widget.sendButton.click();
     await eventually(() => widget.notice.innerText()).toBe("Stopped. Try again");
-    expect(widget.posted("/api/chat/")).toHaveLength(1);
+    expect(widget.postedBodies("/api/chat/")).toHaveLength(1);
   });
 
   it("shows an error after four rate-limited attempts", async () => {
@@ -198,7 +201,7 @@ describeInBrowser("errors", (fixture) => {
     await eventually(() => widget.notice.innerText(), 20_000).toBe(
       "The assistant is busy just now. Please try again in a moment. Try again",
     );
-    expect(widget.posted("/api/chat/")).toHaveLength(4);
+    expect(widget.postedBodies("/api/chat/")).toHaveLength(4);
   });
 
   it("keeps a message that was sent offline and sends it when the network is back", async () => {
@@ -221,9 +224,9 @@ describeInBrowser("errors", (fixture) => {
     }
     await widget.page.context().setOffline(false);
     // Only complete answers can be rated: the third answer is shown before its turn has ended.
-    await eventually(() => widget.ratable.count()).toBe(3);
+    await eventually(() => widget.ratingControls.count()).toBe(3);
     await eventually(() => widget.notice.count()).toBe(0);
-    const sent = widget.posted("/api/chat/").slice(3);
+    const sent = widget.postedBodies("/api/chat/").slice(3);
     expect(sent.map(({ message }) => message)).toEqual(["quick 1", "quick 2", "quick 3"]);
     const [{ session_id } = {}] = sent;
     expect(await fixture.service.transcript(session_id, "status")).toEqual(Array(6).fill("done"));
@@ -239,9 +242,9 @@ describeInBrowser("errors", (fixture) => {
     await eventually(() => other.texts()).toEqual(["quick", "Done."]);
     await eventually(() => widget.texts()).toEqual(["quick", "Done."]);
     // The answer is shown before its turn has ended.
-    await Promise.all([other.ratable.waitFor(), widget.ratable.waitFor()]);
-    // Both tabs send the message, under one key.
-    const [{ session_id } = {}] = widget.posted("/api/chat/");
+    await Promise.all([other.ratingControls.waitFor(), widget.ratingControls.waitFor()]);
+    // Both tabs send the message. Their requests have the same idempotency key, so the service opens one turn.
+    const [{ session_id } = {}] = widget.postedBodies("/api/chat/");
     expect(await fixture.service.transcript(session_id, "status")).toEqual(["done", "done"]);
   });
 

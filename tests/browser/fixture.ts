@@ -47,7 +47,7 @@ export class BrowserFixture {
     await Promise.all([this.#parts?.site.close(), this.#parts?.service.close()]);
   }
 
-  /** Closes the browser contexts of a test and gives the next test another client address. */
+  /** Closes the browser contexts of a test, and gives the next test another client address. */
   async clear(): Promise<void> {
     const contexts = [...this.#contexts];
     // A page may be waiting for a request that a test intercepts. Without this, the handler would fail when the context closes.
@@ -58,26 +58,26 @@ export class BrowserFixture {
     this.service.nextVisitor();
   }
 
-  get #open() {
+  get #opened() {
     if (!this.#parts) throw new Error("the fixture is not open");
     return this.#parts;
   }
   get service(): Service {
-    return this.#open.service;
+    return this.#opened.service;
   }
   get site(): Site {
-    return this.#open.site;
+    return this.#opened.site;
   }
 
   /** Opens a browser context that is closed after the test. */
   async newContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
-    const context = await this.#open.browser.newContext({ viewport: { width: 1000, height: 760 }, ...options });
+    const context = await this.#opened.browser.newContext({ viewport: { width: 1000, height: 760 }, ...options });
     this.#contexts.add(context);
     return context;
   }
 
   /** Returns the script element that embeds the widget. */
-  embed(attributes: Readonly<Record<string, string>> = {}, publicKey = this.service.bot.publicKey): string {
+  scriptElement(attributes: Readonly<Record<string, string>> = {}, publicKey = this.service.bot.publicKey): string {
     const all = Object.entries({ ...attributes, "data-public-key": publicKey });
     const attributeText = all.map(([name, value]) => `${name}="${value.replaceAll('"', "&quot;")}"`).join(" ");
     return `<script async src="${this.service.url}/widget.js" ${attributeText}></script>`;
@@ -89,12 +89,12 @@ export class BrowserFixture {
     const page = await context.newPage();
     const widget = new WidgetPage(page, this.service.url);
     await visit.prepare?.(page);
-    const embed = visit.isEmbedded === false ? "" : this.embed(visit.attributes, visit.publicKey);
+    const script = visit.isEmbedded === false ? "" : this.scriptElement(visit.attributes, visit.publicKey);
     const html = `<!doctype html><html ${visit.htmlAttributes ?? 'lang="en"'}><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>A customer's page</title>
-<link rel="icon" href="data:,">${visit.head ?? ""}${embed}</head>
+<link rel="icon" href="data:,">${visit.head ?? ""}${script}</head>
 <body><main>${visit.body ?? '<h1>A shop</h1><p>With <a href="#terms">terms</a>.</p>'}</main></body></html>`;
-    await page.goto(this.site.page(`/page-${++this.#pages}`, visit.html ?? html, visit.headers));
+    await page.goto(this.site.addPage(`/page-${++this.#pages}`, visit.html ?? html, visit.headers));
     return widget;
   }
 
@@ -124,7 +124,7 @@ function describeIn(kind: BrowserKind, name: string, suite: (fixture: BrowserFix
   });
 }
 
-/** Polls `read` until it matches. */
+/** Polls `read` until its value passes the assertion that follows, for example `.toBe(1)`. */
 export function eventually<Value>(read: () => Value | Promise<Value>, timeoutMs = 10_000) {
   return expect.poll(read, { timeout: timeoutMs, interval: 50 });
 }

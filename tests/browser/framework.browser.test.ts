@@ -40,12 +40,12 @@ describeInBrowser("the widget on pages of frameworks", (fixture) => {
       history.pushState({}, "", "/elsewhere");
       document.body.replaceChildren();
     });
-    await widget.ratable.waitFor();
+    await widget.ratingControls.waitFor();
     expect((await widget.texts())[1]).toContain("word40");
   });
 
   it("exists once even if it is loaded several times", async () => {
-    const widget = await fixture.visit({ body: `<h1>x</h1>${fixture.embed.call(fixture)}` });
+    const widget = await fixture.visit({ body: `<h1>x</h1>${fixture.scriptElement()}` });
     await widget.launcher.waitFor();
     const load = (key: string) =>
       widget.page.evaluate(
@@ -63,7 +63,7 @@ describeInBrowser("the widget on pages of frameworks", (fixture) => {
     await load(fixture.service.bot.publicKey);
     await widget.page.waitForLoadState("networkidle");
     expect(await widget.host.count()).toBe(1);
-    expect(widget.paths().filter((path) => path === "/api/widget/config/")).toHaveLength(1);
+    expect(widget.requestedPaths().filter((path) => path === "/api/widget/config/")).toHaveLength(1);
     // Loading another bot replaces the widget.
     const { publicKey } = await fixture.service.addBot({ name: "Other" });
     await load(publicKey);

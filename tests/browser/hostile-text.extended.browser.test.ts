@@ -35,7 +35,7 @@ describeInBrowser("hostile text", (fixture) => {
   const addHostileBot = async (workspaceId: string, domain: string, model = "openai:default") => {
     const { bots, knowledge, keys, moderation, tools } = fixture.service.admin;
     const slug = `hostile-${randomUUID().slice(0, 8)}`;
-    const logo = fixture.site.page("/logo.svg", LOGO, { "Content-Type": "image/svg+xml" });
+    const logo = fixture.site.addPage("/logo.svg", LOGO, { "Content-Type": "image/svg+xml" });
     const text = LITERAL.join("\n\n");
     await bots.createBot({
       workspaceId,
@@ -63,20 +63,21 @@ describeInBrowser("hostile text", (fixture) => {
     return { slug, publicKey: key?.publicKey ?? "" };
   };
 
-  const expectTexts = async (page: Page, texts: readonly string[], what: string) => {
-    const missing = async () => {
+  /** Waits until the page shows the texts unchanged. Then fails if hostile text had an effect there. */
+  const expectTexts = async (page: Page, texts: readonly string[], place: string) => {
+    const findMissing = async () => {
       const shown = await readTexts(page);
       return texts.filter((text) => !shown.includes(text));
     };
-    await eventually(missing).toEqual([]);
+    await eventually(findMissing).toEqual([]);
     const watch = HostileTextWatch.of(page);
-    expect(await watch.findEffects(), what).toEqual([]);
+    expect(await watch.findEffects(), place).toEqual([]);
   };
 
-  it("has effects on a page that parses it, which the watch reports", async () => {
+  it("has effects on a page that parses it as HTML, and the watch reports them", async () => {
     const page = await (await fixture.newContext()).newPage();
     const watch = await HostileTextWatch.start(page);
-    await page.goto(fixture.site.page("/parsed", `<!doctype html><title>x</title><body>${HOSTILE}`));
+    await page.goto(fixture.site.addPage("/parsed", `<!doctype html><title>x</title><body>${HOSTILE}`));
     const effects = (await watch.findEffects()).join("\n");
     for (const effect of [/^dialog: 1$/m, /^dialog: 5$/m, /^request: .*1\.js$/m, /^attribute: IMG onerror=/m]) {
       expect(effects).toMatch(effect);
@@ -130,8 +131,8 @@ describeInBrowser("hostile text", (fixture) => {
     await widget.open();
     await expectTexts(page, [HOSTILE], "the stored conversation");
 
-    const quoting = await addHostileBot(workspaceId, "localhost", "builtin:extractive");
-    const other = await fixture.visitAndOpen({ publicKey: quoting.publicKey, prepare: HostileTextWatch.start });
+    const quotingBot = await addHostileBot(workspaceId, "localhost", "builtin:extractive");
+    const other = await fixture.visitAndOpen({ publicKey: quotingBot.publicKey, prepare: HostileTextWatch.start });
     await other.askAndWait("When is the delivery of bread?");
     await expectTexts(other.page, ["The delivery of bread is early."], "a quoted document");
     expect([...widget.problems, ...other.problems]).toEqual([]);
@@ -161,7 +162,8 @@ describeInBrowser("hostile text", (fixture) => {
     const bot = await addHostileBot(CONSOLE_WORKSPACE, "bakery.example");
     const visitorId = `${HOSTILE_NAME} ${randomUUID()}`;
     const session_id = randomUUID();
-    const plain = HOSTILE_NAME.replaceAll(/[{}]/g, "");
+    // Differs from HOSTILE_NAME, which other fields contain, so that the test finds the user agent itself on the screen.
+    const userAgent = HOSTILE_NAME.replaceAll(/[{}]/g, "");
     for (const message of [`${HOSTILE}\n\nWhen is the delivery of bread?`, "tool", BLOCKED]) {
       const response = await fetch(`${url}/api/chat/`, {
         method: "POST",
@@ -169,7 +171,7 @@ describeInBrowser("hostile text", (fixture) => {
           "content-type": "application/json",
           origin: "https://bakery.example",
           referer: `https://bakery.example/"><img src=x onerror=alert(64)>`,
-          "user-agent": plain,
+          "user-agent": userAgent,
         },
         body: JSON.stringify({
           public_key: bot.publicKey,
@@ -184,59 +186,62 @@ describeInBrowser("hostile text", (fixture) => {
     const { page: ownersConsole } = await openConsole(fixture);
     const { tab: page } = ownersConsole;
     await HostileTextWatch.start(page);
-    const see = async (path: string, ...texts: string[]) => {
+    const openAndExpect = async (path: string, ...texts: string[]) => {
       await ownersConsole.goto(path);
       await expectTexts(page, texts, path);
     };
-    const reflected = encodeURIComponent(HOSTILE_NAME);
-    await see(`/sign-in?error=${reflected}&signed_out=${reflected}&return_to=${reflected}`, "The sign-in failed.");
+    const encodedName = encodeURIComponent(HOSTILE_NAME);
+    await openAndExpect(
+      `/sign-in?error=${encodedName}&signed_out=${encodedName}&return_to=${encodedName}`,
+      "The sign-in failed.",
+    );
     // An address on another site in return_to must not lead the owner out of the console.
     await ownersConsole.signIn("/sign-in?return_to=%2F%2Fforeign.example%2F");
     // The names of owners come from the identity provider.
     // Intercepts only one page, because Chromium blocks images from this machine on an intercepted page.
     await page.route("**/bots", (route) => replaceInResponse(route, "Demo owner", toHtml(toJson(HOSTILE_NAME))));
     await page.route("**/api/batch", (route) => replaceInResponse(route, "demo-owner", toJson(HOSTILE_NAME)));
-    await see("/bots", HOSTILE_NAME, bot.slug);
+    await openAndExpect("/bots", HOSTILE_NAME, bot.slug);
     await page.getByRole("button", { name: HOSTILE_NAME }).click();
     await expectTexts(page, ["Sign out"], "the owner's menu");
     // The log shows the last 50 changes of the workspace, and other test files change it too.
-    await see("/audit-log", `Added the document ${HOSTILE_NAME}`);
-    await see(`/bots/${bot.slug}`, HOSTILE, ...LITERAL);
+    await openAndExpect("/audit-log", `Added the document ${HOSTILE_NAME}`);
+    await openAndExpect(`/bots/${bot.slug}`, HOSTILE, ...LITERAL);
     await page.frameLocator("iframe").locator(".launcher").waitFor();
     await page.frameLocator("iframe").getByRole("dialog").waitFor();
-    await see(`/knowledge?bot=${bot.slug}`, HOSTILE_NAME, ...LITERAL);
+    await openAndExpect(`/knowledge?bot=${bot.slug}`, HOSTILE_NAME, ...LITERAL);
     await page.getByRole("button", { name: `Remove ${HOSTILE_NAME}` }).click();
     await expectTexts(page, [`The bot will no longer answer from “${HOSTILE_NAME}”.`], "the removal of a document");
-    await see("/keys", HOSTILE_NAME);
+    await openAndExpect("/keys", HOSTILE_NAME);
     const key = page.getByRole("listitem").filter({ hasText: bot.publicKey });
     await key.getByRole("button", { name: "Revoke" }).click();
     await expectTexts(page, [`Pages with this key stop showing “${HOSTILE_NAME}”`], "the revocation of a key");
-    await see(`/moderation?bot=${bot.slug}`, "<img src=z onerror=alert\\(60\\)>", ...LITERAL);
-    await see(`/tools?bot=${bot.slug}`, HOSTILE_NAME);
-    await see(`/questions?bot=${bot.slug}`, "tool");
+    await openAndExpect(`/moderation?bot=${bot.slug}`, "<img src=z onerror=alert\\(60\\)>", ...LITERAL);
+    await openAndExpect(`/tools?bot=${bot.slug}`, HOSTILE_NAME);
+    await openAndExpect(`/questions?bot=${bot.slug}`, "tool");
     const evaluationCase = { workspaceId: CONSOLE_WORKSPACE, botSlug: bot.slug, document: HOSTILE_NAME };
     await fixture.service.admin.evaluations.addCase({ ...evaluationCase, question: HOSTILE_NAME });
-    await see(`/evaluation?bot=${bot.slug}`, HOSTILE_NAME);
-    await see(`/knowledge?bot=${bot.slug}&title=${reflected}&question=${reflected}`, HOSTILE_NAME);
-    await see(`/conversations?bot=${bot.slug}`, visitorId);
+    await openAndExpect(`/evaluation?bot=${bot.slug}`, HOSTILE_NAME);
+    await openAndExpect(`/knowledge?bot=${bot.slug}&title=${encodedName}&question=${encodedName}`, HOSTILE_NAME);
+    await openAndExpect(`/conversations?bot=${bot.slug}`, visitorId);
     await page.getByRole("link", { name: visitorId }).click();
     await page
       .getByText(/passages? of knowledge/)
       .first()
       .click();
-    await expectTexts(page, [visitorId, HOSTILE, ...LITERAL, plain], "a conversation");
+    await expectTexts(page, [visitorId, HOSTILE, ...LITERAL, userAgent], "a conversation");
     await ownersConsole.button("Erase visitor").click();
     await expectTexts(page, [`Type ${visitorId} to confirm`], "the erasure of a visitor");
-    await see(`/conversations?q=${reflected}&visitor=${reflected}&bot=${reflected}`, HOSTILE_NAME);
-    await see(`/playground?bot=${bot.slug}`, ...LITERAL);
+    await openAndExpect(`/conversations?q=${encodedName}&visitor=${encodedName}&bot=${encodedName}`, HOSTILE_NAME);
+    await openAndExpect(`/playground?bot=${bot.slug}`, ...LITERAL);
     await ownersConsole.preview.locator("textarea").fill(HOSTILE);
     await ownersConsole.preview.locator("textarea").press("Enter");
     await ownersConsole.preview.locator(".assistant .rating").first().waitFor();
     await expectTexts(page, [HOSTILE], "the console's playground");
-    await see("/overview", "Messages a day");
-    await see("/usage", "By month");
-    await see(`/bots/${reflected}`);
-    await see(`/${reflected}`);
+    await openAndExpect("/overview", "Messages a day");
+    await openAndExpect("/usage", "By month");
+    await openAndExpect(`/bots/${encodedName}`);
+    await openAndExpect(`/${encodedName}`);
     expect(ownersConsole.problems).toEqual([]);
   }, 90_000);
 });

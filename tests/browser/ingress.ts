@@ -18,6 +18,7 @@ let visitors = 0;
 export async function startIngress(edgeUrl: string): Promise<Ingress> {
   const { hostname, port } = new URL(edgeUrl);
   let address = "";
+  // An address in 10.0.0.0/8: 12 bits of the process id, so that test processes do not share addresses, and a 12-bit counter.
   const nextVisitor = () => {
     const number = (process.pid % 4096) * 4096 + ++visitors;
     address = `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;

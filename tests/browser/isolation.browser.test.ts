@@ -17,7 +17,7 @@ describeInBrowser("isolation", (fixture) => {
     const styles = async (head: string) => {
       const widget = await fixture.visitAndOpen({ head, attributes: { "data-lang": "en" }, body: "<h1>x</h1>" });
       await widget.askAndWait("quick");
-      await widget.settled();
+      await widget.waitForAnimations();
       return widget.host.evaluate((host) => {
         const parts = [".launcher", ".panel", "h2", ".bubble", "textarea", ".send", ".avatar", ".thumb"];
         return parts.map((part) => {
@@ -51,14 +51,15 @@ describeInBrowser("isolation", (fixture) => {
     });
     const snapshot = () =>
       widget.page.evaluate(() => ({
-        html: [...document.documentElement.attributes].map(({ name, value }) => name + value),
+        html: [...document.documentElement.attributes].map(({ name, value }) => `${name}=${value}`),
         head: document.head.children.length,
         body: [...document.body.children].map(({ tagName }) => tagName),
         styles: document.styleSheets.length + document.adoptedStyleSheets.length,
       }));
     await widget.open();
     await widget.askAndWait("quick");
-    expect(await snapshot()).toEqual({ html: ["langen"], head: 5, body: ["MAIN", "PARLEY-WIDGET"], styles: 0 });
+    // The head has the five elements of the page: two meta elements, the title, the icon and the widget's script.
+    expect(await snapshot()).toEqual({ html: ["lang=en"], head: 5, body: ["MAIN", "PARLEY-WIDGET"], styles: 0 });
     const added = await widget.page.evaluate(`(${String(globals)})().filter((name) => !window.before.includes(name))`);
     expect(added).toEqual(["Parley"]);
     expect(widget.problems).toEqual([]);

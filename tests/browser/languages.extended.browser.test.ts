@@ -16,7 +16,7 @@ describeInBrowser("languages", (fixture) => {
     expect(await widget.input.getAttribute("placeholder")).toBe(words.placeholder);
     expect(await widget.panel.getByRole("button", { name: words.close }).isVisible()).toBe(true);
     expect(await widget.launcher.getAttribute("aria-label")).toBe(`${selectLauncherWords(lang)[0]}: Sample Shop`);
-    const fetched = widget.paths().filter((path) => path.endsWith(".json"));
+    const fetched = widget.requestedPaths().filter((path) => path.endsWith(".json"));
     expect(fetched).toEqual([expect.stringMatching(new RegExp(`^/widget/${lang}\\.[\\da-f]{10}\\.json$`))]);
     const isRightToLeft = ["ar", "he"].includes(lang);
     expect(await widget.panel.evaluate((panel) => getComputedStyle(panel).direction)).toBe(
@@ -25,7 +25,7 @@ describeInBrowser("languages", (fixture) => {
     const close = (await widget.panel.getByRole("button", { name: words.close }).boundingBox())?.x ?? 0;
     const heading = (await widget.panel.getByRole("heading").boundingBox())?.x ?? 0;
     expect(close < heading).toBe(isRightToLeft);
-    expect(await widget.violations()).toEqual([]);
+    expect(await widget.findAxeViolations()).toEqual([]);
   });
 
   it("prefers data-lang to the page's language", async () => {
@@ -42,7 +42,7 @@ describeInBrowser("languages", (fixture) => {
     const widget = await fixture.visitAndOpen({ htmlAttributes: 'lang="xx" dir="rtl"' });
     expect(await widget.input.getAttribute("placeholder")).toBe("Write a message…");
     expect(await widget.panel.evaluate((panel) => getComputedStyle(panel).direction)).toBe("rtl");
-    expect(widget.paths().filter((path) => path.endsWith(".json"))).toEqual([]);
+    expect(widget.requestedPaths().filter((path) => path.endsWith(".json"))).toEqual([]);
   });
 
   it("uses English if the words cannot be fetched", async () => {
@@ -53,7 +53,7 @@ describeInBrowser("languages", (fixture) => {
     expect(await widget.input.getAttribute("placeholder")).toBe("Write a message…");
   });
 
-  it("sets the direction of each text", async () => {
+  it("sets the direction of each message by its first word", async () => {
     const widget = await fixture.visitAndOpen({ htmlAttributes: 'lang="ar" dir="rtl"' });
     await widget.askAndWait("quick in English");
     await widget.askAndWait("quick بالعربية");

@@ -9,13 +9,13 @@ import type { WidgetPage } from "./widget-page.ts";
 describeInBrowser("loading", (fixture) => {
   const manifest = async () =>
     JSON.parse(await readFile(join(fixture.service.system.widgetDir, "manifest.json"), "utf8")) as Manifest;
-  const files = (widget: WidgetPage) => widget.paths().filter((path) => !path.startsWith("/api/"));
+  const files = (widget: WidgetPage) => widget.requestedPaths().filter((path) => !path.startsWith("/api/"));
 
   it("requests only the launcher and the configuration before it is opened, and sets no cookie", async () => {
     const widget = await fixture.visit();
     await widget.launcher.waitFor();
     await widget.page.waitForLoadState("networkidle");
-    expect(widget.paths()).toEqual(["/widget.js", "/api/widget/config/"]);
+    expect(widget.requestedPaths()).toEqual(["/widget.js", "/api/widget/config/"]);
     const expectedOrigins = new Set([fixture.service.url, fixture.site.origin, "null"]);
     expect(
       widget.requests.map((request) => new URL(request.url()).origin).filter((origin) => !expectedOrigins.has(origin)),
@@ -45,7 +45,7 @@ describeInBrowser("loading", (fixture) => {
     });
     await widget.open();
     await widget.askAndWait("markdown");
-    await widget.ratable.getByRole("button").first().click();
+    await widget.ratingControls.getByRole("button").first().click();
     await widget.panel.getByRole("button", { name: "Neue Unterhaltung" }).click();
     await widget.launcher.click();
     expect(violations).toEqual([]);
@@ -75,7 +75,7 @@ describeInBrowser("loading", (fixture) => {
     await widget.page.context().setOffline(true);
     await widget.launcher.click();
     await eventually(() => widget.host.getByRole("alert").innerText()).toBe("Veuillez réessayer.");
-    expect(await widget.violations()).toEqual([]);
+    expect(await widget.findAxeViolations()).toEqual([]);
     await widget.page.context().setOffline(false);
     await widget.open();
     expect(await widget.host.getByRole("alert").count()).toBe(0);
@@ -131,6 +131,6 @@ describeInBrowser("loading", (fixture) => {
         ),
     });
     await widget.launcher.waitFor();
-    expect(widget.paths().filter((path) => path === "/api/widget/config/")).toHaveLength(2);
+    expect(widget.requestedPaths().filter((path) => path === "/api/widget/config/")).toHaveLength(2);
   });
 });

@@ -64,7 +64,7 @@ describeInFullBrowser("screenshots", (fixture) => {
     await page.mouse.move(0, 0);
     await widget.host.evaluate((host) => (host.shadowRoot?.activeElement as HTMLElement | null)?.blur());
     await page.evaluate(() => document.fonts.ready);
-    await widget.settled();
+    await widget.waitForAnimations();
     return page.screenshot({ animations: "disabled" });
   };
 
@@ -72,7 +72,7 @@ describeInFullBrowser("screenshots", (fixture) => {
     const widget = await openAndAsk(look);
     await expectScreenshot(name, await takeScreenshot(widget));
     const { width, height } = widget.page.viewportSize() ?? { width: 0, height: 0 };
-    for (const part of [widget.panel, widget.input, widget.button, widget.log]) {
+    for (const part of [widget.panel, widget.input, widget.sendButton, widget.log]) {
       const box = await part.boundingBox();
       expect(box?.x).toBeGreaterThanOrEqual(0);
       expect(box?.y).toBeGreaterThanOrEqual(0);

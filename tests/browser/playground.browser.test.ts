@@ -103,7 +103,7 @@ describeInBrowser("playground", (fixture) => {
         .getByLabel("Access token")
         .fill(fixture.service.system.token)
         .then(() => page.keyboard.press("Enter"));
-    /** Checks that the pages requested one reply, which is stored once. */
+    /** Checks that all chat requests had one idempotency key, and that the session has one turn, which is complete. */
     const expectOneTurn = async (widgetPages: readonly WidgetPage[]) => {
       const requests = widgetPages.flatMap((each) => each.requests);
       const chats = requests.filter((each) => each.method() === "POST" && each.url().endsWith("/api/chat/playground/"));
@@ -176,7 +176,7 @@ describeInBrowser("playground", (fixture) => {
       await expectOneTurn([widgetPage]);
     });
 
-    it("that was stopped is not continued", async () => {
+    it("is not continued after it was stopped", async () => {
       const { page, ask, status } = await open();
       await ask("slow 300");
       await eventually(() => reply(page).innerText()).toContain("word5");
@@ -190,14 +190,14 @@ describeInBrowser("playground", (fixture) => {
 
   it("has no axe violation in both themes and does not violate its Content Security Policy", async () => {
     const { page, ask, status, widgetPage } = await open();
-    expect(await widgetPage.violations()).toEqual([]);
+    expect(await widgetPage.findAxeViolations()).toEqual([]);
     await ask("markdown");
     await eventually(() => status.innerText()).toBe("The reply is complete.");
     await page.getByRole("button", { name: "Fetch the export" }).click();
     await page.locator("#messages tr").first().waitFor();
-    expect(await widgetPage.violations()).toEqual([]);
+    expect(await widgetPage.findAxeViolations()).toEqual([]);
     await page.emulateMedia({ colorScheme: "dark" });
-    expect(await widgetPage.violations()).toEqual([]);
+    expect(await widgetPage.findAxeViolations()).toEqual([]);
     expect(widgetPage.problems).toEqual([]);
   });
 });

@@ -78,7 +78,7 @@ describeInBrowser("recipes of docs/embed.md", (fixture) => {
     const go = (page: string) => widget.page.getByRole("button", { name: page }).click();
     await widget.open();
     await widget.askAndWait("quick");
-    expect(widget.posted("/api/chat/")[0]?.visitor_id).toBe(heading === "React" ? "customer-42" : undefined);
+    expect(widget.postedBodies("/api/chat/")[0]?.visitor_id).toBe(heading === "React" ? "customer-42" : undefined);
     await go("Account");
     await eventually(() => widget.host.count()).toBe(0);
     expect(await widget.page.evaluate(() => "Parley" in window)).toBe(false);
@@ -116,7 +116,7 @@ describeInBrowser("recipes of docs/embed.md", (fixture) => {
     await widget.page.evaluate(() => dispatchEvent(new PopStateEvent("popstate")));
     await widget.page.waitForLoadState("networkidle");
     expect(await widget.host.count()).toBe(1);
-    expect(widget.paths().filter((path) => path === "/api/widget/config/")).toHaveLength(1);
+    expect(widget.requestedPaths().filter((path) => path === "/api/widget/config/")).toHaveLength(1);
     expect(widget.problems).toEqual([]);
   });
 
@@ -136,7 +136,7 @@ describeInBrowser("recipes of docs/embed.md", (fixture) => {
       });
       await widget.open();
       await widget.askAndWait("markdown");
-      await widget.ratable.getByRole("button").first().click();
+      await widget.ratingControls.getByRole("button").first().click();
       await widget.panel.getByRole("button", { name: "New conversation" }).click();
       await widget.launcher.click();
       expect(violations).toEqual([]);
@@ -159,14 +159,14 @@ describeInBrowser("recipes of docs/embed.md", (fixture) => {
     await widget.launcher.waitFor();
     await widget.page.addScriptTag({ content: api });
     await eventually(() => logged).toEqual(expect.arrayContaining(["user Where is my order?"]));
-    await widget.ratable.waitFor();
+    await widget.ratingControls.waitFor();
     // Logged by `on` and by the document's event.
     expect(logged.filter((line) => line === "user Where is my order?")).toHaveLength(2);
-    expect(widget.posted("/api/chat/")).toEqual([
+    expect(widget.postedBodies("/api/chat/")).toEqual([
       expect.objectContaining({ visitor_id: "customer-42", visitor_metadata: { plan: "gold" } }),
     ]);
     await widget.page.locator("[data-parley-send]").click();
-    await widget.ratable.nth(1).waitFor();
+    await widget.ratingControls.nth(1).waitFor();
     expect((await widget.texts()).filter((text) => text === "Where is my order?")).toHaveLength(2);
     expect(widget.problems).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import type { ReceivedRequest, Reply } from "@parley/test-support";
 import { ANSWERS, SLOWDOWN } from "./pictures/answers.ts";
 
-/** The reply to "markdown". */
+/** The reply to the message "markdown". */
 export const MARKDOWN = `Yes, with **two** limits and one *exception*:
 
 1. Unused things, within \`30 days\`
@@ -35,7 +35,7 @@ const paragraphs = (count: number) =>
     .map((word, at) => (at % 40 === 39 ? `${word}\n\n` : word))
     .join("");
 
-/** Returns the provider's reply. The first word of the message selects the reply, and a number after that word sets its length. */
+/** Returns the fake provider's reply. The first word of the message selects it, and a number after that word sets its length in words. */
 export function replyTo({ body }: ReceivedRequest): Reply {
   const { messages } = body as { messages: readonly { role: string; content: string }[] };
   const last = messages.at(-1);

@@ -19,10 +19,10 @@ describeInBrowser("sample shop", (fixture) => {
     withShop(async ({ url }, widget) => {
       await widget.page.goto(url);
       await widget.launcher.waitFor();
-      expect(await widget.violations()).toEqual([]);
+      expect(await widget.findAxeViolations()).toEqual([]);
       await widget.page.getByRole("button", { name: "Ask about it" }).first().click();
       await eventually(() => widget.texts()).toContain("Tell me about the stoneware mug.");
-      await widget.ratable.waitFor();
+      await widget.ratingControls.waitFor();
       await widget.page.getByRole("link", { name: "Delivery and returns" }).click();
       await widget.page.waitForURL(/\/delivery/);
       // Before the widget has started, a click does nothing.
@@ -46,7 +46,7 @@ describeInBrowser("sample shop", (fixture) => {
       expect((await widget.panel.boundingBox())?.x).toBe(20);
       const { direction, backgroundColor } = await widget.panel.evaluate((panel) => getComputedStyle(panel));
       expect([direction, backgroundColor]).toEqual(["rtl", "rgb(22, 24, 29)"]);
-      expect(await widget.violations()).toEqual([]);
+      expect(await widget.findAxeViolations()).toEqual([]);
       await page.getByRole("link", { name: "Delivery and returns" }).click();
       expect(await page.getByLabel("Language").inputValue()).toBe("ar");
     }));

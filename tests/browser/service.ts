@@ -62,14 +62,14 @@ export class Service {
   /** Returns one field of each message in a session's transcript. A transcript does not contain open turns. */
   async transcript(sessionId: unknown, field: "status" | "rating" | "content"): Promise<unknown[]> {
     const { workspaceId } = this.system;
-    const parts: Uint8Array[] = [];
-    const pieces = this.admin.sessions.getTranscript({ workspaceId, sessionId: String(sessionId) });
-    for await (const { json } of pieces) parts.push(json);
-    const { messages } = JSON.parse(Buffer.concat(parts).toString()) as { messages: Record<string, unknown>[] };
+    const chunks: Uint8Array[] = [];
+    const responses = this.admin.sessions.getTranscript({ workspaceId, sessionId: String(sessionId) });
+    for await (const { json } of responses) chunks.push(json);
+    const { messages } = JSON.parse(Buffer.concat(chunks).toString()) as { messages: Record<string, unknown>[] };
     return messages.map((message) => message[field]);
   }
 
-  /** Gives the next visitor a new address, with its own rate limit. */
+  /** Gives all later requests a new client address, which has its own rate limit. */
   nextVisitor(): void {
     this.#ingress.nextVisitor();
   }

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 export interface Site {
   readonly origin: string;
   /** Adds a page and returns its URL. */
-  page(path: string, html: string, headers?: Readonly<Record<string, string>>): string;
+  addPage(path: string, html: string, headers?: Readonly<Record<string, string>>): string;
   close(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export async function startSite(): Promise<Site> {
   const origin = `http://localhost:${(server.address() as AddressInfo).port}`;
   return {
     origin,
-    page(path, html, headers = {}) {
+    addPage(path, html, headers = {}) {
       pages.set(path, { html, headers });
       return origin + path;
     },

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 
-/** Adds each directive of the page's Content Security Policy that is violated to the list. */
+/** Adds each violated directive of the page's Content Security Policy to `violations`. */
 export async function recordViolations(page: Page, violations: string[]): Promise<void> {
   await page.exposeFunction("reportViolation", (directive: string) => violations.push(directive));
   await page.addInitScript(() => {

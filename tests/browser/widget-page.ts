@@ -34,7 +34,7 @@ export class WidgetPage {
     return this.panel.locator("textarea");
   }
   /** The Send button, which stops the answer while one is streaming. */
-  get button(): Locator {
+  get sendButton(): Locator {
     return this.panel.locator(".send");
   }
   get log(): Locator {
@@ -64,13 +64,13 @@ export class WidgetPage {
 
   /** Sends a message and waits until the answer is complete. */
   async askAndWait(text: string): Promise<void> {
-    const answers = await this.ratable.count();
+    const answers = await this.ratingControls.count();
     await this.ask(text);
-    await this.ratable.nth(answers).waitFor();
+    await this.ratingControls.nth(answers).waitFor();
   }
 
-  /** The rating buttons, which only complete answers have. */
-  get ratable(): Locator {
+  /** The rating buttons, one group for each complete answer. Other answers have none. */
+  get ratingControls(): Locator {
     return this.answers.locator(".rating").filter({ visible: true });
   }
 
@@ -80,14 +80,14 @@ export class WidgetPage {
   }
 
   /** Returns the bodies of the POST requests to this path. */
-  posted(path: string): Record<string, unknown>[] {
+  postedBodies(path: string): Record<string, unknown>[] {
     return this.requests
       .filter((request) => request.method() === "POST" && new URL(request.url()).pathname === path)
       .map((request) => request.postDataJSON() as Record<string, unknown>);
   }
 
   /** Returns the paths of all requests to the service so far. */
-  paths(): string[] {
+  requestedPaths(): string[] {
     return this.requests
       .map((request) => new URL(request.url()))
       .filter(({ origin }) => origin === this.#edgeUrl)
@@ -128,17 +128,17 @@ export class WidgetPage {
   }
 
   /** Waits until all animations end, except infinite ones such as the typing dots. */
-  settled(): Promise<void> {
+  waitForAnimations(): Promise<void> {
     return waitForAnimations(this.page);
   }
 
   /** Waits until animations end. Returns the accessibility problems of the page and the widget. */
-  violations(): Promise<string[]> {
+  findAxeViolations(): Promise<string[]> {
     return findAxeViolations(this.page);
   }
 
   /** Returns the accessible name of the focused element, or its tag if it has no name. Looks inside shadow roots. */
-  focused(): Promise<string> {
+  focusedName(): Promise<string> {
     return this.page.evaluate(() => {
       let element = document.activeElement;
       while (element?.shadowRoot?.activeElement) {
@@ -152,7 +152,7 @@ export class WidgetPage {
   async tabTo(name: string, key: "Tab" | "Shift+Tab" = "Tab"): Promise<void> {
     for (let presses = 0; presses < 30; presses++) {
       await this.page.keyboard.press(key);
-      if ((await this.focused()) === name) {
+      if ((await this.focusedName()) === name) {
         return;
       }
     }

@@ -6,14 +6,14 @@ import { createAuthority, createCertificates } from "@parley/service-kit/testing
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { startBackends } from "./backends.ts";
-import { createLoadCheck, streamsOf, timed } from "./checks.ts";
+import { createLoadCheck, describeStreams, timed } from "./checks.ts";
 import { run } from "./commands.ts";
 import { createInstallation, type Installation, type Tenant } from "./installation.ts";
 
 type Authority = Awaited<ReturnType<typeof createAuthority>>;
 
 const MTLS = { enabled: true, certManager: false, opsPorts: true };
-const TRUSTED = "authorities";
+const TRUSTED_CONFIG_MAP = "authorities";
 /** The documented wait until every pod has read a changed Secret or ConfigMap. */
 const RELOAD_MS = 120_000;
 
@@ -21,8 +21,8 @@ describe("the services' certificate authority on a real cluster", () => {
   let installation: Installation;
   let tenant: Tenant;
   let folder: string;
-  /** The hosts of each Secret's certificate. */
-  let hosts: Map<string, string[]>;
+  /** The host names of each certificate, by the name of its Secret. */
+  let hostsBySecret: Map<string, string[]>;
   let oldAuthority: Authority;
 
   beforeAll(async () => {
@@ -30,7 +30,7 @@ describe("the services' certificate authority on a real cluster", () => {
     installation = await createInstallation();
     await startBackends();
     await installation.prepare();
-    hosts = await listHosts();
+    hostsBySecret = await listHosts();
     oldAuthority = await createAuthority("Old");
     await replaceCertificates(oldAuthority);
     await installation.runDocumented("cluster.md", "5. Install", { mtls: MTLS });
@@ -41,7 +41,7 @@ describe("the services' certificate authority on a real cluster", () => {
     await rm(folder, { recursive: true });
   });
 
-  /** Returns the names that cert-manager would put into the certificates. */
+  /** Returns the host names that cert-manager would put into each certificate, by the name of its Secret. */
   async function listHosts(): Promise<Map<string, string[]>> {
     await installation.writeValues({ mtls: { enabled: true, opsPorts: true, issuerRef: { name: "any" } } });
     const options = [
@@ -64,9 +64,9 @@ describe("the services' certificate authority on a real cluster", () => {
   const apply = (manifest: unknown) =>
     run("kubectl", ["apply", "--filename", "-"], { stdin: JSON.stringify(manifest) });
 
-  /** Writes the Secrets with certificates of an authority, as an operator without cert-manager does. */
+  /** Writes the certificates of an authority into the Secrets, as an operator without cert-manager does. */
   async function replaceCertificates(authority: Authority): Promise<void> {
-    for (const [name, names] of hosts) {
+    for (const [name, names] of hostsBySecret) {
       const files = await createCertificates(folder, authority, ...names);
       const sources = ["ca.crt", "tls.crt", "tls.key"].map((file) => `--from-file=${join(files, file)}`);
       const create = ["create", "secret", "generic", name, ...sources, "--dry-run=client", "--output=json"];
@@ -74,9 +74,15 @@ describe("the services' certificate authority on a real cluster", () => {
     }
   }
 
+  /** Writes these authorities into the ConfigMap of the authorities that the services trust. */
   function trust(...authorities: Authority[]): Promise<string> {
     const data = { "ca.crt": authorities.map(({ cert }) => cert).join("\n") };
-    return apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: TRUSTED, namespace: "parley" }, data });
+    return apply({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: TRUSTED_CONFIG_MAP, namespace: "parley" },
+      data,
+    });
   }
 
   it("is replaced without a failed stream, and the cli pod reaches the ops ports after each step", async () => {
@@ -87,7 +93,7 @@ describe("the services' certificate authority on a real cluster", () => {
       () =>
         installation.underLoad(tenant, async () => {
           await trust(oldAuthority, newAuthority);
-          const mtls = { ...MTLS, trustedAuthorities: { existingConfigMap: TRUSTED } };
+          const mtls = { ...MTLS, trustedAuthorities: { existingConfigMap: TRUSTED_CONFIG_MAP } };
           await installation.runDocumented("upgrades.md", "", { mtls });
           await installation.waitForTerminatingPods();
           await audit();
@@ -100,7 +106,7 @@ describe("the services' certificate authority on a real cluster", () => {
           // New pods trust only the new authority, so they connect only to services with new certificates.
           await installation.restart("edge", "conversation");
         }),
-      streamsOf,
+      describeStreams,
     );
     await createLoadCheck(installation, tenant)(report);
   });

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createLoadCheck, streamsOf, timed } from "./checks.ts";
+import { createLoadCheck, describeStreams, timed } from "./checks.ts";
 import { type Installation, install, type Tenant } from "./installation.ts";
 import { watchDuring } from "./watch.ts";
 
-/** Longer than the autoscaler takes to look at its Deployment twice. */
+/** Longer than two of the intervals at which the autoscaler checks its Deployment. */
 const AUTOSCALER_MS = 40_000;
 
-// One installation passes through all tests in order. The autoscaler has no metrics here: it changes the number of replicas only to stay within
-// its bounds.
+// The tests run in order on one installation. The autoscaler has no metrics here, so it changes the number of replicas only to keep it within
+// the minimum and maximum.
 describe("autoscaling on a real cluster", () => {
   let installation: Installation;
   let tenant: Tenant;
@@ -22,7 +22,10 @@ describe("autoscaling on a real cluster", () => {
     await installation.remove();
   });
 
-  /** Upgrades under load. Returns the edge's numbers of replicas until the autoscaler has settled. */
+  /**
+   * Upgrades under load with these values of the edge, by the documented command or by `command`. Returns the edge's successive numbers of
+   * replicas during the upgrade and the AUTOSCALER_MS after it.
+   */
   async function upgrade(name: string, edge: object, command?: string): Promise<number[]> {
     let replicas: number[] = [];
     const report = await timed(
@@ -36,7 +39,7 @@ describe("autoscaling on a real cluster", () => {
           });
           replicas = lines.map(Number).filter((value, index, all) => value !== all[index - 1]);
         }),
-      (result) => `${streamsOf(result)}, replicas ${replicas.join(" → ")}, without a metrics server`,
+      (result) => `${describeStreams(result)}, replicas ${replicas.join(" → ")}, without a metrics server`,
     );
     await expectWholeStreams(report);
     return replicas;
@@ -54,7 +57,7 @@ describe("autoscaling on a real cluster", () => {
     expect(await upgrade("autoscaling off", { replicas: 2, autoscaling: { enabled: false } })).toEqual([4]);
   });
 
-  it("sends edge.replicas after autoscaling only with the documented flag", async () => {
+  it("applies edge.replicas after autoscaling only with the documented flag --force-conflicts", async () => {
     const edge = { replicas: 2 };
     await installation.writeValues({ edge });
     const command = "helm upgrade parley charts/parley --namespace parley --values values.yaml --wait --timeout 15m";

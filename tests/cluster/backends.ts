@@ -12,7 +12,7 @@ async function createConfigMap(name: string, source: string): Promise<void> {
   await apply(await run("kubectl", [...create, "--dry-run=client", "--output=yaml"]));
 }
 
-/** Puts NAME.ts of this folder with all that it imports into the ConfigMap NAME, as NAME.js for a pod with Node alone. */
+/** Bundles `<name>.ts` of this folder with its imports, so that a pod with only Node runs it. Puts it into the ConfigMap `name` as `<name>.js`. */
 export async function bundleForPod(name: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "parley-bundle-"));
   try {
@@ -22,7 +22,7 @@ export async function bundleForPod(name: string): Promise<void> {
       bundle: true,
       platform: "node",
       format: "esm",
-      // The rest of the package needs packages that the pod lacks.
+      // The package's other files import packages that the pod lacks.
       alias: { "@parley/test-support": join(ROOT, "tests/support/src/sse.ts") },
     });
     await createConfigMap(name, folder);
@@ -31,7 +31,7 @@ export async function bundleForPod(name: string): Promise<void> {
   }
 }
 
-/** Starts PostgreSQL, Redis, the fake provider and the pod of the visitors. */
+/** Starts PostgreSQL, Redis, the fake provider and the pod that generates the visitors' load. */
 export async function startBackends(): Promise<void> {
   await apply(await readFile(join(ROOT, "tests/cluster/backends.yaml"), "utf8"));
   await createConfigMap("provider", join(ROOT, "tests/support/src/fake-provider"));
@@ -45,7 +45,7 @@ export async function startBackends(): Promise<void> {
 const inPostgres = (script: string) =>
   run("kubectl", ["--namespace", "backends", "exec", "deployment/postgres", "--", "sh", "-c", script]);
 
-/** Crashes PostgreSQL and keeps it away while the operation runs. Returns the time at which it accepts connections again. */
+/** Crashes PostgreSQL and prevents its restart while the operation runs. Returns when it accepts connections again, in ms since 1970. */
 export async function withoutPostgres(operation: () => Promise<void>): Promise<number> {
   await inPostgres('touch /tmp/away && kill -QUIT "$(head -n 1 "$PGDATA/postmaster.pid")"');
   try {
@@ -57,7 +57,7 @@ export async function withoutPostgres(operation: () => Promise<void>): Promise<n
   return Date.now();
 }
 
-/** Removes the pods of a deployment while the operation runs. Returns the time at which they are back. */
+/** Removes the pods of a deployment while the operation runs. Returns when its new pods are ready, in ms since 1970. */
 export async function withoutDeployment(
   namespace: string,
   name: string,

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { Installation, Tenant } from "./installation.ts";
 import type { LoadReport } from "./load.ts";
 
-/** Runs an operation, prints its duration and the description of its result, and returns the result. */
+/** Runs an operation, prints its duration and a description of its result, and returns the result. */
 export async function timed<T>(
   name: string,
   operation: () => Promise<T>,
@@ -15,11 +15,12 @@ export async function timed<T>(
   return result;
 }
 
-export function streamsOf({ whole, total }: LoadReport): string {
+/** Formats the result of a load for `timed`. */
+export function describeStreams({ whole, total }: LoadReport): string {
   return `${whole} of ${total} streams whole`;
 }
 
-/** Waits until `audit` finds the tenant's usage balanced and no hold is left. Returns the number of its replies, which are all counted. */
+/** Waits until `audit` finds the tenant's usage balanced and no hold is left. Returns the number of the tenant's counted replies. */
 export async function countReplies({ parley }: Installation, { workspaceId }: Tenant): Promise<number> {
   let replies = 0;
   // Settling takes a moment, and the sweeper closes interrupted turns within a minute.
@@ -41,8 +42,8 @@ export async function countReplies({ parley }: Installation, { workspaceId }: Te
 }
 
 /**
- * Returns a function that checks a load: no stream failed, and the tenant's counted replies are `replies` plus the replies of this load and of
- * the loads that it checked before.
+ * Returns a function that checks a load. It fails if a stream failed, or if the tenant's counted replies differ from the expected number. That
+ * number is `replies`, plus the replies of this load and of all loads that the function checked before.
  */
 export function createLoadCheck(
   installation: Installation,

@@ -29,7 +29,7 @@ export async function run(command: string, args: readonly string[], options: Com
   let failure: Error | undefined;
   child.once(
     "error",
-    (error) => (failure = timeout.aborted ? new Error(`no end after ${timeoutMs / 1_000} s`) : error),
+    (error) => (failure = timeout.aborted ? new Error(`timed out after ${timeoutMs / 1_000} s`) : error),
   );
   // `close` also follows an error. A stopped command may still have to clean up.
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));

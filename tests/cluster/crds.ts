@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { cachePath } from "./cache.ts";
 import { ROOT, run } from "./commands.ts";
 
-/** Its go.mod pins the versions of the modules below. */
+/** The go.mod in this folder pins the versions of the modules in FILES. */
 const GO_MODULE = "tests/cluster/node/crds";
 
 /** The CustomResourceDefinitions of the kinds that the chart may render, in the Go modules of their projects. */
@@ -22,7 +22,7 @@ const FILES: [module: string, path: string][] = [
   ],
 ];
 
-/** Returns the folder with the CustomResourceDefinitions. Downloads them with Go if they are not cached. Throws if that is not possible. */
+/** Returns the folder with the CustomResourceDefinitions. Downloads them with Go if they are not cached. Throws if the download fails. */
 export async function ensureCrds(): Promise<string> {
   const folder = await cachePath("crds", [GO_MODULE, "tests/cluster/crds.ts"]);
   if (existsSync(folder)) return folder;

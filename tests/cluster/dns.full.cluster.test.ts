@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createLoadCheck, streamsOf, timed } from "./checks.ts";
+import { createLoadCheck, describeStreams, timed } from "./checks.ts";
 import { run, succeeds } from "./commands.ts";
 import { type Installation, install, type Tenant } from "./installation.ts";
 import type { LoadReport } from "./load.ts";
 
-/** Longer than an answer stays cached. */
-const CACHED_MS = 35_000;
+/** Longer than a DNS answer stays cached. */
+const CACHE_EXPIRY_MS = 35_000;
 /** Addresses of the node's DNS servers with and without a cache: see node/config/Corefile. */
 const CACHED_DNS = "10.250.0.1";
 const UNCACHED_DNS = "10.250.0.2";
@@ -38,7 +38,7 @@ describe("name resolution on a real cluster", () => {
     return { answered: answer.trim().split(" ").filter(Boolean), living: living.map(({ address }) => address) };
   }
 
-  /** Restarts three services under load. Returns the load's report and how many DNS answers named a deleted pod meanwhile. */
+  /** Restarts three services under load. Returns the load's report and how many of the sampled DNS answers named a deleted pod. */
   async function restartUnderLoad(
     name: string,
   ): Promise<{ report: LoadReport; samples: number; staleSamples: number }> {
@@ -48,7 +48,7 @@ describe("name resolution on a real cluster", () => {
       name,
       () =>
         installation.underLoad(tenant, async () => {
-          // Fills the cache. Its answers last 30 s, and a pod's preStopSeconds only 5.
+          // Fills the cache. An answer stays cached for 30 s, but a deleted pod serves for only 5 s (preStopSeconds).
           for (const service of SERVICES) await resolve(service);
           await installation.kubectl("rollout", "restart", ...SERVICES.map((each) => `deployment/${each}`));
           const restarted = Promise.all(
@@ -56,9 +56,9 @@ describe("name resolution on a real cluster", () => {
           ).then(() => installation.waitForTerminatingPods());
           let endMs = Number.POSITIVE_INFINITY;
           const ended = restarted.finally(() => {
-            endMs = performance.now() + CACHED_MS;
+            endMs = performance.now() + CACHE_EXPIRY_MS;
           });
-          // Awaited below.
+          // `ended` is awaited below. Without this, an earlier failure would be an unhandled rejection.
           ended.catch(() => undefined);
           while (performance.now() < endMs) {
             for (const service of SERVICES) {
@@ -70,7 +70,7 @@ describe("name resolution on a real cluster", () => {
           }
           await ended;
         }),
-      (result) => `${streamsOf(result)}, ${staleSamples} of ${samples} DNS answers named a deleted pod`,
+      (result) => `${describeStreams(result)}, ${staleSamples} of ${samples} DNS answers named a deleted pod`,
     );
     return { report, samples, staleSamples };
   }
@@ -94,7 +94,7 @@ describe("name resolution on a real cluster", () => {
     await useDns(UNCACHED_DNS);
     try {
       // Waits until the last cached answers have expired.
-      await sleep(CACHED_MS);
+      await sleep(CACHE_EXPIRY_MS);
       const { report, samples, staleSamples } = await restartUnderLoad("restart of three services without a DNS cache");
       // A pod may be deleted between the two reads of a sample.
       expect(staleSamples).toBeLessThan(samples / 10);

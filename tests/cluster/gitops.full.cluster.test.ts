@@ -2,14 +2,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Manifest, parseManifests } from "../../tools/chart/manifest.ts";
 import { startBackends } from "./backends.ts";
-import { createLoadCheck, streamsOf, timed } from "./checks.ts";
+import { createLoadCheck, describeStreams, timed } from "./checks.ts";
 import { run } from "./commands.ts";
 import { createInstallation, type Installation, type Tenant } from "./installation.ts";
 
 const NAMESPACE = ["--namespace", "parley"];
 const ROLLOUT_TIMEOUT_MS = 540_000;
 
-/** kubectl sends the selector of a disruption budget at each run, because its API replaces selectors. This changes nothing in the object. */
+/** kubectl sends a disruption budget's selector in each run, because the API replaces selectors. The object does not change. */
 const ALWAYS_SENT = /^poddisruptionbudget\.policy\/\S+ configured$/;
 
 /** How a tool applies manifests. */
@@ -45,7 +45,7 @@ async function render(installation: Installation): Promise<{ hooks: Manifest[]; 
   return { hooks, resources };
 }
 
-/** Syncs as Argo CD does: the hooks by wave, then the resources. Deletes the hooks. Returns the line that kubectl prints for each resource. */
+/** Syncs as Argo CD does: applies the hooks by wave, deletes them, and applies the resources. Returns kubectl's line for each resource. */
 async function sync(installation: Installation, { apply }: Tool): Promise<string[]> {
   const { hooks, resources } = await render(installation);
   expect(new Set(hooks.map(argoHook))).toEqual(new Set(["PreSync"]));
@@ -65,8 +65,8 @@ async function sync(installation: Installation, { apply }: Tool): Promise<string
   return printed.trim().split("\n");
 }
 
-/** Returns the kind, name, uid and generation of each live object. Its generation changes with its spec. */
-async function liveObjects(installation: Installation, resources: readonly Manifest[]): Promise<object[]> {
+/** Returns the kind, name, uid and generation of each live object. A generation changes with the object's spec. */
+async function readLiveObjects(installation: Installation, resources: readonly Manifest[]): Promise<object[]> {
   const names = resources.map(({ kind, metadata }) => `${kind}/${metadata.name}`);
   const { items } = JSON.parse(await installation.kubectl("get", ...names, "--output=json")) as {
     items: { metadata: { name: string; uid: string; generation?: number }; kind: string }[];
@@ -74,7 +74,7 @@ async function liveObjects(installation: Installation, resources: readonly Manif
   return items.map(({ kind, metadata: { name, uid, generation } }) => ({ kind, name, uid, generation }));
 }
 
-// One installation passes through all tests in order.
+// The tests run in order on one installation.
 describe("GitOps tools on a real cluster", () => {
   let installation: Installation;
   let tenant: Tenant;
@@ -95,9 +95,9 @@ describe("GitOps tools on a real cluster", () => {
 
   it.each([ARGO_CD, ARGO_CD_SERVER_SIDE])("$name: a second sync changes nothing and cuts no stream", async (tool) => {
     const { resources } = await render(installation);
-    // The first sync takes over the fields that the previous test's tool owned.
+    // This sync takes over the fields that the previous test's tool owned.
     await sync(installation, tool);
-    const before = await liveObjects(installation, resources);
+    const before = await readLiveObjects(installation, resources);
     const podsBefore = await installation.pods();
     let printed: string[] = [];
     const report = await timed(
@@ -108,7 +108,7 @@ describe("GitOps tools on a real cluster", () => {
           // A sync that changes nothing takes seconds. The check needs more than 50 streams.
           await sleep(10_000);
         }),
-      streamsOf,
+      describeStreams,
     );
     if (tool.apply.length === 0) {
       const changed = printed.filter((line) => !line.endsWith(" unchanged"));
@@ -116,7 +116,7 @@ describe("GitOps tools on a real cluster", () => {
     }
     // Exits 1 if there is a difference.
     await kubectl(["diff", ...tool.apply], resources);
-    expect(await liveObjects(installation, resources)).toEqual(before);
+    expect(await readLiveObjects(installation, resources)).toEqual(before);
     expect(await installation.pods()).toEqual(podsBefore);
     await expectWholeStreams(report);
   });
@@ -127,7 +127,7 @@ describe("GitOps tools on a real cluster", () => {
     const report = await timed(
       "sync of a change as Argo CD under load",
       () => installation.underLoad(tenant, () => sync(installation, ARGO_CD_SERVER_SIDE).then(() => undefined)),
-      streamsOf,
+      describeStreams,
     );
     expect((await installation.pods()).filter(({ uid }) => before.includes(uid))).toEqual([]);
     await expectWholeStreams(report);
@@ -144,7 +144,7 @@ describe("GitOps tools on a real cluster", () => {
           await installation.helm(...command, "--wait", "--timeout", "8m");
           await installation.waitForTerminatingPods();
         }),
-      streamsOf,
+      describeStreams,
     );
     const manifests = parseManifests(await installation.helm("get", "manifest", "parley", ...NAMESPACE));
     await kubectl(["diff", ...FLUX.apply], manifests);

@@ -12,19 +12,19 @@ import type { LoadReport } from "./load.ts";
 import { merge, type Values } from "./values.ts";
 
 const MODEL = "openai:tokens-60-every-50";
-/** The reply of that model. It takes 3 s. */
+/** The reply of MODEL, which streams it in 3 s. */
 const EXPECTED_REPLY = Array.from({ length: 60 }, (_, index) => `t${index} `).join("");
 /** Visitors that send messages at the same time under load. */
 export const VISITORS = 8;
 const DATABASE_PASSWORD = "of-the-administrator";
 const ORIGIN = "https://www.example.com";
-/** Longer than a rollout of all components, drains included, takes on a busy machine. */
+/** Longer than a rollout of all components takes on a busy machine, including the drains. */
 const HELM_TIMEOUT_MS = 540_000;
 
 /** Small requests, so that two cores have room for the new pods of a rollout. */
 const REQUESTS = { resources: { requests: { cpu: "20m" } } };
 
-/** Values that this cluster needs beside the documented ones. */
+/** Values that the tests' cluster needs in addition to the documented ones. */
 const VALUES = {
   database: { host: "postgres.backends.svc.cluster.local", tls: { mode: "disable" } },
   llmProxy: { openaiBaseUrl: "http://provider.backends.svc.cluster.local:9999/v1", ...REQUESTS },
@@ -54,9 +54,9 @@ export type Pod = {
 };
 
 export type Installation = {
-  /** Follows "Installing on a cluster" up to the values. */
+  /** Follows docs/install/cluster.md up to the Secret: creates the namespace, the database and the Secret. */
   prepare(): Promise<void>;
-  /** Merges the documented values, those of this cluster and `values` into values.yaml; later ones win. */
+  /** Merges the documented values, VALUES and `values` into values.yaml. Later ones take precedence. */
   writeValues(values?: Values): Promise<void>;
   /** Writes values.yaml and runs the first `sh` block of a section of docs/install as it is printed there. */
   runDocumented(page: string, heading: string, values?: Values): Promise<void>;
@@ -66,27 +66,27 @@ export type Installation = {
   parley(...args: string[]): Promise<string>;
   /** Runs a command in the pod of the `parley` command and returns its output. */
   inCliPod(...command: string[]): Promise<string>;
-  /** Runs the first `sh` block of a page of docs/install as it is printed there. */
+  /** Runs the first `sh` block before the first section of a page of docs/install. Does not write values.yaml. */
   runDocumentedCommand(page: string): Promise<void>;
   /** Runs the SQL of a section of docs/install as the migrations' administrator. */
   runDocumentedSql(page: string, heading: string): Promise<void>;
   /** Runs SQL in Parley's database as the superuser and returns the rows, one a line with `|` between the columns. */
   query(sql: string): Promise<string>;
-  /** Returns the values of keys of the documented Secret. */
-  secret(...keys: string[]): Promise<string[]>;
+  /** Returns the values of these keys of the documented Secret. */
+  readSecret(...keys: string[]): Promise<string[]>;
   createTenant(): Promise<Tenant>;
   pods(): Promise<Pod[]>;
   /** Waits until no pod is terminating. */
   waitForTerminatingPods(): Promise<void>;
-  /** Replaces the pods of components, and waits until the old ones have ended. */
+  /** Replaces the pods of components, and waits until the old pods have ended. */
   restart(...components: string[]): Promise<void>;
-  /** Runs an operation while visitors send messages, and returns their report. */
+  /** Runs an operation while visitors send messages. Returns the report of their streams. */
   underLoad(tenant: Tenant, operation: () => Promise<void>): Promise<LoadReport>;
   helm(...args: string[]): Promise<string>;
   /** Runs kubectl in Parley's namespace and returns its output. */
   kubectl(...args: string[]): Promise<string>;
-  /** Returns the objects in Parley's namespace, without events, the objects that Kubernetes creates, and the documented Secret. */
-  objects(): Promise<string[]>;
+  /** Lists the objects in Parley's namespace, except events, the objects that Kubernetes creates, and the documented Secret. */
+  listObjects(): Promise<string[]>;
   remove(): Promise<void>;
 };
 
@@ -205,7 +205,7 @@ export async function createInstallation(): Promise<Installation> {
       await psql("parley_admin", DATABASE_PASSWORD, "postgres", await readBlock(page, heading, "sql"));
     },
 
-    async secret(...keys) {
+    async readSecret(...keys) {
       const json = await kubectl("--namespace", "parley", "get", "secret", "parley", "--output", "json");
       const { data } = JSON.parse(json) as { data: Partial<Record<string, string>> };
       return keys.map((key) => Buffer.from(data[key] ?? "", "base64").toString());
@@ -236,13 +236,13 @@ export async function createInstallation(): Promise<Installation> {
         child.stdin.end("stop\n");
       }
       await exited;
-      // The time and the cause of each failed stream.
+      // Prints the time and the cause of each failed stream.
       process.stderr.write(stderr);
       if (stdout === "") throw new Error(`the load ended without a report: ${stderr}`);
       return JSON.parse(stdout) as LoadReport;
     },
 
-    async objects() {
+    async listObjects() {
       const kinds = (await kubectl("api-resources", "--verbs=list", "--namespaced", "--output=name"))
         .trim()
         .split("\n");

@@ -1,5 +1,5 @@
-// Runs in a pod of the cluster: visitors that send one message after the other, on kept-alive connections, until a line arrives on stdin.
-// Then waits for the open streams and prints a LoadReport. Variables: URL, ORIGIN, PUBLIC_KEY, VISITORS, EXPECTED_REPLY.
+// Runs in a pod of the cluster. Each visitor sends one message after the other, on kept-alive connections, until a line arrives on stdin.
+// Then the program waits for the open streams and prints a LoadReport. Variables: URL, ORIGIN, PUBLIC_KEY, VISITORS, EXPECTED_REPLY.
 import { randomInt, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,9 +10,9 @@ export type LoadReport = {
   total: number;
   /** Streams with the whole reply. */
   whole: number;
-  /** Number of the other streams by cause. */
+  /** Number of failed streams, by cause. */
   failures: Record<string, number>;
-  /** Time of the last failure in milliseconds since 1970, or 0. */
+  /** Time of the last failure in ms since 1970, or 0 if no stream failed. */
   lastFailureAt: number;
   /** Streams with the whole reply that ended after the last failure. */
   wholeSinceFailure: number;

@@ -1,5 +1,5 @@
 // pnpm test:cluster [FILTER…]: tests the chart on a real cluster; test:cluster:full runs all test files. Uses the cluster of KUBECONFIG if it is
-// set, otherwise makes a cluster of one node and removes it. If it cannot make one, prints the reason and exits 75, or 1 with
+// set, otherwise creates a cluster of one node and removes it. If it cannot create one, prints the reason and exits 75, or 1 with
 // PARLEY_REQUIRE_ALL=1.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,8 +9,8 @@ import { interruption, ROOT } from "./commands.ts";
 import { ensureCrds } from "./crds.ts";
 import { ensureBinaries, ensureImages, ensurePrerequisites, NoCluster, type Node, startNode } from "./node.ts";
 
-const UNAVAILABLE = 75;
-const INTERRUPTED = 130;
+const UNAVAILABLE_EXIT_CODE = 75;
+const INTERRUPTED_EXIT_CODE = 130;
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => interruption.abort());
 
@@ -18,7 +18,7 @@ const isFull = process.env.PARLEY_TEST_FULL === "1";
 const startedAt = performance.now();
 const seconds = () => Math.round((performance.now() - startedAt) / 1_000);
 
-/** Runs vitest and returns its exit code. */
+/** Runs vitest with `enter` in front of its command and `binaries` on its PATH. Returns its exit code. */
 async function runTests(
   enter: readonly string[],
   binaries: readonly string[],
@@ -36,7 +36,7 @@ async function runTests(
   return code ?? 1;
 }
 
-/** Returns the variable with the folder of the CustomResourceDefinitions, or nothing if they cannot be downloaded. */
+/** Returns the environment variable that names the folder of the CustomResourceDefinitions, or no variable if their download fails. */
 async function findCrds(): Promise<Record<string, string>> {
   try {
     return { PARLEY_CLUSTER_CRDS: await ensureCrds() };
@@ -48,7 +48,7 @@ async function findCrds(): Promise<Record<string, string>> {
 
 async function testOwnCluster(crds: Record<string, string>): Promise<number> {
   await ensurePrerequisites();
-  // One after the other: both use all cores.
+  // Not concurrently, because each build uses all cores.
   const binaries = await ensureBinaries();
   const images = await ensureImages();
   console.log(`binaries and images: ${seconds()} s`);
@@ -68,8 +68,8 @@ try {
 } catch (error) {
   if (error instanceof NoCluster) {
     console.log(`THE CHART IS NOT TESTED ON A CLUSTER: ${error.message}`);
-    process.exitCode = process.env.PARLEY_REQUIRE_ALL === "1" ? 1 : UNAVAILABLE;
+    process.exitCode = process.env.PARLEY_REQUIRE_ALL === "1" ? 1 : UNAVAILABLE_EXIT_CODE;
   } else if (!interruption.signal.aborted) throw error;
 }
-if (interruption.signal.aborted) process.exitCode = INTERRUPTED;
+if (interruption.signal.aborted) process.exitCode = INTERRUPTED_EXIT_CODE;
 console.log(`test:cluster: ${seconds()} s`);

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { countReplies, createLoadCheck, streamsOf, timed } from "./checks.ts";
+import { countReplies, createLoadCheck, describeStreams, timed } from "./checks.ts";
 import { run } from "./commands.ts";
 import { type Installation, install, type Tenant } from "./installation.ts";
 
-/** Longer than the second attempt to connect, which the kernel makes after a second. */
+/** Long enough for the kernel's second attempt to connect, which follows the first one after a second. */
 const CONNECT_TIMEOUT_MS = 4_000;
 
 /** Ports of Parley's pods, by component and name. */
@@ -28,7 +28,10 @@ const OTHERS = {
 };
 const API_SERVER = "the API server";
 
-/** The connections that the chart permits each pod by default. The identity provider of the edge may have any address, with port 443. */
+/**
+ * The connections that the chart permits each pod by default. The edge may reach port 443 of any address, because the identity provider may
+ * have any address.
+ */
 const PERMITTED: Record<string, string[]> = {
   edge: ["edge rpc", "conversation grpc", "quota grpc", "llm-proxy grpc", "Redis", "another pod's port 443"],
   conversation: ["quota grpc", "llm-proxy grpc", "PostgreSQL"],
@@ -85,7 +88,7 @@ describe("the network policies on a real cluster", () => {
     await installation.remove();
   });
 
-  /** Returns an address and port for each name. */
+  /** Returns an address and port for each name in PORTS and OTHERS, and for the API server. */
   async function listTargets(): Promise<Map<string, string>> {
     const found = new Map<string, string>();
     const pods = await installation.pods();
@@ -107,7 +110,7 @@ describe("the network policies on a real cluster", () => {
     return found;
   }
 
-  /** Returns a component's last pod. The targets are in its first one, because a pod always reaches itself. */
+  /** Returns the pod that connects. Of a component, that is the last pod: its first one is a target, and a pod always reaches itself. */
   async function findSource(source: string): Promise<[namespace: string, pod: string]> {
     if (source === "a foreign pod in another namespace") return ["backends", "deployment/visitors"];
     if (source === "a foreign pod in Parley's namespace") return ["parley", "pod/stranger"];
@@ -145,7 +148,7 @@ describe("the network policies on a real cluster", () => {
     const report = await timed(
       "load under network policies",
       () => installation.underLoad(tenant, () => sleep(40_000)),
-      streamsOf,
+      describeStreams,
     );
     await expectWholeStreams(report);
   });

@@ -20,8 +20,8 @@ export const migrations = [...current, ...next];
 `;
 
 /**
- * Returns values that make this version's images a next version: they add the migrations of tests/migrations to each service's own. Pods of the
- * next version become ready only on its schema.
+ * Returns values with which this version's images act as the next version: they add the migrations of tests/migrations to each service's own.
+ * Pods of the next version become ready only on its schema.
  */
 export async function prepareNextVersion(installation: Installation): Promise<Values> {
   const extraVolumes: object[] = [];

@@ -11,7 +11,7 @@ import { interruption, ROOT, run, succeeds } from "./commands.ts";
 const FOLDER = "tests/cluster/node";
 const KUBERNETES_VERSION = "v1.34.4";
 const COMPONENTS = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl"];
-/** Commands that the node needs, and the Debian packages that have them. */
+/** Commands that the node needs, and the Debian packages that contain them. */
 const DEBIAN_PACKAGES: [command: string, debianPackage: string][] = [
   ["containerd", "containerd"],
   ["runc", "runc"],
@@ -28,7 +28,7 @@ const START_TIMEOUT_MS = 180_000;
 /** Thrown if no cluster can run on this machine. */
 export class NoCluster extends Error {}
 
-/** Installs what is missing. Throws NoCluster if that is not possible. */
+/** Installs the Debian packages that are missing. Throws NoCluster if that fails, or if this is not Linux with root. */
 export async function ensurePrerequisites(): Promise<void> {
   if (process.platform !== "linux" || process.getuid?.() !== 0) throw new NoCluster("a node needs Linux and root");
   const missing = async () => {
@@ -53,7 +53,7 @@ function exists(command: string): Promise<boolean> {
   return succeeds("sh", ["-c", `command -v ${command}`]);
 }
 
-/** Returns the folder with the binaries of Kubernetes and CoreDNS. Builds them from Go modules if they are not cached, which takes minutes. */
+/** Returns the folder with the binaries of Kubernetes and CoreDNS. If they are not cached, builds them from Go modules, which takes minutes. */
 export async function ensureBinaries(): Promise<string> {
   const folder = await cachePath("binaries", [`${FOLDER}/kubernetes`, `${FOLDER}/coredns`]);
   if (existsSync(folder)) return folder;
@@ -84,13 +84,13 @@ async function build(module: string, folder: string, ldflags: string): Promise<v
   });
 }
 
-/** The files that the images are made from: see .dockerignore. */
+/** The files that the images are built from: see .dockerignore. */
 const IMAGE_SOURCES = [
   ...["package.json", "pnpm-lock.yaml", "pnpm-workspace.yaml", "patches", "packages", "services"],
   ...["deploy/docker", "deploy/development-sso", ".dockerignore", "tests/cluster/save-images.sh"],
 ];
 
-/** Returns the archive with the images. Builds them with a Docker daemon, which then stops, if they are not cached. */
+/** Returns the archive with the images. If they are not cached, builds them with a Docker daemon that runs only during the build. */
 export async function ensureImages(): Promise<string> {
   const archive = await cachePath("images", IMAGE_SOURCES);
   if (existsSync(archive)) return archive;
@@ -107,9 +107,9 @@ export async function ensureImages(): Promise<string> {
 
 export type Node = {
   kubeconfig: string;
-  /** The command in front of commands that use the cluster: they run in the node's network namespace. */
+  /** The prefix of each command that uses the cluster. Runs the command in the node's network namespace. */
   enter: readonly string[];
-  /** Kills every process of the cluster and deletes what it left. */
+  /** Kills every process of the cluster, and deletes its files and cgroups. */
   stop(): Promise<void>;
 };
 
@@ -144,6 +144,7 @@ export async function startNode(binaries: string, images: string): Promise<Node>
   return { kubeconfig: join(state, "kubeconfig"), enter: ["nsenter", `--net=/proc/${child.pid}/ns/net`], stop };
 }
 
+/** Waits until the node has written `file`. */
 async function waitUntilReady(child: ChildProcess, file: string): Promise<void> {
   const deadline = performance.now() + START_TIMEOUT_MS;
   while (!existsSync(file)) {
@@ -161,7 +162,7 @@ async function printLogs(state: string): Promise<void> {
   }
 }
 
-/** Removes the pods' cgroups. The kernel needs a moment until the killed processes have left them. */
+/** Removes the pods' cgroups. */
 async function removeCgroups(name: string): Promise<void> {
   const mounts = (await readFile("/proc/mounts", "utf8")).split("\n").map((line) => line.split(" "));
   const hierarchies = mounts.filter(([, , type]) => type === "cgroup" || type === "cgroup2");
@@ -172,11 +173,12 @@ async function removeCgroups(name: string): Promise<void> {
     const folders = children
       .filter((each) => each.isDirectory())
       .map(({ parentPath, name: child }) => join(parentPath, child));
-    // Children before their parents.
+    // Removes children before their parents.
     for (const each of [...folders, folder].sort((a, b) => b.length - a.length)) await removeCgroup(each);
   }
 }
 
+/** Removes a cgroup. Retries for 10 s, because the kernel removes a killed process from its cgroup only after a moment. */
 async function removeCgroup(folder: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

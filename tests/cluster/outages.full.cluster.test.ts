@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { withoutDeployment, withoutPostgres } from "./backends.ts";
-import { countReplies, createLoadCheck, streamsOf, timed } from "./checks.ts";
+import { countReplies, createLoadCheck, describeStreams, timed } from "./checks.ts";
 import { type Installation, install, type Tenant, VISITORS } from "./installation.ts";
 import type { LoadReport } from "./load.ts";
 import { endpointsRemovedDuring } from "./watch.ts";
 
-/** A lost node has a replica of each of these components. */
+/** The lost node ran a replica of each of these components. */
 const COMPONENTS = ["edge", "conversation", "quota", "llm-proxy"];
 /** A visitor whose stream breaks sends the next message at once. At most one more request may then reach a dead pod. */
 const MAX_FAILURES_PER_VISITOR = 2;
 
-/** docs/operations/failure-modes.md: visitors get 503 until a service responds again, and for at most this time after that. */
+/** Limit in docs/operations/failure-modes.md: how long visitors may still get 503 after a service responds again. */
 const RECOVERY_MS = 30_000;
 
 describe("outages on a real cluster", () => {
@@ -40,10 +40,10 @@ describe("outages on a real cluster", () => {
       withoutDeployment("parley", "parley-conversation", () => sleep(60_000)),
     );
     expect(removed.filter((endpoint) => !endpoint.startsWith("parley-conversation"))).toEqual([]);
-    const answers = Object.keys(load.failures).filter((failure) => failure.startsWith("status 503"));
-    expect(answers.length).toBeGreaterThan(0);
-    // The edge sent the response, not a load balancer without endpoints.
-    for (const answer of answers) expect(answer).toContain('"error":"unavailable"');
+    const refusals = Object.keys(load.failures).filter((failure) => failure.startsWith("status 503"));
+    expect(refusals.length).toBeGreaterThan(0);
+    // The body shows that the edge sent the response, not a load balancer without endpoints.
+    for (const refusal of refusals) expect(refusal).toContain('"error":"unavailable"');
   });
 
   it("Redis away for 24 s: no stream fails", async () => {
@@ -54,7 +54,7 @@ describe("outages on a real cluster", () => {
         installation.underLoad(tenant, async () => {
           await withoutDeployment("redis", "redis", () => sleep(24_000));
         }),
-      streamsOf,
+      describeStreams,
     );
     await expectWholeStreams(report);
   });
@@ -84,7 +84,7 @@ describe("outages on a real cluster", () => {
     const report = await timed(
       "load after the outages",
       () => installation.underLoad(tenant, () => sleep(40_000)),
-      streamsOf,
+      describeStreams,
     );
     await expectWholeStreams(report);
   });
@@ -114,18 +114,19 @@ describe("outages on a real cluster", () => {
         return report;
       },
       (report) =>
-        `${streamsOf(report)}, ${removed.length} endpoints removed, last failure ${(recoveryMs / 1_000).toFixed(1)} s after its end`,
+        `${describeStreams(report)}, ${removed.length} endpoints removed, last failure ${(recoveryMs / 1_000).toFixed(1)} s after its end`,
     );
     console.log(load.failures);
     expect(recoveryMs).toBeLessThan(RECOVERY_MS);
     expect(load.wholeSinceFailure).toBeGreaterThan(10);
-    // A reply whose commit was not acknowledged in time is counted, although its visitor got an error.
+    // A reply may be counted although its visitor got an error: its commit was not acknowledged in time.
     const replies = await countReplies(installation, tenant);
     expect(replies).toBeGreaterThanOrEqual(repliesBefore + load.whole);
     expect(replies).toBeLessThanOrEqual(repliesBefore + load.total);
     return { load, removed };
   }
 
+  /** Kills one replica of each component. */
   async function killReplicas(): Promise<void> {
     const pods = await installation.pods();
     const lost = COMPONENTS.map((name) => pods.find(({ component }) => component === name)?.name ?? "");

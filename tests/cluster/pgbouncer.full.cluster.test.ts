@@ -3,19 +3,20 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { createLoadCheck, streamsOf, timed } from "./checks.ts";
+import { createLoadCheck, describeStreams, timed } from "./checks.ts";
 import { ROOT, run } from "./commands.ts";
 import { readBlock } from "./documentation.ts";
 import { type Installation, install, type Tenant } from "./installation.ts";
 import { merge, type Values } from "./values.ts";
 
+/** Keys of the documented Secret with the passwords of the services' roles. */
 const ROLES = {
   parley_conversation: "CONVERSATION_DATABASE_PASSWORD",
   parley_quota: "QUOTA_DATABASE_PASSWORD",
   parley_llm: "LLM_DATABASE_PASSWORD",
 };
 
-/** The names of this cluster's servers. */
+/** The database servers of the tests' cluster. */
 const HOSTS = {
   database: { host: "pgbouncer.backends.svc.cluster.local" },
   migrations: { database: { host: "postgres.backends.svc.cluster.local" } },
@@ -36,7 +37,7 @@ describe("PgBouncer on a real cluster", () => {
   });
 
   async function startPgBouncer(): Promise<void> {
-    const passwords = await installation.secret(...Object.values(ROLES));
+    const passwords = await installation.readSecret(...Object.values(ROLES));
     const users = Object.keys(ROLES).map((role, index) => `"${role}" "${passwords[index]}"\n`);
     const secret = ["create", "secret", "generic", "pgbouncer-users", `--from-literal=users.txt=${users.join("")}`];
     await run("kubectl", ["--namespace", "backends", ...secret]);
@@ -61,7 +62,7 @@ describe("PgBouncer on a real cluster", () => {
           await installation.runDocumented("upgrades.md", "", merge(documented, HOSTS));
           await installation.waitForTerminatingPods();
         }),
-      streamsOf,
+      describeStreams,
     );
     await expectWholeStreams(report);
   });
@@ -77,7 +78,7 @@ describe("PgBouncer on a real cluster", () => {
           await sleep(40_000);
           addresses = await clientAddresses();
         }),
-      streamsOf,
+      describeStreams,
     );
     expect(addresses).toEqual([pooler]);
     await expectWholeStreams(report);

@@ -4,25 +4,25 @@ import { join } from "node:path";
 import { createAuthority, createCertificates } from "@parley/service-kit/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundleForPod, startBackends } from "./backends.ts";
-import { createLoadCheck, streamsOf, timed } from "./checks.ts";
+import { createLoadCheck, describeStreams, timed } from "./checks.ts";
 import { run } from "./commands.ts";
 import { createInstallation, type Installation, type Tenant } from "./installation.ts";
 
-/** A host that the cluster's DNS does not know, so that only the proxy reaches it. */
+/** The provider's host. The cluster's DNS does not know it, so that requests reach it only through the proxy. */
 const PROVIDER_HOST = "models.example";
-/** A public address. The proxy's tunnels to it end in the proxy's pod. */
+/** A public address. The proxy connects its tunnels to that address to a website in the proxy's own pod. */
 const WEBSITE = "93.184.215.14";
 const PROXY_URL = "http://proxy.backends.svc.cluster.local:3128";
 const STATUS_PORT = 8000;
 const LABELS = { app: "proxy" };
-const TRUSTED = "internet-authorities";
+const TRUSTED_CONFIG_MAP = "internet-authorities";
 
 const VALUES = {
   llmProxy: { openaiBaseUrl: `https://${PROVIDER_HOST}/v1`, providerProxy: PROXY_URL },
   egressProxy: PROXY_URL,
-  caBundle: { existingConfigMap: TRUSTED },
+  caBundle: { existingConfigMap: TRUSTED_CONFIG_MAP },
   networkPolicy: {
-    // Without a rule for the provider, which only the proxy may reach.
+    // No rule for the provider, which only the proxy may reach.
     providers: [],
     proxies: [
       {
@@ -107,7 +107,12 @@ describe("a proxy to the internet on a real cluster", () => {
     const sources = ["tls.crt", "tls.key"].map((file) => `--from-file=${join(files, file)}`);
     await run("kubectl", ["create", "secret", "generic", "proxy", "--namespace", "backends", ...sources]);
     const data = { "ca.crt": authority.cert };
-    await apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: TRUSTED, namespace: "parley" }, data });
+    await apply({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: TRUSTED_CONFIG_MAP, namespace: "parley" },
+      data,
+    });
     await apply({ apiVersion: "v1", kind: "List", items: MANIFESTS });
     const status = ["rollout", "status", "deployment/proxy", "--timeout=170s"];
     await run("kubectl", ["--namespace", "backends", ...status], { timeoutMs: 180_000 });
@@ -120,11 +125,11 @@ describe("a proxy to the internet on a real cluster", () => {
     return [...new Set(JSON.parse(await run("kubectl", exec)) as string[])];
   }
 
-  it("carries all requests to a provider, and loses no stream when llm-proxy is replaced", async () => {
+  it("forwards all requests to a provider, and loses no stream when llm-proxy is replaced", async () => {
     const report = await timed(
       "replacement of llm-proxy with a proxy to the internet",
       () => installation.underLoad(tenant, () => installation.restart("llm-proxy")),
-      streamsOf,
+      describeStreams,
     );
     await createLoadCheck(installation, tenant)(report);
     expect(await listTargets()).toEqual([`${PROVIDER_HOST}:443`]);

@@ -1,6 +1,6 @@
-// Runs in a pod: a proxy to the internet, and two hosts of that internet. Its tunnels to port 443 end at a model provider with TLS, whose requests
-// go to PROVIDER_URL, and its tunnels to any other port at a website. On STATUS_PORT it lists the tunnels' targets.
-// Files in the folder of CERTIFICATE: tls.crt and tls.key.
+// Runs in a pod: a proxy to a simulated internet with two hosts. The proxy connects a tunnel to port 443 to a model provider with TLS, which
+// forwards its requests to PROVIDER_URL. It connects a tunnel to any other port to a website. An HTTP server on STATUS_PORT lists the tunnels'
+// targets. CERTIFICATE is the folder of the provider's tls.crt and tls.key.
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";

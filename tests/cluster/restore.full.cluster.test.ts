@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { countReplies, createLoadCheck, streamsOf, timed } from "./checks.ts";
+import { countReplies, createLoadCheck, describeStreams, timed } from "./checks.ts";
 import { readBlock, readBlocks } from "./documentation.ts";
 import { type Installation, install, type Tenant } from "./installation.ts";
 
-/** PostgreSQL's client tools run in its pod, which reaches the database under the name that the services use. */
+/** Shell functions that run PostgreSQL's client tools in its pod, where the database has the host name that the services use. */
 const CLIENT_TOOLS = ["psql", "pg_dump", "pg_restore"]
   .map(
     (tool) => `${tool}() {
@@ -40,7 +40,7 @@ describe("backup and restore on a real cluster", () => {
           await runCommands("Back up");
           await sleep(20_000);
         }),
-      streamsOf,
+      describeStreams,
     );
     await createLoadCheck(installation, tenant)(report);
 
@@ -61,7 +61,7 @@ describe("backup and restore on a real cluster", () => {
     const report = await timed(
       "load after the restore",
       () => installation.underLoad(tenant, () => sleep(40_000)),
-      streamsOf,
+      describeStreams,
     );
     await createLoadCheck(installation, tenant, replies)(report);
   });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startBackends } from "./backends.ts";
-import { createLoadCheck, streamsOf, timed } from "./checks.ts";
+import { createLoadCheck, describeStreams, timed } from "./checks.ts";
 import { createInstallation, type Installation, type Tenant } from "./installation.ts";
 
-// One installation passes through all tests in order.
+// The tests run in order on one installation.
 describe("the chart on a real cluster", () => {
   let installation: Installation;
   let tenant: Tenant;
@@ -51,7 +51,7 @@ describe("the chart on a real cluster", () => {
           await installation.runDocumented("upgrades.md", "", { pod });
           await installation.waitForTerminatingPods();
         }),
-      streamsOf,
+      describeStreams,
     );
     expectReplaced(before, await installation.pods());
     await expectWholeStreams(report);
@@ -66,7 +66,7 @@ describe("the chart on a real cluster", () => {
           await installation.runDocumented("upgrades.md", "Rolling back");
           await installation.waitForTerminatingPods();
         }),
-      streamsOf,
+      describeStreams,
     );
     expectReplaced(before, await installation.pods());
     await expectWholeStreams(report);
@@ -74,12 +74,13 @@ describe("the chart on a real cluster", () => {
 
   it("leaves nothing after helm uninstall", async () => {
     await timed("uninstall", () => installation.runDocumented("upgrades.md", "Uninstalling"));
-    expect(await installation.objects()).toEqual([]);
+    expect(await installation.listObjects()).toEqual([]);
   });
 });
 
 type Pods = Awaited<ReturnType<Installation["pods"]>>;
 
+/** Checks that each component has as many pods as before, and that all are new. */
 function expectReplaced(before: Pods, after: Pods): void {
   const components = (pods: Pods) => pods.map(({ component }) => component).sort();
   expect(components(after)).toEqual(components(before));

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createLoadCheck, streamsOf, timed } from "./checks.ts";
+import { createLoadCheck, describeStreams, timed } from "./checks.ts";
 import { run } from "./commands.ts";
 import { readBlock } from "./documentation.ts";
 import { type Installation, install, type Tenant } from "./installation.ts";
@@ -22,18 +22,18 @@ describe("rotations on a real cluster", () => {
 
   it("replaces the tokens without a failed stream and without a new pod", async () => {
     const before = await installation.pods();
-    const oldTokens = await installation.secret("INTERNAL_TOKEN", "ADMIN_TOKEN");
+    const oldTokens = await installation.readSecret("INTERNAL_TOKEN", "ADMIN_TOKEN");
     const report = await timed(
       "rotation of the tokens under load",
       () =>
         installation.underLoad(tenant, async () => {
           for (const step of STEPS) {
             await installation.runDocumented("rotation.md", step);
-            // The cli pod's admin calls send the token of this step.
+            // Checks that an admin call with the cli pod's current token succeeds.
             await installation.parley("audit", "--check");
           }
         }),
-      streamsOf,
+      describeStreams,
     );
     expect(await installation.pods()).toEqual(before);
     for (const component of ["edge", "conversation", "quota", "llm-proxy"])
@@ -41,7 +41,7 @@ describe("rotations on a real cluster", () => {
         const reloads = (await installation.kubectl("logs", name)).split("secret reloaded").length - 1;
         expect(reloads, name).toBeGreaterThanOrEqual(STEPS.length);
       }
-    const newTokens = await installation.secret("INTERNAL_TOKEN", "ADMIN_TOKEN");
+    const newTokens = await installation.readSecret("INTERNAL_TOKEN", "ADMIN_TOKEN");
     for (const [index, token] of newTokens.entries()) {
       expect(token).toMatch(/^[0-9a-f]{64}$/);
       expect(token).not.toBe(oldTokens[index]);
@@ -64,7 +64,7 @@ describe("rotations on a real cluster", () => {
           await installation.runDocumented("rotation.md", "6. Lock the old roles", { database: { roleSet: 2 } });
           await installation.runDocumentedSql("rotation.md", "6. Lock the old roles");
         }),
-      streamsOf,
+      describeStreams,
     );
     await expectWholeStreams(report);
   });
@@ -75,7 +75,7 @@ describe("rotations on a real cluster", () => {
     const report = await timed(
       "rotation of a provider's key under load",
       () => installation.underLoad(tenant, async () => void (await installation.shell(script.replace("…", "sk-new")))),
-      streamsOf,
+      describeStreams,
     );
     expect(await installation.pods()).toEqual(before);
     await expectWholeStreams(report);
@@ -99,7 +99,7 @@ describe("rotations on a real cluster", () => {
           await useRedisPassword("new");
           await redis("new", "ACL", "SETUSER", "default", "<old");
         }),
-      streamsOf,
+      describeStreams,
     );
     expect(await installation.pods()).toEqual(before);
     await expectWholeStreams(report);
@@ -110,6 +110,7 @@ describe("rotations on a real cluster", () => {
     }
   });
 
+  /** Returns the names of a component's pods. */
   function podsOf(component: string, pods: Awaited<ReturnType<Installation["pods"]>>): string[] {
     return pods.filter((pod) => pod.component === component).map(({ name }) => name);
   }

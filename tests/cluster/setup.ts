@@ -2,9 +2,9 @@ import { beforeEach } from "vitest";
 
 let hasFailed: boolean = false;
 
-// Each case of a file continues with the installation of the one before it, so a failed case ends its file. The other files run.
+// The tests of a file run in order on one installation, so after a failed test the file's other tests are skipped. Other files still run.
 beforeEach(({ skip, onTestFailed }) => {
-  if (hasFailed) skip("an earlier case of this file failed");
+  if (hasFailed) skip("an earlier test of this file failed");
   onTestFailed(() => {
     hasFailed = true;
   });

@@ -6,7 +6,7 @@ import { timed } from "./checks.ts";
 import { run } from "./commands.ts";
 import { createInstallation, type Installation } from "./installation.ts";
 
-const SETUP = "app.kubernetes.io/instance=parley,app.kubernetes.io/component=trial-setup";
+const SETUP_SELECTOR = "app.kubernetes.io/instance=parley,app.kubernetes.io/component=trial-setup";
 const ANSWER_TIMEOUT_MS = 120_000;
 const RETRY_MS = 1_000;
 
@@ -44,14 +44,14 @@ describe("a trial on an empty cluster", () => {
   it("leaves nothing after helm uninstall", { timeout: 300_000 }, async () => {
     await timed("trial, uninstall", async () => {
       await installation.helm("uninstall", "parley", "--namespace", "parley", "--wait");
-      await expect.poll(() => installation.objects(), { timeout: 120_000, interval: RETRY_MS }).toEqual([]);
+      await expect.poll(() => installation.listObjects(), { timeout: 120_000, interval: RETRY_MS }).toEqual([]);
     });
   });
 
-  /** Waits until the setup has printed the command that sends a question. Returns the command. */
+  /** Waits until the setup pod has printed the command that sends a question. Returns the command. */
   async function waitForCommand(startedAt: number): Promise<string> {
     while (performance.now() - startedAt < ANSWER_TIMEOUT_MS) {
-      const output = await installation.kubectl("logs", "--tail=-1", "--selector", SETUP).catch(() => "");
+      const output = await installation.kubectl("logs", "--tail=-1", "--selector", SETUP_SELECTOR).catch(() => "");
       const command = /^ {2}(curl [\s\S]*?[^\\])\n/m.exec(output)?.[1];
       if (command !== undefined) return command;
       await sleep(RETRY_MS);
@@ -59,6 +59,7 @@ describe("a trial on an empty cluster", () => {
     throw new Error(`the setup printed no command:\n${await installation.kubectl("get", "pods")}`);
   }
 
+  /** Forwards local port 8080 to the edge while `use` runs. */
   async function withPortForward<T>(use: () => Promise<T>): Promise<T> {
     const forward = ["--namespace", "parley", "port-forward", "service/parley", "8080:80"];
     const child = spawn("kubectl", forward, { stdio: ["ignore", "pipe", "inherit"] });

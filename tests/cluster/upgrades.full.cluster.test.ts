@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createLoadCheck, streamsOf, timed } from "./checks.ts";
+import { createLoadCheck, describeStreams, timed } from "./checks.ts";
 import { type Installation, install, type Tenant } from "./installation.ts";
 import { prepareNextVersion } from "./next-version.ts";
 import type { Values } from "./values.ts";
 
-// One installation passes through all tests in order.
+// The tests run in order on one installation.
 describe("upgrades across schemas on a real cluster", () => {
   let installation: Installation;
   let tenant: Tenant;
@@ -40,7 +40,7 @@ describe("upgrades across schemas on a real cluster", () => {
           await installation.runDocumented("upgrades.md", heading, nextVersion);
           await installation.waitForTerminatingPods();
         }),
-      streamsOf,
+      describeStreams,
     );
     expect((await installation.pods()).filter(({ uid }) => before.includes(uid))).toEqual([]);
     expect(await newestMigrations()).toEqual(Array(3).fill("9001_next_things"));
@@ -56,7 +56,7 @@ describe("upgrades across schemas on a real cluster", () => {
           await installation.runDocumented("upgrades.md", "", { pod });
           await installation.waitForTerminatingPods();
         }),
-      streamsOf,
+      describeStreams,
     );
     expect(await newestMigrations()).toEqual(Array(3).fill("9001_next_things"));
     await expectWholeStreams(report);

@@ -35,13 +35,13 @@ describe("the values files of the chart on a real API server", () => {
   async function createCrds(): Promise<void> {
     const folder = process.env.PARLEY_CLUSTER_CRDS;
     for (const file of folder === undefined ? [] : await readdir(folder)) {
-      // GROUP_PLURAL.yaml
+      // The file's name is GROUP_PLURAL.yaml.
       const [group = "", plural = ""] = file.replace(/\.yaml$/, "").split("_");
       const crd = `customresourcedefinition/${plural}.${group}`;
       if (await succeeds("kubectl", ["get", crd])) continue;
       await run("kubectl", ["create", "--filename", join(folder ?? "", file)]);
       createdCrds.push(crd);
-      // Fails as long as the object has no status.
+      // `kubectl wait` fails at once as long as the object has no status.
       const wait = ["wait", "--for=condition=Established", crd, "--timeout=30s"];
       while (!(await succeeds("kubectl", wait))) await sleep(200);
     }
@@ -74,7 +74,7 @@ describe("the values files of the chart on a real API server", () => {
       () => apply(served, "--dry-run=server"),
       () => {
         const kinds = [...new Set(notServed.map(({ kind }) => kind))].join(", ");
-        return `${served.length} objects${kinds === "" ? "" : `, ${notServed.length} by model only (${kinds})`}`;
+        return `${served.length} objects${kinds === "" ? "" : `, ${notServed.length} checked only by schema (${kinds})`}`;
       },
     );
     expect(schemaProblems(notServed)).toEqual([]);

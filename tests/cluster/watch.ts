@@ -28,18 +28,20 @@ export async function watchDuring(
   return lines;
 }
 
-const ENDPOINTS = "{{.metadata.name}} {{range .endpoints}}{{index .addresses 0}}={{.conditions.ready}},{{end}}";
+/** A Go template. Prints a slice's name, and each endpoint with `=true` if it is ready. */
+const ENDPOINTS_TEMPLATE =
+  "{{.metadata.name}} {{range .endpoints}}{{index .addresses 0}}={{.conditions.ready}},{{end}}";
 
 /** Returns the endpoints that were ready before an operation, and absent or not ready at some time during it. */
 export async function endpointsRemovedDuring(operation: () => Promise<void>): Promise<string[]> {
-  const lines = await watchDuring(["endpointslices"], ENDPOINTS, operation);
-  const expected = new Map<string, string[]>();
+  const lines = await watchDuring(["endpointslices"], ENDPOINTS_TEMPLATE, operation);
+  const readyBefore = new Map<string, string[]>();
   const removed = new Set<string>();
   for (const line of lines) {
     const [slice = "", endpoints = ""] = line.split(" ");
     const ready = endpoints.split(",").filter((each) => each.endsWith("=true"));
-    const before = expected.get(slice);
-    if (before === undefined) expected.set(slice, ready);
+    const before = readyBefore.get(slice);
+    if (before === undefined) readyBefore.set(slice, ready);
     else for (const each of before) if (!ready.includes(each)) removed.add(`${slice} ${each}`);
   }
   return [...removed];

@@ -6,45 +6,49 @@ import { root } from "../system/processes.ts";
 import { type Nginx, runNginx } from "../system/servers/nginx.ts";
 import { type ConsoleSystem, startConsoleSystem } from "./console-system.ts";
 
-/** Makes the session about as large as its three cookies permit. Services would refuse such a user, so the other calls use other tokens. */
-const OWNER = "o".repeat(4_500);
+/**
+ * The user name of the owner who signs in. It makes the session about as large as its three cookies permit. The services would refuse such a
+ * long user name, so the other calls use other tokens.
+ */
+const LONG_OWNER = "o".repeat(4_500);
 const ADD_SOURCE = "/api/rpc/parley.conversation.v1.KnowledgeAdminService/AddSource";
 
 describeWith("nginx", "the console behind nginx", () => {
   let installation: ConsoleSystem;
   let sso: DevelopmentSso;
-  let owners: ConsoleProcess;
-  let documented: Nginx;
-  let withDefaults: Nginx;
+  let ownersConsole: ConsoleProcess;
+  let documentedNginx: Nginx;
+  let defaultNginx: Nginx;
 
   beforeAll(async () => {
-    installation = await startConsoleSystem({ model: "openai:tokens-10-every-300", ssoEnv: { OWNER } });
-    ({ sso, owners } = installation);
-    withDefaults = await startBefore("");
-    documented = await startBefore(await readDocumentedSettings());
+    installation = await startConsoleSystem({ model: "openai:tokens-10-every-300", ssoEnv: { OWNER: LONG_OWNER } });
+    ({ sso, ownersConsole } = installation);
+    defaultNginx = await startNginx("");
+    documentedNginx = await startNginx(await readDocumentedSettings());
   });
   afterAll(async () => {
-    await Promise.all([withDefaults.stop(), documented.stop()]);
+    await Promise.all([defaultNginx.stop(), documentedNginx.stop()]);
     await installation.stop();
   });
 
-  async function startBefore(settings: string): Promise<Nginx> {
+  /** Starts nginx with these settings in front of the console. */
+  async function startNginx(settings: string): Promise<Nginx> {
     const port = await freePort();
     const { stop } = await runNginx(
       port,
       () => `server {
         listen 127.0.0.1:${port};
         ${settings}
-        location / { proxy_pass http://127.0.0.1:${new URL(owners.url).port}; }
+        location / { proxy_pass http://127.0.0.1:${new URL(ownersConsole.url).port}; }
       }`,
     );
     return { url: `http://127.0.0.1:${port}`, stop };
   }
 
-  /** Follows a sign-in until its callback. Returns the callback's path and cookies. */
+  /** Follows a sign-in's redirects up to its callback, without requesting it. Returns the callback's path and cookies. */
   async function startSignIn() {
     const jars = new Map<string, string[]>();
-    let url = `${owners.url}/auth/sign-in?return_to=%2F`;
+    let url = `${ownersConsole.url}/auth/sign-in?return_to=%2F`;
     for (let redirects = 0; redirects < 10 && !url.includes("/auth/callback"); redirects++) {
       const { origin } = new URL(url);
       const headers = { cookie: (jars.get(origin) ?? []).join("; ") };
@@ -65,6 +69,7 @@ describeWith("nginx", "the console behind nginx", () => {
     return fetch(nginx.url + path, { headers: { cookie }, redirect: "manual" });
   }
 
+  /** Uploads a document of `bytes` bytes through nginx. Returns the response's status. */
   async function upload(nginx: Nginx, bytes: number): Promise<number> {
     const authorization = `Bearer ${await requestOwnersToken(sso)}`;
     const content = Buffer.alloc(bytes, "word ").toString("base64");
@@ -76,31 +81,31 @@ describeWith("nginx", "the console behind nginx", () => {
   }
 
   test("with nginx's default settings, the sign-in, the session and uploads fail", async () => {
-    expect((await signInThrough(withDefaults)).status).toBe(502);
-    const cookie = cookiesOf(await signInThrough(documented)).join("; ");
-    expect((await fetch(`${withDefaults.url}/auth/session`, { headers: { cookie } })).status).toBe(400);
-    expect(await upload(withDefaults, 2 * 1024 * 1024)).toBe(413);
+    expect((await signInThrough(defaultNginx)).status).toBe(502);
+    const cookie = cookiesOf(await signInThrough(documentedNginx)).join("; ");
+    expect((await fetch(`${defaultNginx.url}/auth/session`, { headers: { cookie } })).status).toBe(400);
+    expect(await upload(defaultNginx, 2 * 1024 * 1024)).toBe(413);
   });
 
   test("with the documented settings, an owner with the largest session signs in and loads the page", async () => {
-    const callback = await signInThrough(documented);
+    const callback = await signInThrough(documentedNginx);
     expect([callback.status, callback.headers.get("location")]).toEqual([302, "/"]);
     const cookies = cookiesOf(callback);
     expect(cookies.join("; ").length).toBeGreaterThan(9_000);
     const headers = { cookie: cookies.join("; ") };
-    const session = await fetch(`${documented.url}/auth/session`, { headers });
+    const session = await fetch(`${documentedNginx.url}/auth/session`, { headers });
     expect(await session.json()).toMatchObject({ workspace_id: CONSOLE_WORKSPACE });
-    expect((await fetch(`${documented.url}/keys`, { headers })).status).toBe(200);
+    expect((await fetch(`${documentedNginx.url}/keys`, { headers })).status).toBe(200);
   });
 
   test("with the documented settings, uploads of 12 MiB reach the service", async () => {
-    // The service refuses this document for the length of its text, which it reads after the upload.
-    expect(await upload(documented, 12 * 1024 * 1024)).toBe(400);
-    expect(await upload(documented, 1_000)).toBe(200);
+    // The service reads the whole upload, and then refuses the document because its text is too long.
+    expect(await upload(documentedNginx, 12 * 1024 * 1024)).toBe(400);
+    expect(await upload(documentedNginx, 1_000)).toBe(200);
   });
 
   test("the playground's tokens arrive one by one", async () => {
-    const response = await fetch(`${documented.url}/api/chat/playground/`, {
+    const response = await fetch(`${documentedNginx.url}/api/chat/playground/`, {
       method: "POST",
       headers: { authorization: `Bearer ${await requestOwnersToken(sso)}`, "content-type": "application/json" },
       body: JSON.stringify({ bot_slug: "guide", session_id: crypto.randomUUID(), message: "Hello" }),
@@ -131,6 +136,7 @@ describeWith("nginx", "the console behind nginx", () => {
 async function readDocumentedSettings(): Promise<string> {
   const text = await readFile(`${root}docs/install/ingress.md`, "utf8");
   const [, settings] = /## The console\n.*?```nginx\n(.*?)```/s.exec(text) ?? [];
-  if (settings === undefined) throw new Error("docs/install/ingress.md has no settings for nginx before the console");
+  if (settings === undefined)
+    throw new Error("docs/install/ingress.md has no settings for nginx in front of the console");
   return settings;
 }

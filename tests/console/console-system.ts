@@ -8,7 +8,12 @@ import {
 import { type System, startSystem } from "../system/system.ts";
 
 /** A system with a console and the development sign-in, whose tokens the services accept. */
-export type ConsoleSystem = { sso: DevelopmentSso; system: System; owners: ConsoleProcess; stop(): Promise<void> };
+export type ConsoleSystem = {
+  sso: DevelopmentSso;
+  system: System;
+  ownersConsole: ConsoleProcess;
+  stop(): Promise<void>;
+};
 
 type Options = {
   /** The model of the bot. */
@@ -24,7 +29,7 @@ export async function startConsoleSystem({ model = "openai:default", ssoEnv }: O
   const workspaceId = CONSOLE_WORKSPACE;
   await system.admin.workspaces.createWorkspace({ id: workspaceId, name: "Console tests", plan: "pro" });
   await system.admin.bots.createBot({ workspaceId, slug: "guide", changes: { model } });
-  const owners = await startConsole({
+  const ownersConsole = await startConsole({
     sso,
     conversationUrl: `http://127.0.0.1:${system.conversation.opsPort}`,
     quotaUrl: `http://127.0.0.1:${system.quota.opsPort}`,
@@ -33,9 +38,9 @@ export async function startConsoleSystem({ model = "openai:default", ssoEnv }: O
   return {
     sso,
     system,
-    owners,
+    ownersConsole,
     async stop() {
-      await owners.stop();
+      await ownersConsole.stop();
       await system.stop();
       await sso.stop();
     },

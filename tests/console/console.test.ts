@@ -21,22 +21,22 @@ const USAGE = "parley.quota.v1.WorkspaceAdminService/ShowUsage";
 let installation: ConsoleSystem;
 let sso: DevelopmentSso;
 let system: System;
-let owners: ConsoleProcess;
+let ownersConsole: ConsoleProcess;
 let owner: Owner;
 
 beforeAll(async () => {
   installation = await startConsoleSystem();
-  ({ sso, system, owners } = installation);
-  owner = await signIn(owners.url);
+  ({ sso, system, ownersConsole } = installation);
+  owner = await signIn(ownersConsole.url);
 });
 afterAll(() => installation.stop());
 
 describe("sign-in", () => {
-  it("signs in with the code flow and PKCE and returns to the wanted screen", async () => {
-    const response = await fetch(`${owners.url}/auth/sign-in`, { redirect: "manual" });
+  it("uses the code flow with PKCE, and returns to the requested screen", async () => {
+    const response = await fetch(`${ownersConsole.url}/auth/sign-in`, { redirect: "manual" });
     const query = new URL(response.headers.get("location") ?? "").searchParams;
     expect([query.get("response_type"), query.get("code_challenge_method")]).toEqual(["code", "S256"]);
-    const { send } = await signIn(owners.url, "/keys");
+    const { send } = await signIn(ownersConsole.url, "/keys");
     expect(await (await send("/auth/session")).json()).toMatchObject({
       user: "Demo owner",
       workspace_id: CONSOLE_WORKSPACE,
@@ -48,7 +48,7 @@ describe("sign-in", () => {
     ["demo-viewer", "viewer"],
     ["demo-guest", undefined],
   ])("gives the session of %s the role %s, also in the page", async (account, role) => {
-    const { send } = await signIn(owners.url, "/", account);
+    const { send } = await signIn(ownersConsole.url, "/", account);
     const session = (await (await send("/auth/session")).json()) as { role?: string };
     expect(session.role).toBe(role);
     const [, content = ""] =
@@ -64,7 +64,7 @@ describe("sign-in", () => {
   });
 
   it("explains a callback without a sign-in on the sign-in page", async () => {
-    const response = await fetch(`${owners.url}/auth/callback?code=x&state=y`, { redirect: "manual" });
+    const response = await fetch(`${ownersConsole.url}/auth/callback?code=x&state=y`, { redirect: "manual" });
     expect(response.headers.get("location")).toBe("/sign-in?error=sign_in_expired");
   });
 
@@ -76,15 +76,15 @@ describe("sign-in", () => {
   });
 
   it("revokes the tokens and clears the cookies at sign-out", async () => {
-    const leaving = await signIn(owners.url);
+    const leaving = await signIn(ownersConsole.url);
     const response = await leaving.post("/auth/sign-out");
     expect(response.status).toBe(204);
     expect((await leaving.send("/auth/session")).status).toBe(401);
     expect((await leaving.post("/api/batch", { calls: [call(`${BOTS}/ListBots`)] })).status).toBe(401);
   });
 
-  it("is refused by the development sign-in under another host name", async () => {
-    // fetch does not send another Host.
+  it("is refused by the development sign-in if the Host header has another name", async () => {
+    // fetch cannot set the Host header.
     const status = await new Promise<number | undefined>((resolve, reject) => {
       const url = new URL("/.well-known/openid-configuration", sso.issuer);
       request(url, { headers: { host: "evil.example" } }, (response) => {
@@ -171,14 +171,14 @@ describe("calls", () => {
   });
 
   it.each([
-    ["without the header", { origin: "own" }],
+    ["without the header x-parley-console", { origin: "own" }],
     ["of another origin", { origin: "https://evil.example", "x-parley-console": "1" }],
     ["without an origin", { "x-parley-console": "1" }],
-    // A browser adds these by itself if a proxy before the console asks for a password.
+    // A browser adds Basic credentials to each request if a proxy in front of the console asks for a password.
     ["of another origin with Basic credentials", { origin: "https://evil.example", authorization: "Basic eDp5" }],
   ])("refuses a request %s", async (_, headers) => {
     const sent = Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [name, value === "own" ? owners.url : value]),
+      Object.entries(headers).map(([name, value]) => [name, value === "own" ? ownersConsole.url : value]),
     );
     const all = { "content-type": "application/json", ...sent };
     const streams = ["/api/chat/playground/", "/api/chat/playground/stop/"];
@@ -191,7 +191,7 @@ describe("calls", () => {
   it("accepts an access token in place of the cookies, and no other bearer token", async () => {
     const token = await requestOwnersToken(sso);
     const send = (authorization: string) =>
-      fetch(`${owners.url}/api/batch`, {
+      fetch(`${ownersConsole.url}/api/batch`, {
         method: "POST",
         headers: { authorization, "content-type": "application/json" },
         body: JSON.stringify({ calls: [call(USAGE)] }),
@@ -224,7 +224,7 @@ describe("calls", () => {
       `"method":"${USAGE}","message":null`,
     ];
     for (const body of [...bodies, ...calls.map(ofCall), ofCall(`"method":"${USAGE}","message":${deep}`)]) {
-      const headers = { origin: owners.url, "x-parley-console": "1", "content-type": "application/json" };
+      const headers = { origin: ownersConsole.url, "x-parley-console": "1", "content-type": "application/json" };
       const response = await owner.send("/api/batch", { method: "POST", headers, body });
       expect([response.status, await response.json()], body.slice(0, 60)).toEqual([400, { error: "invalid_request" }]);
     }
@@ -232,7 +232,7 @@ describe("calls", () => {
 
   it("keeps the playground open for an owner while others send invalid tokens", async () => {
     const body = { bot_slug: "guide", session_id: crypto.randomUUID(), message: "hello" };
-    // More than the malformed requests that the edge accepts from one address, here the console's.
+    // More than the 300 malformed requests a minute that the edge accepts from one address, here the console's.
     const forged = Array.from({ length: 350 }, () =>
       owner.post("/api/chat/playground/", body, { authorization: "Bearer a.b.c", "content-type": "application/json" }),
     );
@@ -266,7 +266,7 @@ describe("calls", () => {
     expect(await response.text()).toMatch(/^event: meta\n.*event: done\n/s);
   });
 
-  it("continues the playground's reply with its key, and calls the model once", async () => {
+  it("continues the playground's reply with its idempotency key, and calls the model once", async () => {
     await system.admin.bots.createBot({
       workspaceId: CONSOLE_WORKSPACE,
       slug: "steady",
@@ -305,7 +305,7 @@ describe("calls", () => {
 describe("many large uploads at once", () => {
   const UPLOADS = 30;
   const CONTENT = Buffer.alloc(15 * 1024 * 1024, "a");
-  /** Far above one body and its content. Without a limit, the uploads occupy 1,000 MiB. */
+  /** Several times the memory of one upload. Without a limit, the uploads occupy 1,000 MiB. */
   const MAX_GROWTH_MIB = 250;
   const ADD_SOURCE = "parley.conversation.v1.KnowledgeAdminService/AddSource";
   const message = { workspaceId: CONSOLE_WORKSPACE, botSlug: "guide", name: "large", format: "pdf" };
@@ -314,7 +314,7 @@ describe("many large uploads at once", () => {
     return (await readMetric(process, "process_resident_memory_bytes", {})) / 1024 / 1024;
   }
 
-  /** Starts the uploads with all but their last byte, and returns by how many MiB the process has grown at most. */
+  /** Opens the uploads and sends all but the last byte of each. Returns the largest growth of the process's memory within 5 s, in MiB. */
   async function measureGrowth(
     process: { opsPort: number },
     url: string,
@@ -342,14 +342,14 @@ describe("many large uploads at once", () => {
 
   it("with an invalid token occupy a bounded part of the console's memory", async () => {
     const headers = { authorization: "Bearer a.b.c", "content-type": "application/proto" };
-    expect(await measureGrowth(owners, `${owners.url}/api/rpc/${ADD_SOURCE}`, headers, CONTENT)).toBeLessThan(
-      MAX_GROWTH_MIB,
-    );
+    expect(
+      await measureGrowth(ownersConsole, `${ownersConsole.url}/api/rpc/${ADD_SOURCE}`, headers, CONTENT),
+    ).toBeLessThan(MAX_GROWTH_MIB);
   });
 
   it("of a member occupy a bounded part of the console's memory", async () => {
     const headers = { authorization: `Bearer ${await requestOwnersToken(sso)}`, "content-type": "application/proto" };
-    const growth = await measureGrowth(owners, `${owners.url}/api/rpc/${ADD_SOURCE}`, headers, CONTENT);
+    const growth = await measureGrowth(ownersConsole, `${ownersConsole.url}/api/rpc/${ADD_SOURCE}`, headers, CONTENT);
     expect(growth).toBeLessThan(MAX_GROWTH_MIB);
   });
 
@@ -394,11 +394,11 @@ describe("the owner API", () => {
     expect(response.headers.get("content-disposition")).toBe('attachment; filename="conversations.csv"');
     expect(await response.text()).toMatch(/^session_id,bot_slug,/);
     expect((await owner.send(`${path}&q=v`)).status).toBe(400);
-    expect((await fetch(owners.url + path)).status).toBe(401);
+    expect((await fetch(ownersConsole.url + path)).status).toBe(401);
   });
 
-  it("sends the owner's token to no host that a request names", async () => {
-    const { hostname, port } = new URL(owners.url);
+  it("does not send the owner's token to a host that the request's target names", async () => {
+    const { hostname, port } = new URL(ownersConsole.url);
     const received: string[] = [];
     const other = createServer(({ headers }, response) => {
       received.push(headers.authorization ?? "");
@@ -423,7 +423,7 @@ describe("the owner API", () => {
 describe("the page", () => {
   it("has a strict policy with a new nonce for each response", async () => {
     const load = async () => {
-      const response = await fetch(`${owners.url}/bots`);
+      const response = await fetch(`${ownersConsole.url}/bots`);
       const policy = response.headers.get("content-security-policy") ?? "";
       const [, nonce = ""] = /'nonce-([^']+)'/.exec(policy) ?? [];
       expect(policy).toContain("default-src 'none'");
@@ -438,24 +438,24 @@ describe("the page", () => {
 
   it("cannot be framed, and its preview only by the console", async () => {
     const policyOf = async (path: string) =>
-      (await fetch(owners.url + path)).headers.get("content-security-policy") ?? "";
+      (await fetch(ownersConsole.url + path)).headers.get("content-security-policy") ?? "";
     expect(await policyOf("/")).toContain("frame-ancestors 'none'");
     expect(await policyOf("/preview")).toContain("frame-ancestors 'self'");
   });
 
-  it("is cached for ever only where the name holds a hash", async () => {
-    const html = await (await fetch(owners.url)).text();
+  it("lets browsers cache a script, whose name contains a hash, for a year", async () => {
+    const html = await (await fetch(ownersConsole.url)).text();
     const [, script = ""] = /src="(\/assets\/[^"]+\.js)"/.exec(html) ?? [];
-    const response = await fetch(owners.url + script, { headers: { "accept-encoding": "gzip" } });
+    const response = await fetch(ownersConsole.url + script, { headers: { "accept-encoding": "gzip" } });
     expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
     expect(response.headers.get("content-encoding")).toBe("gzip");
-    expect((await fetch(`${owners.url}/assets/missing.js`)).status).toBe(404);
+    expect((await fetch(`${ownersConsole.url}/assets/missing.js`)).status).toBe(404);
   });
 });
 
 describe("operation", () => {
   it("counts requests, calls and sign-ins", async () => {
-    const count = (name: string, labels: Record<string, string>) => readMetric(owners, name, labels);
+    const count = (name: string, labels: Record<string, string>) => readMetric(ownersConsole, name, labels);
     expect(await count("parley_console_calls_total", { method: USAGE, status: "200" })).toBeGreaterThan(0);
     expect(await count("parley_console_sign_ins_total", { result: "signed_in" })).toBeGreaterThan(0);
     expect(
@@ -469,17 +469,17 @@ describe("operation", () => {
       session_id: crypto.randomUUID(),
       message: "hello",
     });
-    const stopping = owners.process.stop("SIGTERM");
+    const stopping = ownersConsole.process.stop("SIGTERM");
     expect(await response.text()).toContain("event: done");
     expect((await stopping).code).toBe(0);
   });
 });
 
-/** A message to a bot's playground with a key. */
+/** Returns a message to a bot's playground with an idempotency key, and a function that sends it. */
 function keyedMessage(botSlug: string) {
   const key = crypto.randomUUID();
   const fields = { bot_slug: botSlug, session_id: crypto.randomUUID(), message: "hello" };
-  const pageHeaders = { origin: owners.url, "x-parley-console": "1", "content-type": "application/json" };
+  const pageHeaders = { origin: ownersConsole.url, "x-parley-console": "1", "content-type": "application/json" };
   const send = (headers: Record<string, string> = {}) =>
     owner.post("/api/chat/playground/", fields, { ...pageHeaders, "idempotency-key": key, ...headers });
   return { key, fields, send };

@@ -20,21 +20,21 @@ const CONVERSATIONS = "/api/conversations/";
 let installation: ConsoleSystem;
 let sso: DevelopmentSso;
 let system: System;
-let owners: ConsoleProcess;
+let ownersConsole: ConsoleProcess;
 let owner: Owner;
 let bot: Pick<Tenant, "publicKey" | "origin">;
 
 beforeAll(async () => {
   installation = await startConsoleSystem();
-  ({ sso, system, owners } = installation);
+  ({ sso, system, ownersConsole } = installation);
   const domains = ["shop.example"];
   const { key } = await system.admin.keys.createKey({ workspaceId: CONSOLE_WORKSPACE, botSlug: "guide", domains });
   bot = { publicKey: key?.publicKey ?? "", origin: "https://shop.example" };
-  owner = await signIn(owners.url);
+  owner = await signIn(ownersConsole.url);
 });
 afterAll(() => installation.stop());
 
-/** Starts a conversation. Returns its id. */
+/** Sends a message, by default in a new conversation whose id it returns. */
 async function startConversation(fields: Record<string, unknown> = {}): Promise<string> {
   const sessionId = randomUUID();
   await chat(
@@ -51,7 +51,7 @@ describe("the CLI with an owner's login", () => {
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), "parley-login-"));
     const device = await startDeviceSso(() => requestOwnersToken(sso));
-    const url = `${owners.url}/api/rpc`;
+    const url = `${ownersConsole.url}/api/rpc`;
     env = {
       PARLEY_CONVERSATION_URL: url,
       PARLEY_QUOTA_URL: url,
@@ -109,12 +109,12 @@ test("a streaming method needs its own content type, and is refused in a batch",
   expect((await owner.post("/api/batch", { calls: [call(method)] })).status).toBe(404);
 });
 
-test("the edge's owner API is the same through the console, with the session and with a token", async () => {
+test("the console forwards the edge's owner API unchanged, with the session and with a token", async () => {
   const authorization = `Bearer ${await requestOwnersToken(sso)}`;
   const visitor_id = `visitor-${randomUUID()}`;
   const [first, second] = [await startConversation({ visitor_id }), await startConversation({ visitor_id })];
   const withToken = (path: string, init: RequestInit = {}) =>
-    fetch(owners.url + path, { ...init, headers: { authorization, ...init.headers } });
+    fetch(ownersConsole.url + path, { ...init, headers: { authorization, ...init.headers } });
   for (const send of [owner.send, withToken]) {
     const list = (await (await send(`${CONVERSATIONS}?visitor_id=${visitor_id}`)).json()) as {
       conversations: unknown[];
@@ -128,10 +128,10 @@ test("the edge's owner API is the same through the console, with the session and
   }
   for (const id of ["1", "%2E%2E", "..%2Fchat", "%00"])
     expect((await withToken(`${CONVERSATIONS}${id}/export.json`)).status, id).toBe(404);
-  const withoutPage = await owner.send(`${CONVERSATIONS}${second}/`, { method: "DELETE" });
-  expect([withoutPage.status, await withoutPage.json()]).toEqual([403, { error: "cross_site_request" }]);
+  const withoutPageHeaders = await owner.send(`${CONVERSATIONS}${second}/`, { method: "DELETE" });
+  expect([withoutPageHeaders.status, await withoutPageHeaders.json()]).toEqual([403, { error: "cross_site_request" }]);
   expect((await withToken(`${CONVERSATIONS}${second}/?hard=1`, { method: "DELETE" })).status).toBe(400);
-  const pageHeaders = { origin: owners.url, "x-parley-console": "1" };
+  const pageHeaders = { origin: ownersConsole.url, "x-parley-console": "1" };
   expect((await owner.send(`${CONVERSATIONS}${second}/`, { method: "DELETE", headers: pageHeaders })).status).toBe(204);
   const erase = await withToken(`${CONVERSATIONS}erase/`, {
     method: "POST",
@@ -143,7 +143,7 @@ test("the edge's owner API is the same through the console, with the session and
   expect([invalid.status, await invalid.json()]).toEqual([400, { detail: "invalid_json" }]);
 });
 
-test("an export reaches the browser as compressed as the edge sends it", async () => {
+test("the console forwards an export with the compression that the edge chose", async () => {
   const sessionId = await startConversation();
   await queryFirstRow(
     system.database,
@@ -151,7 +151,7 @@ test("an export reaches the browser as compressed as the edge sends it", async (
     [sessionId],
   );
   const authorization = `Bearer ${await requestOwnersToken(sso)}`;
-  const { hostname, port } = new URL(owners.url);
+  const { hostname, port } = new URL(ownersConsole.url);
   const download = (acceptEncoding: string) =>
     new Promise<{ encoding: string | undefined; body: Buffer }>((resolve, reject) => {
       const headers = { authorization, "accept-encoding": acceptEncoding };
@@ -169,9 +169,9 @@ test("an export reaches the browser as compressed as the edge sends it", async (
   expect(plain.body.toString()).toContain(sessionId);
 });
 
-test("credentials of a proxy before the console are ignored, and do not replace the page's headers", async () => {
+test("credentials for a proxy in front of the console are ignored, and do not replace the page's headers", async () => {
   const headers = { authorization: `Basic ${Buffer.from("proxy:password").toString("base64")}` };
   expect((await owner.send(CONVERSATIONS, { headers })).status).toBe(200);
   expect((await owner.post("/api/batch", { calls: [] }, headers)).status).toBe(403);
-  expect((await fetch(owners.url + CONVERSATIONS, { headers })).status).toBe(401);
+  expect((await fetch(ownersConsole.url + CONVERSATIONS, { headers })).status).toBe(401);
 });

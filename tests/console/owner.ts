@@ -1,6 +1,6 @@
 import { createCookieClient } from "./cookie-jar.ts";
 
-/** A signed-in owner's browser, without a page. */
+/** An HTTP client with the cookies of a signed-in owner. */
 export type Owner = {
   /** Sends a request with the owner's cookies. */
   send: (path: string, init?: RequestInit) => Promise<Response>;
@@ -8,11 +8,11 @@ export type Owner = {
   post: (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Response>;
   /** Returns the Set-Cookie headers so far. */
   setCookies: () => readonly string[];
-  /** Returns a second browser with a copy of the cookies. */
+  /** Returns a second client with a copy of the cookies. */
   copy: () => Owner;
 };
 
-/** Signs in through the development sign-in's redirects, as its owner or another of its accounts. */
+/** Signs in through the redirects of the development sign-in, as `account` or, by default, as its owner. */
 export async function signIn(consoleUrl: string, returnTo = "/", account?: string): Promise<Owner> {
   const client = createCookieClient();
   const { send } = client;

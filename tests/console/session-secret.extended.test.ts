@@ -12,13 +12,13 @@ const TIMEOUT = { timeout: 30_000 };
 
 let folder: string;
 let sso: DevelopmentSso;
-let owners: ConsoleProcess;
+let ownersConsole: ConsoleProcess;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "parley-session-secret-"));
   sso = await startDevelopmentSso();
   await write(OLD);
   const unused = "http://127.0.0.1:1";
-  owners = await startConsole({
+  ownersConsole = await startConsole({
     sso,
     conversationUrl: unused,
     quotaUrl: unused,
@@ -27,15 +27,16 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  await owners.stop();
+  await ownersConsole.stop();
   await sso.stop();
   await rm(folder, { recursive: true });
 });
 
 const write = (...secrets: string[]) => replaceFile(join(folder, "SESSION_SECRET"), secrets.join("\n"));
 
-async function change(...secrets: string[]): Promise<void> {
-  const countReloads = () => owners.process.output().split("secret reloaded").length;
+/** Writes the secrets and waits until the console has reloaded them. */
+async function changeSecrets(...secrets: string[]): Promise<void> {
+  const countReloads = () => ownersConsole.process.output().split("secret reloaded").length;
   const before = countReloads();
   await write(...secrets);
   await expect.poll(countReloads, TIMEOUT).toBe(before + 1);
@@ -44,22 +45,22 @@ async function change(...secrets: string[]): Promise<void> {
 const statusOf = async (owner: Owner) => (await owner.send("/auth/session")).status;
 
 it("the session secret rotates without signing an owner out, and the console keeps its secrets when the file is unusable", async () => {
-  const early = await signIn(owners.url);
-  await change(OLD, NEW);
+  const early = await signIn(ownersConsole.url);
+  await changeSecrets(OLD, NEW);
   expect(await statusOf(early)).toBe(200);
-  await change(NEW, OLD);
+  await changeSecrets(NEW, OLD);
   expect(await statusOf(early)).toBe(200);
-  const late = await signIn(owners.url);
+  const late = await signIn(ownersConsole.url);
   // An operator removes the old secret after twelve hours, when every session that it encrypted has ended.
-  await change(NEW);
+  await changeSecrets(NEW);
   expect([await statusOf(early), await statusOf(late)]).toEqual([401, 200]);
 
-  const countRefused = () => readMetric(owners, "parley_reloads_refused_total", { file: "SESSION_SECRET" });
+  const countRefused = () => readMetric(ownersConsole, "parley_reloads_refused_total", { file: "SESSION_SECRET" });
   expect(await countRefused()).toBe(0);
   await write("marker");
   await expect.poll(countRefused, TIMEOUT).toBeGreaterThan(0);
   expect(await statusOf(late)).toBe(200);
-  const output = owners.process.output();
+  const output = ownersConsole.process.output();
   expect(output).toContain("secret refused, previous one kept");
   expect(output).not.toMatch(new RegExp(`${OLD}|${NEW}|marker`));
 });

@@ -249,8 +249,8 @@ const decisions: Section[] = [
     id: "D1",
     title: "Order of the checks",
     sentences: {
-      1: "JSON, required fields, length, UUID, rate limit, key, origin, stream: the first that fails is the one reported.",
-      2: "A request that fails validation costs none of the chat allowance.",
+      1: "The order is JSON, required fields, length, UUID, rate limit, key, origin, stream. The response reports the first check that fails.",
+      2: "A request that fails validation does not count against the chat rate limit.",
     },
   },
   {
@@ -274,7 +274,7 @@ const decisions: Section[] = [
       1: "A body over 300 KiB, for rating and doctor over 8 KiB: 413 `payload_too_large`.",
       2: "`visitor_metadata` over 16 KiB or 32 levels: 400 `invalid_message`.",
       3: "`visitor_id` over 1,024 characters: 400 `invalid_message`.",
-      4: "A message of 70,000 characters, emoji in UTF-8 included: 400 `message_too_long`.",
+      4: "A message of 70,000 characters, even if all are emoji: 400 `message_too_long`.",
       5: "A body of more than 33 levels, or with more than 17 KiB outside the contents of its strings: 400 `invalid_message`.",
     },
   },
@@ -289,7 +289,7 @@ const decisions: Section[] = [
       5: "When a service is back, the others use it again without a restart.",
     },
   },
-  { id: "D7", title: "Message both blocked and over the quota", sentences: { 1: "Blocked." } },
+  { id: "D7", title: "Message both blocked and over the quota", sentences: { 1: "The message is blocked." } },
   {
     id: "D8",
     title: "`quota_exceeded`",
@@ -313,7 +313,7 @@ const decisions: Section[] = [
     sentences: {
       1: "Chat, config and rating allow every Origin, with `Vary: Origin` and the rate-limit headers exposed.",
       2: "Errors have the same headers.",
-      3: "Never with credentials, and never for a missing or `null` Origin.",
+      3: "Credentials are never allowed, and neither is a missing or `null` Origin.",
       4: "A preflight gets 204.",
       5: "Any other method gives 405 with `Allow`.",
     },
@@ -327,8 +327,8 @@ const decisions: Section[] = [
     id: "D13",
     title: "Reuse of a session id",
     sentences: {
-      1: "Under another workspace: an independent session.",
-      2: "Under another bot of the same workspace: 404 `session_not_found` before the stream.",
+      1: "In another workspace: an independent session.",
+      2: "With another bot of the same workspace: 404 `session_not_found` before the stream.",
       3: "Soft-deleted: 404 `session_not_found` before the stream.",
     },
   },
@@ -343,7 +343,7 @@ const decisions: Section[] = [
   {
     id: "D15",
     title: "`meta.message_id`",
-    sentences: { 1: "The assistant's message; an integer below 2^53." },
+    sentences: { 1: "It identifies the assistant's message and is an integer below 2^53." },
   },
   {
     id: "D16",
@@ -358,9 +358,9 @@ const decisions: Section[] = [
     id: "D17",
     title: "Message status",
     sentences: {
-      1: "`done`, `error`, `blocked`, `quota_exceeded` or `cancelled`, as the turn ended.",
-      2: "`interrupted` for a turn whose edge died.",
-      3: "The export leaves out turns still streaming.",
+      1: "The status is `done`, `error`, `blocked`, `quota_exceeded` or `cancelled`, depending on how the turn ended.",
+      2: "The status is `interrupted` if the edge died during the turn.",
+      3: "The export omits turns that are still streaming.",
     },
   },
   {
@@ -377,7 +377,7 @@ const decisions: Section[] = [
   },
   {
     id: "D19",
-    title: "Exactly one end",
+    title: "Exactly one `done`",
     sentences: {
       1: "`done` is sent exactly once, always last.",
       2: "A provider's stream without a finish reason or `[DONE]` is an `error`, never a success.",
@@ -386,14 +386,14 @@ const decisions: Section[] = [
   {
     id: "D20",
     title: "`done` after error or block",
-    sentences: { 1: "All metering fields, zeros where nothing was used." },
+    sentences: { 1: "It has all metering fields, which are 0 if nothing was used." },
   },
   { id: "D21", title: "Heartbeat", sentences: { 1: "An SSE comment after 15 s of silence." } },
   {
     id: "D22",
     title: "A session that cannot be exported",
     sentences: {
-      1: 'Missing, foreign, soft-deleted or no UUID: 404 `{"detail":"session_not_found"}`, byte for byte the same.',
+      1: 'A session that is missing, soft-deleted or of another workspace, or an id that is no UUID: 404 `{"detail":"session_not_found"}`, byte for byte the same.',
     },
   },
   {
@@ -415,11 +415,11 @@ const decisions: Section[] = [
     title: "429",
     sentences: {
       1: "`Retry-After` in whole seconds, `RateLimit` and `RateLimit-Policy`.",
-      2: "Never more than 60 in 60 seconds across all replicas while Redis answers.",
+      2: "All replicas together accept at most 60 requests in 60 seconds, as long as Redis answers.",
       3: "Without Redis each replica limits alone.",
       4: "Rating has its own bucket of 60 a minute.",
       5: "Above 300 malformed requests a minute from one address: 429 for each of its requests, before the body is read.",
-      6: "Replicas count malformed requests together while Redis answers; each refuses an address from the first malformed request that it receives above the limit.",
+      6: "Replicas count malformed requests together as long as Redis answers. Each refuses an address starting with the first malformed request above the limit that it receives.",
     },
   },
   {
@@ -428,7 +428,7 @@ const decisions: Section[] = [
     sentences: {
       1: "The socket's address, unless it belongs to a trusted proxy.",
       2: "Behind trusted proxies, X-Forwarded-For from the right.",
-      3: "IPv6 counts by /64; an IPv4 address inside an IPv6 one counts as itself.",
+      3: "An IPv6 address counts by its /64 prefix, and an IPv4-mapped one as its IPv4 address.",
     },
   },
   {
@@ -453,13 +453,13 @@ const decisions: Section[] = [
   {
     id: "D28",
     title: "Unknown keys",
-    sentences: { 1: "Cached, and looked up at most 20 times a second per client IP." },
+    sentences: { 1: "The edge caches them, and looks up at most 20 a second for each client IP." },
   },
-  { id: "D29", title: "Key", sentences: { 1: "`svc_pk_` and 32 characters of base62." } },
+  { id: "D29", title: "Key", sentences: { 1: "A key is `svc_pk_` and 32 characters of base62." } },
   {
     id: "D30",
     title: "A changed key",
-    sentences: { 1: "A revoked key is refused within 5 s.", 2: "Changed domains are in force within 5 s." },
+    sentences: { 1: "A revoked key is refused within 5 s.", 2: "Changed domains take effect within 5 s." },
   },
   {
     id: "D31",
@@ -488,7 +488,7 @@ const decisions: Section[] = [
       4: "`Last-Event-ID` continues after that event.",
       5: "With another message: 409 `idempotency_key_reused`; metadata and referrer may differ.",
       6: "Blocked, failed and stopped replies end with the same events again.",
-      7: "Of a deleted session: 404 `session_not_found`.",
+      7: "If the session is deleted: 404 `session_not_found`.",
     },
   },
   {
@@ -496,7 +496,7 @@ const decisions: Section[] = [
     title: "Refusals with `Idempotency-Key` or `Last-Event-ID`",
     sentences: {
       1: "A key that is not 1 to 255 visible ASCII characters: 400 `invalid_idempotency_key`.",
-      2: "An id of another message or beyond the text: 400 `invalid_last_event_id`.",
+      2: "A `Last-Event-ID` of another message, or with an offset beyond the text: 400 `invalid_last_event_id`.",
       3: "`Last-Event-ID` with an unknown key: 404 `turn_not_found`, and nothing is opened.",
       4: "`Last-Event-ID` without a key: 200 and an empty event stream, and nothing is opened.",
       5: "A request that is refused before its turn is opened does not bind its key.",
@@ -517,15 +517,17 @@ const decisions: Section[] = [
     id: "D36",
     title: "Limits of replies with a key",
     sentences: {
-      1: "At most 2 running replies of a session: 503 `overloaded`.",
-      2: "At most 8 readers of a running reply: 503 `overloaded`.",
+      1: "A third running reply of a session: 503 `overloaded`.",
+      2: "A ninth reader of a running reply: 503 `overloaded`.",
       3: "Requests with `Last-Event-ID` have a bucket of their own, 120 a minute.",
     },
   },
   {
     id: "D37",
     title: "Playground with `Idempotency-Key`",
-    sentences: { 1: "The same for the caller's own sessions, with errors as `{detail}`." },
+    sentences: {
+      1: "The playground treats the key as chat does, in the caller's own sessions, with errors as `{detail}`.",
+    },
   },
   {
     id: "D41",
@@ -535,7 +537,7 @@ const decisions: Section[] = [
       2: "`silence_ms`, at most 30,000, delays `done` without a heartbeat comment.",
       3: "`meta` reports the caller's address and its rate-limit key, the HTTP version, the received proxy headers, and the time.",
       4: "No provider is called and nothing counts against the quota.",
-      5: "Errors and CORS are chat's, and it shares chat's rate-limit bucket.",
+      5: "It has the errors and the CORS headers of chat, and shares its rate-limit bucket.",
     },
   },
   {
@@ -553,9 +555,9 @@ const decisions: Section[] = [
       9: "`DELETE /api/conversations/{session_id}/` hides a conversation: 204.",
       10: "`POST /api/conversations/erase/` erases a visitor's conversations for good: 202 `{conversations, request_id}`.",
       11: "The list and the exports of all conversations need the role `viewer` or `owner`, deletion and erasure `owner`: 403 `forbidden`.",
-      12: "Foreign equals missing.",
-      13: "Errors have the form of the export's.",
-      14: "Both exports have the list's filters except `q`. Their `since` and `until` are times of the start.",
+      12: "A conversation of another workspace gets the same response as a missing one.",
+      13: "Error bodies have the format of the export's: `{detail}`.",
+      14: "Both exports have the list's filters except `q`. Their `since` and `until` apply to the start of a conversation.",
     },
   },
 ];
@@ -574,7 +576,7 @@ const hostile: Section[] = [
       6: "Bodies that are not a JSON object, truncated, with a BOM, in UTF-16: 400; 10 MiB, chunked or compressed: 413 or 400.",
       7: "A body of one byte a second: closed at the request timeout.",
       8: "Text that looks like an event stays inside the JSON of one `token` event.",
-      9: "Hand-made tokens (no signature, HS256 with the public key, wrong issuer or audience, no or past expiry, a key set of their own): 401.",
+      9: "Forged tokens (no signature, HS256 with the public key, wrong issuer or audience, no or past expiry, a key set that the token names): 401.",
       10: "A service's database role has no access to the other services' schemas.",
     },
   },

@@ -5,6 +5,8 @@ import { ADMIN_TOKEN } from "../system/processes.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const FILES = ["--file", "docker-compose.yml", "--file", "tests/images/compose.yml"];
+/** A little less than the tests' `hookTimeout`, so that the error names the command. */
+const COMPOSE_TIMEOUT_MS = 850_000;
 
 function run(
   command: string,
@@ -34,8 +36,11 @@ export async function isDockerAvailable(): Promise<boolean> {
   );
 }
 
+/** The containers of docker-compose.yml. */
 export type Composition = {
+  /** The edge's URL. */
   url: string;
+  /** Ports of the services' admin calls. */
   ports: { conversation: number; quota: number; llm: number };
   ssoUrl: string;
   /** Runs a docker compose command on this composition. */
@@ -49,6 +54,7 @@ export type Composition = {
  * anything.
  */
 export async function defineComposition(): Promise<Composition> {
+  // The ports are consecutive.
   const [edge = 0] = await freePorts(9);
   const [sso, conversation, quota, llm] = [edge + 1, edge + 2, edge + 4, edge + 6];
   const env = {
@@ -63,7 +69,7 @@ export async function defineComposition(): Promise<Composition> {
   };
   const project = `parley-test-${process.pid}`;
   const compose = (...args: string[]) =>
-    run("docker", ["compose", "--project-name", project, ...FILES, ...args], env, 850_000);
+    run("docker", ["compose", "--project-name", project, ...FILES, ...args], env, COMPOSE_TIMEOUT_MS);
   return {
     url: `http://127.0.0.1:${edge}`,
     ports: { conversation, quota, llm },

@@ -3,7 +3,7 @@ import { decode, encode, toRGBA8 } from "upng-js";
 import { SLOWDOWN } from "./answers.ts";
 
 /** Duration of the last frame before the film repeats. */
-const LAST_MS = 4_000;
+const LAST_FRAME_MS = 4_000;
 
 interface Frame {
   readonly png: Buffer;
@@ -36,6 +36,7 @@ export async function film(page: Page, act: () => Promise<void>): Promise<Buffer
   return animate(frames);
 }
 
+/** Encodes the frames as an animated PNG that plays SLOWDOWN times faster than the recording. */
 function animate(frames: readonly Frame[]): Buffer {
   const pictures = frames.map(({ png }) => {
     const { buffer, byteOffset, length } = png;
@@ -44,7 +45,7 @@ function animate(frames: readonly Frame[]): Buffer {
   const [{ width, height } = { width: 0, height: 0 }] = pictures;
   const delaysMs = frames.map(({ atMs }, at) => {
     const next = frames[at + 1];
-    return next ? Math.round((next.atMs - atMs) / SLOWDOWN) : LAST_MS;
+    return next ? Math.round((next.atMs - atMs) / SLOWDOWN) : LAST_FRAME_MS;
   });
   // toRGBA8 returns the frames of a picture. A screenshot has one.
   const pixels = pictures.flatMap((picture) => toRGBA8(picture).slice(0, 1));

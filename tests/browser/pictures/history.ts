@@ -29,8 +29,9 @@ const SPREAD = `
   ) moved
   WHERE t.workspace_id = $1 AND t.turn_id = moved.turn_id`;
 
-/** Lets visitors of two bots ask, and spreads their turns over the last 30 days. Waits until the service has counted the turns. */
+/** Sends visitors' questions to two bots and spreads the turns over the last 30 days. Waits until the service has counted the turns. */
 export async function addHistory(service: Service): Promise<void> {
+  // One entry for each message: how many days ago it was sent.
   const daysAgo = Array.from({ length: DAYS }, (_, ago) => Array<number>(messagesOf(DAYS - ago)).fill(ago)).flat();
   const bots = [await addBot(service), await addBot(service, "Café guide")];
   const keys = await Promise.all(
@@ -47,7 +48,7 @@ export async function addHistory(service: Service): Promise<void> {
   await database.connect();
   try {
     await database.query(SPREAD, [CONSOLE_WORKSPACE, daysAgo]);
-    // Without these leases, the tasks count every hour again.
+    // Without their leases, the tasks run again at once and recount every hour.
     await database.query("DELETE FROM conversation.task_leases WHERE task IN ('count_replies', 'count_bot_replies')");
   } finally {
     await database.end();

@@ -64,9 +64,9 @@ describeInBrowser("README pictures", (fixture) => {
     for (const question of questions) {
       await widget.askAndWait(question);
     }
-    await widget.ratable.first().getByRole("button").first().click();
+    await widget.ratingControls.first().getByRole("button").first().click();
     await widget.page.mouse.move(0, 0);
-    await widget.settled();
+    await widget.waitForAnimations();
     await savePicture(name, await widget.page.screenshot({ animations: "disabled" }));
     expect(widget.problems).toEqual([]);
   });
@@ -77,7 +77,7 @@ describeInBrowser("README pictures", (fixture) => {
       await widget.open();
       await widget.askAndWait("Can the mug go into the dishwasher?");
       await widget.page.mouse.move(0, 0);
-      await widget.settled();
+      await widget.waitForAnimations();
       await savePicture("shop", await widget.page.screenshot({ animations: "disabled" }));
     }));
 
@@ -94,7 +94,7 @@ describeInBrowser("README pictures", (fixture) => {
         await widget.input.pressSequentially("Can the mug go into the dishwasher?", { delay: 40 * SLOWDOWN });
         await pause(250);
         await widget.input.press("Enter");
-        await widget.ratable.waitFor();
+        await widget.ratingControls.waitFor();
         await pause(700);
         await widget.panel.getByRole("button", { name: "Good answer" }).click();
         await pause(300);

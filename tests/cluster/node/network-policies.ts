@@ -1,5 +1,5 @@
-// Enforces the cluster's NetworkPolicies on a node with all pods: watches the policies, pods and namespaces and writes nftables rules.
-// Supports only what the chart's policies use, and only IPv4. Exits when a watch ends.
+// Enforces the cluster's NetworkPolicies on its only node: watches the policies, pods and namespaces, and writes nftables rules.
+// Supports only the fields that the chart's policies use, and only IPv4. Exits when a watch ends.
 //
 //   network-policies.ts TOKEN
 import { spawn } from "node:child_process";
@@ -33,7 +33,7 @@ type Direction = "ingress" | "egress";
 
 const API = "https://127.0.0.1:6443";
 const DAY_SECONDS = 86_400;
-/** The rules are written once for all changes within this time. */
+/** All changes within this time cause one update of the rules. */
 const COLLECT_MS = 20;
 
 const [token = ""] = process.argv.slice(2);
@@ -125,7 +125,7 @@ function conditionsOfRule(rule: Rule, policy: Policy, pod: Pod, direction: Direc
   });
 }
 
-/** Returns one chain for each pod and direction that a policy isolates, and the jumps to them. */
+/** Returns the nftables rules: one chain for each pod and direction that a policy isolates, and the jumps to these chains. */
 function ruleset(): string {
   const chains: string[] = [];
   const jumps: Record<Direction, string[]> = { egress: [], ingress: [] };
@@ -153,11 +153,13 @@ function ruleset(): string {
   const hook = (name: string, rules: readonly string[]) =>
     `chain ${name} { type filter hook ${name} priority filter; ct state established,related accept; ${rules.map((rule) => `${rule};`).join(" ")} }`;
   const table = "table ip network_policies";
-  // Pods reach the name server and the API server on the node itself. The node may reach every pod.
+  // The input chain applies to connections from pods to the node, which runs the name server and the API server. No chain applies to the node's
+  // own connections, so the node may reach every pod.
   const body = [...chains, hook("input", jumps.egress), hook("forward", [...jumps.egress, ...jumps.ingress])];
   return `${table}\ndelete ${table}\n${table} {\n${body.join("\n")}\n}\n`;
 }
 
+/** Writes the rules after each change. */
 async function enforce(): Promise<never> {
   for (;;) {
     await changed.promise;

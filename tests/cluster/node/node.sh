@@ -4,8 +4,8 @@
 #
 #   node.sh BINARIES IMAGES STATE CGROUP NODE
 #
-# BINARIES: folder with the Kubernetes and CoreDNS binaries. IMAGES: archive of `docker save`. STATE: an empty folder; gets the kubeconfig and
-# the logs, and the file `ready` when the API server, the container runtime and the images are ready. CGROUP: name of the pods' cgroup. NODE: Node.js.
+# BINARIES: folder with the Kubernetes and CoreDNS binaries. IMAGES: archive of `docker save`. CGROUP: name of the pods' cgroup. NODE: Node.js.
+# STATE: an empty folder. The script writes the kubeconfig and the logs to it, and the file `ready` when the node is ready.
 set -euo pipefail
 binaries=$1 images=$2 state=$3 cgroup=$4 node=$5
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,11 +13,12 @@ export PATH="$binaries:/usr/sbin:/usr/bin:/sbin:/bin"
 
 node_ip=10.250.0.1
 uncached_dns_ip=10.250.0.2
-# Gives the files in config/ this node's values.
+# Copies a file of config/ into the state folder, with this node's values.
 render() {
   sed "s|@NODE_IP@|$node_ip|g; s|@UNCACHED_DNS_IP@|$uncached_dns_ip|g; s|@STATE@|$state|g; s|@CGROUP@|$cgroup|g; s|@TOKEN@|$token|g" "$here/config/$1" >"$state/$1"
 }
 
+# Hides the machine's /run and settings from the components.
 isolate() {
   mount -t tmpfs tmpfs /run
   mkdir "$state"/{logs,etcd,kubelet,containerd,cni}
@@ -107,7 +108,7 @@ start kubelet kubelet --config "$state/kubelet.yaml" --kubeconfig "$KUBECONFIG" 
 await kubectl wait --for condition=Ready node/node --timeout 1s
 touch "$state/ready"
 
-# Ends with the first component that ends.
+# Exits when the first component exits.
 wait -n || true
 echo "a component ended: see $state/logs" >&2
 exit 1

@@ -21,13 +21,13 @@ export function authSuite(shared: () => ContractSystem): void {
     await api.chat(tenant, { session_id: sessionId });
   });
 
-  /** Sends the Authorization header to the export and to the playground. Returns the status and text of both responses. */
-  async function answers(authorization: string | undefined, at: Api = api): Promise<string[]> {
+  /** Sends the Authorization header to the export and to the playground. Returns the status and the beginning of the text of both responses. */
+  async function answers(authorization: string | undefined, client: Api = api): Promise<string[]> {
     const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
     const body = { bot_slug: tenant.botSlug, session_id: "no uuid", message: "Hello?" };
     return [
-      formatRefusal(await at.call({ path: exportPath(sessionId), headers })).slice(0, 60),
-      formatRefusal(await at.call({ method: "POST", path: "/api/chat/playground/", headers, body })),
+      formatRefusal(await client.call({ path: exportPath(sessionId), headers })).slice(0, 60),
+      formatRefusal(await client.call({ method: "POST", path: "/api/chat/playground/", headers, body })),
     ];
   }
 
@@ -103,13 +103,13 @@ export function authSuite(shared: () => ContractSystem): void {
       new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid: publicJwk.kid ?? "", ...header }).sign(key);
 
     const keySet = createServer((_, response) => response.end(JSON.stringify({ keys: [{ ...ownJwk, kid: "evil" }] })));
-    let fetches = 0;
-    keySet.on("request", () => fetches++);
+    let keySetRequests = 0;
+    keySet.on("request", () => keySetRequests++);
     await once(keySet.listen(0, "127.0.0.1"), "listening");
     const jku = `http://127.0.0.1:${(keySet.address() as AddressInfo).port}/jwks`;
 
     const secrets = [JSON.stringify(publicJwk), String(publicJwk.n), base64url.decode(String(publicJwk.n))];
-    const hostile = [
+    const forgedTokens = [
       `${encodePart({ alg: "none" })}.${encodePart(claims)}.`,
       `${encodePart({ alg: "none", kid: publicJwk.kid })}.${encodePart(claims)}.AAAA`,
       `${encodePart({ alg: "RS256", kid: publicJwk.kid })}.${encodePart(claims)}.`,
@@ -124,9 +124,9 @@ export function authSuite(shared: () => ContractSystem): void {
       await sign({ jwk: ownJwk }, own.privateKey),
       await sign({ kid: "../../dev/null" }, own.privateKey),
     ];
-    for (const token of hostile)
+    for (const token of forgedTokens)
       expect(await answers(`Bearer ${token}`), token.slice(0, 60)).toEqual(bothRefuse(401, "authentication_required"));
-    expect(fetches).toBe(0);
+    expect(keySetRequests).toBe(0);
     keySet.close();
   });
 
@@ -168,8 +168,8 @@ export function authSuite(shared: () => ContractSystem): void {
   test("the name of the workspace claim is configurable [D23/4]", async () => {
     const edge = await system.startEdge({ JWT_WORKSPACE_CLAIM: "https://example.com/org" });
     const other = await createApi(`http://127.0.0.1:${edge.port}`);
-    const elsewhere = { workspace_id: undefined, "https://example.com/org": tenant.workspaceId };
-    expect(await answers(`Bearer ${await signClaims(elsewhere)}`, other)).toEqual(accepted);
+    const otherClaim = { workspace_id: undefined, "https://example.com/org": tenant.workspaceId };
+    expect(await answers(`Bearer ${await signClaims(otherClaim)}`, other)).toEqual(accepted);
     expect(await answers(`Bearer ${await signClaims({})}`, other)).toEqual(bothRefuse(401, "no_workspace"));
   });
 
@@ -178,18 +178,18 @@ export function authSuite(shared: () => ContractSystem): void {
     const keySet = createServer((_, response) => response.end(JSON.stringify({ keys })));
     await once(keySet.listen(0, "127.0.0.1"), "listening");
     const edge = await system.startEdge({ JWKS_URL: `http://127.0.0.1:${(keySet.address() as AddressInfo).port}/` });
-    const at = await createApi(`http://127.0.0.1:${edge.port}`);
+    const client = await createApi(`http://127.0.0.1:${edge.port}`);
     const known = `Bearer ${await signClaims({})}`;
-    expect(await answers(known, at)).toEqual(accepted);
+    expect(await answers(known, client)).toEqual(accepted);
     keySet.close();
     keySet.closeAllConnections();
     const { privateKey } = await generateKeyPair("ES256");
     const unknown = await new SignJWT(ownerClaims(system, tenant))
       .setProtectedHeader({ alg: "ES256", kid: "new" })
       .sign(privateKey);
-    expect(await answers(`Bearer ${unknown}`, at)).toEqual(bothRefuse(503, "auth_unavailable"));
-    const { headers } = await at.call({ path: exportPath(sessionId), headers: bearer(unknown) });
+    expect(await answers(`Bearer ${unknown}`, client)).toEqual(bothRefuse(503, "auth_unavailable"));
+    const { headers } = await client.call({ path: exportPath(sessionId), headers: bearer(unknown) });
     expect(headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
-    expect(await answers(known, at)).toEqual(accepted);
+    expect(await answers(known, client)).toEqual(accepted);
   });
 }

@@ -34,7 +34,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
     system = shared();
     ({ api } = system);
     [tenant, other] = [await createTenant(system.admin), await createTenant(system.admin)];
-    // Every reply has the same text. So a search that read another workspace would find this conversation.
+    // All replies of the tests have the same text. So a search that also read this workspace would find this conversation.
     await api.chat(other, { visitor_id: "v-other" });
   });
 
@@ -184,12 +184,12 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       const ids = [];
       for (let i = 0; i < 5; i++) ids.push((await startConversation({}, own)).session_id);
       await backdateSessions(own);
-      const young = await startConversation({}, own);
+      const recent = await startConversation({}, own);
       const answer = await get(NDJSON, own);
       expect(answer.headers.get("content-type")).toBe("application/x-ndjson; charset=utf-8");
       const lines = linesOf(answer.text);
       expect(lines.map((line) => line.session.id)).toEqual(ids);
-      expect(answer.text).not.toContain(young.session_id);
+      expect(answer.text).not.toContain(recent.session_id);
       for (const { cursor, ...line } of lines) {
         expect(withoutReviews(line)).toEqual(await readTranscript(system, own, line.session.id));
         expect(cursor).not.toBe("");
@@ -248,20 +248,21 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       );
       const whole = linesOf((await get(NDJSON, own)).text);
       expect(whole).toHaveLength(300);
+      /** Downloads at least `bytes` bytes from a cursor, disconnects, and returns the first `bytes` bytes. */
       const cutDownload = async (cursor: string, bytes: number, encoding: string) => {
-        const leaving = new AbortController();
+        const disconnect = new AbortController();
         const headers = { ...bearer(await token(own)), "accept-encoding": encoding };
-        const response = await api.send({ path: `${NDJSON}?cursor=${cursor}`, headers, signal: leaving.signal });
+        const response = await api.send({ path: `${NDJSON}?cursor=${cursor}`, headers, signal: disconnect.signal });
         expect(response.status).toBe(200);
-        const parts: Uint8Array[] = [];
+        const chunks: Uint8Array[] = [];
         let length = 0;
-        for await (const part of response.body ?? []) {
-          parts.push(part);
-          length += part.length;
+        for await (const chunk of response.body ?? []) {
+          chunks.push(chunk);
+          length += chunk.length;
           if (length >= bytes) break;
         }
-        leaving.abort();
-        return Buffer.concat(parts).subarray(0, bytes).toString();
+        disconnect.abort();
+        return Buffer.concat(chunks).subarray(0, bytes).toString();
       };
       for (const encoding of ["identity", "gzip"]) {
         const kept: typeof whole = [];
@@ -269,6 +270,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
           const text = await cutDownload(kept.at(-1)?.cursor ?? "", 1 + Math.floor(Math.random() * 200_000), encoding);
           kept.push(...linesOf(text.slice(0, text.lastIndexOf("\n") + 1)));
         }
+        // A cursor starts with the end time of its export, which differs between the downloads.
         const withoutEndTime = ({ cursor, ...line }: (typeof whole)[number]) => ({
           ...line,
           position: cursor.split("-").slice(1),
@@ -307,6 +309,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
 
     test("a user may start 10 exports a minute, and a workspace may have two open [D40/8]", async () => {
       const own = await createTenant(system.admin);
+      // The export has 40 MB, more than the connection's buffers, so it stays open while the test does not read it.
       await queryFirstRow(
         system.database,
         `WITH session AS (
@@ -323,20 +326,20 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       const identity = { "accept-encoding": "identity" };
       const user = randomUUID();
       const headers = { ...bearer(await token(own, "viewer", user)), ...identity };
-      const leaving = new AbortController();
-      const open = await Promise.all([1, 2].map(() => api.send({ path: NDJSON, headers, signal: leaving.signal })));
+      const disconnect = new AbortController();
+      const open = await Promise.all([1, 2].map(() => api.send({ path: NDJSON, headers, signal: disconnect.signal })));
       expect(open.map(({ status }) => status)).toEqual([200, 200]);
       const refused = await api.call({ path: CSV, headers });
       expect(formatRefusal(refused)).toBe(formatDetail(429, "too_many_exports"));
       expect(refused.headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
       expect((await get(NDJSON, other)).status).toBe(200);
-      leaving.abort();
+      disconnect.abort();
       // `get` signs in a new user for each request, so these requests do not count against the limit of `user`.
       await expect
         .poll(async () => (await get(`${NDJSON}?until=2020-01-01`, own)).status, { timeout: 10_000 })
         .toBe(200);
       let answer: ApiResponse;
-      // One of the two exports may still be open at the edge, which then refuses with too_many_exports. Such a request counts against the limit too.
+      // The edge may refuse a request with too_many_exports while one of the two exports is still open. That request counts against the limit too.
       do answer = await api.call({ path: `${NDJSON}?until=2020-01-01`, headers });
       while (answer.status === 200 || answer.text.includes("too_many_exports"));
       expect(formatRefusal(answer)).toBe(formatDetail(429, "rate_limited"));

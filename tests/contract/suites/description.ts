@@ -41,5 +41,5 @@ export function descriptionSuite(shared: () => ContractSystem): void {
   });
 }
 
-/** An edge sends these only while it starts or stops. */
+/** Responses that an edge sends only while it starts or stops. */
 const NOT_READY = ["GET /healthz/ready 503", "HEAD /healthz/ready 503"];

@@ -33,6 +33,7 @@ export function doctorSuite(shared: () => ContractSystem): void {
     headers: { origin: tenant.origin, ...more.headers },
   });
 
+  /** Reads the events. Throws if the stream has a comment. */
   async function eventsOf(request: ApiRequest): Promise<SseEvent[]> {
     const events: SseEvent[] = [];
     for await (const item of readSse(await api.send(request))) {
@@ -65,16 +66,16 @@ export function doctorSuite(shared: () => ContractSystem): void {
   });
 
   test("the doctor's stream matches openapi.json and sends no heartbeat comment during the requested silence [D41/2]", async () => {
-    const [events, described] = await Promise.all([
+    const [silentEvents, complete] = await Promise.all([
       eventsOf(doctorRequest({ silence_ms: 3_000 })),
       api.send(doctorRequest({})).then(async (response) => ({ response, ...(await readChat(response)) })),
     ]);
-    const [lastTick, done] = events.slice(-2);
+    const [lastTick, done] = silentEvents.slice(-2);
     // On a busy machine this process may read the last tick late.
     expect((done?.at ?? 0) - (lastTick?.at ?? 0)).toBeGreaterThan(2_500);
-    const { response } = described;
+    const { response } = complete;
     const exchange = { method: "POST", path: "/api/doctor/", status: response.status, headers: response.headers };
-    api.recordResponse(api.description.check({ ...exchange, events: described.events }));
+    api.recordResponse(api.description.check({ ...exchange, events: complete.events }));
   });
 
   test("the doctor reports the caller's address, where it came from, and its rate-limit bucket [D41/3]", async () => {

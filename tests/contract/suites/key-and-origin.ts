@@ -126,7 +126,7 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
     }
   });
 
-  test("changed domains of a key are in force within 5 s [2.5/2] [D30/2]", async () => {
+  test("changed domains of a key take effect within 5 s [2.5/2] [D30/2]", async () => {
     const key = await addKey(system, tenant, ["old.example"]);
     const origins = ["https://old.example", "https://new.example"];
     const statuses = async () =>

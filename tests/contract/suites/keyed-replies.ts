@@ -23,7 +23,7 @@ import { eventNames } from "../support/stream.ts";
 const TEXT = "t0 t1 t2 t3 t4 t5 t6 t7 t8 t9 t10 t11 ";
 /** Streams TEXT in 2.4 s. */
 const SLOW_MODEL = "openai:tokens-12-every-200";
-/** Streams TEXT in 6 s. So the reply still runs when the next requests of a test arrive, even on a busy machine. */
+/** Streams TEXT in 6 s, so that the reply still runs when the next requests of a test arrive, even on a busy machine. */
 const SLOWER_MODEL = "patient:tokens-12-every-500";
 
 export function keyedRepliesSuite(shared: () => ContractSystem): void {
@@ -44,12 +44,14 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
 
   type Message = { fields: Record<string, unknown>; headers: Record<string, string> };
 
+  /** Returns how many streams the edge has refused because a session had too many running replies, or a reply too many readers. */
   function countClientRefusals(): Promise<number> {
     const [edge] = system.edges;
     if (edge === undefined) throw new Error("the system has no edge");
     return readMetric(edge, "parley_streams_refused_total", { reason: "client" });
   }
 
+  /** Returns a message in a new session with a new idempotency key. */
   const newMessage = (fields: Record<string, unknown> = {}): Message => ({
     fields: { session_id: randomUUID(), ...fields },
     headers: { "idempotency-key": randomUUID() },
@@ -58,7 +60,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
     api.chat(bot, fields, { ...headers, ...(lastEventId !== undefined && { "last-event-id": lastEventId }) });
   const refused = ({ fields, headers }: Message, more: Record<string, string> = {}, bot = tenant) =>
     api.refusedChat(bot, fields, { headers: { ...headers, ...more } });
-  const ids = (result: ChatResult) => result.events.map(({ id }) => id);
+  const eventIds = (result: ChatResult) => result.events.map(({ id }) => id);
 
   /** Reads a reply's events until it has this text, then disconnects. */
   async function readUntil({ fields, headers }: Message, text: string, bot = slow): Promise<SseEvent[]> {
@@ -101,7 +103,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
 
     test("without a key no event has an id [D32/3]", async () => {
       const result = await api.chat(tenant);
-      expect(new Set(ids(result))).toEqual(new Set([undefined]));
+      expect(new Set(eventIds(result))).toEqual(new Set([undefined]));
     });
   });
 
@@ -215,6 +217,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
         const answer = await refused({ fields: {}, headers: { "idempotency-key": key } });
         expect(formatRefusal(answer), key).toBe(formatError(400, "invalid_idempotency_key"));
       }
+      // The longest key that is accepted.
       await send({ fields: {}, headers: { "idempotency-key": "~".repeat(255) } });
     });
 

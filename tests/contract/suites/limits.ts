@@ -29,7 +29,7 @@ export function limitsSuite(shared: () => ContractSystem): void {
     tenant = await createTenant(system.admin);
   });
 
-  /** Sends a chat that counts against the rate limit, but is refused for its key without calling a provider. */
+  /** Sends a chat that counts against the rate limit, but is refused because of its key, without a call of a provider. */
   const countedChat = (address: string, at = api) => at.refusedChat(tenant, { public_key: UNKNOWN_KEY }, { address });
 
   const callConcurrently = <T>(count: number, call: (index: number) => Promise<T>) =>
@@ -105,6 +105,7 @@ export function limitsSuite(shared: () => ContractSystem): void {
       const answers = await callConcurrently(300, (index) =>
         api.call({ ...(kinds[index % 5] as ApiRequest), address }),
       );
+      // Of the five kinds, with 60 requests each, three get 400, one 413 and one 401.
       expect([400, 413, 401].map((status) => countStatus(answers, status))).toEqual([180, 60, 60]);
       expectLimited(
         await api.call({ ...(kinds[0] as ApiRequest), address }),
@@ -141,6 +142,7 @@ export function limitsSuite(shared: () => ContractSystem): void {
       const answers = await callConcurrently(301, () =>
         api.call({ path: exportPath(randomUUID()), address, ...badToken }),
       );
+      // The export's own limit refuses the other requests, which count as malformed too.
       expect(countStatus(answers, 401)).toBe(30);
       const token = await createOwnerToken(system, tenant);
       const call = { path: exportPath(randomUUID()), headers: { authorization: `Bearer ${token}` } };
@@ -209,14 +211,12 @@ export function limitsSuite(shared: () => ContractSystem): void {
   describe("client address", () => {
     test("the client address is the rightmost X-Forwarded-For entry that is not a trusted proxy [D25/2]", async () => {
       const client = newClientAddress();
-      const callWithForwardedAddress = (index: number) =>
+      /** Returns one of four X-Forwarded-For headers of the same client. */
+      const forwardedFor = (index: number) =>
         [`${client}`, `192.0.2.${index}, ${client}`, `${client}, 127.0.0.9`, `x, ${client}, 127.1.2.3`][index % 4] ??
         "";
-      expect(
-        countStatus(await callConcurrently(60, (index) => countedChat(callWithForwardedAddress(index))), 401),
-      ).toBe(60);
-      for (let index = 0; index < 4; index++)
-        expect((await countedChat(callWithForwardedAddress(index))).status).toBe(429);
+      expect(countStatus(await callConcurrently(60, (index) => countedChat(forwardedFor(index))), 401)).toBe(60);
+      for (let index = 0; index < 4; index++) expect((await countedChat(forwardedFor(index))).status).toBe(429);
       expect((await countedChat(`${client}, ${newClientAddress()}`)).status).toBe(401);
     });
 
@@ -283,12 +283,12 @@ export function limitsSuite(shared: () => ContractSystem): void {
         const address = newClientAddress();
         const malformed = (edge: Api) => edge.refusedChat(tenant, { message: "" }, { address });
         const first = await callConcurrently(300, (index) => malformed(edges[index % 2] as Api));
-        const ofEdges = edges.map(async (edge) => ({
+        const laterByEdge = edges.map(async (edge) => ({
           before: await countedChat(address, edge),
           above: await malformed(edge),
           after: await countedChat(address, edge),
         }));
-        return { answers: first, later: await Promise.all(ofEdges) };
+        return { answers: first, later: await Promise.all(laterByEdge) };
       });
       expect(countStatus(answers, 400)).toBe(300);
       for (const { before, above, after } of later) {

@@ -34,11 +34,11 @@ export function outagesSuite(shared: () => ContractSystem): void {
   });
   beforeEach(() => system.provider.reset());
 
-  /** Runs `run` while a service is killed. Then starts the service and expects a chat to succeed without a restart of the other services. */
-  async function withServiceDown(service: ServiceProcess, run: () => Promise<void>): Promise<void> {
+  /** Runs `operation` while a service is down. Then starts the service, and expects a chat to succeed without a restart of other services. */
+  async function withServiceDown(service: ServiceProcess, operation: () => Promise<void>): Promise<void> {
     await service.kill9();
     try {
-      await run();
+      await operation();
     } finally {
       await service.start();
     }
@@ -160,20 +160,21 @@ export function outagesSuite(shared: () => ContractSystem): void {
   });
 
   describe("database roles", () => {
-    const schemas: Record<ServiceWithDatabase, string> = {
+    /** A table of each service. */
+    const tables: Record<ServiceWithDatabase, string> = {
       conversation: "messages",
       quota: "usage",
       "llm-proxy": "calls",
     };
     const schemaOf = (owner: ServiceWithDatabase) => (owner === "llm-proxy" ? "llm" : owner);
-    const owners = Object.keys(schemas) as ServiceWithDatabase[];
+    const owners = Object.keys(tables) as ServiceWithDatabase[];
 
     test("a service's database role has no access to the other services' schemas [H/10]", async () => {
       for (const owner of owners) {
         const client = new Client({ connectionString: serviceDatabaseUrl(system.database.url, owner) });
         await client.connect();
         for (const other of owners) {
-          const table = `${schemaOf(other)}.${schemas[other]}`;
+          const table = `${schemaOf(other)}.${tables[other]}`;
           const read = client.query(`SELECT 1 FROM ${table} LIMIT 1`);
           if (other === owner) await expect(read, `${owner} on ${table}`).resolves.toBeDefined();
           else {

@@ -28,7 +28,7 @@ export function quotaSuite(shared: () => ContractSystem): void {
   const usageOf = async ({ workspaceId }: Tenant) => (await system.admin.workspaces.showUsage({ workspaceId })).usage;
 
   /** Sends `count` chats, ten at a time. */
-  async function chats(tenant: Tenant, count: number): Promise<ChatResult[]> {
+  async function sendChats(tenant: Tenant, count: number): Promise<ChatResult[]> {
     const results: ChatResult[] = [];
     let remaining = count;
     const worker = async () => {
@@ -55,7 +55,8 @@ export function quotaSuite(shared: () => ContractSystem): void {
 
     beforeAll(async () => {
       tenant = await createTenant(system.admin, { plan: "free", model: "openai:tokens-2" });
-      expect(new Set((await chats(tenant, 98)).map(finishReasonOf))).toEqual(new Set(["stop"]));
+      // Leaves two of the plan's 100 messages.
+      expect(new Set((await sendChats(tenant, 98)).map(finishReasonOf))).toEqual(new Set(["stop"]));
     });
 
     test("an open reply holds a message that counts as used, and concurrent turns cannot both get the last one [D8/1] [8/6]", async () => {

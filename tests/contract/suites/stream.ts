@@ -86,7 +86,7 @@ export function streamSuite(shared: () => ContractSystem): void {
       expect(result.text).toBe(texts.join(""));
     });
 
-    test("a reply is complete for each form of provider stream [D19/1]", async () => {
+    test("a reply is complete for each variant of a provider's stream [D19/1]", async () => {
       for (const model of [
         "openai:crlf",
         "openai:comments",

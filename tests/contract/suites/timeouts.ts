@@ -9,9 +9,9 @@ import { type ContractSystem, readTranscript } from "../support/contract-system.
 
 /** Results of slow scenarios. The scenarios start with the system; their tests run after most other suites. */
 export type Timeouts = {
-  heartbeat: Promise<{ silenceMs: number; afterwards: string }>;
-  drip: Promise<{ closedAfterMs: number }>;
-  orphan: Promise<{ status: unknown; content: unknown; afterMs: number }>;
+  heartbeat: Promise<{ silenceMs: number; lastEvent: string }>;
+  slowBody: Promise<{ closedAfterMs: number }>;
+  killedEdge: Promise<{ status: unknown; afterMs: number }>;
 };
 
 export async function startTimeouts(system: ContractSystem): Promise<Timeouts> {
@@ -19,8 +19,8 @@ export async function startTimeouts(system: ContractSystem): Promise<Timeouts> {
   const silentStream = await openSilentStream(system);
   const scenarios = {
     heartbeat: waitForHeartbeat(silentStream),
-    drip: sendBodySlowly(system),
-    orphan: killEdgeDuringTurn(system),
+    slowBody: sendBodySlowly(system),
+    killedEdge: killEdgeDuringTurn(system),
   };
   // The test that awaits the promise reports a failure. Without this, a failure before that would be an unhandled rejection.
   for (const scenario of Object.values(scenarios)) scenario.catch(() => undefined);
@@ -29,20 +29,20 @@ export async function startTimeouts(system: ContractSystem): Promise<Timeouts> {
 
 export function timeoutsSuite(timeouts: () => Timeouts): void {
   test("a silent stream gets a heartbeat comment after 15 s [D21/1]", async () => {
-    const { silenceMs, afterwards } = await timeouts().heartbeat;
+    const { silenceMs, lastEvent } = await timeouts().heartbeat;
     expect(silenceMs).toBeGreaterThan(14_500);
     expect(silenceMs).toBeLessThan(17_000);
-    expect(afterwards).toBe("done");
+    expect(lastEvent).toBe("done");
   });
 
   test("a request body sent at one byte a second is closed at the request timeout [H/7]", async () => {
-    const { closedAfterMs } = await timeouts().drip;
+    const { closedAfterMs } = await timeouts().slowBody;
     expect(closedAfterMs).toBeGreaterThan(29_000);
     expect(closedAfterMs).toBeLessThan(34_000);
   });
 
   test("the turn of a killed edge is closed as interrupted within 60 s [D17/2]", async () => {
-    const { status, afterMs } = await timeouts().orphan;
+    const { status, afterMs } = await timeouts().killedEdge;
     expect(status).toBe("interrupted");
     expect(afterMs).toBeLessThan(60_000);
   });
@@ -59,19 +59,21 @@ async function openSilentStream({ admin, api }: ContractSystem): Promise<SilentS
   return { rest: stream, silentSince: meta.at };
 }
 
+/** Reads the stream to its end. Returns the silence before its first comment, and the name of its last event. */
 async function waitForHeartbeat({
   rest,
   silentSince,
-}: SilentStream): Promise<{ silenceMs: number; afterwards: string }> {
+}: SilentStream): Promise<{ silenceMs: number; lastEvent: string }> {
   let silenceMs = 0;
-  let afterwards = "";
+  let lastEvent = "";
   for await (const item of rest) {
     if ("comment" in item) silenceMs ||= item.at - silentSince;
-    else afterwards = item.event;
+    else lastEvent = item.event;
   }
-  return { silenceMs, afterwards };
+  return { silenceMs, lastEvent };
 }
 
+/** Sends a request body at one byte a second. Returns when the edge closed the connection. */
 async function sendBodySlowly(system: ContractSystem): Promise<{ closedAfterMs: number }> {
   const startedAt = performance.now();
   const headers = { "content-length": "1000", origin: "https://shop.example" };
@@ -81,15 +83,14 @@ async function sendBodySlowly(system: ContractSystem): Promise<{ closedAfterMs: 
     clientRequest.once("error", resolve);
     clientRequest.once("response", (response) => response.resume().once("close", resolve));
   });
-  const drip = setInterval(() => clientRequest.write(" "), 1_000);
+  const writing = setInterval(() => clientRequest.write(" "), 1_000);
   await closed;
-  clearInterval(drip);
+  clearInterval(writing);
   return { closedAfterMs: performance.now() - startedAt };
 }
 
-async function killEdgeDuringTurn(
-  system: ContractSystem,
-): Promise<{ status: unknown; content: unknown; afterMs: number }> {
+/** Kills an edge during a turn. Returns the turn's status in the export, and how long after the kill it appeared there. */
+async function killEdgeDuringTurn(system: ContractSystem): Promise<{ status: unknown; afterMs: number }> {
   const [tenant, edge] = await Promise.all([
     createTenant(system.admin, { model: "patient:tokens-1000-every-100" }),
     system.startEdge({}),
@@ -103,8 +104,7 @@ async function killEdgeDuringTurn(
   for (;;) {
     const { messages } = await readTranscript(system, tenant, session_id);
     const last = messages.at(-1);
-    if (last !== undefined)
-      return { status: last.status, content: last.content, afterMs: performance.now() - killedAt };
+    if (last !== undefined) return { status: last.status, afterMs: performance.now() - killedAt };
     await sleep(250);
   }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { System } from "../../system/system.ts";
 
-/** How soon the service must cancel its request to the provider. */
+/** The contract's limit for the cancellation of a provider request: sentences D16/1 and D35/1. */
 export const MAX_CANCEL_MS = 1_000;
 
 /** Waits until the service cancels its request to the provider, and returns how long that took since `startedAt`, in ms since 1970. */
@@ -12,8 +12,8 @@ export async function waitForCancellation({ provider }: System, startedAt: numbe
 }
 
 /**
- * Returns the shortest of up to three times, because on a busy machine a process may wait for a core. The edge's tests limit the longest time of
- * many disconnects, and no other test runs beside them.
+ * Measures up to three times, until a time is below MAX_CANCEL_MS, and returns the shortest. On a busy machine a process may wait for a core.
+ * tests/edge/suites/disconnects.ts limits the longest time of many disconnects, and no other test runs at the same time.
  */
 export async function findShortestMs({ provider }: System, measure: () => Promise<number>): Promise<number> {
   let shortest = Number.POSITIVE_INFINITY;

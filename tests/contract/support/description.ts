@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 
-/** A part of the OpenAPI document. Any key may be missing. */
+/** An object of the OpenAPI document. Any key may be missing. */
 type Json = { [key: string]: Json | undefined };
 
 export type Exchange = {
@@ -21,7 +21,7 @@ export type Description = {
   document: Json;
   /** Every described response, for example "POST /api/chat/ 200". */
   responses: readonly string[];
-  /** Returns the response's name in `responses`, or undefined for an undescribed path. Throws if the response is not as described. */
+  /** Returns the response's name as in `responses`, or undefined for an undescribed path. Throws if the response is not as described. */
   check(exchange: Exchange): string | undefined;
 };
 
@@ -41,7 +41,7 @@ export async function loadDescription(baseUrl: string): Promise<Description> {
 
   /** Follows `$ref`s and returns the final pointer. */
   function follow(pointer: string): string {
-    const reference: unknown = at(document, pointer)?.$ref;
+    const reference: unknown = resolvePointer(document, pointer)?.$ref;
     return typeof reference === "string" ? follow(reference.slice(1)) : pointer;
   }
 
@@ -51,29 +51,31 @@ export async function loadDescription(baseUrl: string): Promise<Description> {
     check({ method, path, status, headers, text, events }) {
       const templates = Object.keys(document.paths ?? {});
       // A concrete path takes precedence over a templated one.
-      const template = templates.find((each) => each === path) ?? templates.find((each) => matches(each, path));
+      const template = templates.find((each) => each === path) ?? templates.find((each) => matchesTemplate(each, path));
       if (template === undefined) return undefined;
       const item = `/paths/${escapePointer(template)}`;
-      const operations = Object.keys(at(document, item) ?? {});
+      const operations = Object.keys(resolvePointer(document, item) ?? {});
       const isDescribed = operations.includes(method.toLowerCase());
+      // The description lists a path's 405 under its described methods. Any of them describes the 405 of an undescribed method.
       const operation = status === 405 && !isDescribed ? operations[0] : method.toLowerCase();
       const label = `${String(operation).toUpperCase()} ${template} ${status}`;
       const response = follow(`${item}/${operation}/responses/${status}`);
-      const described = at(document, response);
+      const described = resolvePointer(document, response);
       if (described === undefined) throw new Error(`${label} is not described`);
       for (const name of Object.keys(described.headers ?? {})) {
         const header = follow(`${response}/headers/${name}`);
         const value = headers.get(name);
         if (value !== null) validate(`${header}/schema`, value, `${label}, header ${name}`);
-        else if (at(document, header)?.required) throw new Error(`${label} lacks the header ${name}`);
+        else if (resolvePointer(document, header)?.required) throw new Error(`${label} lacks the header ${name}`);
       }
       const type = (headers.get("content-type") ?? "").split(";")[0] ?? "";
       const content = described.content === undefined ? undefined : `${response}/content/${escapePointer(type)}`;
-      if (content !== undefined && at(document, content) === undefined)
+      if (content !== undefined && resolvePointer(document, content) === undefined)
         throw new Error(`${label} has content type "${type}"`);
       for (const { event, data } of events ?? []) {
         const schema = `${content}/x-events/${event}`;
-        if (at(document, schema) === undefined) throw new Error(`${label} has the unknown event "${event}"`);
+        if (resolvePointer(document, schema) === undefined)
+          throw new Error(`${label} has the unknown event "${event}"`);
         validate(schema, data, `${label}, event ${event}`);
       }
       if (text !== undefined && method !== "HEAD") {
@@ -87,7 +89,7 @@ export async function loadDescription(baseUrl: string): Promise<Description> {
   };
 }
 
-/** Leaves out 4XX, the responses to malformed HTTP: tests/edge/suites/protocol.ts receives them, and fetch cannot send such requests. */
+/** Returns the names of all described responses, except 4XX for malformed HTTP. fetch cannot send that, but tests/edge/suites/protocol.ts does. */
 function responsesOf(document: Json): string[] {
   return Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
     Object.entries(item ?? {}).flatMap(([method, operation]) =>
@@ -98,7 +100,7 @@ function responsesOf(document: Json): string[] {
   );
 }
 
-/** Returns the values that a body's schema describes: each line of NDJSON, a text, or the value of JSON. */
+/** Returns the values that a body's schema describes: the text of CSV, the value of each NDJSON line, or the value of JSON. */
 function parseBody(type: string, text: string): unknown[] {
   if (type === "text/csv") return [text];
   if (type !== "application/x-ndjson") return [JSON.parse(text)];
@@ -116,7 +118,8 @@ function forbidExtraProperties(value: unknown): unknown {
   return "properties" in copy && copy.type === "object" ? { additionalProperties: false, ...copy } : copy;
 }
 
-function at(document: Json, pointer: string): Json | undefined {
+/** Returns the value at a JSON pointer. */
+function resolvePointer(document: Json, pointer: string): Json | undefined {
   return pointer
     .split("/")
     .slice(1)
@@ -127,7 +130,8 @@ function escapePointer(key: string): string {
   return key.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
-function matches(template: string, path: string): boolean {
+/** Returns whether a path matches a template such as `/api/conversations/{session_id}/`. */
+function matchesTemplate(template: string, path: string): boolean {
   const [parts, actual] = [template.split("/"), path.split("/")];
   return parts.length === actual.length && parts.every((part, index) => part.startsWith("{") || part === actual[index]);
 }

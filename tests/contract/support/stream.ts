@@ -8,7 +8,7 @@ export function eventNames({ events }: ChatResult): string[] {
   return all.filter((event, index) => event !== "token" || all[index - 1] !== "token");
 }
 
-/** Yields events as they arrive, with the time of each. */
+/** Yields the events of a stream as they arrive, without its comments. */
 export async function* eventsOf(response: Response): AsyncGenerator<SseEvent> {
   for await (const item of readSse(response)) if ("event" in item) yield item;
 }

@@ -4,12 +4,13 @@ export interface SseEvent {
   event: string;
   /** Parsed JSON. */
   data: unknown;
-  /** When the chunk with its end arrived, in milliseconds of performance.now(). */
+  /** When the chunk that ends the event arrived, in milliseconds of performance.now(). */
   at: number;
 }
 
 export interface SseComment {
   comment: string;
+  /** As in SseEvent. */
   at: number;
 }
 

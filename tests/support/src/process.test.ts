@@ -86,7 +86,9 @@ describe("startProcess", () => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
     // The grandchild keeps a connection to this server open until it exits.
-    const grandchildExited = once(server, "connection").then(([socket]: Socket[]) => once(socket?.resume() ?? server, "close"));
+    const grandchildExited = once(server, "connection").then(([socket]: Socket[]) =>
+      once(socket?.resume() ?? server, "close"),
+    );
     const { port } = server.address() as AddressInfo;
     const grandchild = `require("node:net").connect(${port}, "127.0.0.1", () => console.log("up")); ${runForever}`;
     const parent = await startProcess({

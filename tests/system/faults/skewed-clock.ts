@@ -1,5 +1,5 @@
 // Tests preload this file into a service with `node --import`. It shifts the wall clock by CLOCK_SKEW_MS, but not the monotonic clocks. At
-// SIGUSR2 the clock jumps to a random skew of up to an hour.
+// SIGUSR2 the wall clock jumps to a random skew of up to an hour in either direction.
 const MAX_JUMP_MS = 3_600_000;
 let skewMs = Number(process.env.CLOCK_SKEW_MS ?? 0);
 process.on("SIGUSR2", () => {

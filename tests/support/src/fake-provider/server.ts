@@ -155,7 +155,8 @@ export async function startFakeProvider(
 async function sendReply(response: ServerResponse, options: StreamOptions): Promise<void> {
   const { chat, reply, signal } = options;
   if (reply.hangs) await sleep(NEVER_MS, undefined, { signal });
-  else if (reply.body !== undefined || (reply.status ?? 200) !== 200) sendBodyOrError(response, { status: 200, ...reply });
+  else if (reply.body !== undefined || (reply.status ?? 200) !== 200)
+    sendBodyOrError(response, { status: 200, ...reply });
   else if (chat.isStream) await sendStream(response, options);
   else await sendCompletion(response, options);
 }

@@ -12,6 +12,7 @@ import { versionsOf } from "./next-version.ts";
 
 // These tests run the SQL of docs/install/database.md. Each suite starts its own server, because roles belong to the whole server.
 
+/** Each service and its schema. */
 const SERVICES = [
   ["conversation", "conversation"],
   ["quota", "quota"],
@@ -52,14 +53,14 @@ describeWith("debian-postgres", "Debian's PostgreSQL", () => defineTests(startIn
 
 function defineTests(start: () => Promise<Server>): void {
   const password = `${randomBytes(8).toString("hex")} of 'the\\tests'`;
-  const literal = pg.escapeLiteral(password).trim();
+  const passwordLiteral = pg.escapeLiteral(password).trim();
   let server: Server;
   let page: string;
   beforeAll(async () => {
     page = await readFile(`${root}docs/install/database.md`, "utf8");
     server = await start();
     // Amazon RDS and Cloud SQL provide a role like this instead of a superuser.
-    await run(server.url, `CREATE ROLE master LOGIN CREATEROLE CREATEDB PASSWORD ${literal}`);
+    await run(server.url, `CREATE ROLE master LOGIN CREATEROLE CREATEDB PASSWORD ${passwordLiteral}`);
   });
   afterAll(() => server.stop());
   afterEach(async () => {
@@ -72,7 +73,7 @@ function defineTests(start: () => Promise<Server>): void {
     const [, section = ""] = page.split(new RegExp(`^## ${heading}$`, "m"));
     const blocks = [...(section.split(/^## /m)[0] ?? "").matchAll(/^ *```sql\n([\s\S]*?)^ *```$/gm)];
     if (blocks.length === 0) throw new Error(`no SQL in section ${heading}`);
-    return blocks.map(([, sql = ""]) => sql.replaceAll("'…'", () => literal));
+    return blocks.map(([, sql = ""]) => sql.replaceAll("'…'", () => passwordLiteral));
   }
 
   function urlOf(user: string, database = "parley", secret = password): string {
@@ -87,6 +88,7 @@ function defineTests(start: () => Promise<Server>): void {
     return Promise.all(SERVICES.map(([service]) => migrateAsProcess(service, url, rolePassword)));
   }
 
+  /** Migrates `times` times. The first time applies migrations, and each further time finds nothing to do. */
   async function expectMigrated(url: string, rolePassword: string | undefined, times = 2): Promise<void> {
     for (let time = 1; time <= times; time++) {
       for (const { code, stdout, stderr } of await migrateAll(url, rolePassword)) {
@@ -112,8 +114,8 @@ function defineTests(start: () => Promise<Server>): void {
 
   test("lets an administrator who owns the database migrate repeatedly and change the passwords", async () => {
     const [sql = ""] = sqlOf("PostgreSQL");
-    const managed = await readFile(`${root}docs/install/managed-databases.md`, "utf8");
-    expect(managed.replaceAll("'…'", () => literal)).toContain(sql);
+    const managedPage = await readFile(`${root}docs/install/managed-databases.md`, "utf8");
+    expect(managedPage.replaceAll("'…'", () => passwordLiteral)).toContain(sql);
     await run(urlOf("master", "postgres"), sql);
     await expectMigrated(urlOf("parley_admin"), password);
     await expectUsable();
@@ -161,7 +163,7 @@ function defineTests(start: () => Promise<Server>): void {
   test("lets an administrator take over from a superuser and run the next version's migrations", async () => {
     await run(server.url, `CREATE DATABASE parley`);
     await expectMigrated(superuserUrl(), password, 1);
-    await run(server.url, `CREATE ROLE parley_admin LOGIN CREATEROLE PASSWORD ${literal}`);
+    await run(server.url, `CREATE ROLE parley_admin LOGIN CREATEROLE PASSWORD ${passwordLiteral}`);
     const [sql = ""] = sqlOf("From a superuser to an administrator");
     await run(superuserUrl(), sql);
     for (const { stdout, stderr } of await migrateAll(urlOf("parley_admin"), password)) {
@@ -183,10 +185,10 @@ function defineTests(start: () => Promise<Server>): void {
     const refused = await migrateAll(urlOf("parley_admin"), password);
     const readLogged = async () =>
       [...(await server.log()).matchAll(/ALTER ROLE .* PASSWORD .*/g)].map(([statement]) => statement);
-    // The server's output may arrive after the end of the migrations.
+    // The server's output may arrive after the migrations have ended.
     await expect.poll(readLogged, { timeout: 10_000 }).toHaveLength(SERVICES.length);
     const log = await server.log();
-    for (const secret of [password, literal, password.slice(0, 16)]) expect(log).not.toContain(secret);
+    for (const secret of [password, passwordLiteral, password.slice(0, 16)]) expect(log).not.toContain(secret);
     for (const statement of await readLogged()) expect(statement).toMatch(/ PASSWORD 'SCRAM-SHA-256\$[^']+'$/);
     for (const { code, stdout, stderr } of refused) {
       expect([code, stdout]).toEqual([1, ""]);

@@ -120,7 +120,7 @@ test("a turn calls an HTTP tool and an MCP server, replies with their results an
 });
 
 test("a turn lets the model reply when a tool fails, and completes", async () => {
-  scriptBothToolCalls();
+  provider.reset();
   http.respondWith(() => ({ status: 500, body: "inside of the tool" }));
   provider.script((request) =>
     lastMessageOf(request)?.role === "tool"
@@ -134,7 +134,7 @@ test("a turn lets the model reply when a tool fails, and completes", async () =>
 });
 
 test("a turn cancels a tool call within a second after the visitor has left, and stores the completed calls", async () => {
-  scriptBothToolCalls();
+  provider.reset();
   http.requests.length = 0;
   let calls = 0;
   http.respondWith(() => (++calls === 1 ? { body: "{}" } : { hangs: true }));
@@ -154,7 +154,7 @@ test("a turn cancels a tool call within a second after the visitor has left, and
 });
 
 describe("a reply that matches a moderation pattern", () => {
-  test("is replaced by the fallback, and the match is neither shown nor stored nor counted", async () => {
+  test("is replaced by the fallback and not counted, and the match is neither shown nor stored", async () => {
     provider.reset();
     provider.script(() => ({
       tokens: ["The code word that you asked for is ", "sec", "ret", ", of course"],
@@ -181,9 +181,10 @@ describe("a reply that matches a moderation pattern", () => {
 });
 
 describeWith("nginx", "a tool behind an nginx that routes /admin to another server", () => {
+  /** Each tool's name says how often nginx decodes the path of its URL. */
   const CASES = [
-    { tool: "once", prefix: "", decodes: "once" },
-    { tool: "twice", prefix: "/twice", decodes: "twice" },
+    { tool: "once", prefix: "" },
+    { tool: "twice", prefix: "/twice" },
   ];
   let admin: ToolServer;
   let nginx: Pick<Nginx, "stop">;
@@ -217,7 +218,7 @@ describeWith("nginx", "a tool behind an nginx that routes /admin to another serv
   });
   afterAll(() => Promise.all([nginx.stop(), admin.close()]));
 
-  /** Lets the model call the tool with this argument. */
+  /** Sends a message for which the model calls the tool with this argument. Returns the reply's text and its stored message. */
   async function call(name: string, id: string) {
     provider.reset();
     provider.script((request) => {
@@ -245,7 +246,7 @@ describeWith("nginx", "a tool behind an nginx that routes /admin to another serv
   });
 
   test.each(CASES)(
-    "is called with its secret when nginx decodes $decodes and the argument has no slash",
+    "is called with its secret when nginx decodes $tool and the argument has no slash",
     async ({ tool }) => {
       await call(tool, "A7.b");
       expect(http.requests).toMatchObject([{ headers: { authorization: `Bearer ${SECRET}` } }]);

@@ -34,8 +34,8 @@ const SETTLE_TIMEOUT_MS = 60_000;
 const MIB = 1024 * 1024;
 
 /**
- * Runs mixed load with faults: short and long replies, failing providers, visitors who leave, refusals, Redis pauses, and connections
- * between the services that are reset, delayed and stalled. Kills no process, because it measures the memory of each.
+ * Runs mixed load with faults. The load has short and long replies, failing providers, refusals, and visitors who disconnect. Redis pauses,
+ * and connections between the services are cut, reset, delayed and stalled. Kills no process, because it measures each one's memory.
  */
 export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   const [postgres, redis] = await Promise.all([startTestPostgres(), startRedis()]);

@@ -11,7 +11,7 @@ const LAST_PORT = 32_000;
 /** Parts of the range: at least one for each Vitest worker and one for other processes. */
 const PART_COUNT = 8;
 
-/** Returns this worker's part of the range. The parts do not overlap, so no worker takes a port that another worker reserved or just released. */
+/** Returns this worker's part of the range. The parts do not overlap, so no worker takes a port that another one reserved or released. */
 function portRangeOfWorker(): { from: number; to: number } {
   const size = Math.floor((LAST_PORT - FIRST_PORT) / PART_COUNT);
   const from = FIRST_PORT + (Number(process.env.VITEST_POOL_ID ?? 0) % PART_COUNT) * size;

@@ -60,7 +60,7 @@ async function checkVisit(
   storedReplies: ReadonlyMap<string, StoredReply>,
   { lost, duplicated, hung }: Problems,
 ): Promise<void> {
-  const describe = (...values: unknown[]) => `${visit.model} ${visit.sessionId} ${JSON.stringify(values)}`;
+  const describeProblem = (...values: unknown[]) => `${visit.model} ${visit.sessionId} ${JSON.stringify(values)}`;
   const replayed = await readUntilEnd(visit, {
     nextUrl: () => system.url(0),
     nextCut: () => Number.POSITIVE_INFINITY,
@@ -69,28 +69,29 @@ async function checkVisit(
   });
   const received: ReceivedReply[] = [];
   for (const end of [...visit.ends, replayed]) {
-    if ("hung" in end) hung.push(describe(end));
-    else if ("duplicated" in end) duplicated.push(describe(end));
+    if ("hung" in end) hung.push(describeProblem(end));
+    else if ("duplicated" in end) duplicated.push(describeProblem(end));
     else if ("text" in end) received.push(end);
-    else if (!visit.isErasureRequested) lost.push(describe(end));
+    else if (!visit.isErasureRequested) lost.push(describeProblem(end));
   }
   // After an erasure, readers receive no reply. All received replies must be equal.
   const [first] = received;
   for (const reply of received)
-    if (JSON.stringify(reply) !== JSON.stringify(first)) lost.push(describe("replies differ", reply, first));
+    if (JSON.stringify(reply) !== JSON.stringify(first)) lost.push(describeProblem("replies differ", reply, first));
   if (first === undefined) return;
   const expected = textOfModel(visit);
   const isWhole = first.finishReason === "stop";
   if (isWhole ? first.text !== expected : !expected.startsWith(first.text))
-    lost.push(describe("not the model's text", first, expected));
+    lost.push(describeProblem("not the model's text", first, expected));
   if ("gone" in replayed) return;
   const stored = storedReplies.get(`${visit.sessionId} ${first.messageId}`);
-  if (stored === undefined || !equalsStored(stored, first)) lost.push(describe("not the stored reply", first, stored));
+  if (stored === undefined || !equalsStored(stored, first))
+    lost.push(describeProblem("not the stored reply", first, stored));
   for (const status of visit.stopStatuses)
-    if (status !== stored?.status) lost.push(describe("stopped with another outcome", status, stored));
+    if (status !== stored?.status) lost.push(describeProblem("stopped with another outcome", status, stored));
   const reused = await sendKeyed(system.url(0), { ...visit, message: `${visit.message} again` });
   await reused.text();
-  if (reused.status !== 409) duplicated.push(describe("another message with the key", reused.status));
+  if (reused.status !== 409) duplicated.push(describeProblem("another message with the key", reused.status));
 }
 
 /** Returns whether a received reply equals the stored reply. The text of an interrupted reply is not replayed. */

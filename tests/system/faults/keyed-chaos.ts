@@ -66,8 +66,8 @@ type Disturbances = Pick<KeyedChaosResult, "stops" | "erasures" | "kills" | "dat
 type Chaos = { system: System; postgres: TestPostgres; counts: Disturbances; isOver: () => boolean };
 
 /**
- * Sends random messages with keys while readers disconnect, reconnect to random edges, stop replies and erase sessions, and while services
- * are killed and the database restarts. Then compares the reply that each reader received with the stored reply.
+ * Sends random messages with keys. Meanwhile readers disconnect, reconnect to random edges, stop replies and erase sessions, services are
+ * killed, and the database restarts. Then compares the reply that each reader received with the stored reply.
  */
 export async function runKeyedChaos(options: KeyedChaosOptions): Promise<KeyedChaosResult> {
   const postgres = await startTestPostgres();

@@ -14,8 +14,11 @@ export interface Reply {
   /** Delay before each further token. */
   everyMs?: number;
   /**
-   * The provider's fault after `afterTokens` tokens: it closes the connection (`cut`), sends nothing more (`stall`), sends an error chunk
-   * (`error`), or ends the stream without a finish reason (`end`).
+   * The provider's fault after `afterTokens` tokens:
+   * - `cut`: closes the connection;
+   * - `stall`: sends nothing more;
+   * - `error`: sends an error chunk;
+   * - `end`: ends the stream without a finish reason.
    */
   fault?: "cut" | "stall" | "error" | "end";
   afterTokens?: number;

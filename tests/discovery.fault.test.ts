@@ -106,10 +106,10 @@ async function startReplica(host: string): Promise<void> {
 
 /** Runs `count` concurrent turns and returns how many of their Reserve calls each of the first two replicas received. */
 async function reserveCounts(count: number): Promise<number[]> {
-  const total = () => Promise.all([countReserveCalls(REPLICAS[0]), countReserveCalls(REPLICAS[1])]);
-  const before = await total();
+  const readCounts = () => Promise.all([countReserveCalls(REPLICAS[0]), countReserveCalls(REPLICAS[1])]);
+  const before = await readCounts();
   expect(await runTurns(count)).toEqual({ stop: count });
-  return (await total()).map((after, index) => after - (before[index] ?? 0));
+  return (await readCounts()).map((after, index) => after - (before[index] ?? 0));
 }
 
 /** Reads from a replica's metrics how many Reserve calls it has completed. */

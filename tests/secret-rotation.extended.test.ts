@@ -49,7 +49,7 @@ describeWith("redis-server", "a rotation of secrets in files", () => {
   }
 
   /** Runs `work` while visitors chat without a pause. Returns the results of the visits. */
-  async function underLoad(work: () => Promise<void>): Promise<VisitResult[]> {
+  async function runUnderLoad(work: () => Promise<void>): Promise<VisitResult[]> {
     const results: VisitResult[] = [];
     let isWorking = true;
     const visitRepeatedly = async () => {
@@ -69,7 +69,7 @@ describeWith("redis-server", "a rotation of secrets in files", () => {
   const edge = () => system.edges[0] as System["edges"][number];
 
   test("completes every stream, uses the new secrets, and keeps them when a file becomes unusable", async () => {
-    const results = await underLoad(async () => {
+    const results = await runUnderLoad(async () => {
       await expect.poll(lastKey, TIMEOUT).toBe("Bearer sk-old");
       await Promise.all([
         writeSecret("OPENAI_API_KEY", "sk-new"),

@@ -128,6 +128,7 @@ test("30 days after its deletion a workspace's content is erased, its usage stay
   const marker = `marker${randomUUID().replaceAll("-", "")}`;
   const bot = { workspaceId, botSlug };
   await system.admin.knowledge.addSource({ ...bot, name: "a.txt", format: "txt", content: Buffer.from(marker) });
+  // The pattern must not match the reply, which repeats the message.
   await system.admin.moderation.addPattern({ ...bot, pattern: marker.slice(1), appliesTo: "reply" });
   await system.admin.bots.updateBot({ workspaceId, slug: botSlug, changes: { systemPrompt: marker } });
   const { done } = await chat(system.url(), tenant, { message: `a${marker.slice(0, 3)}`, visitor_id: marker });

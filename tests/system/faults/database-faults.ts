@@ -41,15 +41,15 @@ export async function stallDatabase(proxies: readonly TcpProxy[], stallMs: numbe
 
 /** Makes the server refuse all writes for a time, like a primary that was demoted in place. Sessions stay open. */
 export async function makeReadOnly({ url }: Pick<TestDatabase, "url">, readOnlyMs: number): Promise<void> {
-  const set = (value: "on" | "off") =>
+  const setReadOnly = (value: "on" | "off") =>
     // Two queries, because several statements in one query are one transaction, in which PostgreSQL refuses ALTER SYSTEM.
     retry(async () => {
       await queryFirstRow({ url }, `ALTER SYSTEM SET default_transaction_read_only = ${value}`);
       await queryFirstRow({ url }, "SELECT pg_reload_conf()");
     });
-  await set("on");
+  await setReadOnly("on");
   await sleep(readOnlyMs);
-  await set("off");
+  await setReadOnly("off");
 }
 
 /**

@@ -8,9 +8,9 @@ process.on("SIGUSR2", () => {
 const RealDate = Date;
 
 class SkewedDate extends RealDate {
-  constructor(...parts: [] | [number | string | Date]) {
-    if (parts.length === 0) super(RealDate.now() + skewMs);
-    else super(...parts);
+  constructor(...args: [] | [number | string | Date]) {
+    if (args.length === 0) super(RealDate.now() + skewMs);
+    else super(...args);
   }
 
   static override now(): number {

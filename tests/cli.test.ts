@@ -9,8 +9,8 @@ import { cliEnv, runCliInProcess, runCliJson, runCliProcess } from "./system/cli
 import { queryFirstRow } from "./system/database.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
-// Most commands run in this process. Some run in their own process: one command for each kind of exit code, and the commands that use the
-// working directory or a terminal.
+// Most commands run in this process. One command for each exit code, and commands that use the working directory or a terminal, run in a
+// process of their own.
 
 // A command takes seconds on a busy machine.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
@@ -53,7 +53,7 @@ describe("parley workspace", () => {
     });
   });
 
-  it("creates a workspace with a given ID, and refuses that ID the second time", async () => {
+  it("creates a workspace with a given id, and refuses that id the second time", async () => {
     const args = ["workspace", "create", "--name", "Taken", "--plan", "pro", "--id", "org-7"];
     expect(await json(...args)).toMatchObject({ id: "org-7" });
     const { code, stdout, stderr } = await run(...args);
@@ -244,7 +244,7 @@ describe("parley knowledge", () => {
     expect(stdout).toMatch(/^NAME .*\nmore\.md .*\nAdded 1 of 5 documents\. Failed: 4\.\n$/);
   });
 
-  it("adds the documents after one that the service refuses, names each that failed, and exits 1", async () => {
+  it("adds the remaining documents when the service refuses one, names each refused document, and exits 1", async () => {
     await writeFile(join(dir, "first.md"), "First.\n");
     await writeFile(join(dir, "empty.md"), "\n");
     await writeFile(join(dir, "script.html"), "<script>x</script>");
@@ -311,14 +311,20 @@ describe("parley usage, audit and conversation", () => {
         resets_at: expect.stringMatching(/-01T00:00:00/),
       });
     }, 10_000);
-    // The conversation service stores that the turn is settled after the quota service has counted it.
+    // The quota service counts a turn before the conversation service stores that the turn is settled.
     await vi.waitFor(async () => {
       expect(await json("audit", ...workspace)).toEqual({
         balanced: true,
         workspaces: [
           {
-            ...{ id: other.workspaceId, done_messages: 1, used: 1, ledger: 1, held: 0 },
-            ...{ adjusted: 0, waiting: 0, differences: [] },
+            id: other.workspaceId,
+            done_messages: 1,
+            used: 1,
+            ledger: 1,
+            held: 0,
+            adjusted: 0,
+            waiting: 0,
+            differences: [],
           },
         ],
       });
@@ -335,8 +341,12 @@ describe("parley usage, audit and conversation", () => {
     });
     expect(await json("conversation", "list", ...workspace)).toEqual([
       expect.objectContaining({
-        ...{ id, bot_slug: other.botSlug, source: "widget", messages: 2 },
-        ...{ rating: "", review: "bad" },
+        id,
+        bot_slug: other.botSlug,
+        source: "widget",
+        messages: 2,
+        rating: "",
+        review: "bad",
       }),
     ]);
     const { stdout } = await run("conversation", "export", id, ...workspace);
@@ -456,7 +466,14 @@ describe("parley usage --all", () => {
     }, 15_000);
     const billing = await json<Billing>("usage", "--all");
     expect(billOf(billing)).toEqual({
-      ...{ id, name, plan: "free", cap: 100, used: 1, held: 0, adjusted: 0, calls: 2 },
+      id,
+      name,
+      plan: "free",
+      cap: 100,
+      used: 1,
+      held: 0,
+      adjusted: 0,
+      calls: 2,
       tokens_in: expect.any(Number),
       tokens_out: expect.any(Number),
       cost: "0",
@@ -560,7 +577,7 @@ describe("parley", () => {
   });
 });
 
-/** Counts one turn that does not exist. */
+/** Adds a reply to the usage without a turn, so that usage no longer reconciles. */
 async function miscountUsage(workspaceId: string): Promise<void> {
   await queryFirstRow(system.database, "UPDATE quota.usage SET used = used + 1 WHERE workspace_id = $1", [workspaceId]);
 }

@@ -36,7 +36,7 @@ describeWith("redis", "erasure", () => {
       await postgres?.stop();
     });
 
-    /** Counts the lines and values that contain the marker, in every place that could hold a visitor's text. */
+    /** Searches every place that could hold a visitor's text. Returns the places with the marker, and how many lines or values have it. */
     async function findMarker(marker: string): Promise<Record<string, number>> {
       const services = [...system.edges, system.conversation, system.quota, system.llm];
       const texts: [place: string, lines: string[]][] = [
@@ -139,7 +139,7 @@ describeWith("redis", "erasure", () => {
 
 const count = (texts: readonly string[], marker: string) => texts.filter((text) => text.includes(marker)).length;
 
-/** Reads every row of every table as text, including the system catalogs. */
+/** Reads every row of every table as text, including the tables of the system catalogs. */
 async function readTables(url: string): Promise<{ name: string; rows: string[] }[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -69,7 +69,7 @@ async function putOrderTool({ workspaceId, botSlug }: Tenant): Promise<void> {
 
 const phaseMs = ({ phases }: Explanation, name: string) => phases.find((phase) => phase.name === name)?.ms ?? 0;
 
-/** The rows that the services have stored about a turn so far. */
+/** What the services have stored about a turn so far: the number of phases and of model calls, and the time of settlement. */
 type TurnRecords = { phases: number; settledAt: string; calls: number };
 
 const isSettled = ({ settledAt }: TurnRecords) => settledAt !== "";
@@ -173,7 +173,7 @@ describe("parley explain of a completed reply", () => {
   });
 
   test("counts the wait for a provider's concurrency limit as the queue phase", async () => {
-    // Much longer than the time between the two calls on a busy machine.
+    // The provider's 1.5 s are much longer than the time between the two calls, even on a busy machine.
     const tenant = await createTenant(system.admin, { model: "narrow:first-1500" });
     const both = await Promise.all([chatAndExplain(tenant), chatAndExplain(tenant)]);
     const queued = both.map(({ explanation }) => phaseMs(explanation, "queue")).sort((a, b) => a - b);
@@ -339,7 +339,7 @@ describe("parley explain of an unsuccessful reply", () => {
 
   test("shows how long a reply was open when its edge died, by the database's clock", async () => {
     const tenant = await createTenant(system.admin, { model: "openai:first-60000" });
-    // Calls the iterator directly, because leaving a for-await loop would close the connection.
+    // Calls the iterator directly, because leaving a for-await loop closes the connection.
     const events = readSse(await postChat(system.url(1), tenant))[Symbol.asyncIterator]();
     const { value: first } = await events.next();
     const messageId = (first as { data: { message_id: number } }).data.message_id;
@@ -361,18 +361,18 @@ describe("parley explain of missing data", () => {
     const session_id = randomUUID();
     const { meta } = await chat(system.url(), tenant, { session_id });
     const id = String(meta?.message_id);
-    const failure = async (messageId: string, workspaceId: string) => {
+    const readError = async (messageId: string, workspaceId: string) => {
       const { code, stdout, stderr } = await runCliInProcess(["explain", messageId, "--workspace", workspaceId], env);
       expect([code, stdout]).toEqual([1, ""]);
       return stderr;
     };
-    const missing = await failure("9007199254740991", tenant.workspaceId);
+    const missing = await readError("9007199254740991", tenant.workspaceId);
     expect(missing).toMatch(/^parley: no such message: .*\n$/);
-    expect(await failure(id, other.workspaceId)).toBe(missing);
-    expect(await failure(id, "nobody")).toBe(missing);
-    expect(await failure(id, "no/such workspace")).toBe(missing);
+    expect(await readError(id, other.workspaceId)).toBe(missing);
+    expect(await readError(id, "nobody")).toBe(missing);
+    expect(await readError(id, "no/such workspace")).toBe(missing);
     await system.admin.sessions.eraseSession({ workspaceId: tenant.workspaceId, sessionId: session_id });
-    expect(await failure(id, tenant.workspaceId)).toBe(missing);
+    expect(await readError(id, tenant.workspaceId)).toBe(missing);
     const invalid = await runCliInProcess(["explain", "x", "--workspace", tenant.workspaceId], env);
     expect(invalid.code).toBe(2);
   });

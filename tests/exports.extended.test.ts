@@ -11,7 +11,7 @@ import { createTenant, type System, startSystem, type Tenant } from "./system/sy
 
 /** The connections that the conversation service has for exports: a fifth of its pool of ten. */
 const EXPORT_CONNECTIONS = 2;
-/** Larger than the kernel's buffers of a connection. */
+/** Together 30 MB, which is more than the kernel's buffers of a connection hold. */
 const LARGE_MESSAGES = 300;
 const MESSAGE_CHARACTERS = 100_000;
 
@@ -55,7 +55,7 @@ test("the audit answers while waiting exports occupy all of their connections", 
   const sessions = [];
   for (let index = 0; index < 3 * EXPORT_CONNECTIONS; index++) sessions.push(await createSession());
   const unlock = await lockMessages();
-  // Reads each export to its end. An export pauses between its reads, and would otherwise still read during the next test.
+  // Reads each export to its end. An export pauses between its reads of the database, so an unread one would still run during the next test.
   const exports = Promise.allSettled(
     sessions.map(async ({ tenant, sessionId }) => (await exportTranscript(system, tenant, sessionId)).text()),
   );
@@ -67,7 +67,7 @@ test("the audit answers while waiting exports occupy all of their connections", 
   await exports;
 });
 
-test("several exports of a workspace use one connection, and another workspace's export gets one", async () => {
+test("several exports of a workspace use one connection, and another workspace's export gets its own", async () => {
   const [own, other] = [await createSession(), await createSession()];
   const unlock = await lockMessages();
   const start = ({ tenant, sessionId }: typeof own) => exportTranscript(system, tenant, sessionId);
@@ -93,7 +93,7 @@ test("an export whose client stops reading is reset after 30 s, so that it does 
   const [edge] = system.edges;
   const response = await exportTranscript(system, tenant, sessionId);
   expect(response.status).toBe(200);
-  const countCuts = () => readMetric(edge as ServiceProcess, "parley_streams_stalled_total");
-  await expect.poll(countCuts, { timeout: 50_000, interval: 500 }).toBe(1);
+  const countStalled = () => readMetric(edge as ServiceProcess, "parley_streams_stalled_total");
+  await expect.poll(countStalled, { timeout: 50_000, interval: 500 }).toBe(1);
   await expect(response.text()).rejects.toThrow();
 }, 90_000);

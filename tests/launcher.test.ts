@@ -26,7 +26,7 @@ async function launch(launcher: string, args: readonly string[], extraEnv: Recor
   }
 }
 
-/** Creates a clone that contains only the launcher and these directories. */
+/** Creates a directory like a clone of the repository, with only the launcher and these directories. Returns its path. */
 async function makeClone(...directories: string[]): Promise<string> {
   const clone = await mkdtemp(join(workDir, "clone-"));
   for (const directory of directories) await mkdir(join(clone, directory), { recursive: true });

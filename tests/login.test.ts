@@ -16,6 +16,7 @@ afterAll(() => system?.stop());
 
 let sso: DeviceSso;
 let dir: string;
+/** The file in which the CLI keeps the login. */
 let path: string;
 let env: Record<string, string>;
 beforeEach(async () => {
@@ -33,7 +34,7 @@ afterEach(async () => {
 });
 
 const modeOf = async (file: string) => ((await stat(file)).mode & 0o777).toString(8);
-const readFileJson = async () => JSON.parse(await readFile(path, "utf8")) as Record<string, string>;
+const readLogin = async () => JSON.parse(await readFile(path, "utf8")) as Record<string, string>;
 
 async function signIn(lifetimeS = 3_600): Promise<void> {
   sso.lifetimeS = lifetimeS;
@@ -70,17 +71,17 @@ test("ADMIN_TOKEN takes precedence over the login", async () => {
 describe("an access token that expires soon", () => {
   test("is refreshed once, and the file keeps the new tokens and its mode", async () => {
     await signIn(30);
-    const before = await readFileJson();
+    const before = await readLogin();
     sso.lifetimeS = 3_600;
     for (let command = 0; command < 2; command++)
       await runCliJson(["bot", "list", "--workspace", tenant.workspaceId], env);
     expect(sso.tokenRequests.map((form) => form.get("grant_type"))).toEqual(["refresh_token"]);
-    const after = await readFileJson();
+    const after = await readLogin();
     expect([after.accessToken !== before.accessToken, sso.isActive(after.refreshToken ?? "")]).toEqual([true, true]);
     expect(await modeOf(path)).toBe("600");
   });
 
-  test("is refreshed by one of several commands at once", async () => {
+  test("is refreshed only once by several concurrent commands", async () => {
     await signIn(30);
     sso.lifetimeS = 3_600;
     const commands = Array.from({ length: 5 }, () =>
@@ -92,7 +93,7 @@ describe("an access token that expires soon", () => {
     expect(sso.tokenRequests).toHaveLength(1);
   });
 
-  test("asks the person to sign in again if the identity provider has ended the login", async () => {
+  test("cannot be refreshed if the identity provider has ended the login, and the command asks the person to sign in again", async () => {
     await signIn(30);
     sso.endLogins();
     const { code, stderr } = await runCliInProcess(["bot", "list", "--workspace", tenant.workspaceId], env);
@@ -102,7 +103,7 @@ describe("an access token that expires soon", () => {
 
 test("parley logout revokes the refresh token and deletes the file", async () => {
   await signIn();
-  const { refreshToken = "" } = await readFileJson();
+  const { refreshToken = "" } = await readLogin();
   expect(sso.isActive(refreshToken)).toBe(true);
   expect(await runCliJson(["logout"], env)).toEqual({ revoked: true });
   expect(sso.isActive(refreshToken)).toBe(false);

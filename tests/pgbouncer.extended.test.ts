@@ -13,6 +13,8 @@ const ROLES = ["parley_conversation", "parley_quota", "parley_llm"];
 const SERVER_CONNECTIONS = 2;
 const VISITORS = 20;
 const TURNS = 80;
+/** Sessions, of one turn each, in the test of the erasure. */
+const ERASURE_SESSIONS = 3;
 /** An address may export 30 transcripts a minute. */
 const EXPORTS = 10;
 
@@ -27,7 +29,9 @@ describeWith("pgbouncer", "services behind PgBouncer in transaction mode", () =>
     beforeAll(async () => {
       const database = await createDatabase(undefined, { template: inject("migratedDatabase") });
       pooler = await startPgBouncer({
-        ...{ serverUrl: database.url, poolSize: SERVER_CONNECTIONS, maxPreparedStatements },
+        serverUrl: database.url,
+        poolSize: SERVER_CONNECTIONS,
+        maxPreparedStatements,
         passwords: Object.fromEntries(ROLES.map((role) => [role, PASSWORD])),
       });
       const environmentOf = (service: Parameters<typeof serviceDatabaseUrl>[1]) => ({
@@ -95,9 +99,9 @@ describeWith("pgbouncer", "services behind PgBouncer in transaction mode", () =>
       for (const session_id of [requested, expired, kept]) await chat(system.url(), tenant, { session_id });
       await system.admin.sessions.eraseSession({ workspaceId, sessionId: requested });
       await system.admin.workspaces.setRetention({ workspaceId, retentionDays: 30 });
-      const age =
+      const makeOld =
         "UPDATE conversation.sessions SET last_activity_at = now() - interval '31 days' WHERE session_id = $1";
-      await queryFirstRow(system.database, age, [expired]);
+      await queryFirstRow(system.database, makeOld, [expired]);
       // The retention worker runs at the start and then hourly.
       await system.conversation.stop();
       await system.conversation.start();
@@ -110,7 +114,7 @@ describeWith("pgbouncer", "services behind PgBouncer in transaction mode", () =>
         .toEqual([requested, expired].sort());
       expect(await waitUntilSettled(system.database, 30_000)).toMatchObject({ streaming: 0, held: 0, unbalanced: 0 });
       const exportStatus = async (session: string) => (await exportTranscript(system, tenant, session)).status;
-      // The edge connects to the new conversation process again.
+      // The edge must first connect to the new conversation process.
       await expect.poll(() => exportStatus(kept), { timeout: 20_000, interval: 1_000 }).toBe(200);
       expect([await exportStatus(requested), await exportStatus(expired)]).toEqual([404, 404]);
     });
@@ -118,7 +122,7 @@ describeWith("pgbouncer", "services behind PgBouncer in transaction mode", () =>
     test("usage reconciles, the call log is complete, and no service with a database has logged a warning or an error", async () => {
       await expect.poll(async () => (await system.admin.audit.audit({})).balanced, { timeout: 20_000 }).toBe(true);
       const { usage } = await system.admin.workspaces.showUsage({ workspaceId: tenant.workspaceId });
-      expect(usage).toMatchObject({ used: TURNS + 3, held: 0 });
+      expect(usage).toMatchObject({ used: TURNS + ERASURE_SESSIONS, held: 0 });
       await expect
         .poll(
           () =>
@@ -128,7 +132,7 @@ describeWith("pgbouncer", "services behind PgBouncer in transaction mode", () =>
             ),
           { timeout: 20_000 },
         )
-        .toMatchObject({ calls: TURNS + 3 });
+        .toMatchObject({ calls: TURNS + ERASURE_SESSIONS });
       const logs = [system.conversation, system.quota, system.llm].map((service) => service.outputs()).join("");
       expect(logs.split("\n").filter((line) => /"level":"(warn|error)"/.test(line))).toEqual([]);
     });

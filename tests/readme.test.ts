@@ -39,7 +39,7 @@ function shellBlocks(markdown: string): string[] {
   return [...markdown.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
 }
 
-/** Runs all shell blocks of a page of docs/. */
+/** Runs all shell blocks of a page of docs/ and returns their output. */
 async function runPage(page: string): Promise<string> {
   return run(shellBlocks(await readFile(join(root, "docs", page), "utf8")).join(""));
 }
@@ -53,7 +53,7 @@ function readmeBlocks(heading: string): string[] {
 async function run(commands: string): Promise<string> {
   const script = commands
     .replaceAll("localhost:8080", `localhost:${instance.port}`)
-    .replaceAll("localhost:8089", `localhost:${instance.port + 9}`);
+    .replaceAll("localhost:8089", `localhost:${instance.shopPort}`);
   const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], {
     cwd: root,
     env: { ...process.env, ...instance.env },
@@ -66,8 +66,9 @@ describe("the README's commands", () => {
   it("get the key, chat, read the configuration, export the transcript and use the playground", async () => {
     const [key = "", chat = "", config = "", transcript = "", playground = ""] = readmeBlocks("The four endpoints");
     const quiet = (command: string) => command.replaceAll(/\bcurl /g, "curl -s ");
-    const mark = "echo; echo =====\n";
-    const script = [key, quiet(chat), mark, quiet(config), mark, quiet(transcript), mark, quiet(playground)].join("");
+    const separator = "echo; echo =====\n";
+    const requests = [chat, config, transcript, playground].map(quiet);
+    const script = key + requests.join(separator);
     const [chatOut = "", configOut = "", transcriptOut = "", playgroundOut = ""] = (await run(script)).split("=====\n");
     for (const stream of [chatOut, playgroundOut]) {
       expect([...stream.matchAll(/^event: (\w+)$/gm)].map(([, event]) => event)).toEqual(
@@ -99,7 +100,7 @@ it("docs/knowledge.md's commands add files and a page, list them and remove one"
   for (const text of [
     "README.md",
     "docs/api.md",
-    `localhost:${instance.port + 9}/delivery`,
+    `localhost:${instance.shopPort}/delivery`,
     "english",
     "Removed docs/api.md.",
     "A reply would be based on the passages that are used.",
@@ -111,7 +112,7 @@ it("docs/tools.md's commands give a bot tools, list them and remove them", async
   const output = await runPage("tools.md");
   for (const text of [
     "shop_page",
-    `localhost:${instance.port + 9}/{page}`,
+    `localhost:${instance.shopPort}/{page}`,
     "Removed shop_page.",
     "MCP",
     "Removed docs.",
@@ -145,22 +146,22 @@ it("docs/retries.md's function returns a reply once, although its connections ar
   const [key = ""] = readmeBlocks("The four endpoints");
   const publicKey = (await run(`${key}echo $KEY`)).trim();
   const body = { public_key: publicKey, session_id: crypto.randomUUID(), message: "Is the public key secret?" };
-  // Cuts each of the first connections a few bytes later than the one before.
+  // Cuts the first four connections, each 70 bytes later than the previous one.
   let cuts = 0;
   const cutFetch = async (url: string, init: RequestInit) => {
     const headers = new Headers(init.headers);
-    headers.set("origin", `http://localhost:${instance.port + 9}`);
+    headers.set("origin", `http://localhost:${instance.shopPort}`);
     const response = await fetch(url, { ...init, headers });
     if (cuts === 4) return response;
-    let rest = 100 + 70 * cuts++;
-    const cut = new TransformStream<Uint8Array, Uint8Array>({
+    let bytesUntilCut = 100 + 70 * cuts++;
+    const cutStream = new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
-        controller.enqueue(chunk.subarray(0, rest));
-        rest -= chunk.length;
-        if (rest <= 0) controller.error(new Error("cut"));
+        controller.enqueue(chunk.subarray(0, bytesUntilCut));
+        bytesUntilCut -= chunk.length;
+        if (bytesUntilCut <= 0) controller.error(new Error("cut"));
       },
     });
-    return new Response(response.body?.pipeThrough(cut), response);
+    return new Response(response.body?.pipeThrough(cutStream), response);
   };
   const define = new Function("fetch", `${code}; return readReply;`);
   const readReply = define(cutFetch) as (...args: unknown[]) => Promise<{ text: string; finish_reason: string }>;
@@ -177,7 +178,7 @@ it("docs/retries.md's function returns a reply once, although its connections ar
 
 it("a start with DATABASE_URL uses that database, creates none, and leaves it running", async () => {
   expect(parley.stdout()).toMatch(new RegExp(`database +PostgreSQL \\S+ at 127\\.0\\.0\\.1:\\d+/${database.name} `));
-  expect(await portsInUse(instance)).not.toContain(instance.port + 8);
+  expect(await portsInUse(instance)).not.toContain(instance.databasePort);
   expect(await parley.stop("SIGINT", 30_000)).toEqual({ code: 0, signal: null });
   await expect(access(join(instance.dataDir, "postgres"))).rejects.toThrow("ENOENT");
   await database.drop();

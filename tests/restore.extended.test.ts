@@ -66,15 +66,16 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
     return (await run("pg_dump --schema-only")).replaceAll(/^\\(un)?restrict .*$/gm, "");
   }
 
-  /** Stops all services, does the work and starts them again. */
-  async function whileStopped(work: () => Promise<void>): Promise<void> {
+  /** Stops all services, runs `work` and starts the services again. */
+  async function runWhileStopped(work: () => Promise<void>): Promise<void> {
     const services = [...system.edges, system.conversation, system.llm, system.quota];
     for (const service of services) await service.stop();
     await work();
     await Promise.all(services.map((service) => service.start()));
   }
 
-  async function expectRepliesAndBalancedUsage(done: number): Promise<void> {
+  /** Gets one more reply. Expects that `done` replies are then counted and that usage reconciles. */
+  async function expectReplyAndBalancedUsage(done: number): Promise<void> {
     // After a restart a reply fails, and is not counted, until the edge is connected to each service.
     await expect
       .poll(async () => (await chat(system.url(), tenant)).done?.finish_reason, { timeout: 10_000 })
@@ -86,22 +87,22 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
   }
 
   test("restore a dump over newer data and over a lost server, without superuser rights", async () => {
-    await expectRepliesAndBalancedUsage(1);
+    await expectReplyAndBalancedUsage(1);
     const before = await dumpSchema();
     await run(await findBlock("backup.md", "sh", "pg_dump"));
     const restore = await findBlock("backup.md", "sh", "pg_restore");
 
     // Adds a turn and a table of a newer version after the dump. The restore must remove both.
-    await expectRepliesAndBalancedUsage(2);
+    await expectReplyAndBalancedUsage(2);
     await run("psql --command='CREATE TABLE quota.next_things (workspace_id text REFERENCES quota.workspaces)'");
-    await whileStopped(async () => {
+    await runWhileStopped(async () => {
       await run(restore);
       await migrate();
     });
     expect(await dumpSchema()).toBe(before);
-    await expectRepliesAndBalancedUsage(2);
+    await expectReplyAndBalancedUsage(2);
 
-    await whileStopped(async () => {
+    await runWhileStopped(async () => {
       await queryFirstRow({ url: postgres.url }, "DROP DATABASE parley WITH (FORCE)");
       await queryFirstRow({ url: postgres.url }, `DROP ROLE parley_conversation, parley_quota, parley_llm, ${ADMIN}`);
       await createDatabaseAndAdmin();
@@ -109,7 +110,7 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
       await migrate();
     });
     expect(await dumpSchema()).toBe(before);
-    await expectRepliesAndBalancedUsage(2);
+    await expectReplyAndBalancedUsage(2);
   }, 180_000);
 });
 

@@ -14,7 +14,7 @@ const VISITORS = 4;
 describeWith("redis-server", "a rotation of secrets in files", () => {
   let folder: string;
   let redis: TestRedis;
-  /** Stays signed in when its password is removed. */
+  /** An administrator's connection to Redis. It stays signed in when its password is removed. */
   let admin: Redis;
   let system: System;
   let tenant: Tenant;
@@ -23,8 +23,8 @@ describeWith("redis-server", "a rotation of secrets in files", () => {
     folder = await mkdtemp(join(tmpdir(), "parley-secret-rotation-"));
     redis = await startRedis({ args: ["--requirepass", "old-password"] });
     admin = new Redis(redisUrl("old-password"));
-    await write("OPENAI_API_KEY", "sk-old");
-    await write("REDIS_URL", redisUrl("old-password"));
+    await writeSecret("OPENAI_API_KEY", "sk-old");
+    await writeSecret("REDIS_URL", redisUrl("old-password"));
     system = await startSystem({
       env: {
         edge: { ...TRUST_TEST_PROXY, REDIS_URL_FILE: join(folder, "REDIS_URL") },
@@ -40,7 +40,7 @@ describeWith("redis-server", "a rotation of secrets in files", () => {
     await rm(folder, { recursive: true });
   });
 
-  const write = (name: string, text: string) => replaceFile(join(folder, name), `${text}\n`);
+  const writeSecret = (name: string, text: string) => replaceFile(join(folder, name), `${text}\n`);
 
   function redisUrl(password: string): string {
     const url = new URL(redis.url);
@@ -48,8 +48,8 @@ describeWith("redis-server", "a rotation of secrets in files", () => {
     return url.href;
   }
 
-  /** Visits without pause while `work` runs. */
-  async function underLoad(work: () => Promise<void>): Promise<VisitResult[]> {
+  /** Runs `work` while visitors chat without a pause. Returns the results of the visits. */
+  async function runUnderLoad(work: () => Promise<void>): Promise<VisitResult[]> {
     const results: VisitResult[] = [];
     let isWorking = true;
     const visitRepeatedly = async () => {
@@ -69,9 +69,12 @@ describeWith("redis-server", "a rotation of secrets in files", () => {
   const edge = () => system.edges[0] as System["edges"][number];
 
   test("completes every stream, uses the new secrets, and keeps them when a file becomes unusable", async () => {
-    const results = await underLoad(async () => {
+    const results = await runUnderLoad(async () => {
       await expect.poll(lastKey, TIMEOUT).toBe("Bearer sk-old");
-      await Promise.all([write("OPENAI_API_KEY", "sk-new"), write("REDIS_URL", redisUrl("wrong-password"))]);
+      await Promise.all([
+        writeSecret("OPENAI_API_KEY", "sk-new"),
+        writeSecret("REDIS_URL", redisUrl("wrong-password")),
+      ]);
       await expect.poll(lastKey, TIMEOUT).toBe("Bearer sk-new");
       const refused = (service: { opsPort: number }, file: string) => () =>
         readMetric(service, "parley_reloads_refused_total", { file });
@@ -79,15 +82,15 @@ describeWith("redis-server", "a rotation of secrets in files", () => {
       await expect.poll(refused(edge(), "REDIS_URL"), TIMEOUT).toBe(1);
 
       await admin.acl("SETUSER", "default", ">new-password");
-      await write("REDIS_URL", redisUrl("new-password"));
+      await writeSecret("REDIS_URL", redisUrl("new-password"));
       await expect.poll(() => edge().outputs(), TIMEOUT).toContain("redis connection replaced");
       await admin.acl("SETUSER", "default", "<old-password");
 
-      await Promise.all([write("OPENAI_API_KEY", ""), write("REDIS_URL", "http://marker")]);
+      await Promise.all([writeSecret("OPENAI_API_KEY", ""), writeSecret("REDIS_URL", "http://marker")]);
       await expect.poll(refused(system.llm, "OPENAI_API_KEY"), TIMEOUT).toBeGreaterThan(0);
       await expect.poll(refused(edge(), "REDIS_URL"), TIMEOUT).toBeGreaterThan(1);
-      const served = system.provider.requests.length;
-      await expect.poll(() => system.provider.requests.length, TIMEOUT).toBeGreaterThan(served + VISITORS);
+      const requestsBefore = system.provider.requests.length;
+      await expect.poll(() => system.provider.requests.length, TIMEOUT).toBeGreaterThan(requestsBefore + VISITORS);
       expect(lastKey()).toBe("Bearer sk-new");
     });
     expect(results.length).toBeGreaterThan(VISITORS);

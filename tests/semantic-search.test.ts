@@ -14,7 +14,10 @@ beforeAll(async () => {
   tenant = await createTenant(system.admin, { model: "openai:echo" });
   const { workspaceId, botSlug } = tenant;
   await system.admin.knowledge.addSource({
-    ...{ workspaceId, botSlug, name: "handbook.md", format: "md" },
+    workspaceId,
+    botSlug,
+    name: "handbook.md",
+    format: "md",
     content: new Uint8Array(Buffer.from(HANDBOOK)),
   });
   await waitUntilEmbedded(system, { workspaceId, botSlug });
@@ -35,7 +38,7 @@ const countSearches = (result: string) =>
   readMetric(system.conversation, "parley_knowledge_semantic_searches_total", { result });
 
 test("semantic search finds a passage that shares no word with the message", async () => {
-  // On a busy machine, the message's embedding may take longer than its deadline of 300 ms. After three failures the search pauses for 10 s.
+  // Retries. On a busy machine the message's embedding may miss its deadline of 300 ms. After three failures, semantic search pauses for 10 s.
   await expect
     .poll(() => sendAndReadPrompt("May I bring my dog?"), { timeout: 40_000, interval: 1_000 })
     .toContain("Every canine must be on a lead.");

@@ -26,10 +26,12 @@ const MAX_SECOND_START_MS = 5_000;
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 let instance: Instance;
-/** The latest start of `instance`. `publicKey` is its key, and `usage` is the usage that the CLI reported before a stop. */
+/** The latest start of `instance`. */
 let parley: RunningProcess;
+/** The demo bot's current public key. */
 let publicKey: string;
-let usage: unknown;
+/** The demo workspace's usage before the clean stop, as the CLI printed it. */
+let usageBeforeStop: unknown;
 beforeAll(async () => {
   instance = await createInstance();
 });
@@ -41,7 +43,7 @@ function sendMessage(sessionId: string) {
   const message = "What does Parley need PostgreSQL for?";
   return fetch(`${urlOf(instance)}/api/chat/`, {
     method: "POST",
-    headers: { "content-type": "application/json", origin: `http://localhost:${instance.port + 9}` },
+    headers: { "content-type": "application/json", origin: `http://localhost:${instance.shopPort}` },
     body: JSON.stringify({ public_key: publicKey, session_id: sessionId, message }),
   });
 }
@@ -52,7 +54,7 @@ function loadFactor(): number {
   return Math.max(1, load / availableParallelism());
 }
 
-/** Finds the child process of a start whose command line contains `text`. */
+/** Finds the child of a start's process whose command line contains `text`. Returns its process id. */
 async function findChildPid(text: string, { pid }: RunningProcess): Promise<number> {
   const { stdout } = await promisify(execFile)("ps", ["-A", "-ww", "-o", "ppid=,pid=,args="]);
   const [, found] =
@@ -74,7 +76,7 @@ async function readStartError(parley: RunningProcess): Promise<string> {
   return lines[0] ?? "";
 }
 
-/** Kills a child process and waits until the start has restarted it under `name`. */
+/** Kills the child process whose command line contains `text`. Waits until the start prints that it has restarted `name`. */
 async function killAndAwaitRestart(name: string, text: string): Promise<void> {
   process.kill(await findChildPid(text, parley), "SIGKILL");
   await vi.waitFor(() => expect(parley.stdout()).toMatch(new RegExp(`${name}\\s+restarted`)), 60_000);
@@ -106,7 +108,7 @@ describe("a first start", () => {
       10_000,
     );
 
-    const shop = await fetch(`http://127.0.0.1:${instance.port + 9}/`);
+    const shop = await fetch(`http://127.0.0.1:${instance.shopPort}/`);
     expect(await shop.text()).toContain(
       `src="http://localhost:${instance.port}/widget.js" data-public-key="${publicKey}"`,
     );
@@ -125,7 +127,7 @@ describe("a first start", () => {
 
   it("prints the console's address, where one click signs in an owner of the demo workspace", async () => {
     const [, address = ""] = /Console\s+(http:\S+)/.exec(parley.stdout()) ?? [];
-    expect(address).toBe(`http://localhost:${instance.port + 10}`);
+    expect(address).toBe(`http://localhost:${instance.consolePort}`);
     const owner = await signIn(address);
     const method = "parley.conversation.v1.BotAdminService/ListBots";
     const response = await owner.post("/api/batch", { calls: [{ method, message: {} }] });
@@ -133,7 +135,7 @@ describe("a first start", () => {
   });
 
   it("restarts a killed database without a restart of the services", async () => {
-    await killAndAwaitRestart("database", `port=${instance.port + 8}`);
+    await killAndAwaitRestart("database", `port=${instance.databasePort}`);
     await waitForReply();
     expect(parley.stdout()).not.toMatch(/(edge|conversation|quota|llm-proxy|console)\s+exited unexpectedly/);
   });
@@ -169,7 +171,7 @@ describe("a start after a kill", () => {
     const secrets = Object.values(JSON.parse(await readFile(join(instance.dataDir, "secrets.json"), "utf8")) as object);
     const logs = join(instance.dataDir, "logs");
     const names = await readdir(logs);
-    // Logs of earlier starts have a number before `.log`.
+    // The four services, the console, the sample shop and the development sign-in. Logs of earlier starts have a number before `.log`.
     expect(names.filter((name) => !/\.\d+\.log$/.test(name))).toHaveLength(7);
     const texts = await Promise.all(names.map((name) => readFile(join(logs, name), "utf8")));
     for (const secret of secrets) for (const text of [parley.output(), ...texts]) expect(text).not.toContain(secret);
@@ -187,7 +189,7 @@ describe("a start after a kill", () => {
   });
 
   it("exits 0 on SIGTERM and frees its ports, and the CLI reports that it is not running", async () => {
-    usage = await runCliJson(["usage", "--workspace", "demo"], instance.env);
+    usageBeforeStop = await runCliJson(["usage", "--workspace", "demo"], instance.env);
     await runCliJson(["key", "revoke", publicKey], instance.env);
     expect(await parley.stop("SIGTERM", 30_000)).toEqual({ code: 0, signal: null });
     expect(await portsInUse(instance)).toEqual([]);
@@ -207,7 +209,7 @@ describe("a start after a clean stop", () => {
     expect(readPublicKey(parley)).not.toBe(publicKey);
     publicKey = readPublicKey(parley);
     expect(parley.stdout()).toMatch(/demo\s+unchanged/);
-    expect(await runCliJson(["usage", "--workspace", "demo"], instance.env)).toEqual(usage);
+    expect(await runCliJson(["usage", "--workspace", "demo"], instance.env)).toEqual(usageBeforeStop);
 
     const response = await sendMessage(crypto.randomUUID());
     parley.signal("SIGINT");
@@ -256,10 +258,10 @@ describe("a start that fails", () => {
   afterEach(() => empty.remove());
 
   it("names the port in use and its purpose", async () => {
-    const other = createServer().listen(empty.port + 4, "127.0.0.1");
+    const other = createServer().listen(empty.quotaPort, "127.0.0.1");
     await once(other, "listening");
     expect(await readStartError(await startInstance(empty))).toMatch(
-      new RegExp(`^parley: port ${empty.port + 4}, for quota, is in use: .*PORT=`),
+      new RegExp(`^parley: port ${empty.quotaPort}, for quota, is in use: .*PORT=`),
     );
     await once(other.close(), "close");
   });

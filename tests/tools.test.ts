@@ -20,12 +20,12 @@ const SECRET = "sk-secret-of-the-tool";
 
 let system: System;
 let provider: FakeProvider;
-let http: ToolServer;
+let toolServer: ToolServer;
 let nginxPort: number;
 let mcp: McpTestServer;
 let tenant: Tenant;
 beforeAll(async () => {
-  http = await startToolServer();
+  toolServer = await startToolServer();
   nginxPort = await freePort();
   mcp = await startMcpServer([
     {
@@ -40,7 +40,7 @@ beforeAll(async () => {
       providers: { openai: { base_url, api_key_env: "OPENAI_API_KEY" } },
       tools: { timeout_ms: 30_000 },
       tool_secrets: {
-        orders: { env: "TOOL_KEY", hosts: [http.url, `http://127.0.0.1:${nginxPort}`], workspaces: ["*"] },
+        orders: { env: "TOOL_KEY", hosts: [toolServer.url, `http://127.0.0.1:${nginxPort}`], workspaces: ["*"] },
       },
     }),
     env: { "llm-proxy": { TOOL_KEY: SECRET, EGRESS_ALLOW: "127.0.0.1/32" } },
@@ -49,7 +49,7 @@ beforeAll(async () => {
   tenant = await createTenant(system.admin);
   const { workspaceId, botSlug } = tenant;
   const parameters = JSON.stringify({ type: "object", properties: { id: { type: "string" } }, required: ["id"] });
-  const url = `${http.url}/orders/{id}`;
+  const url = `${toolServer.url}/orders/{id}`;
   const kind = { case: "http" as const, value: { description: "Finds an order.", method: "GET", url, parameters } };
   await system.admin.tools.putTool({ workspaceId, botSlug, tool: { name: "order", secret: "orders", kind } });
   const server = { case: "mcp" as const, value: { url: mcp.url, only: [] } };
@@ -65,7 +65,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await system?.stop();
-  await Promise.all([http.close(), mcp.close()]);
+  await Promise.all([toolServer.close(), mcp.close()]);
 });
 
 type Message = { role: string; content: string };
@@ -94,7 +94,7 @@ async function readTranscript(sessionId: string, owner = tenant) {
 
 test("a turn calls an HTTP tool and an MCP server, replies with their results and exports the calls", async () => {
   scriptBothToolCalls();
-  http.respondWith(() => ({ body: '{"state":"sent"}' }));
+  toolServer.respondWith(() => ({ body: '{"state":"sent"}' }));
   const session_id = randomUUID();
   const reply = await chat(system.url(), tenant, { session_id });
   expect(reply.text).toBe('{"state":"sent"}; 7 of tea left');
@@ -116,12 +116,12 @@ test("a turn calls an HTTP tool and an MCP server, replies with their results an
     ],
   });
   expect(messages[0]).toMatchObject({ tools_called: [] });
-  expect(http.requests[0]?.headers.authorization).toBe(`Bearer ${SECRET}`);
+  expect(toolServer.requests[0]?.headers.authorization).toBe(`Bearer ${SECRET}`);
 });
 
 test("a turn lets the model reply when a tool fails, and completes", async () => {
-  scriptBothToolCalls();
-  http.respondWith(() => ({ status: 500, body: "inside of the tool" }));
+  provider.reset();
+  toolServer.respondWith(() => ({ status: 500, body: "inside of the tool" }));
   provider.script((request) =>
     lastMessageOf(request)?.role === "tool"
       ? { tokens: ["I could not look it up."] }
@@ -134,27 +134,27 @@ test("a turn lets the model reply when a tool fails, and completes", async () =>
 });
 
 test("a turn cancels a tool call within a second after the visitor has left, and stores the completed calls", async () => {
-  scriptBothToolCalls();
-  http.requests.length = 0;
+  provider.reset();
+  toolServer.requests.length = 0;
   let calls = 0;
-  http.respondWith(() => (++calls === 1 ? { body: "{}" } : { hangs: true }));
+  toolServer.respondWith(() => (++calls === 1 ? { body: "{}" } : { hangs: true }));
   provider.script(() => ({ toolCalls: [{ name: "order", arguments: '{"id":"A7"}' }] }));
   const visitor = new AbortController();
   const session_id = randomUUID();
   const response = await postChat(system.url(), tenant, { session_id }, { signal: visitor.signal });
-  await expect.poll(() => http.requests.length, { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => toolServer.requests.length, { timeout: 10_000 }).toBe(2);
   const leftAt = Date.now();
   visitor.abort();
   await response.text().catch(() => undefined);
-  await expect.poll(() => http.requests[1]?.closedByClientAt, { timeout: 10_000 }).toBeDefined();
-  expect((http.requests[1]?.closedByClientAt ?? 0) - leftAt).toBeLessThan(1_000);
+  await expect.poll(() => toolServer.requests[1]?.closedByClientAt, { timeout: 10_000 }).toBeDefined();
+  expect((toolServer.requests[1]?.closedByClientAt ?? 0) - leftAt).toBeLessThan(1_000);
   await expect
     .poll(async () => (await readTranscript(session_id)).messages[1], { timeout: 10_000 })
     .toMatchObject({ status: "cancelled", tools_called: [{ name: "order", status: "ok" }] });
 });
 
 describe("a reply that matches a moderation pattern", () => {
-  test("is replaced by the fallback, and the match is neither shown nor stored nor counted", async () => {
+  test("is replaced by the fallback and not counted, and the match is neither shown nor stored", async () => {
     provider.reset();
     provider.script(() => ({
       tokens: ["The code word that you asked for is ", "sec", "ret", ", of course"],
@@ -181,9 +181,10 @@ describe("a reply that matches a moderation pattern", () => {
 });
 
 describeWith("nginx", "a tool behind an nginx that routes /admin to another server", () => {
+  /** Each tool's name says how often nginx decodes the path of its URL. */
   const CASES = [
-    { tool: "once", prefix: "", decodes: "once" },
-    { tool: "twice", prefix: "/twice", decodes: "twice" },
+    { tool: "once", prefix: "" },
+    { tool: "twice", prefix: "/twice" },
   ];
   let admin: ToolServer;
   let nginx: Pick<Nginx, "stop">;
@@ -193,7 +194,7 @@ describeWith("nginx", "a tool behind an nginx that routes /admin to another serv
     const secondPort = await freePort();
     const routes = `
       location = /healthz/live { return 200; }
-      location /orders/ { proxy_pass ${http.url}; }
+      location /orders/ { proxy_pass ${toolServer.url}; }
       location /admin { proxy_pass ${admin.url}; }`;
     // nginx puts the decoded path into $uri, so the second server decodes the path again.
     nginx = await runNginx(
@@ -217,16 +218,16 @@ describeWith("nginx", "a tool behind an nginx that routes /admin to another serv
   });
   afterAll(() => Promise.all([nginx.stop(), admin.close()]));
 
-  /** Lets the model call the tool with this argument. */
+  /** Sends a message for which the model calls the tool with this argument. Returns the reply's text and its stored message. */
   async function call(name: string, id: string) {
     provider.reset();
     provider.script((request) => {
       const { role, content = "" } = lastMessageOf(request) ?? {};
       return role === "tool" ? { tokens: [content] } : { toolCalls: [{ name, arguments: JSON.stringify({ id }) }] };
     });
-    http.requests.length = 0;
+    toolServer.requests.length = 0;
     admin.requests.length = 0;
-    http.respondWith(() => ({ body: "{}" }));
+    toolServer.respondWith(() => ({ body: "{}" }));
     const session_id = randomUUID();
     const { text } = await chat(system.url(), shop, { session_id });
     return { text, message: (await readTranscript(session_id, shop)).messages[1] };
@@ -239,16 +240,16 @@ describeWith("nginx", "a tool behind an nginx that routes /admin to another serv
   ])("is not called when nginx decodes %s and the argument is %s", async (tool, id) => {
     const { text, message } = await call(tool, id);
     expect(admin.requests.map(({ headers }) => headers.authorization)).toEqual([]);
-    expect(http.requests).toEqual([]);
+    expect(toolServer.requests).toEqual([]);
     expect(message).toMatchObject({ status: "done", tools_called: [{ name: tool, status: "invalid_arguments" }] });
     expect(text).toContain("must not contain a slash");
   });
 
   test.each(CASES)(
-    "is called with its secret when nginx decodes $decodes and the argument has no slash",
+    "is called with its secret when nginx decodes $tool and the argument has no slash",
     async ({ tool }) => {
       await call(tool, "A7.b");
-      expect(http.requests).toMatchObject([{ headers: { authorization: `Bearer ${SECRET}` } }]);
+      expect(toolServer.requests).toMatchObject([{ headers: { authorization: `Bearer ${SECRET}` } }]);
       expect(admin.requests).toEqual([]);
     },
   );
@@ -258,7 +259,7 @@ test("a stream gets a heartbeat for each 15 s of a running tool call", async () 
   // The edge sends a heartbeat after 15 s without an event. The full run waits longer and expects one heartbeat. The quick run expects none.
   const delayMs = quickOrFull(500, 17_000);
   scriptBothToolCalls();
-  http.respondWith(() => ({ body: "{}", delayMs }));
+  toolServer.respondWith(() => ({ body: "{}", delayMs }));
   const names: string[] = [];
   for await (const item of readSse(await postChat(system.url(), tenant)))
     names.push("event" in item ? item.event : "heartbeat");

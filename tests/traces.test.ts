@@ -41,7 +41,7 @@ describeWith("redis", "tracing", () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "parley-traces-"));
-    // A test stops the collector and starts it again, so its port must not be one that outgoing connections use.
+    // A test restarts the collector on the same port. An outgoing connection must not take the port in between, so it must not be ephemeral.
     [collector, redis] = [await startCollector(await freePort()), await startRedis()];
     const headers = `authorization=Bearer ${COLLECTOR_TOKEN}`;
     await replaceFile(headersFile(), headers);
@@ -66,7 +66,7 @@ describeWith("redis", "tracing", () => {
     await rm(folder, { recursive: true });
   });
 
-  /** Creates a tenant and runs its first turn, which has additional spans of look-ups. It fills the caches for 4 s. */
+  /** Creates a tenant and runs its first turn, which has additional spans: it fills caches. Later turns use the caches for 4 s. */
   async function createCachedTenant(): Promise<Tenant> {
     const cached = await createTenant(system.admin);
     await chat(system.url(), cached);
@@ -74,10 +74,10 @@ describeWith("redis", "tracing", () => {
   }
 
   /** Sends a message and waits until its trace is complete. */
-  async function traceTurn(on: Tenant, fields: ChatFields = {}, headers: Record<string, string> = {}) {
-    const result = await readChat(await postChat(system.url(), on, fields, { headers }));
+  async function traceTurn(tracedTenant: Tenant, fields: ChatFields = {}, headers: Record<string, string> = {}) {
+    const result = await readChat(await postChat(system.url(), tracedTenant, fields, { headers }));
     const { turn } = await system.admin.turns.getTurn({
-      workspaceId: on.workspaceId,
+      workspaceId: tracedTenant.workspaceId,
       messageId: BigInt(Number(result.meta?.message_id)),
     });
     const turnId = turn?.turnId ?? "";
@@ -103,6 +103,7 @@ describeWith("redis", "tracing", () => {
       expect(span.hasFailed, span.name).toBe(false);
       expect(span.endNs >= span.startNs, span.name).toBe(true);
     }
+    // Kind 2 is a server span, and kind 3 a client span.
     const byName = (name: string, kind: number) => spans.find((each) => each.name === name && each.kind === kind);
     expect(byName("POST /api/chat/", 2)?.attributes).toEqual({
       "http.request.method": "POST",
@@ -175,6 +176,7 @@ describeWith("redis", "tracing", () => {
     for (const { spans } of traced) {
       expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
       expect(spans).toHaveLength(TURN_SPANS.length + 1);
+      // Each span has the id of this turn or none.
       expect(new Set(spans.map(({ attributes }) => attributes["parley.turn_id"] ?? "")).size).toBe(2);
     }
     const roots = collector.spans.filter(({ parentId }) => parentId === "");
@@ -237,7 +239,7 @@ describeWith("redis", "tracing", () => {
     for (const secret of secrets) expect(sent.includes(secret), secret).toBe(false);
   });
 
-  test("sends the headers of a changed file, and the previous ones if it becomes unusable", async () => {
+  test("sends the headers of a changed file, and the previous headers if the file becomes unusable", async () => {
     const [edge] = system.edges;
     if (edge === undefined) throw new Error("there is no edge");
     const sentWith = async (token: string) => {

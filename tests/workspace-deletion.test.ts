@@ -46,8 +46,8 @@ async function callEverything(tenant: Tenant, sessionId: string): Promise<string
 }
 
 /**
- * Sends requests for a workspace that was just deleted until it is hidden. A request that is sent 5 s later must be refused. The edge
- * caches keys, and the conversation service reads periodically which workspaces are deleted, so each hides it at another time.
+ * Sends requests for a workspace that was just deleted until all are refused, which must happen within 5 s. Chats and exports are refused at
+ * different times: the edge caches keys, and the conversation service reads the list of deleted workspaces periodically.
  */
 async function waitUntilHidden(tenant: Tenant, sessionId: string): Promise<void> {
   const startedAt = performance.now();
@@ -60,7 +60,7 @@ async function waitUntilHidden(tenant: Tenant, sessionId: string): Promise<void>
   }
 }
 
-/** Returns the responses for a workspace, and a key, that never existed. */
+/** Returns the responses for a workspace and a key that never existed. */
 function callForMissing({ publicKey, ...tenant }: Tenant): Promise<string[]> {
   const unknownKey = `${publicKey.slice(0, -6)}AAAAAA`;
   return callEverything({ ...tenant, publicKey: unknownKey, workspaceId: `ws_${randomUUID()}` }, randomUUID());
@@ -99,7 +99,7 @@ test("a deleted workspace responds like a missing one within 5 s, an open reply 
   expect(await parley("workspace", "list")).toContainEqual(
     expect.objectContaining({ id: workspaceId, deleted_at: expect.stringMatching(/Z$/) }),
   );
-  // A repeated call keeps the first deletion, for example after a lost response.
+  // Repeating the command, for example after a lost response, does not change the time of the deletion.
   expect(await parley("workspace", "delete", workspaceId)).toEqual({ id: workspaceId, ...deleted });
 
   expect(await parley("workspace", "restore", workspaceId)).toEqual({ id: workspaceId, restored: true });
@@ -128,6 +128,7 @@ test("30 days after its deletion a workspace's content is erased, its usage stay
   const marker = `marker${randomUUID().replaceAll("-", "")}`;
   const bot = { workspaceId, botSlug };
   await system.admin.knowledge.addSource({ ...bot, name: "a.txt", format: "txt", content: Buffer.from(marker) });
+  // The pattern must not match the reply, which repeats the message.
   await system.admin.moderation.addPattern({ ...bot, pattern: marker.slice(1), appliesTo: "reply" });
   await system.admin.bots.updateBot({ workspaceId, slug: botSlug, changes: { systemPrompt: marker } });
   const { done } = await chat(system.url(), tenant, { message: `a${marker.slice(0, 3)}`, visitor_id: marker });
@@ -143,18 +144,18 @@ test("30 days after its deletion a workspace's content is erased, its usage stay
 
   await parley("workspace", "delete", workspaceId);
   await system.conversation.stop();
-  const age = (days: number) =>
+  const setDeletionAge = (days: number) =>
     queryFirstRow(
       system.database,
       "UPDATE conversation.workspace_deletions SET deleted_at = now() - make_interval(days => $2) WHERE workspace_id = $1",
       [workspaceId, days],
     );
-  // The task runs when the service starts.
-  await age(29);
+  // The conversation service erases deleted workspaces when it starts, and then hourly.
+  await setDeletionAge(29);
   await system.conversation.start();
   expect(await readWorkspaceRows(system.database, workspaceId)).toContain(marker);
   await system.conversation.stop();
-  await age(31);
+  await setDeletionAge(31);
   await system.conversation.start();
   // The erasure takes several transactions.
   await vi.waitFor(

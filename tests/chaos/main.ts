@@ -1,5 +1,5 @@
-// pnpm test:chaos [--minutes 5]: the long version of tests/usage-accounting/chaos.fault.test.ts, in which the database, the network to it and the
-// clocks fail too. Exits 1 in these cases:
+// pnpm test:chaos [--minutes 5]: the long version of tests/usage-accounting/chaos.fault.test.ts. In this version the database, the network
+// to the database and the clocks fail too. Exits 1 in these cases:
 // - usage does not reconcile;
 // - after a fault, the first whole reply comes later than the limit (30 s after a failover);
 // - a backup was restored after fewer than 50 replies.

@@ -27,8 +27,12 @@ type Activity = {
 const ESCAPE = "\u001b";
 /** Shows the cursor and leaves the alternate screen. */
 const RESTORE_SCREEN = `${ESCAPE}[?25h${ESCAPE}[?1049l`;
+const CLEAR_SCREEN = `${ESCAPE}[2J`;
+const RED_TEXT = `${ESCAPE}[31m`;
+/** Starts a synchronized update, with which `parley top` starts each refresh. */
+const START_UPDATE = `${ESCAPE}[?2026h`;
 
-/** Defines the tests of `parley top`. They run on a system that other tests have used. */
+/** Defines the tests of `parley top`. They run on a system that other tests have used before. */
 export function defineTopTests(shared: () => { system: System; env: Record<string, string> }): void {
   let system: System;
   let env: Record<string, string>;
@@ -71,7 +75,7 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
     const tenant = await createTenant(system.admin);
     let isShown = false;
     const sendMessages = async () => {
-      // 40 turns are below the rate limit of one address per minute.
+      // 40 turns stay below an address's rate limit of 60 a minute.
       for (let turn = 0; turn < 40 && !isShown; turn++) {
         await chat(system.url(), tenant);
         await sleep(250);
@@ -115,8 +119,8 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
       terminal = openTerminal(command, { ...env, TERM: "xterm-256color", NO_COLOR: "", ...more });
       return terminal;
     };
-    /** Splits the output at the start of each synchronized update. */
-    const splitFrames = (screen: string) => screen.split(`${ESCAPE}[?2026h`).slice(1);
+    /** Returns the output of each refresh. */
+    const splitFrames = (screen: string) => screen.split(START_UPDATE).slice(1);
 
     it("refreshes every second without clearing the screen, and restores the terminal on q", async () => {
       const top = openTop(COMMAND);
@@ -126,8 +130,8 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
       top.type("q");
       expect(await top.exited).toBe(0);
       expect(top.screen().endsWith(RESTORE_SCREEN)).toBe(true);
-      expect(top.screen()).not.toContain(`${ESCAPE}[2J`);
-      expect(top.screen()).toContain(`${ESCAPE}[31m`);
+      expect(top.screen()).not.toContain(CLEAR_SCREEN);
+      expect(top.screen()).toContain(RED_TEXT);
     });
 
     it("restores the terminal on Ctrl-C, and uses no colour with NO_COLOR", async () => {
@@ -136,13 +140,14 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
       top.type(CTRL_C);
       expect(await top.exited).toBe(0);
       expect(top.screen().endsWith(RESTORE_SCREEN)).toBe(true);
-      expect(top.screen()).not.toContain(`${ESCAPE}[31m`);
+      expect(top.screen()).not.toContain(RED_TEXT);
     });
 
     it("adapts to a smaller terminal", async () => {
       const directory = await mkdtemp(join(tmpdir(), "parley-top-"));
       onTestFinished(() => rm(directory, { recursive: true }));
       const narrow = join(directory, "narrow");
+      // Shrinks the terminal as soon as the file exists.
       const resize = `(until [ -e ${narrow} ]; do sleep 0.1; done; stty rows 8 cols 40 </dev/tty)`;
       const top = openTop(`sh -c 'stty rows 30 cols 90; ${resize} & exec ${COMMAND}'`);
       /** Returns the size of the last refresh. The terminal outputs CR LF for each line feed. */

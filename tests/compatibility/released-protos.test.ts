@@ -17,7 +17,7 @@ let system: System;
 let proxies: Record<"CONVERSATION_TARGET" | "QUOTA_TARGET" | "LLM_TARGET", ReleasedProtosProxy>;
 
 // During a rollout, services of two versions call each other. One edge and the conversation service call through proxies that know only
-// the released protos, so either side of a call may be of the last release. The other edge calls directly.
+// the released protos. So both sides of such a call see a peer of the last release. The other edge calls directly.
 beforeAll(async () => {
   system = await startSystem({ env: { edge: TRUST_TEST_PROXY } });
   const { conversation, quota, llm } = system;

@@ -5,11 +5,11 @@ import { type GenerateResult, generate } from "selfsigned";
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** File paths for nginx. */
+/** Paths of a certificate and its private key, for nginx. */
 export type CertificateFiles = { cert: string; key: string };
 
 export type Certificates = {
-  /** For NODE_EXTRA_CA_CERTS. */
+  /** Path of the test authority's certificate, for NODE_EXTRA_CA_CERTS. */
   authority: string;
   /** For 127.0.0.1. */
   good: CertificateFiles;
@@ -19,13 +19,15 @@ export type Certificates = {
   expiringSoon: CertificateFiles;
   /** For another host. */
   otherHost: CertificateFiles;
+  /** For 127.0.0.1; signed by no authority. */
   selfSigned: CertificateFiles;
 };
 
+/** Alternative names of X.509 certificates. Type 7 is an IP address, and type 2 a DNS name. */
 const ADDRESS = { type: 7, ip: "127.0.0.1" } as const;
 const OTHER_HOST = { type: 2, value: "other.example" } as const;
 
-/** Writes valid and invalid certificates of a test authority. */
+/** Creates a test authority and writes valid and invalid certificates. */
 export async function createCertificates(directory: string): Promise<Certificates> {
   const authority = await generate([{ name: "commonName", value: "Test authority" }], {
     keyType: "ec",
@@ -35,8 +37,8 @@ export async function createCertificates(directory: string): Promise<Certificate
       { name: "keyUsage", keyCertSign: true },
     ],
   });
-  const issue = (name: string, from: number, until: number, altName: AltName = ADDRESS) =>
-    write(directory, name, authority, { from, until, altName });
+  const issue = (name: string, fromMs: number, untilMs: number, altName: AltName = ADDRESS) =>
+    writeCertificate(directory, name, authority, { fromMs, untilMs, altName });
   const authorityFile = join(directory, "authority.crt");
   await writeFile(authorityFile, authority.cert);
   return {
@@ -45,28 +47,30 @@ export async function createCertificates(directory: string): Promise<Certificate
     expired: await issue("expired", -30 * DAY_MS, -HOUR_MS),
     expiringSoon: await issue("expiring-soon", -30 * DAY_MS, 3 * DAY_MS),
     otherHost: await issue("other-host", -DAY_MS, 90 * DAY_MS, OTHER_HOST),
-    selfSigned: await write(directory, "self-signed", undefined, {
-      from: -DAY_MS,
-      until: 90 * DAY_MS,
+    selfSigned: await writeCertificate(directory, "self-signed", undefined, {
+      fromMs: -DAY_MS,
+      untilMs: 90 * DAY_MS,
       altName: ADDRESS,
     }),
   };
 }
 
 type AltName = typeof ADDRESS | typeof OTHER_HOST;
-type Terms = { from: number; until: number; altName: AltName };
+/** The validity is relative to the current time. */
+type CertificateTerms = { fromMs: number; untilMs: number; altName: AltName };
 
-async function write(
+/** Writes a certificate of the authority, or a self-signed one if `authority` is undefined. */
+async function writeCertificate(
   directory: string,
   name: string,
   authority: GenerateResult | undefined,
-  { from, until, altName }: Terms,
+  { fromMs, untilMs, altName }: CertificateTerms,
 ): Promise<CertificateFiles> {
   const certificate = await generate([{ name: "commonName", value: name }], {
     keyType: "ec",
     algorithm: "sha256",
-    notBeforeDate: new Date(Date.now() + from),
-    notAfterDate: new Date(Date.now() + until),
+    notBeforeDate: new Date(Date.now() + fromMs),
+    notAfterDate: new Date(Date.now() + untilMs),
     ...(authority && { ca: { key: authority.private, cert: authority.cert } }),
     extensions: [
       { name: "extKeyUsage", serverAuth: true },

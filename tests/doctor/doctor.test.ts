@@ -52,7 +52,7 @@ describeWith("nginx", "parley doctor", () => {
     return runCliProcess(argumentsOf(url, ...more), { NODE_EXTRA_CA_CERTS: certificates.authority });
   }
 
-  /** Runs `parley doctor` in this process. The suite of faults makes this process trust the test authority. */
+  /** Runs `parley doctor` in this process. "reports faults" makes this process trust the test authority. */
   async function report(url: string, ...more: string[]): Promise<Report & { code: number | null }> {
     const { code, stdout, stderr } = await runCliInProcess(argumentsOf(url, "--json", ...more), {});
     if (stdout === "") throw new Error(`parley doctor exited ${code}: ${stderr}`);
@@ -62,8 +62,8 @@ describeWith("nginx", "parley doctor", () => {
   const findingOf = ({ findings }: Report, check: string) => findings.find((finding) => finding.check === check);
   const notPassed = ({ findings }: Report) => findings.filter(({ result }) => result !== "pass");
 
-  test("passes every check behind a correct nginx with HTTP/2 and TLS, including a silence", async () => {
-    // Retries, because on a busy machine events may arrive together, which the doctor reports as buffering.
+  test("passes every check behind a correct nginx with HTTP/2 and TLS, including that of a silent stream", async () => {
+    // Retries, because on a busy machine events may arrive together. The doctor reports that as buffering.
     await vi.waitFor(
       async () => {
         const { code, stdout } = await doctor(proxies.url("healthyTls"), "--silence", "2", "--json");
@@ -77,7 +77,7 @@ describeWith("nginx", "parley doctor", () => {
     );
   });
 
-  test("cannot check a forged address on a machine that the edge trusts as a proxy", async () => {
+  test("warns that it cannot check a forged address on a machine that the edge trusts as a proxy", async () => {
     const edge = await system.startEdge({ TRUSTED_PROXIES: "127.0.0.1" });
     const found = await report(`http://127.0.0.1:${edge.port}`, "--quick");
     expect(findingOf(found, "forged_address")).toMatchObject({
@@ -93,7 +93,7 @@ describeWith("nginx", "parley doctor", () => {
     });
     afterAll(() => setDefaultCACertificates(trusted));
 
-    /** The server's fault, the expected finding, a part of its fix, and arguments that replace `--quick`. */
+    /** The faulty server, the expected finding, a part of its fix, and arguments that replace `--quick`. */
     const faults: [fault: ServerName, check: string, result: string, message: RegExp, fix: RegExp, more?: string[]][] =
       [
         [

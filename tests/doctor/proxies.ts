@@ -2,7 +2,7 @@ import { freePort, freePorts } from "@parley/test-support";
 import { runNginx } from "../system/servers/nginx.ts";
 import type { CertificateFiles, Certificates } from "./certificates.ts";
 
-/** Names of the nginx servers: their fault, or `healthy` and `healthyTls` for those without one. */
+/** Names of the nginx servers. `healthy` and `healthyTls` have no fault. Each other server has the name of its fault. */
 export type ServerName = (typeof SERVER_NAMES)[number];
 
 const SERVER_NAMES = [
@@ -28,8 +28,9 @@ const SERVER_NAMES = [
 
 export type Proxies = { url(server: ServerName): string; stop(): Promise<void> };
 
+/** Ports of edges. Each trusts other addresses as proxies. */
 export type Edges = {
-  /** Trusts 127.0.0.2, the source address of these servers. */
+  /** Trusts 127.0.0.2, the source address of most servers. */
   good: number;
   /** Trusts every address. */
   trustingAll: number;
@@ -75,8 +76,8 @@ export async function startProxies(edges: Edges, certificates: Certificates): Pr
   const isTls = (server: ServerName) => bodies[server].startsWith("ssl_");
   const { stop } = await runNginx(portOf("healthy"), () =>
     SERVER_NAMES.map((server) => {
-      const kind = HTTP2_SERVERS.includes(server) ? "ssl http2" : isTls(server) ? "ssl" : "";
-      return `server { listen 127.0.0.1:${portOf(server)} ${kind}; ${bodies[server]} }`;
+      const listenOptions = HTTP2_SERVERS.includes(server) ? "ssl http2" : isTls(server) ? "ssl" : "";
+      return `server { listen 127.0.0.1:${portOf(server)} ${listenOptions}; ${bodies[server]} }`;
     }).join("\n"),
   );
   return { url: (server) => `${isTls(server) ? "https" : "http"}://127.0.0.1:${portOf(server)}`, stop };

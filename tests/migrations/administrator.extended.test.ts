@@ -12,6 +12,7 @@ import { versionsOf } from "./next-version.ts";
 
 // These tests run the SQL of docs/install/database.md. Each suite starts its own server, because roles belong to the whole server.
 
+/** Each service and its schema. */
 const SERVICES = [
   ["conversation", "conversation"],
   ["quota", "quota"],
@@ -52,19 +53,19 @@ describeWith("debian-postgres", "Debian's PostgreSQL", () => defineTests(startIn
 
 function defineTests(start: () => Promise<Server>): void {
   const password = `${randomBytes(8).toString("hex")} of 'the\\tests'`;
-  const literal = pg.escapeLiteral(password).trim();
+  const passwordLiteral = pg.escapeLiteral(password).trim();
   let server: Server;
   let page: string;
   beforeAll(async () => {
     page = await readFile(`${root}docs/install/database.md`, "utf8");
     server = await start();
     // Amazon RDS and Cloud SQL provide a role like this instead of a superuser.
-    await run(server.url, `CREATE ROLE master LOGIN CREATEROLE CREATEDB PASSWORD ${literal}`);
+    await runSql(server.url, `CREATE ROLE master LOGIN CREATEROLE CREATEDB PASSWORD ${passwordLiteral}`);
   });
   afterAll(() => server.stop());
   afterEach(async () => {
-    await run(server.url, "DROP DATABASE IF EXISTS parley WITH (FORCE)");
-    await run(server.url, "DROP ROLE IF EXISTS parley_conversation, parley_quota, parley_llm, parley_admin");
+    await runSql(server.url, "DROP DATABASE IF EXISTS parley WITH (FORCE)");
+    await runSql(server.url, "DROP ROLE IF EXISTS parley_conversation, parley_quota, parley_llm, parley_admin");
   });
 
   /** Returns the SQL blocks of a section. Replaces the placeholder for passwords with the tests' password. */
@@ -72,7 +73,7 @@ function defineTests(start: () => Promise<Server>): void {
     const [, section = ""] = page.split(new RegExp(`^## ${heading}$`, "m"));
     const blocks = [...(section.split(/^## /m)[0] ?? "").matchAll(/^ *```sql\n([\s\S]*?)^ *```$/gm)];
     if (blocks.length === 0) throw new Error(`no SQL in section ${heading}`);
-    return blocks.map(([, sql = ""]) => sql.replaceAll("'…'", () => literal));
+    return blocks.map(([, sql = ""]) => sql.replaceAll("'…'", () => passwordLiteral));
   }
 
   function urlOf(user: string, database = "parley", secret = password): string {
@@ -87,6 +88,7 @@ function defineTests(start: () => Promise<Server>): void {
     return Promise.all(SERVICES.map(([service]) => migrateAsProcess(service, url, rolePassword)));
   }
 
+  /** Migrates `times` times. The first time applies migrations, and each further time finds nothing to do. */
   async function expectMigrated(url: string, rolePassword: string | undefined, times = 2): Promise<void> {
     for (let time = 1; time <= times; time++) {
       for (const { code, stdout, stderr } of await migrateAll(url, rolePassword)) {
@@ -100,9 +102,9 @@ function defineTests(start: () => Promise<Server>): void {
   async function expectUsable(rolePassword = password): Promise<void> {
     for (const [, schema] of SERVICES) {
       const own = urlOf(`parley_${schema}`, "parley", rolePassword);
-      expect(await run(own, "SHOW statement_timeout")).toEqual([{ statement_timeout: "10s" }]);
+      expect(await runSql(own, "SHOW statement_timeout")).toEqual([{ statement_timeout: "10s" }]);
       for (const [, other] of SERVICES) {
-        const read = run(own, `SELECT FROM ${other}.migrations`);
+        const read = runSql(own, `SELECT FROM ${other}.migrations`);
         if (other === schema) await read;
         else await expect(read).rejects.toThrow("permission denied");
       }
@@ -112,30 +114,33 @@ function defineTests(start: () => Promise<Server>): void {
 
   test("lets an administrator who owns the database migrate repeatedly and change the passwords", async () => {
     const [sql = ""] = sqlOf("PostgreSQL");
-    const managed = await readFile(`${root}docs/install/managed-databases.md`, "utf8");
-    expect(managed.replaceAll("'…'", () => literal)).toContain(sql);
-    await run(urlOf("master", "postgres"), sql);
+    const managedPage = await readFile(`${root}docs/install/managed-databases.md`, "utf8");
+    expect(managedPage.replaceAll("'…'", () => passwordLiteral)).toContain(sql);
+    await runSql(urlOf("master", "postgres"), sql);
     await expectMigrated(urlOf("parley_admin"), password);
     await expectUsable();
     for (const { code } of await migrateAll(urlOf("parley_admin"), `new ${password}`)) expect(code).toBe(0);
     await expectUsable(`new ${password}`);
-    await expect(run(urlOf("parley_quota"), "SELECT")).rejects.toThrow("password authentication failed");
+    await expect(runSql(urlOf("parley_quota"), "SELECT")).rejects.toThrow("password authentication failed");
   });
 
   test("works with a database that a superuser owns, when the administrator may create schemas", async () => {
     const [sql = "", grant = ""] = sqlOf("PostgreSQL");
-    await run(server.url, sql);
-    await run(server.url, "ALTER DATABASE parley OWNER TO postgres; REVOKE ALL ON DATABASE parley FROM parley_admin");
-    await run(server.url, grant);
+    await runSql(server.url, sql);
+    await runSql(
+      server.url,
+      "ALTER DATABASE parley OWNER TO postgres; REVOKE ALL ON DATABASE parley FROM parley_admin",
+    );
+    await runSql(server.url, grant);
     await expectMigrated(urlOf("parley_admin"), password);
     await expectUsable();
-    await run(server.url, "REVOKE CONNECT ON DATABASE parley FROM PUBLIC");
+    await runSql(server.url, "REVOKE CONNECT ON DATABASE parley FROM PUBLIC");
     const refused = await migrateAll(urlOf("parley_admin"), password);
     for (const [index, [, schema]] of SERVICES.entries()) {
       expect(refused[index]?.code).toBe(1);
       const statement = `GRANT CONNECT ON DATABASE parley TO parley_${schema};`;
       expect(refused[index]?.stderr).toMatch(new RegExp(`^${schema}: cannot migrate: .*: ${statement}\n$`));
-      await run(server.url, statement);
+      await runSql(server.url, statement);
     }
     for (const { code, stdout, stderr } of await migrateAll(urlOf("parley_admin"), password)) {
       expect([code, stderr]).toEqual([0, ""]);
@@ -146,10 +151,10 @@ function defineTests(start: () => Promise<Server>): void {
 
   test("migrates without passwords when the roles exist with their timeouts", async () => {
     const [sql = ""] = sqlOf("Roles that you create yourself");
-    await run(urlOf("master", "postgres"), sql);
+    await runSql(urlOf("master", "postgres"), sql);
     await expectMigrated(urlOf("parley_admin"), undefined);
     await expectUsable();
-    await run(server.url, "ALTER ROLE parley_quota RESET statement_timeout");
+    await runSql(server.url, "ALTER ROLE parley_quota RESET statement_timeout");
     const { code, stderr } = await migrateAsProcess("quota", urlOf("parley_admin"));
     expect([code, stderr]).toEqual([
       1,
@@ -159,11 +164,11 @@ function defineTests(start: () => Promise<Server>): void {
   });
 
   test("lets an administrator take over from a superuser and run the next version's migrations", async () => {
-    await run(server.url, `CREATE DATABASE parley`);
+    await runSql(server.url, `CREATE DATABASE parley`);
     await expectMigrated(superuserUrl(), password, 1);
-    await run(server.url, `CREATE ROLE parley_admin LOGIN CREATEROLE PASSWORD ${literal}`);
+    await runSql(server.url, `CREATE ROLE parley_admin LOGIN CREATEROLE PASSWORD ${passwordLiteral}`);
     const [sql = ""] = sqlOf("From a superuser to an administrator");
-    await run(superuserUrl(), sql);
+    await runSql(superuserUrl(), sql);
     for (const { stdout, stderr } of await migrateAll(urlOf("parley_admin"), password)) {
       expect(`${stdout}${stderr}`).toMatch(/^\w+: up to date\n$/);
     }
@@ -177,16 +182,16 @@ function defineTests(start: () => Promise<Server>): void {
 
   test("writes no password to the server's log or to an error, even when the server refuses the statement", async () => {
     const [sql = ""] = sqlOf("PostgreSQL");
-    await run(server.url, sql);
+    await runSql(server.url, sql);
     await expectMigrated(urlOf("parley_admin"), password, 1);
-    await run(server.url, "ALTER ROLE parley_admin NOCREATEROLE");
+    await runSql(server.url, "ALTER ROLE parley_admin NOCREATEROLE");
     const refused = await migrateAll(urlOf("parley_admin"), password);
     const readLogged = async () =>
       [...(await server.log()).matchAll(/ALTER ROLE .* PASSWORD .*/g)].map(([statement]) => statement);
-    // The server's output may arrive after the end of the migrations.
+    // The server's output may arrive after the migrations have ended.
     await expect.poll(readLogged, { timeout: 10_000 }).toHaveLength(SERVICES.length);
     const log = await server.log();
-    for (const secret of [password, literal, password.slice(0, 16)]) expect(log).not.toContain(secret);
+    for (const secret of [password, passwordLiteral, password.slice(0, 16)]) expect(log).not.toContain(secret);
     for (const statement of await readLogged()) expect(statement).toMatch(/ PASSWORD 'SCRAM-SHA-256\$[^']+'$/);
     for (const { code, stdout, stderr } of refused) {
       expect([code, stdout]).toEqual([1, ""]);
@@ -198,7 +203,7 @@ function defineTests(start: () => Promise<Server>): void {
 }
 
 /** Runs SQL and returns the rows of its last statement. Sends CREATE DATABASE separately, because it cannot run in a transaction. */
-async function run(url: string, sql: string): Promise<object[]> {
+async function runSql(url: string, sql: string): Promise<object[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {

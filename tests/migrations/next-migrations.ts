@@ -14,7 +14,7 @@ function widenTableMigration(schema: string, table: string): Migration {
   const index = `${table}_next_note`;
   return {
     name: `9000_${table}`,
-    // CREATE INDEX CONCURRENTLY cannot run in a transaction. So each statement must work after a failed attempt applied some of them.
+    // CREATE INDEX CONCURRENTLY cannot run in a transaction. So a retry must succeed even if a failed attempt applied some of the statements.
     config: { transaction: false },
     up: async (knex: Knex) => {
       await knex.raw(`ALTER TABLE ${name} ADD COLUMN IF NOT EXISTS next_note text,

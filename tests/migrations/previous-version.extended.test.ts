@@ -23,7 +23,7 @@ describe.each([
     role: `parley_${schema}`,
     migrations,
   });
-  const run = () => migrateAsProcess(service, database.url, PASSWORD);
+  const runServiceMigrations = () => migrateAsProcess(service, database.url, PASSWORD);
 
   test("exit 0 on a newer schema that this version can use", async () => {
     const { now, next } = await versionsOf(database, schema);
@@ -33,20 +33,20 @@ describe.each([
       stdout: `${schema}: schema is newer than this version (${newest}); nothing to do\n`,
       stderr: "",
     });
-    expect(await run()).toEqual(newerSchema("9001_next_things"));
+    expect(await runServiceMigrations()).toEqual(newerSchema("9001_next_things"));
     await migrate(target([...now, ...next, contractMigration(schema, "0.1.0")]));
-    expect(await run()).toEqual(newerSchema("9002_contraction"));
+    expect(await runServiceMigrations()).toEqual(newerSchema("9002_contraction"));
     const cli = await runCliProcess(["migrate", service], { DATABASE_URL: database.url });
     expect([cli.code, cli.stdout]).toEqual([0, newerSchema("9002_contraction").stdout.replace(schema, service)]);
     await revertMigrations(target([...now, ...next, contractMigration(schema, "0.1.0")]), 1 + next.length);
-    expect(await run()).toEqual({ code: 0, stdout: `${schema}: up to date\n`, stderr: "" });
+    expect(await runServiceMigrations()).toEqual({ code: 0, stdout: `${schema}: up to date\n`, stderr: "" });
   });
 
   test("exit 1 on a schema that requires a newer version, until it is rolled back", async () => {
     const { now, next } = await versionsOf(database, schema);
     const contracted = target([...now, ...next, contractMigration(schema, "99.1.0")]);
     await migrate(contracted);
-    const { code, stdout, stderr } = await run();
+    const { code, stdout, stderr } = await runServiceMigrations();
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toMatch(
       new RegExp(
@@ -55,7 +55,7 @@ describe.each([
       ),
     );
     await revertMigrations(contracted, 1);
-    expect((await run()).code).toBe(0);
+    expect((await runServiceMigrations()).code).toBe(0);
     await revertMigrations(target([...now, ...next]), next.length);
   });
 });

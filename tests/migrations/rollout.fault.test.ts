@@ -14,10 +14,11 @@ type Schema = (typeof SCHEMAS)[number];
 
 const ROUNDS = quickOrFull(1, 5);
 const VISITORS = 10;
-/** Leaves CPU time to the migrations and to the services that start. */
+/** Pause of a visitor after each reply. It leaves CPU time to the migrations and to the services that start. */
 const VISITOR_PAUSE_MS = 100;
 /** Maximum attempts of an installation's migration Job. Each attempt waits at most 2 s for a lock. */
 const MAX_ATTEMPTS = 5;
+/** SQLSTATE of a lock timeout. */
 const LOCK_NOT_AVAILABLE = "55P03";
 
 let system: System;
@@ -86,6 +87,7 @@ async function runUnderLoad(work: () => Promise<void>): Promise<LoadResult> {
   };
   const exportTranscripts = async () => {
     while (!isOver) {
+      // An owner may export 30 transcripts a minute.
       await sleep(2_100);
       const { session } = await queryFirstRow<{ session: string }>(
         system.database,
@@ -136,11 +138,11 @@ test("a migration to the next version's schema and its rollback cause no error u
 test("a migration gives up on a locked table after 2 s, so that the traffic behind it is not delayed", async () => {
   // Applies the migrations before that of the locked table, so that each measured attempt only waits for the lock.
   const { now, next } = versions.conversation;
-  const before = next.slice(
+  const earlier = next.slice(
     0,
     next.findIndex(({ name }) => name === "9000_messages"),
   );
-  await retryLockTimeouts(() => migrate({ ...migrationTarget("conversation"), migrations: [...now, ...before] }));
+  await retryLockTimeouts(() => migrate({ ...migrationTarget("conversation"), migrations: [...now, ...earlier] }));
   const longReader = new pg.Client({ connectionString: system.database.url });
   await longReader.connect();
   await longReader.query("BEGIN");
@@ -159,6 +161,7 @@ test("a migration gives up on a locked table after 2 s, so that the traffic behi
   await longReader.end();
   expectNoErrors(load);
   for (const waitMs of waitsMs) {
+    // The lock timeout is 2 s. A busy machine adds to it.
     expect(waitMs).toBeGreaterThan(1_900);
     expect(waitMs).toBeLessThan(8_000);
   }

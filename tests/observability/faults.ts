@@ -9,7 +9,7 @@ import { visit } from "../system/visitors.ts";
 import type { Fixture } from "./fixture.ts";
 import { fillVariables, panelsOf, readDashboards } from "./sources.ts";
 
-/** An alert and the labels that identify what it is about. */
+/** An alert and some of its labels, for example the affected service. */
 export type ExpectedAlert = { alert: string; labels?: Record<string, string> };
 
 export type Fault = {
@@ -21,7 +21,7 @@ export type Fault = {
   alerts: readonly ExpectedAlert[];
   /** The names of further alerts that may fire. */
   consequences?: readonly string[];
-  /** Waits until a dashboard panel or the doctor shows the fault too. */
+  /** Waits until a dashboard panel or `parley doctor` shows the fault too. */
   waitUntilVisible?(): Promise<void>;
 };
 
@@ -30,7 +30,7 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
   const { system, databaseProxy, settleProxy, redis } = fixture;
   const { admin } = system;
   const createLargeTenant = (model: string) => createTenant(admin, { plan: "large", model });
-  const [slow, down, back, guarded, revoked, capped] = await Promise.all([
+  const [slow, down, recovering, guarded, revoked, capped] = await Promise.all([
     createLargeTenant("slow:first-6000"),
     createLargeTenant("flaky:status-503"),
     createLargeTenant("flaky:default"),
@@ -63,8 +63,8 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
     {
       name: "provider down",
       inject: async (repaired) => startChats(down, 2, repaired),
-      // The first successful call closes the breaker.
-      repair: () => waitUntil(async () => isComplete(await visit(system.url(), back))),
+      // The first successful call closes the circuit breaker.
+      repair: () => waitUntil(async () => isComplete(await visit(system.url(), recovering))),
       // The bots have no other model, so their turns fail.
       alerts: [
         { alert: "ParleyProviderBreakerOpen", labels: { provider: "flaky" } },
@@ -153,7 +153,7 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
   ];
 }
 
-/** Returns the fault of a buffering proxy. Only the doctor detects it, because it receives the events through the proxy. */
+/** Returns the fault of a buffering proxy. Only `parley doctor` detects it, because only the doctor reads events through the proxy. */
 function proxyBuffering({ system, tenants }: Fixture): Fault {
   let proxy: { url: string; stop(): Promise<void> } | undefined;
   return {

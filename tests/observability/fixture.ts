@@ -28,6 +28,8 @@ export type Fixture = {
 };
 
 const MAX_STREAMS_PER_CLIENT = 3;
+/** The edge's rate limit for chats of one address. */
+const MAX_CHATS_PER_MINUTE = 60;
 
 /**
  * Starts Parley with two edges that share one Redis, and with several providers. Starts a proxy in front of PostgreSQL, a proxy between
@@ -117,6 +119,7 @@ async function createTenants(system: System): Promise<Tenants> {
   return tenants;
 }
 
+/** Counts `used` replies in the current month, with rows of the usage ledger. */
 async function addUsage({ database }: System, { workspaceId }: Tenant, used: number): Promise<void> {
   await queryFirstRow(
     database,
@@ -141,16 +144,17 @@ export function startVisitors(
   };
   const onBothEdges = (tenant: Tenant) =>
     [0, 1].map((edge) => repeatUntilStopped(() => visit(system.url(edge), tenant), 100));
+  // Two visitors for each edge.
   const succeeding = [...onBothEdges(tenants.main), ...onBothEdges(tenants.main)];
-  const sendOtherRequests = () => [
+  const startOtherVisitors = () => [
     ...[tenants.blocked, tenants.failing, tenants.unauthorized, tenants.failover, tenants.full].map((tenant) =>
       repeatUntilStopped(() => visit(system.url(), tenant), 200),
     ),
-    repeatUntilStopped(() => disconnect(system.url(), tenants.disconnecting), 300),
+    repeatUntilStopped(() => disconnectEarly(system.url(), tenants.disconnecting), 300),
     repeatUntilStopped(() => sendRefusedRequests(system, tenants.main), 500),
     repeatUntilStopped(() => exportMissingSession(system, tenants.main), 500),
   ];
-  const running = kind === "every" ? [...succeeding, ...sendOtherRequests()] : succeeding;
+  const running = kind === "every" ? [...succeeding, ...startOtherVisitors()] : succeeding;
   return {
     async stop() {
       stopped.abort();
@@ -160,7 +164,7 @@ export function startVisitors(
 }
 
 /** Sends a message and disconnects during the reply. */
-async function disconnect(url: string, tenant: Tenant): Promise<void> {
+async function disconnectEarly(url: string, tenant: Tenant): Promise<void> {
   const abort = new AbortController();
   try {
     const headers = { "x-forwarded-for": newClientAddress() };
@@ -169,7 +173,7 @@ async function disconnect(url: string, tenant: Tenant): Promise<void> {
     await reader?.read();
     await reader?.read();
   } catch {
-    // Ignored, because an error would end this visitor's loop in `startVisitors`.
+    // Ignored. An error would end this visitor's loop in `startVisitors`.
   } finally {
     abort.abort();
   }
@@ -185,7 +189,9 @@ async function sendRefusedRequests(system: System, tenant: Tenant): Promise<void
   const drain = async (response: Promise<Response>) =>
     void (await response.then((response) => response.text()).catch(() => ""));
   await Promise.all([
-    ...Array.from({ length: 61 }, () => drain(postChat(system.url(), tenant, {}, { headers: foreign }))),
+    ...Array.from({ length: MAX_CHATS_PER_MINUTE + 1 }, () =>
+      drain(postChat(system.url(), tenant, {}, { headers: foreign })),
+    ),
     drain(fetch(`${system.url()}/api/chat/`, { method: "POST", body: "{", headers })),
     drain(fetch(`${system.url()}/no/such/page`, { headers })),
     drain(

@@ -27,6 +27,7 @@ export function panelsOf(dashboard: Dashboard): Panel[] {
   return dashboard.panels.filter((panel) => panel.type !== "row");
 }
 
+/** Returns the groups of alerts and recording rules. */
 export function readAlerts(): RuleGroup[] {
   return (parse(readFileSync(ALERTS_FILE, "utf8")) as { groups: RuleGroup[] }).groups;
 }
@@ -36,7 +37,7 @@ export function fillVariables(expr: string, window: string): string {
   return expr.replaceAll("$namespace", ".*").replaceAll("$__rate_interval", window);
 }
 
-/** Returns whether an expression reads metrics of Kubernetes or of certificates, which exist only in a cluster or with mutual TLS. */
+/** Returns whether an expression reads metrics that this system does not have: those of Kubernetes, or of certificates for mutual TLS. */
 export function readsPlatform(expr: string): boolean {
   return /\b(kube|container)_\w+\{|\bparley_certificate_/.test(expr);
 }

@@ -61,7 +61,7 @@ const CONTENT_TYPES = [
   "",
 ];
 
-/** Wraps a message for gRPC and for the streams of Connect. */
+/** Wraps a message for gRPC and for the streams of Connect. Flag 1 declares compression, and flag 2 the end of a Connect stream. */
 function envelope(message: Buffer, { flags = 0, length = message.length } = {}): Buffer {
   const head = Buffer.alloc(5);
   head[0] = flags;
@@ -69,21 +69,21 @@ function envelope(message: Buffer, { flags = 0, length = message.length } = {}):
   return Buffer.concat([head, message]);
 }
 
-const json = (text: string) => Buffer.from(text);
+const encode = (text: string) => Buffer.from(text);
 
-/** Malformed and misleading bodies of a method that names a workspace. */
+/** Valid, malformed and misleading bodies for a method whose request has a `workspaceId`. */
 function smallBodies(workspaceId: string): (Pick<HostileRequest, "body"> & { encoding?: string })[] {
-  const valid = json(JSON.stringify({ workspaceId }));
-  const nested = json(`${"[".repeat(20_000)}${"]".repeat(20_000)}`);
+  const valid = encode(JSON.stringify({ workspaceId }));
+  const nested = encode(`${"[".repeat(20_000)}${"]".repeat(20_000)}`);
   return [
     { body: valid },
     { body: envelope(valid) },
     { body: Buffer.alloc(0) },
-    { body: json("{") },
-    { body: json("null") },
-    { body: json('{"workspaceId":{"a":[1]},"limit":"x"}') },
-    { body: json(`{"__proto__":{"workspaceId":"x"},"constructor":1,"workspaceId":${JSON.stringify(workspaceId)}}`) },
-    { body: json('{"workspaceId":"\\u0000\\ud800","limit":1e999}') },
+    { body: encode("{") },
+    { body: encode("null") },
+    { body: encode('{"workspaceId":{"a":[1]},"limit":"x"}') },
+    { body: encode(`{"__proto__":{"workspaceId":"x"},"constructor":1,"workspaceId":${JSON.stringify(workspaceId)}}`) },
+    { body: encode('{"workspaceId":"\\u0000\\ud800","limit":1e999}') },
     { body: nested },
     { body: envelope(nested) },
     { body: Buffer.from([0xff, 0xfe, 0x00, 0x80, 0xc3, 0x28]) },
@@ -128,9 +128,9 @@ export function bodyRequests(path: string, workspaceId: string, authorization: s
 const LARGE_BYTES = 23 * MIB;
 /** Returns a gzip body that decompresses to repeated bytes. */
 const bomb = (bytes: string, length = LARGE_BYTES) => gzipSync(Buffer.alloc(length, bytes, "latin1"));
-/** Each decompressed body occupies many times its size once it is parsed. */
+/** Parsing one of these bodies takes many times the memory of its decompressed size. */
 const LARGE_JSON = [bomb("["), bomb('{"a":'), bomb("[1,")];
-/** Unknown fields, and empty texts of a field that may be repeated. */
+/** The same in protobuf: unknown fields, and empty texts of a repeated field. */
 const LARGE_BINARY = [bomb("\xf8\x07\x01"), bomb("\x1a\0")];
 const LARGE_BODIES = [
   { body: bomb("\0", 100 * MIB), encoding: "gzip" },
@@ -161,13 +161,13 @@ export function largeRequests(path: string, authorization: string | undefined): 
   });
 }
 
-/** Requests to one admin method with odd headers. `token` is the operator's. */
+/** Requests to one admin method with odd headers. `token` is the operator's token. */
 export function headerRequests(path: string, token: string): HostileRequest[] {
   const post = (headers: HostileRequest["headers"]): HostileRequest => ({
     method: "POST",
     path,
     headers: { "content-type": "application/json", authorization: `Bearer ${token}`, ...headers },
-    body: json("{}"),
+    body: encode("{}"),
   });
   const authorizations = [
     "Bearer",
@@ -199,7 +199,7 @@ export function headerRequests(path: string, token: string): HostileRequest[] {
   return [...authorizations.map((authorization) => post({ authorization })), ...others.map(post)];
 }
 
-/** Bytes that are no HTTP/1.1 request, or an ambiguous one. */
+/** Bytes that are not an HTTP/1.1 request, or an unusual or ambiguous one. */
 export const RAW_REQUESTS: readonly string[] = [
   "hello\r\n\r\n",
   "\0\0\0\0\r\n\r\n",

@@ -24,18 +24,20 @@ const CALLERS = ["nobody", "a wrong token", "an owner of another workspace", "th
 type Caller = (typeof CALLERS)[number];
 
 type Target = { name: keyof typeof POD_MEMORY_MIB; opsPort: number; pid: () => number };
-type Answer = { status: number; text: string };
+/** A response: its status, and its headers, body and trailers as one text. */
+type ReceivedResponse = { status: number; text: string };
 
-/** The permitted statuses, of HTTP and of Connect's errors. Connect returns 501 for an unknown compression. */
+/** The permitted statuses: those of HTTP errors and of Connect's errors. Connect returns 501 for an unknown compression. */
 const STATUSES = [200, 400, 401, 403, 404, 405, 408, 415, 429, 501, 503];
 /**
- * Matches an error that the service did not expect. Connect's server answers `internal` to a compressed message of a stream that names no
- * compression. That is the caller's mistake, too.
+ * Matches an error that the service did not expect. Exception: Connect's server returns `internal` for a compressed message in a stream that
+ * names no compression, although this is the caller's mistake.
  */
 const UNEXPECTED = /"code":"(?:internal|unknown|data_loss)"(?!,"message":"received compressed envelope)/;
+/** Matches a stack trace, a path of the source or a database URL. */
 const INTERNALS = /\bat \S+ \(|node_modules|\/src\/|postgres(?:ql)?:\/\/|node:internal/;
 const SECRETS = [ADMIN_TOKEN, INTERNAL_TOKEN, PASSWORD, PROVIDER_KEY];
-const VICTIMS_SECRET = "the victim's instructions";
+const VICTIM_SECRET = "the victim's instructions";
 const CONCURRENCY = 8;
 
 let sso: DevelopmentSso;
@@ -44,6 +46,8 @@ let consoleProcess: ConsoleProcess;
 let victim: Tenant;
 let targets: Target[];
 let authorizations: Record<Caller, string | undefined>;
+/** Process ids before the attacks. A changed id means that a service was restarted. */
+let pids: Record<string, number>;
 const agent = new Agent({ keepAlive: true, maxSockets: CONCURRENCY });
 
 beforeAll(async () => {
@@ -59,7 +63,7 @@ beforeAll(async () => {
   });
   victim = await createTenant(system.admin);
   const { workspaceId, botSlug: slug } = victim;
-  await system.admin.bots.updateBot({ workspaceId, slug, changes: { systemPrompt: VICTIMS_SECRET } });
+  await system.admin.bots.updateBot({ workspaceId, slug, changes: { systemPrompt: VICTIM_SECRET } });
   const other = await createTenant(system.admin);
   const token = await system.sso.token({ workspaceId: other.workspaceId, role: "owner" });
   authorizations = {
@@ -71,6 +75,7 @@ beforeAll(async () => {
   targets = [...system.edges, system.conversation, system.quota, system.llm]
     .map(({ name, opsPort, process }): Target => ({ name, opsPort, pid: () => process().pid }))
     .concat({ name: "console", opsPort: consoleProcess.opsPort, pid: () => consoleProcess.process.pid });
+  pids = Object.fromEntries(targets.map(({ name, pid }) => [name, pid()]));
 });
 afterAll(async () => {
   agent.destroy();
@@ -80,10 +85,10 @@ afterAll(async () => {
 });
 
 /**
- * Sends a request. The status is 0 if the server closes the connection without a response. A server may close an idle connection just when it
- * is used again, so a request that failed on a used connection is repeated on a new one.
+ * Sends a request. The status is 0 if the server closes the connection without a response. A server may close an idle connection just when the
+ * client reuses it. So a request that failed on a reused connection is repeated on a new one.
  */
-function send(port: number, hostile: HostileRequest, connections: Agent | false = agent): Promise<Answer> {
+function send(port: number, hostile: HostileRequest, connections: Agent | false = agent): Promise<ReceivedResponse> {
   const { method, path, headers, body } = hostile;
   return new Promise((resolve) => {
     const length = body === undefined ? {} : { "content-length": String(body.length) };
@@ -95,49 +100,53 @@ function send(port: number, hostile: HostileRequest, connections: Agent | false 
       agent: connections,
       headers: { ...headers, ...length },
     });
-    let answer: Answer = { status: 0, text: "" };
+    let received: ReceivedResponse = { status: 0, text: "" };
     sent.setTimeout(30_000, () => sent.destroy());
     sent.on("response", (response) => {
-      answer = { status: response.statusCode ?? 0, text: `${response.rawHeaders.join("\n")}\n` };
+      received = { status: response.statusCode ?? 0, text: `${response.rawHeaders.join("\n")}\n` };
       response.setEncoding("latin1");
-      response.on("data", (chunk: string) => (answer.text += chunk));
+      response.on("data", (chunk: string) => (received.text += chunk));
       response.on("close", () => {
         const trailers = Object.entries(response.trailers).map(([name, value]) => `\n${name}: ${value}`);
-        resolve({ ...answer, text: `${answer.text}${trailers.join("")}` });
+        resolve({ ...received, text: `${received.text}${trailers.join("")}` });
       });
     });
     sent.on("error", () =>
-      resolve(sent.reusedSocket && answer.status === 0 && !hostile.mayClose ? send(port, hostile, false) : answer),
+      resolve(sent.reusedSocket && received.status === 0 && !hostile.mayClose ? send(port, hostile, false) : received),
     );
     sent.end(body);
   });
 }
 
-/** Returns the problem of an answer, or undefined if it has none. */
-function findProblem({ status, text }: Answer, { mayClose }: HostileRequest, caller: Caller): string | undefined {
-  if (status === 0) return mayClose ? undefined : "no answer";
+/** Returns what is wrong with a response, or undefined if nothing is. */
+function findProblem(
+  { status, text }: ReceivedResponse,
+  { mayClose }: HostileRequest,
+  caller: Caller,
+): string | undefined {
+  if (status === 0) return mayClose ? undefined : "no response";
   if (!STATUSES.includes(status)) return `status ${status}`;
   if (UNEXPECTED.test(text)) return "an unexpected error";
   if (SECRETS.some((secret) => text.includes(secret))) return "a secret";
   if (INTERNALS.test(text)) return "internals";
-  if (caller !== "the operator" && text.includes(VICTIMS_SECRET)) return "another workspace's data";
+  if (caller !== "the operator" && text.includes(VICTIM_SECRET)) return "another workspace's data";
   return undefined;
 }
 
-/** Sends requests. Returns the number of answers with each status, and the problems. */
+/** Sends requests. Returns the number of responses with each status, and the problems. */
 async function attack(target: Target, requests: readonly HostileRequest[], caller: Caller) {
   const problems: string[] = [];
   const counts: Record<string, number> = {};
   await mapConcurrently(requests.length, CONCURRENCY, async (index) => {
     const hostile = requests[index] as HostileRequest;
-    const answer = await send(target.opsPort, hostile);
-    counts[answer.status] = (counts[answer.status] ?? 0) + 1;
-    const problem = findProblem(answer, hostile, caller);
+    const received = await send(target.opsPort, hostile);
+    counts[received.status] = (counts[received.status] ?? 0) + 1;
+    const problem = findProblem(received, hostile, caller);
     if (problem === undefined) return;
     const body = hostile.body?.toString("latin1").slice(0, 60);
     const { method, path, headers } = hostile;
     problems.push(
-      `${problem} to ${caller}: ${target.name} ${method} ${path.slice(0, 90)} ${JSON.stringify({ ...headers, authorization: undefined }).slice(0, 200)} ${body} → ${answer.status} ${answer.text.slice(-300)}`,
+      `${problem} to ${caller}: ${target.name} ${method} ${path.slice(0, 90)} ${JSON.stringify({ ...headers, authorization: undefined }).slice(0, 200)} ${body} → ${received.status} ${received.text.slice(-300)}`,
     );
   });
   return { counts, problems };
@@ -151,12 +160,7 @@ async function expectHealthy(): Promise<void> {
   expect((await chat(system.url(), victim)).done).toMatchObject({ finish_reason: "stop" });
 }
 
-let pids: Record<string, number>;
-beforeAll(() => {
-  pids = Object.fromEntries(targets.map(({ name, pid }) => [name, pid()]));
-});
-
-/** The first unary method and the first stream of each service with admin services, and the method with the largest bodies. */
+/** Returns the first unary method and the first stream of each process with admin services, and AddSource, which accepts the largest bodies. */
 function attackedMethods(): { target: Target; path: string }[] {
   const admin = METHODS.filter(isAdminMethod);
   return targets.flatMap((target) => {
@@ -169,15 +173,15 @@ function attackedMethods(): { target: Target; path: string }[] {
 
 /** Prints the number of responses with each status. Expects that there is no problem. */
 function expectNoProblems(
-  what: string,
+  attackName: string,
   results: readonly { counts: Record<string, number>; problems: string[] }[],
 ): void {
   const total: Record<string, number> = {};
   for (const { counts } of results)
     for (const [status, count] of Object.entries(counts)) total[status] = (total[status] ?? 0) + count;
-  const inputs = Object.values(total).reduce((sum, count) => sum + count, 0);
+  const requests = Object.values(total).reduce((sum, count) => sum + count, 0);
   const statuses = Object.entries(total).map(([status, count]) => `${status === "0" ? "closed" : status} ${count}×`);
-  console.log(`${what}: ${inputs} requests; ${statuses.join(", ")}`);
+  console.log(`${attackName}: ${requests} requests; ${statuses.join(", ")}`);
   expect(results.flatMap(({ problems }) => problems)).toEqual([]);
 }
 
@@ -215,7 +219,7 @@ test("large and compressed bodies occupy a bounded part of the memory", async ()
 }, 120_000);
 
 test("raw bytes, HTTP or not, get 200, a 4xx or a closed connection", async () => {
-  const wrong: string[] = [];
+  const problems: string[] = [];
   for (const { name, opsPort } of targets) {
     await mapConcurrently(RAW_REQUESTS.length, CONCURRENCY, async (index) => {
       const bytes = RAW_REQUESTS[index] ?? "";
@@ -225,15 +229,15 @@ test("raw bytes, HTTP or not, get 200, a 4xx or a closed connection", async () =
       socket.destroy();
       const status = /^HTTP\/1\.1 (\d+)/.exec(text)?.[1] ?? "none";
       if (!/^(?:none|200|4\d\d)$/.test(status) || text === "open")
-        wrong.push(`${name} ${bytes.slice(0, 80)}: ${text.slice(0, 200)}`);
+        problems.push(`${name} ${bytes.slice(0, 80)}: ${text.slice(0, 200)}`);
     });
   }
   console.log(`raw bytes: ${RAW_REQUESTS.length * targets.length} connections`);
-  expect(wrong).toEqual([]);
+  expect(problems).toEqual([]);
   await expectHealthy();
 });
 
-test("unfinished requests delay no probe", async () => {
+test("unfinished requests delay neither probes nor a reply", async () => {
   const connections = 100;
   const slow = targets.flatMap(({ opsPort }) =>
     Array.from({ length: connections }, (_, index) => {
@@ -255,7 +259,7 @@ test("the peak memory of each service during the attacks is below its limit in t
     targets.map(async (target) => [target.name, Math.round(await readPeakMib(target.pid()))] as const),
   );
   console.log(
-    `highest memory in MiB: ${peaks.map(([name, mib]) => `${name} ${mib} of ${POD_MEMORY_MIB[name]}`).join(", ")}`,
+    `peak memory in MiB: ${peaks.map(([name, mib]) => `${name} ${mib} of ${POD_MEMORY_MIB[name]}`).join(", ")}`,
   );
   for (const [name, mib] of peaks) expect(mib, name).toBeLessThan(POD_MEMORY_MIB[name]);
 });

@@ -4,7 +4,7 @@ const PAGE = new URL("../../docs/install/scaling.md", import.meta.url);
 
 /** The tables that docs/install/scaling.md distributes with Citus. */
 export type Distribution = {
-  /** Tables that every server has a copy of. */
+  /** Tables of which every server has a copy. */
   reference: string[];
   /** Tables whose rows are distributed by a column. */
   distributed: { table: string; column: string }[];

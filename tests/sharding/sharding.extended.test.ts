@@ -9,7 +9,7 @@ import { readCatalog, type Table } from "./catalog.ts";
 import { type Distribution, readDistribution } from "./documented-distribution.ts";
 import { partitionByWorkspace } from "./partitions.ts";
 
-// Compares docs/install/scaling.md with the system catalog of a migrated database.
+// Compares the SQL in docs/install/scaling.md (the "page") with the system catalog of a migrated database.
 
 let tables: Table[];
 let page: Distribution;
@@ -61,10 +61,11 @@ test("every foreign key contains workspace_id or references a table that every s
   }
 });
 
-test("PostgreSQL refuses to partition a table whose key lacks workspace_id, so that the next test can fail", async () => {
-  const attempt =
+// Shows that the next test would detect a table that cannot be partitioned.
+test("PostgreSQL refuses to partition a table whose key lacks workspace_id", async () => {
+  const createTable =
     "CREATE TABLE quota.attempt (workspace_id text, id uuid PRIMARY KEY) PARTITION BY HASH (workspace_id)";
-  await expect(queryFirstRow(database, attempt)).rejects.toMatchObject({
+  await expect(queryFirstRow(database, createTable)).rejects.toMatchObject({
     message: expect.stringContaining("partitioning columns"),
   });
 });
@@ -89,7 +90,7 @@ test("PostgreSQL can partition the distributed tables by workspace_id with all k
   }
 });
 
-/** Partitions the tables by workspace, and grants the services what they may do with the tables that these replace. */
+/** Partitions the tables by workspace. Grants the services the privileges that they had on the replaced tables. */
 async function partitionWithGrants(fresh: TestDatabase): Promise<void> {
   const { grants } = await queryFirstRow<{ grants: string }>(
     fresh,

@@ -90,8 +90,8 @@ export type ConsoleOptions = {
 
 /** Builds the console's page and the widget, and starts the console as a process. */
 export async function startConsole({ sso, ...urls }: ConsoleOptions): Promise<ConsoleProcess> {
-  const built = await mkdtemp(join(tmpdir(), "parley-console-"));
-  const [pageDir, widgetDir] = [join(built, "page"), join(built, "widget")];
+  const buildDir = await mkdtemp(join(tmpdir(), "parley-console-"));
+  const [pageDir, widgetDir] = [join(buildDir, "page"), join(buildDir, "widget")];
   await Promise.all([buildConsole(pageDir), buildWidget(widgetDir)]);
   const [opsPort = 0] = await freePorts(1);
   const running = await startProcess({
@@ -123,7 +123,7 @@ export async function startConsole({ sso, ...urls }: ConsoleOptions): Promise<Co
     process: running,
     async stop() {
       if (running.isRunning()) await running.stop();
-      await rm(built, { recursive: true });
+      await rm(buildDir, { recursive: true });
     },
   };
 }

@@ -2,21 +2,23 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { TestDatabase } from "@parley/test-support";
 import pg from "pg";
 
-// Reads and writes the services' tables directly, as a superuser.
+// These functions read and write the services' tables directly, as a superuser.
 
-/** Counts that must reconcile, of one workspace or of all. */
+/** Counts of one workspace or of all workspaces. They must reconcile. */
 export type Balance = {
   /** Turns with the status done, pruned ones included. */
   done: number;
+  /** Replies that the usage rows count. */
   used: number;
   /** Rows of the usage ledger, pruned ones included, plus adjustments. */
   ledger: number;
+  /** Holds that are not settled. */
   held: number;
   /** Open turns. */
   streaming: number;
   /** Settlements that the conversation service has not sent yet. */
   outbox: number;
-  /** Pairs of workspace and month whose done, used and ledger differ or that have holds. */
+  /** Pairs of workspace and month that have holds, or whose done, used and ledger differ. */
   unbalanced: number;
 };
 
@@ -48,13 +50,13 @@ const BALANCE = `
          (count(*) FILTER (WHERE done <> used OR used <> ledger OR held <> 0))::integer AS unbalanced
   FROM counts`;
 
-/** Reads the balance of one workspace or, without an id, of all. */
+/** Reads the balance of one workspace, or of all workspaces if `workspaceId` is undefined. */
 export async function readBalance(database: TestDatabase, workspaceId?: string): Promise<Balance> {
   return queryFirstRow<Balance>(database, BALANCE, [workspaceId ?? null]);
 }
 
 /**
- * Waits until there are no holds, no open turns and no unsent settlements. Returns the balance, also if that takes longer than `timeoutMs`.
+ * Waits until there are no holds, no open turns and no unsent settlements. Returns the balance after `timeoutMs` even if some are left.
  * Retries errors until then, because the database may be restarting.
  */
 export async function waitUntilSettled(database: TestDatabase, timeoutMs: number): Promise<Balance> {
@@ -74,7 +76,7 @@ export async function waitUntilSettled(database: TestDatabase, timeoutMs: number
 /** Runs SQL on a new connection and returns the rows of its last statement. SQL with values must be a single statement. */
 export async function queryRows<T extends object>(url: string, sql: string, values: unknown[] = []): Promise<T[]> {
   const client = new pg.Client({ connectionString: url });
-  // Tests kill the server. A query reports the error; without a listener, losing the connection between queries would end the process.
+  // Some tests kill the server. Without a listener, a connection lost between queries would end this process. A running query rejects.
   client.on("error", () => undefined);
   await client.connect();
   try {

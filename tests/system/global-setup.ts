@@ -13,19 +13,19 @@ declare module "vitest" {
 type Server = { postgresUrl: string; migratedDatabase: string; stop(): Promise<void> };
 
 const SERVER = Symbol.for("parley.tests.server");
-/** Vitest loads this module once for each project, but runs every setup in one process. */
-const run = globalThis as typeof globalThis & { [SERVER]?: Promise<Server> };
+/** Vitest loads this module once for each project, but runs every setup in one process. So `globalThis` keeps the server. */
+const shared = globalThis as typeof globalThis & { [SERVER]?: Promise<Server> };
 
 /** Provides the run's PostgreSQL server with a migrated template database. Projects with this setup share them. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  run[SERVER] ??= start(project);
-  const { postgresUrl, migratedDatabase, stop } = await run[SERVER];
+  shared[SERVER] ??= start(project);
+  const { postgresUrl, migratedDatabase, stop } = await shared[SERVER];
   project.provide("postgresUrl", postgresUrl);
   project.provide("migratedDatabase", migratedDatabase);
   // Vitest calls the returned functions after the last test of the run, so the first one can stop the server.
   return async () => {
-    if (run[SERVER] === undefined) return;
-    delete run[SERVER];
+    if (shared[SERVER] === undefined) return;
+    delete shared[SERVER];
     await stop();
   };
 }
@@ -35,7 +35,7 @@ async function start(project: TestProject): Promise<Server> {
   const { postgresUrl } = project.getProvidedContext();
   const { name, url } = await createDatabase(undefined, { serverUrl: postgresUrl });
   await Promise.all(
-    (["conversation", "quota", "llm-proxy"] as const).map((each) => runMigrations(each, url, PASSWORD)),
+    (["conversation", "quota", "llm-proxy"] as const).map((service) => runMigrations(service, url, PASSWORD)),
   );
   return { postgresUrl, migratedDatabase: name, stop };
 }

@@ -7,19 +7,25 @@ import { removeLocalPostgres } from "@parley/local-postgres";
 import { freePorts, type RunningProcess, startProcess } from "@parley/test-support";
 import { root } from "./processes.ts";
 
-/** The number of consecutive ports of one installation. */
+/** The number of consecutive ports of one start. deploy/local/processes/ports.ts assigns them. */
 const PORT_COUNT = 13;
 
-/** The data directory and the ports of a Parley started by `pnpm start`. */
+/** The data directory and the ports of a Parley that `pnpm start` starts. */
 export type Instance = {
   dataDir: string;
-  /** The first of the PORT_COUNT ports. */
+  /** The public port, which is the first of the PORT_COUNT ports. */
   port: number;
+  quotaPort: number;
+  databasePort: number;
+  shopPort: number;
+  consolePort: number;
+  /** Environment variables with which `pnpm start` and the CLI use this instance. */
   env: Record<string, string>;
   /** Stops the database if it still runs, and removes all data. */
   remove(): Promise<void>;
 };
 
+/** Creates a data directory and chooses free ports. Starts nothing. */
 export async function createInstance(): Promise<Instance> {
   const dataDir = await mkdtemp(join(tmpdir(), "parley-start-"));
   // Shares the tests' cache of compiled modules. With an empty cache the first start takes three times the CPU time.
@@ -32,6 +38,10 @@ export async function createInstance(): Promise<Instance> {
   return {
     dataDir,
     port,
+    quotaPort: port + 4,
+    databasePort: port + 8,
+    shopPort: port + 9,
+    consolePort: port + 10,
     env: { DATA_DIR: dataDir, PORT: String(port) },
     async remove() {
       await removeLocalPostgres(join(dataDir, "postgres"));
@@ -60,7 +70,7 @@ export async function startInstanceAndWait(instance: Instance, env?: Record<stri
   return parley;
 }
 
-/** Returns the public key in the printed summary. */
+/** Returns the demo bot's public key, which the start prints. */
 export function readPublicKey(parley: RunningProcess): string {
   const [, key] = /Public key\s+(svc_pk_\w+)/.exec(parley.stdout()) ?? [];
   if (key === undefined) throw new Error(`no key in:\n${parley.output()}`);

@@ -5,11 +5,11 @@ import { visit } from "./visitors.ts";
 
 const CLIENTS = 4;
 /** The conversation service refuses a message that has waited this long for matching. */
-const LONGEST_WAIT_MS = 5_000;
+const MAX_MATCHING_WAIT_MS = 5_000;
 
 /**
- * Stores fifty slow patterns: their lazily built automata need new states for each new text. Inserts them with SQL, because they exceed
- * the limit for a bot. A bot may still have such patterns from a version without the limit.
+ * Stores fifty slow patterns. They are slow because their lazily built automata need new states for each new text. Inserts them with SQL,
+ * because they exceed the limit for a bot. A bot may still have such patterns from a version without the limit.
  */
 export async function storeSlowPatterns({ database }: Pick<System, "database">, tenant: Tenant): Promise<void> {
   await queryFirstRow(
@@ -29,20 +29,20 @@ function slowMessage(): string {
     .slice(0, 4_000);
 }
 
-/** Running traffic. `stop` waits for the last request and resolves with the response statuses. */
+/** Running traffic. `stop` waits for the last requests and resolves with all response statuses; 0 is a broken connection. */
 export type Traffic = { stop(): Promise<number[]> };
 
-/** Sends slow messages from several clients. */
+/** Sends slow messages from several clients, each without a pause. */
 export function sendSlowMessages(url: string, tenant: Tenant): Traffic {
   return sendRepeatedly(url, tenant, 0);
 }
 
 /**
- * Sends the same messages to a tenant without patterns, about as often as the service answers or refuses those of `sendSlowMessages`. So
- * a neighbour's times during this traffic and during the attack differ only by the matching.
+ * Sends such messages to a tenant without patterns, as the baseline of `sendSlowMessages`. Each client sends about as often as a client of
+ * the attack, which waits for the matching. So a neighbour's latencies during both differ only because of the matching.
  */
 export function sendOrdinaryMessages(url: string, tenant: Tenant): Traffic {
-  return sendRepeatedly(url, tenant, LONGEST_WAIT_MS);
+  return sendRepeatedly(url, tenant, MAX_MATCHING_WAIT_MS);
 }
 
 function sendRepeatedly(url: string, tenant: Tenant, pauseMs: number): Traffic {

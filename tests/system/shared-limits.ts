@@ -4,8 +4,8 @@ import type { ServiceProcess } from "./processes.ts";
 const MAX_ATTEMPTS = 10;
 
 /**
- * Repeats `work` until Redis decided every request to these edges, at most ten times. On an overloaded machine Redis may miss its deadline of
- * 50 ms, and the edges then decide alone.
+ * Repeats `work` until Redis has decided every rate limit of its requests to these edges, at most MAX_ATTEMPTS times. On an overloaded
+ * machine Redis may miss its deadline of 50 ms. An edge then decides alone.
  */
 export async function repeatUntilShared<T>(edges: readonly ServiceProcess[], work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {

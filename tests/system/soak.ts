@@ -26,7 +26,7 @@ export type SoakResult = {
   memory: Record<string, [number, number][]>;
 };
 
-/** Limits the heap so that it is full before the warm-up ends. Memory that grows after that is a leak. */
+/** Limits the heap so that it is full before the warm-up ends. Later growth is a leak. */
 const SMALL_HEAP = "--max-semi-space-size=4 --max-old-space-size=112";
 const HANG_MS = 120_000;
 const SAMPLE_MS = 2_000;
@@ -34,8 +34,8 @@ const SETTLE_TIMEOUT_MS = 60_000;
 const MIB = 1024 * 1024;
 
 /**
- * Runs mixed load with faults: short and long replies, failing providers, visitors who leave, refusals, Redis pauses, and connections
- * between the services that are reset, delayed and stalled. Kills no process, because it measures the memory of each.
+ * Runs mixed load with faults. The load has short and long replies, failing providers, refusals, and visitors who disconnect. Redis pauses,
+ * and connections between the services are cut, reset, delayed and stalled. Kills no process, because it measures each one's memory.
  */
 export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   const [postgres, redis] = await Promise.all([startTestPostgres(), startRedis()]);
@@ -90,6 +90,7 @@ async function soak(system: System, setup: Setup, options: SoakOptions): Promise
     for (let turn = number; !isOver(); turn++) {
       const url = system.url(turn % system.edges.length);
       const tenant = setup.tenants[turn % setup.tenants.length] as Tenant;
+      // One visit of seven disconnects early.
       const work =
         turn % 7 === 3 ? disconnectEarly(url, tenant).then(() => void disconnected++) : readToEnd(url, tenant, turn);
       const timeout = new AbortController();
@@ -137,6 +138,7 @@ async function soak(system: System, setup: Setup, options: SoakOptions): Promise
       for (const [index, bytes] of resident.entries()) samples[index]?.push([at, bytes]);
       // The fake provider keeps every request, and this test does not use them.
       system.provider.requests.length = 0;
+      // Every minute.
       if (sample % 30 === 0)
         options.progress(`${visits} visits; MiB: ${resident.map((bytes) => Math.round(bytes / MIB)).join(" ")}`);
     }
@@ -158,13 +160,12 @@ async function soak(system: System, setup: Setup, options: SoakOptions): Promise
   };
 }
 
-/** Requests the widget's configuration. */
 async function requestWidgetConfig(url: string, { publicKey, origin }: Tenant): Promise<void> {
   const response = await fetch(`${url}/api/widget/config/?public_key=${publicKey}`, { headers: { origin } });
   await response.text();
 }
 
-/** Sends a message, reads four events and disconnects. */
+/** Sends a message, reads up to four events of the reply and disconnects. */
 async function disconnectEarly(url: string, tenant: Tenant): Promise<void> {
   const init = { headers: { "x-forwarded-for": newClientAddress() } };
   const response = await postChat(url, tenant, {}, init).catch(() => undefined);

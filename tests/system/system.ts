@@ -33,7 +33,7 @@ export type SystemOptions = {
   databasePorts?: Partial<Record<ServiceWithDatabase, number>>;
   /** Called after the migrations and before any service starts. */
   prepareDatabase?: (database: TestDatabase) => Promise<void>;
-  /** Additional environment variables by service. */
+  /** Environment variables by service, which override the defaults. */
   env?: Partial<Record<"edge" | "conversation" | "quota" | "llm-proxy", Record<string, string>>>;
 };
 
@@ -63,13 +63,14 @@ const SCHEMAS = { conversation: "conversation", quota: "quota", "llm-proxy": "ll
 /** The API key with which llm-proxy calls the provider. */
 export const PROVIDER_KEY = "sk-key-of-the-tests";
 
+/** Starts an installation and waits until every service is ready. */
 export async function startSystem(options: SystemOptions = {}): Promise<System> {
   const [database, sso, provider] = await Promise.all([
     options.database ?? createMigratedDatabase(options.databaseServerUrl),
     startSso(),
     startFakeProvider(options.script),
   ]);
-  // The tests' server commits asynchronously by default. Some tests kill the database, and no commit may be lost, as in production.
+  // The tests' server commits asynchronously by default. Some tests kill the database, which must lose no commit, as in production.
   await queryFirstRow(database, `ALTER DATABASE "${database.name}" SET synchronous_commit = on`);
   const directory = await mkdtemp(join(tmpdir(), "parley-test-"));
   await options.prepareDatabase?.(database);
@@ -182,8 +183,8 @@ async function writeConfig(directory: string, config: object): Promise<string> {
 }
 
 /**
- * Returns provider settings for LLM_CONFIG that keep tests of failures short: `timeoutMs` for the first token and for a silence, two
- * attempts with little delay, and a circuit breaker that practically never opens.
+ * Returns provider settings for LLM_CONFIG that keep tests of failures short: `timeoutMs` for the first token and for a silence, and two
+ * attempts with little delay. The circuit breaker opens only after 1,000 failures, which no test reaches.
  */
 export function failFastSettings(timeoutMs: number) {
   return {

@@ -43,5 +43,5 @@ export function countOutcomes(results: readonly VisitResult[]): Record<string, n
   return counts;
 }
 
-/** Environment of an edge that trusts the tests as its proxy, so that each visitor can have their own address. */
+/** Environment of an edge that trusts X-Forwarded-For from the tests, so that each visitor can have an address of their own. */
 export const TRUST_TEST_PROXY = { TRUSTED_PROXIES: "127.0.0.0/8" };

@@ -7,6 +7,7 @@ import { root } from "../../system/processes.ts";
 import { type Fixture, startVisitors } from "../fixture.ts";
 import { fillVariables, panelsOf, readAlerts, readDashboards, readsPlatform, withoutThreshold } from "../sources.ts";
 
+/** Replaces $__rate_interval. */
 const WINDOW = "15s";
 const TIMEOUT_MS = 60_000;
 
@@ -36,23 +37,26 @@ export function expressionsSuite(shared: () => Fixture): void {
   test("every expression of every panel and of every alert returns data", async () => {
     const dashboards = Object.values(readDashboards());
     const panels = dashboards.flatMap((dashboard) => panelsOf(dashboard).map((panel) => ({ dashboard, panel })));
-    const ofPanels = panels.flatMap(({ dashboard, panel }) =>
+    const panelExpressions = panels.flatMap(({ dashboard, panel }) =>
       panel.targets.map(
         ({ expr }, index) => [`${dashboard.title} › ${panel.title} ${index + 1}`, fillVariables(expr, WINDOW)] as const,
       ),
     );
     const rules = readAlerts().flatMap((group) => group.rules);
-    const alerts = rules.flatMap(({ alert, expr }) =>
+    const alertExpressions = rules.flatMap(({ alert, expr }) =>
       alert === undefined || readsPlatform(expr) ? [] : [[alert, withoutThreshold(expr)] as const],
     );
-    const records = rules.flatMap(({ record, expr }) => (record === undefined ? [] : [[record, expr] as const]));
-    const expressions = new Map([...ofPanels, ...alerts, ...records]);
-    expect(expressions.size).toBe(ofPanels.length + alerts.length + records.length);
+    const recordExpressions = rules.flatMap(({ record, expr }) =>
+      record === undefined ? [] : [[record, expr] as const],
+    );
+    const expressions = new Map([...panelExpressions, ...alertExpressions, ...recordExpressions]);
+    // Each expression has a unique name.
+    expect(expressions.size).toBe(panelExpressions.length + alertExpressions.length + recordExpressions.length);
 
-    const empty = await findWithoutData(expressions);
-    const count = `${dashboards.length} dashboards, ${panels.length} panels, ${alerts.length} alerts: ${expressions.size - empty.length} of ${expressions.size} expressions returned data`;
+    const withoutData = await findWithoutData(expressions);
+    const count = `${dashboards.length} dashboards, ${panels.length} panels, ${alertExpressions.length} alerts: ${expressions.size - withoutData.length} of ${expressions.size} expressions returned data`;
     process.stdout.write(`${count}\n`);
-    expect(empty).toEqual([]);
+    expect(withoutData).toEqual([]);
   }, 120_000);
 
   test("docs/metrics.md documents exactly the metrics that the services export", async () => {
@@ -70,8 +74,8 @@ export function expressionsSuite(shared: () => Fixture): void {
     const document = readFileSync(join(root, "docs/metrics.md"), "utf8");
     const documented = [
       ...document.matchAll(/^\| `((?:parley|gen_ai)_\w+)` \| (\w+) \| .+? \| ([^|]+) \| (.+) \|$/gm),
-    ].flatMap(([, metric, type, of = "", help]) =>
-      of.split(", ").map((name) => `${metric} ${type} ${name.trim()}: ${help}`),
+    ].flatMap(([, metric, type, serviceNames = "", help]) =>
+      serviceNames.split(", ").map((name) => `${metric} ${type} ${name.trim()}: ${help}`),
     );
     expect(exported).toEqual(new Set(documented));
   });

@@ -10,8 +10,8 @@ const ALERT_TIMEOUT_MS = 90_000;
 const TEST_TIMEOUT_MS = 300_000;
 
 /**
- * The short run injects the faults of a group together, because no fault of a group hides another. The full run injects each alone, in random
- * order.
+ * The quick run injects the faults of a group together, because no fault of a group hides another. The full run injects each fault alone, in
+ * random order.
  */
 const GROUPS = [
   ["provider slow", "provider down", "key revoked", "cap reached", "Redis down"],

@@ -10,6 +10,7 @@ import { ALERTS_FILE, readAlerts } from "../sources.ts";
 const CASES_FILES = ["alerts.test.yaml", "objectives.test.yaml"].map((file) => join(root, "deploy/prometheus", file));
 
 type PromtoolResult = { isOk: boolean; output: string };
+/** A case of promtool. It expects that the alert does not fire if `exp_alerts` is missing or empty. */
 type Case = { alertname: string; exp_alerts?: object[] };
 
 /** Runs promtool. */
@@ -21,7 +22,7 @@ function promtool(...args: string[]): Promise<PromtoolResult> {
   });
 }
 
-/** Runs every test case of the alerts in promtool, which takes about 20 seconds. */
+/** Runs every test case of the alerts with promtool, which takes about 20 seconds. */
 export function runAlertCases(): Promise<PromtoolResult> {
   return promtool("test", "rules", ...CASES_FILES);
 }

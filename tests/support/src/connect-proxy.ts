@@ -10,15 +10,15 @@ export interface ConnectProxy {
   authorities: string[];
   /** The Proxy-Authorization header of each request; undefined if it had none. */
   credentials: (string | undefined)[];
-  /** Sets the function that returns a response's status for an authority; undefined to never respond. */
+  /** Sets the function that returns the response status for an authority. If it returns undefined, the proxy never responds. */
   respondWith(choose: (authority: string) => number | undefined): void;
   close(): Promise<void>;
 }
 
 /**
- * Starts an HTTP proxy on 127.0.0.1 that opens tunnels (CONNECT) only. Each tunnel ends at 127.0.0.1 and the requested port, so a test can use
- * the name or the address of a public host.
- * @param tls the certificate of a proxy with an https URL
+ * Starts an HTTP proxy on 127.0.0.1 that opens tunnels (CONNECT) only. Each tunnel leads to the requested port on 127.0.0.1, whatever the
+ * requested host is. So a test can use the name or the address of a public host.
+ * @param tls the certificate with which the proxy serves https; without it the proxy serves http
  */
 export async function startConnectProxy(tls?: { cert: string | Buffer; key: string | Buffer }): Promise<ConnectProxy> {
   const authorities: string[] = [];

@@ -14,7 +14,7 @@ const INSTALLATIONS = "/usr/lib/postgresql";
 const USER = "postgres";
 const MAX_DUMP_BYTES = 256 * 1024 * 1024;
 
-/** Returns the directory of the newest PostgreSQL that Debian's packages have installed, or undefined if there is none. */
+/** Returns the directory with the commands of Debian's newest installed PostgreSQL, or undefined if none is installed. */
 export function findDebianPostgres(): string | undefined {
   if (!existsSync(INSTALLATIONS)) return undefined;
   return readdirSync(INSTALLATIONS)

@@ -1,6 +1,6 @@
 /**
- * Variables that configure Parley or its libraries. Tests remove them from the environment, so that they do not depend on the machine.
- * RPC_MULTIPLEX is not in the list, so that a run with RPC_MULTIPLEX=off tests plain gRPC calls in every process.
+ * Names of variables that configure Parley or its libraries. Processes of the tests do not inherit these, so that no test depends on the
+ * machine's settings. RPC_MULTIPLEX is not in the list, so that a run with RPC_MULTIPLEX=off tests plain gRPC calls in every process.
  */
 const CONFIGURATION = [
   /^(OPENAI|OLLAMA|JWT|JWKS|PARLEY|OTEL|PG|VITEST)/,

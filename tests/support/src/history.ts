@@ -18,7 +18,7 @@ export interface History {
 const MAX_SESSION_TURNS = 3_000;
 const OPEN_TURNS = 100;
 const UNSENT_SETTLEMENTS = 500;
-/** Slightly below the mean number of turns of a generated session, so that all sessions together have at least the wanted turns. */
+/** Slightly below the mean number of turns of a generated session, so that there are enough sessions for the requested turns. */
 const TURNS_PER_SESSION = 4.4;
 
 /**
@@ -60,8 +60,8 @@ async function withClient<T>(url: string, work: (client: Client) => Promise<T>):
 
 /**
  * SQL that generates the sessions and turns in the schema `history`. Turn n has the messages 2n - 1 and 2n. The seed makes all runs equal
- * except for the timestamps. 7919 is prime, so `n * 7919 % 1000` spreads the statuses evenly: 92 % done, 3 % error, 1.5 % blocked, 1.5 %
- * quota_exceeded and 2 % cancelled.
+ * except for the timestamps. Because 7919 is prime, `n * 7919 % 1000` spreads the statuses evenly over the turns. The statuses are 92 %
+ * done, 3 % error, 1.5 % blocked, 1.5 % quota_exceeded and 2 % cancelled.
  */
 const generateTurnsSql = (turns: number, workspaces: number) => `
   CREATE SCHEMA history;

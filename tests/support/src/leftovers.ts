@@ -3,7 +3,7 @@ const groups = new Set<number>();
 
 process.on("exit", killLeftovers);
 
-/** Registers a group. `killLeftovers` kills it at the end of the test file or when this process exits. */
+/** Registers the process group that `pid` leads. `killLeftovers` kills it at the end of the test file or when this process exits. */
 export function trackGroup(pid: number): void {
   groups.add(pid);
 }

@@ -16,7 +16,7 @@ export type McpTestTool = {
   name: string;
   description?: string;
   inputSchema?: Tool["inputSchema"];
-  call: (values: Record<string, unknown>) => CallToolResult | Promise<CallToolResult>;
+  call: (args: Record<string, unknown>) => CallToolResult | Promise<CallToolResult>;
 };
 
 export interface McpTestServer {
@@ -56,6 +56,7 @@ export async function startMcpServer(tools: readonly McpTestTool[]): Promise<Mcp
       if (tool === undefined) throw new Error("no such tool");
       return tool.call(params.arguments ?? {});
     });
+    // The SDK's own types do not match under exactOptionalPropertyTypes.
     await server.connect(transport as Parameters<Server["connect"]>[0]);
     return transport;
   }

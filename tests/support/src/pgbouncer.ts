@@ -12,7 +12,7 @@ export interface PgBouncerOptions {
   passwords: Readonly<Record<string, string>>;
   /** Server connections for each pair of role and database. */
   poolSize: number;
-  /** Prepared statements that the pooler tracks per connection; 0 if it does not support them. */
+  /** Prepared statements that the pooler tracks per connection; 0 turns their support off. */
   maxPreparedStatements: number;
 }
 
@@ -32,6 +32,7 @@ export async function startPgBouncer(options: PgBouncerOptions): Promise<PgBounc
   if (command === undefined) throw new Error('no pgbouncer found; use describeWith("pgbouncer")');
   const port = await freePort();
   const directory = await mkdtemp(join(tmpdir(), "parley-pgbouncer-"));
+  // PgBouncer may run as another user, who must be able to read the files.
   await chmod(directory, 0o755);
   const [configPath, usersPath] = [join(directory, "pgbouncer.ini"), join(directory, "users.txt")];
   const users = { ...options.passwords, [ADMIN.name]: ADMIN.password };

@@ -3,18 +3,18 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 
 /**
- * The range is below the ephemeral ports, so that no outgoing connection takes one of its ports. It is above 10080, to which browsers and
- * fetch send no request.
+ * The range is below the ephemeral ports, so that no outgoing connection takes one of its ports. It is above port 10080, to which browsers
+ * and fetch refuse to connect.
  */
 const FIRST_PORT = 10_100;
 const LAST_PORT = 32_000;
-/** At least the number of Vitest workers plus one for other processes. */
-const RANGE_COUNT = 8;
+/** Parts of the range: at least one for each Vitest worker and one for other processes. */
+const PART_COUNT = 8;
 
-/** Returns this worker's part of the range. The parts do not overlap, so no worker takes a port that another worker reserved or just released. */
+/** Returns this worker's part of the range. The parts do not overlap, so no worker takes a port that another one reserved or released. */
 function portRangeOfWorker(): { from: number; to: number } {
-  const size = Math.floor((LAST_PORT - FIRST_PORT) / RANGE_COUNT);
-  const from = FIRST_PORT + (Number(process.env.VITEST_POOL_ID ?? 0) % RANGE_COUNT) * size;
+  const size = Math.floor((LAST_PORT - FIRST_PORT) / PART_COUNT);
+  const from = FIRST_PORT + (Number(process.env.VITEST_POOL_ID ?? 0) % PART_COUNT) * size;
   return { from, to: from + size };
 }
 
@@ -28,6 +28,7 @@ const reserved = new Set<number>();
 export async function freePorts(count: number): Promise<number[]> {
   const { from, to } = portRangeOfWorker();
   for (let attempt = 0; attempt < 200; attempt++) {
+    // Half of the attempts may use only new ports.
     if (attempt === 100) reserved.clear();
     const first = randomInt(from, to - count);
     const ports = Array.from({ length: count }, (_, index) => first + index);
@@ -39,7 +40,7 @@ export async function freePorts(count: number): Promise<number[]> {
   throw new Error(`found no ${count} free consecutive ports between ${from} and ${to}`);
 }
 
-/** Returns one port like freePorts. */
+/** Returns one free port, as freePorts does. */
 export async function freePort(): Promise<number> {
   const [port] = await freePorts(1);
   if (port === undefined) throw new Error("no free port");

@@ -14,7 +14,7 @@ import { freePort } from "./ports.ts";
 export interface TestPostgres {
   /** URL of the database `postgres` for a superuser. */
   url: string;
-  /** Kills the server like a power failure. Its clients' connections are reset. Rejects for the server of PARLEY_TEST_DATABASE_URL. */
+  /** Kills the server with SIGKILL, as a power failure would. Its clients' connections are reset. Rejects for the server of PARLEY_TEST_DATABASE_URL. */
   kill9(): Promise<void>;
   /** Stops the server if it runs, and starts it again on the same port with its data. Rejects for the server of PARLEY_TEST_DATABASE_URL. */
   restart(): Promise<void>;
@@ -28,13 +28,14 @@ export interface TestPostgres {
  */
 export async function startTestPostgres(): Promise<TestPostgres> {
   const existingUrl = process.env.PARLEY_TEST_DATABASE_URL;
-  if (existingUrl) return foreignPostgres(existingUrl);
+  if (existingUrl) return useExistingPostgres(existingUrl);
   const dir = await mkdtemp(join(tmpdir(), "parley-test-postgres-"));
   const options = { dataDir: join(dir, "data"), password: randomBytes(16).toString("hex"), fast: true };
   let server = await startOnFreePort(options);
+  // Runs if the process exits before a call of stop(). Exit handlers must be synchronous.
   const killAndRemove = () => {
-    // Runs if the process exits before a call of stop(). Exit handlers must be synchronous.
     kill(server.pid);
+    // For root, the server's data is outside `dir`.
     for (const path of [server.dataDir, dir])
       rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
   };
@@ -54,7 +55,7 @@ export async function startTestPostgres(): Promise<TestPostgres> {
   };
 }
 
-function foreignPostgres(url: string): TestPostgres {
+function useExistingPostgres(url: string): TestPostgres {
   const refuse = () =>
     Promise.reject(new Error("the server of PARLEY_TEST_DATABASE_URL cannot be killed or restarted"));
   return { url, kill9: refuse, restart: refuse, stop: async () => undefined };
@@ -71,6 +72,7 @@ async function startOnFreePort(options: Omit<LocalPostgresOptions, "port">): Pro
   }
 }
 
+/** Signals the server. SIGQUIT is PostgreSQL's immediate shutdown. */
 function kill(pid: number, signal: NodeJS.Signals = "SIGQUIT"): void {
   try {
     process.kill(pid, signal);

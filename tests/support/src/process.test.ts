@@ -85,7 +85,10 @@ describe("startProcess", () => {
   it("leaves nothing running when the test's own process exits", async () => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
-    const lifeline = once(server, "connection").then(([socket]: Socket[]) => once(socket?.resume() ?? server, "close"));
+    // The grandchild keeps a connection to this server open until it exits.
+    const grandchildExited = once(server, "connection").then(([socket]: Socket[]) =>
+      once(socket?.resume() ?? server, "close"),
+    );
     const { port } = server.address() as AddressInfo;
     const grandchild = `require("node:net").connect(${port}, "127.0.0.1", () => console.log("up")); ${runForever}`;
     const parent = await startProcess({
@@ -103,7 +106,7 @@ describe("startProcess", () => {
       ],
     });
     expect(await parent.exited).toEqual({ code: 0, signal: null });
-    await lifeline;
+    await grandchildExited;
     server.close();
   });
 });

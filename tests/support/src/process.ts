@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { scrubbedEnv } from "./environment.ts";
 import { releaseGroup, trackGroup } from "./leftovers.ts";
 
-/** Node.js options for TypeScript files: `startProcess({ command: process.execPath, args: [...nodeFlags, file] })`. */
+/** Node.js options that run a TypeScript file: `startProcess({ command: process.execPath, args: [...nodeFlags, file] })`. */
 export const nodeFlags = ["--experimental-strip-types", "--disable-warning=ExperimentalWarning"];
 
 export interface ProcessOptions {
@@ -92,10 +92,10 @@ export async function startProcess(options: ProcessOptions): Promise<RunningProc
   async function stop(signal: NodeJS.Signals = "SIGTERM", timeoutMs = 10_000): Promise<ProcessExit> {
     if (!isRunning()) return await exited;
     child.kill(signal);
-    const waitEnd = new AbortController();
-    const timeout = sleep(timeoutMs, undefined, { signal: waitEnd.signal }).catch(() => undefined);
+    const timeoutCancel = new AbortController();
+    const timeout = sleep(timeoutMs, undefined, { signal: timeoutCancel.signal }).catch(() => undefined);
     const exit = await Promise.race([exited, timeout]);
-    waitEnd.abort();
+    timeoutCancel.abort();
     if (exit !== undefined) return exit;
     child.kill("SIGKILL");
     await exited;

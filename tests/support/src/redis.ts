@@ -28,17 +28,17 @@ export async function startRedis({ port, args }: RedisOptions = {}): Promise<Tes
   if (existingUrl && port === undefined && args === undefined) return useExistingRedis(existingUrl);
   const command = findCommand("redis-server", "valkey-server");
   if (!command) throw new Error('no redis-server or valkey-server on the PATH; use describeWith("redis")');
-  const listenOn = port ?? (await freePort());
+  const listenPort = port ?? (await freePort());
   const settings = ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--daemonize", "no", "--dir", "/"];
   const server = await startProcess({
     name: "redis",
     command,
-    args: ["--port", String(listenOn), ...settings, ...(args ?? [])],
+    args: ["--port", String(listenPort), ...settings, ...(args ?? [])],
     ready: /Ready to accept connections/,
   });
   await server.waitReady();
   return {
-    url: `redis://127.0.0.1:${listenOn}`,
+    url: `redis://127.0.0.1:${listenPort}`,
     pause: () => server.signal("SIGSTOP"),
     resume: () => server.signal("SIGCONT"),
     kill: async () => void (await server.kill9()),

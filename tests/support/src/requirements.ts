@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { findDebianPostgres } from "./debian-postgres.ts";
 
-/** Something that some suites need and a machine may lack. */
+/** A program or file system that some suites need and a machine may lack. */
 export type Requirement = keyof typeof requirements;
 
 const requirements = {
@@ -88,11 +88,11 @@ export function findCommand(...names: string[]): string | undefined {
   return names.flatMap((name) => dirs.map((dir) => join(dir, name))).find(isExecutable);
 }
 
-/** A key of `globalThis`: each project of a run loads its own copy of this module, but all run in one process. */
+/** A key of `globalThis`, which all Vitest projects of a run share. Each project loads its own copy of this module. */
 const REPORTED = Symbol.for("parley.test.missing-requirements-reported");
 
 /**
- * Warns that this machine lacks some requirements, so their suites are skipped. Each project of a run calls this function; only the
+ * Warns that this machine lacks some requirements, so their suites are skipped. Each project of a run calls this function. Only the
  * first call prints. With PARLEY_REQUIRE_ALL=1 it throws instead.
  */
 export function reportMissing(warn: (text: string) => void = console.warn): void {

@@ -4,12 +4,13 @@ export interface SseEvent {
   event: string;
   /** Parsed JSON. */
   data: unknown;
-  /** When the chunk with its end arrived, in milliseconds of performance.now(). */
+  /** When the chunk that ends the event arrived, in milliseconds of performance.now(). */
   at: number;
 }
 
 export interface SseComment {
   comment: string;
+  /** As in SseEvent. */
   at: number;
 }
 
@@ -69,7 +70,8 @@ function parseBlock(block: string): { id?: string; event: string; data: unknown 
   const id = /^id: (\S+)$/.exec(lines[0] ?? "")?.[1];
   if (id !== undefined) lines.shift();
   if (lines.length === 1 && block.startsWith(":")) return { comment: block.slice(1).trimStart() };
-  const [event, data] = [/^event: (\S+)$/.exec(lines[0] ?? ""), /^data: (.+)$/s.exec(lines[1] ?? "")];
-  if (lines.length !== 2 || !event?.[1] || !data?.[1]) throw new Error(`not an event: ${JSON.stringify(block)}`);
-  return { ...(id !== undefined && { id }), event: event[1], data: JSON.parse(data[1]) };
+  const [eventLine, dataLine] = [/^event: (\S+)$/.exec(lines[0] ?? ""), /^data: (.+)$/s.exec(lines[1] ?? "")];
+  if (lines.length !== 2 || !eventLine?.[1] || !dataLine?.[1])
+    throw new Error(`not an event: ${JSON.stringify(block)}`);
+  return { ...(id !== undefined && { id }), event: eventLine[1], data: JSON.parse(dataLine[1]) };
 }

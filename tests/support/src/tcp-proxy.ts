@@ -83,7 +83,7 @@ export async function startTcpProxy({
       },
     });
   });
-  // An outgoing connection could take an ephemeral port between drop and resume.
+  // Not an ephemeral port, because an outgoing connection could take it between drop and resume.
   const port = await listen(server, await freePort());
   const resetAll = () => {
     for (const pair of pairs) reset(pair);

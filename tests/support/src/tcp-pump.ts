@@ -32,9 +32,9 @@ export function forward(from: Socket, to: Socket, { faults, send }: PumpOptions)
   let queuedBytes = 0;
 
   function enqueue(step: () => void | Promise<void>): void {
-    const due = performance.now() + faults().latencyMs;
+    const dueAt = performance.now() + faults().latencyMs;
     tail = tail.then(async () => {
-      await sleep(Math.max(0, due - performance.now()));
+      await sleep(Math.max(0, dueAt - performance.now()));
       while (faults().isStalled && !to.destroyed) await sleep(5);
       if (!to.destroyed) await step();
     });

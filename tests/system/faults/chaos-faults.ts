@@ -30,12 +30,12 @@ export type FaultTarget = {
   tenants: readonly Tenant[];
 };
 
-/** Turns between a backup and its restore. */
-const RESTORED_TURNS = 50;
-const RESTORED_TURNS_TIMEOUT_MS = 120_000;
+/** Replies that must complete between a backup and its restore. The restore does not wait longer than the timeout for them. */
+const REPLIES_BEFORE_RESTORE = 50;
+const REPLIES_BEFORE_RESTORE_TIMEOUT_MS = 120_000;
 const PAUSE_MS = 2_000;
 const RECOVERY_TIMEOUT_MS = 120_000;
-/** Parley's promise after a failover. The time begins when the database accepts connections again. */
+/** Parley's documented limit after a failover. The time begins when the database accepts connections again. */
 const MAX_FAILOVER_SECONDS = 30;
 const FAILOVERS: ReadonlySet<string> = new Set([
   "database killed",
@@ -45,15 +45,15 @@ const FAILOVERS: ReadonlySet<string> = new Set([
   "conversation restored",
 ]);
 
-const between = (low: number, high: number) => low + Math.random() * (high - low);
+const randomBetween = (low: number, high: number) => low + Math.random() * (high - low);
 
 /** Injects the faults of databases and clocks one after the other, each once before any is repeated. */
 export class FaultInjector {
-  /** Done turns that restores of conversation lost. */
+  /** Done turns that restores of conversation's database lost. */
   lostReplies = 0;
-  /** Backups that were restored after fewer than RESTORED_TURNS replies, because no more were completed in time. */
+  /** Backups that were restored after fewer than REPLIES_BEFORE_RESTORE replies, because the timeout had passed. */
   shortRestores = 0;
-  /** Whether a fault has ended and no visitor has got a whole reply since then. */
+  /** Whether the latest fault has ended and no visitor has got a whole reply since. */
   isRecovering: boolean = false;
   readonly #target: FaultTarget;
   readonly #progress: (line: string) => void;
@@ -70,7 +70,7 @@ export class FaultInjector {
     };
     this.#faults = {
       "database killed": async () => {
-        const ms = between(2_000, 20_000);
+        const ms = randomBetween(2_000, 20_000);
         await killDatabase(postgres, ms);
         return `down for ${seconds(ms)}`;
       },
@@ -81,12 +81,12 @@ export class FaultInjector {
       },
       "database stalled": async () => {
         const { name, proxy } = randomProxy();
-        const ms = between(5_000, 60_000);
+        const ms = randomBetween(5_000, 60_000);
         await stallDatabase([proxy], ms);
         return `for ${name}, for ${seconds(ms)}`;
       },
       "database read-only": async () => {
-        const ms = between(2_000, 15_000);
+        const ms = randomBetween(2_000, 15_000);
         await makeReadOnly(system.database, ms);
         return `for ${seconds(ms)}`;
       },
@@ -146,13 +146,13 @@ export class FaultInjector {
   async #restore(service: "conversation" | "quota"): Promise<string> {
     const { system, proxies } = this.#target;
     const backup = await backUp(system.database, service, proxies[service]);
-    const deadline = performance.now() + RESTORED_TURNS_TIMEOUT_MS;
+    const deadline = performance.now() + REPLIES_BEFORE_RESTORE_TIMEOUT_MS;
     let done = await countReplies(system.database);
-    while (done - backup.done < RESTORED_TURNS && performance.now() < deadline) {
+    while (done - backup.done < REPLIES_BEFORE_RESTORE && performance.now() < deadline) {
       await sleep(100);
       done = await countReplies(system.database);
     }
-    if (done - backup.done < RESTORED_TURNS) this.shortRestores++;
+    if (done - backup.done < REPLIES_BEFORE_RESTORE) this.shortRestores++;
     this.lostReplies += await backup.restore();
     return `${done - backup.done} replies after its backup`;
   }

@@ -11,12 +11,13 @@ export type Reconciled = Balance & {
 
 export type ReconcileOptions = {
   settleTimeoutMs: number;
+  /** The conversation service's RECONCILE_MIN_AGE_SECONDS. A repair ignores younger turns. */
   minAgeSeconds: number;
-  /** Whether a database was restored, so that turns may differ from usage. */
+  /** Whether a database was restored. If so, turns may differ from usage. */
   hasLostTurns: boolean;
 };
 
-const MAX_ROUNDS = 6;
+const MAX_REPAIRS = 6;
 
 /** Waits until every turn is settled, repairs differences as the operator does, and counts those that are left. */
 export async function reconcile(system: System, options: ReconcileOptions): Promise<Reconciled> {
@@ -24,7 +25,8 @@ export async function reconcile(system: System, options: ReconcileOptions): Prom
   let balance: Balance;
   let differences: number;
   if (options.hasLostTurns) {
-    // A restored conversation may have open turns that their edges have finished. They end with the leases of their edges.
+    // A restored conversation database may have open turns that their edges have already finished. Stops the edges, because the sweeper
+    // closes such turns when the leases of their edges expire.
     await Promise.all(system.edges.map((edge) => edge.stop()));
     await waitUntilClosed(system, options.settleTimeoutMs);
     await ageHolds(system);
@@ -34,8 +36,8 @@ export async function reconcile(system: System, options: ReconcileOptions): Prom
     if (options.hasLostTurns) repairs += await repair(system);
     balance = await waitUntilSettled(system.database, options.settleTimeoutMs);
     differences = await countDifferences(system);
-    if (differences + balance.unbalanced === 0 || !options.hasLostTurns || round === MAX_ROUNDS) break;
-    // Outcomes that the repair put into the outbox are compared when they are old enough.
+    if (differences + balance.unbalanced === 0 || !options.hasLostTurns || round === MAX_REPAIRS) break;
+    // The next repair compares the turns that this repair put into the outbox only when they are old enough.
     await sleep((options.minAgeSeconds + 1) * 1_000);
   }
   return { ...balance, repairs, differences };
@@ -50,7 +52,7 @@ async function waitUntilClosed({ database }: System, timeoutMs: number): Promise
   }
 }
 
-/** Makes holds of unknown turns as old as the reconciler demands before it makes them void: 10 minutes, which the run need not wait. */
+/** Makes all holds 10 minutes older. The reconciler voids a hold of an unknown turn only at this age, for which the run does not wait. */
 async function ageHolds({ database }: System): Promise<void> {
   await queryFirstRow(
     database,
@@ -58,13 +60,13 @@ async function ageHolds({ database }: System): Promise<void> {
   );
 }
 
-/** Does what `parley audit --repair` does. Returns the number of repairs. */
+/** Repairs all differences, as `parley audit --repair` does. Returns the number of repairs. */
 async function repair({ admin }: System): Promise<number> {
   let repairs = 0;
   for (let token = ""; ; ) {
-    const part = await admin.audit.repair({ token });
-    repairs += part.repairs.length;
-    token = part.nextToken;
+    const page = await admin.audit.repair({ token });
+    repairs += page.repairs.length;
+    token = page.nextToken;
     if (token === "") return repairs;
   }
 }

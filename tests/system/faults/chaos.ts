@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { startTestPostgres, type TestPostgres } from "@parley/test-support";
+import { startTestPostgres } from "@parley/test-support";
 import { createPlan, queryRows } from "../database.ts";
 import type { ServiceProcess } from "../processes.ts";
 import { pick } from "../random.ts";
-import { createTenant, type System, startSystem, type Tenant } from "../system.ts";
+import { createTenant, type System, startSystem } from "../system.ts";
 import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "../visitors.ts";
-import { FaultInjector, type FaultReport } from "./chaos-faults.ts";
+import { FaultInjector, type FaultReport, type FaultTarget } from "./chaos-faults.ts";
 import { type Reconciled, reconcile } from "./chaos-reconciliation.ts";
-import { type DatabaseProxies, portsOf, startDatabaseProxies } from "./database-faults.ts";
+import { portsOf, startDatabaseProxies } from "./database-faults.ts";
 
 export type ChaosOptions = {
   seconds: number;
@@ -21,7 +21,7 @@ export type ChaosOptions = {
   settleTimeoutMs: number;
   /** Minimum number of kills. If services start slowly, the run takes longer than `seconds` to reach it. */
   minKills: number;
-  /** Minimum number of complete replies. The run takes longer than `seconds` to reach it, too. */
+  /** Minimum number of complete replies. If necessary, the run takes longer than `seconds` to reach it. */
   minReplies: number;
   /** Whether the database, the network to it and the clocks fail too. Otherwise only processes and connections are killed. */
   hasDatabaseFaults: boolean;
@@ -34,9 +34,9 @@ export type ChaosResult = Reconciled & {
   faults: FaultReport[];
   /** Number of visits by outcome. */
   outcomes: Record<string, number>;
-  /** Replies that visitors received to the end. Each must be a done turn, or one that a restore of conversation lost. */
+  /** Replies that visitors received to the end. Each must be a done turn, or one that a restore of conversation's database lost. */
   receivedReplies: number;
-  /** Done turns that restores of conversation lost. */
+  /** Done turns that restores of conversation's database lost. */
   lostReplies: number;
   /** Backups that were restored after fewer than 50 replies. */
   shortRestores: number;
@@ -45,7 +45,10 @@ export type ChaosResult = Reconciled & {
 
 /** Shorter than an installation's 2 minutes, so that a run's end takes less time. Longer than the statement timeout of 10 s. */
 const RECONCILE_MIN_AGE_SECONDS = 15;
-/** On a busy machine a restart takes longer than the pause between kills. If more services were down at a time, few replies would complete. */
+/**
+ * The most services that are down at a time. On a busy machine a restart takes longer than the pause between kills, so without a limit few
+ * replies would complete.
+ */
 const MAX_DOWN = 2;
 const SKEWED_CLOCK = fileURLToPath(new URL("skewed-clock.ts", import.meta.url));
 
@@ -82,7 +85,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
       await createTenant(system.admin, { plan: "small", model: "openai:default" }),
       await createTenant(system.admin, { plan: "large", model: "openai:cut-after-3" }),
     ];
-    return await failAtRandom({ system, postgres, proxies, tenants }, options);
+    return await injectFaultsUnderLoad({ system, postgres, proxies, tenants }, options);
   } finally {
     await system.stop();
     await Promise.all(Object.values(proxies).map((proxy) => proxy.close()));
@@ -90,15 +93,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   }
 }
 
-type Installation = {
-  system: System;
-  postgres: TestPostgres;
-  proxies: DatabaseProxies;
-  tenants: readonly Tenant[];
-};
-
-async function failAtRandom(installation: Installation, options: ChaosOptions): Promise<ChaosResult> {
-  const { system, tenants } = installation;
+async function injectFaultsUnderLoad(target: FaultTarget, options: ChaosOptions): Promise<ChaosResult> {
+  const { system, tenants } = target;
   const deadline = performance.now() + options.seconds * 1_000;
   const visits: VisitResult[] = [];
   let kills = 0;
@@ -114,10 +110,10 @@ async function failAtRandom(installation: Installation, options: ChaosOptions): 
     }
   };
 
-  const injector = new FaultInjector(installation, options.progress);
+  const injector = new FaultInjector(target, options.progress);
   const services = [...system.edges, system.conversation, system.quota, system.llm];
   const restarts = new Map<ServiceProcess, Promise<void>>();
-  // With faults of the database, services run long enough between kills to detect such faults.
+  // With faults of the database, the pause is longer, so that services run long enough to detect such faults.
   const betweenKillsMs = options.hasDatabaseFaults ? 2_000 : 500;
   const hasEnough = () => kills >= options.minKills && (countOutcomes(visits).stop ?? 0) >= options.minReplies;
   const killServices = async () => {
@@ -126,7 +122,7 @@ async function failAtRandom(installation: Installation, options: ChaosOptions): 
       // A fault's recovery is measured without further faults.
       if (injector.isRecovering) continue;
       const victim = pick(services, Math.floor(Math.random() * services.length));
-      // The connection cannot be chosen while the database is down.
+      // While the database is down, no connection can be chosen.
       if (Math.random() < 0.1) await killDatabaseConnection(system).catch(() => undefined);
       else if (restarts.size < MAX_DOWN && !restarts.has(victim))
         restarts.set(
@@ -149,7 +145,8 @@ async function failAtRandom(installation: Installation, options: ChaosOptions): 
   await Promise.all(visitors);
   options.progress(`${visits.length} turns, ${kills} kills; waiting for settlement`);
   const reconciled = await reconcile(system, {
-    ...{ settleTimeoutMs: options.settleTimeoutMs, minAgeSeconds: RECONCILE_MIN_AGE_SECONDS },
+    settleTimeoutMs: options.settleTimeoutMs,
+    minAgeSeconds: RECONCILE_MIN_AGE_SECONDS,
     hasLostTurns: options.hasDatabaseFaults,
   });
   const outcomes = countOutcomes(visits);
@@ -166,7 +163,7 @@ async function failAtRandom(installation: Installation, options: ChaosOptions): 
   };
 }
 
-/** A service that starts while the database is unreachable is not ready until the database is back, which can take longer than one wait. */
+/** A service that starts without a database becomes ready when the database is back. That can take longer than one wait for readiness. */
 const START_ATTEMPTS = 5;
 
 /** Kills a service and starts it again. Throws if it is not ready after START_ATTEMPTS waits. */

@@ -6,7 +6,7 @@ import { type KeyedMessage, type ReceivedReply, type ReplyEnd, readUntilEnd, sen
 /** A message with a key, and what happened to it. */
 export type KeyedVisit = KeyedMessage & {
   model: string;
-  /** The text and the end that each reader received. */
+  /** How reading ended for each reader. */
   ends: ReplyEnd[];
   /** The outcomes that the stop requests returned. */
   stopStatuses: string[];
@@ -22,8 +22,10 @@ type StoredReply = { status: TurnStatus; content: string };
 const REPLAY_TIMEOUT_MS = 10_000;
 
 /**
- * Compares the replies that the readers received with the stored reply and with the model's text. Checks that no session has more turns than
- * keys, that each done turn has one charge and each other turn none, and that neither a replay nor a reused key adds a turn or a model call.
+ * Compares the replies that the readers received with the stored reply and with the model's text. Checks that:
+ * - no session has more turns than keys;
+ * - each done turn has one charge, and each other turn none;
+ * - neither a replay nor a reused key adds a turn or a model call.
  */
 export async function checkKeyedReplies(
   system: System,
@@ -32,8 +34,8 @@ export async function checkKeyedReplies(
 ): Promise<KeyedReplyReport> {
   const problems: Problems = { lost: [], duplicated: [], hung: [] };
   const requestsBefore = system.provider.requests.length;
-  const rows = await readStoredReplies(system);
-  for (const visit of visits) await checkVisit(system, visit, rows, problems);
+  const storedReplies = await readStoredReplies(system);
+  for (const visit of visits) await checkVisit(system, visit, storedReplies, problems);
   const additional = system.provider.requests.length - requestsBefore;
   if (additional > 0) problems.duplicated.push(`replays called the model ${additional} times`);
   const turns = await checkTurns(system, visits, problems);
@@ -42,6 +44,7 @@ export async function checkKeyedReplies(
   return { turns, ...problems };
 }
 
+/** Returns the stored replies by session id and message id. */
 async function readStoredReplies({ database }: System): Promise<Map<string, StoredReply>> {
   const rows = await queryRows<StoredReply & { id: string }>(
     database.url,
@@ -54,40 +57,41 @@ async function readStoredReplies({ database }: System): Promise<Map<string, Stor
 async function checkVisit(
   system: System,
   visit: KeyedVisit,
-  rows: ReadonlyMap<string, StoredReply>,
+  storedReplies: ReadonlyMap<string, StoredReply>,
   { lost, duplicated, hung }: Problems,
 ): Promise<void> {
-  const describe = (...values: unknown[]) => `${visit.model} ${visit.sessionId} ${JSON.stringify(values)}`;
+  const describeProblem = (...values: unknown[]) => `${visit.model} ${visit.sessionId} ${JSON.stringify(values)}`;
   const replayed = await readUntilEnd(visit, {
     nextUrl: () => system.url(0),
     nextCut: () => Number.POSITIVE_INFINITY,
     nextDelayMs: () => 100,
     timeoutMs: REPLAY_TIMEOUT_MS,
   });
-  const ends: ReceivedReply[] = [];
+  const received: ReceivedReply[] = [];
   for (const end of [...visit.ends, replayed]) {
-    if ("hung" in end) hung.push(describe(end));
-    else if ("duplicated" in end) duplicated.push(describe(end));
-    else if ("text" in end) ends.push(end);
-    else if (!visit.isErasureRequested) lost.push(describe(end));
+    if ("hung" in end) hung.push(describeProblem(end));
+    else if ("duplicated" in end) duplicated.push(describeProblem(end));
+    else if ("text" in end) received.push(end);
+    else if (!visit.isErasureRequested) lost.push(describeProblem(end));
   }
-  const [first] = ends;
-  // Readers that finished before the erasure have an end, later ones have none. All ends must be equal.
-  for (const end of ends)
-    if (JSON.stringify(end) !== JSON.stringify(first)) lost.push(describe("two ends", end, first));
+  // After an erasure, readers receive no reply. All received replies must be equal.
+  const [first] = received;
+  for (const reply of received)
+    if (JSON.stringify(reply) !== JSON.stringify(first)) lost.push(describeProblem("replies differ", reply, first));
   if (first === undefined) return;
   const expected = textOfModel(visit);
   const isWhole = first.finishReason === "stop";
   if (isWhole ? first.text !== expected : !expected.startsWith(first.text))
-    lost.push(describe("not the model's text", first, expected));
+    lost.push(describeProblem("not the model's text", first, expected));
   if ("gone" in replayed) return;
-  const row = rows.get(`${visit.sessionId} ${first.messageId}`);
-  if (row === undefined || !equalsStored(row, first)) lost.push(describe("not the stored reply", first, row));
+  const stored = storedReplies.get(`${visit.sessionId} ${first.messageId}`);
+  if (stored === undefined || !equalsStored(stored, first))
+    lost.push(describeProblem("not the stored reply", first, stored));
   for (const status of visit.stopStatuses)
-    if (status !== row?.status) lost.push(describe("stopped with another outcome", status, row));
+    if (status !== stored?.status) lost.push(describeProblem("stopped with another outcome", status, stored));
   const reused = await sendKeyed(system.url(0), { ...visit, message: `${visit.message} again` });
   await reused.text();
-  if (reused.status !== 409) duplicated.push(describe("another message with the key", reused.status));
+  if (reused.status !== 409) duplicated.push(describeProblem("another message with the key", reused.status));
 }
 
 /** Returns whether a received reply equals the stored reply. The text of an interrupted reply is not replayed. */
@@ -105,7 +109,7 @@ function textOfModel({ model, message }: KeyedVisit): string {
   return Array.from({ length: count }, (_, index) => `t${index} `).join("");
 }
 
-/** Checks that no session has more turns than keys. Erasing deletes the keys and leaves the turns. Returns the number of turns. */
+/** Checks that no session has more turns than keys. Counts the sent keys, because erasing deletes stored keys. Returns the number of turns. */
 async function checkTurns({ database }: System, visits: readonly KeyedVisit[], problems: Problems): Promise<number> {
   const keys = new Map<string, number>();
   for (const { sessionId } of visits) keys.set(sessionId, (keys.get(sessionId) ?? 0) + 1);

@@ -9,14 +9,14 @@ export type DatabaseProxies = Record<ServiceWithDatabase, TcpProxy>;
 
 export const SERVICES_WITH_DATABASE = ["conversation", "quota", "llm-proxy"] as const;
 
-/** Starts the proxies to the server of a database URL. */
+/** Starts the proxies. Their target is the PostgreSQL server of `serverUrl`. */
 export async function startDatabaseProxies(serverUrl: string): Promise<DatabaseProxies> {
   const start = () => startTcpProxy({ targetPort: Number(new URL(serverUrl).port) });
   const [conversation, quota, llm] = await Promise.all([start(), start(), start()]);
   return { conversation, quota, "llm-proxy": llm };
 }
 
-/** Returns the ports for startSystem. */
+/** Returns the proxies' ports, for the option `databasePorts` of startSystem. */
 export function portsOf(proxies: DatabaseProxies): Record<ServiceWithDatabase, number> {
   return {
     conversation: proxies.conversation.port,
@@ -41,20 +41,20 @@ export async function stallDatabase(proxies: readonly TcpProxy[], stallMs: numbe
 
 /** Makes the server refuse all writes for a time, like a primary that was demoted in place. Sessions stay open. */
 export async function makeReadOnly({ url }: Pick<TestDatabase, "url">, readOnlyMs: number): Promise<void> {
-  const set = (value: "on" | "off") =>
-    // Several statements in one message would be one transaction, in which ALTER SYSTEM is refused.
+  const setReadOnly = (value: "on" | "off") =>
+    // Two queries, because several statements in one query are one transaction, in which PostgreSQL refuses ALTER SYSTEM.
     retry(async () => {
       await queryFirstRow({ url }, `ALTER SYSTEM SET default_transaction_read_only = ${value}`);
       await queryFirstRow({ url }, "SELECT pg_reload_conf()");
     });
-  await set("on");
+  await setReadOnly("on");
   await sleep(readOnlyMs);
-  await set("off");
+  await setReadOnly("off");
 }
 
 /**
- * Makes every connection that the services have open refuse writes, like a primary that was demoted in place, and lets new connections
- * write, as after a failover. Visitors must send messages during the call, so that the services open connections.
+ * Makes every open connection of the services refuse writes, like a primary that was demoted in place. Later connections can write, as
+ * after a failover. Visitors must send messages during the call, so that the services open connections.
  */
 export async function makeConnectionsReadOnly(
   { url, name }: Pick<TestDatabase, "url" | "name">,
@@ -65,6 +65,7 @@ export async function makeConnectionsReadOnly(
     await proxy.drop();
     await proxy.resume();
   }
+  // The services reconnect during this time, and their new connections are read-only.
   await sleep(2_000);
   // READ WRITE, because this connection is read-only too.
   await queryFirstRow(
@@ -82,7 +83,7 @@ const TABLES = {
 export type Backup = {
   /** Replies that were done and counted at the time of the backup. */
   done: number;
-  /** Stops the service's connections and replaces its rows with the backup's. Returns the number of done turns that conversation lost. */
+  /** Closes the service's connections and replaces its rows with the backup's. Returns the number of done turns that conversation lost. */
   restore(): Promise<number>;
 };
 
@@ -100,7 +101,7 @@ export async function backUp(database: TestDatabase, service: keyof typeof TABLE
   );
   const done = await countReplies(database);
   const replace = copies.map(({ table, copy }) => `DELETE FROM ${table}; INSERT INTO ${table} SELECT * FROM ${copy};`);
-  const LOST = `SELECT count(*)::integer AS lost FROM conversation.turns t WHERE status = 'done'
+  const countLost = `SELECT count(*)::integer AS lost FROM conversation.turns t WHERE status = 'done'
     AND NOT EXISTS (SELECT FROM copy_turns_${suffix} c WHERE c.turn_id = t.turn_id AND c.status = 'done')`;
   return {
     done,
@@ -114,7 +115,9 @@ export async function backUp(database: TestDatabase, service: keyof typeof TABLE
           ),
         );
         const lost =
-          service === "conversation" ? (await retry(() => queryFirstRow<{ lost: number }>(database, LOST))).lost : 0;
+          service === "conversation"
+            ? (await retry(() => queryFirstRow<{ lost: number }>(database, countLost))).lost
+            : 0;
         await retry(() => queryFirstRow(database, `BEGIN; ${replace.join("\n")} COMMIT`));
         await queryFirstRow(database, copies.map(({ copy }) => `DROP TABLE ${copy};`).join("\n")).catch(
           () => undefined,
@@ -133,11 +136,11 @@ export async function countReplies(database: TestDatabase): Promise<number> {
   return (await retry(() => queryFirstRow<{ done: number }>(database, sql))).done;
 }
 
-const RETRY_MS = 30_000;
+const RETRY_TIMEOUT_MS = 30_000;
 
-/** Repeats work that fails because PostgreSQL restarts or another transaction holds a lock. */
+/** Repeats work for 30 s. It may fail because PostgreSQL restarts or another transaction holds a lock. */
 async function retry<T>(work: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + RETRY_MS;
+  const deadline = performance.now() + RETRY_TIMEOUT_MS;
   for (;;) {
     try {
       return await work();

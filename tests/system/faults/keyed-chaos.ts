@@ -29,11 +29,11 @@ export type KeyedChaosResult = {
   erasures: number;
   /** Services killed with kill -9. */
   kills: number;
-  /** Restarts of the database, and crashes of it after one of its processes was killed. */
+  /** Restarts of the database, and crashes after one of its processes was killed. */
   databaseRestarts: number;
   /** Readers whose text or terminal events differ from the stored ones, and replies whose text differs from the model's. */
   lost: string[];
-  /** Text, turns, charges or calls of the model more than once. */
+  /** Text, turns, charges and model calls that occurred more than once. */
   duplicated: string[];
   /** Readers that received no end, and turns that were not closed. */
   hung: string[];
@@ -61,17 +61,17 @@ const WORDS = [
 ];
 const MODELS = ["tokens-40-every-50", "tokens-10-every-100", "cut-after-3", "echo", "split-utf8"];
 
-/** The faults, stops and erasures of the run so far. */
+/** The numbers of stops, erasures and faults of the run so far. */
 type Disturbances = Pick<KeyedChaosResult, "stops" | "erasures" | "kills" | "databaseRestarts">;
-type Chaos = { system: System; postgres: TestPostgres; done: Disturbances; isOver: () => boolean };
+type Chaos = { system: System; postgres: TestPostgres; counts: Disturbances; isOver: () => boolean };
 
 /**
- * Sends random messages with keys while readers disconnect, reconnect to random edges, stop replies and erase sessions, and while services
- * are killed and the database restarts. Then compares the reply that each reader received with the stored reply.
+ * Sends random messages with keys. Meanwhile readers disconnect, reconnect to random edges, stop replies and erase sessions, services are
+ * killed, and the database restarts. Then compares the reply that each reader received with the stored reply.
  */
 export async function runKeyedChaos(options: KeyedChaosOptions): Promise<KeyedChaosResult> {
   const postgres = await startTestPostgres();
-  // A service that cannot start logs why.
+  // Errors are logged, because they explain why a service cannot start.
   const quiet = { LOG_LEVEL: "error" };
   const system = await startSystem({
     edges: EDGES,
@@ -91,19 +91,19 @@ export async function runKeyedChaos(options: KeyedChaosOptions): Promise<KeyedCh
         tenant: await createTenant(system.admin, { plan: "large", model: `openai:${model}` }),
       })),
     );
-    const done = { stops: 0, erasures: 0, kills: 0, databaseRestarts: 0 };
+    const counts = { stops: 0, erasures: 0, kills: 0, databaseRestarts: 0 };
     const deadline = performance.now() + options.seconds * 1_000;
-    const isOver = () => performance.now() >= deadline && done.kills + done.databaseRestarts >= options.minFaults;
-    const chaos = { system, postgres, done, isOver };
+    const isOver = () => performance.now() >= deadline && counts.kills + counts.databaseRestarts >= options.minFaults;
+    const chaos = { system, postgres, counts, isOver };
     const visits: KeyedVisit[] = [];
     await Promise.all([
-      killUntilEnd(chaos),
-      ...Array.from({ length: options.visitors }, (_, number) => visitUntilEnd(chaos, tenants, number, visits)),
+      killUntilOver(chaos),
+      ...Array.from({ length: options.visitors }, (_, number) => visitUntilOver(chaos, tenants, number, visits)),
     ]);
     const balance = await waitUntilSettled(system.database, options.settleTimeoutMs);
     const report = await checkKeyedReplies(system, visits, balance);
     const readers = visits.reduce((sum, { ends }) => sum + ends.length, 0);
-    return { keys: visits.length, readers, charges: balance.used, ...done, ...report };
+    return { keys: visits.length, readers, charges: balance.used, ...counts, ...report };
   } finally {
     await system.stop();
     await postgres.stop();
@@ -113,9 +113,10 @@ export async function runKeyedChaos(options: KeyedChaosOptions): Promise<KeyedCh
 const chance = (probability: number) => Math.random() < probability;
 const randomBelow = (limit: number) => Math.floor(Math.random() * limit);
 const randomUrl = (system: System) => system.url(randomBelow(EDGES));
-const randomMessage = () => Array.from({ length: 1 + randomBelow(12) }, () => pick(WORDS, randomBelow(99))).join(" ");
+const randomMessage = () =>
+  Array.from({ length: 1 + randomBelow(12) }, () => pick(WORDS, randomBelow(WORDS.length))).join(" ");
 
-async function visitUntilEnd(
+async function visitUntilOver(
   chaos: Chaos,
   tenants: readonly { tenant: Tenant; model: string }[],
   number: number,
@@ -124,7 +125,7 @@ async function visitUntilEnd(
   for (let index = number; !chaos.isOver(); index++) {
     const session = { ...pick(tenants, index), sessionId: randomUUID() };
     // A session may have two running replies.
-    const inSession: KeyedVisit[] = Array.from({ length: chance(0.3) ? 2 : 1 }, () => ({
+    const sessionVisits: KeyedVisit[] = Array.from({ length: chance(0.3) ? 2 : 1 }, () => ({
       ...session,
       key: randomUUID(),
       message: randomMessage(),
@@ -132,8 +133,8 @@ async function visitUntilEnd(
       stopStatuses: [],
       isErasureRequested: false,
     }));
-    visits.push(...inSession);
-    await Promise.all([...inSession.map((visit) => readReply(chaos, visit)), disturb(chaos, inSession)]);
+    visits.push(...sessionVisits);
+    await Promise.all([...sessionVisits.map((visit) => readReply(chaos, visit)), disturb(chaos, sessionVisits)]);
   }
 }
 
@@ -151,13 +152,13 @@ async function readReply({ system }: Chaos, visit: KeyedVisit): Promise<void> {
   visit.ends = await Promise.all(readers);
 }
 
-/** Stops one reply of eight, and erases the session of one of sixteen. */
-async function disturb({ system, done }: Chaos, visits: readonly KeyedVisit[]): Promise<void> {
+/** Stops a reply in one session of eight, and erases one session of sixteen. */
+async function disturb({ system, counts }: Chaos, visits: readonly KeyedVisit[]): Promise<void> {
   const dice = Math.random();
   if (dice > 3 / 16) return;
   await sleep(Math.random() * 2_000);
   if (dice > 1 / 16) {
-    done.stops++;
+    counts.stops++;
     // A killed edge does not answer.
     await stopReply(randomUrl(system), pick(visits, 0)).catch(() => undefined);
     return;
@@ -165,7 +166,7 @@ async function disturb({ system, done }: Chaos, visits: readonly KeyedVisit[]): 
   for (const visit of visits) visit.isErasureRequested = true;
   const { tenant, sessionId } = pick(visits, 0);
   await system.admin.sessions.eraseSession({ workspaceId: tenant.workspaceId, sessionId }).then(
-    () => done.erasures++,
+    () => counts.erasures++,
     // A killed service does not answer, and the session may not exist yet.
     () => undefined,
   );
@@ -179,7 +180,7 @@ async function stopReply(url: string, { tenant, sessionId, key, stopStatuses }: 
   if (response.status === 200) stopStatuses.push(String(status));
 }
 
-async function killUntilEnd({ system, postgres, done, isOver }: Chaos): Promise<void> {
+async function killUntilOver({ system, postgres, counts, isOver }: Chaos): Promise<void> {
   const services = [...system.edges, system.conversation, system.quota, system.llm];
   const restarts = new Map<ServiceProcess, Promise<void>>();
   const failures: unknown[] = [];
@@ -187,21 +188,21 @@ async function killUntilEnd({ system, postgres, done, isOver }: Chaos): Promise<
     await sleep(1_500 + Math.random() * 3_000);
     const victim = pick(services, randomBelow(services.length));
     if (chance(0.2)) {
-      if (await restartDatabase(system, postgres)) done.databaseRestarts++;
+      if (await restartDatabase(system, postgres)) counts.databaseRestarts++;
     } else if (!restarts.has(victim)) {
       const restart = killAndRestart(victim).catch((error: unknown) => void failures.push(error));
       restarts.set(
         victim,
         restart.finally(() => restarts.delete(victim)),
       );
-      done.kills++;
+      counts.kills++;
     }
   }
   await Promise.all(restarts.values());
   if (failures.length > 0) throw new AggregateError(failures, "a killed service did not start again");
 }
 
-/** Restarts the database, or crashes it. Returns false if it has not yet recovered from the last crash, or has no connections. */
+/** Restarts the database or crashes it. Returns false if it could not be crashed: it is still recovering, or has no connections. */
 async function restartDatabase(system: System, postgres: TestPostgres): Promise<boolean> {
   if (chance(0.5)) return killDatabaseConnection(system).catch(() => false);
   await postgres.restart();

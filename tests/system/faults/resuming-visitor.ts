@@ -8,7 +8,7 @@ import { newClientAddress } from "../visitors.ts";
 export type ReceivedReply = {
   messageId: string;
   text: string;
-  /** The terminal events as they were sent. */
+  /** The events other than `meta` and `token`, each as a line with its name and its data. */
   terminal: string;
   finishReason: string;
 };
@@ -17,7 +17,7 @@ export type ReceivedReply = {
  * How reading a reply ended:
  * - the received reply;
  * - `gone`: the session was erased;
- * - `hung`: the reply had no end within the timeout;
+ * - `hung`: the reply did not end within the timeout. The value is the reason of the last repetition;
  * - `duplicated`: an event did not continue the received text.
  */
 export type ReplyEnd = ReceivedReply | { gone: string } | { hung: string } | { duplicated: string };
@@ -32,19 +32,19 @@ export type ResumingOptions = {
   /** Returns how long the visitor waits before the next request. */
   nextDelayMs: () => number;
   timeoutMs: number;
-  /** Called with the time from a request that continues a reply to its first event. */
+  /** Called when a request continues a reply. Gets the time from the request to the first event. */
   onAttached?: (ms: number) => void;
 };
 
 type Progress = { text: string; lastEventId: string | undefined };
 
-/** Reads a reply with its key, and repeats the request until it has the terminal events, as the documentation tells clients to do. */
+/** Reads a reply with its key. Repeats the request until the reply ends, as the documentation tells clients to do. */
 export async function readUntilEnd(message: KeyedMessage, options: ResumingOptions): Promise<ReplyEnd> {
   const deadline = performance.now() + options.timeoutMs;
   const progress: Progress = { text: "", lastEventId: undefined };
   let last = "nothing";
   while (performance.now() < deadline) {
-    const result = await attempt(message, options, progress).catch((error: unknown) => `failed: ${String(error)}`);
+    const result = await readOnce(message, options, progress).catch((error: unknown) => `failed: ${String(error)}`);
     if (typeof result !== "string") return result;
     last = result;
     await sleep(options.nextDelayMs());
@@ -64,7 +64,7 @@ export function sendKeyed(
 }
 
 /** Sends one request and reads its events. Returns the end of the reply, or the reason why the request must be repeated. */
-async function attempt(
+async function readOnce(
   message: KeyedMessage,
   { nextUrl, nextCut, timeoutMs, onAttached }: ResumingOptions,
   progress: Progress,
@@ -78,24 +78,24 @@ async function attempt(
     if (response.status !== 200) {
       const { error } = (await response.json()) as { error: string };
       if (error === "session_not_found") return { gone: error };
-      const isLost = error === "invalid_last_event_id" || error === "turn_not_found";
-      if (isLost) Object.assign(progress, { text: "", lastEventId: undefined });
+      const mustStartOver = error === "invalid_last_event_id" || error === "turn_not_found";
+      if (mustStartOver) Object.assign(progress, { text: "", lastEventId: undefined });
       return error;
     }
-    let remaining = nextCut();
+    let eventsUntilCut = nextCut();
     let terminal = "";
     for await (const item of readSse(response)) {
       if (!("event" in item)) continue;
       if (item.event === "meta" && lastEventId !== undefined) onAttached?.(item.at - startedAt);
-      const broken = apply(item, progress);
-      if (broken !== undefined) return { duplicated: broken };
+      const problem = applyEvent(item, progress);
+      if (problem !== undefined) return { duplicated: problem };
       const { id = "", event, data } = item;
       if (event !== "meta" && event !== "token") terminal += `${event} ${JSON.stringify(data)}\n`;
       if (event === "done") {
         const finishReason = (data as { finish_reason: string }).finish_reason;
         return { messageId: id.split("-")[0] ?? "", text: progress.text, terminal, finishReason };
       }
-      if (--remaining <= 0) return "cut by the visitor";
+      if (--eventsUntilCut <= 0) return "cut by the visitor";
     }
     return "ended without done";
   } finally {
@@ -105,10 +105,10 @@ async function attempt(
 }
 
 /**
- * Adds an event to the received text. Returns a description of the problem if the id of the event is not the message's id and the length of the
- * text so far: a client that only appends text would then have a wrong text.
+ * Adds an event to the received text. The event's id must consist of the message's id and the length of the text so far. Otherwise a client
+ * that appends text would have a wrong text, and this function returns a description of the problem.
  */
-function apply({ id = "", event, data }: SseEvent, progress: Progress): string | undefined {
+function applyEvent({ id = "", event, data }: SseEvent, progress: Progress): string | undefined {
   const before = progress.lastEventId;
   if (event === "token") progress.text += (data as { text: string }).text;
   progress.lastEventId = id;

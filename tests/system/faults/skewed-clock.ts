@@ -1,5 +1,5 @@
 // Tests preload this file into a service with `node --import`. It shifts the wall clock by CLOCK_SKEW_MS, but not the monotonic clocks. At
-// SIGUSR2 the clock jumps to a random skew of up to an hour.
+// SIGUSR2 the wall clock jumps to a random skew of up to an hour in either direction.
 const MAX_JUMP_MS = 3_600_000;
 let skewMs = Number(process.env.CLOCK_SKEW_MS ?? 0);
 process.on("SIGUSR2", () => {
@@ -8,9 +8,9 @@ process.on("SIGUSR2", () => {
 const RealDate = Date;
 
 class SkewedDate extends RealDate {
-  constructor(...parts: [] | [number | string | Date]) {
-    if (parts.length === 0) super(RealDate.now() + skewMs);
-    else super(...parts);
+  constructor(...args: [] | [number | string | Date]) {
+    if (args.length === 0) super(RealDate.now() + skewMs);
+    else super(...args);
   }
 
   static override now(): number {

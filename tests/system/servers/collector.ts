@@ -30,7 +30,7 @@ export type Collector = {
   close(): Promise<void>;
 };
 
-/** Starts a collector that receives OpenTelemetry traces by OTLP over HTTP with protobuf. */
+/** Starts an OpenTelemetry collector. It receives traces by OTLP over HTTP, encoded with protobuf. */
 export async function startCollector(port = 0): Promise<Collector> {
   const spans: CollectedSpan[] = [];
   const bodies: Buffer[] = [];
@@ -91,7 +91,7 @@ const hexOf = (fields: Fields, number: number) => Buffer.from(bytesOf(fields, nu
 const numberOf = (fields: Fields, number: number) =>
   (fields.get(number) ?? []).find((value) => typeof value === "bigint") ?? 0n;
 
-// The field numbers come from opentelemetry/proto/trace/v1/trace.proto.
+// The field numbers below come from OpenTelemetry's protos collector/trace/v1, trace/v1, resource/v1 and common/v1.
 function readExport(body: Uint8Array): CollectedSpan[] {
   return messagesOf(readFields(body), 1).flatMap((resourceSpans) => {
     const fields = readFields(resourceSpans);
@@ -110,6 +110,7 @@ function readSpan(span: Fields, service: string): CollectedSpan {
     parentId: hexOf(span, 4),
     name: textOf(span, 5),
     kind: Number(numberOf(span, 6)),
+    // The status code 2 is STATUS_CODE_ERROR.
     hasFailed: numberOf(readFields(bytesOf(span, 15)), 3) === 2n,
     startNs: numberOf(span, 7),
     endNs: numberOf(span, 8),

@@ -9,17 +9,17 @@ export type DeviceSso = {
   clientId: string;
   /** The person's decision on the verification page; undefined before it. */
   decision: "approve" | "deny" | undefined;
-  /** Lifetime of the access tokens that it issues. */
+  /** Lifetime of new access tokens, in seconds. */
   lifetimeS: number;
   /** The forms of the token requests, in order. */
   tokenRequests: URLSearchParams[];
-  /** Ends every login, as an administrator of the identity provider can. */
+  /** Revokes all refresh tokens, as an administrator of the identity provider can. */
   endLogins(): void;
   isActive(refreshToken: string): boolean;
   stop(): Promise<void>;
 };
 
-/** Starts the identity provider. `signAccessToken` returns a signed access token with the lifetime. */
+/** Starts the identity provider. `signAccessToken` returns a signed access token with the given lifetime in seconds. */
 export async function startDeviceSso(signAccessToken: (lifetimeS: number) => Promise<string>): Promise<DeviceSso> {
   const refreshTokens = new Set<string>();
   const deviceCodes = new Set<string>();
@@ -32,7 +32,7 @@ export async function startDeviceSso(signAccessToken: (lifetimeS: number) => Pro
   };
   const refuse = (error: string) => ({ status: 400, body: { error } });
 
-  const grant = async (form: URLSearchParams) => {
+  const respondToTokenRequest = async (form: URLSearchParams) => {
     sso.tokenRequests.push(form);
     if (form.get("client_id") !== sso.clientId) return { status: 401, body: { error: "invalid_client" } };
     if (form.get("grant_type") === "refresh_token")
@@ -42,7 +42,7 @@ export async function startDeviceSso(signAccessToken: (lifetimeS: number) => Pro
     return sso.decision === "approve" ? issueTokens() : refuse("access_denied");
   };
 
-  const answer = async (request: IncomingMessage): Promise<{ status: number; body: object }> => {
+  const respond = async (request: IncomingMessage): Promise<{ status: number; body: object }> => {
     const form = new URLSearchParams(await text(request));
     switch (request.url) {
       case "/.well-known/openid-configuration":
@@ -62,7 +62,7 @@ export async function startDeviceSso(signAccessToken: (lifetimeS: number) => Pro
         return { status: 200, body: { ...codes, expires_in: 60, interval: 1 } };
       }
       case "/token":
-        return grant(form);
+        return respondToTokenRequest(form);
       case "/revoke":
         refreshTokens.delete(form.get("token") ?? "");
         return { status: 200, body: {} };
@@ -72,7 +72,7 @@ export async function startDeviceSso(signAccessToken: (lifetimeS: number) => Pro
   };
 
   const server = createServer(async (request, response) => {
-    const { status, body } = await answer(request);
+    const { status, body } = await respond(request);
     response.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" });
     response.end(JSON.stringify(body));
   });

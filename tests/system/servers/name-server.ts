@@ -31,6 +31,7 @@ export async function startNameServer(): Promise<NameServer> {
 
 /** Encodes a response (RFC 1035): header, the query's question, and an A record with a TTL of 5 s for each address. */
 function encodeResponse(query: Buffer, addresses: readonly string[]): Buffer {
+  // The question is the name with its zero byte, a type and a class of two bytes each.
   const endOfName = query.indexOf(0, HEADER_BYTES);
   const question = query.subarray(HEADER_BYTES, endOfName + 5);
   const records = query.readUInt16BE(endOfName + 1) === TYPE_A ? addresses.map(addressRecord) : [];
@@ -42,6 +43,7 @@ function encodeResponse(query: Buffer, addresses: readonly string[]): Buffer {
   return Buffer.concat([header, question, ...records]);
 }
 
+/** Encodes a record: a pointer to the question's name, type A, class IN, a TTL of 5 s, and 4 bytes of address. */
 function addressRecord(address: string): Buffer {
   return Buffer.from([0xc0, HEADER_BYTES, 0, TYPE_A, 0, 1, 0, 0, 0, 5, 0, 4, ...address.split(".").map(Number)]);
 }

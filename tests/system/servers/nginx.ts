@@ -6,7 +6,7 @@ import { returnsOk } from "../processes.ts";
 
 export type Nginx = { url: string; stop(): Promise<void> };
 
-/** Starts nginx in front of an edge. nginx keeps its defaults (buffering, HTTP/1.0 upstream) and caches every cacheable response. */
+/** Starts nginx in front of an edge, with its defaults (buffering, HTTP/1.0 upstream). It caches every cacheable response. */
 export async function startNginx(targetPort: number): Promise<Nginx> {
   const port = await freePort();
   const { stop } = await runNginx(
@@ -27,8 +27,8 @@ export async function startNginx(targetPort: number): Promise<Nginx> {
 }
 
 /**
- * Starts nginx with the server blocks that `servers` returns. `servers` gets the path of nginx's temporary directory. One block must
- * listen on `port`. Waits until GET /healthz/live on that port returns a 2xx status.
+ * Starts nginx with the server blocks that `servers` returns. `servers` gets the path of nginx's temporary directory. One of the blocks
+ * must listen on `port`. Waits until GET /healthz/live on that port returns a 2xx status.
  */
 export async function runNginx(port: number, servers: (directory: string) => string): Promise<Pick<Nginx, "stop">> {
   const command = nginxCommand();

@@ -7,7 +7,10 @@ export type Sso = {
   issuer: string;
   audience: string;
   jwksUrl: string;
-  /** Requests a user's access token from the OAuth 2.0 token endpoint. Without `workspaceId` it has no workspace claim, without `role` no roles. */
+  /**
+   * Requests a user's access token from the OAuth 2.0 token endpoint. Without `workspaceId` the token has no workspace claim. Without `role`
+   * it has no roles.
+   */
   token(options: { workspaceId?: string; user?: string; role?: "owner" | "viewer" }): Promise<string>;
   /** Signs claims with the identity provider's key, including claims that the provider would never issue. */
   sign(claims: JWTPayload): Promise<string>;

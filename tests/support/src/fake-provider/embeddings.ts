@@ -2,7 +2,7 @@
 export interface EmbeddingRequest {
   model: string;
   texts: string[];
-  /** Length of the embeddings; 256 by default. */
+  /** Number of dimensions of each embedding; 256 by default. */
   dimensions: number;
 }
 
@@ -54,14 +54,15 @@ export function embeddingResponse({ model, texts, dimensions }: EmbeddingRequest
 }
 
 /**
- * Returns a deterministic unit vector for a text. Each word adds to the dimension that its hash selects. So does each of the word's
- * trigrams, with less weight. So the vectors of two texts are similar if the texts share words, word stems or synonyms.
+ * Returns a deterministic unit vector for a text. Each word adds to the dimension that its hash selects. Each trigram of the word does the
+ * same, with less weight. So the vectors of two texts are similar if the texts share words, word stems or synonyms.
  */
 export function embedText(text: string, dimensions = DIMENSIONS): number[] {
   const vector = new Array<number>(dimensions).fill(0);
   const add = (feature: string, weight: number) => {
     const hash = hashOf(feature);
     const index = hash % dimensions;
+    // Another bit of the hash selects the sign, so that unrelated words in one dimension cancel out on average.
     vector[index] = (vector[index] ?? 0) + (hash & 0x10000 ? weight : -weight);
   };
   for (const word of wordsOf(text)) {
@@ -75,9 +76,10 @@ export function embedText(text: string, dimensions = DIMENSIONS): number[] {
     add(`word ${word}`, weight);
     for (let at = 0; at + 3 <= word.length; at++) add(`triple ${word.slice(at, at + 3)}`, (weight * 0.5) / word.length);
   }
-  const length = Math.hypot(...vector);
-  if (length === 0) return vector.map((_, index) => (index === 0 ? 1 : 0));
-  return vector.map((value) => value / length);
+  const norm = Math.hypot(...vector);
+  // A text without words gets a fixed unit vector.
+  if (norm === 0) return vector.map((_, index) => (index === 0 ? 1 : 0));
+  return vector.map((value) => value / norm);
 }
 
 function wordsOf(text: string): string[] {

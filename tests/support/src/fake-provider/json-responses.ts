@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ChatRequest } from "./chat-request.ts";
-import { defaultTokens, fixedUsage, type Reply } from "./reply.ts";
+import { defaultTokens, fixedUsage, NEVER_MS, type Reply } from "./reply.ts";
 import { withTotal } from "./stream.ts";
 
 /** Waits for the sum of the delays of the reply's tokens. Then sends the reply as one `chat.completion` object. */
@@ -13,14 +13,14 @@ export async function sendCompletion(
   const usage = reply.usage === undefined ? fixedUsage : reply.usage;
   const waitMs = firstTokenMs + everyMs * Math.max(0, tokens.length - 1);
   if (waitMs > 0) await sleep(waitMs, undefined, { signal });
-  if (reply.fault === "stall") await sleep(2 ** 30, undefined, { signal });
+  if (reply.fault === "stall") await sleep(NEVER_MS, undefined, { signal });
   if (reply.fault === "cut") {
     onCut();
     response.destroy();
     return;
   }
   if (reply.fault === "error") {
-    sendError(response, { status: 500 });
+    sendBodyOrError(response, { status: 500 });
     return;
   }
   const message = { role: "assistant", content: tokens.slice(0, reply.afterTokens).join("") };
@@ -34,18 +34,18 @@ export async function sendCompletion(
   });
 }
 
-/** Sends the reply's `body`. If it is undefined, sends an error in OpenAI's format. */
-export function sendError(response: ServerResponse, { status = 500, headers = {}, body }: Reply): void {
+/** Sends the reply's `body` with its status. Without a body, sends an error in OpenAI's format. */
+export function sendBodyOrError(response: ServerResponse, { status = 500, headers = {}, body }: Reply): void {
   if (body !== undefined) {
     response.writeHead(status, headers).end(body);
     return;
   }
-  const types: Record<number, string> = { 401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded" };
+  const codes: Record<number, string> = { 401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded" };
   const error = {
     message: `Scripted status ${status}`,
     type: "scripted_error",
     param: null,
-    code: types[status] ?? null,
+    code: codes[status] ?? null,
   };
   sendJson(response, status, { error }, headers);
 }

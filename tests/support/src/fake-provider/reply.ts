@@ -1,6 +1,6 @@
 /** One reply of the fake provider. It is plain data, so that a script can be JSON. */
 export interface Reply {
-  /** If it is not 200, the response is `body`, or an error in OpenAI's format if `body` is undefined. */
+  /** HTTP status; 200 by default. Another status sends `body`, or an error in OpenAI's format if `body` is undefined. */
   status?: number;
   headers?: Record<string, string>;
   /** Response body that replaces the completion. */
@@ -9,24 +9,28 @@ export interface Reply {
   tokens?: string[];
   /** Tool calls after the tokens. The provider streams the arguments in two parts. */
   toolCalls?: { name: string; arguments: string; id?: string }[];
-  /** Delay before the first token. */
+  /** Delay before the first token; `everyMs` by default. */
   firstTokenMs?: number;
   /** Delay before each further token. */
   everyMs?: number;
   /**
-   * The provider's fault after `afterTokens` tokens: it closes the connection (`cut`), sends nothing more (`stall`), sends an error chunk
-   * (`error`), or ends the stream without a finish reason (`end`).
+   * The provider's fault after `afterTokens` tokens:
+   * - `cut`: closes the connection;
+   * - `stall`: sends nothing more;
+   * - `error`: sends an error chunk;
+   * - `end`: ends the stream without a finish reason.
    */
   fault?: "cut" | "stall" | "error" | "end";
   afterTokens?: number;
   /** Never sends a response, not even headers. */
   hangs?: boolean;
-  /** With null the stream has no finish reason. */
+  /** With null the stream has no finish reason. The default is `tool_calls` if there are tool calls, otherwise `stop`. */
   finishReason?: "stop" | "length" | "content_filter" | "tool_calls" | null;
   /** Delay between the finish reason and the rest: the usage and `data: [DONE]`. */
   usageDelayMs?: number;
-  /** Whether the stream ends with `data: [DONE]`. */
+  /** Whether the stream ends with `data: [DONE]`; true by default. */
   hasDone?: boolean;
+  /** Line ending of the stream; LF by default. */
   newline?: "\n" | "\r\n";
   /** Size of each write, which may split a UTF-8 character. */
   bytesPerWrite?: number;
@@ -41,7 +45,10 @@ export interface Usage {
   completion_tokens: number;
 }
 
-/** Default usage. Independent of the text, so that a test can distinguish it from an estimate. */
+/** A wait that only a closed connection ends: 12 days, because setTimeout accepts at most 25. */
+export const NEVER_MS = 2 ** 30;
+
+/** Default usage. It is independent of the text, so that a test can distinguish it from an estimate. */
 export const fixedUsage: Usage = { prompt_tokens: 21, completion_tokens: 34 };
 
 export const defaultTokens = ["Hello", " from", " the", " scripted", " provider", ",", " token", " by", " token", "."];

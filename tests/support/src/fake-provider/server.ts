@@ -4,9 +4,9 @@ import { json } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseChatRequest } from "./chat-request.ts";
 import { embeddingResponse, parseEmbeddingRequest } from "./embeddings.ts";
-import { sendCompletion, sendError, sendJson } from "./json-responses.ts";
+import { sendBodyOrError, sendCompletion, sendJson } from "./json-responses.ts";
 import { listedModels, replyOfModel } from "./models.ts";
-import type { Reply } from "./reply.ts";
+import { NEVER_MS, type Reply } from "./reply.ts";
 import { type StreamOptions, sendStream } from "./stream.ts";
 
 /** A received chat completion or embeddings request. Times are milliseconds since 1970. */
@@ -24,7 +24,7 @@ export interface ReceivedRequest {
   endedAt?: number;
 }
 
-/** The replies to the next requests in order, or a function that returns the reply. If there is none, the model's name selects it. */
+/** The replies to the next requests in order, or a function that returns a reply. Without a reply, the model's name selects the default. */
 export type Script = Reply[] | ((request: ReceivedRequest, index: number) => Reply | undefined);
 
 export interface FakeProvider {
@@ -67,38 +67,40 @@ export async function startFakeProvider(
   function recordRequest({ headers }: IncomingMessage, response: ServerResponse, body: unknown, model: string) {
     const closed = new AbortController();
     const received: ReceivedRequest = { headers, body, model, receivedAt: Date.now(), tokensSent: 0 };
-    const end = () => {
+    const markEnded = () => {
       received.endedAt = Date.now();
     };
-    response.once("finish", end);
+    response.once("finish", markEnded);
     response.once("close", () => {
+      // A provider that no longer listens has closed the connection itself.
       if (received.endedAt === undefined && server.listening) received.closedByClientAt = Date.now();
       closed.abort();
     });
     const index = requests.push(received) - 1;
     const scripted = typeof current === "function" ? current(received, index) : current.shift();
-    return { received, scripted, signal: closed.signal, end };
+    return { received, scripted, signal: closed.signal, markEnded };
   }
 
   async function embed(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body: unknown = await json(request).catch(() => undefined);
     const embeddings = parseEmbeddingRequest(body);
-    const { scripted: reply = {}, signal, end } = recordRequest(request, response, body, embeddings?.model ?? "");
+    const model = embeddings?.model ?? "";
+    const { scripted: reply = {}, signal, markEnded } = recordRequest(request, response, body, model);
     if (reply.firstTokenMs) await sleep(reply.firstTokenMs, undefined, { signal });
-    if (reply.hangs) await sleep(2 ** 30, undefined, { signal });
+    if (reply.hangs) await sleep(NEVER_MS, undefined, { signal });
     else if (reply.fault === "cut") {
-      end();
+      markEnded();
       response.destroy();
     } else if (reply.body !== undefined || (reply.status ?? 200) !== 200)
-      sendError(response, { status: 200, ...reply });
-    else if (embeddings === undefined) sendError(response, { status: 400 });
+      sendBodyOrError(response, { status: 200, ...reply });
+    else if (embeddings === undefined) sendBodyOrError(response, { status: 400 });
     else sendJson(response, 200, embeddingResponse(embeddings));
   }
 
   async function complete(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body: unknown = await json(request).catch(() => undefined);
     const chat = parseChatRequest(body);
-    const { received, scripted, signal, end } = recordRequest(request, response, body, chat.model);
+    const { received, scripted, signal, markEnded } = recordRequest(request, response, body, chat.model);
     await sendReply(response, {
       chat,
       reply: scripted ?? replyOfModel(chat.model, chat.prompt),
@@ -107,7 +109,7 @@ export async function startFakeProvider(
         received.tokensSent++;
         received.lastTokenAt = Date.now();
       },
-      onCut: end,
+      onCut: markEnded,
     });
   }
 
@@ -125,7 +127,7 @@ export async function startFakeProvider(
         provider.script((await json(request)) as Reply[]);
         return sendJson(response, 200, {});
       default:
-        return sendError(response, { status: 404 });
+        return sendBodyOrError(response, { status: 404 });
     }
   }
 
@@ -152,8 +154,9 @@ export async function startFakeProvider(
 
 async function sendReply(response: ServerResponse, options: StreamOptions): Promise<void> {
   const { chat, reply, signal } = options;
-  if (reply.hangs) await sleep(2 ** 30, undefined, { signal });
-  else if (reply.body !== undefined || (reply.status ?? 200) !== 200) sendError(response, { status: 200, ...reply });
+  if (reply.hangs) await sleep(NEVER_MS, undefined, { signal });
+  else if (reply.body !== undefined || (reply.status ?? 200) !== 200)
+    sendBodyOrError(response, { status: 200, ...reply });
   else if (chat.isStream) await sendStream(response, options);
   else await sendCompletion(response, options);
 }

@@ -2,15 +2,16 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep, setImmediate as tick } from "node:timers/promises";
 import type { ChatRequest } from "./chat-request.ts";
-import { defaultTokens, fixedUsage, type Reply } from "./reply.ts";
+import { defaultTokens, fixedUsage, NEVER_MS, type Reply } from "./reply.ts";
 
 export interface StreamOptions {
   chat: ChatRequest;
   reply: Reply;
   /** Aborts when the connection closes, which ends every wait. */
   signal: AbortSignal;
+  /** Called before each token is sent. */
   onToken(): void;
-  /** Called before the provider closes the connection. */
+  /** Called before the fault `cut` closes the connection. */
   onCut(): void;
 }
 
@@ -61,7 +62,7 @@ export async function sendStream(
       response.destroy();
       return;
     case "stall":
-      await sleep(2 ** 30, undefined, { signal });
+      await sleep(NEVER_MS, undefined, { signal });
       return;
     case "end":
       response.end();

@@ -12,7 +12,7 @@ export interface PgvectorServer {
 }
 
 /**
- * Starts PGlite (PostgreSQL compiled to WebAssembly) behind a socket, because the bundled PostgreSQL and Debian's have no pgvector. All
+ * Starts PGlite (PostgreSQL compiled to WebAssembly) behind a socket. PGlite has pgvector; the bundled PostgreSQL and Debian's do not. All
  * connections share one session, so they share its settings, role and prepared statements. Use one connection, or unnamed statements.
  */
 export async function startPgvectorServer(): Promise<PgvectorServer> {

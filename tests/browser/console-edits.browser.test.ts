@@ -73,7 +73,7 @@ describeInBrowser("changes in the console", (fixture) => {
     const filters = `bot=${bot}&visitor=${visitor}&rating=up&review=bad&source=widget&from=2026-01-02&q=bread`;
     await page.signIn(`/conversations?${filters}`, "Conversations");
     await page.button("Export").click();
-    await page.tab.getByText(/started on these days.* The search does not apply\./).waitFor();
+    await page.tab.getByText(/started on these days.* The search does not apply to the export\./).waitFor();
     const [download] = await Promise.all([
       page.tab.waitForEvent("download"),
       page.tab.getByRole("menuitem", { name: /^NDJSON/ }).click(),

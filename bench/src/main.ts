@@ -61,7 +61,7 @@ program
       console.log(`\n${benchmark.name}: ${benchmark.description}`);
       const figures = await benchmark.run(runOptions, (line) => console.log(`  ${line}`));
       const withReasons = figures.map((figure) =>
-        figure.met ? figure : { ...figure, limitation: benchmark.whyMissed },
+        figure.met ? figure : { ...figure, limitation: benchmark.hintIfMissed },
       );
       results[benchmark.name] = withReasons;
       // Saves after each benchmark, so that an interrupted run keeps its results.

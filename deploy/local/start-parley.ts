@@ -97,13 +97,13 @@ export async function startParley(
       ({ firstLoadBytes }) => `built, first load ${Math.round(firstLoadBytes / 1_000)} KB`,
     );
   }
-  const tokens = await chooseIssuer(config, ports);
+  const tokenIssuer = await chooseIssuer(config, ports);
   const specs = await buildServiceSpecs({
     config,
     ports,
     secrets,
     databaseUrl: database.url,
-    tokens,
+    tokenIssuer,
     widgetDir,
     consoleDir,
   });
@@ -130,7 +130,7 @@ export async function startParley(
       llm: `http://${LOOPBACK}:${ports.llmOps}`,
     },
     adminToken: secrets.adminToken,
-    tokens: tokens.issuerSettings,
+    tokens: tokenIssuer.issuerSettings,
   };
   await writeInstance(dataDir, instance);
   cleanups.add(() => removeInstance(dataDir));

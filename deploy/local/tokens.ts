@@ -2,22 +2,22 @@ import { DEVELOPMENT_ROLES, ensureIssuer, type IssuerSettings } from "@parley/cl
 import type { Config } from "./config.ts";
 import type { Ports } from "./processes/ports.ts";
 
-export type Tokens = {
+export type TokenIssuer = {
   /** The settings for `parley token`; null with an identity provider. */
   issuerSettings: IssuerSettings | null;
-  /** The services' variables for checking tokens; empty with an identity provider, whose variables they inherit. */
-  environment: Readonly<Record<string, string>>;
+  /** The variables with which the services verify access tokens; empty with an identity provider, whose variables they inherit. */
+  serviceVariables: Readonly<Record<string, string>>;
 };
 
 /** Selects the token issuer: the identity provider from the environment, or else a development issuer with its key in DATA_DIR. */
-export async function chooseIssuer({ hasSso, workspaceClaim, dataDir }: Config, ports: Ports): Promise<Tokens> {
-  if (hasSso) return { issuerSettings: null, environment: {} };
+export async function chooseIssuer({ hasSso, workspaceClaim, dataDir }: Config, ports: Ports): Promise<TokenIssuer> {
+  if (hasSso) return { issuerSettings: null, serviceVariables: {} };
   // The issuer is the address of the development sign-in, which signs with the same key.
   const issuerSettings = { issuer: `http://localhost:${ports.sso}`, audience: "parley", workspaceClaim };
   const jwksUrl = await ensureIssuer(dataDir);
   return {
     issuerSettings,
-    environment: {
+    serviceVariables: {
       JWT_ISSUER: issuerSettings.issuer,
       JWT_AUDIENCE: issuerSettings.audience,
       JWKS_URL: jwksUrl,

@@ -145,6 +145,7 @@ test("the console forwards the edge's owner API unchanged, with the session and 
 
 test("the console forwards an export with the compression that the edge chose", async () => {
   const sessionId = await startConversation();
+  // An export omits conversations that were started in the last 60 s.
   await queryFirstRow(
     system.database,
     "UPDATE conversation.sessions SET started_at = started_at - interval '2 minutes' WHERE session_id = $1",
@@ -169,7 +170,7 @@ test("the console forwards an export with the compression that the edge chose", 
   expect(plain.body.toString()).toContain(sessionId);
 });
 
-test("credentials for a proxy in front of the console are ignored, and do not replace the page's headers", async () => {
+test("Basic credentials for a proxy in front of the console are ignored, and a POST with them still needs the page's CSRF headers", async () => {
   const headers = { authorization: `Basic ${Buffer.from("proxy:password").toString("base64")}` };
   expect((await owner.send(CONVERSATIONS, { headers })).status).toBe(200);
   expect((await owner.post("/api/batch", { calls: [] }, headers)).status).toBe(403);

@@ -8,25 +8,27 @@ const FIELDS = '{"public_key":"svc_pk_x","session_id":"5f0c2d66-7f57-4b8e-8a51-0
 /** Sizes in bytes: one below and one above the edge's body limit of 300 KiB. */
 const SIZES = [290_000, 1_000_000];
 
-/** Returns a chat request whose metadata is a list that repeats `item` up to `bytes` bytes and ends with `last`. */
-const listOf = (bytes: number, item: string, last = "0") =>
-  `${FIELDS}"Hello?","visitor_metadata":{"a":[${item.repeat(bytes / Buffer.byteLength(item))}${last}]}}`;
+/** Returns a chat request whose metadata contains a list of `items`, in JSON. */
+const requestWithList = (items: string) => `${FIELDS}"Hello?","visitor_metadata":{"a":[${items}]}}`;
+
+/** Repeats `text` up to `bytes` bytes. */
+const repeat = (text: string, bytes: number) => text.repeat(bytes / Buffer.byteLength(text));
 
 const longKey = (key: number, bytes: number) => `"${String(key).padStart(bytes - 5, "x")}":0`;
 
 const COSTLY = [
-  (bytes: number) => listOf(0, "", `${"[".repeat(bytes / 2)}${"]".repeat(bytes / 2)}`),
-  (bytes: number) => listOf(bytes, "[],"),
-  (bytes: number) => listOf(bytes, '{"a":0},'),
-  (bytes: number) => listOf(bytes, "1.7976931348623157e308,"),
-  (bytes: number) => listOf(0, "", `{${Array.from({ length: bytes / 10 }, (_, key) => `"${key}":0`).join(",")}}`),
+  (bytes: number) => requestWithList(`${repeat("[", bytes / 2)}${repeat("]", bytes / 2)}`),
+  (bytes: number) => requestWithList(`${repeat("[],", bytes)}0`),
+  (bytes: number) => requestWithList(`${repeat('{"a":0},', bytes)}0`),
+  (bytes: number) => requestWithList(`${repeat("1.7976931348623157e308,", bytes)}0`),
+  (bytes: number) => requestWithList(`{${Array.from({ length: bytes / 10 }, (_, key) => `"${key}":0`).join(",")}}`),
   // The next two bodies have the most keys and the most lists that the edge still parses. Text fills the rest of the body.
   (bytes: number) =>
-    listOf(0, "", `{${Array.from({ length: 3_400 }, (_, key) => longKey(key, bytes / 3_400)).join(",")}}`),
-  (bytes: number) => listOf(15_000, "[],", `"${"😀".repeat((bytes - 15_000) / 4)}"`),
-  (bytes: number) => listOf(0, "", `"${"😀".repeat(bytes / 4)}"`),
-  (bytes: number) => `${FIELDS}"${"\\ud83d\\ude00".repeat(bytes / 12)}"}`,
-  (bytes: number) => "[".repeat(bytes),
+    requestWithList(`{${Array.from({ length: 3_400 }, (_, key) => longKey(key, bytes / 3_400)).join(",")}}`),
+  (bytes: number) => requestWithList(`${repeat("[],", 15_000)}"${repeat("😀", bytes - 15_000)}"`),
+  (bytes: number) => requestWithList(`"${repeat("😀", bytes)}"`),
+  (bytes: number) => `${FIELDS}"${repeat("\\ud83d\\ude00", bytes)}"}`,
+  (bytes: number) => repeat("[", bytes),
 ];
 const BODIES = COSTLY.flatMap((body) => SIZES.map((bytes) => Buffer.from(body(bytes))));
 

@@ -9,7 +9,7 @@ export type Figure = {
   met: boolean;
   /** The measurements behind the value. */
   detail: string;
-  /** The benchmark's `whyMissed`, if the goal is not met. */
+  /** The benchmark's `hintIfMissed`, if the goal is not met. */
   limitation?: string;
 };
 
@@ -37,6 +37,6 @@ export type Benchmark = {
   name: string;
   description: string;
   /** The likely cause of a missed goal, or what to check in that case. The runner prints it for each missed goal. */
-  whyMissed: string;
+  hintIfMissed: string;
   run(runOptions: RunOptions, progress: (line: string) => void): Promise<Figure[]>;
 };

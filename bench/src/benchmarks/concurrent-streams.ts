@@ -16,7 +16,7 @@ export const concurrentStreams: Benchmark = {
   // bench/results and the documents use this name.
   name: "held",
   description: `${STREAMS} concurrent streams with a token per second on one edge and one llm-proxy`,
-  whyMissed:
+  hintIfMissed:
     "about half is Node's memory for the connection, request and response; the rest includes uncollected garbage",
   async run({ rounds, scale }, progress) {
     const streams = Math.ceil(STREAMS * scale);

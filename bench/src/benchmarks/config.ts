@@ -18,8 +18,9 @@ const baseline = fileURLToPath(new URL("../baselines/bare-route.ts", import.meta
 export const config: Benchmark = {
   name: "config",
   description: "requests per second: config endpoint ÷ bare Fastify route with the same JSON",
-  whyMissed: "each response also has security and CORS headers, and needs a lookup of the public key",
+  hintIfMissed: "each response also has security and CORS headers, and needs a lookup of the public key",
   async run({ rounds, scale }, progress) {
+    // This benchmark sends no chats, so the model is not used.
     const testbed = await startTestbed("tokens-100");
     const { publicKey, origin } = testbed.tenant;
     const url = `${testbed.system.url()}/api/widget/config/?public_key=${publicKey}`;

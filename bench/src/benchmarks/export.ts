@@ -20,7 +20,7 @@ type Transfer = { bytes: number; seconds: number };
 export const exportSession: Benchmark = {
   name: "export",
   description: `MB/s of an export of ${MESSAGES.toLocaleString("en")} messages ÷ psql's \\copy of the same rows as JSON`,
-  whyMissed:
+  hintIfMissed:
     "psql writes rows as they arrive; an export passes through two services that check access, build one JSON document and apply backpressure",
   async run({ rounds, scale }, progress) {
     const hasPsql = await promisify(execFile)("psql", ["--version"]).then(
@@ -31,6 +31,7 @@ export const exportSession: Benchmark = {
       const detail = "psql is not installed (Debian: postgresql-client)";
       return [atLeast(MIN_RATIO, { what: "speed", value: Number.NaN, unit: "×", detail })];
     }
+    // This benchmark sends no chats, so the model is not used.
     const testbed = await startTestbed("tokens-100");
     try {
       const sessionId = randomUUID();

@@ -30,7 +30,7 @@ type Round = Record<"databaseMs" | "walKb" | "redisMs" | "redisKb", number> & {
 export const footprint: Benchmark = {
   name: "footprint",
   description: "PostgreSQL's and Redis' resources for one 100-token turn, and the memory of each service under load",
-  whyMissed: "a turn needs more than docs/install/sizing.md states: update the page",
+  hintIfMissed: "a turn needs more than docs/install/sizing.md states: update the page",
   async run({ rounds, scale }, progress) {
     const testbed = await startTestbed("tokens-100", { env: POD_HEAPS });
     try {

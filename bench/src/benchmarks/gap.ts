@@ -12,7 +12,7 @@ export const gap: Benchmark = {
   name: "gap",
   description:
     "p99 of the time between tokens through Parley − through the bare relay; 200 callers, a token every 50 ms",
-  whyMissed: "text is coalesced under load, and the services, PostgreSQL and the load generator share the cores",
+  hintIfMissed: "text is coalesced under load, and the services, PostgreSQL and the load generator share the cores",
   async run({ rounds, scale }, progress) {
     const shape = { callers: 200, turns: Math.ceil(400 * scale), warmUpTurns: Math.ceil(200 * scale), rampMs: 4_000 };
     const testbed = await startTestbed(MODEL);

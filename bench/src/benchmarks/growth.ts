@@ -36,7 +36,7 @@ type Side = { testbed: Testbed; auditedWorkspaceId: string; database: Database }
 export const growth: Benchmark = {
   name: "growth",
   description: `a turn, an audit and a sweep with ${MESSAGES.toLocaleString("en")} stored messages ÷ the same with 10,000`,
-  whyMissed: "probably a statement that reads more rows when more are stored; check the query plans",
+  hintIfMissed: "probably a statement that reads more rows when more are stored; check the query plans",
   async run({ rounds, scale }, progress) {
     const sides: Side[] = [];
     try {

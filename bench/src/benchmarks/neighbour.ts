@@ -52,7 +52,7 @@ export const neighbour: Benchmark = {
   name: "neighbour",
   description:
     "p99 of another workspace's chats with ÷ without an attack, p99 of another client at the edge, and memory of the attacked process",
-  whyMissed: "the attack's client, the services and the neighbour share the machine's cores",
+  hintIfMissed: "the attack's client, the services and the neighbour share the machine's cores",
   async run(runOptions, progress) {
     const figures: Figure[] = [];
     for (const kind of ATTACK_KINDS) figures.push(...(await measureAttack(kind, runOptions, progress)));

@@ -23,7 +23,7 @@ const NORMAL_FACTOR = 0.5;
 export const overload: Benchmark = {
   name: "overload",
   description: `${OVERLOAD_FACTOR} times the sustainable load for ${OVERLOAD_MS / 1_000} s`,
-  whyMissed: "the load generator shares the processor with the services",
+  hintIfMissed: "the load generator shares the processor with the services",
   async run({ rounds, scale }, progress) {
     const testbed = await startTestbed("tokens-20", { env: { edge: { MAX_STREAMS: "20000" } } });
     try {

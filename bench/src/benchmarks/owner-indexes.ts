@@ -35,7 +35,7 @@ const PAIRS_PER_ROUND = 8;
 export const ownerIndexes: Benchmark = {
   name: "owner-indexes",
   description: `CPU of a turn, of the services and PostgreSQL, with the ${OWNER_INDEXES.length} indexes of owners' lists ÷ without them`,
-  whyMissed:
+  hintIfMissed:
     "more turns than necessary add entries to an index, or the interval includes the goal: repeat with more rounds",
   async run({ rounds, scale }, progress) {
     const sides: Testbed[] = [];

@@ -10,7 +10,7 @@ import { median } from "../support/statistics.ts";
 import { BENCH_PLAN, startTestbed, type Testbed } from "../support/testbed.ts";
 import { atLeast, type Benchmark } from "./benchmark.ts";
 
-/** For the throughput by RPC ÷ by SQL. */
+/** The least throughput by RPC, divided by the throughput by SQL. */
 const GOAL = 0.5;
 const CALLERS = 32;
 const POOL_SIZE = 10;
@@ -26,8 +26,9 @@ const loadGenerator = fileURLToPath(new URL("../load/quota-load-generator.ts", i
 export const reserve: Benchmark = {
   name: "reserve",
   description: "turns (a Reserve and a Settle) per second by RPC ÷ by the same SQL statements in one process",
-  whyMissed: "each statement needs an RPC between two processes",
+  hintIfMissed: "each statement needs an RPC between two processes",
   async run({ rounds, scale }, progress) {
+    // This benchmark sends no chats, so the model is not used.
     const testbed = await startTestbed("tokens-100", { env: { quota: { DATABASE_POOL: String(POOL_SIZE) } } });
     try {
       const figures = [];

@@ -28,7 +28,7 @@ const ALTERNATIONS = 8;
 export const resume: Benchmark = {
   name: "resume",
   description: `${REPLIES} replies reconnected ${RECONNECTS} times each over ${EDGES} edges, CPU of a turn with a key ÷ one without`,
-  whyMissed: "a turn with a key hashes it, stores it in an index and sends an id with each event",
+  hintIfMissed: "a turn with a key hashes it, stores it in an index and sends an id with each event",
   async run(runOptions, progress) {
     return [...(await measureReconnects(runOptions, progress)), await compareCpu(runOptions, progress)];
   },

@@ -19,7 +19,7 @@ export const retrieval: Benchmark = {
   name: "retrieval",
   description:
     "hit rate@5, mean reciprocal rank, quoted answers and refusals on bench/relevance, by text search and by hybrid search",
-  whyMissed: "some questions share no word with their answers, and some words have another meaning in the documents",
+  hintIfMissed: "some questions share no word with their answers, and some words have another meaning in the documents",
   async run({ rounds, scale }, progress) {
     const postgres = await startTestPostgres();
     const system = await startSystem({ databaseServerUrl: postgres.url });

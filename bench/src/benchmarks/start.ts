@@ -8,8 +8,9 @@ const GOAL_MS = 1_000;
 export const start: Benchmark = {
   name: "start",
   description: "time from start to ready of each service, started one after the other",
-  whyMissed: "Node loads modules for most of the time",
+  hintIfMissed: "Node loads modules for most of the time",
   async run({ rounds }, progress) {
+    // This benchmark sends no chats, so the model is not used.
     const testbed = await startTestbed("tokens-100");
     const { quota, llm, conversation, edges } = testbed.system;
     const services = [quota, llm, conversation, ...edges];

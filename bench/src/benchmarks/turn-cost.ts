@@ -39,7 +39,7 @@ const VARIANTS: Variant[] = [
 export const turnCost: Benchmark = {
   name: "turn-cost",
   description: "CPU of the four services ÷ CPU of the bare relay, one 100-token turn",
-  whyMissed:
+  hintIfMissed:
     "a turn is stored twice, counted and rate-limited: three SQL writes and a Redis script cost half as much as the whole relay; request and reply cross an additional hop",
   async run(runOptions, progress) {
     const figures: Figure[] = [];

@@ -38,7 +38,7 @@ type TestbedOptions = Pick<SystemOptions, "edges" | "env" | "llmConfig">;
 /**
  * Starts Redis, PostgreSQL, Parley and the bare relay.
  *
- * @param model name of the model, e.g. `tokens-100` or `tokens-100-every-50`; the fake provider derives its reply from it
+ * @param model name of a model of the fake provider, e.g. `tokens-100` (replies with 100 tokens) or `tokens-100-every-50` (one token every 50 ms)
  * @param options number of edges, and additional environment and provider settings for the services
  */
 export async function startTestbed(model: string, options: TestbedOptions = {}): Promise<Testbed> {

@@ -29,7 +29,7 @@ async function environments(values: Record<string, string>) {
     ports: assignPorts(config.port),
     secrets: SECRETS,
     databaseUrl: "postgres://postgres:superuser-secret@127.0.0.1:8088/parley",
-    tokens: { issuerSettings: null, environment: { JWT_ISSUER: "parley-development" } },
+    tokenIssuer: { issuerSettings: null, serviceVariables: { JWT_ISSUER: "parley-development" } },
     widgetDir: "/widget",
     consoleDir: "/console",
   });

@@ -7,7 +7,7 @@ import type { Config } from "../config.ts";
 import { urlForRole } from "../database/database.ts";
 import { StartError, systemCode } from "../errors.ts";
 import type { Secrets } from "../secrets.ts";
-import type { Tokens } from "../tokens.ts";
+import type { TokenIssuer } from "../tokens.ts";
 import { LOOPBACK, type Ports } from "./ports.ts";
 import type { ProcessSpec } from "./process-run.ts";
 
@@ -19,7 +19,8 @@ export type ServiceInputs = {
   secrets: Secrets;
   /** An administrator's URL. */
   databaseUrl: string;
-  tokens: Tokens;
+  /** Of access tokens for owners. The internal and the admin token are in `secrets`. */
+  tokenIssuer: TokenIssuer;
   /** The directory of the built widget. */
   widgetDir: string;
   /** The directory of the console's built page. */
@@ -39,18 +40,20 @@ const HAS_ADMIN_SERVICES: Readonly<Record<ServiceName, boolean>> = {
 
 /** Returns how to start each service. A service gets only the secrets that it needs. */
 export async function buildServiceSpecs(inputs: ServiceInputs): Promise<Record<ServiceName, ProcessSpec>> {
-  const { config, ports, secrets, databaseUrl, tokens, widgetDir, consoleDir } = inputs;
+  const { config, ports, secrets, databaseUrl, tokenIssuer, widgetDir, consoleDir } = inputs;
   const spec = (name: ServiceName, opsPort: number, own: Record<string, string>): ProcessSpec => ({
     name,
     args: [...NODE_FLAGS, scriptPath(name)],
     env: {
+      // Such as PATH and HOME.
       ...config.machineVariables,
       HOST: LOOPBACK,
       OPS_PORT: String(opsPort),
       ...(HAS_ADMIN_SERVICES[name] && { ADMIN_TOKEN: secrets.adminToken }),
       ...(name !== "console" && { INTERNAL_TOKEN: secrets.internalToken }),
-      ...tokens.environment,
+      ...tokenIssuer.serviceVariables,
       ...own,
+      // The variables that the service inherits from `start`; they override the ones above.
       ...config.inheritedVariables[name],
     },
     readyUrl: `http://${LOOPBACK}:${opsPort}/healthz/ready`,
@@ -83,7 +86,7 @@ export async function buildServiceSpecs(inputs: ServiceInputs): Promise<Record<S
       WIDGET_DIR: widgetDir,
       ...targets,
     }),
-    // Owners sign in with their browser on this machine, so the console listens on loopback only.
+    // Owners sign in with their browser on this machine, so the console's page listens on loopback only. HOST is the address of the ops port.
     console: spec("console", ports.consoleOps, {
       PUBLIC_HOST: LOOPBACK,
       PORT: String(ports.console),

@@ -39,7 +39,7 @@ import { createSessionAdmin, type SessionAdminDeps } from "./sessions/sessions.a
 import { createTurnAdmin } from "./turns/turns.admin.ts";
 import { createDeletionAdmin } from "./workspace-deletions/deletions.admin.ts";
 
-export type AdminServicesDeps = Pick<SessionAdminDeps, "database" | "exports" | "onClosed"> & {
+export type AdminServicesDeps = Pick<SessionAdminDeps, "database" | "exports" | "onTurnsClosed"> & {
   quota: RpcClient<typeof QuotaService>;
   patternThreads: PatternThreadPool;
   embeddings: EmbeddingWorker;
@@ -71,7 +71,7 @@ export function registerAdminServices(router: ConnectRouter, deps: AdminServices
     createSessionAdmin({
       database,
       exports,
-      onClosed: deps.onClosed,
+      onTurnsClosed: deps.onTurnsClosed,
       eraseVisitor: (workspaceId, visitorId) => eraseVisitor(database, deps.visitorErasure, { workspaceId, visitorId }),
     }),
   );

@@ -26,13 +26,13 @@ export type RpcHandlersDeps = Omit<OpenTurnDeps, "database"> & {
   exports: ExportDeps;
   visitorErasure: VisitorErasure;
   closedTurnCounter: CloseTurnDeps["counter"];
-  onClosed: CloseTurnDeps["onClosed"];
+  onTurnsClosed: CloseTurnDeps["onTurnsClosed"];
 };
 
 /** Returns the handlers of the data plane. */
 export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<typeof ConversationService> {
   const { database, calls, botConfigs, patternThreads, semanticSearch, keyUses, exports, visitorErasure } = deps;
-  const { closedTurnCounter, onClosed } = deps;
+  const { closedTurnCounter, onTurnsClosed } = deps;
   const { keyPrefix, leaseSeconds } = deps.config;
   return {
     // CloseTurn, RenewEdge and EraseVisitor ignore the signal: they complete even if the caller cancels.
@@ -56,7 +56,7 @@ export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<
     findTurn: (request, { signal }) => handleFindTurn(calls.databaseFor(signal), request),
     closeTurn: (request) => {
       exports.pacer.recordTurn();
-      return handleCloseTurn({ database, counter: closedTurnCounter, onClosed }, request);
+      return handleCloseTurn({ database, counter: closedTurnCounter, onTurnsClosed }, request);
     },
     rateMessage: (request, { signal }) => handleRateMessage(calls.databaseFor(signal), request),
     exportSession: (request, { signal }) => handleExportSession(exports, request, signal),

@@ -122,12 +122,12 @@ export async function start(
 
   registerAuditGauge(registry, database, log);
   const { host } = config;
-  const onClosed = settler.push.bind(settler);
+  const onTurnsClosed = settler.push.bind(settler);
   const repairs = createRepairCounter(registry);
   const reconcileDeps = {
     database,
     quota,
-    onEnqueued: onClosed,
+    onEnqueued: onTurnsClosed,
     onRepaired: (repaired: readonly Repair[]) => {
       for (const { workspaceId, turnId, kind, action } of repaired) {
         repairs.inc({ kind });
@@ -138,7 +138,7 @@ export async function start(
   registerReconciliationGauges(registry, database, log);
   const keyUses = new KeyUses(database);
   const changes = openChangeLog(database, "conversation", log, lifecycle);
-  const visitorErasure = new VisitorErasure({ database, onClosed, log });
+  const visitorErasure = new VisitorErasure({ database, onTurnsClosed, log });
   const registerAdmin = (router: ConnectRouter) =>
     registerAdminServices(router, {
       database,
@@ -147,7 +147,7 @@ export async function start(
       embeddings,
       questionSearch,
       exports,
-      onClosed,
+      onTurnsClosed,
       visitorErasure,
       changes,
       repairDeps: { ...reconcileDeps, fillCallLog: createCallLogComparison(llm) },
@@ -213,7 +213,7 @@ export async function start(
       exports,
       visitorErasure,
       closedTurnCounter,
-      onClosed,
+      onTurnsClosed,
     }),
     {
       ...guard,

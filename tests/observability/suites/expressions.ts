@@ -5,7 +5,14 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { startConsole, startDevelopmentSso } from "../../system/console.ts";
 import { root } from "../../system/processes.ts";
 import { type Fixture, startVisitors } from "../fixture.ts";
-import { fillVariables, panelsOf, readAlerts, readDashboards, readsPlatform, withoutThreshold } from "../sources.ts";
+import {
+  fillVariables,
+  panelsOf,
+  readAlerts,
+  readDashboards,
+  readsMissingMetrics,
+  withoutThreshold,
+} from "../sources.ts";
 
 /** Replaces $__rate_interval. */
 const WINDOW = "15s";
@@ -44,7 +51,7 @@ export function expressionsSuite(shared: () => Fixture): void {
     );
     const rules = readAlerts().flatMap((group) => group.rules);
     const alertExpressions = rules.flatMap(({ alert, expr }) =>
-      alert === undefined || readsPlatform(expr) ? [] : [[alert, withoutThreshold(expr)] as const],
+      alert === undefined || readsMissingMetrics(expr) ? [] : [[alert, withoutThreshold(expr)] as const],
     );
     const recordExpressions = rules.flatMap(({ record, expr }) =>
       record === undefined ? [] : [[record, expr] as const],

@@ -1,7 +1,20 @@
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { freePort } from "./ports.ts";
-import { type Faults, forward, noFaults } from "./tcp-pump.ts";
+import { type DelayFaults, forward } from "./tcp-pump.ts";
+
+/** The faults of all connections. `forward` applies the delays; the proxy's `send` cuts and corrupts. */
+interface Faults extends DelayFaults {
+  cutAfterBytes: number;
+  corruptAfterBytes: number;
+}
+
+const NO_FAULTS: Faults = {
+  isStalled: false,
+  latencyMs: 0,
+  cutAfterBytes: Number.POSITIVE_INFINITY,
+  corruptAfterBytes: Number.POSITIVE_INFINITY,
+};
 
 export interface TcpProxy {
   port: number;
@@ -41,7 +54,7 @@ export async function startTcpProxy({
 }): Promise<TcpProxy> {
   const pairs = new Set<Pair>();
   const bytes = { up: 0, down: 0 };
-  let faults: Faults = noFaults;
+  let faults: Faults = NO_FAULTS;
   const portOfTarget = () => (typeof targetPort === "number" ? targetPort : targetPort());
 
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
@@ -118,7 +131,7 @@ export async function startTcpProxy({
     resetAll,
     drop,
     resume: async () => {
-      faults = noFaults;
+      faults = NO_FAULTS;
       for (const pair of pairs) {
         pair.isStalled = false;
         pair.bytesUntilCut = pair.bytesUntilCorruption = Number.POSITIVE_INFINITY;

@@ -2,26 +2,17 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** The faults of a proxy. */
-export interface Faults {
+/** The faults that delay data. */
+export interface DelayFaults {
   isStalled: boolean;
   latencyMs: number;
-  cutAfterBytes: number;
-  corruptAfterBytes: number;
 }
-
-export const noFaults: Faults = {
-  isStalled: false,
-  latencyMs: 0,
-  cutAfterBytes: Number.POSITIVE_INFINITY,
-  corruptAfterBytes: Number.POSITIVE_INFINITY,
-};
 
 const MAX_QUEUED_BYTES = 1024 * 1024;
 
 export interface PumpOptions {
   /** Returns the current faults. Called for every chunk. */
-  faults(): Faults;
+  faults(): DelayFaults;
   /** Writes a chunk to the receiver. Returns false if its buffer is full. */
   send(chunk: Buffer): boolean;
 }

@@ -1,10 +1,10 @@
 import { compilePattern, type Matcher, PatternRefusedError } from "./pattern.ts";
 import { PatternSet } from "./pattern-set.ts";
-import { readWorkClockMs } from "./work-clock.ts";
+import { readThreadCpuTimeMs } from "./thread-cpu-time.ts";
 
 /**
- * Limit for the sum of the sizes of a bot's patterns. At the limit, matching the slowest text of 4,000 characters takes a thread about 0.2
- * s.
+ * Limit for the sum of the sizes of a bot's patterns, in instructions of their compiled programs. At the limit, a thread matches the slowest
+ * text of 4,000 characters in about 0.2 s.
  */
 export const MAX_TOTAL_PATTERN_SIZE = 2_000;
 /**
@@ -20,14 +20,14 @@ export type PatternCandidate = { pattern: string; isForReplies: boolean; others:
 export function requireAcceptable({ pattern, isForReplies, others }: PatternCandidate): void {
   const matcher = compilePattern(pattern);
   if (isForReplies) requireReplyPattern(matcher);
-  const startedAtMs = readWorkClockMs();
+  const startedAtMs = readThreadCpuTimeMs();
   const { size } = new PatternSet([...others, pattern]);
   if (size > MAX_TOTAL_PATTERN_SIZE)
     throw new PatternRefusedError(
       "patterns_too_large",
       `the bot's patterns are too large: with this pattern of size ${matcher.size} their total size is ${size}, the limit is ${MAX_TOTAL_PATTERN_SIZE}; remove a pattern, or use fewer or smaller repetition counts such as {0,20}`,
     );
-  if (readWorkClockMs() - startedAtMs > MAX_COMPILE_MS) throw slowToCompileError();
+  if (readThreadCpuTimeMs() - startedAtMs > MAX_COMPILE_MS) throw slowToCompileError();
 }
 
 /** Returns the error for patterns that take too long to compile. */

@@ -164,9 +164,9 @@ export class PatternThreadPool {
     worker.unref();
     const thread: Thread = { worker, isReady: false, running: undefined, startedAtMs: 0 };
     this.#threads.add(thread);
-    worker.on("message", ({ answer, workMs }: ThreadMessage) => {
+    worker.on("message", ({ answer, cpuTimeMs }: ThreadMessage) => {
       if (answer.kind === "ready") thread.isReady = true;
-      else this.#finish(thread, answer, workMs);
+      else this.#finish(thread, answer, cpuTimeMs);
       this.#dispatch();
     });
     worker.on("error", (error) => {
@@ -183,11 +183,11 @@ export class PatternThreadPool {
     thread.worker.postMessage(queuedJob.job);
   }
 
-  #finish(thread: Thread, answer: Answer, workMs: number): void {
+  #finish(thread: Thread, answer: Answer, cpuTimeMs: number): void {
     const queuedJob = thread.running;
     if (queuedJob === undefined) return;
     thread.running = undefined;
-    this.#timeLimiter.charge(queuedJob.workspaceId, workMs, performance.now());
+    this.#timeLimiter.charge(queuedJob.workspaceId, cpuTimeMs, performance.now());
     this.#observe(queuedJob, "ok");
     queuedJob.resolve(answer);
   }

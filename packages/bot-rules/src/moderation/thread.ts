@@ -4,7 +4,7 @@ import { LRUCache } from "lru-cache";
 import { type PatternCandidate, requireAcceptable } from "./acceptance.ts";
 import { type PatternRefusalCode, PatternRefusedError } from "./pattern.ts";
 import { PatternSet } from "./pattern-set.ts";
-import { readWorkClockMs } from "./work-clock.ts";
+import { readThreadCpuTimeMs } from "./thread-cpu-time.ts";
 
 /**
  * A text to match against `patterns`, a JSON array. It is JSON, because a string is cheap to send and is the cache key of the compiled set.
@@ -35,7 +35,7 @@ export type Answer =
   | { kind: "unusable"; refusal: Refusal };
 
 /** An answer, and the CPU time of the job in milliseconds. */
-export type ThreadMessage = { answer: Answer; workMs: number };
+export type ThreadMessage = { answer: Answer; cpuTimeMs: number };
 
 export type Refusal = { code: PatternRefusalCode; message: string };
 
@@ -80,11 +80,11 @@ if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_
 
 // An uncaught error ends the thread. PatternThreadPool then refuses the job and starts a new thread for the next one.
 parentPort?.on("message", (job: Job) => {
-  const startedAtMs = readWorkClockMs();
+  const startedAtMs = readThreadCpuTimeMs();
   const answer = runJob(job);
-  send({ answer, workMs: readWorkClockMs() - startedAtMs });
+  send({ answer, cpuTimeMs: readThreadCpuTimeMs() - startedAtMs });
 });
-send({ answer: { kind: "ready" }, workMs: 0 });
+send({ answer: { kind: "ready" }, cpuTimeMs: 0 });
 
 function send(message: ThreadMessage): void {
   parentPort?.postMessage(message);

@@ -65,7 +65,7 @@ describe("the language files", () => {
 });
 
 describe("pickLanguage", () => {
-  it("returns the language of the tag or of its first part, and undefined without one", () => {
+  it("returns the language of the whole tag or of its first part, and undefined if neither is offered", () => {
     expect(pickLanguage("pt-br", LANGUAGES)).toBe("pt");
     expect(pickLanguage("zh-hant-tw", LANGUAGES)).toBe("zh");
     expect(pickLanguage("ar", LANGUAGES)).toBe("ar");

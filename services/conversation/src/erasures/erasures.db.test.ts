@@ -15,7 +15,9 @@ const erase = (workspaceId: string, visitorId: string, requestId: string = rando
   system.conversation.eraseVisitor({ workspaceId, visitorId, requestId }, { timeoutMs: 10_000 });
 
 const runNow = () =>
-  new VisitorErasure({ database: system.database, onClosed: () => undefined, log }).run(new AbortController().signal);
+  new VisitorErasure({ database: system.database, onTurnsClosed: () => undefined, log }).run(
+    new AbortController().signal,
+  );
 
 async function storedRequests(workspaceId: string) {
   return (await system.admin.query("SELECT FROM conversation.erasures WHERE workspace_id = $1", [workspaceId]))

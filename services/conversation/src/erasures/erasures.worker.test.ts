@@ -2,12 +2,12 @@ import { createLogger, type Database } from "@parley/service-kit";
 import { expect, test } from "vitest";
 import { VisitorErasure } from "./erasures.worker.ts";
 
-test("a start during a run is followed by another run, which lists the requests again", async () => {
+test("start() during a run causes another run, which lists the erasure requests again", async () => {
   const firstList = Promise.withResolvers<{ rows: [] }>();
   let lists = 0;
   const query = () => (++lists === 1 ? firstList.promise : Promise.resolve({ rows: [] }));
   const database = { query } as unknown as Database;
-  const erasure = new VisitorErasure({ database, onClosed: () => undefined, log: createLogger("test", "silent") });
+  const erasure = new VisitorErasure({ database, onTurnsClosed: () => undefined, log: createLogger("test", "silent") });
   const running = erasure.run(new AbortController().signal);
   erasure.start();
   expect(lists).toBe(1);

@@ -12,7 +12,7 @@ const PAUSE_MS = 100;
 export type ErasureDeps = {
   database: Database;
   /** Called with the turns that an erasure closed. */
-  onClosed: (closed: readonly Settlement[]) => void;
+  onTurnsClosed: (closed: readonly Settlement[]) => void;
   log: Pick<Logger, "info" | "warn">;
 };
 
@@ -69,9 +69,9 @@ export class VisitorErasure {
 
   /** Returns whether the session was erased. Logs a failure, so that the other sessions are erased. */
   async #eraseOne({ workspaceId, requestId }: Erasure, sessionId: string): Promise<boolean> {
-    const { database, onClosed, log } = this.#deps;
+    const { database, onTurnsClosed, log } = this.#deps;
     try {
-      onClosed((await eraseSession(database, workspaceId, sessionId)) ?? []);
+      onTurnsClosed((await eraseSession(database, workspaceId, sessionId)) ?? []);
       return true;
     } catch (error) {
       log.warn(

@@ -23,7 +23,7 @@ function eraseAll(signal = new AbortController().signal, database = system.datab
             workspace: { retentionDays: quota.retentionDays.get(workspaceId) ?? 0 },
           }),
       },
-      onClosed: () => undefined,
+      onTurnsClosed: () => undefined,
       failures,
       log: createLogger("test", "silent"),
     },

@@ -14,7 +14,7 @@ export type RetentionDeps = {
   database: Database;
   quota: Pick<RpcClient<typeof QuotaService>, "getWorkspace">;
   /** Called with the turns that an erasure closed. */
-  onClosed: (closed: readonly Settlement[]) => void;
+  onTurnsClosed: (closed: readonly Settlement[]) => void;
   failures: Pick<Counter, "inc">;
   log: Logger;
 };
@@ -62,7 +62,7 @@ async function eraseExpiredOfWorkspace(deps: RetentionDeps, workspaceId: string,
 async function eraseOne(deps: RetentionDeps, workspaceId: string, sessionId: string, days: number): Promise<boolean> {
   try {
     const closed = await eraseSession(deps.database, workspaceId, sessionId, days);
-    deps.onClosed(closed ?? []);
+    deps.onTurnsClosed(closed ?? []);
     return closed !== undefined;
   } catch (error) {
     deps.failures.inc();

@@ -72,20 +72,23 @@ async function searchText(read: Read, search: TextSearch): Promise<SessionPage> 
     const [session, range] = [candidates.sessions[index], ranges[index]];
     if (session === undefined || range === undefined) break;
     if (match.isFound) sessions.push(session);
-    else if (range.isPartial && match.messages === range.maxMessages)
+    else if (range.isPartial && match.messagesRead === range.maxMessages)
       return { sessions, next: { ...session.position, messageId: lastReadId(match, range) } };
     if (sessions.length === limit) return { sessions, next: positionAfter(candidates, index) };
   }
   return { sessions, next: positionAfter(candidates, ranges.length - 1) };
 }
 
-/** Plans which messages to read: those of each candidate in turn, up to 2,000 in total. The last range can be a part of its session. */
+/**
+ * Plans which messages to read: those of each candidate in turn, up to 2,000 in total. The last range may be only a part of its session. If the
+ * previous page ended within a session, the only range is the rest of that session, at most 2,000 messages.
+ */
 function planRanges({ after, candidates }: TextSearch) {
   let remaining = MAX_MESSAGES_READ;
   return candidates.sessions.flatMap(({ id, storedMessages }) => {
     if (remaining === 0) return [];
     const isContinued = after?.messageId !== undefined && after.sessionId === id;
-    const maxMessages = isContinued ? remaining : Math.min(remaining, Math.max(1, storedMessages));
+    const maxMessages = isContinued ? remaining : Math.min(remaining, storedMessages);
     remaining -= maxMessages;
     const isPartial = isContinued || maxMessages < storedMessages;
     return [{ sessionId: id, afterMessageId: isContinued ? (after.messageId ?? 0) : 0, maxMessages, isPartial }];

@@ -164,13 +164,13 @@ function filterSql(filters: SessionFilters, value: (each: unknown) => string): s
 /** The messages of one session that a text search reads. */
 export type MessageRange = { sessionId: string; afterMessageId: number; maxMessages: number };
 
-export type TextMatch = { isFound: boolean; messages: number; lastMessageId: number | null };
+export type TextMatch = { isFound: boolean; messagesRead: number; lastMessageId: number | null };
 
 const FIND_TEXT = `
   SELECT found.*
   FROM unnest($2::uuid[], $3::bigint[], $4::integer[]) WITH ORDINALITY AS range (session_id, after_id, max_messages, number)
   CROSS JOIN LATERAL (
-    SELECT coalesce(bool_or(strpos(lower(m.content), lower($5)) > 0), false) AS "isFound", count(*)::integer AS messages,
+    SELECT coalesce(bool_or(strpos(lower(m.content), lower($5)) > 0), false) AS "isFound", count(*)::integer AS "messagesRead",
            max(m.message_id) AS "lastMessageId"
     FROM (
       SELECT content, message_id FROM conversation.messages

@@ -17,14 +17,14 @@ export type SessionAdminDeps = {
   database: Database;
   exports: ExportDeps;
   /** Called with the turns that an erasure closed. */
-  onClosed: (closed: readonly Settlement[]) => void;
+  onTurnsClosed: (closed: readonly Settlement[]) => void;
   /** Stores a request to erase a visitor. Returns how many sessions the visitor has. */
   eraseVisitor: (workspaceId: string, visitorId: string) => Promise<bigint>;
 };
 
 /** Implements the admin service of sessions. */
 export function createSessionAdmin(deps: SessionAdminDeps): ServiceImpl<typeof SessionAdminService> {
-  const { database, exports, onClosed, eraseVisitor } = deps;
+  const { database, exports, onTurnsClosed, eraseVisitor } = deps;
   return {
     async listSessions({ workspaceId, limit }) {
       if (limit < 0 || limit > MAX_LIMIT) throw invalidArgument(`limit must be from 0 to ${MAX_LIMIT}`);
@@ -44,7 +44,7 @@ export function createSessionAdmin(deps: SessionAdminDeps): ServiceImpl<typeof S
       const couldExist = isWorkspaceId(workspaceId) && isUuid(sessionId);
       const closed = couldExist ? await eraseSession(database, workspaceId, sessionId) : undefined;
       if (closed === undefined) throw sessionNotFound();
-      onClosed(closed);
+      onTurnsClosed(closed);
       return {};
     },
     async reviewMessage({ workspaceId, sessionId, messageId, review }) {

@@ -15,7 +15,7 @@ export class Sweeper {
   readonly #leaseSeconds: number;
   /** If the database was unavailable for longer than this, edges may have been unable to renew their leases. */
   readonly #graceSeconds: number;
-  readonly #onClosed: (closed: readonly Settlement[]) => void;
+  readonly #onTurnsClosed: (closed: readonly Settlement[]) => void;
   readonly #log: Logger;
   readonly #readClock: typeof readClock;
   readonly #lease: ReaderLease;
@@ -28,7 +28,7 @@ export class Sweeper {
   constructor(
     database: Database,
     leaseSeconds: number,
-    onClosed: (closed: readonly Settlement[]) => void,
+    onTurnsClosed: (closed: readonly Settlement[]) => void,
     log: Logger,
     clock = readClock,
   ) {
@@ -37,7 +37,7 @@ export class Sweeper {
     this.#graceSeconds = leaseSeconds / 2;
     this.#readClock = clock;
     this.#lease = new ReaderLease(database, "sweep", leaseSeconds / 2);
-    this.#onClosed = onClosed;
+    this.#onTurnsClosed = onTurnsClosed;
     this.#log = log;
   }
 
@@ -71,7 +71,7 @@ export class Sweeper {
         limit: BATCH_TURNS,
         openedSince,
       });
-      this.#onClosed(closed);
+      this.#onTurnsClosed(closed);
       total += closed.length;
       if (closed.length < BATCH_TURNS) break;
     }

@@ -28,7 +28,7 @@ export type CloseTurnDeps = {
   database: Database;
   counter: TurnCounter;
   /** Called with a turn once its outcome is committed. */
-  onClosed: (closed: readonly Settlement[]) => void;
+  onTurnsClosed: (closed: readonly Settlement[]) => void;
 };
 
 /**
@@ -43,7 +43,7 @@ export async function handleCloseTurn(deps: CloseTurnDeps, request: CloseTurnReq
     if (closing.outcome === "blocked") await recordTimings(deps.database, closing);
     return readStoredResult(deps.database, closing);
   }
-  deps.onClosed([closed]);
+  deps.onTurnsClosed([closed]);
   deps.counter.inc({ outcome: closing.outcome });
   const { outcome, tokensIn, tokensOut, latencyMs, errorCode } = closing;
   return { outcome: OUTCOMES[outcome].proto, model: closed.model, tokensIn, tokensOut, latencyMs, errorCode };

@@ -11,7 +11,7 @@ const PAUSE_MS = 100;
 export type EraseWorkspacesDeps = {
   database: Database;
   /** Called with the turns that an erasure closed. */
-  onClosed: (closed: readonly Settlement[]) => void;
+  onTurnsClosed: (closed: readonly Settlement[]) => void;
   log: Pick<Logger, "info" | "warn">;
 };
 
@@ -44,7 +44,7 @@ async function eraseWorkspace(deps: EraseWorkspacesDeps, workspaceId: string, si
 
 /** Returns whether every session is erased. Logs a failure, so that the other sessions are erased. */
 async function eraseSessions(
-  { database, onClosed, log }: EraseWorkspacesDeps,
+  { database, onTurnsClosed, log }: EraseWorkspacesDeps,
   workspaceId: string,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -53,7 +53,7 @@ async function eraseSessions(
     const sessions = await listSessionIds(database, workspaceId, { after, limit: BATCH_SESSIONS });
     for (const sessionId of sessions) {
       try {
-        onClosed((await eraseSession(database, workspaceId, sessionId)) ?? []);
+        onTurnsClosed((await eraseSession(database, workspaceId, sessionId)) ?? []);
       } catch (error) {
         failures++;
         log.warn({ workspace_id: workspaceId, session_id: sessionId, error }, "session erasure failed, retrying");

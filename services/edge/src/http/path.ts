@@ -1,4 +1,4 @@
-/** Returns the URL unchanged. If its percent escapes do not decode to UTF-8, escapes every percent sign. */
+/** Returns the URL unchanged if its percent escapes decode to UTF-8; otherwise with every percent sign escaped, so that it decodes. */
 export function ensureDecodable(url: string): string {
   try {
     decodeURIComponent(url);

@@ -84,7 +84,7 @@ test("a generation's own row, stored late, replaces the filled row", async () =>
   expect(await proxy.rowsOf("ws_test", turnId)).toEqual([row]);
 });
 
-test("adds no row that the retention would delete", async () => {
+test("adds no row that the retention would delete; a retention of 0 days has no limit", async () => {
   const old = new Date(Date.now() - 3 * 86_400_000).toISOString();
   expect(await fill([{ turnId: randomUUID(), closedAt: old }], 2)).toBe(0);
   expect(await fill([{ turnId: randomUUID(), closedAt: old }], 0)).toBe(1);

@@ -3,8 +3,8 @@ import type { ProviderFailure } from "./failure.ts";
 
 /**
  * Returns the wait in milliseconds before the next attempt with the same model; undefined for no retry. `attempts` is the number of
- * attempts that have failed. `random`, in [0, 1), spreads the wait over the upper half of the backoff, so that callers that were refused
- * together do not retry together.
+ * attempts that have failed. `random`, in [0, 1), spreads the wait over the upper half of the backoff, or from the provider's Retry-After to
+ * one backoff later, so that callers that were refused together do not retry together.
  */
 export function computeRetryDelayMs(
   failure: ProviderFailure,
@@ -14,11 +14,10 @@ export function computeRetryDelayMs(
 ): number | undefined {
   if (!failure.isRetryable || attempts >= policy.maxAttempts) return undefined;
   const backoffMs = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** (attempts - 1));
-  const jitteredMs = backoffMs * (0.5 + random / 2);
   const { retryAfterMs } = failure;
-  if (retryAfterMs === undefined) return jitteredMs;
-  // The jitter is added, because the provider would refuse an attempt before `retryAfterMs`.
-  return retryAfterMs > policy.maxRetryAfterMs ? undefined : retryAfterMs + jitteredMs * random;
+  if (retryAfterMs === undefined) return backoffMs * (0.5 + random / 2);
+  // Waits at least `retryAfterMs`, because the provider would refuse an earlier attempt.
+  return retryAfterMs > policy.maxRetryAfterMs ? undefined : retryAfterMs + backoffMs * random;
 }
 
 /** Reads retry-after-ms or Retry-After (seconds or an HTTP date). Returns undefined if neither header is present and valid. */

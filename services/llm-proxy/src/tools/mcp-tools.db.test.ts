@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { Role } from "@parley/rpc/llm";
 import {
   type FakeProvider,
@@ -63,7 +62,6 @@ function generate(
     only?: string[];
     secret?: string;
     signal?: AbortSignal;
-    turnId?: string;
     workspaceId?: string;
   } = {},
 ) {
@@ -163,7 +161,7 @@ test.each([
   expect(namesOf(provider.requests[0])).toBeUndefined();
 });
 
-test("a redirect is not followed, an endless list is not read, and a server that does not respond delays one visitor only", async () => {
+test("a redirect is not followed, a response of 5 MB is refused, and a server that does not respond delays one visitor only", async () => {
   const malicious = await startToolServer();
   const elsewhere = await startToolServer();
   malicious.respondWith(() => ({ status: 307, headers: { location: `${elsewhere.url}/mcp` } }));
@@ -173,9 +171,8 @@ test("a redirect is not followed, an endless list is not read, and a server that
   malicious.respondWith(() => ({ body: `"${"x".repeat(5_000_000)}"` }));
   expect((await generate(undefined, { url: `${malicious.url}/other`, secret: "" })).text).toBe("So: nothing");
   malicious.respondWith(() => ({ hangs: true }));
-  const turnId = randomUUID();
   const started = performance.now();
-  expect((await generate(undefined, { url: `${malicious.url}/third`, secret: "", turnId })).text).toBe("So: nothing");
+  expect((await generate(undefined, { url: `${malicious.url}/third`, secret: "" })).text).toBe("So: nothing");
   expect(performance.now() - started).toBeLessThan(5_000);
   // The failure is cached, so the second visitor does not wait.
   const again = performance.now();

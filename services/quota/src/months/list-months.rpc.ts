@@ -3,7 +3,10 @@ import type { MonthSchema } from "@parley/rpc/quota";
 import type { Database } from "@parley/service-kit";
 import { listMonths } from "./months.store.ts";
 
-/** Handles QuotaService/ListMonths and WorkspaceAdminService/ListUsageMonths. Returns counts as bigint, the protos' int64. */
+/**
+ * Handles QuotaService/ListMonths and WorkspaceAdminService/ListUsageMonths. Returns counts as bigint, the protos' int64. `pruned` counts the
+ * messages whose rows of the usage ledger were deleted.
+ */
 export async function handleListMonths(
   database: Database,
 ): Promise<{ months: Omit<MessageInitShape<typeof MonthSchema>, "$typeName">[] }> {

@@ -8,7 +8,7 @@ import { copyTranscript, showTranscript } from "./transcript.ts";
 
 export function addConversationCommands(program: CommandUnknownOpts, context: Context): void {
   const { callAdmin, report } = context;
-  const group = program.command("conversation").description("Manage sessions.");
+  const group = program.command("conversation").description("Manage conversations (sessions).");
 
   group
     .command("list")

@@ -1,8 +1,8 @@
 /**
- * Returns the CPU time of this thread in milliseconds. It excludes waiting for a core on a busy machine, which is not the workspace's
- * fault.
+ * Returns the CPU time that this thread has used, in milliseconds. It excludes waiting for a core on a busy machine, which is not the
+ * workspace's fault.
  */
-export function readWorkClockMs(): number {
+export function readThreadCpuTimeMs(): number {
   // Node.js 22 cannot measure a thread's CPU time. Parley runs on it only if it uses an installed Node.js, as on macOS.
   if (process.threadCpuUsage === undefined) return performance.now();
   const { user, system } = process.threadCpuUsage();

@@ -33,7 +33,7 @@ describe("dependencyProblems", () => {
 });
 
 describe("lockfileProblems", () => {
-  it("reports a tarball host and ignores URLs in deprecation messages", () => {
+  it("reports a tarball URL and ignores URLs in deprecation messages", () => {
     const lockfile = [
       "  a@1.0.0:",
       "    resolution: {integrity: sha512-x, tarball: https://host.example/a.tgz}",

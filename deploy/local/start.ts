@@ -42,7 +42,10 @@ async function run(config: Config): Promise<number> {
   return exitCode;
 }
 
-/** Returns a signal that aborts on the first stop signal or when the launcher exits. A second stop signal exits immediately. */
+/**
+ * Returns a signal that aborts on the first stop signal, when the package manager (pnpm or npx) exits, or when a parent process closes its IPC
+ * channel. A second stop signal exits immediately.
+ */
 function createStopSignal(cleanups: CleanupStack): AbortSignal {
   const stop = new AbortController();
   let requestedAtMs = 0;

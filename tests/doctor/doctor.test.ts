@@ -52,7 +52,7 @@ describeWith("nginx", "parley doctor", () => {
     return runCliProcess(argumentsOf(url, ...more), { NODE_EXTRA_CA_CERTS: certificates.authority });
   }
 
-  /** Runs `parley doctor` in this process. "reports faults" makes this process trust the test authority. */
+  /** Runs `parley doctor` in this process, which trusts the test authority only in the describe block "reports faults". */
   async function report(url: string, ...more: string[]): Promise<Report & { code: number | null }> {
     const { code, stdout, stderr } = await runCliInProcess(argumentsOf(url, "--json", ...more), {});
     if (stdout === "") throw new Error(`parley doctor exited ${code}: ${stderr}`);
@@ -62,7 +62,7 @@ describeWith("nginx", "parley doctor", () => {
   const findingOf = ({ findings }: Report, check: string) => findings.find((finding) => finding.check === check);
   const notPassed = ({ findings }: Report) => findings.filter(({ result }) => result !== "pass");
 
-  test("passes every check behind a correct nginx with HTTP/2 and TLS, including that of a silent stream", async () => {
+  test("passes every check, including the idle timeout of a silent stream, behind a correct nginx with HTTP/2 and TLS", async () => {
     // Retries, because on a busy machine events may arrive together. The doctor reports that as buffering.
     await vi.waitFor(
       async () => {
@@ -77,7 +77,7 @@ describeWith("nginx", "parley doctor", () => {
     );
   });
 
-  test("warns that it cannot check a forged address on a machine that the edge trusts as a proxy", async () => {
+  test("warns that it cannot check a forged address if the edge trusts the machine that runs the doctor as a proxy", async () => {
     const edge = await system.startEdge({ TRUSTED_PROXIES: "127.0.0.1" });
     const found = await report(`http://127.0.0.1:${edge.port}`, "--quick");
     expect(findingOf(found, "forged_address")).toMatchObject({

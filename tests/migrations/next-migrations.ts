@@ -44,8 +44,8 @@ function addTableMigration(schema: string): Migration {
   };
 }
 
-/** Returns a contract migration (as in expand and contract). Services older than `oldestVersion` must not run on its schema. */
-export function contractMigration(schema: string, oldestVersion: string): Migration {
+/** Returns a migration that contracts the schema (as in expand and contract). Versions older than `oldestVersion` cannot use that schema. */
+export function contractionMigration(schema: string, { oldestVersion }: { oldestVersion: string }): Migration {
   return {
     name: "9002_contraction",
     oldestVersion,

@@ -3,9 +3,11 @@ import { createDatabase, type TestDatabase } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { runCliProcess } from "../system/cli.ts";
 import { migrateAsProcess, PASSWORD, type ServiceWithDatabase } from "../system/processes.ts";
-import { contractMigration } from "./next-migrations.ts";
+import { contractionMigration } from "./next-migrations.ts";
 import { versionsOf } from "./next-version.ts";
 
+// This version plays the previous version: the tests apply invented migrations of a next version (next-migrations.ts), then run the migrate
+// commands of this version on that schema.
 let database: TestDatabase;
 beforeAll(async () => {
   database = await createDatabase(undefined, { template: inject("migratedDatabase") });
@@ -16,7 +18,7 @@ describe.each([
   ["conversation", "conversation"],
   ["quota", "quota"],
   ["llm-proxy", "llm"],
-] as const)("this version's migrations of %s", (service: ServiceWithDatabase, schema: string) => {
+] as const)("the migrate command of %s, as the previous version", (service: ServiceWithDatabase, schema: string) => {
   const target = (migrations: readonly Migration[]) => ({
     url: database.url,
     schema,
@@ -25,7 +27,7 @@ describe.each([
   });
   const runServiceMigrations = () => migrateAsProcess(service, database.url, PASSWORD);
 
-  test("exit 0 on a newer schema that this version can use", async () => {
+  test("exits 0 on a newer schema that this version can use", async () => {
     const { now, next } = await versionsOf(database, schema);
     await migrate(target([...now, ...next]));
     const newerSchema = (newest: string) => ({
@@ -34,17 +36,20 @@ describe.each([
       stderr: "",
     });
     expect(await runServiceMigrations()).toEqual(newerSchema("9001_next_things"));
-    await migrate(target([...now, ...next, contractMigration(schema, "0.1.0")]));
+    await migrate(target([...now, ...next, contractionMigration(schema, { oldestVersion: "0.1.0" })]));
     expect(await runServiceMigrations()).toEqual(newerSchema("9002_contraction"));
     const cli = await runCliProcess(["migrate", service], { DATABASE_URL: database.url });
     expect([cli.code, cli.stdout]).toEqual([0, newerSchema("9002_contraction").stdout.replace(schema, service)]);
-    await revertMigrations(target([...now, ...next, contractMigration(schema, "0.1.0")]), 1 + next.length);
+    await revertMigrations(
+      target([...now, ...next, contractionMigration(schema, { oldestVersion: "0.1.0" })]),
+      1 + next.length,
+    );
     expect(await runServiceMigrations()).toEqual({ code: 0, stdout: `${schema}: up to date\n`, stderr: "" });
   });
 
-  test("exit 1 on a schema that requires a newer version, until it is rolled back", async () => {
+  test("exits 1 on a schema that requires a newer version, until it is rolled back", async () => {
     const { now, next } = await versionsOf(database, schema);
-    const contracted = target([...now, ...next, contractMigration(schema, "99.1.0")]);
+    const contracted = target([...now, ...next, contractionMigration(schema, { oldestVersion: "99.1.0" })]);
     await migrate(contracted);
     const { code, stdout, stderr } = await runServiceMigrations();
     expect([code, stdout]).toEqual([1, ""]);

@@ -22,7 +22,7 @@ const NORMAL_FACTOR = 0.5;
 /** Goodput (complete replies per second) during an overload, and the time until every chat gets its reply again. */
 export const overload: Benchmark = {
   name: "overload",
-  description: `${OVERLOAD_FACTOR} times the sustainable load for ${OVERLOAD_MS / 1_000} s`,
+  description: `${OVERLOAD_FACTOR} times the peak throughput for ${OVERLOAD_MS / 1_000} s`,
   hintIfMissed: "the load generator shares the processor with the services",
   async run({ rounds, scale }, progress) {
     const testbed = await startTestbed("tokens-20", { env: { edge: { MAX_STREAMS: "20000" } } });

@@ -5,20 +5,20 @@ import { RpcError, status } from "./error.ts";
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /**
- * Resolves when the channel is no longer connecting or the signal is aborted. Resolves even if the channel failed to connect: the call itself
- * then fails. Throws UNAVAILABLE after 5 s, because the operating system of a frozen peer still accepts connections that the peer's process
- * never answers.
+ * Resolves when the client's channel is no longer connecting or the signal is aborted. Resolves even if the channel failed to connect: the
+ * call itself then fails. Throws UNAVAILABLE after 5 s, because the operating system of a frozen peer still accepts connections that the
+ * peer's process never answers.
  */
-export async function waitForConnection(channel: Client, signal?: AbortSignal): Promise<void> {
+export async function waitForConnection(client: Client, signal?: AbortSignal): Promise<void> {
   const deadline = Date.now() + CONNECT_TIMEOUT_MS;
-  while (isConnecting(channel) && !signal?.aborted) {
+  while (isConnecting(client) && !signal?.aborted) {
     if (Date.now() >= deadline) throw new RpcError(status.UNAVAILABLE, "unavailable", "the peer does not answer");
-    await waitForStateChange(channel, deadline, signal);
+    await waitForStateChange(client, deadline, signal);
   }
 }
 
-function isConnecting(channel: Client): boolean {
-  const state = channel.getChannel().getConnectivityState(true);
+function isConnecting(client: Client): boolean {
+  const state = client.getChannel().getConnectivityState(true);
   return state === connectivityState.CONNECTING || state === connectivityState.IDLE;
 }
 

@@ -22,7 +22,7 @@ export async function up(knex: Knex): Promise<void> {
   `);
 }
 
-/** Deletes the patterns for replies alone, because the previous version would match them against messages. */
+/** Deletes the patterns that apply only to replies, because the previous version would match them against messages. */
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
     DELETE FROM conversation.moderation_patterns WHERE applies_to = 'reply';

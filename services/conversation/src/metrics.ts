@@ -88,10 +88,14 @@ export function registerEmbeddingGauge(registry: Registry, countUnembedded: () =
   );
 }
 
+/**
+ * Counts pruned rows of the table `turns`. The quota service has the same metric, with the same help, for its tables. docs/quota.md defines
+ * closed months.
+ */
 export function createPrunedRowCounter(registry: Registry): Counter<"table"> {
   const counter = new Counter({
     name: "parley_usage_pruned_rows_total",
-    help: "Pruned rows by table. ledger, turns: rows of closed months. reservations: void reservations that are older than a week.",
+    help: "Pruned rows by table. ledger (quota service) and turns (conversation service): rows of closed months. reservations (quota service): void reservations that are older than a week.",
     labelNames: ["table"] satisfies ["table"],
     registers: [registry],
   });

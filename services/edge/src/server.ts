@@ -99,11 +99,11 @@ export async function start(
   const isReady = () => lease.isConnected() && peers.hasReachedAll && !isStopping();
 
   const limiter = createLimiter(config.redis, metrics.limiter, secretOptions);
-  const starts = new TurnStartLimiter(
+  const startLimiter = new TurnStartLimiter(
     (reason) => metrics.streams.refused.inc({ reason }),
     (change) => metrics.streams.waitingToStart.inc(change),
   );
-  const turnDeps = { conversation, quota, llm, turnCloser, runningTurns, starts, edgeId, newTurnId: uuidv7 };
+  const turnDeps = { conversation, quota, llm, turnCloser, runningTurns, startLimiter, edgeId, newTurnId: uuidv7 };
   const edges = createEdgeClients({
     tlsDir: config.grpcTlsDir,
     tlsServerName: config.edgeRpcTlsName,

@@ -111,7 +111,7 @@ describe("a changed key file", () => {
       await replaceFile(file, "");
       await eventually(refused, (count) => Number(count) > 0);
       expect(await keyOfNext()).toBe("Bearer sk-new");
-      // Another change of the settings uses the kept key.
+      // While the key file is unusable, settings that are loaded again use the previous key too.
       proxy.writeConfig(
         `{ providers: { next: { base_url: "${provider.url}", api_key_env: FAKE_KEY } }, default_model: "next:default" }`,
       );

@@ -1,3 +1,5 @@
+// An id in a title, such as [D32/1-2], names the sentences of the contract that the test proves. ../sentences.ts lists them.
+
 import { readFile } from "node:fs/promises";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { beforeAll, expect, test } from "vitest";

@@ -1,3 +1,5 @@
+// An id in a title, such as [D32/1-2], names the sentences of the contract that the test proves. ../sentences.ts lists them.
+
 import { readSse, type SseEvent } from "@parley/test-support";
 import { beforeAll, expect, test } from "vitest";
 import { readChat } from "../../system/chat.ts";

@@ -1,3 +1,5 @@
+// An id in a title, such as [D32/1-2], names the sentences of the contract that the test proves. ../sentences.ts lists them.
+
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readSse, type SseEvent } from "@parley/test-support";
@@ -23,7 +25,10 @@ import { eventNames } from "../support/stream.ts";
 const TEXT = "t0 t1 t2 t3 t4 t5 t6 t7 t8 t9 t10 t11 ";
 /** Streams TEXT in 2.4 s. */
 const SLOW_MODEL = "openai:tokens-12-every-200";
-/** Streams TEXT in 6 s, so that the reply still runs when the next requests of a test arrive, even on a busy machine. */
+/**
+ * Streams TEXT in 6 s, so that the reply still runs when the next requests of a test arrive, even on a busy machine. `patient` is the provider
+ * with the default timeouts: a pause of that machine does not fail the reply.
+ */
 const SLOWER_MODEL = "patient:tokens-12-every-500";
 
 export function keyedRepliesSuite(shared: () => ContractSystem): void {
@@ -195,11 +200,11 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       expect((await send(blocked, slow)).events).toEqual(first.events);
 
       const failing = await addBot(system, tenant, "failing", "openai:cut-after-2");
-      const failed = newMessage();
-      const error = await send(failed, failing);
-      const replayed = await send(failed, failing);
-      expect(replayed.text).toBe(error.text);
-      expect(replayed.events.slice(-2)).toEqual(error.events.slice(-2));
+      const message = newMessage();
+      const failed = await send(message, failing);
+      const replayed = await send(message, failing);
+      expect(replayed.text).toBe(failed.text);
+      expect(replayed.events.slice(-2)).toEqual(failed.events.slice(-2));
     });
 
     test("of a deleted session gives 404 session_not_found [D33/7]", async () => {
@@ -221,11 +226,12 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       await send({ fields: {}, headers: { "idempotency-key": "~".repeat(255) } });
     });
 
-    test("a Last-Event-ID of another message or beyond the text gives 400 invalid_last_event_id [D34/2]", async () => {
+    test("a Last-Event-ID of another message, beyond the text or inside a surrogate pair gives 400 invalid_last_event_id [D34/2]", async () => {
       const message = newMessage({ message: "👋" });
       const echo = await addBot(system, tenant, "echo-2", "openai:echo");
       const { meta, text } = await send(message, echo);
       const id = Number(meta?.message_id);
+      // Offset 1 is inside the surrogate pair of the emoji.
       for (const wrong of [`${id + 2}-0`, `${id}-${text.length + 1}`, `${id}-1`, "x", "", `${id}`, `${id}-0-0`])
         expect(formatRefusal(await refused(message, { "last-event-id": wrong }, echo)), wrong).toBe(
           formatError(400, "invalid_last_event_id"),
@@ -266,7 +272,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       expect(formatRefusal(await refused(message, {}, key))).toBe(formatError(401, "invalid_api_key"));
     });
 
-    test("a third running reply of a session with a key gives 503 overloaded [D36/1]", async () => {
+    test("a third running reply with a key in one session gives 503 overloaded [D36/1]", async () => {
       const session_id = randomUUID();
       const running = [newMessage({ session_id }), newMessage({ session_id })].map((message) => send(message, slower));
       await waitForProviderRequests(2);
@@ -314,6 +320,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
     });
 
     test("cancels the provider request within 1 s [D35/1]", async () => {
+      // One cancellation in time is enough: a busy machine can only make a cancellation slower.
       const cancelMs = await findShortestMs(system, async () => {
         const message = newMessage();
         const reply = send(message, slower);
@@ -392,7 +399,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
     });
   });
 
-  test("the playground replays, stops and refuses replies with a key in the caller's own sessions, with errors as detail [D37/1]", async () => {
+  test("the playground replays, stops and refuses keyed replies of the caller's own sessions, and its errors are {detail} [D37/1]", async () => {
     const token = await createOwnerToken(system, tenant);
     const session_id = randomUUID();
     const headers = { ...bearer(token), "idempotency-key": randomUUID() };

@@ -12,7 +12,8 @@ export async function waitForCancellation({ provider }: System, startedAt: numbe
 }
 
 /**
- * Measures up to three times, until a time is below MAX_CANCEL_MS, and returns the shortest. On a busy machine a process may wait for a core.
+ * Measures up to three times, until a time is below MAX_CANCEL_MS, and returns the shortest. The shortest is enough: on a busy
+ * machine a process may wait for a core, which only makes a time longer.
  * tests/edge/suites/disconnects.ts limits the longest time of many disconnects, and no other test runs at the same time.
  */
 export async function findShortestMs({ provider }: System, measure: () => Promise<number>): Promise<number> {

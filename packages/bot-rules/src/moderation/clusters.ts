@@ -1,7 +1,10 @@
 // A cluster is the text between two neighbouring normalization boundaries of Unicode: a character and the following characters that may
 // compose with it. A cluster can be normalised on its own.
 
-/** A part of a text (`raw`) and its normal form. If the two are equal, the piece may be cut between any two characters. */
+/**
+ * A part of a text (`raw`) and its normal form. If the two are equal, the reply filter may release the piece in parts, cut between any two
+ * characters. If they differ, it releases the piece as a whole.
+ */
 export type Piece = { raw: string; normalised: string };
 
 const ASCII = /^[\0-\x7f]*$/;

@@ -23,7 +23,7 @@ export class AdminError extends CliError {
     this.code = code;
   }
 
-  /** Whether this request was invalid. Other requests may then still succeed. */
+  /** Whether the service refused this request as invalid. A request with other content, such as the next document, may still succeed. */
   get isInvalid(): boolean {
     return this.cause instanceof ConnectError && this.cause.code === Code.InvalidArgument;
   }
@@ -69,7 +69,7 @@ function toAdminError(error: unknown, name: ServiceWithAdmin, url: string, targe
   }
   switch (error.code) {
     case Code.Unauthenticated:
-      return new AdminError("unauthenticated", `${name} at ${url} refused ${target.refusedToken}`, error);
+      return new AdminError("unauthenticated", `${name} at ${url} refused ${target.refusedTokenHint}`, error);
     case Code.Unimplemented:
     case Code.NotFound:
       return new AdminError(

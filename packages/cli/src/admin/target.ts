@@ -8,8 +8,8 @@ import type { ServiceWithAdmin } from "./service.ts";
 export type AdminTarget = {
   /** ADMIN_TOKEN, or a member's access token. */
   token: string;
-  /** Names the token and the next step, for the error when a service refuses it. */
-  refusedToken: string;
+  /** For the error when a service refuses the token: where the token comes from, without its value, and the next step. */
+  refusedTokenHint: string;
   /** Returns the base URL of a service's ops port. Throws CliError when it is not configured. */
   findUrl: (service: ServiceWithAdmin) => string;
   /** The configured ops URLs of each service, for `parley top`. A host name may resolve to several replicas. */
@@ -46,7 +46,7 @@ export async function requireInstance(dataDir: string): Promise<Instance> {
 export function localTarget(instance: Instance, dataDir: string): AdminTarget {
   return {
     token: instance.adminToken,
-    refusedToken: `the token in ${dataDir}: another Parley may use this port, so start it again with ${START_COMMAND}`,
+    refusedTokenHint: `the token in ${dataDir}: another Parley may use this port, so start it again with ${START_COMMAND}`,
     findUrl: (service) => instance.adminUrls[service],
     opsUrls: toUrlLists({ ...instance.adminUrls, edge: instance.edgeOpsUrl }),
     suggestNextStep: (service) =>
@@ -65,7 +65,7 @@ async function remoteTarget({ remoteUrls, replicaUrls, edgeOpsUrl, adminToken, l
   }
   return {
     token,
-    refusedToken: adminToken === undefined ? REFUSED_LOGIN : REFUSED_ADMIN_TOKEN,
+    refusedTokenHint: adminToken === undefined ? REFUSED_LOGIN : REFUSED_ADMIN_TOKEN,
     findUrl: (service) => {
       const url = remoteUrls[service];
       if (url === undefined)

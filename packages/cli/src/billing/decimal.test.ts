@@ -24,6 +24,6 @@ test.each([
   ["0.1780000000", "0.178"],
   ["1234567.00005", "1,234,567.0001"],
   ["2.99995", "3.00"],
-])("formatRounded formats %s as %s with four places", (text, expected) => {
+])("formatRounded formats %s as %s, with at least two and at most four places", (text, expected) => {
   expect(formatRounded(text, 4)).toBe(expected);
 });

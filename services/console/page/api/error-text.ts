@@ -43,7 +43,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 
 /** Returns the sentence that describes an error to the owner. */
 export function errorText(error: unknown): string {
-  // Connect wraps the errors of its fetch. A TypeError means that no response arrived.
+  // No response arrived. `fetch` then throws a TypeError. Connect wraps it in a ConnectError; requests without Connect throw it as it is.
   if (!(error instanceof ConnectError) || error.cause instanceof TypeError)
     return "The console cannot be reached. Check your connection.";
   const text = TEXTS[error.metadata.get("parley-code") ?? ""];

@@ -49,7 +49,7 @@ export function AddText({ botSlug, suggestedTitle }: AddTextProps) {
       <form ref={form} className="form" onSubmit={submit}>
         <TextField
           label="Title"
-          hint="A question, for example. A text with the name of a document replaces it."
+          hint="A question, for example. A text with the same name as a document replaces that document."
           required
           maxLength={MAX_TITLE_CHARACTERS}
           value={title}

@@ -31,7 +31,7 @@ export function DropZone({ onFiles }: { onFiles: (files: File[]) => void }) {
         </button>
       </p>
       <p id={id} className="hint">
-        Text, Markdown and HTML to 4 MiB, PDF to 16 MiB. A file with the name of a document replaces it.
+        Text, Markdown and HTML to 4 MiB, PDF to 16 MiB. A file with the same name as a document replaces that document.
       </p>
       <input
         ref={input}

@@ -15,7 +15,10 @@ const STALE_SECONDS = 1_800;
 export type AuditTaskOptions = {
   /** The pause after a run, before any replica starts the next one. */
   everySeconds: number;
-  /** How many days after its end a month can become final. */
+  /**
+   * How many days after a month's end it can become final. A month is final when an audit that began at least this long after its end has found
+   * no difference. Later runs then skip it. Not the same as closed: the quota service closes months.
+   */
   finalDays: number;
   /** After this many turns or pages a run ends. */
   turnsPerRun?: number;

@@ -21,12 +21,19 @@ test("isReconciled is false if the counts are equal but the turns differ", () =>
 });
 
 const set = (...ids: string[]) => new Set(ids);
+/** A month without differences, in the order in which the sets are read. `TurnSets` defines them. */
 const fine = {
+  /** Conversation service: done turns that have left the outbox, so the quota service has counted them. */
   settled: set("1", "2"),
+  /** Quota service: turns in its usage ledger. */
   counted: set("1", "2"),
+  /** Quota service: turns with a hold. */
   held: set(),
+  /** Conversation service: all done turns, read after `counted`. */
   done: set("1", "2"),
+  /** Conversation service: the part of `held` that was ever opened. */
   opened: set(),
+  /** The part of `held` that is closed and has left the outbox, although the quota service still has the hold. */
   unsettled: set(),
 };
 

@@ -9,7 +9,10 @@ const EVERY_SECONDS = 60;
 const HOUR_MS = 3_600_000;
 /** Bounds the work of a statement. A large installation has some 200,000 replies a day. */
 const HOURS_PER_STATEMENT = 24;
-/** How many hours before the last run are counted again. A turn that was closed in an hour is committed well before the end of the next one. */
+/**
+ * Each run starts this many hours before the hour of the last run. A turn that is closed at the end of an hour may be committed after that
+ * hour, but well before the end of the next one.
+ */
 const REPEATED_HOURS = 1;
 
 type HourlyCountTask = {

@@ -14,14 +14,14 @@ export const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 export type TestSystem = {
   /** A pool of connections with the service's role. */
   database: Database;
-  /** A pool of connections as superuser. */
+  /** A pool of connections as the database's superuser. Not a client of the admin services: see `ops`. */
   admin: Database;
   /** The database's URL with the service's role. */
   databaseUrl: string;
   quota: TestQuota;
   conversation: RpcClient<typeof ConversationService>;
   opsUrl: string;
-  /** Returns a client of one of the admin services. */
+  /** Returns a client of one of the admin services, which listen on the ops port. */
   ops<S extends DescService>(service: S): Client<S>;
 };
 

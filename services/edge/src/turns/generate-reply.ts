@@ -20,7 +20,10 @@ export type GenerationInput = { workspaceId: string; turnId: string; model: stri
 
 export type GenerationContext = {
   sink: TurnSink;
-  /** Aborted when the reply is cancelled or this process must end its streams. */
+  /**
+   * Ends the generation. Aborted when the reply is cancelled, and when this process must end its streams: without a cancellation, a reply that
+   * is not complete then gets the outcome `error`.
+   */
   endSignal: AbortSignal;
   stopwatch: Stopwatch;
 };

@@ -111,8 +111,8 @@ export class KeyedReply implements TurnSink {
     this.#rejectOpening(error);
   }
 
-  /** Called when the key belongs to another turn. */
-  openElsewhere(existing: StoredTurn): void {
+  /** Called when OpenTurn found that the key belongs to another turn, which `opening` then returns. */
+  resolveToExistingTurn(existing: StoredTurn): void {
     this.#resolveOpening({ isHere: false, existing });
   }
 

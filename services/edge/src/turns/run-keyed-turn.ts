@@ -21,8 +21,9 @@ const OPEN_RETRY_DELAY_MS = 100;
 export type TurnKey = { keyHash: Uint8Array; requestHash: Uint8Array };
 
 /**
- * Runs a turn with an idempotency key, whether or not anyone reads its reply. Adds it to the running turns before opening it. Returns
- * undefined if the key belongs to another turn. Throws if the turn could not be opened; readers of `reply` get the same error.
+ * Runs a turn with an idempotency key. Adds it to the running turns before opening it. If every client leaves while the turn waits to be
+ * started, it is not opened. Once open, it continues without readers until `reply` cancels it. Returns undefined if the key belongs to
+ * another turn. Throws if the turn could not be opened; readers of `reply` get the same error.
  */
 export async function runKeyedTurn(
   deps: TurnDeps,
@@ -32,30 +33,32 @@ export async function runKeyedTurn(
 ): Promise<TurnReport | undefined> {
   const turn: IdentifiedTurn = { ...identifyTurn(deps, request), ...request };
   const running = deps.runningTurns.add(turn, () => reply.cancel(), reply);
-  let onStarted: (() => void) | undefined;
+  let releaseStart: (() => void) | undefined;
   try {
     stopwatch.enter("open");
-    onStarted = await deps.starts.begin(turn.workspaceId, reply.allClientsGoneSignal);
+    releaseStart = await deps.startLimiter.begin(turn.workspaceId, reply.allClientsGoneSignal);
     const opened = await openWithRetry(deps, turn, stopwatch);
     if (opened.existing !== undefined) {
-      reply.openElsewhere(opened.existing);
+      reply.resolveToExistingTurn(opened.existing);
       return undefined;
     }
     const { report, ending } = await completeTurn(deps, turn, opened, {
       sink: reply,
       stopwatch,
-      onStarted,
+      releaseStart,
+      // A cancelled reply ends as `cancelled`. If the process stops, only endSignal is aborted, and the reply ends as an error.
       cancelSignal: reply.cancelSignal,
       endSignal: reply.endSignal,
       keyed: { onClosing: () => reply.beginClosing(), countReconnects: () => reply.reconnects },
     });
+    // For RunningTurns.cancel(), which reads the stored outcome when the turn is removed.
     running.ending = ending;
     return report;
   } catch (error) {
     reply.failOpening(error);
     throw error;
   } finally {
-    onStarted?.();
+    releaseStart?.();
     deps.runningTurns.remove(turn.turnId);
     deps.runningTurns.removeReply(request);
     reply.dispose();

@@ -23,7 +23,7 @@ export type TurnDeps = {
   llm: RpcClient<typeof LlmService>;
   turnCloser: TurnCloser;
   runningTurns: RunningTurns;
-  starts: TurnStartLimiter;
+  startLimiter: TurnStartLimiter;
   edgeId: string;
   newTurnId: () => string;
 };
@@ -41,9 +41,12 @@ export type TurnRequest = {
 };
 
 export type TurnContext = GenerationContext & {
-  /** Called when Reserve has returned or failed: the turn no longer counts as starting. Repeated calls have no effect. */
-  onStarted: () => void;
-  /** Aborted when the visitor disconnects or stops the reply. */
+  /**
+   * From TurnStartLimiter.begin(). Called when Reserve has returned or failed: the turn no longer counts as starting. Repeated calls have no
+   * effect.
+   */
+  releaseStart: () => void;
+  /** Aborted when the visitor disconnects or stops the reply: a reply that is not complete then gets the outcome `cancelled`. */
   cancelSignal: AbortSignal;
   /** Set for a turn with an idempotency key: its sink gets only a stored ending. */
   keyed?: {
@@ -86,24 +89,25 @@ export function identifyTurn(deps: TurnDeps, request: TurnRequest): IdentifiedTu
 export async function runTurn(
   deps: TurnDeps,
   request: TurnRequest,
-  context: Omit<TurnContext, "onStarted">,
+  context: Omit<TurnContext, "releaseStart">,
   cancel: () => void,
 ): Promise<TurnReport> {
   const turn = identifyTurn(deps, request);
   const running = deps.runningTurns.add(turn, cancel);
-  let onStarted: (() => void) | undefined;
+  let releaseStart: (() => void) | undefined;
   try {
     context.stopwatch.enter("open");
-    onStarted = await deps.starts.begin(turn.workspaceId, context.cancelSignal);
+    releaseStart = await deps.startLimiter.begin(turn.workspaceId, context.cancelSignal);
     const opened = await openTurn(deps, turn, context.stopwatch).catch((error: unknown) => {
       handleOpenFailure(deps, turn, error, context.stopwatch);
       throw error;
     });
-    const completed = await completeTurn(deps, turn, opened, { ...context, onStarted });
+    const completed = await completeTurn(deps, turn, opened, { ...context, releaseStart });
+    // For RunningTurns.cancel(), which reads the stored outcome when the turn is removed.
     running.ending = completed.ending;
     return completed.report;
   } finally {
-    onStarted?.();
+    releaseStart?.();
     deps.runningTurns.remove(turn.turnId);
   }
 }
@@ -237,7 +241,7 @@ async function reserveAndGenerate(
   let month: string;
   try {
     const hold = await deps.quota.reserve({ workspaceId, turnId }, { timeoutMs: RESERVE_TIMEOUT_MS });
-    context.onStarted();
+    context.releaseStart();
     failpoint("edge.reserved");
     if (hold.status === ReserveStatus.EXCEEDED) {
       const { plan, used, cap } = hold;
@@ -246,7 +250,7 @@ async function reserveAndGenerate(
     if (hold.status !== ReserveStatus.HELD) return createReplyResult({});
     month = hold.month;
   } catch (cause) {
-    context.onStarted();
+    context.releaseStart();
     return markIfCancelled(createReplyResult({ cause }), context);
   }
   return markIfCancelled(await generateReply(deps.llm, { ...input, month }, context), context);

@@ -9,10 +9,10 @@ const OVERLOADED = { code: "overloaded" };
 const STAYS = new AbortController().signal;
 
 /** Begins turns of a workspace. `begun` has those that may start, and `startOldest` reports the oldest of them as started. */
-function begin(starts: TurnStartLimiter, workspaceId: string, count: number, signal = STAYS) {
+function begin(limiter: TurnStartLimiter, workspaceId: string, count: number, signal = STAYS) {
   const begun: (() => void)[] = [];
   const turns = Array.from({ length: count }, () =>
-    starts.begin(workspaceId, signal).then((started) => begun.push(started)),
+    limiter.begin(workspaceId, signal).then((started) => begun.push(started)),
   );
   // Turns that still wait 10 s after a test are refused then.
   for (const turn of turns) turn.catch(() => undefined);
@@ -24,11 +24,11 @@ async function settle(): Promise<void> {
 }
 
 test("starts at most 64 turns of a workspace at once, and later ones in order", async () => {
-  const starts = new TurnStartLimiter(() => undefined);
-  const a = begin(starts, "a", STARTING_OF_WORKSPACE);
+  const limiter = new TurnStartLimiter(() => undefined);
+  const a = begin(limiter, "a", STARTING_OF_WORKSPACE);
   const order: number[] = [];
-  const later = [1, 2].map((n) => starts.begin("a", STAYS).then(() => order.push(n)));
-  const b = begin(starts, "b", 1);
+  const later = [1, 2].map((n) => limiter.begin("a", STAYS).then(() => order.push(n)));
+  const b = begin(limiter, "b", 1);
   await settle();
   expect([a.begun.length, b.begun.length, order]).toEqual([STARTING_OF_WORKSPACE, 1, []]);
   a.startOldest();
@@ -40,8 +40,8 @@ test("starts at most 64 turns of a workspace at once, and later ones in order", 
 });
 
 test("counts a turn once, however often it reports that it has started", async () => {
-  const starts = new TurnStartLimiter(() => undefined);
-  const { begun, turns } = begin(starts, "a", STARTING_OF_WORKSPACE + 2);
+  const limiter = new TurnStartLimiter(() => undefined);
+  const { begun, turns } = begin(limiter, "a", STARTING_OF_WORKSPACE + 2);
   await turns[0];
   const [first] = begun;
   first?.();
@@ -51,9 +51,9 @@ test("counts a turn once, however often it reports that it has started", async (
 });
 
 test("starts at most 256 turns at once, and shares freed places between waiting workspaces", async () => {
-  const starts = new TurnStartLimiter(() => undefined);
-  const busy = Array.from({ length: STARTING }, (_, n) => begin(starts, `busy-${n}`, 1));
-  const waiting = ["e", "f"].map((workspaceId) => begin(starts, workspaceId, 10));
+  const limiter = new TurnStartLimiter(() => undefined);
+  const busy = Array.from({ length: STARTING }, (_, n) => begin(limiter, `busy-${n}`, 1));
+  const waiting = ["e", "f"].map((workspaceId) => begin(limiter, workspaceId, 10));
   const begunOfWaiting = () => waiting.map(({ begun }) => begun.length);
   await settle();
   expect(begunOfWaiting()).toEqual([0, 0]);
@@ -63,18 +63,18 @@ test("starts at most 256 turns at once, and shares freed places between waiting 
 });
 
 test("leaves room for other workspaces however many are stuck", async () => {
-  const starts = new TurnStartLimiter(() => undefined);
-  const stuck = Array.from({ length: 7 }, (_, n) => begin(starts, `stuck-${n}`, 100));
+  const limiter = new TurnStartLimiter(() => undefined);
+  const stuck = Array.from({ length: 7 }, (_, n) => begin(limiter, `stuck-${n}`, 100));
   await settle();
   expect(stuck.map(({ begun }) => begun.length)).toEqual([64, 64, 64, 32, 16, 8, 4]);
-  const live = begin(starts, "live", 2);
+  const live = begin(limiter, "live", 2);
   await settle();
   expect(live.begun).toHaveLength(2);
 });
 
 test("begins every turn that may start once another has started", async () => {
-  const starts = new TurnStartLimiter(() => undefined);
-  const [, , , first, second] = ["a", "b", "c", "d", "e"].map((workspaceId) => begin(starts, workspaceId, 64));
+  const limiter = new TurnStartLimiter(() => undefined);
+  const [, , , first, second] = ["a", "b", "c", "d", "e"].map((workspaceId) => begin(limiter, workspaceId, 64));
   await settle();
   for (let n = 0; n < 32; n++) first?.startOldest();
   await settle();
@@ -84,18 +84,18 @@ test("begins every turn that may start once another has started", async () => {
 test("does not start the turns of visitors who left, and lets others wait in their place", async () => {
   const refused = vi.fn();
   let waiting = 0;
-  const starts = new TurnStartLimiter(refused, (change) => {
+  const limiter = new TurnStartLimiter(refused, (change) => {
     waiting += change;
   });
-  const running = begin(starts, "a", STARTING_OF_WORKSPACE);
+  const running = begin(limiter, "a", STARTING_OF_WORKSPACE);
   const visitors = new AbortController();
-  const left = begin(starts, "a", WAITING_OF_WORKSPACE, visitors.signal);
+  const left = begin(limiter, "a", WAITING_OF_WORKSPACE, visitors.signal);
   visitors.abort();
   const results = await Promise.allSettled(left.turns);
   expect(new Set(results.map((result) => result.status))).toEqual(new Set(["rejected"]));
-  await expect(starts.begin("a", visitors.signal)).rejects.toMatchObject({ code: "client_gone", status: 499 });
+  await expect(limiter.begin("a", visitors.signal)).rejects.toMatchObject({ code: "client_gone", status: 499 });
   expect(waiting).toBe(0);
-  const live = begin(starts, "a", 1);
+  const live = begin(limiter, "a", 1);
   expect(waiting).toBe(1);
   running.startOldest();
   await settle();
@@ -106,31 +106,31 @@ test("refuses a turn at once while an earlier one of its workspace has waited fo
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const refused = vi.fn();
-  const starts = new TurnStartLimiter(refused);
-  const { startOldest } = begin(starts, "a", STARTING_OF_WORKSPACE + 1);
+  const limiter = new TurnStartLimiter(refused);
+  const { startOldest } = begin(limiter, "a", STARTING_OF_WORKSPACE + 1);
   await vi.advanceTimersByTimeAsync(4_999);
-  const waiting = starts.begin("a", STAYS);
+  const waiting = limiter.begin("a", STAYS);
   await vi.advanceTimersByTimeAsync(1);
-  await expect(starts.begin("a", STAYS)).rejects.toMatchObject(OVERLOADED);
+  await expect(limiter.begin("a", STAYS)).rejects.toMatchObject(OVERLOADED);
   expect(refused).toHaveBeenCalledOnce();
-  await starts.begin("b", STAYS);
+  await limiter.begin("b", STAYS);
   startOldest();
   startOldest();
   await waiting;
-  await Promise.race([starts.begin("a", STAYS), vi.advanceTimersByTimeAsync(1)]);
+  await Promise.race([limiter.begin("a", STAYS), vi.advanceTimersByTimeAsync(1)]);
   expect(refused).toHaveBeenCalledOnce();
 });
 
 test("refuses a turn at once while 1,000 of its workspace wait", async () => {
   const refused = vi.fn();
-  const starts = new TurnStartLimiter(refused);
-  const { startOldest } = begin(starts, "a", STARTING_OF_WORKSPACE + WAITING_OF_WORKSPACE);
+  const limiter = new TurnStartLimiter(refused);
+  const { startOldest } = begin(limiter, "a", STARTING_OF_WORKSPACE + WAITING_OF_WORKSPACE);
   await settle();
-  await expect(starts.begin("a", STAYS)).rejects.toMatchObject(OVERLOADED);
+  await expect(limiter.begin("a", STAYS)).rejects.toMatchObject(OVERLOADED);
   expect(refused.mock.calls).toEqual([["workspace"]]);
-  await starts.begin("b", STAYS);
+  await limiter.begin("b", STAYS);
   startOldest();
-  await Promise.race([starts.begin("a", STAYS), settle()]);
+  await Promise.race([limiter.begin("a", STAYS), settle()]);
   expect(refused).toHaveBeenCalledOnce();
 });
 
@@ -138,26 +138,26 @@ test("refuses a turn that has waited for 10 s", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const refused = vi.fn();
-  const starts = new TurnStartLimiter(refused);
-  const { startOldest } = begin(starts, "a", STARTING_OF_WORKSPACE);
-  const waiting = expect(starts.begin("a", STAYS)).rejects.toMatchObject(OVERLOADED);
+  const limiter = new TurnStartLimiter(refused);
+  const { startOldest } = begin(limiter, "a", STARTING_OF_WORKSPACE);
+  const waiting = expect(limiter.begin("a", STAYS)).rejects.toMatchObject(OVERLOADED);
   await vi.advanceTimersByTimeAsync(9_999);
   expect(refused).not.toHaveBeenCalled();
   await vi.advanceTimersByTimeAsync(1);
   await waiting;
   expect(refused.mock.calls).toEqual([["workspace"]]);
   startOldest();
-  await starts.begin("a", STAYS);
+  await limiter.begin("a", STAYS);
 });
 
 test("reports an overload if a turn has waited for 10 s because of other workspaces", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const refused = vi.fn();
-  const starts = new TurnStartLimiter(refused);
+  const limiter = new TurnStartLimiter(refused);
   // The busy workspaces start 64, 64, 64, 32, 16, 8, 4, 2, 1 and 1 turns.
-  for (let n = 0; n < 10; n++) begin(starts, `busy-${n}`, STARTING_OF_WORKSPACE);
-  const waiting = expect(starts.begin("a", STAYS)).rejects.toMatchObject(OVERLOADED);
+  for (let n = 0; n < 10; n++) begin(limiter, `busy-${n}`, STARTING_OF_WORKSPACE);
+  const waiting = expect(limiter.begin("a", STAYS)).rejects.toMatchObject(OVERLOADED);
   await vi.advanceTimersByTimeAsync(10_000);
   await waiting;
   expect(refused).toHaveBeenLastCalledWith("overload");

@@ -119,7 +119,7 @@ export class Embedder {
       signal.throwIfAborted();
       const cause: unknown = attemptTimer.signal.aborted ? attemptTimer.signal.reason : error;
       if (cause instanceof ProviderFailure) {
-        verdict = cause.isFault ? "fault" : "ok";
+        verdict = cause.isProviderFault ? "fault" : "ok";
         failure = cause.reason;
       }
       throw cause;

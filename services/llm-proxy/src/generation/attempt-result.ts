@@ -11,7 +11,7 @@ export type AttemptRequest = {
   /** The tools that the model may call. */
   tools: readonly ToolFunction[];
   /** Whether the model must answer without calling tools. */
-  mustAnswer: boolean;
+  mustAnswerWithoutTools: boolean;
   /** The earlier tool calls of this generation, with their results. */
   toolRounds: readonly ToolRound[];
   timeouts: Timeouts;

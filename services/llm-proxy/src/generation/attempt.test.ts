@@ -25,7 +25,7 @@ function requestOf(stream: (request: CompletionRequest) => Promise<void>): Attem
     turnId: "turn",
     prompt: create(PromptSchema),
     tools: [],
-    mustAnswer: false,
+    mustAnswerWithoutTools: false,
     toolRounds: [],
     timeouts: PROVIDER_DEFAULTS.timeouts,
   };
@@ -44,7 +44,7 @@ function run(request: AttemptRequest, signal = new AbortController().signal) {
 const usage = { tokensIn: 3, tokensOut: 1 };
 
 test("a failed attempt returns the text and the usage that came before the failure", async () => {
-  const failure = new ProviderFailure("provider_error", "truncated", { isFault: true });
+  const failure = new ProviderFailure("provider_error", "truncated", { isProviderFault: true });
   const request = requestOf(async ({ onText, onUsage }) => {
     await onText("some ");
     onUsage(usage);
@@ -106,14 +106,16 @@ test.each([
 ])("a fault %s", async (_, text, state) => {
   const request = requestOf(async ({ onText }) => {
     if (text !== "") await onText(text);
-    throw new ProviderFailure("provider_error", "http_500", { isFault: true });
+    throw new ProviderFailure("provider_error", "http_500", { isProviderFault: true });
   });
   await run(request);
   expect(request.candidate.guarded.breaker.state).toBe(state);
 });
 
 test("no request is sent while the breaker is open or the queue is full", async () => {
-  const stream = vi.fn(() => Promise.reject(new ProviderFailure("provider_error", "http_500", { isFault: true })));
+  const stream = vi.fn(() =>
+    Promise.reject(new ProviderFailure("provider_error", "http_500", { isProviderFault: true })),
+  );
   const request = requestOf(stream);
   await run(request);
   expect(await run(request)).toMatchObject({ isSent: false, failure: { reason: "breaker_open" } });

@@ -68,7 +68,7 @@ async function streamCompletion(
   times: AttemptTimes,
   options: AttemptOptions,
 ): Promise<CompletionResult> {
-  const { candidate, prompt, tools, mustAnswer, toolRounds, timeouts } = request;
+  const { candidate, prompt, tools, mustAnswerWithoutTools, toolRounds, timeouts } = request;
   const { signal, now, onText, onFirstText, onTextComplete } = options;
   const span = openProviderSpan(request);
   const attemptTimer = new AttemptTimer(timeouts, signal);
@@ -82,7 +82,7 @@ async function streamCompletion(
       model: candidate.name,
       prompt,
       tools,
-      mustAnswer,
+      mustAnswerWithoutTools,
       toolRounds,
       signal: attemptTimer.signal,
       onText: (delta) => {
@@ -112,7 +112,7 @@ async function streamCompletion(
         completion = { ...completion, usage };
       },
     });
-    if (!completion.isFinished) throw new ProviderFailure("provider_error", "truncated", { isFault: true });
+    if (!completion.isFinished) throw new ProviderFailure("provider_error", "truncated", { isProviderFault: true });
   } catch (error) {
     // Once its text is complete, a completion stays complete even if the caller cancels.
     if (signal.aborted && !isTextComplete) failure = toFailure(signal.reason);
@@ -135,5 +135,5 @@ function toFailure(error: unknown): ProviderFailure | GenerationCancelled {
 function toBreakerVerdict(failure: AttemptResult["failure"], hasText: boolean, signal: AbortSignal): BreakerVerdict {
   if (failure === undefined) return "ok";
   if (signal.aborted) return "neutral";
-  return failure instanceof ProviderFailure && failure.isFault && !hasText ? "fault" : "ok";
+  return failure instanceof ProviderFailure && failure.isProviderFault && !hasText ? "fault" : "ok";
 }

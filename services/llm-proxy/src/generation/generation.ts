@@ -156,7 +156,7 @@ export class Generation {
       turnId,
       prompt,
       tools: toolbox?.functions ?? [],
-      mustAnswer: toolbox?.canCallAgain(toolRounds.length) !== true,
+      mustAnswerWithoutTools: toolbox?.canCallAgain(toolRounds.length) !== true,
       toolRounds,
       timeouts: this.#computeTimeouts(candidate.guarded.settings.timeouts),
     };

@@ -70,6 +70,6 @@ export class AttemptTimer {
   }
 
   #expire(reason: string): void {
-    this.#controller.abort(new ProviderFailure("provider_timeout", reason, { isFault: true }));
+    this.#controller.abort(new ProviderFailure("provider_timeout", reason, { isProviderFault: true }));
   }
 }

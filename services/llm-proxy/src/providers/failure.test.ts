@@ -18,7 +18,7 @@ describe("failureFromStatus", () => {
     expect(failureFromStatus(status)).toMatchObject({
       code,
       isRetryable: retryable,
-      isFault: fault,
+      isProviderFault: fault,
       reason: `http_${status}`,
     });
   });

@@ -5,8 +5,11 @@ type FailureOptions = {
   isRetryable?: boolean;
   /** The wait that the provider asked for. */
   retryAfterMs?: number | undefined;
-  /** Whether the failure counts for the circuit breaker: the provider itself has a problem and does not refuse only this request. */
-  isFault?: boolean;
+  /**
+   * Whether the provider itself has a problem, and does not refuse only this request: the failure then counts for the circuit breaker.
+   * Independent of `isRetryable`: a 429 may be retried but is no fault of the provider.
+   */
+  isProviderFault?: boolean;
   /** A machine-readable code of the provider or of Node.js, for the debug log only. */
   detail?: string | undefined;
   cause?: unknown;
@@ -19,9 +22,11 @@ type FailureOptions = {
 export class ProviderFailure extends Error {
   readonly code: GenerationFailureCode;
   readonly reason: string;
+  /** See FailureOptions. */
   readonly isRetryable: boolean;
   readonly retryAfterMs: number | undefined;
-  readonly isFault: boolean;
+  /** See FailureOptions. */
+  readonly isProviderFault: boolean;
   readonly detail: string;
 
   constructor(code: GenerationFailureCode, reason: string, options: FailureOptions = {}) {
@@ -31,7 +36,7 @@ export class ProviderFailure extends Error {
     this.reason = reason;
     this.isRetryable = options.isRetryable ?? false;
     this.retryAfterMs = options.retryAfterMs;
-    this.isFault = options.isFault ?? false;
+    this.isProviderFault = options.isProviderFault ?? false;
     this.detail = options.detail ?? "";
   }
 }
@@ -64,11 +69,11 @@ export function failureFromStatus(status: number, { providerCode, retryAfterMs }
     return new ProviderFailure("provider_rate_limited", reason, { ...rest, isRetryable });
   }
   if (status === 408 || status === 504) {
-    return new ProviderFailure("provider_timeout", reason, { ...rest, isRetryable: true, isFault: true });
+    return new ProviderFailure("provider_timeout", reason, { ...rest, isRetryable: true, isProviderFault: true });
   }
   const isServerError = status >= 500;
   const isRetryable = isServerError || status === 409;
-  return new ProviderFailure("provider_error", reason, { ...rest, isRetryable, isFault: isServerError });
+  return new ProviderFailure("provider_error", reason, { ...rest, isRetryable, isProviderFault: isServerError });
 }
 
 /** Returns a provider's machine-readable code; undefined if the value is not such a code. */

@@ -9,7 +9,7 @@ export type CompletionRequest = {
   /** The tools that the model may call. */
   tools: readonly ToolFunction[];
   /** Whether the model must answer without calling tools. */
-  mustAnswer: boolean;
+  mustAnswerWithoutTools: boolean;
   /** The earlier tool calls of this generation, with their results. */
   toolRounds: readonly ToolRound[];
   signal: AbortSignal;

@@ -264,10 +264,11 @@ describe("a failed call is a result for the model, not an error for the visitor,
 
 describe("a model that keeps calling tools", () => {
   const calling = { toolCalls: [{ name: "order", arguments: '{"id":"7"}' }] };
-  const mustAnswer = ({ body }: ReceivedRequest) => (body as { tool_choice?: string }).tool_choice === "none";
+  const mustAnswerWithoutTools = ({ body }: ReceivedRequest) =>
+    (body as { tool_choice?: string }).tool_choice === "none";
 
   test("must reply after the last round", async () => {
-    provider.script((request) => (mustAnswer(request) ? { tokens: ["Done."] } : calling));
+    provider.script((request) => (mustAnswerWithoutTools(request) ? { tokens: ["Done."] } : calling));
     const events = await generate(order());
     expect([statusOf(events), events.text]).toEqual(["COMPLETE", "Done."]);
     expect(events.toolCalls).toHaveLength(3);
@@ -313,7 +314,7 @@ describe("a model that keeps calling tools", () => {
       "over_limit",
     ]);
     expect(server.requests).toHaveLength(4);
-    expect(mustAnswer(provider.requests[1] as ReceivedRequest)).toBe(true);
+    expect(mustAnswerWithoutTools(provider.requests[1] as ReceivedRequest)).toBe(true);
   });
 });
 

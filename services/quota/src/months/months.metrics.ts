@@ -16,11 +16,14 @@ export function registerMonthGauge(registry: Registry, database: Database, log: 
   );
 }
 
-/** Creates the counter of pruned rows. A reservation that is pruned with its ledger entry is not counted. */
+/**
+ * Creates the counter of pruned rows of quota's tables. The conversation service has the same metric, with the same help, for its table `turns`.
+ * A reservation that is pruned with its ledger entry is not counted.
+ */
 export function createPrunedRowCounter(registry: Registry): Counter<"table"> {
   const counter = new Counter<"table">({
     name: "parley_usage_pruned_rows_total",
-    help: "Pruned rows by table. ledger, turns: rows of closed months. reservations: void reservations that are older than a week.",
+    help: "Pruned rows by table. ledger (quota service) and turns (conversation service): rows of closed months. reservations (quota service): void reservations that are older than a week.",
     labelNames: ["table"],
     registers: [registry],
   });

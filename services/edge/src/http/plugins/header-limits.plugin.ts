@@ -6,11 +6,11 @@ const MAX_HEADERS = 100;
 
 /**
  * Refuses requests with more header lines than browsers and proxies send, with several Host lines, with HTTP/1.1 and no Host, or with an
- * expectation that the edge does not meet. The parser limits the size of the headers.
+ * Expect header other than `100-continue`. The parser limits the size of the headers.
  */
 export const headerLimits = plugin(
   async (app) => {
-    // Without a listener, Node answers an unknown expectation with a response without a body. With it, the hook below refuses the request.
+    // Without a listener, Node answers an unknown Expect header with a response without a body. With it, the hook below refuses the request.
     app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
     app.addHook("onRequest", ({ raw }, _, done) => done(refusalFor(raw)));
   },

@@ -39,7 +39,7 @@ export class ChatStreamReader {
   end(): string {
     const text = this.#collectText(() => this.#events.end());
     if (!this.isFinished && !(this.isDone && this.#hasChoice)) {
-      throw new ProviderFailure("provider_error", "truncated", { isRetryable: true, isFault: true });
+      throw new ProviderFailure("provider_error", "truncated", { isRetryable: true, isProviderFault: true });
     }
     this.isFinished = true;
     return text;
@@ -183,5 +183,5 @@ function failureFromStreamError(error: unknown): ProviderFailure {
     }
   }
   const detail = toProviderCode(body.code) ?? toProviderCode(body.type);
-  return new ProviderFailure("provider_error", "stream_error", { isFault: true, detail });
+  return new ProviderFailure("provider_error", "stream_error", { isProviderFault: true, detail });
 }

@@ -15,14 +15,19 @@ export function failureFromRequestError(error: unknown): ProviderFailure {
   const codes = listCauses(error).map((each) => (each as { code?: unknown }).code);
   const detail = codes.join(" ").trim() || listCauses(error).at(-1)?.name;
   return codes.includes("UND_ERR_CONNECT_TIMEOUT")
-    ? new ProviderFailure("provider_timeout", "connect_timeout", { isRetryable: true, isFault: true, detail })
-    : new ProviderFailure("provider_error", "connect", { isRetryable: true, isFault: true, detail });
+    ? new ProviderFailure("provider_timeout", "connect_timeout", { isRetryable: true, isProviderFault: true, detail })
+    : new ProviderFailure("provider_error", "connect", { isRetryable: true, isProviderFault: true, detail });
 }
 
 /** Maps an error while reading a response's body: the connection was closed or reset before the end. */
 export function failureFromBodyError(error: unknown): ProviderFailure {
   const detail = error instanceof Error ? error.name : typeof error;
-  return new ProviderFailure("provider_error", "truncated", { isRetryable: true, isFault: true, detail, cause: error });
+  return new ProviderFailure("provider_error", "truncated", {
+    isRetryable: true,
+    isProviderFault: true,
+    detail,
+    cause: error,
+  });
 }
 
 /** Whether this is the SDK's error for a response with an HTTP status other than 2xx. */
@@ -32,5 +37,5 @@ function isRefusal(error: unknown): error is APIError<number, Headers> {
 
 /** Returns the failure of a provider whose response is unusable, such as `malformed` or `too_large`. */
 export function createFault(reason: string): ProviderFailure {
-  return new ProviderFailure("provider_error", reason, { isFault: true });
+  return new ProviderFailure("provider_error", reason, { isProviderFault: true });
 }

@@ -78,7 +78,7 @@ function createRequest(overrides: Partial<CompletionRequest> = {}) {
     model: "m",
     prompt,
     tools: [],
-    mustAnswer: false,
+    mustAnswerWithoutTools: false,
     toolRounds: [],
     signal: new AbortController().signal,
     onText: () => undefined,
@@ -178,7 +178,7 @@ describe("a request", () => {
       reason: "connect",
       detail: "ECONNREFUSED",
       isRetryable: true,
-      isFault: true,
+      isProviderFault: true,
     };
     await expect(stream()).rejects.toMatchObject(failure);
   });
@@ -211,7 +211,7 @@ describe("a refusal", () => {
       response.statusCode = 503;
       response.end(body);
     };
-    const failure = { code: "provider_error", reason: "http_503", isRetryable: true, isFault: true };
+    const failure = { code: "provider_error", reason: "http_503", isRetryable: true, isProviderFault: true };
     await expect(stream()).rejects.toMatchObject(failure);
   });
 
@@ -310,7 +310,7 @@ describe("a stream", () => {
     };
     const texts: string[] = [];
     const request = createRequest({ onText: (piece) => void texts.push(piece) });
-    const failure = { code: "provider_error", reason: "truncated", isRetryable: true, isFault: true };
+    const failure = { code: "provider_error", reason: "truncated", isRetryable: true, isProviderFault: true };
     await expect(provider.stream(request)).rejects.toMatchObject(failure);
     expect(texts).toEqual(["some"]);
   });
@@ -324,7 +324,7 @@ describe("a stream", () => {
     expect(await readTexts()).toEqual(["this"]);
   });
 
-  test("passes on the rest to a slow sink", async () => {
+  test("passes on the text that the provider sends while the sink is busy", async () => {
     respond = (response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write(text("beginning "));

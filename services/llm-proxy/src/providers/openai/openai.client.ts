@@ -109,7 +109,7 @@ async function openStream(client: OpenAI, settings: OpenAiSettings, request: Com
     stream: true,
     ...(request.tools.length > 0 && {
       tools: request.tools.map((each) => ({ type: "function" as const, function: each })),
-      ...(request.mustAnswer && { tool_choice: "none" as const }),
+      ...(request.mustAnswerWithoutTools && { tool_choice: "none" as const }),
     }),
     ...(settings.outputLimit && { [settings.outputLimit.parameter]: settings.outputLimit.tokens }),
     ...(settings.includeUsage && { stream_options: { include_usage: true } }),

@@ -45,13 +45,16 @@ export const CancelTurnResponseSchema = /*@__PURE__*/
  * EdgeService lets one edge process reach the turns that another runs. The edges call each other.
  *
  * Every call needs the token of the called process in its "authorization" metadata, and names that process. The caller
- * reads both from the lease of the process. Without them, the call could reach another process that took over the address.
+ * reads both, and the address, from the StoredTurn that ConversationService returns: each edge process stores them in its
+ * lease (RenewEdge). Without them, the call could reach another process that took over the address.
  *
  * Errors of every call:
  * - UNAUTHENTICATED (unauthenticated): the token is missing, or belongs to another process.
  * - FAILED_PRECONDITION (other_edge): edge_id names another process.
- * - NOT_FOUND (turn_not_found): this process does not run the turn. If the turn was open, it is now closed as an error.
- * - UNAVAILABLE (unavailable): the stored outcome of the turn is unknown; read it from the database.
+ * - NOT_FOUND (turn_not_found): the called process does not run the turn. If the turn was still open, the called process
+ *   has closed it as an error before it returned, because no process would do so otherwise.
+ * - UNAVAILABLE (unavailable): the called process does not know which outcome is stored. ConversationService.FindTurn
+ *   returns it.
  *
  * @generated from service parley.edge.v1.EdgeService
  */

@@ -10,6 +10,8 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 // 3. Extended tests (*.extended.test.ts) wait for timeouts of tens of seconds, install software, or repeat a check for every screen, size or version.
 // 4. Fault tests (*.fault.test.ts) stop processes and databases under load.
 // 5. Load tests (*.load.test.ts) measure times, memory or alerts, so no other test runs beside them.
+// Three kinds of test files have configurations of their own: `pnpm test:images` (*.images.test.ts) tests the container images, `pnpm test:cluster`
+// (*.cluster.test.ts) tests the chart on Kubernetes, and `pnpm pictures` (*.pictures.test.ts) takes the README's pictures.
 
 /** Path of the JSON report; undefined for none. */
 const resultsFile = process.env.PARLEY_TEST_RESULTS;

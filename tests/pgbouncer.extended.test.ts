@@ -4,7 +4,7 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { chat, exportTranscript, postChat } from "./system/chat.ts";
 import { queryFirstRow, readBalance, waitUntilSettled } from "./system/database.ts";
-import { PASSWORD } from "./system/processes.ts";
+import { SERVICE_ROLE_PASSWORD } from "./system/processes.ts";
 import { createTenant, type System, serviceDatabaseUrl, startSystem, type Tenant } from "./system/system.ts";
 import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "./system/visitors.ts";
 
@@ -32,7 +32,7 @@ describeWith("pgbouncer", "services behind PgBouncer in transaction mode", () =>
         serverUrl: database.url,
         poolSize: SERVER_CONNECTIONS,
         maxPreparedStatements,
-        passwords: Object.fromEntries(ROLES.map((role) => [role, PASSWORD])),
+        passwords: Object.fromEntries(ROLES.map((role) => [role, SERVICE_ROLE_PASSWORD])),
       });
       const environmentOf = (service: Parameters<typeof serviceDatabaseUrl>[1]) => ({
         DATABASE_URL: serviceDatabaseUrl(pooler.through(database.url), service),

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { chat } from "./system/chat.ts";
 import { cliEnv, runCliProcess } from "./system/cli.ts";
 import { queryFirstRow, readBalance } from "./system/database.ts";
-import { PASSWORD, root, runMigrations } from "./system/processes.ts";
+import { root, runMigrations, SERVICE_ROLE_PASSWORD } from "./system/processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
 const ADMIN = "parley_admin";
@@ -40,15 +40,16 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
   /** Runs the SQL that docs/install/cluster.md requires before the installation. */
   async function createDatabaseAndAdmin(): Promise<void> {
     const sql = await findBlock("cluster.md", "sql", "CREATE DATABASE");
-    for (const statement of sql.replace("'…'", `'${PASSWORD}'`).split(/;\n/)) {
+    for (const statement of sql.replace("'…'", `'${SERVICE_ROLE_PASSWORD}'`).split(/;\n/)) {
       if (statement !== "") await queryFirstRow({ url: postgres.url }, statement);
     }
   }
 
   /** Runs the migrations like the chart's Job. */
   async function migrate(): Promise<void> {
-    const url = Object.assign(new URL(superuserUrl()), { username: ADMIN, password: PASSWORD }).href;
-    for (const service of ["conversation", "quota", "llm-proxy"] as const) await runMigrations(service, url, PASSWORD);
+    const url = Object.assign(new URL(superuserUrl()), { username: ADMIN, password: SERVICE_ROLE_PASSWORD }).href;
+    for (const service of ["conversation", "quota", "llm-proxy"] as const)
+      await runMigrations(service, url, SERVICE_ROLE_PASSWORD);
   }
 
   /** Runs shell commands whose PostgreSQL clients connect as the administrator. */
@@ -56,7 +57,14 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
     const { hostname: PGHOST, port: PGPORT } = new URL(postgres.url);
     const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", commands], {
       cwd: directory,
-      env: { PATH: process.env.PATH, PGHOST, PGPORT, PGDATABASE: "parley", PGUSER: ADMIN, PGPASSWORD: PASSWORD },
+      env: {
+        PATH: process.env.PATH,
+        PGHOST,
+        PGPORT,
+        PGDATABASE: "parley",
+        PGUSER: ADMIN,
+        PGPASSWORD: SERVICE_ROLE_PASSWORD,
+      },
     });
     return stdout;
   }

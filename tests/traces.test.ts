@@ -6,7 +6,7 @@ import { describeWith, freePort, replaceFile, startRedis, type TestRedis } from 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ChatFields, chat, postChat, readChat } from "./system/chat.ts";
 import { readMetric } from "./system/metrics.ts";
-import { ADMIN_TOKEN, INTERNAL_TOKEN, PASSWORD } from "./system/processes.ts";
+import { ADMIN_TOKEN, INTERNAL_TOKEN, SERVICE_ROLE_PASSWORD } from "./system/processes.ts";
 import { type CollectedSpan, type Collector, startCollector } from "./system/servers/collector.ts";
 import { startPrometheus } from "./system/servers/prometheus.ts";
 import { createTenant, PROVIDER_KEY, type System, startSystem, type Tenant } from "./system/system.ts";
@@ -231,7 +231,7 @@ describeWith("redis", "tracing", () => {
       PROVIDER_KEY,
       INTERNAL_TOKEN,
       ADMIN_TOKEN,
-      PASSWORD,
+      SERVICE_ROLE_PASSWORD,
       String(result.meta?.session_id),
     ];
     const sent = Buffer.concat(collector.bodies).toString("latin1");

@@ -15,7 +15,7 @@ const result = await runChaos({
   seconds: minutes * 60,
   visitors: 16,
   pauseMs: 0,
-  leaseSeconds: 30,
+  edgeLeaseSeconds: 30,
   settleTimeoutMs: 60_000,
   minKills: 0,
   minReplies: 0,

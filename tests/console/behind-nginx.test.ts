@@ -111,7 +111,8 @@ describeWith("nginx", "the console behind nginx", () => {
       body: JSON.stringify({ bot_slug: "guide", session_id: crypto.randomUUID(), message: "Hello" }),
     });
     const times: number[] = [];
-    for await (const item of readSse(response)) if ("event" in item && item.event === "token") times.push(item.at);
+    for await (const item of readSse(response))
+      if ("event" in item && item.event === "token") times.push(item.receivedAtMs);
     expect(times).toHaveLength(10);
     // The model pauses nine times for 300 ms. If nginx buffered, all tokens would arrive at once.
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(2_100);

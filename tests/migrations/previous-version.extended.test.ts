@@ -2,7 +2,7 @@ import { type Migration, migrate, revertMigrations } from "@parley/service-kit/m
 import { createDatabase, type TestDatabase } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { runCliProcess } from "../system/cli.ts";
-import { migrateAsProcess, PASSWORD, type ServiceWithDatabase } from "../system/processes.ts";
+import { migrateAsProcess, SERVICE_ROLE_PASSWORD, type ServiceWithDatabase } from "../system/processes.ts";
 import { contractionMigration } from "./next-migrations.ts";
 import { versionsOf } from "./next-version.ts";
 
@@ -25,7 +25,7 @@ describe.each([
     role: `parley_${schema}`,
     migrations,
   });
-  const runServiceMigrations = () => migrateAsProcess(service, database.url, PASSWORD);
+  const runServiceMigrations = () => migrateAsProcess(service, database.url, SERVICE_ROLE_PASSWORD);
 
   test("exits 0 on a newer schema that this version can use", async () => {
     const { now, next } = await versionsOf(database, schema);

@@ -115,12 +115,13 @@ function expectNoErrors({ visits, exports }: LoadResult): void {
 }
 
 test("a migration to the next version's schema and its rollback cause no error under load, and this version runs on that schema", async () => {
-  const tableCount = SCHEMAS.flatMap((schema) => versions[schema].next).length - SCHEMAS.length;
+  // The last migration of each schema creates a table. Each of the others adds the column next_count to one table.
+  const widenedTableCount = SCHEMAS.flatMap((schema) => versions[schema].next).length - SCHEMAS.length;
   for (let round = 0; round < ROUNDS; round++) {
     expectNoErrors(
       await runUnderLoad(async () => {
         await migrateToNextVersion();
-        expect(await countNextVersionColumns()).toBe(tableCount);
+        expect(await countNextVersionColumns()).toBe(widenedTableCount);
       }),
     );
     // An operator may roll back the pods but not the schema. So this version must start on the newer schema.

@@ -6,7 +6,7 @@ import { type ConsoleProcess, type DevelopmentSso, startConsole, startDevelopmen
 import { mapConcurrently } from "../system/map-concurrently.ts";
 import { readPeakMib } from "../system/metrics.ts";
 import { POD_HEAPS, POD_MEMORY_MIB } from "../system/pods.ts";
-import { ADMIN_TOKEN, INTERNAL_TOKEN, PASSWORD } from "../system/processes.ts";
+import { ADMIN_TOKEN, INTERNAL_TOKEN, SERVICE_ROLE_PASSWORD } from "../system/processes.ts";
 import { openConnection } from "../system/raw-http.ts";
 import { createTenant, PROVIDER_KEY, type System, startSystem, type Tenant } from "../system/system.ts";
 import {
@@ -36,7 +36,7 @@ const STATUSES = [200, 400, 401, 403, 404, 405, 408, 415, 429, 501, 503];
 const UNEXPECTED = /"code":"(?:internal|unknown|data_loss)"(?!,"message":"received compressed envelope)/;
 /** Matches a stack trace, a path of the source or a database URL. */
 const INTERNALS = /\bat \S+ \(|node_modules|\/src\/|postgres(?:ql)?:\/\/|node:internal/;
-const SECRETS = [ADMIN_TOKEN, INTERNAL_TOKEN, PASSWORD, PROVIDER_KEY];
+const SECRETS = [ADMIN_TOKEN, INTERNAL_TOKEN, SERVICE_ROLE_PASSWORD, PROVIDER_KEY];
 const VICTIM_SECRET = "the victim's instructions";
 const CONCURRENCY = 8;
 

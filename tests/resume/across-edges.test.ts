@@ -139,7 +139,7 @@ describe("a reply that another edge runs", () => {
     for await (const item of readSse(remote)) {
       if (!("event" in item)) continue;
       events.push(item);
-      arrivals.push(item.at);
+      arrivals.push(item.receivedAtMs);
     }
     const first = await opener.end;
     const text = events

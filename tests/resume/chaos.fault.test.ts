@@ -4,11 +4,11 @@ import { runKeyedChaos } from "../system/faults/keyed-chaos.ts";
 const SECONDS = 20;
 const MIN_FAULTS = 4;
 
-test(`no reply with a key is lost, duplicated or hangs in ${SECONDS} seconds of disconnects, stops, erasures and kill -9`, async () => {
+test(`no reply with an idempotency key is lost, duplicated or hangs in ${SECONDS} seconds of disconnects, stops, erasures and kill -9`, async () => {
   const result = await runKeyedChaos({
     seconds: SECONDS,
     visitors: 8,
-    leaseSeconds: 3,
+    edgeLeaseSeconds: 3,
     settleTimeoutMs: 60_000,
     minFaults: MIN_FAULTS,
   });

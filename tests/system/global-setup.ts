@@ -1,7 +1,7 @@
 import { createDatabase } from "@parley/test-support";
 import { setup as startServer } from "@parley/test-support/global-setup";
 import type { TestProject } from "vitest/node";
-import { PASSWORD, runMigrations } from "./processes.ts";
+import { runMigrations, SERVICE_ROLE_PASSWORD } from "./processes.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -35,7 +35,9 @@ async function start(project: TestProject): Promise<Server> {
   const { postgresUrl } = project.getProvidedContext();
   const { name, url } = await createDatabase(undefined, { serverUrl: postgresUrl });
   await Promise.all(
-    (["conversation", "quota", "llm-proxy"] as const).map((service) => runMigrations(service, url, PASSWORD)),
+    (["conversation", "quota", "llm-proxy"] as const).map((service) =>
+      runMigrations(service, url, SERVICE_ROLE_PASSWORD),
+    ),
   );
   return { postgresUrl, migratedDatabase: name, stop };
 }

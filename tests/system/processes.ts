@@ -7,7 +7,7 @@ export const INTERNAL_TOKEN = "internal-token-of-the-tests";
 export const ADMIN_TOKEN = "admin-token-of-the-tests";
 
 /** Password of every service's database role. */
-export const PASSWORD = "password-of-the-tests";
+export const SERVICE_ROLE_PASSWORD = "password-of-the-tests";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 

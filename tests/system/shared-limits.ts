@@ -7,7 +7,7 @@ const MAX_ATTEMPTS = 10;
  * Repeats `work` until Redis has decided every rate limit of its requests to these edges, at most MAX_ATTEMPTS times. On an overloaded
  * machine Redis may miss its deadline of 50 ms. An edge then decides alone.
  */
-export async function repeatUntilShared<T>(edges: readonly ServiceProcess[], work: () => Promise<T>): Promise<T> {
+export async function repeatUntilRedisDecides<T>(edges: readonly ServiceProcess[], work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     const before = await countLocalDecisions(edges);
     const result = await work();

@@ -13,7 +13,13 @@ import { inject } from "vitest";
 import { type AdminClients, createAdminClients } from "./admin.ts";
 import { queryFirstRow } from "./database.ts";
 import type {} from "./global-setup.ts";
-import { createService, PASSWORD, runMigrations, type ServiceProcess, type ServiceWithDatabase } from "./processes.ts";
+import {
+  createService,
+  runMigrations,
+  SERVICE_ROLE_PASSWORD,
+  type ServiceProcess,
+  type ServiceWithDatabase,
+} from "./processes.ts";
 import { type Sso, startSso } from "./servers/sso.ts";
 
 export type SystemOptions = {
@@ -171,7 +177,7 @@ async function createMigratedDatabase(serverUrl: string | undefined): Promise<Te
   if (serverUrl === undefined) return createDatabase(undefined, { template: inject("migratedDatabase") });
   const database = await createDatabase(undefined, { serverUrl });
   const services = Object.keys(SCHEMAS) as ServiceWithDatabase[];
-  await Promise.all(services.map((name) => runMigrations(name, database.url, PASSWORD)));
+  await Promise.all(services.map((name) => runMigrations(name, database.url, SERVICE_ROLE_PASSWORD)));
   return database;
 }
 
@@ -198,7 +204,7 @@ export function failFastSettings(timeoutMs: number) {
 export function serviceDatabaseUrl(adminUrl: string, service: ServiceWithDatabase): string {
   const url = new URL(adminUrl);
   url.username = `parley_${SCHEMAS[service]}`;
-  url.password = PASSWORD;
+  url.password = SERVICE_ROLE_PASSWORD;
   return url.href;
 }
 

@@ -12,7 +12,7 @@ test(`usage reconciles after ${SECONDS} seconds of random kill -9 under load`, a
     seconds: SECONDS,
     visitors: 12,
     pauseMs: 100,
-    leaseSeconds: LEASE_SECONDS,
+    edgeLeaseSeconds: LEASE_SECONDS,
     settleTimeoutMs: 60_000,
     minKills: MIN_KILLS,
     minReplies: MIN_REPLIES,

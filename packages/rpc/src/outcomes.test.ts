@@ -37,7 +37,7 @@ test("only done counts against the quota and has the finish reason stop", () => 
   expect(toSettleOutcomeSql("t.status")).toBe("CASE WHEN t.status IN ('done') THEN 'done' ELSE 'void' END");
 });
 
-test("a failed turn without a known code has the code internal_error, and a turn that did not fail has no code", () => {
+test("a turn without a known code has the default code of its outcome, and outcomes without an error event have no code", () => {
   expect(toErrorCode("error", "provider_auth")).toBe("provider_auth");
   expect(toErrorCode("error", "code_of_a_newer_version")).toBe("internal_error");
   expect(toErrorCode("interrupted", "")).toBe("internal_error");

@@ -3,11 +3,15 @@ import type { Knex } from "@parley/service-kit";
 export const name = "0022_message_ids";
 
 /**
- * Adds the id of a session's last message, from which OpenTurn derives the next one, and moves the sequence above all of these ids.
+ * Adds sessions.last_message_id, the id of a session's last message. OpenTurn then derives a session's next message ids from it instead of
+ * taking them from the sequence conversation.message_ids. Moves the sequence above every id that OpenTurn can derive.
  *
- * The previous release takes ids from the sequence and does not set the new column. The default and the trigger therefore mark each
- * session in which it opens a turn. OpenTurn takes the ids of a marked session from the sequence, so that they keep rising. Once no older
- * release runs, the trigger never fires.
+ * The previous release takes ids from the sequence and does not set the new column. If it opens a turn, the column is set to the mark
+ * 6755399441055744: in a new session by the default, in an older session by the trigger. OpenTurn takes the ids of a marked session from the
+ * sequence, so that they keep rising. Once the previous release no longer runs, the trigger never fires.
+ *
+ * Existing sessions have NULL until their next turn. For such a session, OpenTurn chooses a random first id. If a message of the session already has an
+ * id of at least 2^50, OpenTurn takes an id from the sequence instead.
  */
 export async function up(knex: Knex): Promise<void> {
   // 6755399441055744 is 2^52 + 2^51: see turns/message-ids.ts. The first statement waits for every running OpenTurn. So each call changes its
@@ -30,7 +34,7 @@ export async function up(knex: Knex): Promise<void> {
   `);
 }
 
-/** Leaves the sequence where it is, because a lower id would sort before the messages that its session already has. */
+/** Leaves the sequence where it is. If it were moved back, a session's new messages would get lower ids and sort before its earlier messages. */
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
     DROP TRIGGER use_message_sequence ON conversation.sessions;

@@ -98,7 +98,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
   await app.register(unreadBody);
   await app.register(cors);
   // Last, so that 404 responses have the other plugins' headers.
-  await app.register(errors, { onRefusal: deps.onRefusal, countMalformed: deps.malformed.count });
+  await app.register(errors, { onRefusal: deps.onRefusal, countMalformed: deps.malformedRequests.count });
   healthRoutes(app, deps.isReady);
   chatRoute(app, deps);
   playgroundRoute(app, deps);

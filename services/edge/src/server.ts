@@ -115,7 +115,7 @@ export async function start(
       edges,
       streams,
       limiter,
-      malformed: createMalformedRequests(limiter, monotonicMs),
+      malformedRequests: createMalformedRequests(limiter, monotonicMs),
       resolveKey: createKeyResolver(conversation),
       verifyToken: createTokenVerifier(config.jwt, jwks),
       turnDeps,

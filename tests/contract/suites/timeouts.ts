@@ -58,7 +58,7 @@ async function openSilentStream({ admin, api }: ContractSystem): Promise<SilentS
   const stream = readSse(await api.openChat(tenant));
   const { value: meta } = await stream.next();
   if (!meta || !("event" in meta) || meta.event !== "meta") throw new Error("the stream does not begin with meta");
-  return { rest: stream, silentSince: meta.at };
+  return { rest: stream, silentSince: meta.receivedAtMs };
 }
 
 /** Reads the stream to its end. Returns the silence before its first comment, and the name of its last event. */
@@ -69,7 +69,7 @@ async function waitForHeartbeat({
   let silenceMs = 0;
   let lastEvent = "";
   for await (const item of rest) {
-    if ("comment" in item) silenceMs ||= item.at - silentSince;
+    if ("comment" in item) silenceMs ||= item.receivedAtMs - silentSince;
     else lastEvent = item.event;
   }
   return { silenceMs, lastEvent };

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import { chat, postChat, readChat } from "../../system/chat.ts";
-import { ADMIN_TOKEN, INTERNAL_TOKEN, PASSWORD } from "../../system/processes.ts";
+import { ADMIN_TOKEN, INTERNAL_TOKEN, SERVICE_ROLE_PASSWORD } from "../../system/processes.ts";
 import { createTenant, PROVIDER_KEY } from "../../system/system.ts";
 import { newClientAddress } from "../../system/visitors.ts";
 import type { EdgeFixture } from "../edge-fixture.ts";
@@ -83,7 +83,7 @@ export function logsSuite(shared: () => EdgeFixture): void {
       providerKey: PROVIDER_KEY,
       internalToken: INTERNAL_TOKEN,
       adminToken: ADMIN_TOKEN,
-      databasePassword: PASSWORD,
+      databasePassword: SERVICE_ROLE_PASSWORD,
     };
     const services = [...system.edges, system.conversation, system.quota, system.llm];
     for (const service of services) {

@@ -18,8 +18,8 @@ it("readSse yields events and comments from one-byte chunks", async () => {
   const wire = bytes('event: meta\ndata: {"n":1}\n\n: still here\n\nevent: token\ndata: {"text":"ü👋"}\n\n');
   const items: unknown[] = [];
   const everyByte = Array.from(wire, (byte) => Uint8Array.of(byte));
-  for await (const { at, ...item } of readSse(stream(everyByte))) {
-    expect(at).toBeGreaterThan(0);
+  for await (const { receivedAtMs, ...item } of readSse(stream(everyByte))) {
+    expect(receivedAtMs).toBeGreaterThan(0);
     items.push(item);
   }
   expect(items).toEqual([

@@ -5,13 +5,13 @@ export interface SseEvent {
   /** Parsed JSON. */
   data: unknown;
   /** When the chunk that ends the event arrived, in milliseconds of performance.now(). */
-  at: number;
+  receivedAtMs: number;
 }
 
 export interface SseComment {
   comment: string;
   /** As in SseEvent. */
-  at: number;
+  receivedAtMs: number;
 }
 
 export interface ReadSseOptions {
@@ -46,8 +46,8 @@ export async function* readSse(
       buffer += done ? decoder.decode() : decoder.decode(value, { stream: true });
       const blocks = buffer.split("\n\n");
       buffer = blocks.pop() ?? "";
-      const at = performance.now();
-      for (const block of blocks) yield { ...parseBlock(block), at };
+      const receivedAtMs = performance.now();
+      for (const block of blocks) yield { ...parseBlock(block), receivedAtMs };
       if (done) break;
     }
     if (buffer !== "") throw new Error(`the stream was cut off in ${JSON.stringify(buffer.slice(0, 200))}`);

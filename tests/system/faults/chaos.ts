@@ -15,8 +15,8 @@ export type ChaosOptions = {
   visitors: number;
   /** How long a visitor pauses after each reply. Without a pause the visitors use all the CPU time that they can get. */
   pauseMs: number;
-  /** Duration of an edge's lease. */
-  leaseSeconds: number;
+  /** How long after its last renewal an edge's lease expires. The sweeper then closes the edge's open turns. */
+  edgeLeaseSeconds: number;
   /** Maximum time from the last fault until everything is settled. */
   settleTimeoutMs: number;
   /** Minimum number of kills. If services start slowly, the run takes longer than `seconds` to reach it. */
@@ -71,7 +71,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     databasePorts: portsOf(proxies),
     env: {
       edge: { ...TRUST_TEST_PROXY, ...env },
-      conversation: { ...env, ...reconciliation, EDGE_LEASE_SECONDS: String(options.leaseSeconds) },
+      conversation: { ...env, ...reconciliation, EDGE_LEASE_SECONDS: String(options.edgeLeaseSeconds) },
       quota: env,
       "llm-proxy": env,
     },

@@ -13,13 +13,15 @@ import { readUntilEnd } from "./resuming-visitor.ts";
 export type KeyedChaosOptions = {
   seconds: number;
   visitors: number;
-  leaseSeconds: number;
+  /** How long after its last renewal an edge's lease expires. The sweeper then closes the edge's open turns. */
+  edgeLeaseSeconds: number;
   settleTimeoutMs: number;
   /** Minimum sum of service kills and database restarts. If services start slowly, the run takes longer than `seconds` to reach it. */
   minFaults: number;
 };
 
 export type KeyedChaosResult = {
+  /** Messages, each with its own idempotency key. */
   keys: number;
   turns: number;
   /** Messages counted against the quota. */
@@ -66,8 +68,8 @@ type Disturbances = Pick<KeyedChaosResult, "stops" | "erasures" | "kills" | "dat
 type Chaos = { system: System; postgres: TestPostgres; counts: Disturbances; isOver: () => boolean };
 
 /**
- * Sends random messages with keys. Meanwhile readers disconnect, reconnect to random edges, stop replies and erase sessions, services are
- * killed, and the database restarts. Then compares the reply that each reader received with the stored reply.
+ * Sends random messages with idempotency keys. Meanwhile readers disconnect, reconnect to random edges, stop replies and erase sessions,
+ * services are killed, and the database restarts. Then compares the reply that each reader received with the stored reply.
  */
 export async function runKeyedChaos(options: KeyedChaosOptions): Promise<KeyedChaosResult> {
   const postgres = await startTestPostgres();
@@ -78,7 +80,7 @@ export async function runKeyedChaos(options: KeyedChaosOptions): Promise<KeyedCh
     databaseServerUrl: postgres.url,
     env: {
       edge: { ...TRUST_TEST_PROXY, ...quiet, DETACHED_REPLY_MS: String(DETACHED_REPLY_MS) },
-      conversation: { ...quiet, EDGE_LEASE_SECONDS: String(options.leaseSeconds) },
+      conversation: { ...quiet, EDGE_LEASE_SECONDS: String(options.edgeLeaseSeconds) },
       quota: quiet,
       "llm-proxy": quiet,
     },

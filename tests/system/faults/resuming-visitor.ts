@@ -86,7 +86,7 @@ async function readOnce(
     let terminal = "";
     for await (const item of readSse(response)) {
       if (!("event" in item)) continue;
-      if (item.event === "meta" && lastEventId !== undefined) onAttached?.(item.at - startedAt);
+      if (item.event === "meta" && lastEventId !== undefined) onAttached?.(item.receivedAtMs - startedAt);
       const problem = applyEvent(item, progress);
       if (problem !== undefined) return { duplicated: problem };
       const { id = "", event, data } = item;

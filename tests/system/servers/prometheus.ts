@@ -16,7 +16,7 @@ export type Prometheus = {
   /** Evaluates an expression now. Omits series whose value is NaN. */
   query(expr: string): Promise<Sample[]>;
   firing(): Promise<FiringAlert[]>;
-  /** Returns the labels of the exemplars of an expression's series, of the last minute. */
+  /** Selects the series of an expression and returns the labels of their exemplars from the last minute. */
   exemplars(expr: string): Promise<Record<string, string>[]>;
   stop(): Promise<void>;
 };

@@ -93,7 +93,8 @@ describe.each([
     });
     const calls = 400;
     for (let n = 0; n < calls; n += 20) await Promise.all(numbers(20).map(() => getUsage("1").catch(() => undefined)));
-    // A tenth of the calls, after a burst of 50, once for multiplexed calls and once for gRPC's own retries.
+    // A retry budget allows a burst of 50 retries, then a retry for every tenth call. Multiplexed calls and gRPC's own retries have a budget each,
+    // so there may be two bursts.
     expect(peers().contexts.length).toBeLessThan(calls * 1.1 + 100);
     isUnavailable = false;
     await expect(getUsage("1")).resolves.toMatchObject({ used: 1 });
@@ -162,7 +163,7 @@ describe.each([
       await expect(responses.next()).rejects.toMatchObject({ status: status.NOT_FOUND, code: "workspace_not_found" });
     });
 
-    test("stopping to read, cancelling or a deadline ends the call at the client and the server, and no other call", async () => {
+    test("when the client stops reading, cancels or reaches the deadline, the call ends at the client and the server, and no other call ends", async () => {
       const { list } = await peers().startClient(isMultiplexed, echo, countForever);
       const controller = new AbortController();
       const other = iterate(list("other"));

@@ -1,7 +1,10 @@
 import { TextArea, TextField } from "../components/field.tsx";
 import type { SectionProps } from "./draft.ts";
 
-/** The form's section about answers. `models` are the models that the workspace's plan includes. */
+/**
+ * The form's section about answers. `models` are the models that the workspace's plan includes. "<provider>:*" stands for every model of the
+ * provider.
+ */
 export function Answers({ draft, change, models }: SectionProps & { models: readonly string[] }) {
   const textProps = (name: "model" | "systemPrompt" | "fallback") => ({
     value: draft[name],
@@ -26,7 +29,7 @@ export function Answers({ draft, change, models }: SectionProps & { models: read
         {...textProps("model")}
       />
       <datalist id="models">
-        {models.filter(isModel).map((model) => (
+        {models.filter(isModelName).map((model) => (
           <option key={model} value={model} />
         ))}
       </datalist>
@@ -41,7 +44,8 @@ export function Answers({ draft, change, models }: SectionProps & { models: read
   );
 }
 
-const isModel = (name: string) => !name.endsWith("*");
+/** Returns whether an entry of `models` names one model. */
+const isModelName = (entry: string) => !entry.endsWith("*");
 
 /** Returns the hint that lists the models that the owner may enter. */
 function describeModels(models: readonly string[]): string {

@@ -72,7 +72,7 @@ function toDisplay(bot: Bot, draft: Draft): Display {
 type EditorProps = {
   bot: Bot;
   stored: Draft;
-  /** The models of the workspace's plan. */
+  /** The models of the workspace's plan, as `modelsQuery` returns them. */
   models: readonly string[];
 };
 

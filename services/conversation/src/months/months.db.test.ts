@@ -73,7 +73,7 @@ const readClosedMonths = async () =>
     ({ month }) => month,
   );
 
-test("the task closes a month whose turns are settled and equal to its usage, and not a recent one", async () => {
+test("the task closes a month whose turns are settled and match its usage, and not a recent one", async () => {
   await completeTurns(3);
   const month = addMonth(3);
   const recent = addMonth(0, { month: "2026-10", endedSeconds: 6 * DAY_SECONDS });

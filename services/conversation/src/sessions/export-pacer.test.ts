@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { ExportPacer } from "./export-pacer.ts";
 
-const READ_MS = 20;
-/** The pause of an export ÷ the time of its last statement, if no other export runs. Each other export adds the same ratio. */
-const PAUSE_PER_READ = 9;
+const STATEMENT_MS = 20;
+/** The pause of an export ÷ the time of its last statement, if no other export runs. With n exports the ratio is n times as high. */
+const PAUSE_RATIO = 9;
 const NEVER_ABORTED = new AbortController().signal;
 
 /** Runs the statements of an export. Returns the longest pause between two of them. */
@@ -14,7 +14,7 @@ async function longestPauseMs(pacer: ExportPacer, statements: number): Promise<n
   for (let n = 0; n < statements; n++)
     await run(async () => {
       if (n > 0) longest = Math.max(longest, performance.now() - endedAt);
-      await sleep(READ_MS);
+      await sleep(STATEMENT_MS);
       endedAt = performance.now();
     });
   return longest;
@@ -35,7 +35,7 @@ function smallestPauseRatio(pacer: ExportPacer): Promise<number> {
     let [startedAt, endedAt, pauseMs] = [Number.NaN, Number.NaN, Number.NaN];
     await run(async () => {
       startedAt = performance.now();
-      await sleep(READ_MS);
+      await sleep(STATEMENT_MS);
       endedAt = performance.now();
     });
     await run(async () => {
@@ -48,12 +48,14 @@ function smallestPauseRatio(pacer: ExportPacer): Promise<number> {
 test("an export pauses between its statements while turns run, and longer if there are more exports", async () => {
   const pacer = new ExportPacer();
   // Without turns.
-  expect(await smallest(() => longestPauseMs(pacer, 2))).toBeLessThan(READ_MS);
+  expect(await smallest(() => longestPauseMs(pacer, 2))).toBeLessThan(STATEMENT_MS);
+  // The expected ratios are 9 for one export and 27 for three. The limits are lower, because timers are inexact and the three exports may not
+  // overlap all the time.
   pacer.recordTurn();
-  expect(await longestPauseMs(pacer, 3)).toBeGreaterThan(8 * READ_MS);
+  expect(await longestPauseMs(pacer, 3)).toBeGreaterThan(8 * STATEMENT_MS);
   pacer.recordTurn();
   const three = await Promise.all([1, 2, 3].map(() => longestPauseMs(pacer, 3)));
-  for (const pause of three) expect(pause).toBeGreaterThan(2 * 8 * READ_MS);
+  for (const pause of three) expect(pause).toBeGreaterThan(2 * 8 * STATEMENT_MS);
 });
 
 test("the first statement of an export never pauses", async () => {
@@ -65,7 +67,7 @@ test("the first statement of an export never pauses", async () => {
     await pacer.pace((statement) => statement(), NEVER_ABORTED)(async () => undefined);
     return performance.now() - startedAt;
   };
-  expect(await smallest(firstStatement)).toBeLessThan(READ_MS);
+  expect(await smallest(firstStatement)).toBeLessThan(STATEMENT_MS);
 });
 
 test("a failed statement leaves the pauses of other exports as they are", async () => {
@@ -73,21 +75,21 @@ test("a failed statement leaves the pauses of other exports as they are", async 
   const failing = pacer.pace((statement) => statement(), NEVER_ABORTED);
   for (let n = 0; n < 100; n++)
     await expect(failing(() => Promise.reject(new Error("lost connection")))).rejects.toThrow("lost connection");
-  expect(await smallestPauseRatio(pacer)).toBeLessThan(2 * PAUSE_PER_READ);
+  expect(await smallestPauseRatio(pacer)).toBeLessThan(2 * PAUSE_RATIO);
 });
 
 test("an aborted export ends its pause at once and no longer lengthens the pauses of other exports", async () => {
   const pacer = new ExportPacer();
   const client = new AbortController();
   const run = pacer.pace((statement) => statement(), client.signal);
-  const read = () => sleep(READ_MS * 5);
-  await run(read);
+  const statement = () => sleep(5 * STATEMENT_MS);
+  await run(statement);
   pacer.recordTurn();
-  const paused = [run(read), run(read), run(read), run(read)];
+  const paused = [run(statement), run(statement), run(statement), run(statement)];
   const startedAt = performance.now();
   client.abort();
   const results = await Promise.allSettled(paused);
-  expect(performance.now() - startedAt).toBeLessThan(READ_MS * 5);
+  expect(performance.now() - startedAt).toBeLessThan(STATEMENT_MS * 5);
   expect(new Set(results.map(({ status }) => status))).toEqual(new Set(["rejected"]));
-  expect(await smallestPauseRatio(pacer)).toBeLessThan(2 * PAUSE_PER_READ);
+  expect(await smallestPauseRatio(pacer)).toBeLessThan(2 * PAUSE_RATIO);
 });

@@ -2,8 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 /** Turns count as running for this time after a turn was opened or closed. */
 const RECENT_MS = 1_000;
-/** The pause of an export ÷ the time of its last read, per running export. So all exports together read for about a tenth of the time. */
-const PAUSE_PER_READ = 9;
+/**
+ * The pause of an export ÷ the time of its last statement, if no other export runs. With n exports the ratio is n times as high, so all of
+ * them together run statements for about a tenth of the time.
+ */
+const PAUSE_RATIO = 9;
 const MAX_PAUSE_MS = 1_000;
 
 /** Runs a statement of an export. */
@@ -34,18 +37,18 @@ export class ExportPacer {
    * throws the signal's reason.
    */
   pace(run: RunStatement, signal: AbortSignal): RunStatement {
-    let readMs = 0;
+    let statementMs = 0;
     return async (statement) => {
       this.#exports++;
       try {
         if (this.isBusy) {
-          const pauseMs = Math.min(MAX_PAUSE_MS, readMs * PAUSE_PER_READ * this.#exports);
+          const pauseMs = Math.min(MAX_PAUSE_MS, statementMs * PAUSE_RATIO * this.#exports);
           await sleep(pauseMs, undefined, { signal }).catch(() => signal.throwIfAborted());
         }
         return await run(async () => {
           const startedAt = performance.now();
           const result = await statement();
-          readMs = performance.now() - startedAt;
+          statementMs = performance.now() - startedAt;
           return result;
         });
       } finally {

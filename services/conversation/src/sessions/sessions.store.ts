@@ -9,7 +9,9 @@ export type SessionSummary = {
   messages: number;
   startedAt: Date;
   lastActivityAt: Date;
+  /** The visitor's rating: "down" if a reply is rated down, "up" if replies are only rated up, empty if none is rated. */
   rating: string;
+  /** The owner's review: "bad" if a reply is reviewed as bad, "good" if replies are only reviewed as good, empty if none is reviewed. */
   review: string;
 };
 

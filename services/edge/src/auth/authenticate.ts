@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { HttpError } from "../http/index.ts";
 import type { MalformedRequests } from "../rate-limits/index.ts";
 
-export type AuthDeps = { verifyToken: TokenVerifier; malformed: MalformedRequests };
+export type AuthDeps = { verifyToken: TokenVerifier; malformedRequests: MalformedRequests };
 
 /**
  * Verifies a request's access token. Throws 401 authentication_required, 401 no_workspace or 503 auth_unavailable. Counts a missing or
@@ -15,7 +15,7 @@ export async function authenticate(deps: AuthDeps, request: FastifyRequest, repl
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     const isBadToken = error.code === "authentication_required";
-    throw (isBadToken && (await deps.malformed.count(request, reply))) || toHttpError(error);
+    throw (isBadToken && (await deps.malformedRequests.count(request, reply))) || toHttpError(error);
   }
 }
 

@@ -10,7 +10,7 @@ import { readResumeHeaders } from "./turn-key.ts";
 
 export type ChatDeps = KeyedStreamDeps & {
   limiter: RateLimiter;
-  malformed: MalformedRequests;
+  malformedRequests: MalformedRequests;
   resolveKey: KeyResolver;
   monotonicMs: () => number;
 };
@@ -22,7 +22,7 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
     url: "/api/chat/",
     config: { cors: true },
     bodyLimit: MAX_TURN_BODY_BYTES,
-    onRequest: deps.malformed.refuse,
+    onRequest: deps.malformedRequests.refuseOverLimit,
     handler: async (request, reply) => {
       const stopwatch = new Stopwatch(deps.monotonicMs, "limits");
       const { publicKey, ...fields } = parseChatRequest(request.body as Buffer | undefined);

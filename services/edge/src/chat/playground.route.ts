@@ -27,8 +27,9 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
     url: "/api/chat/playground/",
     config: { errorKey: "detail" },
     bodyLimit: MAX_TURN_BODY_BYTES,
-    onRequest: deps.malformed.refuse,
+    onRequest: deps.malformedRequests.refuseOverLimit,
     handler: async (request, reply) => {
+      // The phase "token" is the check of the access token.
       const stopwatch = new Stopwatch(deps.monotonicMs, "token");
       const caller = await authenticate(deps, request, reply);
       stopwatch.enter("limits");
@@ -37,6 +38,7 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
       const resume = readResumeHeaders(request.headers);
       const policy = resume.lastEventId === undefined ? POLICIES.playground : POLICIES.resume;
       await enforce(deps.limiter, policy, userBucket(caller), reply);
+      // The phase of the bot's lookup has the name "key" because POST /api/chat/ finds the bot by its public key.
       stopwatch.enter("key");
       const botId = await resolveBot(deps, workspaceId, botSlug);
       const { referer = "", "user-agent": userAgent = "" } = request.headers;

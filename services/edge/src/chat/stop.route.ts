@@ -14,7 +14,7 @@ export function stopRoute(app: FastifyInstance, deps: ChatDeps & StopDeps): void
     url: "/api/chat/stop/",
     config: { cors: true },
     bodyLimit: MAX_SMALL_BODY_BYTES,
-    onRequest: deps.malformed.refuse,
+    onRequest: deps.malformedRequests.refuseOverLimit,
     handler: async (request, reply) => {
       const { publicKey, sessionId, target } = parseStopRequest(request.body as Buffer | undefined);
       const bucket = addressBucket(request.ip);
@@ -35,7 +35,7 @@ export function playgroundStopRoute(app: FastifyInstance, deps: PlaygroundDeps &
     url: "/api/chat/playground/stop/",
     config: { errorKey: "detail" },
     bodyLimit: MAX_SMALL_BODY_BYTES,
-    onRequest: deps.malformed.refuse,
+    onRequest: deps.malformedRequests.refuseOverLimit,
     handler: async (request, reply) => {
       const caller = await authenticate(deps, request, reply);
       const { userId, workspaceId } = caller;

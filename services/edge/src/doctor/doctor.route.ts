@@ -9,7 +9,7 @@ import { streamPacedEvents } from "./paced-events.ts";
 
 export type DoctorDeps = {
   limiter: RateLimiter;
-  malformed: MalformedRequests;
+  malformedRequests: MalformedRequests;
   resolveKey: KeyResolver;
   streams: StreamRegistry;
   monotonicMs: () => number;
@@ -22,7 +22,7 @@ export function doctorRoute(app: FastifyInstance, deps: DoctorDeps): void {
     url: "/api/doctor/",
     config: { cors: true },
     bodyLimit: MAX_SMALL_BODY_BYTES,
-    onRequest: deps.malformed.refuse,
+    onRequest: deps.malformedRequests.refuseOverLimit,
     handler: async (request, reply) => {
       const { publicKey, silenceMs } = parseDoctorRequest(request.body as Buffer | undefined);
       const bucket = addressBucket(request.ip);

@@ -20,11 +20,11 @@ function createReplicas(count: number) {
     },
   };
   const replicas = Array.from({ length: count }, () => {
-    const malformed = createMalformedRequests(limiter, () => clock.now);
+    const malformedRequests = createMalformedRequests(limiter, () => clock.now);
     const app = fastify();
-    void app.register(errors, { onRefusal: () => undefined, countMalformed: malformed.count });
+    void app.register(errors, { onRefusal: () => undefined, countMalformed: malformedRequests.count });
     app.after(() => {
-      const onRequest = malformed.refuse;
+      const onRequest = malformedRequests.refuseOverLimit;
       app.get("/good", { onRequest }, async () => "good");
       app.get("/bad", { onRequest }, async () => {
         throw new HttpError(400, "invalid_message");

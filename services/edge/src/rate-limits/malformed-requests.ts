@@ -12,8 +12,8 @@ import { POLICIES, type RateLimiter } from "./rate-limiter.ts";
 export type MalformedRequests = {
   /** Counts a malformed request. Returns the 429 to send instead if its address has sent too many. */
   count(request: FastifyRequest, reply: FastifyReply): Promise<HttpError | undefined>;
-  /** An onRequest hook: sends 429 while the request's address is refused. Reads only this process's memory. */
-  refuse(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void;
+  /** An onRequest hook: sends 429 while the request's address is above the limit. Reads only this process's memory. */
+  refuseOverLimit(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void;
 };
 
 /** Cache size. An evicted address is refused again at its next malformed request. */
@@ -42,7 +42,7 @@ export function createMalformedRequests(limiter: RateLimiter, now: () => number)
       refusedUntil.set(bucket, now() + resetMs);
       return refusal(reply, resetMs);
     },
-    refuse(request, reply, done) {
+    refuseOverLimit(request, reply, done) {
       const resetMs = (refusedUntil.get(addressBucket(request.ip)) ?? 0) - now();
       if (resetMs > 0) done(refusal(reply, resetMs));
       else done();

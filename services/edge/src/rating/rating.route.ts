@@ -8,7 +8,7 @@ import { parseRatingRequest } from "./rating-request.ts";
 
 export type RatingDeps = {
   limiter: RateLimiter;
-  malformed: MalformedRequests;
+  malformedRequests: MalformedRequests;
   resolveKey: KeyResolver;
   conversation: RpcClient<typeof ConversationService>;
 };
@@ -22,7 +22,7 @@ export function ratingRoute(app: FastifyInstance, deps: RatingDeps): void {
     url: "/api/chat/rating/",
     config: { cors: true },
     bodyLimit: MAX_SMALL_BODY_BYTES,
-    onRequest: deps.malformed.refuse,
+    onRequest: deps.malformedRequests.refuseOverLimit,
     handler: async (request, reply) => {
       const { publicKey, ...rating } = parseRatingRequest(request.body as Buffer | undefined);
       const bucket = addressBucket(request.ip);

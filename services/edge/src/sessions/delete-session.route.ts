@@ -20,7 +20,7 @@ export function deleteSessionRoute(app: FastifyInstance, deps: SessionDeps): voi
     method: "DELETE",
     url: "/api/conversations/:sessionId/",
     config: { errorKey: "detail" },
-    onRequest: deps.malformed.refuse,
+    onRequest: deps.malformedRequests.refuseOverLimit,
     handler: async (request, reply) => {
       const caller = await authenticateOrCount(deps, request, reply, POLICIES.conversations);
       parseQuery(request.query, []);
@@ -52,7 +52,7 @@ export function eraseVisitorRoute(app: FastifyInstance, deps: SessionDeps): void
     url: "/api/conversations/erase/",
     config: { errorKey: "detail" },
     bodyLimit: MAX_ERASE_BODY_BYTES,
-    onRequest: deps.malformed.refuse,
+    onRequest: deps.malformedRequests.refuseOverLimit,
     handler: async (request, reply) => {
       const caller = await authenticateOrCount(deps, request, reply, POLICIES.conversations);
       parseQuery(request.query, []);

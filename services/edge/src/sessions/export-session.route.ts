@@ -21,7 +21,7 @@ export function exportSessionRoute(app: FastifyInstance, deps: ExportDeps): void
     method: "GET",
     url: "/api/conversations/:sessionId/export.json",
     config: { errorKey: "detail" },
-    onRequest: deps.malformed.refuse,
+    onRequest: deps.malformedRequests.refuseOverLimit,
     handler: async (request, reply) => {
       const caller = await authenticateOrCount(deps, request, reply, POLICIES.export);
       await enforce(deps.limiter, POLICIES.export, userBucket(caller), reply);

@@ -30,7 +30,7 @@ export function exportSessionsRoutes(app: FastifyInstance, deps: ExportDeps): vo
       method: "GET",
       url: `/api/conversations/export.${extension}`,
       config: { errorKey: "detail" },
-      onRequest: deps.malformed.refuse,
+      onRequest: deps.malformedRequests.refuseOverLimit,
       handler: async (request, reply) => {
         const caller = await authenticateOrCount(deps, request, reply, POLICIES.exports);
         requireViewer(caller);

@@ -16,7 +16,7 @@ export function listSessionsRoute(app: FastifyInstance, deps: SessionDeps): void
     method: "GET",
     url: "/api/conversations/",
     config: { errorKey: "detail" },
-    onRequest: deps.malformed.refuse,
+    onRequest: deps.malformedRequests.refuseOverLimit,
     handler: async (request, reply) => {
       const caller = await authenticateOrCount(deps, request, reply, POLICIES.conversations);
       requireViewer(caller);

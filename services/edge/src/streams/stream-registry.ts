@@ -55,7 +55,10 @@ const STALL_TIMEOUT_MS = 30_000;
 const STALL_CHECK_INTERVAL_MS = 1_000;
 /** While the process ends its streams: a client that has not received everything this long after release() is disconnected. */
 const SHUTDOWN_STALL_TIMEOUT_MS = 1_000;
-/** The phases before the first token in which Parley itself spends the time: all but `queue`, `provider` and `tools`. */
+/**
+ * The phases before the first token in which Parley itself spends the time: all but `queue`, `provider` and `tools`. docs/operations/explain.md
+ * describes each phase.
+ */
 const OWN_PHASES = ["token", "limits", "key", "open", "retrieval", "reserve", "own"];
 
 /** @param now a monotonic clock in milliseconds. */

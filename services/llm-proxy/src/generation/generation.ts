@@ -25,7 +25,10 @@ export type GenerationDeps = {
   onFailure: (candidate: Candidate, failure: ProviderFailure, next: NextStep) => void;
 };
 
-/** How the time from the first attempt to the first text (or until now, if there is none yet) was spent. */
+/**
+ * How the time from the start of the first attempt to the first text (or until now, if there is none yet) was spent. An attempt starts in the
+ * queue.
+ */
 export type FirstTextWaits = {
   /** Waiting for slots of the providers' concurrency limits. */
   queueMs: number;

@@ -39,7 +39,7 @@ export async function listUsage(
   return rows;
 }
 
-const NEAREST = `
+const NEAREST_TO_CAP = `
   SELECT ${columns(CURRENT_MONTH)}
   FROM quota.usage u
   JOIN quota.workspaces w USING (workspace_id)
@@ -50,6 +50,6 @@ const NEAREST = `
 
 /** Lists the `limit` workspaces that used or hold the largest shares of their caps this month, largest first. */
 export async function listNearestCap(database: Database, limit: number): Promise<WorkspaceUsage[]> {
-  const { rows } = await database.query<WorkspaceUsage>(NEAREST, [limit]);
+  const { rows } = await database.query<WorkspaceUsage>(NEAREST_TO_CAP, [limit]);
   return rows;
 }

@@ -6,10 +6,13 @@ import { currentMonth } from "./usage.store.ts";
 
 const DEFAULT_PAGE_SIZE = 500;
 const MAX_PAGE_SIZE = 1_000;
-const DEFAULT_NEAREST = 10;
-const MAX_NEAREST = 100;
+const DEFAULT_NEAREST_CAP_LIMIT = 10;
+const MAX_NEAREST_CAP_LIMIT = 100;
 
-/** Implements the calls of WorkspaceAdminService that list the usage of many workspaces. */
+/**
+ * Implements the calls of WorkspaceAdminService that list the usage of many workspaces: listUsage lists all of them, listNearestCap those that
+ * are nearest to their caps.
+ */
 export function createUsageAdmin(
   database: Database,
 ): Pick<ServiceImpl<typeof WorkspaceAdminService>, "listUsage" | "listNearestCap"> {
@@ -27,8 +30,9 @@ export function createUsageAdmin(
       return { workspaces, month, nextPageToken: last?.workspaceId ?? "" };
     },
     async listNearestCap({ limit }) {
-      if (limit < 0 || limit > MAX_NEAREST) throw invalidArgument(`limit must be from 0 to ${MAX_NEAREST}`);
-      return { workspaces: await listNearestCap(database, limit || DEFAULT_NEAREST) };
+      if (limit < 0 || limit > MAX_NEAREST_CAP_LIMIT)
+        throw invalidArgument(`limit must be from 0 to ${MAX_NEAREST_CAP_LIMIT}`);
+      return { workspaces: await listNearestCap(database, limit || DEFAULT_NEAREST_CAP_LIMIT) };
     },
   };
 }

@@ -7,18 +7,19 @@ import { extractTerms, isMisspelling, splitWords } from "./terms.ts";
 export type Quote = { passage: Passage; text: string; score: number };
 
 type Thresholds = {
-  /**
-   * The share of the query's weight that a sentence and its title (SEARCH_THRESHOLDS) or a whole passage (PASSAGE_THRESHOLDS) must contain.
-   */
+  /** The share of the query's weight that one text must contain; otherwise the passages have no answer. The constants below name the text. */
   minCoverage: number;
   /** The share of the best quote's score that another quote needs. */
   minRelativeScore: number;
   maxQuotes: number;
 };
 
-/** For term weights of the word search, which are computed from the bot's whole knowledge. */
+/**
+ * For term weights of the word search, which are computed from the bot's whole knowledge. `minCoverage` applies to a sentence together with the
+ * title of its passage.
+ */
 const SEARCH_THRESHOLDS: Thresholds = { minCoverage: 0.38, minRelativeScore: 0.6, maxQuotes: 5 };
-/** For term weights from the passages alone, which are less reliable. */
+/** For term weights from the passages alone, which are less reliable. `minCoverage` applies to a whole passage with its title. */
 const PASSAGE_THRESHOLDS: Thresholds = { minCoverage: 0.5, minRelativeScore: 0.85, maxQuotes: 2 };
 
 const MAX_QUERY_TERMS = 48;
@@ -26,7 +27,7 @@ const MAX_QUERY_TERMS = 48;
 const TARGET_QUOTE_CHARACTERS = 500;
 /** A sentence is not added if it would make the quote longer than this. */
 const MAX_QUOTE_CHARACTERS = 600;
-/** The value of a term in the title, relative to one in the sentence. */
+/** The value of a term in the passage's title, relative to one in the sentence. */
 const TITLE_VALUE = 0.6;
 /** Subtracted from a quote's score per 1,000 characters, so that a shorter quote wins. */
 const COST_PER_THOUSAND_CHARACTERS = 0.1;
@@ -40,6 +41,7 @@ type Query = { weights: ReadonlyMap<string, number>; total: number; isFromSearch
 
 type PassageTerms = {
   passage: Passage;
+  /** The terms of the passage's title: its source and its heading. */
   titleTerms: Set<string>;
   sentences: string[];
   /** The terms of each sentence. */

@@ -650,14 +650,15 @@ export declare type GenerateResponse = Message<"parley.llm.v1.GenerateResponse">
 export declare const GenerateResponseSchema: GenMessage<GenerateResponse>;
 
 /**
- * Waits divides the time from the first attempt to the provider's first text, or to the stream's first event if that comes
- * earlier. It does not include how long moderation holds the first text back.
+ * Waits reports how the time until the provider's first text, or until the stream's first event if that comes earlier, was
+ * spent. The time starts when the first attempt enters the queue for provider capacity. It does not include how long
+ * moderation holds the first text back.
  *
  * @generated from message parley.llm.v1.Waits
  */
 export declare type Waits = Message<"parley.llm.v1.Waits"> & {
   /**
-   * Microseconds in the queues for provider capacity.
+   * Microseconds in the queues for provider capacity, of all attempts.
    *
    * @generated from field: int64 queue_microseconds = 1;
    */

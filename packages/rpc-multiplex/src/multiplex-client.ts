@@ -47,17 +47,17 @@ export class MultiplexClient implements CallTransport {
     const request = call.method.requestSerialize(call.request);
     const stream = this.#streamFor(call, request);
     const { fallback, alwaysRetried } = this.#options;
-    const encoded = withEncodedRequest(call, request);
+    const sendPlainCall = () => fallback.unary(withEncodedRequest(call, request));
     this.#retryBudget.recordCall();
     try {
-      return await (stream === undefined ? fallback.unary(encoded) : stream.unary(call, request));
+      return await (stream?.unary(call, request) ?? sendPlainCall());
     } catch (error) {
       if (RpcError.from(error).status !== status.UNAVAILABLE) throw error;
-      // gRPC has already retried a call without a stream, within its own budget.
+      // gRPC has already retried a plain call, within its own budget.
       const mayRetry = () => stream !== undefined && this.#retryBudget.takeRetry();
       if (!alwaysRetried.has(call.method.path) && !mayRetry()) throw error;
     }
-    return fallback.unary(encoded);
+    return sendPlainCall();
   }
 
   serverStream(call: Call): AsyncIterable<Message> {

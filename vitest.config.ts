@@ -148,12 +148,27 @@ export default defineConfig({
       },
       {
         test: {
-          name: "extended",
+          name: "extended-integration",
           sequence: { groupOrder: 3 },
           maxWorkers,
           isolate,
           expect,
-          include: ["{packages,services,bench,tests}/**/*.extended.test.ts"],
+          include: ["{packages,services,bench}/**/*.extended.test.ts"],
+          // A server of its own: these tests set the passwords of the services' roles, which belong to the whole server.
+          globalSetup: ["tests/support/src/global-setup.ts"],
+          setupFiles: ["tests/support/src/vitest-setup.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: "extended-system",
+          sequence: { groupOrder: 3 },
+          maxWorkers,
+          isolate,
+          expect,
+          include: ["tests/**/*.extended.test.ts"],
           globalSetup: ["tests/system/global-setup.ts"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],
           testTimeout: systemTimeoutMs,

@@ -9,7 +9,7 @@ const LONG_TOKENS = 400;
 /** At 100 ms each, these take 16 s: several keepalive intervals (5 s each), but less than a drain (25 s). */
 const DRAINED_TOKENS = 160;
 
-type Outcome = { finish: unknown; tokens: number };
+type Outcome = { finish: unknown; tokens: number; code?: unknown };
 
 export type LongStreams = {
   long: Outcome;
@@ -24,9 +24,9 @@ export async function startLongStreams(system: System): Promise<LongStreams> {
     return postChat(url, tenant, {}, { headers: { "x-forwarded-for": newClientAddress() } });
   };
   const readOutcome = async (response: Response): Promise<Outcome> => {
-    const { text, done } = await readChat(response);
+    const { text, done, error } = await readChat(response);
     // Counts words, because the edge may coalesce tokens into one event.
-    return { finish: done?.finish_reason, tokens: text.trimEnd().split(" ").length };
+    return { finish: done?.finish_reason, tokens: text.trimEnd().split(" ").length, code: error?.code };
   };
   const drain = async (name: "llm-proxy" | "conversation", target: string) => {
     const replica = await system.startReplica(name);

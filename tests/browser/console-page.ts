@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { BrowserContextOptions, FrameLocator, Locator, Page, Request } from "playwright-core";
 import { findAxeViolations } from "./axe.ts";
 import type { BrowserFixture } from "./fixture.ts";
@@ -111,6 +112,15 @@ export class ConsolePage {
   takeCalls(): string[] {
     const paths = this.requests.splice(0).map((request) => new URL(request.url()).pathname);
     return paths.filter((path) => /^\/(?:api|auth)\//.test(path));
+  }
+
+  /** Waits until the page has sent no request for 500 ms. */
+  async waitUntilQuiet(): Promise<void> {
+    let sent: number;
+    do {
+      sent = this.requests.length;
+      await sleep(500);
+    } while (this.requests.length > sent);
   }
 
   /** Returns the accessibility problems of the page without the preview, because the widget has its own tests. */

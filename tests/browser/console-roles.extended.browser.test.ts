@@ -78,7 +78,7 @@ describeInBrowser("roles in the console", (fixture) => {
       await page.goto("/keys");
       await page.heading2("Your account has no role in this workspace").waitFor();
       await page.tab.getByText("Ask the person who runs Parley to give you one.").waitFor();
-      await page.tab.waitForLoadState("networkidle");
+      await page.waitUntilQuiet();
       expect(page.takeCalls()).toEqual([]);
       expect(await page.tab.getByRole("navigation", { name: "Screens" }).count()).toBe(0);
       expect(await page.findAxeViolations()).toEqual([]);

@@ -146,7 +146,7 @@ describeInBrowser("console screens", (fixture) => {
       await page.goto(path);
       await isLoaded;
       await eventually(() => page.tab.locator(".loading").count()).toBe(0);
-      await page.tab.waitForLoadState("networkidle");
+      await page.waitUntilQuiet();
       const calls = page.takeCalls();
       expect(calls[0], path).toBe("/api/batch");
       expect(calls.length, `${path}: ${calls.join(", ")}`).toBeLessThanOrEqual(2);

@@ -28,9 +28,11 @@ export async function startLongStreams(system: System): Promise<LongStreams> {
     // Counts words, because the edge may coalesce tokens into one event.
     return { finish: done?.finish_reason, tokens: text.trimEnd().split(" ").length, code: error?.code };
   };
-  const drain = async (name: "llm-proxy" | "conversation", target: string) => {
+  const startReplica = async (name: "llm-proxy" | "conversation", target: string) => {
     const replica = await system.startReplica(name);
-    const edge = await system.startEdge({ [target]: `127.0.0.1:${replica.port}` });
+    return { name, replica, edge: await system.startEdge({ [target]: `127.0.0.1:${replica.port}` }) };
+  };
+  const drain = async ({ name, replica, edge }: Awaited<ReturnType<typeof startReplica>>) => {
     // Other scenarios start at the same time, so opening the stream may take seconds.
     const streaming = readOutcome(await openStream(`http://127.0.0.1:${edge.port}`, DRAINED_TOKENS));
     await sleep(2_000);
@@ -39,10 +41,14 @@ export async function startLongStreams(system: System): Promise<LongStreams> {
     if (name === "conversation") await exit.then(() => replica.start());
     return { outcome: await streaming, exit: await exit };
   };
+  // The processes start before the streams open, because starts take the CPU time that the first calls of a stream need before their deadlines.
+  const replicas = await Promise.all([
+    startReplica("llm-proxy", "LLM_TARGET"),
+    startReplica("conversation", "CONVERSATION_TARGET"),
+  ]);
   const [long, ...drained] = await Promise.all([
     openStream(system.url(), LONG_TOKENS).then(readOutcome),
-    drain("llm-proxy", "LLM_TARGET"),
-    drain("conversation", "CONVERSATION_TARGET"),
+    ...replicas.map(drain),
   ]);
   return { long, drained };
 }

@@ -69,7 +69,7 @@ async function putOrderTool({ workspaceId, botSlug }: Tenant): Promise<void> {
 
 const phaseMs = ({ phases }: Explanation, name: string) => phases.find((phase) => phase.name === name)?.ms ?? 0;
 
-/** What the services have stored about a turn so far: the number of phases and of model calls, and the time of settlement. */
+/** The stored state of a turn so far: the number of phases and of model calls, and the time of settlement. */
 type TurnRecords = { phases: number; settledAt: string; calls: number };
 
 const isSettled = ({ settledAt }: TurnRecords) => settledAt !== "";

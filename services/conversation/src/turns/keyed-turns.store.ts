@@ -2,7 +2,7 @@ import type { TurnStatus } from "@parley/rpc/outcomes";
 import type { Database } from "@parley/service-kit";
 import type { QuotaUsage } from "./close-turn.store.ts";
 
-/** What a reader needs to follow a turn's reply. The turn need not have an idempotency key. */
+/** The state that a reader needs to follow a turn's reply. The turn need not have an idempotency key. */
 export type StoredTurn = {
   turnId: string;
   messageId: number;

@@ -13,7 +13,7 @@ export type AttemptRow = {
   latencyMs: number;
   outcome: string;
   reason: string;
-  /** What followed a failed attempt: `retry`, `failover` or `end`; empty if it did not fail. */
+  /** The step after a failed attempt: `retry`, `failover` or `end`; empty if it did not fail. */
   next: string;
 };
 

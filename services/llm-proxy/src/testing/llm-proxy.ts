@@ -30,7 +30,7 @@ const TOKEN = "test-token";
 const PASSWORD = "test-password";
 const log = createLogger("test", "silent");
 
-/** What a test received from a generation's stream. */
+/** The messages that a test received from a generation's stream. */
 export type Events = {
   /** The text of each delta, in order. */
   texts: string[];

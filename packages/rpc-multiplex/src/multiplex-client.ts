@@ -54,8 +54,8 @@ export class MultiplexClient implements CallTransport {
     } catch (error) {
       if (RpcError.from(error).status !== status.UNAVAILABLE) throw error;
       // gRPC has already retried a plain call, within its own budget.
-      const mayRetry = () => stream !== undefined && this.#retryBudget.takeRetry();
-      if (!alwaysRetried.has(call.method.path) && !mayRetry()) throw error;
+      const isWithinBudget = () => stream !== undefined && this.#retryBudget.takeRetry();
+      if (!alwaysRetried.has(call.method.path) && !isWithinBudget()) throw error;
     }
     return sendPlainCall();
   }

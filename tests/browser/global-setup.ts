@@ -1,10 +1,11 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isMet, reportMissing, startTestPostgres } from "@parley/test-support";
+import { createDatabase, isMet, reportMissing } from "@parley/test-support";
 import { buildWidget } from "@parley/widget/build";
 import type { TestProject } from "vitest/node";
 import { CONSOLE_WORKSPACE, startConsole, startDevelopmentSso } from "../system/console.ts";
+import { provideServer } from "../system/global-setup.ts";
 import { startSystem } from "../system/system.ts";
 import { replyTo } from "./replies.ts";
 
@@ -36,11 +37,15 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   if (!isMet("chromium")) return async () => undefined;
 
   const widgetDir = await mkdtemp(join(tmpdir(), "parley-widget-"));
-  await buildWidget(widgetDir);
-  const [postgres, consoleSso] = await Promise.all([startTestPostgres(), startDevelopmentSso()]);
+  const [server, consoleSso] = await Promise.all([
+    provideServer(project),
+    startDevelopmentSso(),
+    buildWidget(widgetDir),
+  ]);
+  const { postgresUrl: serverUrl, migratedDatabase: template } = server;
   const system = await startSystem({
     script: replyTo,
-    databaseServerUrl: postgres.url,
+    database: await createDatabase(undefined, { serverUrl, template }),
     // The edge trusts the ingress as its proxy, because ingress.ts sets X-Forwarded-For to a separate address per visitor.
     env: {
       edge: { WIDGET_DIR: widgetDir, TRUSTED_PROXIES: "127.0.0.1/32" },
@@ -74,7 +79,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     await ownersConsole.stop();
     await system.stop();
     await consoleSso.stop();
-    await postgres.stop();
+    await server.release();
     await rm(widgetDir, { recursive: true });
   };
 }

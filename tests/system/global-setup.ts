@@ -10,23 +10,40 @@ declare module "vitest" {
   }
 }
 
-type Server = { postgresUrl: string; migratedDatabase: string; stop(): Promise<void> };
+export type SharedServer = {
+  postgresUrl: string;
+  migratedDatabase: string;
+  /** Stops the server if no other project uses it. */
+  release(): Promise<void>;
+};
+
+type Server = Omit<SharedServer, "release"> & { stop(): Promise<void> };
 
 const SERVER = Symbol.for("parley.tests.server");
 /** Vitest loads this module once for each project, but runs every setup in one process. So `globalThis` keeps the server. */
-const shared = globalThis as typeof globalThis & { [SERVER]?: Promise<Server> };
+const shared = globalThis as typeof globalThis & { [SERVER]?: { server: Promise<Server>; users: number } };
 
-/** Provides the run's PostgreSQL server with a migrated template database. Projects with this setup share them. */
+/** Provides a project with the run's server. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  shared[SERVER] ??= start(project);
-  const { postgresUrl, migratedDatabase, stop } = await shared[SERVER];
+  return (await provideServer(project)).release;
+}
+
+/** Provides a project with the run's PostgreSQL server and its migrated template database. The first call starts the server. */
+export async function provideServer(project: TestProject): Promise<SharedServer> {
+  shared[SERVER] ??= { server: start(project), users: 0 };
+  const current = shared[SERVER];
+  current.users++;
+  const { postgresUrl, migratedDatabase, stop } = await current.server;
   project.provide("postgresUrl", postgresUrl);
   project.provide("migratedDatabase", migratedDatabase);
-  // Vitest calls the returned functions after the last test of the run, so the first one can stop the server.
-  return async () => {
-    if (shared[SERVER] === undefined) return;
-    delete shared[SERVER];
-    await stop();
+  return {
+    postgresUrl,
+    migratedDatabase,
+    async release() {
+      if (--current.users > 0) return;
+      delete shared[SERVER];
+      await stop();
+    },
   };
 }
 

@@ -80,7 +80,8 @@ export async function startProcess(options: ProcessOptions): Promise<RunningProc
       } else if (await ready()) {
         return undefined;
       }
-      await sleep(20);
+      // A refused request costs this process about a millisecond of CPU time.
+      await sleep(50);
     }
     if (isRunning()) throw new Error(`${name} is not ready after ${readyTimeoutMs} ms; output:\n${output.both}`);
     // After the exit, the last output may still be in the pipe.

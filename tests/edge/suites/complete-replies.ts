@@ -42,9 +42,9 @@ export function completeRepliesSuite(shared: () => EdgeFixture): void {
     expect((await chat(fixture.system.url(), tenant)).done).toMatchObject({ finish_reason: "stop" });
   });
 
-  async function createTenantWithPattern(pattern: string | undefined): Promise<Tenant> {
+  async function createTenantWithPattern(pattern: string | undefined, model = "openai:late-usage"): Promise<Tenant> {
     const { admin } = fixture.system;
-    const tenant = await createTenant(admin, { plan: "scale", model: "openai:late-usage" });
+    const tenant = await createTenant(admin, { plan: "scale", model });
     const { workspaceId, botSlug } = tenant;
     if (pattern !== undefined) await admin.moderation.addPattern({ workspaceId, botSlug, pattern, appliesTo: "reply" });
     return tenant;
@@ -92,5 +92,15 @@ export function completeRepliesSuite(shared: () => EdgeFixture): void {
     expect(turn?.status).toBe("blocked");
     expect(turn?.content).not.toContain("reply");
     expect(await readBalance(system.database, tenant.workspaceId)).toMatchObject({ done: 0, used: 0, ledger: 0 });
+  });
+
+  test("stores a reply as blocked when a pattern matches a word that the provider sends after the visitor disconnects", async () => {
+    const { system } = fixture;
+    // Word 8 comes 0.3 s after the first, within the 0.5 s for which an interrupted reply may continue.
+    const tenant = await createTenantWithPattern("\\bt8\\b", "openai:tokens-30-every-40");
+    await visitAndDisconnect(system.url(), tenant, 0, (text) => text !== "");
+    const turns = await readClosedTurns(tenant);
+    expect(turns).toMatchObject([{ status: "blocked" }]);
+    expect(turns[0]?.content).not.toContain("t0");
   });
 }

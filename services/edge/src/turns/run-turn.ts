@@ -46,7 +46,7 @@ export type TurnContext = GenerationContext & {
    * effect.
    */
   releaseStart: () => void;
-  /** Aborted when the visitor disconnects or stops the reply: a reply that is not complete then gets the outcome `cancelled`. */
+  /** Aborted when the visitor disconnects or stops the reply: a reply that is neither complete nor blocked then gets the outcome `cancelled`. */
   cancelSignal: AbortSignal;
   /** Set for a turn with an idempotency key: its sink gets only a stored ending. */
   keyed?: {
@@ -256,8 +256,8 @@ async function reserveAndGenerate(
   return markIfCancelled(await generateReply(deps.llm, { ...input, month }, context), context);
 }
 
-/** If the visitor has left or stopped the reply, changes any outcome but `done` to `cancelled`. */
+/** If the visitor has left or stopped the reply, changes its outcome to `cancelled`, unless it is complete or blocked. */
 function markIfCancelled(result: ReplyResult, { cancelSignal }: TurnContext): ReplyResult {
-  if (!cancelSignal.aborted || result.outcome === "done") return result;
+  if (!cancelSignal.aborted || result.outcome === "done" || result.outcome === "blocked") return result;
   return { ...result, outcome: "cancelled", errorCode: "" };
 }

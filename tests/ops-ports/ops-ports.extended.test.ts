@@ -46,7 +46,6 @@ let consoleProcess: ConsoleProcess;
 let victim: Tenant;
 let targets: Target[];
 let authorizations: Record<Caller, string | undefined>;
-/** Process ids before the attacks. A changed id means that a service was restarted. */
 const agent = new Agent({ keepAlive: true, maxSockets: CONCURRENCY });
 
 beforeAll(async () => {

@@ -10,6 +10,7 @@ declare module "vitest" {
   }
 }
 
+/** The run's server, as one project uses it. */
 export type SharedServer = {
   postgresUrl: string;
   migratedDatabase: string;
@@ -23,7 +24,7 @@ const SERVER = Symbol.for("parley.tests.server");
 /** Vitest loads this module once for each project, but runs every setup in one process. So `globalThis` keeps the server. */
 const shared = globalThis as typeof globalThis & { [SERVER]?: { server: Promise<Server>; users: number } };
 
-/** Provides a project with the run's server. */
+/** The setup of a project that needs only the run's server. Returns its teardown. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   return (await provideServer(project)).release;
 }

@@ -80,7 +80,7 @@ export async function startProcess(options: ProcessOptions): Promise<RunningProc
       } else if (await ready()) {
         return undefined;
       }
-      // A refused request costs this process about a millisecond of CPU time.
+      // Each call of `ready` that sends a refused request costs about 1 ms of CPU time.
       await sleep(50);
     }
     if (isRunning()) throw new Error(`${name} is not ready after ${readyTimeoutMs} ms; output:\n${output.both}`);

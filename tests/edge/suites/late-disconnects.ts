@@ -33,7 +33,7 @@ async function visitAndDisconnect(
   }
 }
 
-export function completeRepliesSuite(shared: () => EdgeFixture): void {
+export function lateDisconnectsSuite(shared: () => EdgeFixture): void {
   let fixture: EdgeFixture;
   beforeAll(async () => {
     fixture = shared();

@@ -10,7 +10,6 @@ import {
   type CarryResponse,
   CarryResponseSchema,
 } from "@parley/rpc/calls";
-import { ActiveMap } from "./active-map.ts";
 import { SendWindow } from "./flow-control.ts";
 import { FrameBatcher } from "./frame-batcher.ts";
 
@@ -45,7 +44,7 @@ class ServerStream {
   readonly #stream: CarryStream;
   readonly #methods: ReadonlyMap<string, ServedMethod>;
   readonly #batcher: FrameBatcher<AnswerFrame, CarryResponse>;
-  readonly #pendingCalls = new ActiveMap<number, PendingCall>();
+  readonly #pendingCalls = new Map<number, PendingCall>();
   #isHalfClosed: boolean = false;
 
   constructor(stream: CarryStream, methods: ReadonlyMap<string, ServedMethod>) {
@@ -66,7 +65,7 @@ class ServerStream {
       this.#closeWhenIdle();
     });
     stream.on("cancelled", () => {
-      for (const [callId] of this.#pendingCalls) this.#abort(callId);
+      for (const callId of this.#pendingCalls.keys()) this.#abort(callId);
     });
     // Handled by "cancelled", which follows every error.
     stream.on("error", () => undefined);

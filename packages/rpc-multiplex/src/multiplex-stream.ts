@@ -9,7 +9,6 @@ import {
   CarryRequestSchema,
   type CarryResponse,
 } from "@parley/rpc/calls";
-import { ActiveMap } from "./active-map.ts";
 import { FLOW_CONTROL_WINDOW_BYTES } from "./flow-control.ts";
 import { FrameBatcher } from "./frame-batcher.ts";
 
@@ -46,7 +45,7 @@ export class MultiplexStream {
   readonly #batcher: FrameBatcher<CallFrame, CarryRequest>;
   readonly #peerAddress: Promise<string | undefined>;
   /** The calls that the peer has not ended. */
-  readonly #pendingCalls = new ActiveMap<number, PendingCall>();
+  readonly #pendingCalls = new Map<number, PendingCall>();
   #nextCallId = 0;
   #isRetired: boolean = false;
   #isLost: boolean = false;

@@ -14,7 +14,11 @@ export type Database = {
   stopNow: () => void;
 };
 
-const CONNECT_TIMEOUT_MS = 5_000;
+/**
+ * Limit of a connection attempt and of a statement. The start builds the widget and the console in this process, so on a busy machine
+ * it reads the server's reply seconds later.
+ */
+const TIMEOUT_MS = 30_000;
 
 /** Connects to the server of DATABASE_URL. Throws StartError, without the URL's password, when it is unusable. */
 export async function openExternalDatabase(url: string): Promise<Database> {
@@ -50,8 +54,8 @@ export async function withClient<T>(url: string, work: (client: Client) => Promi
   const client = new Client({
     connectionString: url,
     application_name: "parley-start",
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: TIMEOUT_MS,
+    statement_timeout: TIMEOUT_MS,
   });
   // The failing query reports a broken connection.
   client.on("error", () => undefined);

@@ -23,7 +23,7 @@ const CHECK_INTERVAL_MS = 1_000;
  */
 export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<Database> {
   let server = await startServer(options);
-  const version = await createDatabase(server.url);
+  const version = await createDatabase(server);
   const url = new URL(server.url);
   url.pathname = `/${DATABASE_NAME}`;
 
@@ -72,10 +72,17 @@ async function startServer({ dataDir, port, password }: EmbeddedDatabaseOptions)
   }
 }
 
-async function createDatabase(serverUrl: string): Promise<string> {
-  return withClient(serverUrl, async (client) => {
-    const { rowCount } = await client.query("SELECT 1 FROM pg_database WHERE datname = $1", [DATABASE_NAME]);
-    if (rowCount === 0) await client.query(`CREATE DATABASE ${escapeIdentifier(DATABASE_NAME)}`);
-    return readVersion(client);
-  });
+/** Creates the database if it does not exist. Returns the server version. Stops the server and throws StartError if this fails. */
+async function createDatabase(server: LocalPostgres): Promise<string> {
+  try {
+    return await withClient(server.url, async (client) => {
+      const { rowCount } = await client.query("SELECT 1 FROM pg_database WHERE datname = $1", [DATABASE_NAME]);
+      if (rowCount === 0) await client.query(`CREATE DATABASE ${escapeIdentifier(DATABASE_NAME)}`);
+      return readVersion(client);
+    });
+  } catch (cause) {
+    await server.stop();
+    const reason = cause instanceof Error ? cause.message : "unknown reason";
+    throw new StartError(`the embedded PostgreSQL did not open its database (${reason}): start again`, { cause });
+  }
 }

@@ -1,0 +1,32 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { removeLocalPostgres, startLocalPostgres } from "@parley/local-postgres";
+import { freePort } from "@parley/test-support";
+import { Client } from "pg";
+import { expect, onTestFinished, test } from "vitest";
+import { StartError } from "../errors.ts";
+import { startEmbeddedDatabase } from "./embedded-database.ts";
+
+test("reports in one line why the database could not be created, and stops the server", async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), "parley-embedded-"));
+  onTestFinished(async () => {
+    await removeLocalPostgres(join(dataDir, "postgres"));
+    await rm(dataDir, { recursive: true, force: true });
+  });
+  const options = { dataDir, port: await freePort(), password: "password-of-the-tests", notify: () => undefined };
+  const { url: serverUrl } = await startLocalPostgres({ ...options, dataDir: join(dataDir, "postgres") });
+  // CREATE DATABASE copies template1, which works only while nobody is connected to it.
+  const templateUrl = new URL(serverUrl);
+  templateUrl.pathname = "/template1";
+  const otherClient = new Client({ connectionString: templateUrl.href });
+  otherClient.on("error", () => undefined);
+  await otherClient.connect();
+
+  const failure = await startEmbeddedDatabase(options).catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(StartError);
+  expect(String(failure)).toMatch(
+    /did not open its database \(source database "template1" is being accessed by other users\): start again$/,
+  );
+  await expect(new Client({ connectionString: serverUrl }).connect()).rejects.toThrow("ECONNREFUSED");
+});

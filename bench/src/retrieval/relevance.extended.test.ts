@@ -37,7 +37,8 @@ test("search and the built-in model meet the goals for hit rate, quoted answers 
   expect(all.hitRateAt5, figures).toBeGreaterThanOrEqual(GOALS.hitRateAt5);
   expect(all.answered, figures).toBeGreaterThanOrEqual(GOALS.answered);
   expect(all.refused, figures).toBeGreaterThanOrEqual(GOALS.refused);
-}, 120_000);
+  // Asks more than 60 questions one by one, which took more than two minutes on a busy machine.
+}, 300_000);
 
 const FERRY = `# Island ferry
 ## Pets

@@ -15,8 +15,8 @@ export type Database = {
 };
 
 /**
- * Limit of a connection attempt and of a statement. The start builds the widget and the console in this process, so on a busy machine
- * it reads the server's reply seconds later.
+ * Limit of a connection attempt and of a statement. This process also builds the console. On a busy machine, the build blocks the event
+ * loop for several seconds, in which no reply of the server is read.
  */
 const TIMEOUT_MS = 30_000;
 

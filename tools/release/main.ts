@@ -1,4 +1,4 @@
-// pnpm release COMMAND: the steps of .github/workflows/release.yml that need no registry.
+// pnpm release COMMAND: the steps of .github/workflows/release.yml that push and pull nothing.
 import { createHash } from "node:crypto";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ const USAGE = `Prepare a release.
   release chart REGISTRY DIGESTS FOLDER    Package the chart with pinned images.
   release sbom FOLDER                      Write the bill of materials.
   release checksums FOLDER                 Write SHA256SUMS.
-  release dry-run                          Run these steps with made-up digests.
+  release dry-run                          Run chart, sbom and checksums with made-up digests.
 
 TAG is v1.2.3. DIGESTS is a folder with one file per image: ${IMAGES.join(", ")}.
 `;

@@ -40,7 +40,7 @@ import { renewEdge } from "./sweeping/edge-leases.store.ts";
 import { readSweepMark, sweep } from "./sweeping/sweep.store.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/database.ts";
 import { readKnowledge } from "./testing/knowledge.ts";
-import { closing, createBot, edgeProcess, newTurn } from "./testing/turns.ts";
+import { createBot, edgeProcess, newClosing, newTurn } from "./testing/turns.ts";
 import { closeTurn, findTurnResult } from "./turns/close-turn.store.ts";
 import { findKeyedTurn, findTurnOfMessage } from "./turns/keyed-turns.store.ts";
 import { findTurn, openTurn } from "./turns/open-turn.store.ts";
@@ -193,7 +193,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
     },
   ],
   ["reading passages", (database) => readPassages(database, bot.workspaceId, [1, 2, 3])],
-  ["closing a turn", async (database) => closeTurn(database, closing(await anyTurn()))],
+  ["closing a turn", async (database) => closeTurn(database, newClosing(await anyTurn()))],
   ["reading a turn's result", async (database) => findTurnResult(database, bot.workspaceId, (await anyTurn()).turnId)],
   [
     "rating a reply",
@@ -479,7 +479,7 @@ test("measuring the outbox uses its index", async () => {
 // with that index would later read all open turns of the workspace. Until the next vacuum it would also read the closed turns.
 test("a turn is closed by its primary key, although the index of open turns was empty when its statement was planned", async () => {
   const { workspaceId, turnId } = await anyTurn();
-  const close = await explain((database) => closeTurn(database, closing({ workspaceId, turnId })));
+  const close = await explain((database) => closeTurn(database, newClosing({ workspaceId, turnId })));
   const sweeping = { leaseSeconds: 30, seenAt: new Date().toISOString(), graceSeconds: 15, limit: 200 };
   const swept = await explain((database) => sweep(database, sweeping));
   for (const { plan } of [close, swept]) {

@@ -4,7 +4,7 @@ import { KeyAdminService, TurnOutcome } from "@parley/rpc/conversation";
 import { beforeAll, expect, test } from "vitest";
 import type { Bot } from "./bots/bots.store.ts";
 import { rpcFailure, useTestSystem } from "./testing/system.ts";
-import { closeRequest, createBot, nameOf, type OpenRequest, openRequest } from "./testing/turns.ts";
+import { botFields, closeRequest, createBot, type OpenRequest, openRequest } from "./testing/turns.ts";
 
 const system = useTestSystem();
 let bot: Bot;
@@ -95,7 +95,7 @@ test("RateMessage refuses another workspace's, bot's or session's reply, a visit
 
 test("ResolveKey returns the same error for an unknown, a revoked and a malformed key", async () => {
   const keys = system.ops(KeyAdminService);
-  const { key } = await keys.createKey({ ...nameOf(bot), domains: ["*.Example.com"] });
+  const { key } = await keys.createKey({ ...botFields(bot), domains: ["*.Example.com"] });
   const resolve = (publicKey: string) => system.conversation.resolveKey({ publicKey }, options);
   expect(await resolve(key?.publicKey ?? "")).toMatchObject({
     workspaceId: bot.workspaceId,

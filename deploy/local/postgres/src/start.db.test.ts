@@ -47,7 +47,7 @@ async function start(options: { port?: number; password?: string; fast?: boolean
   return server;
 }
 
-async function listenAnywhere(): Promise<Server> {
+async function listenOnFreePort(): Promise<Server> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   return server;
@@ -154,10 +154,10 @@ describe("a server", () => {
   });
 });
 
-describe("a server whose starting process has exited", () => {
+describe("a server that is already running", () => {
   shareDataDir();
 
-  it("keeps running after the signals of that process's terminal, and is reused on its own port", async () => {
+  it("survives Ctrl-C in the terminal of the process that started it, and is reused on its own port", async () => {
     const previous = await startInChildProcess();
     await previous.kill("SIGINT");
     const server = await start({ port: port + 1 });
@@ -172,7 +172,7 @@ describe("a server whose starting process has exited", () => {
     expect(await query(server.url, "SELECT 1 AS n")).toEqual([{ n: 1 }]);
   });
 
-  it("stops when its data is removed", async () => {
+  it("stops when its data is removed, after the process that started it was killed", async () => {
     const previous = await startInChildProcess();
     await previous.kill("SIGKILL");
     const installation = await resolveInstallation(dataDir);
@@ -194,7 +194,7 @@ describe("a server that was killed", () => {
     expect(await query(server.url, "SELECT n FROM kept")).toEqual([{ n: 42 }]);
   });
 
-  it("is not mistaken for the program that has its PID now, and that program keeps running", async () => {
+  it("starts again if another program now has its PID, and does not stop that program", async () => {
     const first = await start();
     const lockFile = join(first.dataDir, "postmaster.pid");
     const lock = await readFile(lockFile, "utf8");
@@ -217,7 +217,7 @@ describe("a start that fails", () => {
   shareDataDir();
 
   it("names the port in use, and writes no file", async () => {
-    const other = await listenAnywhere();
+    const other = await listenOnFreePort();
     const taken = (other.address() as AddressInfo).port;
     await expect(start({ port: taken })).rejects.toThrow(
       expect.objectContaining({ code: "port_taken", message: expect.stringContaining(String(taken)) }),

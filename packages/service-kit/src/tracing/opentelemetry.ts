@@ -28,7 +28,7 @@ export type TracerOptions = {
 };
 
 /**
- * Returns a tracer that sends batches of spans to an OTLP collector. `flush` sends the last batch and shuts the tracer down. start.ts imports
+ * Returns a tracer that sends batches of spans to an OTLP collector. `shutDown` sends the last batch and ends the tracer. start.ts imports
  * this file only if tracing is on.
  */
 export function createTracer(service: string, { endpoint, ratio, headers }: TracerOptions, log: Logger) {
@@ -91,7 +91,7 @@ export function createTracer(service: string, { endpoint, ratio, headers }: Trac
     },
     runOutsideTrace: (work) => api.context.with(api.ROOT_CONTEXT, work),
   };
-  return { tracer, flush: () => provider.shutdown() };
+  return { tracer, shutDown: () => provider.shutdown() };
 }
 
 function toIds(context: api.SpanContext | undefined): SpanIds | undefined {

@@ -6,7 +6,7 @@ import type { TracingSettings } from "./settings.ts";
 import { installTracer } from "./tracer.ts";
 
 /** How long the last batch of spans may take when the service stops. */
-const FLUSH_TIMEOUT_MS = 3_000;
+const SHUTDOWN_TIMEOUT_MS = 3_000;
 
 /** Turns tracing on. Without settings it does nothing and loads no library. */
 export async function startTracing(
@@ -19,7 +19,7 @@ export async function startTracing(
   if (settings === undefined) return;
   const { createTracer } = await import("./opentelemetry.ts");
   const headers = settings.headers && openSecret(settings.headers, { log, lifecycle, refusals });
-  const { tracer, flush } = createTracer(service, { ...settings, headers: headers?.current }, log);
+  const { tracer, shutDown } = createTracer(service, { ...settings, headers: headers?.current }, log);
   installTracer(tracer);
-  lifecycle.onClose("traces", flush, FLUSH_TIMEOUT_MS);
+  lifecycle.onClose("traces", shutDown, SHUTDOWN_TIMEOUT_MS);
 }

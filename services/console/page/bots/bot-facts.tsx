@@ -19,8 +19,8 @@ export function BotFacts({ settings }: { settings: Draft }) {
         title="Looks"
         facts={[
           ["Colour", settings.primaryColor],
-          ["Theme", nameOf(settings.themeMode, WIDGET_THEMES)],
-          ["Corner of the page", nameOf(settings.position, WIDGET_POSITIONS)],
+          ["Theme", botFields(settings.themeMode, WIDGET_THEMES)],
+          ["Corner of the page", botFields(settings.position, WIDGET_POSITIONS)],
           ["Rounding of corners, in pixels", String(settings.borderRadius)],
           ["Font", settings.fontFamily],
           ["Logo", settings.logoUrl],
@@ -50,6 +50,6 @@ function Section({ title, facts }: SectionProps) {
   );
 }
 
-function nameOf(value: string, names: readonly (readonly [value: string, name: string])[]): string {
+function botFields(value: string, names: readonly (readonly [value: string, name: string])[]): string {
   return names.find(([each]) => each === value)?.[1] ?? value;
 }

@@ -2,7 +2,7 @@ import { createLogger, createRegistry } from "@parley/service-kit";
 import { expect, test } from "vitest";
 import { type Progress, readTask } from "../reconciliation/index.ts";
 import { useTestSystem } from "../testing/system.ts";
-import { closing, createBot, newTurn, runTurn } from "../testing/turns.ts";
+import { createBot, newClosing, newTurn, runTurn } from "../testing/turns.ts";
 import { closeTurn } from "../turns/close-turn.store.ts";
 import { audit, auditPage, WORKSPACES_PER_PAGE } from "./audit.service.ts";
 import { createAuditTask, registerAuditGauge } from "./audit.worker.ts";
@@ -104,7 +104,7 @@ test("one replica at a time audits, and every replica reports the result", async
     await system.database.query<{ month: string }>("SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS month")
   ).rows[0] as { month: string };
   await runTurn(system.database, turn, { month });
-  await closeTurn(system.database, closing(turn));
+  await closeTurn(system.database, newClosing(turn));
   await system.database.query("DELETE FROM conversation.outbox WHERE workspace_id = $1", [bot.workspaceId]);
   const registry = createRegistry("audit-test");
   registerAuditGauge(registry, system.database, log);

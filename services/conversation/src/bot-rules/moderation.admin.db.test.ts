@@ -2,7 +2,7 @@ import { Code } from "@connectrpc/connect";
 import { ModerationAdminService } from "@parley/rpc/conversation";
 import { describe, expect, test } from "vitest";
 import { adminFailure, useTestSystem } from "../testing/system.ts";
-import { createBot, nameOf } from "../testing/turns.ts";
+import { botFields, createBot } from "../testing/turns.ts";
 
 const system = useTestSystem();
 
@@ -13,31 +13,36 @@ describe("moderation patterns", () => {
   test("are listed in order, validated when they are added, and removed only through their own bot", async () => {
     const moderation = system.ops(ModerationAdminService);
     const [bot, other] = [await createBot(system.database), await createBot(system.database)];
-    const { pattern } = await moderation.addPattern({ ...nameOf(bot), pattern: "one" });
-    await moderation.addPattern({ ...nameOf(bot), pattern: "two", reason: "r", fallback: "f" });
+    const { pattern } = await moderation.addPattern({ ...botFields(bot), pattern: "one" });
+    await moderation.addPattern({ ...botFields(bot), pattern: "two", reason: "r", fallback: "f" });
     expect(pattern).toMatchObject({ pattern: "one", reason: "blocked_pattern", fallback: "" });
-    const list = async () => (await moderation.listPatterns(nameOf(bot))).patterns.map((each) => each.pattern);
+    const list = async () => (await moderation.listPatterns(botFields(bot))).patterns.map((each) => each.pattern);
     expect(await list()).toEqual(["one", "two"]);
     for (const bad of ["", "(?=a)", "(a)\\1", "x".repeat(1_001), "a\0", "[", ".{0,1000}"])
-      expect(await adminFailure(moderation.addPattern({ ...nameOf(bot), pattern: bad })), bad).toMatchObject({
+      expect(await adminFailure(moderation.addPattern({ ...botFields(bot), pattern: bad })), bad).toMatchObject({
         code: Code.InvalidArgument,
       });
     const id = pattern?.id ?? 0n;
-    expect(await adminFailure(moderation.removePattern({ ...nameOf(other), id }))).toMatchObject({
+    expect(await adminFailure(moderation.removePattern({ ...botFields(other), id }))).toMatchObject({
       stable: "pattern_not_found",
     });
-    await moderation.removePattern({ ...nameOf(bot), id });
+    await moderation.removePattern({ ...botFields(bot), id });
     expect(await list()).toEqual(["two"]);
   });
 
   test("are changed in part, keep their place, and are validated as a whole", async () => {
     const moderation = system.ops(ModerationAdminService);
     const [bot, other] = [await createBot(system.database), await createBot(system.database)];
-    const { pattern } = await moderation.addPattern({ ...nameOf(bot), pattern: "one.*", reason: "r", fallback: "f" });
-    await moderation.addPattern({ ...nameOf(bot), pattern: "two" });
+    const { pattern } = await moderation.addPattern({
+      ...botFields(bot),
+      pattern: "one.*",
+      reason: "r",
+      fallback: "f",
+    });
+    await moderation.addPattern({ ...botFields(bot), pattern: "two" });
     const id = pattern?.id ?? 0n;
     type Changes = { pattern?: string; fallback?: string; reason?: string; appliesTo?: string };
-    const update = (changes: Changes, of = bot) => moderation.updatePattern({ ...nameOf(of), id, changes });
+    const update = (changes: Changes, of = bot) => moderation.updatePattern({ ...botFields(of), id, changes });
     expect((await update({ pattern: "1+" })).pattern).toMatchObject({ id, pattern: "1+", reason: "r", fallback: "f" });
     expect((await update({ pattern: "one.*" })).pattern).toEqual(pattern);
     expect(await adminFailure(update({ appliesTo: "reply" }))).toMatchObject({ stable: "invalid_argument" });
@@ -47,7 +52,10 @@ describe("moderation patterns", () => {
       fallback: "",
       reason: "blocked_pattern",
     });
-    expect((await moderation.listPatterns(nameOf(bot))).patterns.map((each) => each.pattern)).toEqual(["uno", "two"]);
+    expect((await moderation.listPatterns(botFields(bot))).patterns.map((each) => each.pattern)).toEqual([
+      "uno",
+      "two",
+    ]);
     for (const bad of ["", "(?=a)", "x".repeat(1_001), "a\0", "["])
       expect(await adminFailure(update({ pattern: bad })), bad).toMatchObject({ stable: "invalid_argument" });
     expect(await adminFailure(update({ fallback: "x".repeat(2_001) }))).toMatchObject({ stable: "invalid_argument" });
@@ -55,7 +63,7 @@ describe("moderation patterns", () => {
       stable: "pattern_too_large",
     });
     expect(await adminFailure(update({ pattern: "p" }, other))).toMatchObject({ stable: "pattern_not_found" });
-    await moderation.removePattern({ ...nameOf(bot), id });
+    await moderation.removePattern({ ...botFields(bot), id });
     expect(await adminFailure(update({ pattern: "p" }))).toMatchObject({ stable: "pattern_not_found" });
   });
 
@@ -64,10 +72,10 @@ describe("moderation patterns", () => {
     const bot = await createBot(system.database);
     const added = [];
     for (let number = 1; number <= 13; number++)
-      added.push((await moderation.addPattern({ ...nameOf(bot), pattern: largePattern(number) })).pattern?.id ?? 0n);
-    const request = { ...nameOf(bot), id: added[0] ?? 0n, changes: { pattern: largePattern(14) } };
+      added.push((await moderation.addPattern({ ...botFields(bot), pattern: largePattern(number) })).pattern?.id ?? 0n);
+    const request = { ...botFields(bot), id: added[0] ?? 0n, changes: { pattern: largePattern(14) } };
     expect((await moderation.updatePattern(request)).pattern?.pattern).toBe(largePattern(14));
-    const { pattern: small } = await moderation.addPattern({ ...nameOf(bot), pattern: "rude" });
+    const { pattern: small } = await moderation.addPattern({ ...botFields(bot), pattern: "rude" });
     const grown = moderation.updatePattern({ ...request, id: small?.id ?? 0n, changes: { pattern: largePattern(15) } });
     expect(await adminFailure(grown)).toMatchObject({ stable: "patterns_too_large" });
   });
@@ -75,7 +83,8 @@ describe("moderation patterns", () => {
   test("for replies are refused if the length of their matches has no upper bound", async () => {
     const moderation = system.ops(ModerationAdminService);
     const bot = await createBot(system.database);
-    const add = (pattern: string, appliesTo: string) => moderation.addPattern({ ...nameOf(bot), pattern, appliesTo });
+    const add = (pattern: string, appliesTo: string) =>
+      moderation.addPattern({ ...botFields(bot), pattern, appliesTo });
     for (const appliesTo of ["reply", "both"]) {
       expect((await add("sec(ret){1,3}", appliesTo)).pattern).toMatchObject({ appliesTo });
       expect(await adminFailure(add("secret.*", appliesTo))).toMatchObject({
@@ -91,7 +100,7 @@ describe("moderation patterns", () => {
     const moderation = system.ops(ModerationAdminService);
     const bot = await createBot(system.database);
     const add = (pattern: string, appliesTo = "message") =>
-      moderation.addPattern({ ...nameOf(bot), pattern, appliesTo });
+      moderation.addPattern({ ...botFields(bot), pattern, appliesTo });
     expect(await adminFailure(add(".{0,200}"))).toMatchObject({
       code: Code.InvalidArgument,
       stable: "pattern_too_large",
@@ -107,14 +116,15 @@ describe("moderation patterns", () => {
       message: expect.stringMatching(/with this pattern of size 15\d their total size is 2[01]\d\d, the limit is 2000/),
     });
     await add("rude");
-    expect((await moderation.listPatterns(nameOf(bot))).patterns).toHaveLength(14);
+    expect((await moderation.listPatterns(botFields(bot))).patterns).toHaveLength(14);
   });
 
   test("are limited to 100 per bot", async () => {
     const moderation = system.ops(ModerationAdminService);
     const bot = await createBot(system.database);
-    for (let number = 0; number < 100; number++) await moderation.addPattern({ ...nameOf(bot), pattern: `p${number}` });
-    expect(await adminFailure(moderation.addPattern({ ...nameOf(bot), pattern: "one more" }))).toMatchObject({
+    for (let number = 0; number < 100; number++)
+      await moderation.addPattern({ ...botFields(bot), pattern: `p${number}` });
+    expect(await adminFailure(moderation.addPattern({ ...botFields(bot), pattern: "one more" }))).toMatchObject({
       code: Code.ResourceExhausted,
     });
   });
@@ -124,12 +134,13 @@ describe("checking a text", () => {
   const moderation = () => system.ops(ModerationAdminService);
   async function createRules() {
     const bot = await createBot(system.database);
-    const add = (pattern: string, appliesTo: string) => moderation().addPattern({ ...nameOf(bot), pattern, appliesTo });
+    const add = (pattern: string, appliesTo: string) =>
+      moderation().addPattern({ ...botFields(bot), pattern, appliesTo });
     await add("refund", "message");
     await add("secret", "reply");
     await add("rude", "both");
     const check = async (text: string, unsaved?: { pattern: string; appliesTo?: string }) => {
-      const { matches } = await moderation().checkText({ ...nameOf(bot), text, ...(unsaved && { unsaved }) });
+      const { matches } = await moderation().checkText({ ...botFields(bot), text, ...(unsaved && { unsaved }) });
       return matches.map(({ pattern, blocksMessage, blocksReply }) => [pattern?.pattern, blocksMessage, blocksReply]);
     };
     return { bot, check };
@@ -149,7 +160,7 @@ describe("checking a text", () => {
       ["rude", true, true],
       ["wor.s", false, true],
     ]);
-    expect((await moderation().listPatterns(nameOf(bot))).patterns).toHaveLength(3);
+    expect((await moderation().listPatterns(botFields(bot))).patterns).toHaveLength(3);
   });
 
   test("refuses the unsaved patterns that saving refuses", async () => {
@@ -163,7 +174,7 @@ describe("checking a text", () => {
     for (const text of ["", "x".repeat(4_001), "a\0"])
       expect(await refusal(text), text.slice(0, 9)).toMatchObject({ stable: "invalid_argument" });
     for (let number = 1; number <= 12; number++)
-      await moderation().addPattern({ ...nameOf(bot), pattern: largePattern(number) });
+      await moderation().addPattern({ ...botFields(bot), pattern: largePattern(number) });
     expect(await refusal("a", { pattern: largePattern(13) })).toMatchObject({
       stable: "patterns_too_large",
     });
@@ -171,10 +182,10 @@ describe("checking a text", () => {
 
   test("matches an unsaved pattern in place of the saved one that it replaces", async () => {
     const { bot } = await createRules();
-    const [first] = (await moderation().listPatterns(nameOf(bot))).patterns;
+    const [first] = (await moderation().listPatterns(botFields(bot))).patterns;
     const check = async (text: string, replacesId: bigint) => {
       const unsaved = { pattern: "ref.nd|return", replacesId };
-      const { matches } = await moderation().checkText({ ...nameOf(bot), text, unsaved });
+      const { matches } = await moderation().checkText({ ...botFields(bot), text, unsaved });
       return matches.map(({ pattern }) => [pattern?.id, pattern?.pattern]);
     };
     const id = first?.id ?? 0n;
@@ -188,9 +199,9 @@ describe("checking a text", () => {
   test("refuses an unsaved pattern beside 100 saved ones", async () => {
     const bot = await createBot(system.database);
     for (let number = 0; number < 100; number++)
-      await moderation().addPattern({ ...nameOf(bot), pattern: `p${number}` });
-    const request = { ...nameOf(bot), text: "p1", unsaved: { pattern: "p" } };
+      await moderation().addPattern({ ...botFields(bot), pattern: `p${number}` });
+    const request = { ...botFields(bot), text: "p1", unsaved: { pattern: "p" } };
     expect(await adminFailure(moderation().checkText(request))).toMatchObject({ stable: "too_many_patterns" });
-    expect((await moderation().checkText({ ...nameOf(bot), text: "p99" })).matches).toHaveLength(2);
+    expect((await moderation().checkText({ ...botFields(bot), text: "p99" })).matches).toHaveLength(2);
   });
 });

@@ -3,7 +3,7 @@ import { ToolAdminService } from "@parley/rpc/conversation";
 import { describe, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { adminFailure, useTestSystem } from "../testing/system.ts";
-import { createBot, nameOf } from "../testing/turns.ts";
+import { botFields, createBot } from "../testing/turns.ts";
 
 const system = useTestSystem();
 const parameters = JSON.stringify({ type: "object", properties: { id: { type: "string" } }, required: ["id"] });
@@ -18,18 +18,18 @@ describe("tools", () => {
     const tools = system.ops(ToolAdminService);
     const [bot, other] = [await createBot(system.database), await createBot(system.database)];
     const put = (tool: NonNullable<Parameters<typeof tools.putTool>[0]["tool"]>) =>
-      tools.putTool({ ...nameOf(bot), tool });
+      tools.putTool({ ...botFields(bot), tool });
     await put({ name: "shop", secret: "shop", kind: mcp("https://mcp.example.com/mcp", ["find"]) });
     await put({ name: "order", kind: http() });
     const { tool } = await put({ name: "order", secret: "orders", kind: http({ description: "Other." }) });
     expect(tool).toMatchObject({ name: "order", secret: "orders", kind: http({ description: "Other." }) });
-    const list = async (of: Bot) => (await tools.listTools(nameOf(of))).tools;
+    const list = async (of: Bot) => (await tools.listTools(botFields(of))).tools;
     expect(await list(bot)).toMatchObject([
       { name: "order", secret: "orders", kind: http({ description: "Other." }) },
       { name: "shop", secret: "shop", kind: mcp("https://mcp.example.com/mcp", ["find"]) },
     ]);
     expect(await list(other)).toEqual([]);
-    const remove = (of: Bot, name: string) => tools.removeTool({ ...nameOf(of), name });
+    const remove = (of: Bot, name: string) => tools.removeTool({ ...botFields(of), name });
     expect(await adminFailure(remove(other, "order"))).toMatchObject({ code: Code.NotFound, stable: "tool_not_found" });
     await remove(bot, "order");
     expect((await list(bot)).map((each) => each.name)).toEqual(["shop"]);
@@ -49,7 +49,7 @@ describe("tools", () => {
     ["a server without http", { name: "x", kind: mcp("stdio:server") }, "http://"],
   ])("PutTool refuses %s and names the reason", async (_, tool, named) => {
     const bot = await createBot(system.database);
-    const put = system.ops(ToolAdminService).putTool({ ...nameOf(bot), ...(tool && { tool }) });
+    const put = system.ops(ToolAdminService).putTool({ ...botFields(bot), ...(tool && { tool }) });
     expect(await adminFailure(put)).toMatchObject({
       code: Code.InvalidArgument,
       message: expect.stringContaining(named),
@@ -59,7 +59,7 @@ describe("tools", () => {
   test("are limited to 20 per bot", async () => {
     const tools = system.ops(ToolAdminService);
     const bot = await createBot(system.database);
-    const put = (name: string) => tools.putTool({ ...nameOf(bot), tool: { name, kind: http() } });
+    const put = (name: string) => tools.putTool({ ...botFields(bot), tool: { name, kind: http() } });
     for (let number = 0; number < 20; number++) await put(`t${number}`);
     expect(await adminFailure(put("more"))).toMatchObject({ code: Code.ResourceExhausted, stable: "too_many_tools" });
     // At the limit, a tool can still be replaced.

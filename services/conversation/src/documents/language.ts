@@ -31,11 +31,11 @@ export const LANGUAGES = {
 } as const;
 
 /** Configuration for all other languages. It does not stem words. */
-export const ANY_LANGUAGE = "simple";
+export const UNSTEMMED = "simple";
 
-export type LanguageName = (typeof LANGUAGES)[keyof typeof LANGUAGES] | typeof ANY_LANGUAGE;
+export type LanguageName = (typeof LANGUAGES)[keyof typeof LANGUAGES] | typeof UNSTEMMED;
 
-const NAMES: readonly string[] = [...Object.values(LANGUAGES), ANY_LANGUAGE];
+const NAMES: readonly string[] = [...Object.values(LANGUAGES), UNSTEMMED];
 
 /** Parses a language's name or code (`german`, `de`, `de-AT`). Returns undefined for an unknown language. */
 export function parseLanguage(text: string): LanguageName | undefined {
@@ -72,7 +72,7 @@ const SCRIPT_LANGUAGES: readonly [RegExp, LanguageName][] = [
   [/\p{Script=Devanagari}/u, "hindi"],
   [/\p{Script=Tamil}/u, "tamil"],
   // Hebrew, which PostgreSQL cannot stem, is more likely than Yiddish.
-  [/\p{Script=Hebrew}/u, ANY_LANGUAGE],
+  [/\p{Script=Hebrew}/u, UNSTEMMED],
 ];
 
 /** A text of fewer words may be without stop words. */
@@ -96,5 +96,5 @@ export function chooseLanguage(words: readonly string[], stopWords: ReadonlyMap<
   ] as const);
   if (hits > 0 && hits >= MIN_SHARE * words.length) return best;
   // For a short text in ASCII, such as a name or a price list, English is the most likely language.
-  return words.length < MIN_WORDS && words.every((word) => /^[\p{ASCII}]*$/u.test(word)) ? "english" : ANY_LANGUAGE;
+  return words.length < MIN_WORDS && words.every((word) => /^[\p{ASCII}]*$/u.test(word)) ? "english" : UNSTEMMED;
 }

@@ -6,14 +6,14 @@ import { expect, test, vi } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { addDocument } from "../testing/knowledge.ts";
 import { adminFailure, useTestSystem } from "../testing/system.ts";
-import { createBot, nameOf } from "../testing/turns.ts";
+import { botFields, createBot } from "../testing/turns.ts";
 import { createEvaluationAdmin } from "./evaluations.admin.ts";
 import { runEvaluation } from "./run-evaluation.service.ts";
 
 const system = useTestSystem();
 const evaluations = () => system.ops(EvaluationAdminService);
 const addCase = async (bot: Bot, question: string, document: string) =>
-  (await evaluations().addCase({ ...nameOf(bot), question, document })).case;
+  (await evaluations().addCase({ ...botFields(bot), question, document })).case;
 const addText = (bot: Bot, name: string, text: string) => addDocument(system.database, bot, name, text);
 
 async function createShop() {
@@ -29,7 +29,7 @@ test("a run returns the rank of each expected document, and a later run finds a 
   const parking = await addCase(bot, "Where is the parking lot?", "prices.txt");
   expect(delivery).toMatchObject({ question: "When do you deliver?", document: "delivery.txt" });
 
-  const { run: before } = await evaluations().runEvaluation(nameOf(bot));
+  const { run: before } = await evaluations().runEvaluation(botFields(bot));
   expect(before).toMatchObject({ cases: 2, searched: 2, found: 1, documents: 2, semanticFailures: 0 });
   expect(before?.results).toMatchObject([
     { caseId: delivery?.id, rank: 1 },
@@ -38,11 +38,11 @@ test("a run returns the rank of each expected document, and a later run finds a 
 
   await addText(bot, "parking.txt", "The parking lot is behind the parking garage. Parking is free.");
   await addText(bot, "prices.txt", "A loaf costs four euros. A day in the parking lot costs two.");
-  const { run: after } = await evaluations().runEvaluation(nameOf(bot));
+  const { run: after } = await evaluations().runEvaluation(botFields(bot));
   expect(after).toMatchObject({ searched: 2, found: 2, documents: 3 });
   expect(after?.results[1]?.rank).toBeGreaterThan(0);
 
-  const { cases, runs } = await evaluations().getEvaluation(nameOf(bot));
+  const { cases, runs } = await evaluations().getEvaluation(botFields(bot));
   expect(cases).toMatchObject([delivery, parking]);
   expect(runs.map(({ id, found }) => [id, found])).toEqual([
     [after?.id, 2],
@@ -55,18 +55,19 @@ test("a run returns the rank of each expected document, and a later run finds a 
 test("the service keeps the last 20 runs of each bot, and the results of the last two", async () => {
   const [bot, other] = [await createShop(), await createShop()];
   for (const each of [bot, other]) await addCase(each, "When do you deliver?", "delivery.txt");
-  await evaluations().runEvaluation(nameOf(other));
+  await evaluations().runEvaluation(botFields(other));
   const ids: bigint[] = [];
-  for (let index = 0; index < 22; index++) ids.unshift((await evaluations().runEvaluation(nameOf(bot))).run?.id ?? 0n);
-  const { runs } = await evaluations().getEvaluation(nameOf(bot));
+  for (let index = 0; index < 22; index++)
+    ids.unshift((await evaluations().runEvaluation(botFields(bot))).run?.id ?? 0n);
+  const { runs } = await evaluations().getEvaluation(botFields(bot));
   expect(runs.map(({ id }) => id)).toEqual(ids.slice(0, 20));
   expect(runs.map(({ results }) => results.length)).toEqual([1, 1, ...Array(18).fill(0)]);
-  expect((await evaluations().getEvaluation(nameOf(other))).runs).toHaveLength(1);
+  expect((await evaluations().getEvaluation(botFields(other))).runs).toHaveLength(1);
 });
 
 test("the service refuses a second case with the same question, an unknown document, an invalid question, and a run without cases", async () => {
   const bot = await createShop();
-  expect(await adminFailure(evaluations().runEvaluation(nameOf(bot)))).toMatchObject({ stable: "no_cases" });
+  expect(await adminFailure(evaluations().runEvaluation(botFields(bot)))).toMatchObject({ stable: "no_cases" });
   await addCase(bot, "When do you deliver?", "delivery.txt");
   expect(await adminFailure(addCase(bot, "When do you deliver?", "prices.txt"))).toMatchObject({
     stable: "case_exists",
@@ -86,18 +87,18 @@ test("a bot has at most 200 cases", async () => {
   );
   await addCase(bot, "Question 200", "delivery.txt");
   expect(await adminFailure(addCase(bot, "Question 201", "delivery.txt"))).toMatchObject({ stable: "too_many_cases" });
-  const { run } = await evaluations().runEvaluation(nameOf(bot));
+  const { run } = await evaluations().runEvaluation(botFields(bot));
   expect(run).toMatchObject({ cases: 200, searched: 200 });
 });
 
 test("a case is removed once, and only by its own bot", async () => {
   const [bot, other] = [await createShop(), await createShop()];
   const { id = 0n } = (await addCase(bot, "When do you deliver?", "delivery.txt")) ?? {};
-  const remove = (each: Bot) => evaluations().removeCase({ ...nameOf(each), id });
+  const remove = (each: Bot) => evaluations().removeCase({ ...botFields(each), id });
   expect(await adminFailure(remove(other))).toMatchObject({ stable: "case_not_found" });
   await remove(bot);
   expect(await adminFailure(remove(bot))).toMatchObject({ stable: "case_not_found" });
-  expect((await evaluations().getEvaluation(nameOf(bot))).cases).toEqual([]);
+  expect((await evaluations().getEvaluation(botFields(bot))).cases).toEqual([]);
 });
 
 /** Returns a fake search that counts its running searches, and a function that evaluates nine cases with it. */
@@ -146,7 +147,7 @@ test("runs of one workspace run one at a time, and runs of two workspaces run co
   const { counts, search } = createCountingSearch(() => pause());
   const admin = createEvaluationAdmin(system.database, { ...search, requireTime: () => undefined });
   const run = async (bot: Bot) => {
-    const request = create(RunEvaluationRequestSchema, nameOf(bot));
+    const request = create(RunEvaluationRequestSchema, botFields(bot));
     const context = { signal: new AbortController().signal } as HandlerContext;
     return admin.runEvaluation(request, context);
   };

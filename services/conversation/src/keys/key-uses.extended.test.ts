@@ -2,7 +2,7 @@ import { KeyAdminService } from "@parley/rpc/conversation";
 import { recordStatements } from "@parley/service-kit/testing";
 import { expect, test } from "vitest";
 import { useTestSystem } from "../testing/system.ts";
-import { createBot, nameOf } from "../testing/turns.ts";
+import { botFields, createBot } from "../testing/turns.ts";
 import { KeyUses } from "./key-uses.worker.ts";
 import { handleResolveKey } from "./resolve-key.rpc.ts";
 
@@ -15,7 +15,7 @@ async function createKeys(count: number) {
   const keys = system.ops(KeyAdminService);
   const created: string[] = [];
   for (let index = 0; index < count; index++) {
-    const { key } = await keys.createKey({ ...nameOf(bot), domains: ["a.example"] });
+    const { key } = await keys.createKey({ ...botFields(bot), domains: ["a.example"] });
     created.push(key?.publicKey ?? "");
   }
   return { workspaceId: bot.workspaceId, created };

@@ -2,7 +2,7 @@ import { Code } from "@connectrpc/connect";
 import { KeyAdminService } from "@parley/rpc/conversation";
 import { describe, expect, test } from "vitest";
 import { adminFailure, RFC_3339, useTestSystem } from "../testing/system.ts";
-import { createBot, nameOf } from "../testing/turns.ts";
+import { botFields, createBot } from "../testing/turns.ts";
 
 const system = useTestSystem();
 
@@ -10,10 +10,13 @@ describe("keys", () => {
   test("are created with normalised domains and listed oldest first, and revoking one again returns the first revocation", async () => {
     const keys = system.ops(KeyAdminService);
     const bot = await createBot(system.database);
-    const { key } = await keys.createKey({ ...nameOf(bot), domains: ["HTTPS://Shop.example:443", "*.shop.example"] });
-    await keys.createKey({ ...nameOf(bot), domains: ["b.example"] });
+    const { key } = await keys.createKey({
+      ...botFields(bot),
+      domains: ["HTTPS://Shop.example:443", "*.shop.example"],
+    });
+    await keys.createKey({ ...botFields(bot), domains: ["b.example"] });
     expect(key).toMatchObject({
-      ...nameOf(bot),
+      ...botFields(bot),
       allowedDomains: ["https://shop.example", "*.shop.example"],
       revokedAt: "",
     });
@@ -30,7 +33,7 @@ describe("keys", () => {
       code: Code.NotFound,
       stable: "key_not_found",
     });
-    expect(await adminFailure(keys.createKey({ ...nameOf(bot), domains: ["*"] }))).toMatchObject({
+    expect(await adminFailure(keys.createKey({ ...botFields(bot), domains: ["*"] }))).toMatchObject({
       code: Code.InvalidArgument,
       message: expect.stringContaining("every site"),
     });
@@ -39,7 +42,7 @@ describe("keys", () => {
       stable: "key_not_found",
     });
     expect(
-      await adminFailure(keys.createKey({ ...nameOf(bot), botSlug: "none", domains: ["a.example"] })),
+      await adminFailure(keys.createKey({ ...botFields(bot), botSlug: "none", domains: ["a.example"] })),
     ).toMatchObject({
       stable: "bot_not_found",
     });
@@ -48,7 +51,7 @@ describe("keys", () => {
   test("get new domains, but not through another workspace", async () => {
     const keys = system.ops(KeyAdminService);
     const [bot, other] = [await createBot(system.database), await createBot(system.database)];
-    const { key } = await keys.createKey({ ...nameOf(bot), domains: ["a.example"] });
+    const { key } = await keys.createKey({ ...botFields(bot), domains: ["a.example"] });
     const publicKey = key?.publicKey ?? "";
     const domains = ["B.example", "*.b.example", "b.example"];
     const updated = await keys.updateKey({ publicKey, workspaceId: bot.workspaceId, domains });
@@ -80,8 +83,8 @@ describe("keys", () => {
       );
     await insert(`r-${bot.id}-`, 1_001, "now() + n * interval '1 second'");
     await insert(`k-${bot.id}-`, 999, "NULL");
-    const { key } = await keys.createKey({ ...nameOf(bot), domains: ["a.example"] });
-    expect(await adminFailure(keys.createKey({ ...nameOf(bot), domains: ["a.example"] }))).toMatchObject({
+    const { key } = await keys.createKey({ ...botFields(bot), domains: ["a.example"] });
+    expect(await adminFailure(keys.createKey({ ...botFields(bot), domains: ["a.example"] }))).toMatchObject({
       code: Code.ResourceExhausted,
       stable: "too_many_keys",
       message: expect.stringContaining("at most 1000 keys"),
@@ -90,6 +93,6 @@ describe("keys", () => {
     expect(listed).toHaveLength(2_000);
     expect(listed).not.toContain(`r-${bot.id}-1`);
     await keys.revokeKey({ publicKey: key?.publicKey ?? "" });
-    await keys.createKey({ ...nameOf(bot), domains: ["a.example"] });
+    await keys.createKey({ ...botFields(bot), domains: ["a.example"] });
   });
 });

@@ -16,6 +16,10 @@ export async function hasPgvector(database: Database): Promise<boolean> {
   return rows[0]?.installed === true;
 }
 
+/**
+ * Whether `embedded` counts embeddings by the model $1 of the source's present content. `embedding_of` is the `updated_at` of the content that
+ * was embedded.
+ */
 const IS_CURRENT = "embedding_model = $1 AND embedding_of IS NOT DISTINCT FROM updated_at";
 
 const CLAIM_SOURCE = `
@@ -31,7 +35,7 @@ const CLAIM_SOURCE = `
   )
   RETURNING workspace_id AS "workspaceId", bot_id AS "botId", source_id AS "sourceId"`;
 
-/** Leases a source with chunks that `model` has not embedded. Returns undefined if there is no such source without a lease. */
+/** Leases a source with chunks that `model` has not embedded. Returns undefined if there is none, or if all of them are leased. */
 export async function claimSource(database: Database, model: string): Promise<ClaimedSource | undefined> {
   const { rows } = await database.query<ClaimedSource>(CLAIM_SOURCE, [model]);
   return rows[0];
@@ -123,21 +127,17 @@ export async function countUnembedded(database: Database, model: string): Promis
 
 // Compares all vectors of the bot. A vector index would cover all bots, so its approximate result would be mostly other bots' chunks.
 const NEAREST = `
-  WITH near AS (
-    SELECT chunk_id, distance, row_number() OVER (ORDER BY distance, chunk_id) AS rank
-    FROM (
-      SELECT chunk_id, embedding::vector <=> $4::text::real[]::vector AS distance
-      FROM conversation.knowledge_embeddings
-      WHERE workspace_id = $1 AND bot_id = $2 AND model = $3
-      ORDER BY distance, chunk_id
-      LIMIT $5
-    ) nearest
-  )
   SELECT c.chunk_id AS id, s.name AS source, c.heading, c.content AS text, 1 - near.distance AS similarity
-  FROM near
+  FROM (
+    SELECT chunk_id, embedding::vector <=> $4::text::real[]::vector AS distance
+    FROM conversation.knowledge_embeddings
+    WHERE workspace_id = $1 AND bot_id = $2 AND model = $3
+    ORDER BY distance, chunk_id
+    LIMIT $5
+  ) near
   JOIN conversation.knowledge_chunks c ON c.workspace_id = $1 AND c.chunk_id = near.chunk_id
   JOIN conversation.knowledge_sources s ON s.workspace_id = c.workspace_id AND s.source_id = c.source_id
-  ORDER BY near.rank`;
+  ORDER BY near.distance, near.chunk_id`;
 
 /** A passage that the semantic search found, with its cosine similarity to the message, from -1 to 1. */
 export type SimilarPassage = Passage & { similarity: number };

@@ -9,7 +9,7 @@ import type { Bot } from "../bots/bots.store.ts";
 import { startTestService, type TestService } from "../testing/service.ts";
 import { smallPdf } from "../testing/small-pdf.ts";
 import { adminFailure, RFC_3339, useTestSystem } from "../testing/system.ts";
-import { createBot, nameOf } from "../testing/turns.ts";
+import { botFields, createBot } from "../testing/turns.ts";
 
 const system = useTestSystem();
 
@@ -18,7 +18,7 @@ describe("a knowledge source with content", () => {
     const knowledge = system.ops(KnowledgeAdminService);
     const bot = await createBot(system.database);
     const add = (name: string, format: string, content: string | Uint8Array) =>
-      knowledge.addSource({ ...nameOf(bot), name, format, content: Buffer.from(content) });
+      knowledge.addSource({ ...botFields(bot), name, format, content: Buffer.from(content) });
     await add("b.html", "html", "<h1>Hours</h1><p>Nine to six.</p>");
     const { source } = await add(" a.md ", "md", "\uFEFF# Plans\n\nFree: **100**.");
     expect(source).toMatchObject({
@@ -29,9 +29,9 @@ describe("a knowledge source with content", () => {
       updatedAt: expect.stringMatching(RFC_3339),
     });
     expect((await add("a.md", "txt", "Other.")).source).toMatchObject({ id: source?.id, format: "txt" });
-    expect((await knowledge.listSources(nameOf(bot))).sources.map((each) => each.name)).toEqual(["a.md", "b.html"]);
-    await knowledge.removeSource({ ...nameOf(bot), name: "a.md" });
-    expect(await adminFailure(knowledge.removeSource({ ...nameOf(bot), name: "a.md" }))).toMatchObject({
+    expect((await knowledge.listSources(botFields(bot))).sources.map((each) => each.name)).toEqual(["a.md", "b.html"]);
+    await knowledge.removeSource({ ...botFields(bot), name: "a.md" });
+    expect(await adminFailure(knowledge.removeSource({ ...botFields(bot), name: "a.md" }))).toMatchObject({
       stable: "source_not_found",
     });
     for (const [name, format, content] of [
@@ -78,7 +78,7 @@ describe("a knowledge source with a URL", () => {
     await new Promise((closed) => server.close(closed));
   });
   const add = (bot: Bot, url: string, fields: object = {}) =>
-    service.ops(KnowledgeAdminService).addSource({ ...nameOf(bot), url, ...fields });
+    service.ops(KnowledgeAdminService).addSource({ ...botFields(bot), url, ...fields });
   const privateOrigin = () => origin.replace("127.0.0.2", "127.0.0.1");
 
   test("is fetched through EGRESS_PROXY if its address is public, and directly if EGRESS_ALLOW permits it", async () => {
@@ -93,7 +93,7 @@ describe("a knowledge source with a URL", () => {
     pages.set("/proxied.md", { headers: { "content-type": "text/markdown" }, body: "We are open on Sundays." });
     // The test proxy connects every tunnel to this machine.
     const publicOrigin = origin.replace("127.0.0.2", "93.184.215.14");
-    const addThrough = (url: string) => proxied.ops(KnowledgeAdminService).addSource({ ...nameOf(bot), url });
+    const addThrough = (url: string) => proxied.ops(KnowledgeAdminService).addSource({ ...botFields(bot), url });
     for (const each of [publicOrigin, origin])
       expect((await addThrough(`${each}/proxied.md`)).source).toMatchObject({ characters: 23 });
     expect(proxy.authorities).toEqual([new URL(publicOrigin).host]);
@@ -138,7 +138,7 @@ describe("a knowledge source with a URL", () => {
       body: "# Plans\n\nThe free plan has 200 messages.",
     });
     expect((await add(bot, `${origin}/b.md`)).source?.id).toBe(first?.id);
-    const { sources } = await service.ops(KnowledgeAdminService).listSources(nameOf(bot));
+    const { sources } = await service.ops(KnowledgeAdminService).listSources(botFields(bot));
     expect(sources.map((each) => each.name)).toEqual(["hours.pdf", `${origin}/a`, `${origin}/b.md`, `${origin}/old`]);
   });
 
@@ -158,7 +158,7 @@ describe("a knowledge source with a URL", () => {
         stable: "address_refused",
       });
     expect(requested.filter((each) => !each.startsWith("127.0.0.2/"))).toEqual([]);
-    expect((await service.ops(KnowledgeAdminService).listSources(nameOf(bot))).sources).toEqual([]);
+    expect((await service.ops(KnowledgeAdminService).listSources(botFields(bot))).sources).toEqual([]);
   });
 
   test("is refused with a reason if the response is not a document", async () => {

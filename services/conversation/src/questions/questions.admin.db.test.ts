@@ -10,14 +10,14 @@ import { rateMessage } from "../sessions/messages.store.ts";
 import { addDocument } from "../testing/knowledge.ts";
 import { startTestLlm } from "../testing/llm.ts";
 import { adminFailure, useTestSystem } from "../testing/system.ts";
-import { createBot, nameOf, newTurn, openRequest, runTurn } from "../testing/turns.ts";
+import { botFields, createBot, newTurn, openRequest, runTurn } from "../testing/turns.ts";
 import type { NewTurn } from "../turns/open-turn.store.ts";
 import { QuestionSearch } from "./question-search.service.ts";
 
 const system = useTestSystem();
 const questions = () => system.ops(QuestionAdminService);
-const check = (bot: Bot, question: string) => questions().checkQuestion({ ...nameOf(bot), question });
-const list = async (bot: Bot, fields: object = {}) => questions().listUnanswered({ ...nameOf(bot), ...fields });
+const check = (bot: Bot, question: string) => questions().checkQuestion({ ...botFields(bot), question });
+const list = async (bot: Bot, fields: object = {}) => questions().listUnanswered({ ...botFields(bot), ...fields });
 
 describe("a question", () => {
   test("finds the passages that a turn's prompt has, in the same order, and stores nothing", async () => {
@@ -57,12 +57,12 @@ describe("a question", () => {
     const knowledge = system.ops(KnowledgeAdminService);
     expect(await check(bot, "Where is the office?")).toMatchObject({ passages: [], grounded: false });
     const content = Buffer.from("The office is in Lisbon.");
-    await knowledge.addSource({ ...nameOf(bot), name: "office.txt", format: "txt", content });
+    await knowledge.addSource({ ...botFields(bot), name: "office.txt", format: "txt", content });
     expect(await check(bot, "Where is the office?")).toMatchObject({
       passages: [{ document: "office.txt" }],
       grounded: true,
     });
-    await knowledge.removeSource({ ...nameOf(bot), name: "office.txt" });
+    await knowledge.removeSource({ ...botFields(bot), name: "office.txt" });
     expect((await check(bot, "Where is the office?")).grounded).toBe(false);
   });
 

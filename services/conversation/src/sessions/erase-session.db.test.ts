@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { renewEdge } from "../sweeping/edge-leases.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
-import { closing, createBot, edgeProcess, newTurn, runTurn } from "../testing/turns.ts";
+import { createBot, edgeProcess, newClosing, newTurn, runTurn } from "../testing/turns.ts";
 import { closeTurn, findTurnResult } from "../turns/close-turn.store.ts";
 import { findTurn, openTurn } from "../turns/open-turn.store.ts";
 import { eraseSession } from "./erase-session.store.ts";
@@ -71,7 +71,7 @@ test("eraseSession closes open turns and settles them as void, and a later Close
   const { sessionId, streaming } = await createMarkedSession(marker);
   const closed = await eraseSession(db.database, bot.workspaceId, sessionId);
   expect(closed).toMatchObject([{ turnId: streaming.turnId, outcome: "void" }]);
-  expect(await closeTurn(db.database, closing(streaming, { content: marker }))).toBeUndefined();
+  expect(await closeTurn(db.database, newClosing(streaming, { content: marker }))).toBeUndefined();
   expect(await findTurnResult(db.database, bot.workspaceId, streaming.turnId)).toMatchObject({ status: "cancelled" });
   expect(await tablesWith(marker)).toEqual([]);
 });
@@ -107,9 +107,9 @@ test("eraseSession keeps no content and settles every turn once when turns open 
     await Promise.all(turns.slice(0, 10).map((turn) => openTurn(db.database, turn)));
     await Promise.all([
       ...turns.slice(10).map(async (turn) => {
-        if (await openTurn(db.database, turn)) await closeTurn(db.database, closing(turn, { content: marker }));
+        if (await openTurn(db.database, turn)) await closeTurn(db.database, newClosing(turn, { content: marker }));
       }),
-      ...turns.slice(0, 10).map((turn) => closeTurn(db.database, closing(turn, { content: marker }))),
+      ...turns.slice(0, 10).map((turn) => closeTurn(db.database, newClosing(turn, { content: marker }))),
       eraseSession(db.database, bot.workspaceId, sessionId),
     ]);
     expect(await tablesWith(marker)).toEqual([]);
@@ -124,7 +124,7 @@ test("eraseSession keeps no content and settles every turn once when turns open 
   }
 });
 
-test("renewEdge for a turn's edge returns the running turn that eraseSession closed", async () => {
+test("renewEdge returns the edge's turns that eraseSession has closed", async () => {
   const running = newTurn(bot);
   await openTurn(db.database, running);
   const edge = edgeProcess(running.edgeId);

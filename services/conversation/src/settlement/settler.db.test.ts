@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { startTestQuota, type TestQuota } from "../testing/quota.ts";
-import { closing, createBot, newTurn } from "../testing/turns.ts";
+import { createBot, newClosing, newTurn } from "../testing/turns.ts";
 import { closeTurn } from "../turns/close-turn.store.ts";
 import { openTurn } from "../turns/open-turn.store.ts";
 import { measureOutbox } from "./outbox.store.ts";
@@ -40,7 +40,7 @@ function newSettler({ database = db.database, registry = new Registry(), waitFor
 async function closeTurns(count: number) {
   const turns = Array.from({ length: count }, () => newTurn(bot));
   await Promise.all(turns.map((turn) => openTurn(db.database, turn)));
-  return (await Promise.all(turns.map((turn) => closeTurn(db.database, closing(turn))))).filter(
+  return (await Promise.all(turns.map((turn) => closeTurn(db.database, newClosing(turn))))).filter(
     (closed) => closed !== undefined,
   );
 }

@@ -71,7 +71,7 @@ export function openRequest(bot: Bot, fields: Partial<OpenRequest> = {}): OpenRe
 }
 
 /** Returns the data for closing a turn, by default as done. */
-export function closing(turn: Pick<NewTurn, "workspaceId" | "turnId">, fields: Partial<Closing> = {}): Closing {
+export function newClosing(turn: Pick<NewTurn, "workspaceId" | "turnId">, fields: Partial<Closing> = {}): Closing {
   return {
     workspaceId: turn.workspaceId,
     turnId: turn.turnId,
@@ -98,7 +98,7 @@ export function closing(turn: Pick<NewTurn, "workspaceId" | "turnId">, fields: P
 export async function runTurn(database: Database, turn: NewTurn, fields: Partial<Closing> = {}): Promise<number> {
   const opened = await openTurn(database, turn);
   if (opened === undefined) throw new Error("the turn was not opened");
-  await closeTurn(database, closing(turn, fields));
+  await closeTurn(database, newClosing(turn, fields));
   return opened.messageId;
 }
 
@@ -111,8 +111,8 @@ export function closeRequest(
   return { workspaceId, turnId, outcome, month, content: "Hi!", tokensIn: 5, tokensOut: 2, latencyMs: 9 };
 }
 
-/** Returns how requests to the admin services name a bot. */
-export const nameOf = (bot: Bot) => ({ workspaceId: bot.workspaceId, botSlug: bot.slug });
+/** Returns the fields with which requests to the admin services name a bot. */
+export const botFields = (bot: Bot) => ({ workspaceId: bot.workspaceId, botSlug: bot.slug });
 
 /** Returns an edge process as RenewEdge names it. */
 export const edgeProcess = (edgeId: string) => ({ edgeId, address: "10.0.0.1:8088", token: `token of ${edgeId}` });

@@ -3,7 +3,7 @@ import type { Outcome } from "@parley/rpc/outcomes";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
-import { closing, createBot, newTurn } from "../testing/turns.ts";
+import { createBot, newClosing, newTurn } from "../testing/turns.ts";
 import { closeTurn, findTurnResult } from "./close-turn.store.ts";
 import { openTurn } from "./open-turn.store.ts";
 
@@ -29,7 +29,7 @@ async function openedTurn() {
 
 test("closeTurn stores the outcome in the turn, the reply and the outbox", async () => {
   const turn = await openedTurn();
-  const closed = await closeTurn(db.database, closing(turn, { model: "openai:gpt" }));
+  const closed = await closeTurn(db.database, newClosing(turn, { model: "openai:gpt" }));
   const { workspaceId, turnId } = turn;
   expect(closed).toEqual({ workspaceId, turnId, outcome: "done", month: "2026-11", model: "openai:gpt" });
   expect(await onlyRow("SELECT * FROM conversation.turns WHERE turn_id = $1", turnId)).toMatchObject({
@@ -70,7 +70,7 @@ test.each<Outcome>(["error", "quota_exceeded", "cancelled", "interrupted", "bloc
       model: "",
       errorCode: outcome === "error" ? "provider_error" : "",
     };
-    expect(await closeTurn(db.database, closing(turn, overrides))).toMatchObject({
+    expect(await closeTurn(db.database, newClosing(turn, overrides))).toMatchObject({
       outcome: "void",
       month: null,
       model: bot.model,
@@ -92,7 +92,7 @@ test("closeTurn stores exactly one of fifty concurrent outcomes in the turn, the
   const turn = await openedTurn();
   const outcomes: Outcome[] = ["done", "error", "cancelled", "interrupted", "quota_exceeded"];
   const attempts = Array.from({ length: 50 }, (_, number) =>
-    closing(turn, {
+    newClosing(turn, {
       outcome: outcomes[number % outcomes.length] ?? "done",
       tokensOut: number,
       content: `text ${number}`,
@@ -120,7 +120,7 @@ test("closeTurn stores exactly one of fifty concurrent outcomes in the turn, the
 test("closeTurn does not close a turn that OpenTurn blocked", async () => {
   const turn = newTurn(bot, { blocked: { reason: "r", fallback: "f" } });
   await openTurn(db.database, turn);
-  expect(await closeTurn(db.database, closing(turn))).toBeUndefined();
+  expect(await closeTurn(db.database, newClosing(turn))).toBeUndefined();
   expect(await findTurnResult(db.database, bot.workspaceId, turn.turnId)).toMatchObject({
     status: "blocked",
     tokensIn: 0,
@@ -134,7 +134,7 @@ test("closeTurn changes nothing when the turn was never opened or belongs to ano
     { workspaceId: bot.workspaceId, turnId: randomUUID() },
     { workspaceId: stranger.workspaceId, turnId: turn.turnId },
   ]) {
-    expect(await closeTurn(db.database, closing(other))).toBeUndefined();
+    expect(await closeTurn(db.database, newClosing(other))).toBeUndefined();
     expect(await findTurnResult(db.database, other.workspaceId, other.turnId)).toBeUndefined();
   }
   expect(await findTurnResult(db.database, bot.workspaceId, turn.turnId)).toMatchObject({ status: "streaming" });

@@ -4,7 +4,7 @@ import { ModerationAdminService, SessionAdminService, TurnOutcome } from "@parle
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { rpcFailure, useTestSystem } from "../testing/system.ts";
-import { closeRequest, createBot, nameOf, type OpenRequest, openRequest } from "../testing/turns.ts";
+import { botFields, closeRequest, createBot, type OpenRequest, openRequest } from "../testing/turns.ts";
 
 const system = useTestSystem();
 let bot: Bot;
@@ -104,7 +104,7 @@ describe("OpenTurn with a key", () => {
 
   test("returns a blocked turn with its fallback and without content", async () => {
     const strict = await createBot(system.database);
-    await system.ops(ModerationAdminService).addPattern({ ...nameOf(strict), pattern: "Hello", fallback: "No." });
+    await system.ops(ModerationAdminService).addPattern({ ...botFields(strict), pattern: "Hello", fallback: "No." });
     const turn = openRequest(strict, { keyHash: hash(randomUUID()), requestHash: hash("Hello?") });
     expect((await open(turn)).blocked).toBeDefined();
     expect((await openAgain(turn)).existing?.end).toMatchObject({

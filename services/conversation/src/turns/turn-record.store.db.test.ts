@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deleteSettled } from "../settlement/outbox.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
-import { closing, createBot, newTurn, runTurn } from "../testing/turns.ts";
+import { createBot, newClosing, newTurn, runTurn } from "../testing/turns.ts";
 import { closeTurn, recordTimings } from "./close-turn.store.ts";
 import { openTurn } from "./open-turn.store.ts";
 import { findTurnRecord } from "./turn-record.store.ts";
@@ -62,12 +62,12 @@ test("recordTimings stores the timings of a turn that OpenTurn blocked, once, an
   });
   const open = newTurn(bot);
   const streaming = await openTurn(db.database, open);
-  await recordTimings(db.database, closing(open, { latencyMs: 7 }));
+  await recordTimings(db.database, newClosing(open, { latencyMs: 7 }));
   expect(await findTurnRecord(db.database, bot.workspaceId, streaming?.messageId ?? 0)).toMatchObject({
     status: "streaming",
     closedAt: null,
     latencyMs: 0,
     phases: [],
   });
-  await closeTurn(db.database, closing(open));
+  await closeTurn(db.database, newClosing(open));
 });

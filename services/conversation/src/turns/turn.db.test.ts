@@ -13,7 +13,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { insertPattern } from "../bot-rules/moderation.store.ts";
 import type { Bot } from "../bots/bots.store.ts";
 import { rpcFailure, useTestSystem } from "../testing/system.ts";
-import { closeRequest, createBot, nameOf, type OpenRequest, openRequest } from "../testing/turns.ts";
+import { botFields, closeRequest, createBot, type OpenRequest, openRequest } from "../testing/turns.ts";
 
 const system = useTestSystem();
 let bot: Bot;
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 
 const options = { timeoutMs: 5_000 };
-/** Below 2 s: the poll of the outbox leaves out younger turns, so only the push can settle a turn within this time. */
+/** The outbox is polled for turns that are at least 2 s old. Within this time, only the process that closed a turn settles it. */
 const PUSH_TIMEOUT_MS = 1_900;
 const open = (turn: OpenRequest) => system.conversation.openTurn(turn, options);
 const close = (...args: Parameters<typeof closeRequest>) =>
@@ -88,7 +88,7 @@ describe("a turn", () => {
       code: "deadline_passed",
     });
     expect(await close(turn, TurnOutcome.ERROR, "")).toMatchObject({ outcome: TurnOutcome.ERROR });
-    // A deadline does not hide the stored outcome.
+    // Once the turn is closed, CloseTurn returns its outcome even after the deadline.
     expect(await done(databaseTimeMicroseconds)).toMatchObject({ outcome: TurnOutcome.ERROR });
   });
 
@@ -119,7 +119,7 @@ describe("a turn", () => {
   test("stores the passages of its prompt, and returns the same ones when it is repeated", async () => {
     const botWithKnowledge = await createBot(system.database);
     await system.ops(KnowledgeAdminService).addSource({
-      ...nameOf(botWithKnowledge),
+      ...botFields(botWithKnowledge),
       name: "plans.md",
       format: "md",
       content: Buffer.from("# Plans\n\nThe free plan has 100 messages.\n\n# Hours\n\nWe open at nine."),
@@ -141,10 +141,10 @@ describe("a turn", () => {
 describe("a blocked message", () => {
   test("gets the pattern's verdict and no prompt, also when it is repeated, and is not settled", async () => {
     const guarded = await createBot(system.database);
-    const name = nameOf(guarded);
+    const fields = botFields(guarded);
     const moderation = system.ops(ModerationAdminService);
-    await moderation.addPattern({ ...name, pattern: "sec(ret)+", fallback: "Not that." });
-    await moderation.addPattern({ ...name, pattern: "rude", reason: "rudeness" });
+    await moderation.addPattern({ ...fields, pattern: "sec(ret)+", fallback: "Not that." });
+    await moderation.addPattern({ ...fields, pattern: "rude", reason: "rudeness" });
     const turn = openRequest(guarded, { message: "Tell me the SEＣRET" });
     const opened = await open(turn);
     expect(opened).toMatchObject({
@@ -190,13 +190,13 @@ describe("tools and reply patterns", () => {
 
   test("OpenTurn returns both in the prompt, and matches no reply pattern against the message", async () => {
     const equipped = await createBot(system.database);
-    const name = nameOf(equipped);
+    const fields = botFields(equipped);
     const moderation = system.ops(ModerationAdminService);
-    await moderation.addPattern({ ...name, pattern: "secret", reason: "leak", appliesTo: "reply" });
-    await moderation.addPattern({ ...name, pattern: "rude", fallback: "No.", appliesTo: "both" });
-    await moderation.addPattern({ ...name, pattern: "spam" });
+    await moderation.addPattern({ ...fields, pattern: "secret", reason: "leak", appliesTo: "reply" });
+    await moderation.addPattern({ ...fields, pattern: "rude", fallback: "No.", appliesTo: "both" });
+    await moderation.addPattern({ ...fields, pattern: "spam" });
     const kind = { case: "http" as const, value: { description: "Finds.", method: "GET", url, parameters } };
-    await system.ops(ToolAdminService).putTool({ ...name, tool: { name: "order", secret: "orders", kind } });
+    await system.ops(ToolAdminService).putTool({ ...fields, tool: { name: "order", secret: "orders", kind } });
     const opened = await open(openRequest(equipped, { message: "Is it secret?" }));
     expect(opened.blocked).toBeUndefined();
     const prompt = promptOf(opened.prompt);
@@ -240,6 +240,7 @@ describe("tools and reply patterns", () => {
         blocked_reason: "leak",
         tools_called: [
           { name: "order", arguments: { id: "A7" }, status: "ok", latency_ms: 12 },
+          // PostgreSQL refuses NUL in jsonb, so these arguments are stored as {}.
           { name: "other\uFFFD", arguments: {}, status: "failed", latency_ms: 3 },
         ],
       },

@@ -3,7 +3,7 @@ import { Code } from "@connectrpc/connect";
 import { KnowledgeAdminService, SessionAdminService, TurnAdminService } from "@parley/rpc/conversation";
 import { expect, test } from "vitest";
 import { adminFailure, useTestSystem } from "../testing/system.ts";
-import { createBot, nameOf, newTurn, openRequest, runTurn } from "../testing/turns.ts";
+import { botFields, createBot, newTurn, openRequest, runTurn } from "../testing/turns.ts";
 import { openTurn } from "./open-turn.store.ts";
 
 const system = useTestSystem();
@@ -12,7 +12,7 @@ test("ListTurns returns a session with its turns, oldest first, and the passages
   const bot = await createBot(system.database);
   const { workspaceId } = bot;
   await system.ops(KnowledgeAdminService).addSource({
-    ...nameOf(bot),
+    ...botFields(bot),
     name: "a.md",
     format: "md",
     content: Buffer.from("# Delivery\n\nIt takes two days."),

@@ -8,8 +8,8 @@ import type { Stopwatch } from "./stopwatch.ts";
 import { splitProviderWait } from "./turn-time.ts";
 
 /**
- * How long an interrupted reply with text may continue: its visitor has left or stopped it, or the process stops. It may be about to finish,
- * because providers send the finish reason right after the last text.
+ * How long a reply that has text may continue after its visitor has left or stopped it, or after the process has begun to stop. The reply may
+ * be about to complete, because providers send the finish reason right after the last text.
  */
 const FINISH_WAIT_MS = 500;
 
@@ -21,8 +21,8 @@ export type GenerationInput = { workspaceId: string; turnId: string; model: stri
 export type GenerationContext = {
   sink: TurnSink;
   /**
-   * Ends the generation. Aborted when the reply is cancelled, and when this process must end its streams: without a cancellation, a reply that
-   * is not complete then gets the outcome `error`.
+   * Ends the generation. Aborted when the reply is cancelled, or when this process must end its streams. In the second case, a reply that is
+   * not complete gets the outcome `error`.
    */
   endSignal: AbortSignal;
   stopwatch: Stopwatch;
@@ -64,7 +64,7 @@ export async function generateReply(
       } else if (event.case === "toolCall") {
         const { name, arguments: args, status, latencyMs, roundLatencyMs } = event.value;
         toolsCalled.push({ name, arguments: args, status, latencyMs });
-        // Before the first text, both the tool calls and the provider requests between them are waits outside Parley.
+        // Until the first text, the time of the round's tool calls counts as `tools`, all other time as `provider`.
         if (content === "") stopwatch.enter("provider");
         stopwatch.split([["tools", roundLatencyMs]]);
       } else if (event.case === "finish") {

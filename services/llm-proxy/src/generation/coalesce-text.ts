@@ -1,6 +1,6 @@
 import type { Sink } from "../providers/index.ts";
 
-/** The sink applies backpressure while this much text waits to be read. */
+/** The sink applies backpressure while this much text without a part of another kind waits to be read. */
 const MAX_WAITING_CHARACTERS = 16 * 1024;
 
 export type TextSource = {
@@ -20,10 +20,10 @@ export type CoalescedText<Part extends string | object> = {
 };
 
 /**
- * Joins the texts that arrive within a window, which ends when `flush` resolves. The reader gets the first part immediately. When the
+ * Joins the texts that arrive within a window, which ends when `waitForFlush` resolves. The reader gets the first part immediately. When the
  * source ends, the reader gets the remaining parts without waiting for the end of the window.
  */
-export function coalesceText<Part extends string | object>(flush: () => Promise<void>): CoalescedText<Part> {
+export function coalesceText<Part extends string | object>(waitForFlush: () => Promise<void>): CoalescedText<Part> {
   let arrival = Promise.withResolvers<void>();
   let roomAvailable: PromiseWithResolvers<void> | undefined;
   let endWindow: (() => void) | undefined;
@@ -59,7 +59,7 @@ export function coalesceText<Part extends string | object>(flush: () => Promise<
   const waitForWindowEnd = () =>
     new Promise<void>((resolve, reject) => {
       endWindow = resolve;
-      flush().then(resolve, reject);
+      waitForFlush().then(resolve, reject);
     });
 
   async function* read({ done, cancel }: TextSource): AsyncGenerator<string | Part> {

@@ -1,4 +1,4 @@
-const REPLACEMENT = "\uFFFD";
+import { replaceUnstorable } from "../text.ts";
 
 /**
  * Makes a stream of texts well-formed. Joins a surrogate pair that was split between two texts. Replaces lone surrogates and NUL with
@@ -14,17 +14,13 @@ export class WellFormedTextBuffer {
     const last = text.charCodeAt(text.length - 1);
     const splitsPair = last >= 0xd800 && last <= 0xdbff;
     this.#pendingSurrogate = splitsPair ? text.slice(-1) : "";
-    return toWellFormed(splitsPair ? text.slice(0, -1) : text);
+    return replaceUnstorable(splitsPair ? text.slice(0, -1) : text);
   }
 
   /** Returns U+FFFD if the first half of a surrogate pair still waits, otherwise "". */
   flush(): string {
-    const rest = toWellFormed(this.#pendingSurrogate);
+    const rest = replaceUnstorable(this.#pendingSurrogate);
     this.#pendingSurrogate = "";
     return rest;
   }
-}
-
-function toWellFormed(text: string): string {
-  return text.toWellFormed().replaceAll("\0", REPLACEMENT);
 }

@@ -49,7 +49,10 @@ export class McpSession {
     return offered;
   }
 
-  /** Calls a tool and returns its result as text. Throws ToolFailure when the server reports an error. */
+  /**
+   * Calls a tool and returns its result as text. Throws ToolFailure if the server reports an error or the result is too large, otherwise as
+   * `list` does.
+   */
   async call(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<string> {
     const { client } = await this.#connect(signal);
     const result = await client.callTool({ name, arguments: args }, undefined, this.#options(signal));

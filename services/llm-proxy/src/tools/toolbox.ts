@@ -1,5 +1,6 @@
 import { openSpan } from "@parley/service-kit";
 import type { ToolLimits } from "../settings/index.ts";
+import { replaceUnstorable } from "../text.ts";
 import { createToolFailure, toToolFailure } from "./failures.ts";
 import { type CallableTool, ToolFailure, type ToolFunction, type ToolRequest, type ToolUse } from "./tool-call.ts";
 
@@ -64,10 +65,10 @@ export class Toolbox {
       result = `Error: ${failure.message}`;
     }
     const latencyMs = Math.round(now() - startedAtMs);
-    const use = { name: toWellFormed(request.name), arguments: JSON.stringify(args ?? {}), status, latencyMs };
+    const use = { name: replaceUnstorable(request.name), arguments: JSON.stringify(args ?? {}), status, latencyMs };
     span?.end(status === "ok" ? undefined : status);
     onCall(tool?.kind ?? "none", use, detail);
-    return { request, result: toWellFormed(result), use };
+    return { request, result: replaceUnstorable(result), use };
   }
 
   async close(): Promise<void> {
@@ -104,9 +105,4 @@ function parseArguments(text: string): Record<string, unknown> | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Replaces what PostgreSQL refuses: lone surrogates and NUL. */
-function toWellFormed(text: string): string {
-  return text.toWellFormed().replaceAll("\0", "\uFFFD");
 }

@@ -79,7 +79,7 @@ export class ToolboxFactory {
       const offered = await this.#toolLists.list(key, { target, onFailure }, signal);
       const session = new McpSession(target, this.#mcp);
       sessions.push(session);
-      return offered.flatMap((each) => createMcpTools(name, kind.value, each, session));
+      return offered.filter((each) => isOfferable(each, kind.value)).map((each) => createMcpTool(name, each, session));
     } catch (error) {
       onFailure(error);
       return [];
@@ -99,31 +99,28 @@ export class ToolboxFactory {
   }
 }
 
-/**
- * Returns a list with a tool of an MCP server. The list is empty if the tool is not selected or its schema is too large. The model calls
- * the tool by a name that begins with the server's name.
- */
-function createMcpTools(
-  server: string,
-  { only }: McpServer,
-  offered: McpToolDescription,
-  session: McpSession,
-): CallableTool[] {
-  const { name, description, schema } = offered;
+/** Returns whether the bot selected an MCP server's tool, and its schema is not too large. */
+function isOfferable({ name, schema }: McpToolDescription, { only }: McpServer): boolean {
   const isSelected = only.length === 0 || only.includes(name);
-  if (!isSelected || JSON.stringify(schema).length > MAX_SCHEMA_CHARACTERS) return [];
-  const callName = `${server}${MCP_SERVER_SEPARATOR}${name.replaceAll(/[^A-Za-z0-9_-]/g, "_")}`;
-  return [
-    {
-      kind: "mcp",
-      function: {
-        name: callName.slice(0, MAX_NAME_CHARACTERS),
-        description: description.slice(0, MAX_DESCRIPTION_CHARACTERS).toWellFormed(),
-        parameters: schema,
-      },
-      // The server checks its arguments itself. Its schemas are untrusted, so they are not compiled here.
-      findProblem: () => undefined,
-      call: (args, signal) => session.call(name, args, signal),
+  return isSelected && JSON.stringify(schema).length <= MAX_SCHEMA_CHARACTERS;
+}
+
+/** Returns an MCP server's tool. The model calls it by a name that begins with the server's name. */
+function createMcpTool(
+  serverName: string,
+  { name, description, schema }: McpToolDescription,
+  session: McpSession,
+): CallableTool {
+  const callName = `${serverName}${MCP_SERVER_SEPARATOR}${name.replaceAll(/[^A-Za-z0-9_-]/g, "_")}`;
+  return {
+    kind: "mcp",
+    function: {
+      name: callName.slice(0, MAX_NAME_CHARACTERS),
+      description: description.slice(0, MAX_DESCRIPTION_CHARACTERS).toWellFormed(),
+      parameters: schema,
     },
-  ];
+    // The server checks its arguments itself. Its schemas are untrusted, so they are not compiled here.
+    findProblem: () => undefined,
+    call: (args, signal) => session.call(name, args, signal),
+  };
 }

@@ -1,0 +1,40 @@
+import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { ensureSecrets } from "./secrets.ts";
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "parley-secrets-"));
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+describe("ensureSecrets", () => {
+  const none = { adminToken: undefined, internalToken: undefined };
+
+  it("creates the secrets once, readable only by the owner", async () => {
+    const secrets = await ensureSecrets(dir, none);
+    expect(new Set(Object.values(secrets)).size).toBe(7);
+    expect(await ensureSecrets(dir, none)).toEqual(secrets);
+    expect((await stat(join(dir, "secrets.json"))).mode & 0o077).toBe(0);
+  });
+
+  it("uses tokens from the environment without storing them", async () => {
+    const secrets = await ensureSecrets(dir, none);
+    expect(await ensureSecrets(dir, { ...none, adminToken: "given" })).toEqual({ ...secrets, adminToken: "given" });
+    expect(await ensureSecrets(dir, none)).toEqual(secrets);
+  });
+
+  it("adds missing secrets and keeps the stored ones", async () => {
+    await writeFile(join(dir, "secrets.json"), JSON.stringify({ databasePassword: "kept" }));
+    const secrets = await ensureSecrets(dir, none);
+    expect(secrets.databasePassword).toBe("kept");
+    expect(await ensureSecrets(dir, none)).toEqual(secrets);
+  });
+
+  it("does not overwrite a damaged file", async () => {
+    await writeFile(join(dir, "secrets.json"), "{");
+    await expect(ensureSecrets(dir, none)).rejects.toThrow(/cannot read .*secrets\.json \(damaged file\)/);
+  });
+});

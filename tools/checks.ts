@@ -1,7 +1,7 @@
 import { auditProblems } from "./audit.ts";
 import { dependencyProblems, lockfileProblems } from "./dependencies.ts";
 import { driftProblems } from "./drift.ts";
-import { handlerProblems } from "./handlers.ts";
+import { handlerCommentProblems } from "./handler-comments.ts";
 import { importCycles } from "./import-cycles.ts";
 import { layoutProblems } from "./layout.ts";
 import { observabilityProblems } from "./observability/outputs.ts";
@@ -59,7 +59,7 @@ async function checkTypes(): Promise<Problems> {
 
 async function checkHandlers(): Promise<Problems> {
   const [protos, sources] = await Promise.all([readSources("proto/*.proto"), readTypeScript()]);
-  return handlerProblems(protos, new Set(sources.map(({ path }) => path)));
+  return handlerCommentProblems(protos, new Set(sources.map(({ path }) => path)));
 }
 
 async function checkCycles(): Promise<Problems> {

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { runChaos } from "../system/faults/chaos.ts";
 
 const SECONDS = 30;
+/** The run continues after SECONDS until it has MIN_KILLS kills and MIN_REPLIES complete replies. */
 const MIN_KILLS = 9;
 const MIN_REPLIES = 21;
 /** Shorter than an installation's 30 s, so that the services detect dead edges sooner. `pnpm test:chaos` uses 30 s. */

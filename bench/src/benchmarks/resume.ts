@@ -19,9 +19,9 @@ const SETTLE_TIMEOUT_MS = 30_000;
 
 const MAX_CPU_RATIO = 1.05;
 const SHAPE: LoadShape = { callers: 16, turns: 300, warmUpTurns: 100 };
-/** Turns with a key, and as many without, before the first round. They compile the code of the new processes. */
-const INITIAL_TURNS = 4_000;
-/** Number of alternations in a round. */
+/** Turns of each kind before the first round, in which the new processes compile their code. Each measurement also has a short warm-up. */
+const FIRST_WARM_UP_TURNS = 4_000;
+/** How often a round measures both kinds of turns, in turn. */
 const ALTERNATIONS = 8;
 
 /** Measures replies with an idempotency key: how many the reconnections lose or duplicate, and the CPU time that a key costs. */
@@ -84,7 +84,7 @@ async function compareCpu({ rounds, scale }: RunOptions, progress: (line: string
   const withKey: LoadOptions = { ...withoutKey, headers: { ...withoutKey.headers, "idempotency-key": "$uuid" } };
   const measure = async (load: LoadOptions) => (await measureLoad(load, testbed.servicePids())).cpuMsPerTurnByProcess;
   try {
-    for (const load of [withoutKey, withKey]) await measure({ ...load, turns: Math.ceil(INITIAL_TURNS * scale) });
+    for (const load of [withoutKey, withKey]) await measure({ ...load, turns: Math.ceil(FIRST_WARM_UP_TURNS * scale) });
     const ratios: number[] = [];
     const keyed: number[] = [];
     const unkeyed: number[] = [];

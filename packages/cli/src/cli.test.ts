@@ -115,12 +115,12 @@ describe("parley token", () => {
 
   it.each([
     ["the installation is remote", { PARLEY_QUOTA_URL: "http://127.0.0.1:1", ADMIN_TOKEN: "t" }, INSTANCE],
-    ["the identity provider issues the tokens", {}, { ...INSTANCE, tokens: null }],
+    ["the installation accepts no development tokens", {}, { ...INSTANCE, tokens: null }],
   ])("fails when %s", async (_, env, instance) => {
     await writeInstance(dataDir, instance);
     const { code, stderr } = await run(["token", "--workspace", "acme"], env);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^parley: the identity provider issues the tokens of this installation/);
+    expect(stderr).toMatch(/^parley: this installation accepts no development tokens/);
   });
 });
 

@@ -17,7 +17,7 @@ describe("readConfig", () => {
   it("treats an empty value as unset", () => {
     const config = readConfig({ DATA_DIR: "", PARLEY_QUOTA_URL: "", ADMIN_TOKEN: "" }, "/clone");
     expect(config).toMatchObject({ dataDir: "/clone/.parley", adminToken: undefined });
-    expect(config.remoteUrls.quota).toBeUndefined();
+    expect(config.adminUrls.quota).toBeUndefined();
   });
 
   it("uses the admin URL for replicas unless a _REPLICAS_URL variable is set", () => {

@@ -14,16 +14,16 @@ const MACHINE_VARIABLES = ["PATH", "HOME", "TMPDIR", "LANG", "TZ", "NODE_EXTRA_C
 export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
   const environment = new Environment(values);
   const readHttpUrl = (name: string) => environment.optionalUrl(name, ["http", "https"]);
-  const remoteUrls: Record<ServiceWithAdmin, string | undefined> = {
+  const adminUrls: Record<ServiceWithAdmin, string | undefined> = {
     conversation: readHttpUrl("PARLEY_CONVERSATION_URL"),
     quota: readHttpUrl("PARLEY_QUOTA_URL"),
     llm: readHttpUrl("PARLEY_LLM_URL"),
   };
   /** URLs whose host names resolve to every replica, for `parley top`. The defaults are the admin URLs. */
   const replicaUrls: Record<ServiceWithAdmin, string | undefined> = {
-    conversation: readHttpUrl("PARLEY_CONVERSATION_REPLICAS_URL") ?? remoteUrls.conversation,
-    quota: readHttpUrl("PARLEY_QUOTA_REPLICAS_URL") ?? remoteUrls.quota,
-    llm: readHttpUrl("PARLEY_LLM_REPLICAS_URL") ?? remoteUrls.llm,
+    conversation: readHttpUrl("PARLEY_CONVERSATION_REPLICAS_URL") ?? adminUrls.conversation,
+    quota: readHttpUrl("PARLEY_QUOTA_REPLICAS_URL") ?? adminUrls.quota,
+    llm: readHttpUrl("PARLEY_LLM_REPLICAS_URL") ?? adminUrls.llm,
   };
   // Package managers run scripts in the repository root. INIT_CWD is the directory of the user's shell.
   const isScript = environment.optionalText("npm_lifecycle_event") === "parley";
@@ -31,12 +31,12 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
   return environment.finish({
     dataDir: resolve(workingDir, environment.text("DATA_DIR", ".parley")),
     filesDir: (isScript && environment.optionalText("INIT_CWD")) || workingDir,
-    remoteUrls,
+    adminUrls,
     replicaUrls,
     /** The edge has no admin service; `parley top` reads its metrics. */
     edgeOpsUrl: readHttpUrl("PARLEY_EDGE_URL"),
     adminToken: readAdminToken(environment),
-    /** A member's login, which the CLI uses without ADMIN_TOKEN. */
+    /** A member's login. The CLI uses it if ADMIN_TOKEN is not set. */
     login: {
       path: resolve(workingDir, environment.text("PARLEY_LOGIN_FILE", join(configDir, "parley", "login.json"))),
       issuer: environment.optionalUrl("PARLEY_LOGIN_ISSUER", ["https", "http"]),
@@ -53,8 +53,7 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
     },
     machineVariables: pickMachineVariables(values),
     isColorEnabled: environment.optionalText("NO_COLOR") === undefined,
-    /** Whether the terminal can move its cursor. */
-    isTerminalCapable: environment.text("TERM", "dumb") !== "dumb",
+    canMoveCursor: environment.text("TERM", "dumb") !== "dumb",
   });
 }
 

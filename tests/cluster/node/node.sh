@@ -34,7 +34,7 @@ isolate() {
 
 start_network() {
   ip link set lo up
-  # The node's address must not be a loopback address. A bridge without ports is an interface that every kernel has.
+  # The node's address must not be a loopback address. It is the address of a bridge without ports, because every kernel supports bridges.
   ip link add node type bridge
   ip address add "$node_ip/24" dev node
   ip address add "$uncached_dns_ip/24" dev node
@@ -60,14 +60,16 @@ start() {
   "$@" >"$state/logs/$name" 2>&1 &
 }
 
-# Waits up to a minute until a command succeeds.
+# Repeats a command until it succeeds, for up to six minutes.
 await() {
-  for _ in $(seq 300); do
-    "$@" >/dev/null 2>&1 && return
+  local deadline=$((SECONDS + 360))
+  until "$@" >/dev/null 2>&1; do
+    if ((SECONDS > deadline)); then
+      echo "not ready after six minutes: $*" >&2
+      exit 1
+    fi
     sleep 0.2
   done
-  echo "not ready after a minute: $*" >&2
-  exit 1
 }
 
 isolate

@@ -4,7 +4,7 @@ import { reportMissing } from "./requirements.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** URL of the run's PostgreSQL server for a superuser. */
+    /** URL of the project's PostgreSQL server, for a superuser. */
     postgresUrl: string;
   }
 }

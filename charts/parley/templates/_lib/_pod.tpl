@@ -6,6 +6,7 @@
 {{/*
 The pod spec of a component, without its containers. All pods comply with the Pod Security Standard "restricted".
 A component is (dict "root" $ "name" "quota" "values" .Values.quota), with "schema" if it has a database and "mtls" if it has a certificate.
+"spread" spreads its pods over zones and nodes. "mountsToken" mounts the token of its service account.
 */}}
 {{- define "parley.podSpec" -}}
 {{- $pod := include "parley.pod" . | fromJson -}}
@@ -49,7 +50,7 @@ topologySpreadConstraints:
     topologyKey: {{ . }}
     whenUnsatisfiable: {{ $pod.topologySpreadWhenUnsatisfiable }}
     {{- if eq $pod.topologySpreadWhenUnsatisfiable "DoNotSchedule" }}
-    # A node with a taint that the pods do not tolerate does not count. It is always empty, so the spread could never be even.
+    # Ignores a node with a taint that the pods do not tolerate. Such a node never has one of the pods, so with it the spread could not be even.
     nodeTaintsPolicy: Honor
     {{- end }}
     labelSelector:

@@ -6,7 +6,7 @@ import { compilePattern } from "./pattern.ts";
 import { PatternSet } from "./pattern-set.ts";
 import { ReplyFilter } from "./reply-filter.ts";
 
-/** Creates a filter that matches in this thread. Adds the lengths of the matched texts to `lengths`. */
+/** Creates a filter that matches in this thread. Adds the length of each text that it searches to `lengths`. */
 function filterOf(patterns: readonly string[], lengths: number[] = []): ReplyFilter {
   const set = new PatternSet(patterns);
   return new ReplyFilter(async (text, searchFrom, isTextComplete) => {
@@ -68,13 +68,16 @@ describe("ReplyFilter", () => {
       "a{1,30}b",
     ],
     ["characters outside the basic plane match", ["👋{3}"], ["hi 👋", "👋", "👋!"], "hi ", "👋{3}"],
-  ])("releases at most the text before the first match when %s", async (_, sources, parts, expected, pattern) => {
-    const { released, matched } = await filterReply(sources, parts);
-    expect(matched).toBe(pattern);
-    if (pattern === undefined) expect(released).toBe(expected);
-    // Before a match, the filter may hold back more than necessary, never less.
-    else expect(expected.startsWith(released), released).toBe(true);
-  });
+  ])(
+    "releases no match, and all of the reply without a match, when %s",
+    async (_, sources, parts, expected, pattern) => {
+      const { released, matched } = await filterReply(sources, parts);
+      expect(matched).toBe(pattern);
+      if (pattern === undefined) expect(released).toBe(expected);
+      // Before a match, the filter may hold back more than necessary, never less.
+      else expect(expected.startsWith(released), released).toBe(true);
+    },
+  );
 
   test("holds back the length of the longest possible match plus one character, and no more", async () => {
     const filter = filterOf(["\\bfoo\\b", "barbar"]);
@@ -131,7 +134,7 @@ const ALPHABET = [
 const LETTERS = ["a", "b", "é", "f", "i", "👋", "한", "v", " ", "\\."];
 
 const text = fc.array(fc.constantFrom(...ALPHABET), { maxLength: 40 }).map((parts) => parts.join(""));
-/** Expressions with an upper bound: nested letters, classes, alternatives, assertions and bounded repetitions. */
+/** Expressions whose matches have a limited length: letters, classes, assertions, alternatives and repetitions, also nested. */
 const { expression } = fc.letrec<{ expression: string; atom: string }>((tie) => ({
   atom: fc.oneof(
     { maxDepth: 2, withCrossShrink: true },
@@ -156,7 +159,7 @@ const textParts = fc.tuple(text, fc.array(fc.nat(40), { maxLength: 12 })).map(([
   return positions.slice(1).map((position, index) => characters.slice(positions[index], position).join(""));
 });
 
-test("ReplyFilter releases no matched character, and all of a reply without a match, for any patterns and parts", async () => {
+test("ReplyFilter releases no match, and all of a reply without a match, for random patterns and parts", async () => {
   let blocked = 0;
   let passed = 0;
   await fc.assert(

@@ -24,8 +24,6 @@ export type Match = {
 };
 
 export type Answer =
-  /** Sent once, when the thread is ready for its first job. */
-  | { kind: "ready" }
   /** `compiledSize` is the size of the patterns if this job compiled them, undefined if they were cached. */
   | { kind: "matched"; match: Match; compiledSize: number | undefined }
   /** The indexes of the patterns that match. */
@@ -34,8 +32,11 @@ export type Answer =
   /** A pattern of a match or matchAll job cannot be compiled. */
   | { kind: "unusable"; refusal: Refusal };
 
-/** An answer, and the CPU time of the job in milliseconds. */
-export type ThreadMessage = { answer: Answer; cpuTimeMs: number };
+/** `cpuTimeMs` is the CPU time of the job. */
+export type JobResult = { kind: "result"; answer: Answer; cpuTimeMs: number };
+
+/** `ready` is sent once, when the thread is ready for its first job. */
+export type ThreadMessage = { kind: "ready" } | JobResult;
 
 export type Refusal = { code: PatternRefusalCode; message: string };
 
@@ -82,9 +83,9 @@ if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_
 parentPort?.on("message", (job: Job) => {
   const startedAtMs = readThreadCpuTimeMs();
   const answer = runJob(job);
-  send({ answer, cpuTimeMs: readThreadCpuTimeMs() - startedAtMs });
+  send({ kind: "result", answer, cpuTimeMs: readThreadCpuTimeMs() - startedAtMs });
 });
-send({ answer: { kind: "ready" }, cpuTimeMs: 0 });
+send({ kind: "ready" });
 
 function send(message: ThreadMessage): void {
   parentPort?.postMessage(message);

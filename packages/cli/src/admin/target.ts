@@ -31,7 +31,7 @@ const VARIABLES: Record<ServiceWithAdmin, string> = {
 
 /** Returns the installation whose URLs are set in the environment. If none is set, returns the installation on this machine. */
 export async function findTarget(config: Config): Promise<AdminTarget> {
-  if (Object.values(config.remoteUrls).some((url) => url !== undefined)) return remoteTarget(config);
+  if (Object.values(config.adminUrls).some((url) => url !== undefined)) return remoteTarget(config);
   return localTarget(await requireInstance(config.dataDir), config.dataDir);
 }
 
@@ -56,7 +56,7 @@ export function localTarget(instance: Instance, dataDir: string): AdminTarget {
   };
 }
 
-async function remoteTarget({ remoteUrls, replicaUrls, edgeOpsUrl, adminToken, login }: Config): Promise<AdminTarget> {
+async function remoteTarget({ adminUrls, replicaUrls, edgeOpsUrl, adminToken, login }: Config): Promise<AdminTarget> {
   const token = adminToken ?? (await readAccessToken(login.path));
   if (token === undefined) {
     throw new CliError(
@@ -67,7 +67,7 @@ async function remoteTarget({ remoteUrls, replicaUrls, edgeOpsUrl, adminToken, l
     token,
     refusedTokenHint: adminToken === undefined ? REFUSED_LOGIN : REFUSED_ADMIN_TOKEN,
     findUrl: (service) => {
-      const url = remoteUrls[service];
+      const url = adminUrls[service];
       if (url === undefined)
         throw new CliError(`${VARIABLES[service]} is not set: set it to the URL of the service's ops port`);
       return url;

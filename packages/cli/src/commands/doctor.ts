@@ -5,8 +5,8 @@ import { PROXIES } from "../doctor/proxies.ts";
 import { reportDiagnosis } from "../doctor/report.ts";
 import { wholeNumberParser } from "./options.ts";
 
-/** The edge sends a heartbeat after 15 s of silence. The default tests a longer silence, as a margin. */
-const SILENCE_SECONDS = 20;
+/** The edge sends a heartbeat after 15 s of silence. 20 s leaves a margin. */
+const DEFAULT_SILENCE_SECONDS = 20;
 const MAX_SILENCE_SECONDS = 30;
 
 export function addDoctorCommand(program: CommandUnknownOpts, context: Context): void {
@@ -14,15 +14,15 @@ export function addDoctorCommand(program: CommandUnknownOpts, context: Context):
     .command("doctor")
     .description("Diagnose streaming through the public URL.")
     .addArgument(
-      new Argument("<url>", "Set the public URL, such as https://chat.example.com.").argParser(parsePublicUrl),
+      new Argument("<url>", "Use this public URL, such as https://chat.example.com.").argParser(parsePublicUrl),
     )
-    .requiredOption("--public-key <key>", "Set the public key of any bot.")
-    .requiredOption("--origin <origin>", "Set an allowed origin, such as https://www.example.com.", parseOrigin)
+    .requiredOption("--public-key <key>", "Use the public key of any bot.")
+    .requiredOption("--origin <origin>", "Use an allowed origin, such as https://www.example.com.", parseOrigin)
     .option("--quick", "Skip the idle timeout check.")
     .addOption(
       new Option("--silence <seconds>", "Set the silence that streams must survive.")
         .argParser(wholeNumberParser(1, MAX_SILENCE_SECONDS))
-        .default(SILENCE_SECONDS)
+        .default(DEFAULT_SILENCE_SECONDS)
         .conflicts("quick"),
     )
     .addOption(new Option("--proxy <name>", "Name the proxy, if not detected.").choices(PROXIES))
@@ -30,7 +30,11 @@ export function addDoctorCommand(program: CommandUnknownOpts, context: Context):
     .action((url, { publicKey, origin, quick, silence, proxy }) =>
       context.report(
         diagnose({
-          ...{ url, publicKey, origin, proxy, progress: context.progress },
+          url,
+          publicKey,
+          origin,
+          proxy,
+          progress: context.progress,
           silenceMs: quick ? undefined : silence * 1_000,
         }).then((diagnosis) => reportDiagnosis(diagnosis, { url, origin })),
       ),

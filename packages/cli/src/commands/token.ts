@@ -8,8 +8,7 @@ import { workspaceOption } from "./options.ts";
 
 const SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
 const MAX_TTL_SECONDS = 365 * SECONDS.d;
-const SSO_ISSUES_TOKENS =
-  "the identity provider issues the tokens of this installation: get one there (parley token works only with the development issuer on this machine)";
+const NO_DEVELOPMENT_TOKENS = "this installation accepts no development tokens: get a token from its identity provider";
 
 export function addTokenCommand(program: CommandUnknownOpts, context: Context): void {
   program
@@ -25,9 +24,9 @@ export function addTokenCommand(program: CommandUnknownOpts, context: Context): 
 }
 
 async function createToken({ config }: Context, request: Omit<TokenRequest, "nowSeconds">): Promise<Result> {
-  if (Object.values(config.remoteUrls).some((url) => url !== undefined)) throw new CliError(SSO_ISSUES_TOKENS);
+  if (Object.values(config.adminUrls).some((url) => url !== undefined)) throw new CliError(NO_DEVELOPMENT_TOKENS);
   const { tokens } = await requireInstance(config.dataDir);
-  if (!tokens) throw new CliError(SSO_ISSUES_TOKENS);
+  if (!tokens) throw new CliError(NO_DEVELOPMENT_TOKENS);
   const nowSeconds = Math.floor(Date.now() / 1_000);
   const token = await signToken(config.dataDir, tokens, { ...request, nowSeconds });
   return { json: { access_token: token, expires_in: request.ttlSeconds }, text: `${token}\n` };

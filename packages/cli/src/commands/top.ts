@@ -11,7 +11,7 @@ export function addTopCommand(program: CommandUnknownOpts, context: Context): vo
     .description("Watch live activity; press q to quit.")
     .option("--once", "Print one snapshot and exit.")
     .addOption(
-      new Option("--workspaces <count>", "Limit the workspaces nearest their cap.")
+      new Option("--workspaces <count>", "Show this many of the workspaces nearest their cap.")
         .argParser(wholeNumberParser(1, 100))
         .default(10),
     )
@@ -22,15 +22,16 @@ export function addTopCommand(program: CommandUnknownOpts, context: Context): vo
     .addHelpText(
       "after",
       `
-By default the URLs come from PARLEY_EDGE_URL, PARLEY_CONVERSATION_URL, PARLEY_QUOTA_URL and PARLEY_LLM_URL, or from the installation
-on this machine. If a name has several addresses, each address is one replica. PARLEY_CONVERSATION_REPLICAS_URL,
-PARLEY_QUOTA_REPLICAS_URL and PARLEY_LLM_REPLICAS_URL take precedence. NO_COLOR turns colours off.`,
+If PARLEY_CONVERSATION_URL, PARLEY_QUOTA_URL or PARLEY_LLM_URL is set, the URLs come from these variables and PARLEY_EDGE_URL. Each
+service's PARLEY_..._REPLICAS_URL, such as PARLEY_QUOTA_REPLICAS_URL, replaces its URL here. Otherwise the URLs are those of the
+installation on this machine. The options replace both. If a host name has several addresses, each address is one replica.
+NO_COLOR turns colours off.`,
     )
     .action(async ({ once = false, workspaces, ...options }) => {
       const { edge, conversation, quota, llm } = (await context.target()).opsUrls;
       const deps: TopDeps = {
         callAdmin: context.callAdmin,
-        workspaces,
+        workspaceLimit: workspaces,
         urls: {
           edge: options.edge ?? edge,
           conversation: options.conversation ?? conversation,
@@ -39,7 +40,7 @@ PARLEY_QUOTA_REPLICAS_URL and PARLEY_LLM_REPLICAS_URL take precedence. NO_COLOR 
         } satisfies Record<Service, readonly string[]>,
       };
       const { stdout, stdin, config } = context;
-      if (once || context.asJson() || !isTerminal(stdout) || !config.isTerminalCapable)
+      if (once || context.asJson() || !isTerminal(stdout) || !config.canMoveCursor)
         return context.report(reportSnapshot(deps));
       await showLive(deps, { stdout, stdin: stdin as ReadStream | undefined, color: config.isColorEnabled });
     });

@@ -63,8 +63,16 @@ export async function runPaced(
   });
   const { status, localAddress } = response;
   const run: PacedRun = {
-    ...{ silenceMs, startedAtMs, status, headers: response.headers, localAddress },
-    ...{ refusal: "", meta: undefined, ticks: [], done: undefined, endedMs: 0 },
+    silenceMs,
+    startedAtMs,
+    status,
+    headers: response.headers,
+    localAddress,
+    refusal: "",
+    meta: undefined,
+    ticks: [],
+    done: undefined,
+    endedMs: 0,
   };
   const isStream = status === 200 && readHeader(response, "content-type").startsWith("text/event-stream");
   try {

@@ -49,7 +49,7 @@ function formatTimes(turn: TurnRecord, { wallMs, phases, closeMs, settleMs }: Tu
     isRecorded ? "" : `by the database's clock; ${explainMissingPhases(turn)}`,
   );
   if (turn.status === "streaming" || turn.status === "blocked") return wall;
-  const close = formatTimeLine("close", closeMs, "from the end of the response until the outcome was stored");
+  const close = formatTimeLine("close", closeMs, "from the end of the reply's text until the outcome was stored");
   return (
     wall +
     close +

@@ -4,17 +4,17 @@ import type { TurnEntry } from "@parley/rpc/quota";
 export type Phase = { name: string; ms: number };
 
 export type TurnTimes = {
-  /** From the request to the end of the response. */
+  /** From the request until the edge sent CloseTurn. */
   wallMs: number;
-  /** In the order of first entry, without overlap. They add up to the wall time. */
+  /** Sorted by when each phase first began. They do not overlap, and add up to the wall time. */
   phases: readonly Phase[];
-  /** From the end of the response until the conversation service stored the outcome; undefined when unknown or not stored yet. */
+  /** From sending CloseTurn until the conversation service stored the outcome; undefined when unknown or not stored yet. */
   closeMs: number | undefined;
   /** From the stored outcome until the quota service settled the turn; undefined when unknown or not settled yet. */
   settleMs: number | undefined;
 };
 
-/** The phases up to the database's opened_at. `token` is the check of the access token, `open` is OpenTurn without its `retrieval`. */
+/** The phases up to the database's opened_at: see docs/operations/explain.md. */
 const PHASES_UNTIL_OPEN = ["token", "limits", "key", "open", "retrieval"];
 
 /**
@@ -32,7 +32,7 @@ export function computeTurnTimes(turn: TurnRecord, entry: TurnEntry | undefined)
   return { wallMs: turn.latencyMs, phases, closeMs: closeMsOf(turn, phases, openedToClosedMs), settleMs };
 }
 
-// The close time is the database's time from opening to closing, minus the edge's time from opening to the end of the response. A blocked
+// The close time is the database's time from opening to closing, minus the edge's time from opening to sending CloseTurn. A blocked
 // turn has no close time, because OpenTurn closes it.
 function closeMsOf(turn: TurnRecord, phases: readonly Phase[], openedToClosedMs: number): number | undefined {
   if (turn.status === "streaming" || turn.status === "blocked") return undefined;

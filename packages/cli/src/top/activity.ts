@@ -8,7 +8,7 @@ const QUANTILE_WINDOW_MS = 60_000;
 /** How much older than its window a sample may be, because timers and scrapes may be late. */
 const SAMPLE_TOLERANCE_MS = 500;
 
-export type WorkspaceShare = { id: string; name: string; plan: string; used: number; held: number; cap: number };
+export type WorkspaceUsage = { id: string; name: string; plan: string; used: number; held: number; cap: number };
 
 /** The values that `parley top` shows. Unavailable values are null. */
 export type Activity = {
@@ -19,7 +19,7 @@ export type Activity = {
   first_token: { p50_ms: number | null; p99_ms: number | null; window_seconds: number | null };
   /** Refusals by code, most frequent first. */
   refusals: { reason: string; per_minute: number; total: number }[];
-  quota: WorkspaceShare[] | null;
+  quota: WorkspaceUsage[] | null;
   breakers: { provider: string; state: "closed" | "half_open" | "open" }[];
   outbox: { depth: number | null; oldest_seconds: number | null };
   /** Whether an edge limits rates on its own because it cannot reach Redis. */
@@ -29,7 +29,7 @@ export type Activity = {
 };
 
 /** Computes the activity from samples (oldest first) and the quota service's response. */
-export function computeActivity(samples: readonly Sample[], quota: WorkspaceShare[] | null): Activity {
+export function computeActivity(samples: readonly Sample[], quota: WorkspaceUsage[] | null): Activity {
   const latest = samples.at(-1);
   if (latest === undefined) throw new Error("no sample");
   const rateSince = oldestWithin(samples, RATE_WINDOW_MS);

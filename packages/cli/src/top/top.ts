@@ -3,7 +3,7 @@ import { WorkspaceAdminService } from "@parley/rpc/quota";
 import type { CallAdmin } from "../admin/call.ts";
 import { CliError } from "../errors.ts";
 import type { Result } from "../output/result.ts";
-import { type Activity, computeActivity, dropOldSamples, type WorkspaceShare } from "./activity.ts";
+import { type Activity, computeActivity, dropOldSamples, type WorkspaceUsage } from "./activity.ts";
 import { drawActivity } from "./draw.ts";
 import { type Sample, type Service, scrapeReplicas } from "./scrape.ts";
 import { openScreen, pause } from "./screen.ts";
@@ -12,7 +12,7 @@ export type TopDeps = {
   callAdmin: CallAdmin;
   urls: Readonly<Record<Service, readonly string[]>>;
   /** How many of the workspaces nearest their cap to show. */
-  workspaces: number;
+  workspaceLimit: number;
 };
 
 const REFRESH_MS = 1_000;
@@ -24,7 +24,7 @@ export async function reportSnapshot(deps: TopDeps): Promise<Result> {
   const [first, quota] = await Promise.all([scrapeReplicas(deps.urls), readQuota(deps)]);
   await pause(REFRESH_MS);
   const current = {
-    ...computeActivity([first, await scrapeReplicas(deps.urls)], quota.shares),
+    ...computeActivity([first, await scrapeReplicas(deps.urls)], quota.workspaces),
     problems: quota.problems,
   };
   const lines = drawActivity(current, {
@@ -46,12 +46,12 @@ export async function showLive(
 ): Promise<void> {
   const screen = openScreen(stdout, stdin);
   let samples: Sample[] = [];
-  let quota: QuotaResult = { shares: null, problems: [] };
+  let quota: QuotaResult = { workspaces: null, problems: [] };
   let lastQuotaReadMs = Number.NEGATIVE_INFINITY;
   const redraw = () => {
     if (samples.length === 0) return;
     const { width, height } = screen.size();
-    const current: Activity = { ...computeActivity(samples, quota.shares), problems: quota.problems };
+    const current: Activity = { ...computeActivity(samples, quota.workspaces), problems: quota.problems };
     const title = `parley top   ${new Date().toISOString().slice(0, 19).replace("T", " ")} UTC   q quits`;
     screen.show(
       [title.slice(0, width), "", ...drawActivity(current, { width, height: height - 2, color })].slice(0, height),
@@ -63,12 +63,10 @@ export async function showLive(
       const startedAt = performance.now();
       const isDue = startedAt - lastQuotaReadMs >= QUOTA_INTERVAL_MS;
       if (isDue) lastQuotaReadMs = startedAt;
-      const [sample, latestQuota] = await untilEnded(
-        Promise.all([scrapeReplicas(deps.urls), isDue ? readQuota(deps) : quota]),
-        screen.ended,
-        [undefined, quota],
-      );
-      if (sample === undefined) break;
+      const work = Promise.all([scrapeReplicas(deps.urls), isDue ? readQuota(deps) : quota]);
+      const result = await untilEnded(work, screen.ended);
+      if (result === undefined) break;
+      const [sample, latestQuota] = result;
       quota = latestQuota;
       samples = dropOldSamples([...samples, sample]);
       redraw();
@@ -79,27 +77,27 @@ export async function showLive(
   }
 }
 
-/** Returns the work's result, or `fallback` as soon as `ended` aborts. */
-async function untilEnded<T, U>(work: Promise<T>, ended: AbortSignal, fallback: U): Promise<T | U> {
-  const end = new Promise<U>((resolve) => {
-    if (ended.aborted) resolve(fallback);
-    ended.addEventListener("abort", () => resolve(fallback), { once: true });
+/** Returns the work's result, or undefined as soon as `ended` aborts. */
+async function untilEnded<T>(work: Promise<T>, ended: AbortSignal): Promise<T | undefined> {
+  const end = new Promise<undefined>((resolve) => {
+    if (ended.aborted) resolve(undefined);
+    ended.addEventListener("abort", () => resolve(undefined), { once: true });
   });
   return Promise.race([work, end]);
 }
 
-type QuotaResult = { shares: WorkspaceShare[] | null; problems: string[] };
+type QuotaResult = { workspaces: WorkspaceUsage[] | null; problems: string[] };
 
 /** Reads the workspaces nearest their cap. If the quota service fails, returns the problem instead of throwing. */
-async function readQuota({ callAdmin, workspaces: limit }: TopDeps): Promise<QuotaResult> {
+async function readQuota({ callAdmin, workspaceLimit: limit }: TopDeps): Promise<QuotaResult> {
   try {
-    const { workspaces } = await callAdmin(WorkspaceAdminService, (service) => service.listNearestCap({ limit }));
-    const shares = workspaces.map(({ workspaceId: id, name, plan, used, held, cap }) => {
+    const nearest = await callAdmin(WorkspaceAdminService, (service) => service.listNearestCap({ limit }));
+    const workspaces = nearest.workspaces.map(({ workspaceId: id, name, plan, used, held, cap }) => {
       return { id, name, plan, used, held, cap };
     });
-    return { shares, problems: [] };
+    return { workspaces, problems: [] };
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
-    return { shares: null, problems: [error.message] };
+    return { workspaces: null, problems: [error.message] };
   }
 }

@@ -99,6 +99,6 @@ export async function mount(context: PanelContext): Promise<Panel> {
       dialog.hidden = true;
     },
     send,
-    restored: log.restoreScroll,
+    restored: () => log.restoreScroll(),
   };
 }

@@ -21,14 +21,14 @@ export function renderMarkdown(box: Element, text: string): void {
 }
 
 function toElement([tag, children, value]: Tree): HTMLElement {
-  const attributes = {
+  const attributes: Partial<Record<string, Record<string, string>>> = {
     // The site does not endorse links that a model writes.
     a: { href: value ?? "", target: "_blank", rel: "noopener noreferrer nofollow ugc" },
     ol: { start: value ?? "1" },
-  }[tag as "a" | "ol"];
+  };
   return createElement(
     tag,
-    attributes,
+    attributes[tag],
     ...children.map((child) => (typeof child === "string" ? child : toElement(child))),
   );
 }

@@ -45,16 +45,16 @@ async function start(signal = new AbortController().signal) {
     () => "done",
     (error: Error) => error.message,
   );
-  return { outcome, response: await nextResponse(1) };
+  return { outcome, response: await waitForResponse(1) };
 }
 
-/** Waits for the response to this request, counted from 1. Advances the timers past the waits between requests. */
-async function nextResponse(count: number): Promise<ServerResponse> {
+/** Waits for the response to the request with this number; the first is 1. Advances the timers past the waits between requests. */
+async function waitForResponse(number: number): Promise<ServerResponse> {
   await vi.waitFor(async () => {
-    await vi.advanceTimersByTimeAsync(count === 1 ? 0 : 4_000);
-    expect(responses).toHaveLength(count);
+    await vi.advanceTimersByTimeAsync(number === 1 ? 0 : 4_000);
+    expect(responses).toHaveLength(number);
   }, 5_000);
-  return responses[count - 1] as ServerResponse;
+  return responses[number - 1] as ServerResponse;
 }
 
 /** Writes an event of this name and waits until the turn has received it. */
@@ -74,7 +74,7 @@ describe("streamTurn", () => {
     const closed = once(response, "close");
     await vi.advanceTimersByTimeAsync(45_000);
     await closed;
-    await nextResponse(2);
+    await waitForResponse(2);
   });
 
   it("ends at the done event and closes the connection 2 s later", async () => {
@@ -92,7 +92,7 @@ describe("streamTurn", () => {
     await writeEvent(response, "meta", "7-0");
     await writeEvent(response, "token", "7-5");
     response.destroy();
-    const second = await nextResponse(2);
+    const second = await waitForResponse(2);
     // The service opens every response with meta. Only the first one starts a reply.
     second.write("id: 7-5\nevent: meta\ndata: {}\n\n");
     await writeEvent(second, "token", "7-9");
@@ -110,7 +110,7 @@ describe("streamTurn", () => {
     await writeEvent(response, "meta", "7-0");
     statuses = [400];
     response.destroy();
-    const third = await nextResponse(3);
+    const third = await waitForResponse(3);
     await writeEvent(third, "meta", "7-0");
     third.end("event: done\ndata: {}\n\n");
     expect(await outcome).toBe("done");
@@ -123,11 +123,11 @@ describe("streamTurn", () => {
     ["network", "when an event is not JSON", "event: token\ndata: {not json\n\n"],
   ])("fails with %s after seven requests, %s", async (code, _, body) => {
     const { outcome } = await start();
-    for (let count = 1; count <= 7; count++) (await nextResponse(count)).end(body);
+    for (let count = 1; count <= 7; count++) (await waitForResponse(count)).end(body);
     expect(await outcome).toBe(code);
   });
 
-  it("fails with offline without another request when the browser is offline", async () => {
+  it('fails with the code "offline" and sends no other request when the browser is offline', async () => {
     const { outcome, response } = await start();
     vi.stubGlobal("navigator", { onLine: false });
     response.destroy();

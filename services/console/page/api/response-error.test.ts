@@ -10,12 +10,13 @@ describe("errorOf", () => {
     [503, '{"error":"sign_in_unavailable"}', "The service is not available right now. Try again in a few seconds."],
     [502, "<html>Bad gateway</html>", "The service is not available right now. Try again in a few seconds."],
     [400, '{"code":"invalid_argument","message":"name must not be empty"}', "Name must not be empty."],
+    // The console has no text for this code, so the status determines the text.
     [403, '{"error":"cross_site_request"}', "Your role does not allow this. Ask an owner of the workspace."],
   ])("maps the status %i with the body %s to: %s", (status, body, text) => {
     expect(errorText(errorOf(status, body))).toBe(text);
   });
 
-  it("prefers the code of the admin service", () => {
+  it("maps the code of the header parley-code, not the status", () => {
     const body = '{"code":"invalid_argument","message":"the document cannot be read"}';
     expect(errorText(errorOf(400, body, "unsupported_document"))).toBe(
       "Only text, Markdown, HTML and PDF can be read.",

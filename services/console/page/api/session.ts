@@ -14,7 +14,10 @@ export const SESSION_QUERY = {
   staleTime: Number.POSITIVE_INFINITY,
 };
 
-/** Returns the session that the console wrote into the page. If it had ended, returns undefined, so that the query fetches a refreshed session. */
+/**
+ * Returns the session that the console wrote into the page. Returns undefined if the session was not valid at that time. The query then
+ * fetches a refreshed session.
+ */
 function readSessionOfPage(): Session | undefined {
   const meta = document.querySelector<HTMLMetaElement>("meta[name=parley-session]");
   return (JSON.parse(meta?.content ?? "null") as Session | null) ?? undefined;

@@ -1,5 +1,5 @@
 import { TextArea, TextField } from "../components/field.tsx";
-import type { SectionProps } from "./draft.ts";
+import type { SectionProps } from "./bot-settings.ts";
 
 /**
  * The form's section about answers. `models` are the models that the workspace's plan includes. "<provider>:*" stands for every model of the

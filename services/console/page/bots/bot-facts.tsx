@@ -1,10 +1,10 @@
 import { useId } from "react";
 import { Facts } from "../components/facts.tsx";
-import type { Draft } from "./draft.ts";
+import type { BotSettings } from "./bot-settings.ts";
 import { WIDGET_POSITIONS, WIDGET_THEMES } from "./looks.tsx";
 
 /** A bot's settings for members who may not change them. */
-export function BotFacts({ settings }: { settings: Draft }) {
+export function BotFacts({ settings }: { settings: BotSettings }) {
   return (
     <div className="form">
       <Section
@@ -19,8 +19,8 @@ export function BotFacts({ settings }: { settings: Draft }) {
         title="Looks"
         facts={[
           ["Colour", settings.primaryColor],
-          ["Theme", botFields(settings.themeMode, WIDGET_THEMES)],
-          ["Corner of the page", botFields(settings.position, WIDGET_POSITIONS)],
+          ["Theme", nameOf(settings.themeMode, WIDGET_THEMES)],
+          ["Corner of the page", nameOf(settings.position, WIDGET_POSITIONS)],
           ["Rounding of corners, in pixels", String(settings.borderRadius)],
           ["Font", settings.fontFamily],
           ["Logo", settings.logoUrl],
@@ -50,6 +50,6 @@ function Section({ title, facts }: SectionProps) {
   );
 }
 
-function botFields(value: string, names: readonly (readonly [value: string, name: string])[]): string {
+function nameOf(value: string, names: readonly (readonly [value: string, name: string])[]): string {
   return names.find(([each]) => each === value)?.[1] ?? value;
 }

@@ -1,5 +1,5 @@
 import { ColorField, SelectField, TextField } from "../components/field.tsx";
-import type { SectionProps } from "./draft.ts";
+import type { SectionProps } from "./bot-settings.ts";
 
 /** The values of a widget's `themeMode`, with their names. */
 export const WIDGET_THEMES = [

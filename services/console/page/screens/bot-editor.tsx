@@ -9,7 +9,7 @@ import { useMayCall, useSession } from "../api/session.ts";
 import { Answers } from "../bots/answers.tsx";
 import { BotFacts } from "../bots/bot-facts.tsx";
 import { BotFrame } from "../bots/bot-frame.tsx";
-import { type Draft, toDraft, withoutBlanks, withoutSaved } from "../bots/draft.ts";
+import { type BotSettings, toBotSettings, withoutBlanks, withoutSaved } from "../bots/bot-settings.ts";
 import { Looks } from "../bots/looks.tsx";
 import { QuickReplies } from "../bots/quick-replies.tsx";
 import { useAnnounce } from "../components/announcements.tsx";
@@ -52,7 +52,7 @@ export function BotEditor() {
       </div>
     );
   }
-  const stored = toDraft(bot);
+  const stored = toBotSettings(bot);
   if (mayUpdate) return <Editor key={bot.id} bot={bot} stored={stored} models={models} />;
   return (
     <BotFrame bot={bot} display={toDisplay(bot, stored)} hint="Answers count as messages.">
@@ -61,7 +61,7 @@ export function BotEditor() {
   );
 }
 
-function toDisplay(bot: Bot, draft: Draft): Display {
+function toDisplay(bot: Bot, draft: BotSettings): Display {
   return {
     ...draft,
     quickReplies: withoutBlanks(draft.quickReplies),
@@ -71,26 +71,26 @@ function toDisplay(bot: Bot, draft: Draft): Display {
 
 type EditorProps = {
   bot: Bot;
-  stored: Draft;
+  stored: BotSettings;
   /** The models of the workspace's plan, as `modelsQuery` returns them. */
   models: readonly string[];
 };
 
 function Editor({ bot, stored, models }: EditorProps) {
   const { workspace_id: workspaceId } = useSession();
-  const [changes, setChanges] = useState<Partial<Draft>>({});
+  const [changes, setChanges] = useState<Partial<BotSettings>>({});
   const draft = { ...stored, ...changes };
   const isChanged = JSON.stringify(draft) !== JSON.stringify(stored);
   const announce = useAnnounce();
   const queryClient = useQueryClient();
-  const change = <Name extends keyof Draft>(name: Name, value: Draft[Name]) =>
+  const change = <Name extends keyof BotSettings>(name: Name, value: BotSettings[Name]) =>
     setChanges((before) => ({ ...before, [name]: value }));
   const textProps = (name: "name" | "welcomeMessage") => ({
     value: draft[name],
     onChange: ({ target }: { target: { value: string } }) => change(name, target.value),
   });
   const saving = useMutation({
-    mutationFn: async ({ quickReplies, ...texts }: Partial<Draft>) => {
+    mutationFn: async ({ quickReplies, ...texts }: Partial<BotSettings>) => {
       const sent = { ...texts, ...(quickReplies && { quickReplies: { values: withoutBlanks(quickReplies) } }) };
       return (await botsClient.updateBot({ workspaceId, slug: bot.slug, changes: sent })).bot;
     },

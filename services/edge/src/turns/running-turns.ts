@@ -52,12 +52,12 @@ export class RunningTurns {
     const count = this.#countBySession.get(session) ?? 0;
     if (count >= MAX_KEYED_TURNS_OF_SESSION) return false;
     this.#countBySession.set(session, count + 1);
-    this.#replies.set(botFields(key), reply);
+    this.#replies.set(nameOf(key), reply);
     return true;
   }
 
   removeReply(key: KeyName): void {
-    if (!this.#replies.delete(botFields(key))) return;
+    if (!this.#replies.delete(nameOf(key))) return;
     const session = sessionOf(key);
     const count = (this.#countBySession.get(session) ?? 1) - 1;
     if (count === 0) this.#countBySession.delete(session);
@@ -65,7 +65,7 @@ export class RunningTurns {
   }
 
   findReply(key: KeyName): KeyedReply | undefined {
-    return this.#replies.get(botFields(key));
+    return this.#replies.get(nameOf(key));
   }
 
   /** Ends every keyed turn with an error, because the process stops. */
@@ -92,5 +92,5 @@ export class RunningTurns {
 }
 
 const sessionOf = ({ workspaceId, sessionId }: KeyName): string => `${workspaceId} ${sessionId}`;
-const botFields = (key: KeyName): string =>
+const nameOf = (key: KeyName): string =>
   `${sessionOf(key)} ${key.botId} ${Buffer.from(key.keyHash).toString("base64")}`;

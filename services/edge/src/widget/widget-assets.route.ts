@@ -1,7 +1,7 @@
 import { type Asset, loadAssets, matchesEtag, pickEncoding } from "@parley/widget";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
-/** Serves the widget, its second stage and the playground from a build directory. The files are precompressed. */
+/** Serves the built files of the widget and of the playground from a directory. The files are precompressed. */
 export async function widgetAssetRoutes(app: FastifyInstance, directory: string): Promise<void> {
   for (const [path, asset] of await loadAssets(directory)) {
     app.route({ method: ["GET", "HEAD"], url: path, handler: async (request, reply) => send(asset, request, reply) });

@@ -24,8 +24,13 @@ export function addMonthsCommand(usage: CommandUnknownOpts, { callAdmin, report 
             text: formatTable(
               ["month", "state", "used", "held", "pruned", "closed at", "pruned at"],
               months.map((month) => [
-                ...[month.month, stateOf(month), Number(month.used), Number(month.held), Number(month.pruned)],
-                ...[month.closedAt || "–", month.prunedAt || "–"],
+                month.month,
+                stateOf(month),
+                Number(month.used),
+                Number(month.held),
+                Number(month.pruned),
+                month.closedAt || "–",
+                month.prunedAt || "–",
               ]),
               "No months yet. A new month is listed within an hour.",
             ),
@@ -38,5 +43,6 @@ export function addMonthsCommand(usage: CommandUnknownOpts, { callAdmin, report 
 function stateOf({ endedSeconds, closedAt, prunedAt }: Month): string {
   if (prunedAt !== "") return "pruned";
   if (closedAt !== "") return "closed";
+  // The time since the end of the month is negative for the current month.
   return endedSeconds < 0 ? "current" : "open";
 }

@@ -77,7 +77,7 @@ export declare const ResolveKeyResponseSchema: GenMessage<ResolveKeyResponse>;
  * BotDisplay is the bot's display configuration, with the field names that the widget receives.
  *
  * It is stored as one JSON document, so a new field needs no migration. If a bot was stored before the field existed, the
- * field arrives as its zero value: give it a default in services/edge/src/widget/config-body.ts.
+ * field arrives as its zero value: replace that with a default in services/edge/src/widget/config-body.ts.
  *
  * @generated from message parley.conversation.v1.BotDisplay
  */

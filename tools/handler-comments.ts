@@ -8,7 +8,7 @@ const FILE = /[\w-]+(?:\/[\w.-]+)+\.ts/g;
  * Reports each RPC without the sentence "Handled in <file>." in its own comment or its service's comment. Also reports each file in such a
  * sentence that is not in `paths`, the files of the repository.
  */
-export function handlerProblems(protos: readonly SourceFile[], paths: ReadonlySet<string>): Problems {
+export function handlerCommentProblems(protos: readonly SourceFile[], paths: ReadonlySet<string>): Problems {
   return protos.flatMap(({ path, text }) => {
     const problems: string[] = [];
     let comment: string[] = [];

@@ -2,12 +2,15 @@ import type { Bot } from "@parley/rpc/conversation";
 import type { Display } from "../components/preview.tsx";
 
 /** The values in the form of the bot editor. */
-export type Draft = Omit<Display, "customCssVars"> & { model: string; systemPrompt: string; fallback: string };
+export type BotSettings = Omit<Display, "customCssVars"> & { model: string; systemPrompt: string; fallback: string };
 
 /** The properties of a section of the form. */
-export type SectionProps = { draft: Draft; change: <Name extends keyof Draft>(name: Name, value: Draft[Name]) => void };
+export type SectionProps = {
+  draft: BotSettings;
+  change: <Name extends keyof BotSettings>(name: Name, value: BotSettings[Name]) => void;
+};
 
-export function toDraft({ model, systemPrompt, fallback, display }: Bot): Draft {
+export function toBotSettings({ model, systemPrompt, fallback, display }: Bot): BotSettings {
   return {
     model,
     systemPrompt,
@@ -29,7 +32,7 @@ export function withoutBlanks(values: readonly string[]): string[] {
 }
 
 /** Returns the changes without the saved ones. Keeps a field whose value changed again while it was being saved. */
-export function withoutSaved(changes: Partial<Draft>, saved: Partial<Draft>): Partial<Draft> {
-  const rest = Object.entries(changes).filter(([name, value]) => saved[name as keyof Draft] !== value);
+export function withoutSaved(changes: Partial<BotSettings>, saved: Partial<BotSettings>): Partial<BotSettings> {
+  const rest = Object.entries(changes).filter(([name, value]) => saved[name as keyof BotSettings] !== value);
   return Object.fromEntries(rest);
 }

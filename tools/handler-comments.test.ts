@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { handlerProblems } from "./handlers.ts";
+import { handlerCommentProblems } from "./handler-comments.ts";
 
 const problems = (...lines: string[]) =>
-  handlerProblems(
+  handlerCommentProblems(
     [{ path: "proto/a.proto", text: lines.join("\n") }],
     new Set(["services/a/src/get.rpc.ts", "b/c.ts"]),
   );

@@ -23,6 +23,9 @@ export type ToolsDeps = {
 /** The turn that the tools are for. */
 export type ToolTurn = { workspaceId: string; turnId: string };
 
+/** The functions of one of a bot's tools. An MCP server's functions share a session. */
+type OpenedTool = { tools: CallableTool[]; session?: McpSession };
+
 const MAX_FUNCTIONS = 64;
 const MAX_NAME_CHARACTERS = 64;
 const MAX_DESCRIPTION_CHARACTERS = 2_000;
@@ -45,20 +48,19 @@ export class ToolboxFactory {
   /** Opens the tools of a generation. The caller must close the toolbox. Logs and leaves out a tool that cannot be opened. */
   async openToolbox(tools: readonly Tool[], turn: ToolTurn, signal: AbortSignal): Promise<Toolbox> {
     const { now, settings } = this.#deps;
-    const sessions: McpSession[] = [];
-    const opened = await Promise.all(tools.map((tool) => this.#open(tool, turn, sessions, signal)));
+    const opened = await Promise.all(tools.map((tool) => this.#open(tool, turn, signal)));
     const callable = new Map<string, CallableTool>();
-    for (const tool of opened.flat())
+    for (const tool of opened.flatMap((each) => each.tools))
       if (callable.size < MAX_FUNCTIONS && !callable.has(tool.function.name)) callable.set(tool.function.name, tool);
     return new Toolbox(callable, {
       limits: settings().tools,
       now,
       onCall: (kind, use, detail) => this.#report(kind, use, detail, turn),
-      close: async () => void (await Promise.all(sessions.map((session) => session.close()))),
+      close: async () => void (await Promise.all(opened.map(({ session }) => session?.close()))),
     });
   }
 
-  async #open(tool: Tool, turn: ToolTurn, sessions: McpSession[], signal: AbortSignal): Promise<CallableTool[]> {
+  async #open(tool: Tool, turn: ToolTurn, signal: AbortSignal): Promise<OpenedTool> {
     const { settings, egress } = this.#deps;
     const { name, secret, kind } = tool;
     const { workspaceId } = turn;
@@ -71,18 +73,18 @@ export class ToolboxFactory {
     try {
       if (kind.case === "http") {
         const { timeoutMs, maxResultBytes } = settings().tools;
-        return [createHttpTool(name, kind.value, { egress, timeoutMs, maxResultBytes, credentials })];
+        return { tools: [createHttpTool(name, kind.value, { egress, timeoutMs, maxResultBytes, credentials })] };
       }
-      if (kind.case !== "mcp") return [];
+      if (kind.case !== "mcp") return { tools: [] };
       const target = { url: kind.value.url, credentials: credentials() };
       const key = [workspaceId, secret, target.url].join("\n");
       const offered = await this.#toolLists.list(key, { target, onFailure }, signal);
       const session = new McpSession(target, this.#mcp);
-      sessions.push(session);
-      return offered.filter((each) => isOfferable(each, kind.value)).map((each) => createMcpTool(name, each, session));
+      const selected = offered.filter((each) => isOfferable(each, kind.value));
+      return { tools: selected.map((each) => createMcpTool(name, each, session)), session };
     } catch (error) {
       onFailure(error);
-      return [];
+      return { tools: [] };
     }
   }
 

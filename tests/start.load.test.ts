@@ -2,8 +2,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { createInstance, type Instance, startInstanceAndWait } from "./system/local-start.ts";
 
 /**
- * A second start creates no database, applies no migration and adds no document. On a quiet machine, it takes about 0.46 of the first
- * start's time.
+ * A second start creates no database, applies no migration and adds no document. Without other load, it takes about 0.46 of the time of
+ * the first.
  */
 const MAX_RATIO = 0.65;
 

@@ -10,7 +10,7 @@ import { median } from "../support/statistics.ts";
 import { BENCH_PLAN, startTestbed, type Testbed } from "../support/testbed.ts";
 import { atLeast, type Benchmark } from "./benchmark.ts";
 
-/** The minimum of the throughput by RPC, divided by the throughput by SQL. */
+/** The throughput by RPC must be at least this part of the throughput by SQL. */
 const GOAL = 0.5;
 const CALLERS = 32;
 const POOL_SIZE = 10;

@@ -21,7 +21,7 @@ const MAX_CPU_RATIO = 1.05;
 const SHAPE: LoadShape = { callers: 16, turns: 300, warmUpTurns: 100 };
 /** Turns of each kind before the first round, in which the new processes compile their code. Each measurement also has a short warm-up. */
 const FIRST_WARM_UP_TURNS = 4_000;
-/** How often a round measures both kinds of turns, in turn. */
+/** How many times a round measures each kind of turn. The kinds alternate. */
 const ALTERNATIONS = 8;
 
 /** Measures replies with an idempotency key: how many the reconnections lose or duplicate, and the CPU time that a key costs. */

@@ -16,7 +16,7 @@ export type Database = {
 
 /**
  * Limit of a connection attempt and of a statement. This process also builds the console. On a busy machine, the build blocks the event
- * loop for several seconds, in which no reply of the server is read.
+ * loop for several seconds. Meanwhile this process reads no reply of the server.
  */
 const TIMEOUT_MS = 30_000;
 

@@ -82,7 +82,7 @@ export function createMetrics(registry: Registry, providers: () => readonly Prov
     }),
     callLogRows: new Counter({
       name: "parley_llm_call_log_rows_total",
-      help: "Rows of the call log by result: stored, late (stored after a failed write), dropped, or filled (missing, and added from the turn).",
+      help: "Rows of the call log by result: stored, late (stored after a failed write), dropped, or filled (was missing, and was added from the turn).",
       labelNames: ["result"],
       registers,
     }),

@@ -60,16 +60,14 @@ start() {
   "$@" >"$state/logs/$name" 2>&1 &
 }
 
-# Repeats a command until it succeeds, for up to six minutes.
+# Tries a command until it succeeds, up to 300 times, 0.2 s apart.
 await() {
-  local deadline=$((SECONDS + 360))
-  until "$@" >/dev/null 2>&1; do
-    if ((SECONDS > deadline)); then
-      echo "not ready after six minutes: $*" >&2
-      exit 1
-    fi
+  for _ in $(seq 300); do
+    "$@" >/dev/null 2>&1 && return
     sleep 0.2
   done
+  echo "not ready after 300 attempts: $*" >&2
+  exit 1
 }
 
 isolate

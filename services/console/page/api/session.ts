@@ -15,8 +15,8 @@ export const SESSION_QUERY = {
 };
 
 /**
- * Returns the session that the console wrote into the page. Returns undefined if the session was not valid at that time. The query then
- * fetches a refreshed session.
+ * Returns the session that the console wrote into the page. Returns undefined if it wrote none, because the session or its access token had
+ * expired. The query then fetches the session.
  */
 function readSessionOfPage(): Session | undefined {
   const meta = document.querySelector<HTMLMetaElement>("meta[name=parley-session]");

@@ -1,7 +1,7 @@
 import type { Bot } from "@parley/rpc/conversation";
 import type { Display } from "../components/preview.tsx";
 
-/** The values in the form of the bot editor. */
+/** A bot's settings as the bot editor shows them. */
 export type BotSettings = Omit<Display, "customCssVars"> & { model: string; systemPrompt: string; fallback: string };
 
 /** The properties of a section of the form. */

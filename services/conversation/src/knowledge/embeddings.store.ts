@@ -17,8 +17,8 @@ export async function hasPgvector(database: Database): Promise<boolean> {
 }
 
 /**
- * Whether `embedded` counts embeddings by the model $1 of the source's present content. `embedding_of` is the `updated_at` of the content that
- * was embedded.
+ * SQL condition: `embedded`, the number of embedded chunks, is of the model $1 and of the source's current content. `embedding_of` is the
+ * `updated_at` of the content that was embedded.
  */
 const IS_CURRENT = "embedding_model = $1 AND embedding_of IS NOT DISTINCT FROM updated_at";
 

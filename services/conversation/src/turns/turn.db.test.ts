@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 
 const options = { timeoutMs: 5_000 };
-/** The outbox is polled for turns that are at least 2 s old. Within this time, only the process that closed a turn settles it. */
+/** The poll of the outbox skips turns younger than 2 s. Within this time, only the process that closed a turn settles it. */
 const PUSH_TIMEOUT_MS = 1_900;
 const open = (turn: OpenRequest) => system.conversation.openTurn(turn, options);
 const close = (...args: Parameters<typeof closeRequest>) =>

@@ -1,8 +1,8 @@
 import type { BotDisplay } from "@parley/rpc/conversation";
 
 /**
- * Serializes the response of the config endpoint. If a bot was stored before a field existed, the field arrives as its zero value. Replace
- * the zero value of a new field with its default here, with `||`.
+ * Serializes the response of the config endpoint. If a bot was stored before a field existed, the field arrives as its zero value. Use `||`
+ * to give a new field its default here.
  */
 export function serializeConfigBody(display: BotDisplay | undefined): string {
   return JSON.stringify({

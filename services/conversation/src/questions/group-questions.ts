@@ -16,25 +16,24 @@ export type QuestionGroup = {
 /**
  * Groups questions with the same stems, regardless of their order, repetition and accents. The largest group comes first, then the latest.
  * Leaves out messages without lexemes: greetings, for example, consist of stop words and question words.
+ * `latestFirst` are the replies in descending order of `at`.
  */
-export function groupQuestions(replies: readonly UnansweredReply[]): QuestionGroup[] {
+export function groupQuestions(latestFirst: readonly UnansweredReply[]): QuestionGroup[] {
   const groups = new Map<string, QuestionGroup>();
-  for (const reply of replies) {
+  for (const reply of latestFirst) {
     const key = keyOf(reply.lexemes);
     if (key === "") continue;
     const group = groups.get(key);
-    const isLatest = group === undefined || Date.parse(reply.at) > Date.parse(group.lastAt);
     const { text: example, sessionId, at: lastAt } = reply;
     groups.set(key, {
-      ...(isLatest ? { example, sessionId, lastAt } : group),
+      ...(group ?? { example, sessionId, lastAt }),
       count: (group?.count ?? 0) + 1,
       ungrounded: (group?.ungrounded ?? 0) + Number(reply.isUngrounded),
       ratedDown: (group?.ratedDown ?? 0) + Number(reply.isRatedDown),
     });
   }
-  return [...groups.values()].sort(
-    (one, other) => other.count - one.count || Date.parse(other.lastAt) - Date.parse(one.lastAt),
-  );
+  // A Map keeps the order of insertion, and sort keeps the order of equal elements, so the latest of equally large groups comes first.
+  return [...groups.values()].sort((one, other) => other.count - one.count);
 }
 
 function keyOf(lexemes: readonly string[]): string {

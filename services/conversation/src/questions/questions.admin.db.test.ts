@@ -214,6 +214,20 @@ describe("unanswered questions", () => {
     expect(examples).toContain("tickets for a museum");
   });
 
+  test("have the latest question as the example, even if the replies finished within the same millisecond", async () => {
+    const { bot, ask } = await createAskedBot();
+    const asked = [];
+    for (let n = 0; n < 12; n++) asked.push(await ask(`Parking${"?".repeat(n + 1)}`));
+    for (const [microseconds, { turnId }] of asked.entries())
+      await system.admin.query(
+        "UPDATE conversation.turns SET closed_at = date_trunc('second', opened_at) + make_interval(secs => $2 / 1e6) WHERE turn_id = $1",
+        [turnId, microseconds],
+      );
+    expect((await list(bot)).questions).toMatchObject([
+      { example: `Parking${"?".repeat(12)}`, sessionId: asked.at(-1)?.sessionId, count: 12 },
+    ]);
+  });
+
   test("are read from the latest 1,000 replies, and `partial` reports that there are more", async () => {
     const { bot, ask } = await createAskedBot();
     const latest = await ask("Where is the latest?");

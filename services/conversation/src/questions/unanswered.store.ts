@@ -31,6 +31,7 @@ export type UnansweredReply = {
 };
 
 export type UnansweredReplies = {
+  /** The latest first. */
   replies: UnansweredReply[];
   /** The number of replies read, including those of other bots and of sessions that are not listed. */
   read: number;
@@ -97,7 +98,7 @@ const READ_UNANSWERED = `
          coalesce((
            SELECT json_agg(json_build_object(
              'sessionId', session_id, 'at', at, 'text', text, 'lexemes', words.lexemes,
-             'isUngrounded', is_ungrounded, 'isRatedDown', is_rated))
+             'isUngrounded', is_ungrounded, 'isRatedDown', is_rated) ORDER BY at DESC)
            FROM question, LATERAL (
              SELECT lexemes
              FROM language, LATERAL (

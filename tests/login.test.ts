@@ -112,11 +112,37 @@ test("parley logout revokes the refresh token and deletes the file", async () =>
   expect([code, stderr]).toEqual([1, expect.stringContaining("sign in with parley login")]);
 });
 
+test("parley logout deletes the file and reports that the refresh token was not revoked if the identity provider cannot revoke it", async () => {
+  sso.revokes = false;
+  await signIn();
+  const { code, stdout, stderr } = await runCliInProcess(["logout", "--json"], env);
+  expect([code, JSON.parse(stdout)]).toEqual([0, { revoked: false }]);
+  expect(stderr).toBe(
+    "parley: the login was deleted but not revoked: the identity provider has no endpoint for revocation\n",
+  );
+  await expect(stat(path)).rejects.toMatchObject({ code: "ENOENT" });
+});
+
 test("a refused sign-in leaves no file", async () => {
   sso.decision = "deny";
   const { code, stderr } = await runCliInProcess(["login"], env);
   expect([code, stderr]).toEqual([1, expect.stringContaining("parley: the sign-in was refused\n")]);
   await expect(stat(path)).rejects.toMatchObject({ code: "ENOENT" });
+});
+
+test("a sign-in ends when the code expires", async () => {
+  sso.deviceCodeLifetimeS = 2;
+  const { code, stderr } = await runCliInProcess(["login"], env);
+  expect([code, stderr]).toEqual([1, expect.stringContaining("parley: the sign-in took too long: run parley login")]);
+});
+
+test("commands fail after 10 seconds if the identity provider does not respond", async () => {
+  await signIn(30);
+  sso.isSilent = true;
+  const commands = [["bot", "list", "--workspace", tenant.workspaceId], ["login"]];
+  const results = await Promise.all(commands.map((command) => runCliInProcess(command, env)));
+  for (const { code, stderr } of results)
+    expect([code, stderr]).toEqual([1, `parley: ${sso.issuer} did not respond within 10 s: try again\n`]);
 });
 
 test.each([

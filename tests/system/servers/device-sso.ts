@@ -11,6 +11,12 @@ export type DeviceSso = {
   decision: "approve" | "deny" | undefined;
   /** Lifetime of new access tokens, in seconds. */
   lifetimeS: number;
+  /** How long the person has time for the decision, in seconds. */
+  deviceCodeLifetimeS: number;
+  /** Whether it accepts requests without responding to them. */
+  isSilent: boolean;
+  /** Whether it has an endpoint for the revocation of refresh tokens. */
+  revokes: boolean;
   /** The forms of the token requests, in order. */
   tokenRequests: URLSearchParams[];
   /** Revokes all refresh tokens, as an administrator of the identity provider can. */
@@ -52,14 +58,14 @@ export async function startDeviceSso(signAccessToken: (lifetimeS: number) => Pro
             issuer: sso.issuer,
             device_authorization_endpoint: `${sso.issuer}/device`,
             token_endpoint: `${sso.issuer}/token`,
-            revocation_endpoint: `${sso.issuer}/revoke`,
+            ...(sso.revokes && { revocation_endpoint: `${sso.issuer}/revoke` }),
           },
         };
       case "/device": {
         const deviceCode = randomUUID();
         deviceCodes.add(deviceCode);
         const codes = { device_code: deviceCode, user_code: "WDJB-MJHT", verification_uri: `${sso.issuer}/verify` };
-        return { status: 200, body: { ...codes, expires_in: 60, interval: 1 } };
+        return { status: 200, body: { ...codes, expires_in: sso.deviceCodeLifetimeS, interval: 1 } };
       }
       case "/token":
         return respondToTokenRequest(form);
@@ -72,6 +78,7 @@ export async function startDeviceSso(signAccessToken: (lifetimeS: number) => Pro
   };
 
   const server = createServer(async (request, response) => {
+    if (sso.isSilent) return;
     const { status, body } = await respond(request);
     response.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" });
     response.end(JSON.stringify(body));
@@ -82,6 +89,9 @@ export async function startDeviceSso(signAccessToken: (lifetimeS: number) => Pro
     clientId: "parley-cli",
     decision: undefined,
     lifetimeS: 3_600,
+    deviceCodeLifetimeS: 60,
+    isSilent: false,
+    revokes: true,
     tokenRequests: [],
     endLogins: () => refreshTokens.clear(),
     isActive: (refreshToken) => refreshTokens.has(refreshToken),

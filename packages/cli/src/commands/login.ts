@@ -60,10 +60,7 @@ async function logout({ config, warn }: Context): Promise<Result> {
   await removeLogin(path);
   let isRevoked = false;
   try {
-    if (stored !== undefined) {
-      await revoke(stored);
-      isRevoked = true;
-    }
+    if (stored !== undefined) isRevoked = await revoke(stored);
   } catch (error) {
     warn(`the login was deleted but not revoked: ${error instanceof Error ? error.message : error}`);
   }

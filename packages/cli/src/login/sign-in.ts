@@ -15,6 +15,7 @@ import { type Login, readLogin, withLoginLock, writeLogin } from "./login-file.t
 
 /** An access token that expires within this time is refreshed, so that it stays valid during a command's calls. */
 const REFRESH_BEFORE_S = 120;
+/** The deadline of each request to the identity provider. */
 const TIMEOUT_S = 10;
 /** The assumed lifetime of an access token if the identity provider does not return one. */
 const DEFAULT_LIFETIME_S = 300;
@@ -33,19 +34,25 @@ export type SignInRequest = Pick<Login, "issuer" | "clientId" | "parameters">;
 /** The page and the code with which the user signs in. */
 export type Prompt = { url: string; code: string };
 
-/** Signs in with OAuth's device flow (RFC 8628). Calls `prompt`, then waits until the user has signed in. */
-export async function signIn(request: SignInRequest, prompt: (prompt: Prompt) => void): Promise<Login> {
+/** Signs in with OAuth's device flow (RFC 8628). Calls `showPrompt`, then waits until the user has signed in or the code has expired. */
+export async function signIn(request: SignInRequest, showPrompt: (prompt: Prompt) => void): Promise<Login> {
   const client = await discover(request);
   try {
     const device = await initiateDeviceAuthorization(client, request.parameters);
     const { verification_uri_complete: complete, verification_uri: plain, user_code: code } = device;
     const url = complete ?? plain;
     if (!/^https?:\/\//.test(url)) throw new CliError("the identity provider returned an invalid verification address");
-    prompt({ url, code });
-    return toLogin(request, await pollDeviceAuthorizationGrant(client, device, request.parameters));
+    showPrompt({ url, code });
+    const expiry = AbortSignal.timeout(device.expires_in * 1_000);
+    const tokens = pollDeviceAuthorizationGrant(client, device, request.parameters, { signal: expiry });
+    return toLogin(request, await tokens.catch((error) => failPoll(error, expiry)));
   } catch (error) {
     throw toCliError(error, request.issuer);
   }
+}
+
+function failPoll(cause: unknown, expiry: AbortSignal): never {
+  throw expiry.aborted ? new CliError(MESSAGES.expired_token, { cause }) : cause;
 }
 
 /** Returns the access token of the login file, refreshed if it expires soon; undefined without the file. */
@@ -74,13 +81,15 @@ async function refresh(login: Login): Promise<Login> {
   }
 }
 
-/** Revokes the login's refresh token at the identity provider, if that supports it. */
-export async function revoke(login: Login): Promise<void> {
-  if (login.refreshToken === undefined) return;
+/** Revokes the login's refresh token at the identity provider. Returns false if the login has none. Throws CliError if it cannot be revoked. */
+export async function revoke(login: Login): Promise<boolean> {
+  if (login.refreshToken === undefined) return false;
   const client = await discover(login);
-  if (client.serverMetadata().revocation_endpoint === undefined) return;
+  if (client.serverMetadata().revocation_endpoint === undefined)
+    throw new CliError("the identity provider has no endpoint for revocation");
   try {
     await tokenRevocation(client, login.refreshToken);
+    return true;
   } catch (error) {
     throw toCliError(error, login.issuer);
   }
@@ -120,7 +129,8 @@ function toCliError(error: unknown, issuer: string): CliError {
     return new CliError(message, { cause: error });
   }
   const { code } = (error ?? {}) as { code?: string };
-  if (code === "OAUTH_TIMEOUT" || code === "OAUTH_ABORT") return new CliError(MESSAGES.expired_token, { cause: error });
+  if (code === "OAUTH_TIMEOUT")
+    return new CliError(`${issuer} did not respond within ${TIMEOUT_S} s: try again`, { cause: error });
   const reason = error instanceof Error ? error.message : String(error);
   return new CliError(`cannot sign in at ${issuer} (${reason}): check the issuer's URL and the network`, {
     cause: error,

@@ -41,6 +41,16 @@ describeInBrowser("console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
+  it("shows the first character of each bot's name", async () => {
+    const bots = [await addBot(fixture.service, "dough guide"), await addBot(fixture.service, "🥐 Bakery")];
+    const { page } = await openConsole(fixture);
+    await page.signIn();
+    for (const [index, character] of ["D", "🥐"].entries()) {
+      const card = page.tab.locator(".bot-card").filter({ hasText: bots[index] });
+      expect(await card.locator(".bot-mark").textContent()).toBe(character);
+    }
+  });
+
   it("explains why a document or page cannot be added", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);

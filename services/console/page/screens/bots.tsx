@@ -43,7 +43,7 @@ export function Bots() {
               <Link to="/bots/$slug" params={{ slug }} className="card bot-card">
                 <BotMark name={display?.name ?? slug} color={display?.primaryColor ?? ""} />
                 <span className="card-text">
-                  <strong>{display?.name || slug}</strong>
+                  <strong>{display?.name ?? slug}</strong>
                   <small>{slug}</small>
                   <small className="muted">{model || "Default model"}</small>
                 </span>
@@ -58,13 +58,13 @@ export function Bots() {
   );
 }
 
-/** The bot's initial on its colour. */
+/** The first character of the bot's name on the bot's colour. */
 function BotMark({ name, color }: { name: string; color: string }) {
   return (
     <svg className="bot-mark" viewBox="0 0 40 40" aria-hidden="true">
       <rect width="40" height="40" rx="11" fill={color} />
       <text x="20" y="26" textAnchor="middle" fill={isLight(color) ? "#111" : "#fff"}>
-        {name.charAt(0).toUpperCase()}
+        {Array.from(name)[0]?.toUpperCase()}
       </text>
     </svg>
   );

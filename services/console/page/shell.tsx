@@ -152,7 +152,7 @@ function OwnerMenu() {
     <Menu.Root modal={false}>
       <Menu.Trigger className="owner">
         <span className="avatar" aria-hidden="true">
-          {user.charAt(0).toUpperCase()}
+          {Array.from(user)[0]?.toUpperCase()}
         </span>
         <span className="owner-text">
           <span>{user}</span>

@@ -39,7 +39,7 @@ import { createSessionAdmin, type SessionAdminDeps } from "./sessions/sessions.a
 import { createTurnAdmin } from "./turns/turns.admin.ts";
 import { createDeletionAdmin } from "./workspace-deletions/deletions.admin.ts";
 
-export type AdminServicesDeps = Pick<SessionAdminDeps, "database" | "exports" | "onTurnsClosed"> & {
+export type AdminServicesDeps = Pick<SessionAdminDeps, "database" | "ownerReads" | "notifySettler"> & {
   quota: RpcClient<typeof QuotaService>;
   patternThreads: PatternThreadPool;
   embeddings: EmbeddingWorker;
@@ -52,7 +52,7 @@ export type AdminServicesDeps = Pick<SessionAdminDeps, "database" | "exports" | 
 
 /** Adds the admin services to the router of the ops port. */
 export function registerAdminServices(router: ConnectRouter, deps: AdminServicesDeps): void {
-  const { database, quota, exports, questionSearch, repairDeps, config } = deps;
+  const { database, quota, ownerReads, questionSearch, repairDeps, config } = deps;
   const { keyPrefix, planModels, egress } = config;
   const newKey = () => createPublicKey(keyPrefix, (below) => randomInt(below));
   router.service(BotAdminService, createBotAdmin({ database, quota, planModels, newId: randomUUID }));
@@ -64,19 +64,19 @@ export function registerAdminServices(router: ConnectRouter, deps: AdminServices
     createKnowledgeAdmin({ database, egress, embeddings: deps.embeddings }),
     UPLOAD_OPTIONS,
   );
-  router.service(QuestionAdminService, createQuestionAdmin({ database, questionSearch, exports }));
+  router.service(QuestionAdminService, createQuestionAdmin({ database, questionSearch, ownerReads }));
   router.service(EvaluationAdminService, createEvaluationAdmin(database, questionSearch));
   router.service(
     SessionAdminService,
     createSessionAdmin({
       database,
-      exports,
-      onTurnsClosed: deps.onTurnsClosed,
+      ownerReads,
+      notifySettler: deps.notifySettler,
       eraseVisitor: (workspaceId, visitorId) => eraseVisitor(database, deps.visitorErasure, { workspaceId, visitorId }),
     }),
   );
   router.service(ChangeAdminService, { listChanges: deps.changes.listChanges });
-  router.service(TurnAdminService, createTurnAdmin(exports));
+  router.service(TurnAdminService, createTurnAdmin(ownerReads));
   router.service(WorkspaceDeletionAdminService, createDeletionAdmin({ database, quota }));
   router.service(AuditAdminService, createAuditAdmin({ ...repairDeps, quota, ...config.reconciliation }));
 }

@@ -51,8 +51,7 @@ export function createPeriodicTasks(
   deps: PeriodicTasksDeps,
   { leaseSeconds, reconciliation, usageRetentionMonths }: Config,
 ): PeriodicTask[] {
-  const { database, quota, log, sweeper, visitorErasure, keyUses, deletedWorkspaces, embeddings } = deps;
-  const onTurnsClosed = deps.onEnqueued;
+  const { database, quota, notifySettler, log, sweeper, visitorErasure, keyUses, deletedWorkspaces, embeddings } = deps;
   const closeEverySeconds = reconciliation.everySeconds * RECONCILIATIONS_PER_CLOSE;
   return [
     {
@@ -94,7 +93,7 @@ export function createPeriodicTasks(
       name: "erase expired sessions",
       intervalMs: RETENTION_INTERVAL_MS,
       run: (signal) =>
-        eraseExpiredSessions({ database, quota, onTurnsClosed, failures: deps.retentionFailures, log }, signal),
+        eraseExpiredSessions({ database, quota, notifySettler, failures: deps.retentionFailures, log }, signal),
     },
     { name: "erase visitors", intervalMs: ERASE_VISITORS_INTERVAL_MS, run: (signal) => visitorErasure.run(signal) },
     {
@@ -105,7 +104,7 @@ export function createPeriodicTasks(
     {
       name: "erase deleted workspaces",
       intervalMs: ERASE_WORKSPACES_INTERVAL_MS,
-      run: (signal) => eraseDeletedWorkspaces({ database, onTurnsClosed, log }, signal),
+      run: (signal) => eraseDeletedWorkspaces({ database, notifySettler, log }, signal),
     },
     {
       name: "count sessions",

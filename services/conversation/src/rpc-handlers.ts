@@ -9,7 +9,8 @@ import type { KeyUses } from "./keys/key-uses.worker.ts";
 import { handleResolveKey } from "./keys/resolve-key.rpc.ts";
 import { handleExportSessions } from "./session-exports/export-sessions.rpc.ts";
 import { handleSearchSessions } from "./session-search/search-sessions.rpc.ts";
-import { type ExportDeps, handleExportSession } from "./sessions/export-session.rpc.ts";
+import { handleExportSession } from "./sessions/export-session.rpc.ts";
+import type { OwnerReads } from "./sessions/index.ts";
 import { handleRateMessage } from "./sessions/rate-message.rpc.ts";
 import { handleSoftDeleteSession } from "./sessions/soft-delete-session.rpc.ts";
 import { handleRenewEdge } from "./sweeping/renew-edge.rpc.ts";
@@ -23,16 +24,16 @@ export type RpcHandlersDeps = Omit<OpenTurnDeps, "database"> & {
   calls: CallPool;
   config: Pick<Config, "keyPrefix" | "leaseSeconds">;
   keyUses: KeyUses;
-  exports: ExportDeps;
+  ownerReads: OwnerReads;
   visitorErasure: VisitorErasure;
   closedTurnCounter: CloseTurnDeps["counter"];
-  onTurnsClosed: CloseTurnDeps["onTurnsClosed"];
+  notifySettler: CloseTurnDeps["notifySettler"];
 };
 
 /** Returns the handlers of the data plane. */
 export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<typeof ConversationService> {
-  const { database, calls, botConfigs, patternThreads, semanticSearch, keyUses, exports, visitorErasure } = deps;
-  const { closedTurnCounter, onTurnsClosed } = deps;
+  const { database, calls, botConfigs, patternThreads, semanticSearch, keyUses, ownerReads, visitorErasure } = deps;
+  const { closedTurnCounter, notifySettler } = deps;
   const { keyPrefix, leaseSeconds } = deps.config;
   return {
     // CloseTurn, RenewEdge and EraseVisitor ignore the signal: they complete even if the caller cancels.
@@ -47,7 +48,7 @@ export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<
     renewEdge: (request) => handleRenewEdge(database, leaseSeconds, request),
     openTurn: async (request, { signal }) => {
       calls.refuseIfOverloaded();
-      exports.pacer.recordTurn();
+      ownerReads.pacer.recordTurn();
       return handleOpenTurn(
         { database: calls.databaseFor(signal), botConfigs, patternThreads, semanticSearch },
         request,
@@ -55,13 +56,13 @@ export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<
     },
     findTurn: (request, { signal }) => handleFindTurn(calls.databaseFor(signal), request),
     closeTurn: (request) => {
-      exports.pacer.recordTurn();
-      return handleCloseTurn({ database, counter: closedTurnCounter, onTurnsClosed }, request);
+      ownerReads.pacer.recordTurn();
+      return handleCloseTurn({ database, counter: closedTurnCounter, notifySettler }, request);
     },
     rateMessage: (request, { signal }) => handleRateMessage(calls.databaseFor(signal), request),
-    exportSession: (request, { signal }) => handleExportSession(exports, request, signal),
-    searchSessions: (request, { signal }) => handleSearchSessions(exports, request, signal),
-    exportSessions: (request, { signal }) => handleExportSessions(exports, request, signal),
+    exportSession: (request, { signal }) => handleExportSession(ownerReads, request, signal),
+    searchSessions: (request, { signal }) => handleSearchSessions(ownerReads, request, signal),
+    exportSessions: (request, { signal }) => handleExportSessions(ownerReads, request, signal),
     softDeleteSession: (request, { signal }) => handleSoftDeleteSession(calls.databaseFor(signal), request),
     eraseVisitor: (request) => handleEraseVisitor(database, visitorErasure, request),
   };

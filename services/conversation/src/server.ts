@@ -18,9 +18,11 @@ import {
   openChangeLog,
   openDatabase,
   openTokens,
+  type Registry,
   runPeriodically,
   type ServiceMetrics,
   startOpsServer,
+  type Tokens,
   WorkspaceConcurrencyLimiter,
   watchCertificates,
 } from "@parley/service-kit";
@@ -49,17 +51,14 @@ import {
   registerReconciliationGauges,
 } from "./reconciliation/index.ts";
 import { createRpcHandlers } from "./rpc-handlers.ts";
-import { ExportPacer } from "./sessions/index.ts";
+import { ExportPacer, type OwnerReads } from "./sessions/index.ts";
 import { Settler } from "./settlement/settler.worker.ts";
 import { Sweeper } from "./sweeping/sweeper.worker.ts";
 import { DeletedWorkspaces } from "./workspace-deletions/deleted-workspaces.service.ts";
 
 /** How long a stopping process waits for the settler. */
 const SETTLER_STOP_MS = 10_000;
-/**
- * The share of the main pool's connections that periodic tasks may use together, so that slow statements leave connections for turns. The
- * sweeper, the embeddings, the erasure of visitors, the uses of keys and the list of deleted workspaces use the main pool without this limit.
- */
+/** The share of the main pool's connections that periodic tasks may use together, so that slow statements leave connections for turns. */
 const TASK_CONNECTION_SHARE = 0.5;
 
 /** Starts the conversation service: the data plane on the gRPC port, the admin services on the ops port. */
@@ -67,78 +66,45 @@ export async function start(
   config: Config,
   log: Logger,
   lifecycle: Lifecycle,
-  { registry, refusals }: ServiceMetrics,
+  { registry, reloadRefusals }: ServiceMetrics,
 ): Promise<void> {
-  watchCertificates({ tlsDirs: [config.grpcTlsDir, config.opsTlsDir], registry, refusals }, log, lifecycle);
-  const secretOptions = { log, lifecycle, refusals };
-  // A separate pool keeps connections free for turns while owners export and read lists, statistics and transcripts.
-  const exportConnections = Math.max(1, Math.floor(config.databasePool / 5));
-  const openPool = (applicationName: string, maxConnections: number) => {
-    const { databaseUrl: url, usesPreparedStatements } = config;
-    const database = openDatabase(
-      { url, applicationName, maxConnections, usesPreparedStatements, closingSignal: lifecycle.closingSignal },
-      log,
-    );
-    lifecycle.onClose(applicationName, () => database.end());
-    return database;
-  };
-  const database = openPool("parley-conversation", config.databasePool - exportConnections);
-  const exportDatabase = openPool("parley-conversation-export", exportConnections);
-  const calls = new CallPool(database);
-  const observePool = createPoolMetrics(registry);
-  observePool("main", database, calls);
-  observePool("export", exportDatabase);
-  const pacer = new ExportPacer();
-  const exports = { database: exportDatabase, limiter: new WorkspaceConcurrencyLimiter(1), pacer };
-  void logMissingTimeouts(database, log);
-
-  const { grpcTlsDir: tlsDir, isRpcMultiplexed: isMultiplexed } = config;
+  const { host, grpcTlsDir, opsTlsDir } = config;
+  watchCertificates({ tlsDirs: [grpcTlsDir, opsTlsDir], registry, reloadRefusals }, log, lifecycle);
+  const secretOptions = { log, lifecycle, reloadRefusals };
   const internalTokens = openTokens(config.internalTokens, secretOptions);
-  const peerOptions = { internalTokens, tlsDir, isMultiplexed, failures: createRpcClientFailureCounter(registry) };
-  const quota = connectPeer(QuotaService, { ...peerOptions, target: config.quotaTarget }, lifecycle);
-  const llm = connectPeer(LlmService, { ...peerOptions, target: config.llmTarget }, lifecycle);
+  const { database, calls, taskDatabase, ownerReads } = openPools(config, registry, log, lifecycle);
+  const { quota, llm } = connectPeers(config, internalTokens, registry, lifecycle);
+
   const embeddings = new EmbeddingWorker(database, llm, log);
-  registerEmbeddingGauge(registry, () => embeddings.countUnembedded(), log);
   const now = () => performance.now();
   const searchDeps = { database, llm, searches: createSemanticSearchCounter(registry), log, now };
   const semanticSearch = new SemanticSearch(searchDeps);
   // Has a circuit breaker of its own, so that owners' questions do not pause the search of visitors' messages.
   const questionSearch = new QuestionSearch(database, new SemanticSearch(searchDeps));
-  const botConfigs = createBotConfigCache(database);
   const patternThreads = new PatternThreadPool({ registry, log, lifecycle });
   const closedTurnCounter = createClosedTurnCounter(registry);
   const settler = new Settler(database, quota, registry, log);
+  const notifySettler = settler.push.bind(settler);
   const sweeper = new Sweeper(
     database,
     config.leaseSeconds,
     (closed) => {
-      settler.push(closed);
+      notifySettler(closed);
       closedTurnCounter.inc({ outcome: "interrupted" }, closed.length);
     },
     log,
   );
   lifecycle.onClose("sweeper", () => sweeper.stop());
   lifecycle.onClose("settler", () => settler.stop(), SETTLER_STOP_MS);
-
-  registerAuditGauge(registry, database, log);
-  const { host } = config;
-  const onTurnsClosed = settler.push.bind(settler);
-  const repairs = createRepairCounter(registry);
-  const reconcileDeps = {
-    database,
-    quota,
-    onEnqueued: onTurnsClosed,
-    onRepaired: (repaired: readonly Repair[]) => {
-      for (const { workspaceId, turnId, kind, action } of repaired) {
-        repairs.inc({ kind });
-        log.warn({ workspace_id: workspaceId, turn_id: turnId, kind, action }, "usage difference repaired");
-      }
-    },
-  };
-  registerReconciliationGauges(registry, database, log);
   const keyUses = new KeyUses(database);
+  const visitorErasure = new VisitorErasure({ database, notifySettler, log });
+  const deletedWorkspaces = new DeletedWorkspaces(database);
+  const onRepaired = createRepairReporter(registry, log);
+  registerEmbeddingGauge(registry, () => embeddings.countUnembedded(), log);
+  registerAuditGauge(registry, database, log);
+  registerReconciliationGauges(registry, database, log);
+
   const changes = openChangeLog(database, "conversation", log, lifecycle);
-  const visitorErasure = new VisitorErasure({ database, onTurnsClosed, log });
   const registerAdmin = (router: ConnectRouter) =>
     registerAdminServices(router, {
       database,
@@ -146,21 +112,20 @@ export async function start(
       patternThreads,
       embeddings,
       questionSearch,
-      exports,
-      onTurnsClosed,
+      ownerReads,
+      notifySettler,
       visitorErasure,
       changes,
-      repairDeps: { ...reconcileDeps, fillCallLog: createCallLogComparison(llm) },
+      repairDeps: { database, quota, notifySettler, onRepaired, callLogComparison: createCallLogComparison(llm) },
       config,
     });
-  const deletedWorkspaces = new DeletedWorkspaces(database);
   let isServing = false;
   const isDatabaseReady = createReadinessProbe(database, { schema: "conversation", migrations }, log);
   await startOpsServer(
     {
       host,
       port: config.opsPort,
-      tlsDir: config.opsTlsDir,
+      tlsDir: opsTlsDir,
       registry,
       isReady: async () => (await isDatabaseReady()) && isServing,
       admin: {
@@ -177,10 +142,11 @@ export async function start(
 
   const tasks = createPeriodicTasks(
     {
-      ...reconcileDeps,
-      // The signal is never aborted, because tasks have no caller that could cancel.
-      database: new CallPool(database, TASK_CONNECTION_SHARE).databaseFor(new AbortController().signal),
+      database: taskDatabase,
+      quota,
       llm,
+      notifySettler,
+      onRepaired,
       sweeper,
       visitorErasure,
       keyUses,
@@ -192,12 +158,13 @@ export async function start(
     },
     config,
   );
-  // Registered before the gRPC server, so closed after it: a stopping process drains its calls without waiting for the tasks.
+  // The lifecycle closes in reverse order. The tasks are registered before the gRPC server, so a stopping process drains its calls first and does
+  // not wait for the tasks.
   for (const task of tasks) runPeriodically(task, log, lifecycle);
 
   const guard = createCallGuard(internalTokens, createRpcServerHistogram(registry), log);
   const grpc = createGrpcServer(
-    { host, port: config.grpcPort, drainMs: config.drainMs, tlsDir: config.grpcTlsDir },
+    { host, port: config.grpcPort, drainMs: config.drainMs, tlsDir: grpcTlsDir },
     lifecycle,
   );
   grpc.serve(
@@ -206,21 +173,74 @@ export async function start(
       database,
       calls,
       config,
-      botConfigs,
+      botConfigs: createBotConfigCache(database),
       patternThreads,
       semanticSearch,
       keyUses,
-      exports,
+      ownerReads,
       visitorErasure,
       closedTurnCounter,
-      onTurnsClosed,
+      notifySettler,
     }),
     {
       ...guard,
-      intercept: (context, next) => guard.intercept(context, () => deletedWorkspaces.hide(context, next)),
+      intercept: (context, next) => guard.intercept(context, () => deletedWorkspaces.treatAsUnknown(context, next)),
     },
   );
   await grpc.listen();
   isServing = true;
   settler.start();
+}
+
+/** Opens the database's two pools: the main one, and one for owners' reads. */
+function openPools(config: Config, registry: Registry, log: Logger, lifecycle: Lifecycle) {
+  const open = (applicationName: string, maxConnections: number) => {
+    const { databaseUrl: url, usesPreparedStatements } = config;
+    const { closingSignal } = lifecycle;
+    const pool = openDatabase({ url, applicationName, maxConnections, usesPreparedStatements, closingSignal }, log);
+    lifecycle.onClose(applicationName, () => pool.end());
+    return pool;
+  };
+  const ownerConnections = Math.max(1, Math.floor(config.databasePool / 5));
+  const database = open("parley-conversation", config.databasePool - ownerConnections);
+  const ownerDatabase = open("parley-conversation-export", ownerConnections);
+  const calls = new CallPool(database);
+  const observePool = createPoolMetrics(registry);
+  observePool("main", database, calls);
+  observePool("export", ownerDatabase);
+  void logMissingTimeouts(database, log);
+  const ownerReads: OwnerReads = {
+    database: ownerDatabase,
+    limiter: new WorkspaceConcurrencyLimiter(1),
+    pacer: new ExportPacer(),
+  };
+  return {
+    /** The whole main pool, for calls that must complete, and for the sweeper and the other workers that hold it themselves. */
+    database,
+    /** The main pool for calls that may be refused or cancelled. */
+    calls,
+    /** The main pool for the other periodic tasks. The signal is never aborted, because tasks have no caller that could cancel. */
+    taskDatabase: new CallPool(database, TASK_CONNECTION_SHARE).databaseFor(new AbortController().signal),
+    ownerReads,
+  };
+}
+
+function connectPeers(config: Config, internalTokens: Tokens, registry: Registry, lifecycle: Lifecycle) {
+  const { grpcTlsDir: tlsDir, isRpcMultiplexed: isMultiplexed } = config;
+  const options = { internalTokens, tlsDir, isMultiplexed, failures: createRpcClientFailureCounter(registry) };
+  return {
+    quota: connectPeer(QuotaService, { ...options, target: config.quotaTarget }, lifecycle),
+    llm: connectPeer(LlmService, { ...options, target: config.llmTarget }, lifecycle),
+  };
+}
+
+/** Returns a function that counts and logs repairs. */
+function createRepairReporter(registry: Registry, log: Logger): (repairs: readonly Repair[]) => void {
+  const counter = createRepairCounter(registry);
+  return (repairs) => {
+    for (const { workspaceId, turnId, kind, action } of repairs) {
+      counter.inc({ kind });
+      log.warn({ workspace_id: workspaceId, turn_id: turnId, kind, action }, "usage difference repaired");
+    }
+  };
 }

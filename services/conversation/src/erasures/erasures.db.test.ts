@@ -15,7 +15,7 @@ const erase = (workspaceId: string, visitorId: string, requestId: string = rando
   system.conversation.eraseVisitor({ workspaceId, visitorId, requestId }, { timeoutMs: 10_000 });
 
 const runNow = () =>
-  new VisitorErasure({ database: system.database, onTurnsClosed: () => undefined, log }).run(
+  new VisitorErasure({ database: system.database, notifySettler: () => undefined, log }).run(
     new AbortController().signal,
   );
 

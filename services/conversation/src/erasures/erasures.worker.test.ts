@@ -7,7 +7,7 @@ test("start() during a run causes another run, which lists the erasure requests 
   let lists = 0;
   const query = () => (++lists === 1 ? firstList.promise : Promise.resolve({ rows: [] }));
   const database = { query } as unknown as Database;
-  const erasure = new VisitorErasure({ database, onTurnsClosed: () => undefined, log: createLogger("test", "silent") });
+  const erasure = new VisitorErasure({ database, notifySettler: () => undefined, log: createLogger("test", "silent") });
   const running = erasure.run(new AbortController().signal);
   erasure.start();
   expect(lists).toBe(1);

@@ -1,6 +1,6 @@
 import { type Database, type Logger, pause } from "@parley/service-kit";
 import { eraseSession } from "../sessions/index.ts";
-import type { Settlement } from "../turns/index.ts";
+import type { NotifySettler } from "../turns/index.ts";
 import { deleteErasure, type Erasure, listErasures, listSessionsToErase } from "./erasures.store.ts";
 
 /** Requests of one round. A round erases one batch for each request, so that a large request does not delay the others. */
@@ -11,8 +11,7 @@ const PAUSE_MS = 100;
 
 export type ErasureDeps = {
   database: Database;
-  /** Called with the turns that an erasure closed. */
-  onTurnsClosed: (closed: readonly Settlement[]) => void;
+  notifySettler: NotifySettler;
   log: Pick<Logger, "info" | "warn">;
 };
 
@@ -69,9 +68,9 @@ export class VisitorErasure {
 
   /** Returns whether the session was erased. Logs a failure, so that the other sessions are erased. */
   async #eraseOne({ workspaceId, requestId }: Erasure, sessionId: string): Promise<boolean> {
-    const { database, onTurnsClosed, log } = this.#deps;
+    const { database, notifySettler, log } = this.#deps;
     try {
-      onTurnsClosed((await eraseSession(database, workspaceId, sessionId)) ?? []);
+      notifySettler((await eraseSession(database, workspaceId, sessionId)) ?? []);
       return true;
     } catch (error) {
       log.warn(

@@ -203,7 +203,7 @@ test("the reconciler does not settle a turn again that quota has pruned in a clo
   quota.forget(lost);
   const compare = () =>
     compareDoneTurns(
-      { database: db.database, quota: deps.quota, onEnqueued: () => undefined, onRepaired: () => undefined },
+      { database: db.database, quota: deps.quota, notifySettler: () => undefined, onRepaired: () => undefined },
       { workspaceId: bot.workspaceId, since: "", minAgeSeconds: 0 },
       "",
     );

@@ -1,8 +1,9 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { QuestionAdminService } from "@parley/rpc/conversation";
-import { type Database, invalidArgument, type WorkspaceConcurrencyLimiter } from "@parley/service-kit";
+import { type Database, invalidArgument } from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
 import { QUESTION_WORDS } from "../knowledge/index.ts";
+import type { OwnerReads } from "../sessions/index.ts";
 import { groupQuestions } from "./group-questions.ts";
 import type { QuestionSearch } from "./question-search.service.ts";
 import { requireQuestion } from "./require-question.ts";
@@ -15,15 +16,14 @@ const MAX_GROUPS = 50;
 export type QuestionAdminDeps = {
   database: Database;
   questionSearch: QuestionSearch;
-  /** The pool for owners' reads, so that owners' lists and turns do not wait for each other's connections. */
-  exports: { database: Database; limiter: WorkspaceConcurrencyLimiter };
+  ownerReads: Pick<OwnerReads, "database" | "limiter">;
 };
 
 /** Implements the admin service of owners' and visitors' questions. */
 export function createQuestionAdmin({
   database,
   questionSearch,
-  exports,
+  ownerReads,
 }: QuestionAdminDeps): ServiceImpl<typeof QuestionAdminService> {
   return {
     async checkQuestion(request) {
@@ -53,8 +53,8 @@ export function createQuestionAdmin({
       const botId = await requireBotId(database, request);
       const { languages, chunks } = await questionSearch.readKnowledge(workspaceId, botId);
       const hasKnowledge = chunks > 0;
-      const { replies, read, isPartial } = await exports.limiter.run(workspaceId, signal, () =>
-        readUnanswered(exports.database, {
+      const { replies, read, isPartial } = await ownerReads.limiter.run(workspaceId, signal, () =>
+        readUnanswered(ownerReads.database, {
           workspaceId,
           botId,
           days: request.days || DEFAULT_DAYS,

@@ -2,7 +2,7 @@ import type { RpcClient } from "@parley/rpc";
 import { SETTLE_OUTCOMES } from "@parley/rpc/outcomes";
 import { type QuotaService, type Reservation, ReservationState, SettleOutcome } from "@parley/rpc/quota";
 import { type Database, formatPosition, parsePosition } from "@parley/service-kit";
-import type { Settlement } from "../turns/index.ts";
+import type { NotifySettler } from "../turns/index.ts";
 import {
   enqueueSettlements,
   listDoneTurns,
@@ -33,8 +33,7 @@ export type ReconciledQuota = Pick<
 export type ReconcileDeps = {
   database: Database;
   quota: ReconciledQuota;
-  /** Receives the outcomes that were put into the outbox again. */
-  onEnqueued: (settlements: readonly Settlement[]) => void;
+  notifySettler: NotifySettler;
   onRepaired: (repairs: readonly Repair[]) => void;
 };
 
@@ -165,7 +164,7 @@ async function readReservationStates(
 async function enqueue(deps: ReconcileDeps, kind: RepairKind, turns: readonly TurnKey[]): Promise<Repair[]> {
   if (turns.length === 0) return [];
   const enqueued = await enqueueSettlements(deps.database, turns);
-  deps.onEnqueued(enqueued);
+  deps.notifySettler(enqueued);
   return report(deps, enqueued, kind, "settle");
 }
 

@@ -21,8 +21,8 @@ const quota = {
 } as unknown as ReconciledQuota;
 
 function createDeps(fillCallLog: (request: { turns?: readonly { turnId?: string }[] }) => Promise<unknown>) {
-  const deps = { database: system.database, quota, onEnqueued: () => undefined, onRepaired: () => undefined };
-  return { ...deps, fillCallLog: createCallLogComparison({ fillCallLog } as never) };
+  const deps = { database: system.database, quota, notifySettler: () => undefined, onRepaired: () => undefined };
+  return { ...deps, callLogComparison: createCallLogComparison({ fillCallLog } as never) };
 }
 
 test("a repair also fills the call log", async () => {
@@ -56,11 +56,11 @@ test("the lag of the call log is the age of the oldest done turn until the first
     turn.turnId,
   ]);
   let isReachable = false;
-  const { fillCallLog, ...deps } = createDeps(async () => {
+  const { callLogComparison, ...deps } = createDeps(async () => {
     if (!isReachable) throw new Error("unavailable");
     return { filled: 0 };
   });
-  const plan = createCallLogPlan(fillCallLog);
+  const plan = createCallLogPlan(callLogComparison);
   const run = createReconciliationTask(deps, { everySeconds: 60, days: 7, minAgeSeconds: 0 }, plan);
   await system.admin.query("DELETE FROM conversation.task_leases WHERE task = $1", [plan.task]);
   await expect(run(signal)).rejects.toThrow("unavailable");

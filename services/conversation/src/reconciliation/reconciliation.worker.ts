@@ -58,12 +58,12 @@ const USAGE_PLAN: ReconciliationPlan = { task: "reconcile", walks: USAGE_WALKS }
  * Returns the plan that compares done turns with the call log. It is a task of its own, so that usage is repaired even while the llm-proxy is
  * unavailable.
  */
-export function createCallLogPlan(fillCallLog: Comparison): ReconciliationPlan {
+export function createCallLogPlan(compare: Comparison): ReconciliationPlan {
   return {
     task: CALL_LOG_TASK,
     walks: [
-      { key: "done", compare: fillCallLog, maxPages: NEW_PAGES, isRepeated: false },
-      { key: "done_again", compare: fillCallLog, maxPages: REPEATED_PAGES, isRepeated: true },
+      { key: "done", compare, maxPages: NEW_PAGES, isRepeated: false },
+      { key: "done_again", compare, maxPages: REPEATED_PAGES, isRepeated: true },
     ],
   };
 }

@@ -12,7 +12,7 @@ export type RepairRequest = { workspaceId: string; since: string; token: string 
 
 export type RepairDeps = ReconcileDeps & {
   /** Adds the rows that the call log lacks. */
-  fillCallLog: Comparison;
+  callLogComparison: Comparison;
 };
 
 /** The call log comes last, so that usage is repaired even while the llm-proxy is unavailable. */
@@ -20,7 +20,7 @@ const STEPS: readonly { name: string; compare: (deps: RepairDeps) => Comparison 
   { name: "holds", compare: () => compareHolds },
   { name: "done", compare: () => compareDoneTurns },
   { name: "counted", compare: () => compareCountedTurns },
-  { name: "call_log", compare: ({ fillCallLog }) => fillCallLog },
+  { name: "call_log", compare: ({ callLogComparison }) => callLogComparison },
 ];
 
 /** Bounds the work of a call, in pages of 1,000 turns. */

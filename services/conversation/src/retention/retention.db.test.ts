@@ -23,7 +23,7 @@ function eraseAll(signal = new AbortController().signal, database = system.datab
             workspace: { retentionDays: quota.retentionDays.get(workspaceId) ?? 0 },
           }),
       },
-      onTurnsClosed: () => undefined,
+      notifySettler: () => undefined,
       failures,
       log: createLogger("test", "silent"),
     },

@@ -2,7 +2,7 @@ import type { RpcClient } from "@parley/rpc";
 import type { QuotaService } from "@parley/rpc/quota";
 import { type Counter, type Database, type Logger, pause } from "@parley/service-kit";
 import { eraseSession } from "../sessions/index.ts";
-import type { Settlement } from "../turns/index.ts";
+import type { NotifySettler } from "../turns/index.ts";
 import { type ExpiredSession, listExpiredSessions, listWorkspaceIds } from "./retention.store.ts";
 
 /** The number of sessions erased between two pauses, each in its own transaction. */
@@ -13,8 +13,7 @@ const QUOTA_TIMEOUT_MS = 5_000;
 export type RetentionDeps = {
   database: Database;
   quota: Pick<RpcClient<typeof QuotaService>, "getWorkspace">;
-  /** Called with the turns that an erasure closed. */
-  onTurnsClosed: (closed: readonly Settlement[]) => void;
+  notifySettler: NotifySettler;
   failures: Pick<Counter, "inc">;
   log: Logger;
 };
@@ -62,7 +61,7 @@ async function eraseExpiredOfWorkspace(deps: RetentionDeps, workspaceId: string,
 async function eraseOne(deps: RetentionDeps, workspaceId: string, sessionId: string, days: number): Promise<boolean> {
   try {
     const closed = await eraseSession(deps.database, workspaceId, sessionId, days);
-    deps.onTurnsClosed(closed ?? []);
+    deps.notifySettler(closed ?? []);
     return closed !== undefined;
   } catch (error) {
     deps.failures.inc();

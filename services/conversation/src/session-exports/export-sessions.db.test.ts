@@ -159,7 +159,11 @@ test("a CSV export has one row per message, continues after any complete row, an
 });
 
 test("a call that reaches its time limit ends after a line and returns the cursor for the next call", async () => {
-  const exports = { database: system.database, limiter: new WorkspaceConcurrencyLimiter(1), pacer: new ExportPacer() };
+  const ownerReads = {
+    database: system.database,
+    limiter: new WorkspaceConcurrencyLimiter(1),
+    pacer: new ExportPacer(),
+  };
   const { signal } = new AbortController();
   let text = "";
   let calls = 0;
@@ -169,7 +173,7 @@ test("a call that reaches its time limit ends after a line and returns the curso
     const request: ExportSessionsRequest = create(ExportSessionsRequestSchema, fields);
     next = undefined;
     calls++;
-    for await (const { content, nextCursor } of handleExportSessions(exports, request, signal, 0)) {
+    for await (const { content, nextCursor } of handleExportSessions(ownerReads, request, signal, 0)) {
       text += Buffer.from(content ?? []).toString();
       next = nextCursor;
     }
@@ -302,14 +306,14 @@ test("an export reads the next page without a pause after a page without a match
     paced++;
     return run(statement);
   });
-  const exports = { database: system.database, limiter: new WorkspaceConcurrencyLimiter(1), pacer };
+  const ownerReads = { database: system.database, limiter: new WorkspaceConcurrencyLimiter(1), pacer };
   const request = create(ExportSessionsRequestSchema, {
     workspaceId: bot.workspaceId,
     format: ExportFormat.NDJSON,
     visitorId: "nobody",
   });
   const pieces = [];
-  for await (const piece of handleExportSessions(exports, request, new AbortController().signal)) pieces.push(piece);
+  for await (const piece of handleExportSessions(ownerReads, request, new AbortController().signal)) pieces.push(piece);
   // Only the statement that reads the end time, and the one that reads the first page, can pause.
   expect([pieces, paced]).toEqual([[], 2]);
 });

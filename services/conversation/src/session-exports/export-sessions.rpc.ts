@@ -1,8 +1,8 @@
 import { ExportFormat, type ExportSessionsRequest } from "@parley/rpc/conversation";
 import { type Database, invalidArgument, isWorkspaceId, NIL_UUID, readWithRetry } from "@parley/service-kit";
 import {
-  type ExportDeps,
   joinMessages,
+  type OwnerReads,
   openTranscript,
   type RunStatement,
   requireSessionFilters,
@@ -38,7 +38,7 @@ type Piece = { content?: Uint8Array; nextCursor?: string };
  * so that they leave connections for the exports of other workspaces. While turns run, an export pauses after each page with a match.
  */
 export async function* handleExportSessions(
-  deps: ExportDeps,
+  deps: OwnerReads,
   request: ExportSessionsRequest,
   signal: AbortSignal,
   maxCallMs = MAX_CALL_MS,
@@ -90,7 +90,7 @@ function parseStart(request: ExportSessionsRequest): Start {
 
 /** Reads a workspace's sessions in the order of their start. */
 class SessionWalk {
-  readonly #deps: ExportDeps;
+  readonly #deps: OwnerReads;
   readonly #request: ExportSessionsRequest;
   readonly #start: Start;
   readonly #run: RunStatement;
@@ -99,7 +99,7 @@ class SessionWalk {
   /** Adapted after each page to the size of the sessions. */
   #limit = FIRST_PAGE_SESSIONS;
 
-  constructor(deps: ExportDeps, request: ExportSessionsRequest, start: Start, signal: AbortSignal) {
+  constructor(deps: OwnerReads, request: ExportSessionsRequest, start: Start, signal: AbortSignal) {
     this.#deps = deps;
     this.#request = request;
     this.#start = start;

@@ -2,8 +2,8 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { SearchSessionsRequest, SearchSessionsResponseSchema } from "@parley/rpc/conversation";
 import { type Database, invalidArgument, isWorkspaceId, readWithRetry } from "@parley/service-kit";
 import {
-  type ExportDeps,
   formatPosition,
+  type OwnerReads,
   parsePosition,
   requireSessionFilters,
   type SessionPosition,
@@ -31,7 +31,7 @@ type Response = MessageInitShape<typeof SearchSessionsResponseSchema>;
  * wait for each other's connections.
  */
 export async function handleSearchSessions(
-  { database, limiter }: ExportDeps,
+  { database, limiter }: OwnerReads,
   request: SearchSessionsRequest,
   signal: AbortSignal,
 ): Promise<Response> {

@@ -1,21 +1,14 @@
-import { type Database, isUuid, isWorkspaceId, type WorkspaceConcurrencyLimiter } from "@parley/service-kit";
-import type { ExportPacer } from "./export-pacer.ts";
+import { isUuid, isWorkspaceId } from "@parley/service-kit";
 import { exportSession } from "./export-session.store.ts";
+import type { OwnerReads } from "./owner-reads.ts";
 import { sessionNotFound } from "./session-not-found.ts";
 
 /** Far below the 16 MiB limit of a gRPC message, to keep buffers small. */
 const MAX_PIECE_BYTES = 256 * 1024;
 
-export type ExportDeps = {
-  database: Database;
-  /** A workspace reads one page at a time, so that many exports of one workspace do not delay exports of other workspaces. */
-  limiter: WorkspaceConcurrencyLimiter;
-  pacer: ExportPacer;
-};
-
 /** Streams a session's transcript until the signal is aborted. Throws session_not_found, with the same message for a missing, deleted, erased or foreign session. */
 export async function* handleExportSession(
-  { database, limiter, pacer }: ExportDeps,
+  { database, limiter, pacer }: OwnerReads,
   { workspaceId, sessionId, withReviews = false }: { workspaceId: string; sessionId: string; withReviews?: boolean },
   signal: AbortSignal,
 ): AsyncGenerator<{ json: Uint8Array }> {

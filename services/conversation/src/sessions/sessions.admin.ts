@@ -1,10 +1,11 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { SessionAdminService } from "@parley/rpc/conversation";
 import { type Database, invalidArgument, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
-import type { Settlement } from "../turns/index.ts";
+import type { NotifySettler } from "../turns/index.ts";
 import { eraseSession } from "./erase-session.store.ts";
-import { type ExportDeps, handleExportSession } from "./export-session.rpc.ts";
+import { handleExportSession } from "./export-session.rpc.ts";
 import { reviewMessage } from "./messages.store.ts";
+import type { OwnerReads } from "./owner-reads.ts";
 import { requireReview } from "./ratings.ts";
 import { sessionNotFound } from "./session-not-found.ts";
 import { listSessions } from "./sessions.store.ts";
@@ -15,16 +16,15 @@ const MAX_LIMIT = 1_000;
 
 export type SessionAdminDeps = {
   database: Database;
-  exports: ExportDeps;
-  /** Called with the turns that an erasure closed. */
-  onTurnsClosed: (closed: readonly Settlement[]) => void;
+  ownerReads: OwnerReads;
+  notifySettler: NotifySettler;
   /** Stores a request to erase a visitor. Returns how many sessions the visitor has. */
   eraseVisitor: (workspaceId: string, visitorId: string) => Promise<bigint>;
 };
 
 /** Implements the admin service of sessions. */
 export function createSessionAdmin(deps: SessionAdminDeps): ServiceImpl<typeof SessionAdminService> {
-  const { database, exports, onTurnsClosed, eraseVisitor } = deps;
+  const { database, ownerReads, notifySettler, eraseVisitor } = deps;
   return {
     async listSessions({ workspaceId, limit }) {
       if (limit < 0 || limit > MAX_LIMIT) throw invalidArgument(`limit must be from 0 to ${MAX_LIMIT}`);
@@ -38,13 +38,13 @@ export function createSessionAdmin(deps: SessionAdminDeps): ServiceImpl<typeof S
         })),
       };
     },
-    getTranscript: (request, { signal }) => handleExportSession(exports, request, signal),
+    getTranscript: (request, { signal }) => handleExportSession(ownerReads, request, signal),
     deleteSession: (request) => softDeleteSession(database, request),
     async eraseSession({ workspaceId, sessionId }) {
       const couldExist = isWorkspaceId(workspaceId) && isUuid(sessionId);
       const closed = couldExist ? await eraseSession(database, workspaceId, sessionId) : undefined;
       if (closed === undefined) throw sessionNotFound();
-      onTurnsClosed(closed);
+      notifySettler(closed);
       return {};
     },
     async reviewMessage({ workspaceId, sessionId, messageId, review }) {

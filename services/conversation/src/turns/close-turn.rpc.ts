@@ -16,9 +16,9 @@ import {
   type Closing,
   closeTurn,
   findTurnResult,
+  type NotifySettler,
   type QuotaUsage,
   recordTimings,
-  type Settlement,
 } from "./close-turn.store.ts";
 import { toToolUse } from "./tool-use.ts";
 
@@ -27,8 +27,7 @@ type Response = MessageInitShape<typeof CloseTurnResponseSchema>;
 export type CloseTurnDeps = {
   database: Database;
   counter: TurnCounter;
-  /** Called with a turn once its outcome is committed. */
-  onTurnsClosed: (closed: readonly Settlement[]) => void;
+  notifySettler: NotifySettler;
 };
 
 /**
@@ -43,7 +42,7 @@ export async function handleCloseTurn(deps: CloseTurnDeps, request: CloseTurnReq
     if (closing.outcome === "blocked") await recordTimings(deps.database, closing);
     return readStoredResult(deps.database, closing);
   }
-  deps.onTurnsClosed([closed]);
+  deps.notifySettler([closed]);
   deps.counter.inc({ outcome: closing.outcome });
   const { outcome, tokensIn, tokensOut, latencyMs, errorCode } = closing;
   return { outcome: OUTCOMES[outcome].proto, model: closed.model, tokensIn, tokensOut, latencyMs, errorCode };

@@ -11,6 +11,9 @@ export type Settlement = {
   month: string | null;
 };
 
+/** Passes turns to the settler once their outbox rows are committed, so that they need not wait for its next poll of the outbox. */
+export type NotifySettler = (closed: readonly Settlement[]) => void;
+
 /** A row of SELECT_CLOSED. If CloseTurn's request named no model, `model` is the bot's. */
 export type ClosedTurn = Settlement & { model: string };
 

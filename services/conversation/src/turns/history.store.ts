@@ -1,4 +1,4 @@
-/** Limits how many turns are read. Only finished turns count towards `maxCharacters`, so a session with many failed turns would be read whole. */
+/** At most this many turns are read. Only finished turns count towards `maxCharacters`, so without this limit a session with many failed turns would be read whole. */
 const MAX_TURNS = 50;
 
 /** The SQL expressions from which historySql builds its query. */
@@ -21,13 +21,13 @@ type HistoryExpressions = {
  */
 export function historySql({ workspace, session, messageId, closedBefore, maxCharacters }: HistoryExpressions): string {
   return `
-    WITH RECURSIVE back (message_id, message, reply, is_finished, characters, turns) AS (
+    WITH RECURSIVE walk (message_id, message, reply, is_finished, characters, turns) AS (
       SELECT ${messageId}::bigint, '', '', false, 0::bigint, 0
       UNION ALL
       SELECT turn.message_id, turn.message, turn.reply, turn.is_finished,
-             back.characters + CASE WHEN turn.is_finished THEN length(turn.message) + length(turn.reply) ELSE 0 END,
-             back.turns + 1
-      FROM back CROSS JOIN LATERAL (
+             walk.characters + CASE WHEN turn.is_finished THEN length(turn.message) + length(turn.reply) ELSE 0 END,
+             walk.turns + 1
+      FROM walk CROSS JOIN LATERAL (
         SELECT min(message_id) AS message_id,
                max(content) FILTER (WHERE role = 'user') AS message,
                max(content) FILTER (WHERE role = 'assistant') AS reply,
@@ -35,14 +35,14 @@ export function historySql({ workspace, session, messageId, closedBefore, maxCha
         FROM (
           SELECT message_id, role, status, content, closed_at
           FROM conversation.messages
-          WHERE workspace_id = ${workspace} AND session_id = ${session} AND message_id < back.message_id
+          WHERE workspace_id = ${workspace} AND session_id = ${session} AND message_id < walk.message_id
           ORDER BY message_id DESC
           LIMIT 2
         ) pair
       ) turn
-      WHERE turn.message_id IS NOT NULL AND back.characters <= ${maxCharacters} AND back.turns < ${MAX_TURNS}
+      WHERE turn.message_id IS NOT NULL AND walk.characters <= ${maxCharacters} AND walk.turns < ${MAX_TURNS}
     )
     SELECT json_agg(json_build_array(message, reply) ORDER BY message_id) AS exchanges
-    FROM back
-    WHERE is_finished AND back.characters <= ${maxCharacters}`;
+    FROM walk
+    WHERE is_finished AND walk.characters <= ${maxCharacters}`;
 }

@@ -2,6 +2,7 @@ export { passagesForPrompt } from "./budget.ts";
 export {
   type ClosedTurn,
   LONGEST_TRANSACTION_SECONDS,
+  type NotifySettler,
   RECORD_CLOSED,
   RECORD_CLOSED_FOR_EDGE,
   SELECT_CLOSED,

@@ -87,7 +87,7 @@ test("CloseTurn runs one statement, and a second one if the turn is closed alrea
   const { workspaceId, turnId } = open;
   const close = create(CloseTurnRequestSchema, { workspaceId, turnId, outcome: TurnOutcome.DONE, month: "2026-11" });
   const counter = createClosedTurnCounter(new Registry());
-  const closing = (database: Database) => handleCloseTurn({ database, counter, onTurnsClosed: () => undefined }, close);
+  const closing = (database: Database) => handleCloseTurn({ database, counter, notifySettler: () => undefined }, close);
   expect(await recordStatements(db.database, closing)).toHaveLength(1);
   expect(await recordStatements(db.database, closing)).toHaveLength(2);
 });

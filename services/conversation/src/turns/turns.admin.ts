@@ -1,27 +1,20 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { TurnAdminService, TurnRecordSchema } from "@parley/rpc/conversation";
-import {
-  type Database,
-  invalidArgument,
-  isUuid,
-  isWorkspaceId,
-  notFound,
-  type WorkspaceConcurrencyLimiter,
-} from "@parley/service-kit";
+import { invalidArgument, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
 import { readPassages } from "../knowledge/index.ts";
-import { findSession, sessionNotFound } from "../sessions/index.ts";
+import { findSession, type OwnerReads, sessionNotFound } from "../sessions/index.ts";
 import { listUsageByBot, readStatistics } from "../statistics/index.ts";
 import { findTurnRecord, listTurnRecords, type TurnRecord } from "./turn-record.store.ts";
 
 const DEFAULT_PAGE_SIZE = 30;
 const MAX_PAGE_SIZE = 100;
 
-/** `database` is the pool for owners' reads, so that owners' lists and turns do not wait for each other's connections. */
-export type TurnAdminDeps = { database: Database; limiter: WorkspaceConcurrencyLimiter };
-
 /** Implements the admin service that reads turns and statistics of turns. */
-export function createTurnAdmin({ database, limiter }: TurnAdminDeps): ServiceImpl<typeof TurnAdminService> {
+export function createTurnAdmin({
+  database,
+  limiter,
+}: Pick<OwnerReads, "database" | "limiter">): ServiceImpl<typeof TurnAdminService> {
   return {
     getStatistics: (request, { signal }) =>
       limiter.run(request.workspaceId, signal, () => readStatistics(database, request)),

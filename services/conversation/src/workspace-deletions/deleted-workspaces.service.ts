@@ -36,7 +36,7 @@ export class DeletedWorkspaces {
   }
 
   /** Makes the data plane respond to calls for a deleted workspace as for an unknown one. */
-  readonly hide: Interceptor = async ({ method, request }, next) => {
+  readonly treatAsUnknown: Interceptor = async ({ method, request }, next) => {
     const fields = request as { workspaceId?: unknown };
     const { workspaceId } = fields;
     if (typeof workspaceId === "string" && method !== EXEMPT_METHOD && (await this.has(workspaceId)))

@@ -12,8 +12,8 @@ const system = useTestSystem();
 
 const warnings: object[] = [];
 const log = { info: () => undefined, warn: (fields: object) => void warnings.push(fields) };
-const run = (signal = new AbortController().signal, onTurnsClosed = (): void => undefined) =>
-  eraseDeletedWorkspaces({ database: system.database, onTurnsClosed, log }, signal);
+const run = (signal = new AbortController().signal, notifySettler = (): void => undefined) =>
+  eraseDeletedWorkspaces({ database: system.database, notifySettler, log }, signal);
 
 /** Creates a workspace with sessions, a document, an evaluation and a key. */
 async function createWorkspace(sessions: number) {

@@ -1,6 +1,6 @@
 import { type Database, type Logger, pause } from "@parley/service-kit";
 import { eraseSession } from "../sessions/index.ts";
-import type { Settlement } from "../turns/index.ts";
+import type { NotifySettler } from "../turns/index.ts";
 import { beginErasures, finishErasure, listSessionIds } from "./deletions.store.ts";
 import { deleteBots, deleteDocument } from "./workspace-content.store.ts";
 
@@ -10,8 +10,7 @@ const PAUSE_MS = 100;
 
 export type EraseWorkspacesDeps = {
   database: Database;
-  /** Called with the turns that an erasure closed. */
-  onTurnsClosed: (closed: readonly Settlement[]) => void;
+  notifySettler: NotifySettler;
   log: Pick<Logger, "info" | "warn">;
 };
 
@@ -44,7 +43,7 @@ async function eraseWorkspace(deps: EraseWorkspacesDeps, workspaceId: string, si
 
 /** Returns whether every session is erased. Logs a failure, so that the other sessions are erased. */
 async function eraseSessions(
-  { database, onTurnsClosed, log }: EraseWorkspacesDeps,
+  { database, notifySettler, log }: EraseWorkspacesDeps,
   workspaceId: string,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -53,7 +52,7 @@ async function eraseSessions(
     const sessions = await listSessionIds(database, workspaceId, { after, limit: BATCH_SESSIONS });
     for (const sessionId of sessions) {
       try {
-        onTurnsClosed((await eraseSession(database, workspaceId, sessionId)) ?? []);
+        notifySettler((await eraseSession(database, workspaceId, sessionId)) ?? []);
       } catch (error) {
         failures++;
         log.warn({ workspace_id: workspaceId, session_id: sessionId, error }, "session erasure failed, retrying");

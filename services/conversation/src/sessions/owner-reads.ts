@@ -1,0 +1,11 @@
+import type { Database, WorkspaceConcurrencyLimiter } from "@parley/service-kit";
+import type { ExportPacer } from "./export-pacer.ts";
+
+/** What owners' exports, lists, statistics and transcripts read with. */
+export type OwnerReads = {
+  /** A pool of its own, so that owners' reads and turns do not wait for each other's connections. */
+  database: Database;
+  /** A workspace reads one page at a time, so that many reads of one workspace do not delay those of other workspaces. */
+  limiter: WorkspaceConcurrencyLimiter;
+  pacer: ExportPacer;
+};

@@ -17,7 +17,7 @@ import { type Config, isLoopbackHost } from "./config.ts";
 import { createMetrics } from "./metrics.ts";
 import { createAuthenticate, createReadSessionInfo } from "./sign-in/authenticate.ts";
 import { createSessionCookies } from "./sign-in/cookies.ts";
-import { createProvider } from "./sign-in/provider.client.ts";
+import { createProviderClient } from "./sign-in/provider.client.ts";
 
 const IDLE_CHECK_MS = 100;
 
@@ -26,9 +26,9 @@ export async function start(
   config: Config,
   log: Logger,
   lifecycle: Lifecycle,
-  { registry, refusals }: ServiceMetrics,
+  { registry, reloadRefusals }: ServiceMetrics,
 ): Promise<void> {
-  watchCertificates({ tlsDirs: [config.opsTlsDir], registry, refusals }, log, lifecycle);
+  watchCertificates({ tlsDirs: [config.opsTlsDir], registry, reloadRefusals }, log, lifecycle);
   const metrics = createMetrics(registry);
   const { jwt, signIn, origin } = config;
   const nowMs = () => Date.now();
@@ -36,7 +36,7 @@ export async function start(
   const isReady = () => !isStopping();
   const onResponse = (method: string, status: number) => metrics.calls.inc({ method, status });
   const callEdge = createCallEdge(config.edgeUrl);
-  const secretOptions = { log, lifecycle, refusals };
+  const secretOptions = { log, lifecycle, reloadRefusals };
   const cookies = createSessionCookies(openSecret(config.sessionSecrets, secretOptions).current, nowMs);
   const clientSecret = signIn.clientSecret && openSecret(signIn.clientSecret, secretOptions);
   const jwks = createJwks({ url: jwt.jwksUrl, now: () => performance.now() }, log);
@@ -45,7 +45,7 @@ export async function start(
   const app = await buildApp(
     {
       cookies,
-      provider: createProvider({
+      provider: createProviderClient({
         ...signIn,
         issuer: jwt.issuer,
         clientSecret: clientSecret?.current,

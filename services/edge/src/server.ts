@@ -57,10 +57,10 @@ export async function start(
   config: Config,
   log: Logger,
   lifecycle: Lifecycle,
-  { registry, refusals }: ServiceMetrics,
+  { registry, reloadRefusals }: ServiceMetrics,
 ): Promise<void> {
-  watchCertificates({ tlsDirs: [config.grpcTlsDir, config.opsTlsDir], registry, refusals }, log, lifecycle);
-  const secretOptions = { log, lifecycle, refusals };
+  watchCertificates({ tlsDirs: [config.grpcTlsDir, config.opsTlsDir], registry, reloadRefusals }, log, lifecycle);
+  const secretOptions = { log, lifecycle, reloadRefusals };
   const monotonicMs = () => performance.now();
   const jwks = createJwks({ url: config.jwt.jwksUrl, now: monotonicMs }, log);
   const metrics = createMetrics(registry, { jwksAgeSeconds: () => jwks.ageMs() / 1_000 });

@@ -43,13 +43,13 @@ export async function start(
   config: Config,
   log: Logger,
   lifecycle: Lifecycle,
-  { registry, refusals }: ServiceMetrics,
+  { registry, reloadRefusals }: ServiceMetrics,
 ): Promise<void> {
   const now = () => performance.now();
-  watchCertificates({ tlsDirs: [config.grpcTlsDir, config.opsTlsDir], registry, refusals }, log, lifecycle);
-  const secretOptions = { log, lifecycle, refusals };
+  watchCertificates({ tlsDirs: [config.grpcTlsDir, config.opsTlsDir], registry, reloadRefusals }, log, lifecycle);
+  const secretOptions = { log, lifecycle, reloadRefusals };
   const keys = openKeys(config.findKey, secretOptions);
-  const settingsOptions = { ...config, readKey: keys.read };
+  const settingsOptions = { ...config, readSecret: keys.read };
   const catalog = new ProviderCatalog(loadSettings(settingsOptions), now, config.providerProxy);
   lifecycle.onClose("providers", () => catalog.close());
 
@@ -68,7 +68,7 @@ export async function start(
   void logMissingTimeouts(database, log);
 
   const metrics = createMetrics(registry, () => catalog.providers);
-  watchSettings(settingsOptions, catalog, { reloads: metrics.configReloads, refusals }, { keys, log, lifecycle });
+  watchSettings(settingsOptions, catalog, { reloads: metrics.configReloads, reloadRefusals }, { keys, log, lifecycle });
   const callLog = new CallLog(database, metrics, log, lifecycle);
   const activeGenerations = new ActiveGenerations((count) => metrics.active.set(count));
   const settings = () => catalog.settings;

@@ -50,10 +50,10 @@ export async function start(
   config: Config,
   log: Logger,
   lifecycle: Lifecycle,
-  { registry, refusals }: ServiceMetrics,
+  { registry, reloadRefusals }: ServiceMetrics,
 ): Promise<void> {
-  watchCertificates({ tlsDirs: [config.grpcTlsDir, config.opsTlsDir], registry, refusals }, log, lifecycle);
-  const secretOptions = { log, lifecycle, refusals };
+  watchCertificates({ tlsDirs: [config.grpcTlsDir, config.opsTlsDir], registry, reloadRefusals }, log, lifecycle);
+  const secretOptions = { log, lifecycle, reloadRefusals };
   const database = openDatabase(
     {
       url: config.databaseUrl,

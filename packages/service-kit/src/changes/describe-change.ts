@@ -9,7 +9,8 @@ const COPIED_FIELDS = new Set([
 const MAX_VALUE_CHARACTERS = 200;
 
 type Fields = Readonly<Record<string, unknown>>;
-type Described = { desc: DescMessage; message: Message };
+/** A message with its descriptor. */
+type TypedMessage = { desc: DescMessage; message: Message };
 
 /** Returns the audit log's line for a successful call by a member, or by the operator if `member` is undefined. */
 export function describeChange(
@@ -18,14 +19,15 @@ export function describeChange(
   request: Message,
   response: Message,
 ): Change {
+  const typedRequest = { desc: method.input, message: request };
   const inResponse = nestedMessages(method.output, response);
-  const messages = [{ desc: method.input, message: request }, ...inResponse];
   return {
-    workspaceId: findWorkspaceId(messages, inResponse),
+    workspaceId: findWorkspaceId(request, inResponse),
     member,
     method: `${method.parent.name}/${method.name}`,
-    // The request comes last, so that its values take precedence.
-    target: Object.assign({}, ...messages.toReversed().map(copyFields)),
+    // The request's values take precedence.
+    target: Object.assign({}, ...inResponse.toReversed().map(copyFields), copyFields(typedRequest)),
+    // The set fields of the request's nested messages, such as `changes`.
     changedFields: nestedMessages(method.input, request).flatMap(({ desc, message }) =>
       desc.fields
         .filter(({ localName }) => (message as unknown as Fields)[localName] !== undefined)
@@ -35,14 +37,14 @@ export function describeChange(
 }
 
 /** Returns the messages in a message's fields. Skips unset and repeated fields. */
-function nestedMessages(desc: DescMessage, message: Message): Described[] {
+function nestedMessages(desc: DescMessage, message: Message): TypedMessage[] {
   return desc.fields.flatMap((field) => {
     const value = (message as unknown as Fields)[field.localName] as Message | undefined;
     return field.fieldKind === "message" && value !== undefined ? [{ desc: field.message, message: value }] : [];
   });
 }
 
-function copyFields({ desc, message }: Described): Record<string, string> {
+function copyFields({ desc, message }: TypedMessage): Record<string, string> {
   const values = desc.fields
     .filter(({ name, fieldKind }) => fieldKind === "scalar" && COPIED_FIELDS.has(name))
     .map(({ name, localName }) => [name, String((message as unknown as Fields)[localName])] as const)
@@ -56,11 +58,11 @@ function toStorable(value: string): string {
 }
 
 /**
- * Returns the id of the changed workspace; empty if there is none. If the request omits it, the response has it: in the key that was revoked,
- * or as the workspace that was created.
+ * Returns the id of the changed workspace; empty if there is none. If the request has none, it is in a message of the response, such as the
+ * revoked key, or it is the id of the created workspace.
  */
-function findWorkspaceId(messages: readonly Described[], inResponse: readonly Described[]): string {
-  for (const { message } of messages) {
+function findWorkspaceId(request: Message, inResponse: readonly TypedMessage[]): string {
+  for (const message of [request, ...inResponse.map((each) => each.message)]) {
     const { workspaceId } = message as unknown as Fields;
     if (typeof workspaceId === "string" && workspaceId !== "") return workspaceId;
   }

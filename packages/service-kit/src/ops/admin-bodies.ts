@@ -12,7 +12,10 @@ export const UPLOAD_OPTIONS = { ...PROTOCOLS, readMaxBytes: 24 * 1024 * 1024 };
 const MAX_JSON_VALUES = 100_000;
 const [BRACKET, BRACE, COMMA] = Buffer.from("[{,");
 
-/** Options that bound the memory and time of parsing an admin call's body, for any body of at most 24 MiB. */
+/**
+ * Options of all admin services. They bound the memory and time of parsing a body. UPLOAD_OPTIONS replaces only the size limit, so the other
+ * limits apply to uploads too.
+ */
 export const BODY_OPTIONS = {
   ...PROTOCOLS,
   readMaxBytes: MAX_BODY_BYTES,

@@ -10,13 +10,13 @@ export type CertificateWatchOptions = {
   tlsDirs: readonly (string | undefined)[];
   registry: Registry;
   /** Counts the renewed certificates that cannot be used. */
-  refusals: Counter<"file">;
+  reloadRefusals: Counter<"file">;
   refreshIntervalMs?: number;
 };
 
 /** Measures the earliest expiry of the served certificates, and counts renewed certificates that cannot be used. */
 export function watchCertificates(
-  { tlsDirs, registry, refusals, refreshIntervalMs = CERTIFICATE_REFRESH_MS }: CertificateWatchOptions,
+  { tlsDirs, registry, reloadRefusals, refreshIntervalMs = CERTIFICATE_REFRESH_MS }: CertificateWatchOptions,
   log: Pick<Logger, "warn">,
   lifecycle: Pick<Lifecycle, "onClose" | "closingSignal">,
 ): void {
@@ -34,14 +34,14 @@ export function watchCertificates(
   });
   if (directories.length === 0) return;
   // PromQL's increase() misses the first increment of a series that does not exist yet.
-  refusals.inc({ file: "tls.crt" }, 0);
+  reloadRefusals.inc({ file: "tls.crt" }, 0);
   const read = async () => {
     for (const directory of directories) {
       try {
         const { cert } = readCertificate(directory);
         expirySeconds.set(directory, Date.parse(new X509Certificate(cert).validTo) / 1_000);
       } catch (error) {
-        refusals.inc({ file: "tls.crt" });
+        reloadRefusals.inc({ file: "tls.crt" });
         log.warn({ error }, "renewed certificate refused, previous one kept");
       }
     }

@@ -48,11 +48,11 @@ export function createReloadRefusalCounter(registry: Registry): Counter<"file"> 
 }
 
 /** The metrics that a service has before it starts. */
-export type ServiceMetrics = { registry: Registry; refusals: Counter<"file"> };
+export type ServiceMetrics = { registry: Registry; reloadRefusals: Counter<"file"> };
 
 export function createServiceMetrics(service: string): ServiceMetrics {
   const registry = createRegistry(service);
-  return { registry, refusals: createReloadRefusalCounter(registry) };
+  return { registry, reloadRefusals: createReloadRefusalCounter(registry) };
 }
 
 /** Returns the counter of failed calls to other services. The caller counts them, because an unavailable peer cannot. */

@@ -85,9 +85,9 @@ test("a service does not start without its certificate", async () => {
 test("the metrics have the certificate's expiry, and count a renewed certificate that cannot be used", async () => {
   const tlsDir = await createCertificates(folder, authority, HOST);
   const registry = createRegistry("test");
-  const refusals = createReloadRefusalCounter(registry);
+  const reloadRefusals = createReloadRefusalCounter(registry);
   watchCertificates(
-    { tlsDirs: [tlsDir, undefined, tlsDir], registry, refusals, refreshIntervalMs: 20 },
+    { tlsDirs: [tlsDir, undefined, tlsDir], registry, reloadRefusals, refreshIntervalMs: 20 },
     log,
     lifecycle,
   );

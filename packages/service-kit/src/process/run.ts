@@ -44,7 +44,7 @@ export async function runService<C extends CommonConfig>(
   });
   try {
     const metrics = createServiceMetrics(service);
-    await startTracing(service, config.tracing, log, lifecycle, metrics.refusals);
+    await startTracing(service, config.tracing, log, lifecycle, metrics.reloadRefusals);
     await start(config, log, lifecycle, metrics);
     log.info("started");
   } catch (error) {

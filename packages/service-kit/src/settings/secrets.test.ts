@@ -38,9 +38,9 @@ function parseKey(text: string): string {
 const source = (): SecretSource<string> => ({ name: "API_KEY", parse: parseKey, file: path() });
 
 function open() {
-  const { registry, refusals } = createServiceMetrics("test");
+  const { registry, reloadRefusals } = createServiceMetrics("test");
   const log = createLogger("test", "info", { write: (line) => void lines.push(line) });
-  const secret = openSecret(source(), { log, lifecycle, refusals, refreshIntervalMs: 10 });
+  const secret = openSecret(source(), { log, lifecycle, reloadRefusals, refreshIntervalMs: 10 });
   const changes: string[] = [];
   secret.onChange(() => changes.push(secret.current()));
   const refused = async () => {

@@ -25,7 +25,7 @@ export type SecretOptions = {
   log: Pick<Logger, "info" | "warn">;
   lifecycle: Pick<Lifecycle, "onClose" | "closingSignal">;
   /** Counts the reads of files whose content cannot be used. */
-  refusals?: Counter<"file">;
+  reloadRefusals?: Counter<"file">;
   refreshIntervalMs?: number;
 };
 
@@ -50,14 +50,14 @@ export function readSecret<T>(source: SecretSource<T>): T {
  */
 export function openSecret<T>(
   source: SecretSource<T>,
-  { log, lifecycle, refusals, refreshIntervalMs = REFRESH_INTERVAL_MS }: SecretOptions,
+  { log, lifecycle, reloadRefusals, refreshIntervalMs = REFRESH_INTERVAL_MS }: SecretOptions,
 ): Secret<T> {
   let text = readText(source);
   let value = parseSecret(source, text);
   const listeners: (() => void)[] = [];
   const file = "file" in source ? basename(source.file) : source.name;
   const reportRefusal = (error: unknown) => {
-    refusals?.inc({ file });
+    reloadRefusals?.inc({ file });
     log.warn({ file, error }, "secret refused, previous one kept");
   };
   const refresh = async () => {
@@ -74,7 +74,7 @@ export function openSecret<T>(
   };
   if ("file" in source) {
     // PromQL's increase() misses the first increment of a series that does not exist yet.
-    refusals?.inc({ file }, 0);
+    reloadRefusals?.inc({ file }, 0);
     runPeriodically({ name: `read ${file}`, intervalMs: refreshIntervalMs, run: refresh }, log, lifecycle);
   }
   return {

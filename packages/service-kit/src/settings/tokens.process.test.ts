@@ -101,8 +101,13 @@ it("a file without a token is logged and counted, and the previous tokens stay i
   const file = await write("tokens", "old");
   const recorder = { info: () => undefined, warn: (fields: unknown) => void warnings.push(fields) };
   const registry = createRegistry("test");
-  const refusals = createReloadRefusalCounter(registry);
-  const tokens = openTokens(sourceOf(file), { log: recorder, lifecycle, refusals, refreshIntervalMs: REFRESH_MS });
+  const reloadRefusals = createReloadRefusalCounter(registry);
+  const tokens = openTokens(sourceOf(file), {
+    log: recorder,
+    lifecycle,
+    reloadRefusals,
+    refreshIntervalMs: REFRESH_MS,
+  });
   const series = 'parley_reloads_refused_total{file="tokens",service="test"}';
   expect(await registry.metrics()).toContain(`${series} 0`);
   await write("tokens", " \n");

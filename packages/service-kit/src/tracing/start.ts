@@ -14,11 +14,11 @@ export async function startTracing(
   settings: TracingSettings | undefined,
   log: Logger,
   lifecycle: Lifecycle,
-  refusals: Counter<"file">,
+  reloadRefusals: Counter<"file">,
 ): Promise<void> {
   if (settings === undefined) return;
   const { createTracer } = await import("./opentelemetry.ts");
-  const headers = settings.headers && openSecret(settings.headers, { log, lifecycle, refusals });
+  const headers = settings.headers && openSecret(settings.headers, { log, lifecycle, reloadRefusals });
   const { tracer, shutDown } = createTracer(service, { ...settings, headers: headers?.current }, log);
   installTracer(tracer);
   lifecycle.onClose("traces", shutDown, SHUTDOWN_TIMEOUT_MS);

@@ -36,7 +36,7 @@ const POLL_INTERVAL_MS = 1_000;
 export function watchSettings(
   options: LoadOptions,
   catalog: Pick<ProviderCatalog, "applySettings">,
-  { reloads, refusals }: { reloads: Metrics["configReloads"]; refusals: Counter<"file"> },
+  { reloads, reloadRefusals }: { reloads: Metrics["configReloads"]; reloadRefusals: Counter<"file"> },
   { keys, log, lifecycle }: { keys: Pick<Keys, "onChange">; log: Logger; lifecycle: Lifecycle },
 ): void {
   const apply = (isReload: boolean) => {
@@ -48,7 +48,7 @@ export function watchSettings(
     } catch (error) {
       if (!(error instanceof SettingsError)) throw error;
       reloads.inc({ result: "refused" });
-      refusals.inc({ file: "LLM_CONFIG" });
+      reloadRefusals.inc({ file: "LLM_CONFIG" });
       log.error({ problems: error.problems }, "LLM_CONFIG refused, previous settings kept");
     }
   };
@@ -56,7 +56,7 @@ export function watchSettings(
   const { llmConfigPath: path } = options;
   if (path === undefined) return;
   // increase() misses the first increment of a series that does not exist yet, so the series starts at 0.
-  refusals.inc({ file: "LLM_CONFIG" }, 0);
+  reloadRefusals.inc({ file: "LLM_CONFIG" }, 0);
   let lastText: string | undefined;
   const poll = () => {
     const text = readTextOrErrorCode(path);

@@ -1,4 +1,4 @@
-import { DEVELOPMENT_ROLES, ensureIssuer, type IssuerSettings } from "@parley/cli";
+import { DEVELOPMENT_ROLE_ENV, ensureIssuer, type IssuerSettings } from "@parley/cli";
 import type { Config } from "./config.ts";
 import type { Ports } from "./processes/ports.ts";
 
@@ -21,7 +21,7 @@ export async function chooseIssuer({ hasSso, workspaceClaim, dataDir }: Config, 
       JWT_ISSUER: issuerSettings.issuer,
       JWT_AUDIENCE: issuerSettings.audience,
       JWKS_URL: jwksUrl,
-      ...DEVELOPMENT_ROLES,
+      ...DEVELOPMENT_ROLE_ENV,
     },
   };
 }

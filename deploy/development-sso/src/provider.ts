@@ -10,8 +10,8 @@ const SESSION_TTL_SECONDS = 12 * 3_600;
 const VIEWER = "demo-viewer";
 
 /**
- * Creates an identity provider for development. It signs the demo owner in without a password, or the account that the authorization request
- * names in `login_hint`. If `issuesAnyToken` is set, it issues tokens for any workspace:
+ * Creates an identity provider for development. It signs in without a password: the account that the authorization request names in
+ * `login_hint`, or the demo owner. If `issuesAnyToken` is set, it issues tokens for any workspace:
  *
  *   curl -u parley:parley -d grant_type=client_credentials -d workspace=ws_… -d role=owner http://localhost:8094/token
  */
@@ -19,7 +19,7 @@ export function createProvider(config: Config, key: JWK): Provider {
   const { issuer, audience, consoleUrl, owner } = config;
   const resource = `urn:${audience}`;
   const algorithm = key.alg as "ES256" | "RS256";
-  const describeAccount = (accountId: string) => {
+  const accountClaims = (accountId: string) => {
     switch (accountId) {
       case owner:
         return { roles: ["owner"], name: "Demo owner" };
@@ -85,7 +85,7 @@ export function createProvider(config: Config, key: JWK): Provider {
     },
     extraTokenClaims(ctx, token) {
       if (token.kind === "AccessToken")
-        return { [config.workspaceClaim]: config.workspaceId, ...describeAccount(token.accountId) };
+        return { [config.workspaceClaim]: config.workspaceId, ...accountClaims(token.accountId) };
       const { workspace, role } = (ctx.oidc.body ?? {}) as { workspace?: string; role?: string };
       return { ...(workspace && { [config.workspaceClaim]: workspace }), ...(role && { roles: [role] }) };
     },

@@ -57,7 +57,7 @@ export async function runCli(args: readonly string[], config: Config, streams: S
       if (!program.opts().json) stderr.write(`${line}\n`);
     },
     notice: (line) => stderr.write(`${printable(line)}\n`),
-    warn: (message) => stderr.write(`parley: ${printable(message)}\n`),
+    printError: (message) => stderr.write(`parley: ${printable(message)}\n`),
     asJson: () => program.opts().json === true,
     stdout,
     stdin: streams.stdin,
@@ -84,7 +84,7 @@ export async function runCli(args: readonly string[], config: Config, streams: S
     return exitCode;
   } catch (error) {
     if (error instanceof CliError) {
-      context.warn(error.message);
+      context.printError(error.message);
       return error.exitCode;
     }
     if (!(error instanceof CommanderError)) throw error;

@@ -16,8 +16,8 @@ export type Context = {
   progress: (line: string) => void;
   /** Writes a line for the user to stderr, even with --json. */
   notice: (line: string) => void;
-  /** Writes an error line to stderr, with the prefix `parley: `. The caller decides whether the command continues. */
-  warn: (message: string) => void;
+  /** Writes an error to stderr, with the prefix `parley: `. The command may continue. */
+  printError: (message: string) => void;
   /** Whether --json is set. */
   asJson: () => boolean;
   stdout: NodeJS.WritableStream;

@@ -10,7 +10,7 @@ export {
   removeInstance,
   writeInstance,
 } from "./local/instance.ts";
-export { DEVELOPMENT_ROLES, ensureIssuer } from "./local/issuer.ts";
+export { DEVELOPMENT_ROLE_ENV, ensureIssuer } from "./local/issuer.ts";
 export { MIGRATED_SERVICES, type MigratedService, migrateService, NODE_FLAGS } from "./local/migrate-service.ts";
 export { processExists } from "./local/process-exists.ts";
 export { printable } from "./output/printable.ts";

@@ -8,7 +8,7 @@ import { RetryBudget } from "./retry-budget.ts";
 const MAX_REQUEST_BYTES = 64 * 1024;
 /** How often the streams are replaced, so that a new replica soon gets its share of calls and a stopping replica soon loses its streams. */
 const RENEW_AFTER_MS = 500;
-/** After a peer has answered Carry with UNIMPLEMENTED, the client opens no streams to it for this long. */
+/** If a peer responds with UNIMPLEMENTED to Carry, the RPC of a multiplexed stream, the client opens no streams for this long. */
 const UNIMPLEMENTED_RETRY_MS = 60_000;
 
 export type MultiplexOptions = {
@@ -29,7 +29,7 @@ export type MultiplexOptions = {
  * methods in `alwaysRetried` are retried once without a budget.
  */
 export class MultiplexClient implements CallTransport {
-  readonly #channel: Client;
+  readonly #client: Client;
   readonly #options: MultiplexOptions;
   readonly #retryBudget = new RetryBudget();
   /** One stream per replica, sorted by the replica's address. */
@@ -38,8 +38,8 @@ export class MultiplexClient implements CallTransport {
   #isRenewing: boolean = false;
   #renewAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(channel: Client, options: MultiplexOptions) {
-    this.#channel = channel;
+  constructor(client: Client, options: MultiplexOptions) {
+    this.#client = client;
     this.#options = options;
   }
 
@@ -54,8 +54,8 @@ export class MultiplexClient implements CallTransport {
     } catch (error) {
       if (RpcError.from(error).status !== status.UNAVAILABLE) throw error;
       // gRPC has already retried a plain call, within its own budget.
-      const isWithinBudget = () => stream !== undefined && this.#retryBudget.takeRetry();
-      if (!alwaysRetried.has(call.method.path) && !isWithinBudget()) throw error;
+      const takeRetry = () => stream !== undefined && this.#retryBudget.takeRetry();
+      if (!alwaysRetried.has(call.method.path) && !takeRetry()) throw error;
     }
     return sendPlainCall();
   }
@@ -68,7 +68,7 @@ export class MultiplexClient implements CallTransport {
     return stream?.serverStream(call, request) ?? fallback.serverStream(withEncodedRequest(call, request));
   }
 
-  /** Returns a stream for the call, to each replica in turn. Undefined if no stream accepts the call. */
+  /** Returns the next stream that accepts calls, round robin over the replicas. Undefined if none does, or if the call cannot be multiplexed. */
   #streamFor({ deadlineMs, signal }: Call, request: Uint8Array): MultiplexStream | undefined {
     if (performance.now() > this.#renewAtMs) void this.#renewStreams();
     if (request.length > MAX_REQUEST_BYTES || deadlineMs - Date.now() > MAX_CALL_MS || signal?.aborted)
@@ -82,25 +82,26 @@ export class MultiplexClient implements CallTransport {
   }
 
   /**
-   * Opens a stream to each replica that answers, and retires the previous streams. The channel's round robin gives consecutive streams to
-   * consecutive replicas, unless another call comes between. After two streams in a row that reach no new replica, the search ends.
+   * Opens a stream to each replica that answers, and retires the previous streams. grpc-js does not list a channel's replicas. But its round
+   * robin gives consecutive streams to consecutive replicas, unless another call comes between. So streams are opened until two in a row
+   * reach no new replica.
    */
   async #renewStreams(): Promise<void> {
     if (this.#isRenewing || !this.#isConnected()) return;
     this.#isRenewing = true;
     this.#renewAtMs = performance.now() + RENEW_AFTER_MS;
     const streams = new Map<string, MultiplexStream>();
-    let duplicates = 0;
+    let misses = 0;
     try {
-      while (duplicates < 2 && this.#isConnected()) {
+      while (misses < 2 && this.#isConnected()) {
         const stream = this.#openStream();
         const replica = await stream.peerAddress();
         if (replica === undefined || streams.has(replica)) {
           stream.cancel();
-          duplicates++;
+          misses++;
         } else {
           streams.set(replica, stream);
-          duplicates = 0;
+          misses = 0;
         }
       }
     } finally {
@@ -112,13 +113,13 @@ export class MultiplexClient implements CallTransport {
   }
 
   #isConnected(): boolean {
-    return this.#channel.getChannel().getConnectivityState(false) === connectivityState.READY;
+    return this.#client.getChannel().getConnectivityState(false) === connectivityState.READY;
   }
 
   #openStream(): MultiplexStream {
     const metadata = new Metadata();
     this.#options.writeMetadata(metadata);
-    return new MultiplexStream(this.#channel, metadata, (streamStatus) => {
+    return new MultiplexStream(this.#client, metadata, (streamStatus) => {
       if (streamStatus === status.UNIMPLEMENTED) this.#renewAtMs = performance.now() + UNIMPLEMENTED_RETRY_MS;
     });
   }

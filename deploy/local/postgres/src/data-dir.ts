@@ -52,7 +52,7 @@ async function initialise(installation: Installation, { password, fast }: InitOp
       "--builtin-locale=C.UTF-8",
     ];
     if (fast) args.push("--no-sync");
-    await run(join(installation.binaries.dir, "bin", "initdb"), args, { owner: installation.owner });
+    await run(join(installation.binaries.dir, "bin", "initdb"), args, { user: installation.owner });
     await rename(temporaryDir, installation.dataDir);
   } finally {
     await rm(secretDir, { recursive: true, force: true });

@@ -8,8 +8,8 @@ export interface SystemUser {
 }
 
 export interface RunOptions {
-  /** Run as this user; needs root. */
-  owner?: SystemUser | undefined;
+  /** Runs the program as this user; needs root. */
+  user?: SystemUser | undefined;
   timeoutMs?: number;
 }
 
@@ -20,7 +20,7 @@ export async function run(command: string, args: string[], options: RunOptions =
     env: minimalEnvironment(),
     timeout: options.timeoutMs ?? 60_000,
     killSignal: "SIGKILL",
-    ...options.owner,
+    ...options.user,
   });
   return stdout;
 }

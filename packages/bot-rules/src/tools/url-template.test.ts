@@ -23,7 +23,7 @@ describe("expandUrl", () => {
   test.each([
     ["two dots", { order_id: "..", lang: "de" }],
     ["one dot", { order_id: ".", lang: "de" }],
-    ["nothing", { order_id: "", lang: "de" }],
+    ["an empty text", { order_id: "", lang: "de" }],
     ["an object", { order_id: {}, lang: "de" }],
     ["a missing argument", { lang: "de" }],
     ["an inherited property", { lang: "de", __proto__: { order_id: "x" } }],

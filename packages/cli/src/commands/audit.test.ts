@@ -18,7 +18,7 @@ function createContext(successes: number) {
   };
   const context = {
     callAdmin: (_: unknown, call: (client: unknown) => unknown) => call({ repair }),
-    warn: (message: string) => warnings.push(message),
+    printError: (message: string) => warnings.push(message),
   } as unknown as Context;
   return { context, warnings };
 }

@@ -45,7 +45,11 @@ export function addAuditCommand(program: CommandUnknownOpts, context: Context): 
  * Calls Repair until it has compared all turns and holds. If a call after the first fails, the result has the repairs of the calls before
  * it, and the exit code is 1.
  */
-export async function repairUsage({ callAdmin, warn }: Context, workspaceId: string, since: string): Promise<Result> {
+export async function repairUsage(
+  { callAdmin, printError }: Context,
+  workspaceId: string,
+  since: string,
+): Promise<Result> {
   const repairs: Repair[] = [];
   let checked = 0;
   let exitCode = 0;
@@ -58,7 +62,7 @@ export async function repairUsage({ callAdmin, warn }: Context, workspaceId: str
       token = page.nextToken;
     } catch (error) {
       if (token === "" || !(error instanceof CliError)) throw error;
-      warn(`${error.message}; not everything was compared, run the command again`);
+      printError(`${error.message}; not everything was compared, run the command again`);
       exitCode = 1;
       break;
     }

@@ -54,7 +54,7 @@ async function login({ config, notice }: Context, options: Options): Promise<Res
 }
 
 /** Deletes the login file, then revokes the login. If it cannot be revoked, only warns. */
-async function logout({ config, warn }: Context): Promise<Result> {
+async function logout({ config, printError }: Context): Promise<Result> {
   const { path } = config.login;
   const stored = await readLogin(path);
   await removeLogin(path);
@@ -62,7 +62,7 @@ async function logout({ config, warn }: Context): Promise<Result> {
   try {
     if (stored !== undefined) isRevoked = await revoke(stored);
   } catch (error) {
-    warn(`the login was deleted but not revoked: ${error instanceof Error ? error.message : error}`);
+    printError(`the login was deleted but not revoked: ${error instanceof Error ? error.message : error}`);
   }
   return { json: { revoked: isRevoked }, text: stored === undefined ? "You were not signed in.\n" : "Signed out.\n" };
 }

@@ -10,16 +10,17 @@ const ROLE_CLAIM = "roles";
 
 export const ROLES = ["viewer", "owner"] as const;
 
-/** The services' variables for the roles in the development issuer's tokens. */
-export const DEVELOPMENT_ROLES = { JWT_ROLE_CLAIM: ROLE_CLAIM, JWT_OWNER_ROLES: "owner", JWT_VIEWER_ROLES: "viewer" };
+/** The environment variables with which the services accept the roles in the development issuer's tokens. */
+export const DEVELOPMENT_ROLE_ENV = {
+  JWT_ROLE_CLAIM: ROLE_CLAIM,
+  JWT_OWNER_ROLES: "owner",
+  JWT_VIEWER_ROLES: "viewer",
+};
 
 const PRIVATE_FILE = "issuer-key.json";
 const PUBLIC_FILE = "issuer-jwks.json";
 
-/**
- * Creates the key pair of the development issuer if DATA_DIR has none. Returns the file: URL of its JWKS.
- * Only the owner can read the private key.
- */
+/** Creates the key pair of the development issuer if DATA_DIR has none. Returns the file: URL of its JWKS. The private key's file has mode 0600. */
 export async function ensureIssuer(dataDir: string): Promise<string> {
   let key = await readKey(dataDir);
   if (!key) {

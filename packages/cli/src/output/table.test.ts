@@ -21,7 +21,7 @@ describe("table", () => {
     expect(row).toBe(`${"👩‍💻".repeat(29)}…`);
   });
 
-  it("prints the empty message without rows", () => {
+  it("prints the given message if there are no rows", () => {
     expect(formatTable(["name"], [], "No bots yet.")).toBe("No bots yet.\n");
   });
 });

@@ -6,7 +6,7 @@ const ALTERNATE_OFF = "\u001b[?25h\u001b[?1049l";
 // Synchronized update: terminals that support it draw everything between BEGIN_UPDATE and END_UPDATE at once.
 const BEGIN_UPDATE = "\u001b[?2026h\u001b[H";
 const END_UPDATE = "\u001b[J\u001b[?2026l";
-const END_OF_LINE = "\u001b[K";
+const ERASE_TO_LINE_END = "\u001b[K";
 const CTRL_C = "\u0003";
 const CTRL_D = "\u0004";
 
@@ -38,7 +38,7 @@ export function openScreen(stdout: WriteStream, stdin: ReadStream | undefined): 
   return {
     size: () => ({ width: stdout.columns || 80, height: stdout.rows || 24 }),
     show(lines) {
-      stdout.write(`${BEGIN_UPDATE}${lines.map((line) => line + END_OF_LINE).join("\r\n")}${END_UPDATE}`);
+      stdout.write(`${BEGIN_UPDATE}${lines.map((line) => line + ERASE_TO_LINE_END).join("\r\n")}${END_UPDATE}`);
     },
     ended: end.signal,
     onResize(redraw) {

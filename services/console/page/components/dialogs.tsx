@@ -16,6 +16,7 @@ export function Modal({ title, description, isOpen, onOpenChange, children }: Mo
     <Dialog.Root open={isOpen} onOpenChange={onOpenChange}>
       <Dialog.Portal>
         <Dialog.Overlay className="overlay" />
+        {/* Radix warns about a dialog without a description unless aria-describedby is explicitly undefined. */}
         <Dialog.Content className="modal" {...(description === undefined && { "aria-describedby": undefined })}>
           <div className="modal-header">
             <Dialog.Title>{title}</Dialog.Title>

@@ -11,7 +11,7 @@ export function UploadList({ uploads, onClear }: { uploads: readonly Upload[]; o
         </button>
       </div>
       <ul className="rows">
-        {uploads.map(({ id, name, share, state, problem }) => (
+        {uploads.map(({ id, name, sentShare, state, problem }) => (
           <li key={id} className="row upload">
             <span className={problem ? "row-icon error" : "row-icon"}>
               <Icon name={problem ? "alert" : state === "done" ? "check" : "file"} />
@@ -21,8 +21,9 @@ export function UploadList({ uploads, onClear }: { uploads: readonly Upload[]; o
               {problem && <small className="error-text">{problem}</small>}
               {!problem && state === "done" && <small>Added</small>}
               {state === "waiting" && <small>Waiting</small>}
+              {/* After the last byte is sent, the bar is indeterminate until the service responds. */}
               {state === "sending" && (
-                <progress aria-label={`Upload of ${name}`} value={share < 1 ? share : undefined} max={1} />
+                <progress aria-label={`Upload of ${name}`} value={sentShare < 1 ? sentShare : undefined} max={1} />
               )}
             </span>
           </li>

@@ -23,8 +23,8 @@ const FORMAT_BY_EXTENSION: Readonly<Record<string, string>> = {
 export type Upload = {
   id: number;
   name: string;
-  /** The uploaded share, from 0 to 1. */
-  share: number;
+  /** The share of the bytes that was sent, from 0 to 1. */
+  sentShare: number;
   state: "waiting" | "sending" | "done";
   problem?: string;
 };
@@ -61,7 +61,9 @@ export function useUploads(botSlug: string) {
     update(id, { state: "sending" });
     try {
       const content = new Uint8Array(await file.arrayBuffer());
-      await uploadSource({ workspaceId, botSlug, name: file.name, format, content }, (share) => update(id, { share }));
+      await uploadSource({ workspaceId, botSlug, name: file.name, format, content }, (sentShare) =>
+        update(id, { sentShare }),
+      );
       return undefined;
     } catch (failure) {
       return errorText(failure);
@@ -70,13 +72,13 @@ export function useUploads(botSlug: string) {
 
   const addFiles = async (files: readonly File[]) => {
     const queue = files.map((file) => ({ file, id: nextUploadId++ }));
-    const rows = queue.map(({ file, id }): Upload => ({ id, name: file.name, share: 0, state: "waiting" }));
+    const rows = queue.map(({ file, id }): Upload => ({ id, name: file.name, sentShare: 0, state: "waiting" }));
     setUploads((before) => [...rows, ...before]);
     const problems: string[] = [];
     const worker = async () => {
       for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
         const problem = await sendFile(next.file, next.id);
-        update(next.id, { state: "done", share: 1, ...(problem !== undefined && { problem }) });
+        update(next.id, { state: "done", sentShare: 1, ...(problem !== undefined && { problem }) });
         if (problem !== undefined) problems.push(`${next.file.name}: ${problem}`);
         await queryClient.invalidateQueries(sourcesQuery(workspaceId, botSlug));
       }

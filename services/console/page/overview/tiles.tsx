@@ -13,7 +13,10 @@ export function Tiles({ statistics }: { statistics: GetStatisticsResponse }) {
   const ungrounded = days.reduce((sum, day) => sum + day.ungrounded, 0);
   return (
     <div className="tiles">
-      <Tile title="First word, usually" figure={firstTokenMedianMs > 0 ? formatSeconds(firstTokenMedianMs) : NONE}>
+      <Tile
+        title="Typical time to the first word"
+        figure={firstTokenMedianMs > 0 ? formatSeconds(firstTokenMedianMs) : NONE}
+      >
         {firstTokenP95Ms > 0 && `95 of 100 answers begin within ${formatSeconds(firstTokenP95Ms)}.`}
       </Tile>
       <Tile title="Answered from knowledge" figure={formatShare(grounded, grounded + ungrounded)}>

@@ -11,6 +11,7 @@ import {
   ToolAdminService,
   TurnAdminService,
 } from "@parley/rpc/conversation";
+// BooksAdminService reads entries of the usage ledger.
 import {
   BooksAdminService,
   ChangeAdminService as QuotaChangeAdminService,

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { createProvider } from "./provider.client.ts";
+import { createProviderClient } from "./provider.client.ts";
 
 /** Starts a token endpoint with its discovery document. Returns the issuer and the received Authorization headers. */
 async function startIssuer() {
@@ -28,7 +28,7 @@ async function startIssuer() {
 it("sends the client secret that is current at each request", async () => {
   const { issuer, authorizations } = await startIssuer();
   let secret = "old";
-  const provider = createProvider({
+  const provider = createProviderClient({
     issuer,
     clientId: "console",
     clientSecret: () => secret,

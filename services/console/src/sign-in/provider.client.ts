@@ -11,22 +11,25 @@ export type ProviderOptions = {
   resource: string | undefined;
   /** The console's address to which the identity provider sends the owner back. */
   redirectUri: string;
-  /** Whether the issuer may use plain HTTP: on this machine only. */
+  /** Whether the issuer may use plain HTTP. The server sets it only for an issuer on this machine. */
   allowsHttp: boolean;
 };
 
 export type Tokens = { accessToken: string; refreshToken: string | undefined };
 
 /**
- * The client of the identity provider, an OpenID Connect provider. If the provider does not respond, `begin`, `complete` and `refresh` throw
- * 503 sign_in_unavailable.
+ * The client of the identity provider, an OpenID Connect provider. Every method throws 503 sign_in_unavailable if the provider's discovery
+ * document cannot be read.
  */
-export type Provider = {
+export type ProviderClient = {
   /** Returns the URL to send the owner to, and the state to store until the identity provider redirects the owner back. */
   begin(returnTo: string): Promise<{ url: URL; pending: PendingSignIn }>;
-  /** Exchanges the authorization code of the callback for tokens. Throws 400 sign_in_refused if the identity provider refuses. */
+  /**
+   * Exchanges the authorization code of the callback for tokens. Throws 400 sign_in_refused if the identity provider refuses, and
+   * 503 sign_in_unavailable if it does not respond.
+   */
   complete(callback: URL, pending: PendingSignIn): Promise<Tokens>;
-  /** Returns undefined when the identity provider no longer accepts the refresh token. */
+  /** Returns undefined if the identity provider no longer accepts the refresh token. Throws 503 sign_in_unavailable for every other error. */
   refresh(refreshToken: string): Promise<Tokens | undefined>;
   /** Revokes tokens if the identity provider supports that. Throws if a revocation fails. */
   revoke(tokens: Tokens): Promise<void>;
@@ -34,7 +37,7 @@ export type Provider = {
 
 const TIMEOUT_SECONDS = 10;
 
-export function createProvider(options: ProviderOptions): Provider {
+export function createProviderClient(options: ProviderOptions): ProviderClient {
   const { clientId, clientSecret, redirectUri } = options;
   const resource: Record<string, string> = options.resource === undefined ? {} : { resource: options.resource };
   let discovered: Promise<openid.Configuration> | undefined;

@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { HttpError } from "../http/index.ts";
 import type { SessionCookies } from "./cookies.ts";
-import type { Provider } from "./provider.client.ts";
+import type { ProviderClient } from "./provider.client.ts";
 import { describeSession, readClaims, type Session, safeReturnPath, type TokenOptions } from "./session.ts";
 
 export type SignInDeps = {
   cookies: SessionCookies;
-  provider: Provider;
+  provider: ProviderClient;
   tokenOptions: TokenOptions;
   /** The console's origin. */
   origin: string;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { parseSettings } from "../settings/parse.ts";
 import { ProviderCatalog } from "./catalog.service.ts";
 
-const settings = (text: string) => parseSettings(text, { defaultModel: undefined, readKey: () => "k" });
+const settings = (text: string) => parseSettings(text, { defaultModel: undefined, readSecret: () => "k" });
 const FILE = `
   default_model: route:main
   providers: { one: { base_url: http://127.0.0.1:1/v1 }, two: { base_url: http://127.0.0.1:2/v1 } }

@@ -11,6 +11,6 @@ test("the documents have examples", () => {
 });
 
 test.each(examples)("a documented example is valid:\n%s", (yaml) => {
-  const { providers } = parseSettings(yaml, { defaultModel: undefined, readKey: (name) => `value of ${name}` });
+  const { providers } = parseSettings(yaml, { defaultModel: undefined, readSecret: (name) => `value of ${name}` });
   expect(providers.length).toBeGreaterThanOrEqual(2);
 });

@@ -8,11 +8,11 @@ const required = { DATABASE_URL: "postgres://parley_llm@127.0.0.1/parley", INTER
 /** Returns the settings that the service loads from an environment. */
 function settingsOf(environment: Record<string, string>) {
   const { findKey, ...config } = readConfig({ ...required, ...environment });
-  const readKey = (name: string) => {
+  const readNamed = (name: string) => {
     const source = findKey(name);
     return source && readSecret(source);
   };
-  const { providers, defaultModel } = loadSettings({ ...config, readKey });
+  const { providers, defaultModel } = loadSettings({ ...config, readSecret: readNamed });
   return {
     defaultModel,
     providers: Object.fromEntries(

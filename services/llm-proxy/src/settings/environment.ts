@@ -15,7 +15,7 @@ export type ModelEnvironment = {
   openaiBaseUrl: string | undefined;
   ollamaHost: string | undefined;
   defaultModel: string | undefined;
-  readKey: (name: string) => string | undefined;
+  readSecret: (name: string) => string | undefined;
 };
 
 const OPENAI_MODEL = "openai:gpt-4o-mini";
@@ -29,7 +29,7 @@ export function settingsFromEnvironment(environment: ModelEnvironment): Settings
   const model = defaultModel ?? (isOpenaiConfigured ? OPENAI_MODEL : BUILTIN_MODEL);
   const providers = [];
   if (isOpenaiConfigured) {
-    const apiKey = environment.readKey(PRESETS.openai.apiKeyEnv);
+    const apiKey = environment.readSecret(PRESETS.openai.apiKeyEnv);
     providers.push(createProviderSettings("openai", openaiBaseUrl ?? PRESETS.openai.baseUrl, apiKey, model));
   }
   if (ollamaHost !== undefined)

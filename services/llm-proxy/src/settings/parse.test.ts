@@ -6,7 +6,7 @@ import { PRESETS } from "./presets.ts";
 import { type OpenAiSettings, PROVIDER_DEFAULTS } from "./settings.ts";
 
 const keys: Record<string, string> = { OPENAI_API_KEY: "sk-1", GROQ_API_KEY: "gsk-2", MY_KEY: "k-3" };
-const options = { defaultModel: undefined, readKey: (name: string) => keys[name] };
+const options = { defaultModel: undefined, readSecret: (name: string) => keys[name] };
 const parse = (text: string) => parseSettings(text, options);
 
 function problemsOf(text: string): readonly string[] {
@@ -165,11 +165,11 @@ describe("parseSettings", () => {
   });
 
   test("reports a key whose file cannot be used", () => {
-    const readKey = () => {
+    const readSecret = () => {
       throw new Error("/keys/MY_KEY is empty");
     };
     const text = "providers: { mine: { base_url: https://x/v1, api_key_env: MY_KEY } }";
-    expect(() => parseSettings(text, { ...options, readKey })).toThrow("providers.mine: /keys/MY_KEY is empty");
+    expect(() => parseSettings(text, { ...options, readSecret })).toThrow("providers.mine: /keys/MY_KEY is empty");
   });
 
   test("nested aliases that expand exponentially are refused", () => {

@@ -17,7 +17,8 @@ import {
   type ToolSecret,
 } from "./settings.ts";
 
-type Numbers<T> = Partial<Record<keyof T, number>>;
+/** Settings of which every value is a number. */
+type NumericSettings<T> = Partial<Record<keyof T, number>>;
 
 type FileProvider = {
   preset?: PresetName;
@@ -45,13 +46,19 @@ type SettingsFile = {
 export type ParseOptions = {
   /** DEFAULT_MODEL, which applies when the file has no default_model. */
   defaultModel: string | undefined;
-  /** Returns the value of a variable that the file names, such as a provider's API key. Throws if its file cannot be used. */
-  readKey: (name: string) => string | undefined;
+  /**
+   * Returns a secret, such as a provider's API key: the value of the environment variable `name`, or the content of the file that
+   * `<name>_FILE` names. Undefined if neither is set. Throws if that file cannot be used.
+   */
+  readSecret: (name: string) => string | undefined;
 };
 
 const validate = new Ajv2020({ allErrors: true, strict: true, strictRequired: false }).compile<SettingsFile>(schema);
 
-/** Parses and validates the YAML file that LLM_CONFIG names. Throws SettingsError with every problem. */
+/**
+ * Parses and validates the YAML file that LLM_CONFIG names. Throws SettingsError with every violation of the schema or, if there are none,
+ * with every other problem.
+ */
 export function parseSettings(text: string, options: ParseOptions): Settings {
   const file = readYaml(text);
   if (!validate(file)) throw new SettingsError((validate.errors ?? []).map(problemOf));
@@ -98,7 +105,8 @@ function readProvider(name: string, file: FileProvider, options: ParseOptions, p
   const keyName = file.api_key_env ?? preset.apiKeyEnv;
   const tokens = file.max_output_tokens;
   const parameter = file.max_tokens_parameter ?? preset.maxTokensParameter ?? "max_tokens";
-  const apiKey = keyName === undefined ? undefined : readKey(`providers.${name}`, keyName, options, problems);
+  const apiKey =
+    keyName === undefined ? undefined : readRequiredSecret(`providers.${name}`, keyName, options, problems);
   return {
     kind: "openai",
     name,
@@ -118,7 +126,7 @@ function readProvider(name: string, file: FileProvider, options: ParseOptions, p
 
 function readToolSecret(name: string, file: FileSecret, options: ParseOptions, problems: string[]): ToolSecret {
   const { env, hosts, workspaces, header = "Authorization" } = file;
-  const value = readKey(`tool_secrets.${name}`, env, options, problems);
+  const value = readRequiredSecret(`tool_secrets.${name}`, env, options, problems);
   if (value !== undefined && !/^[!-~]([ -~]*[!-~])?$/.test(value))
     problems.push(`tool_secrets.${name}: the value of ${env} cannot be sent in a header`);
   // The default is https: a secret is sent unencrypted only to a host that is written with http://.
@@ -135,11 +143,16 @@ function readToolSecret(name: string, file: FileSecret, options: ParseOptions, p
   };
 }
 
-function readKey(owner: string, name: string, options: ParseOptions, problems: string[]): string | undefined {
+function readRequiredSecret(
+  owner: string,
+  name: string,
+  options: ParseOptions,
+  problems: string[],
+): string | undefined {
   try {
-    const key = options.readKey(name);
-    if (key === undefined) problems.push(`${owner}: the environment variable ${name} is not set`);
-    return key;
+    const secret = options.readSecret(name);
+    if (secret === undefined) problems.push(`${owner}: the environment variable ${name} is not set`);
+    return secret;
   } catch (error) {
     problems.push(`${owner}: ${error instanceof Error ? error.message : error}`);
     return undefined;
@@ -147,7 +160,7 @@ function readKey(owner: string, name: string, options: ParseOptions, problems: s
 }
 
 /** Overrides defaults with the file's values, whose keys are in snake case: `first_token_ms` for `firstTokenMs`. */
-function override<T extends Numbers<T>>(defaults: T, values: Record<string, number> = {}): T {
+function override<T extends NumericSettings<T>>(defaults: T, values: Record<string, number> = {}): T {
   const entries = Object.entries(values).map(([key, value]) => [
     key.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
     value,

@@ -34,7 +34,7 @@ function createContext() {
     config: { filesDir: dir },
     callAdmin: (_: unknown, call: (client: unknown) => unknown) => call({ addSource }),
     progress: () => undefined,
-    warn: (message: string) => warnings.push(message),
+    printError: (message: string) => warnings.push(message),
   } as unknown as Context;
   return { context, warnings };
 }

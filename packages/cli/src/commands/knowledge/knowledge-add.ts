@@ -27,7 +27,7 @@ type Item = { name: string; read: () => Promise<Document | { url: string }> };
  * Stops at any other CliError, because the next document would fail too. Then returns the documents tried so far. Rethrows unexpected errors.
  */
 export async function addDocuments(context: Context, documents: AddDocumentsOptions): Promise<Result> {
-  const { progress, warn } = context;
+  const { progress, printError } = context;
   const items = listItems(context, documents);
   if (items.length === 0) throw new CliError("give a FILE or --url", { exitCode: 2 });
   const sources: Source[] = [];
@@ -38,13 +38,13 @@ export async function addDocuments(context: Context, documents: AddDocumentsOpti
     const content = await read().catch(returnCliError);
     if (content instanceof CliError) {
       // The message names the file.
-      warn(content.message);
+      printError(content.message);
       outcomes.push({ name, error: content.message });
       continue;
     }
     const source = await addDocument(context, documents, content).catch(returnCliError);
     if (source instanceof CliError) {
-      warn(`${name}: ${source.message}`);
+      printError(`${name}: ${source.message}`);
       outcomes.push({ name, error: source.message });
       if (!mayLaterSucceed(source)) break;
       continue;

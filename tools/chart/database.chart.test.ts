@@ -83,7 +83,8 @@ it("refuses replicas and pools that may open more than database.maxConnections c
   expect(refused.code).toBe(1);
   expect(refused.output).toContain(
     "may open 290 database connections during a rollout, and database.maxConnections is 289: " +
-      "conversation (9 + 3) × 20, quota (4 + 1) × 10, as (replicas + surge) × databasePool, without those of draining pods. Lower databasePool",
+      "conversation (9 + 3) × 20, quota (4 + 1) × 10. Each term is (replicas + surge) × databasePool. " +
+      "The connections of draining pods are not included. Lower databasePool",
   );
   expect((await runHelmTemplate("minimal", [...sets, "database.maxConnections=290"])).code).toBe(0);
 });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { type ChartSummary, summarizeChart, variablesOf } from "./chart-summary.ts";
+import { GOLDEN, goldenText } from "./golden.ts";
 import { componentOf, workloads } from "./manifest.ts";
 import { CHART, listValuesNames, renderChart } from "./render.ts";
 
@@ -251,6 +252,10 @@ const DIFFERENCES: Readonly<Record<string, { added: readonly string[]; missing: 
 };
 
 const names = (await listValuesNames()).filter((name) => name !== "production");
+
+it("renders the golden file with the production values", async () => {
+  expect(await goldenText()).toBe(await readFile(GOLDEN, "utf8"));
+});
 
 it.each(names)("renders the expected objects with %s values", async (name) => {
   const { manifests } = await renderChart(name);

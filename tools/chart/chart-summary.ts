@@ -1,4 +1,4 @@
-import { outsidePorts } from "./assertions/call-graph.ts";
+import { externalEgressPorts } from "./assertions/call-graph.ts";
 import {
   type Container,
   componentOf,
@@ -30,7 +30,7 @@ export function summarizeChart(manifests: readonly Manifest[]) {
     /** Components with a policy, and the ports outside the release that it opens. */
     networkPolicies: formatList(
       ofKind(manifests, "NetworkPolicy").map((policy) =>
-        [component(policy), ...[...outsidePorts(manifests, component(policy))].sort(byNumber)].join(" "),
+        [component(policy), ...[...externalEgressPorts(manifests, component(policy))].sort(byNumber)].join(" "),
       ),
     ),
     disruptionBudgets: formatList(ofKind(manifests, "PodDisruptionBudget").map(component)),

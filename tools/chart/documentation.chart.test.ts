@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { runHelm } from "./helm.ts";
+import { withValuesTable } from "./readme.ts";
 import { CHART } from "./render.ts";
 
-// Renders the chart with the complete values files of docs/install.
+// Tests the table of values in the chart's README, and renders the chart with the complete values files of docs/install.
 
 async function readValues(page: string, heading: string): Promise<string> {
   const text = await readFile(new URL(`../../docs/install/${page}`, import.meta.url), "utf8");
@@ -25,4 +26,9 @@ test.each([
   await writeFile(file, await readValues(page, heading));
   const { code, output } = await runHelm("template", "parley", CHART, "--namespace", "parley", "--values", file);
   expect(code, output).toBe(0);
+});
+
+test("the chart's README documents every value", async () => {
+  const readme = await readFile(join(CHART, "README.md"), "utf8");
+  expect(readme).toBe(withValuesTable(readme, await readFile(join(CHART, "values.yaml"), "utf8")));
 });

@@ -8,6 +8,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { parse, stringify } from "yaml";
 import { runHelm } from "./helm.ts";
 import { type Manifest, nameOf, ofKind, parseManifests } from "./manifest.ts";
+import { dashboardFiles, ruleGroups } from "./monitoring.ts";
 import { CHART, renderChart, valuesFile } from "./render.ts";
 
 const ROOT = join(CHART, "../..");
@@ -21,7 +22,6 @@ const INSTALLATIONS = [
 
 const RUNBOOKS = "https://git.example.com/parley/blob/main/docs/operations/runbooks/";
 
-type Rule = { alert?: string; record?: string; expr: string; labels: Record<string, string> };
 type Dashboard = {
   uid: string;
   title: string;
@@ -38,17 +38,13 @@ async function renderInstallation({ release, namespace }: (typeof INSTALLATIONS)
   return parseManifests(output);
 }
 
-function groupsOf(manifests: readonly Manifest[]): { name: string; rules: Rule[] }[] {
-  return ofKind(manifests, "PrometheusRule").flatMap(({ spec }) => spec.groups as { name: string; rules: Rule[] }[]);
-}
-
 /** Evaluates the rules of all installations together with promtool, as one Prometheus does. Returns promtool's output. */
 async function testRules(input_series: object[], expected: object): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "parley-rules-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const installations = await Promise.all(INSTALLATIONS.map(renderInstallation));
   const groups = installations.flatMap((manifests, index) =>
-    groupsOf(manifests).map((group) => ({ ...group, name: `${group.name}-${index}` })),
+    ruleGroups(manifests).map((group) => ({ ...group, name: `${group.name}-${index}` })),
   );
   await writeFile(join(folder, "rules.yaml"), stringify({ groups }));
   const tests = [{ interval: "1m", input_series, alert_rule_test: [expected] }];
@@ -61,14 +57,9 @@ async function testRules(input_series: object[], expected: object): Promise<stri
   );
 }
 
-function dashboardFiles(manifests: readonly Manifest[]): [name: string, json: string][] {
-  const maps = ofKind(manifests, "ConfigMap").filter(({ metadata }) => metadata.labels?.grafana_dashboard === "1");
-  return maps.flatMap(({ data }) => Object.entries(data as Record<string, string>));
-}
-
 describe("several installations", () => {
   it("read only their own series in every rule", async () => {
-    const rules = groupsOf(await renderInstallation({ release: "parley-two", namespace: "chat" })).flatMap(
+    const rules = ruleGroups(await renderInstallation({ release: "parley-two", namespace: "chat" })).flatMap(
       (group) => group.rules,
     );
     const series = rules.flatMap(
@@ -167,6 +158,16 @@ describe("several installations", () => {
       const expected = { eval_time: "15m", alertname: "ParleyMemoryNearLimit", exp_alerts: [nearLimit] };
       expect(await testRules(memory, expected)).toContain("SUCCESS");
     });
+  });
+});
+
+describe("the chart", () => {
+  it("can be packaged", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "parley-chart-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const { code, output } = await runHelm("package", CHART, "--destination", folder);
+    expect(code, output).toBe(0);
+    expect(await readdir(folder)).toEqual([expect.stringMatching(/^parley-.*\.tgz$/)]);
   });
 });
 

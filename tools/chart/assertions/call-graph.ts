@@ -62,13 +62,13 @@ export function componentsReachingInternet(manifests: readonly Manifest[]): Set<
 }
 
 /** Returns the ports that a component may reach outside the release, except DNS; `any` for a rule without ports. */
-export function outsidePorts(manifests: readonly Manifest[], component: string): Set<number | string> {
+export function externalEgressPorts(manifests: readonly Manifest[], component: string): Set<number | string> {
   const policy = ofKind(manifests, "NetworkPolicy").find(
     ({ metadata }) => componentOf(metadata.labels ?? {}) === component,
   );
-  const outside = ((policy?.spec.egress ?? []) as Rule[]).filter(({ to = [] }) => componentsOf(to).length === 0);
+  const external = ((policy?.spec.egress ?? []) as Rule[]).filter(({ to = [] }) => componentsOf(to).length === 0);
   // A rule without ports allows every port.
-  const ports = outside.flatMap((rule) => rule.ports?.map(({ port }) => port) ?? ["any"]);
+  const ports = external.flatMap((rule) => rule.ports?.map(({ port }) => port) ?? ["any"]);
   return new Set(ports.filter((port) => port !== DNS_PORT));
 }
 

@@ -66,7 +66,7 @@
 {{- end -}}
 {{- with .Values.database.maxConnections -}}
 {{- if gt $total (int .) -}}
-{{- fail (printf "the services may open %d database connections during a rollout, and database.maxConnections is %d: %s, as (replicas + surge) × databasePool, without those of draining pods. Lower databasePool, replicas or autoscaling.maxReplicas, or raise the limit; see docs/install/sizing.md." $total (int .) (join ", " $explanations)) -}}
+{{- fail (printf "the services may open %d database connections during a rollout, and database.maxConnections is %d: %s. Each term is (replicas + surge) × databasePool. The connections of draining pods are not included. Lower databasePool, replicas or autoscaling.maxReplicas, or raise the limit; see docs/install/sizing.md." $total (int .) (join ", " $explanations)) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

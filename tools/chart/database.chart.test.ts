@@ -1,0 +1,90 @@
+import { readFile } from "node:fs/promises";
+import { expect, it } from "vitest";
+import { parse } from "yaml";
+import { type Manifest, workloads } from "./manifest.ts";
+import { renderChart, runHelmTemplate, valuesFile } from "./render.ts";
+
+// Tests how the services and the migrations connect to their databases.
+
+/** Returns a variable's value in each container that has it, for example "Deployment quota off". */
+function variableByContainer(manifests: readonly Manifest[], variable: string): string[] {
+  return workloads(manifests).flatMap(({ manifest, pod }) =>
+    pod.containers.flatMap(({ name: container, env = [] }) =>
+      env.flatMap(({ name, value }) => (name === variable ? [`${manifest.kind} ${container} ${value}`] : [])),
+    ),
+  );
+}
+
+it("uses the second set of database roles and passwords in the services and the migrations if database.roleSet is 2", async () => {
+  const { manifests } = await renderChart("minimal", ["database.roleSet=2"]);
+  const variables = workloads(manifests).flatMap(({ pod }) => pod.containers.flatMap(({ env = [] }) => env));
+  const valuesOf = (name: string) =>
+    variables.filter((each) => each.name === name).map(({ value, valueFrom }) => value ?? valueFrom?.secretKeyRef?.key);
+  expect(valuesOf("DATABASE_ROLE_SUFFIX")).toEqual(["_2", "_2", "_2"]);
+  const keys = ["CONVERSATION", "LLM", "QUOTA"].map((service) => `${service}_DATABASE_PASSWORD_2`);
+  expect(valuesOf("DATABASE_PASSWORD").sort()).toEqual(keys);
+  expect(
+    valuesOf("PGPASSWORD")
+      .filter((key) => key !== "DATABASE_ADMIN_PASSWORD")
+      .sort(),
+  ).toEqual(keys);
+  const roles = valuesOf("DATABASE_URL").flatMap((url) => /parley_\w+(?=@)/.exec(url ?? "") ?? []);
+  expect(roles.sort()).toEqual(["parley_conversation_2", "parley_llm_2", "parley_quota_2"]);
+});
+
+it("connects a service and its migrations to the service's own databaseHost, and the other services to database.host", async () => {
+  const { manifests } = await renderChart("minimal", ["conversation.databaseHost=conversations.example.com"]);
+  const hosts = variableByContainer(manifests, "DATABASE_URL").map((each) => each.replace(/\S+@([^:]*):.*$/, "$1"));
+  const { database } = parse(await readFile(valuesFile("minimal"), "utf8")) as { database: { host: string } };
+  expect(hosts.filter((each) => !each.endsWith(` ${database.host}`))).toEqual([
+    "Deployment conversation conversations.example.com",
+    "Job conversation conversations.example.com",
+  ]);
+  expect(hosts).toHaveLength(6);
+});
+
+it("connects the services to a pooler and the migrations to the servers behind it", async () => {
+  const { manifests } = await renderChart("minimal", [
+    ...["database.host=pooler.example.com", "database.port=6543", "database.userSuffix=.tenant"],
+    ...["migrations.database.host=server.example.com", "migrations.database.port=5432"],
+    ...[
+      "conversation.databaseHost=pooler-2.example.com",
+      "migrations.database.hosts.conversation=server-2.example.com",
+    ],
+  ]);
+  const servers = variableByContainer(manifests, "DATABASE_URL").map((each) =>
+    each.replace(/postgres:\/\/(.*)\/.*$/, "$1"),
+  );
+  expect(new Set(servers)).toEqual(
+    new Set([
+      "Deployment conversation parley_conversation.tenant@pooler-2.example.com:6543",
+      "Deployment quota parley_quota.tenant@pooler.example.com:6543",
+      "Deployment llm-proxy parley_llm.tenant@pooler.example.com:6543",
+      "Job conversation $(DATABASE_ADMIN_USERNAME)@server-2.example.com:5432",
+      "Job quota $(DATABASE_ADMIN_USERNAME)@server.example.com:5432",
+      "Job llm-proxy $(DATABASE_ADMIN_USERNAME)@server.example.com:5432",
+    ]),
+  );
+});
+
+it("turns prepared statements off in conversation, quota and llm-proxy only, with database.preparedStatements=false", async () => {
+  const { manifests } = await renderChart("minimal", ["database.preparedStatements=false"]);
+  const settings = variableByContainer(manifests, "DATABASE_PREPARED_STATEMENTS");
+  expect(settings).toEqual(["Deployment conversation off", "Deployment llm-proxy off", "Deployment quota off"]);
+});
+
+it("refuses replicas and pools that may open more than database.maxConnections connections during a rollout", async () => {
+  const sets = [
+    "conversation.replicas=9,conversation.databasePool=20", // 9 + 3 in a rollout
+    "quota.autoscaling.enabled=true,quota.autoscaling.maxReplicas=4", // 4 + 1
+    "llmProxy.databaseHost=calls.example.com", // a server of its own
+  ];
+  const refused = await runHelmTemplate("minimal", [...sets, "database.maxConnections=289"]);
+  expect(refused.code).toBe(1);
+  expect(refused.output).toContain(
+    "may open 290 database connections during a rollout, and database.maxConnections is 289: " +
+      "conversation (9 + 3) × 20, quota (4 + 1) × 10. Each term is (replicas + surge) × databasePool. " +
+      "The connections of draining pods are not included. Lower databasePool",
+  );
+  expect((await runHelmTemplate("minimal", [...sets, "database.maxConnections=290"])).code).toBe(0);
+});

@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import { type Manifest, nameOf, ofKind } from "./manifest.ts";
+import { renderChart, runHelmTemplate } from "./render.ts";
+
+it("makes the migrations a PreSync hook of Argo CD, which keeps a failed Job until the next sync", async () => {
+  const { manifests } = await renderChart("minimal");
+  const hooks = manifests.flatMap(({ kind, metadata: { annotations = {} } }) => {
+    const argo = (name: string) => annotations[`argocd.argoproj.io/${name}`];
+    return argo("hook") === undefined ? [] : [[kind, argo("hook"), argo("sync-wave"), argo("hook-delete-policy")]];
+  });
+  const policy = "BeforeHookCreation,HookSucceeded";
+  expect(hooks.sort()).toEqual([
+    ["Job", "PreSync", "-5", policy],
+    ["NetworkPolicy", "PreSync", "-10", policy],
+    ["ServiceAccount", "PreSync", "-10", policy],
+  ]);
+  const [job] = ofKind(manifests, "Job") as [Manifest];
+  expect(job.metadata.name).toBe("parley-migrations");
+  expect(job.spec).not.toHaveProperty("ttlSecondsAfterFinished");
+});
+
+describe("the migration Job without a hook", () => {
+  const renderJob = async (...sets: string[]) => {
+    const { manifests } = await renderChart("single-namespace-restricted", sets);
+    expect(manifests.filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"]).map(nameOf)).toEqual([]);
+    const [job] = ofKind(manifests, "Job") as [Manifest];
+    return { name: job.metadata.name, spec: job.spec };
+  };
+
+  it("stays the same in an upgrade and with changed values that do not affect it", async () => {
+    const job = await renderJob();
+    expect(job.name).toMatch(/^chat-migrations-[0-9a-f]{8}$/);
+    expect(await renderJob("edge.replicas=3", "networkPolicy.enabled=false")).toEqual(job);
+    const { code, output } = await runHelmTemplate("single-namespace-restricted", [], ["--is-upgrade"]);
+    expect(code, output).toBe(0);
+    expect(output).toContain(`name: ${job.name}\n`);
+  });
+
+  it.each([
+    "image.tag=9.9.9",
+    "quota.image.digest=sha256:0000000000000000000000000000000000000000000000000000000000000000",
+    "migrations.database.host=server.example.com",
+    "migrations.activeDeadlineSeconds=900",
+    "pod.annotations.example=changed",
+    "commonLabels.team=other",
+  ])("has another name with %s, because Kubernetes does not permit changes of a Job", async (set) => {
+    const [before, after] = [await renderJob(), await renderJob(set)];
+    expect(after.spec).not.toEqual(before.spec);
+    expect(after.name).not.toBe(before.name);
+  });
+
+  it("has no TTL, because a GitOps tool would create the deleted Job again", async () => {
+    expect((await renderJob()).spec).not.toHaveProperty("ttlSecondsAfterFinished");
+  });
+});

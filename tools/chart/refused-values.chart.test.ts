@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { runHelmTemplate } from "./render.ts";
+
+// Tests that helm refuses to render the chart with mistakes in the values.
+
+describe("values schema", () => {
+  it.each([
+    ["an unknown key", "edge.replica=3", "'replica' not allowed"],
+    ["a string instead of a number", "edge.replicas=many", "got string, want integer"],
+    ["a value outside the enum", "logLevel=loud", "value must be one of"],
+    ["an invalid digest", "edge.image.digest=latest", "does not match pattern"],
+    ["an address that is not a CIDR", "edge.trustedProxies[0]=loadbalancer", "does not match pattern"],
+  ])("refuses %s", async (_, set, reason) => {
+    const { code, output } = await runHelmTemplate("minimal", [set]);
+    expect(code).not.toBe(0);
+    expect(output).toContain(reason);
+  });
+});
+
+// The JSON schema cannot express that values depend on each other, so the templates check it.
+it.each([
+  ["console", "console.url=", "console.url is empty"],
+  ["console", "console.edgeUrl=", "console.edgeUrl is empty"],
+  ["console", "console.url=https://chat.example.com", "console.url has a host of the edge"],
+  ["console", "sso.roleClaim=null,sso.ownerRoles=null", "sso.roleClaim is empty"],
+  ["minimal", "ingress.enabled=true", "edge.trustedProxies is empty"],
+  ["gateway-api", "edge.trustedProxies=null", "edge.trustedProxies is empty"],
+  ["gateway-api", "httpRoute.parentRefs=null", "httpRoute.parentRefs is empty"],
+  ["production", "ingress.hosts=null", "ingress.hosts is empty"],
+  ["production", "mtls.issuerRef=null", "mtls.issuerRef is empty"],
+  ["minimal", "mtls.opsPorts=true", "mtls.opsPorts needs the certificates"],
+  ["production", "doctor.origin=", "doctor.origin is empty"],
+  ["production", "caBundle.existingConfigMap=own", "caBundle.containsOpsAuthority is false"],
+  ["console", "cli.enabled=false,caBundle.existingConfigMap=own", "caBundle.containsOpsAuthority is false"],
+  ["minimal", "doctor.publicKey=svc_pk_x,doctor.origin=https://a.example", "doctor.url is empty"],
+  ["production", "llmProxy.existingConfigMap=own", "mutually exclusive"],
+  ["minimal", "existingSecret=", "existingSecret is empty"],
+  ["minimal", "database.host=", "database.host is empty"],
+  ["minimal", "sso.issuer=", "sso.issuer is empty"],
+  ["minimal", "sso.roleClaim=roles", "sso.ownerRoles and sso.viewerRoles are empty"],
+  ["minimal", "sso.viewerRoles={a}", "sso.roleClaim is empty"],
+])("refuses %s values with %s", async (name, set, reason) => {
+  const { code, output } = await runHelmTemplate(name, [set]);
+  expect(code).toBe(1);
+  expect(output).toContain(reason);
+});

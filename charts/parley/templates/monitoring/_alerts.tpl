@@ -21,7 +21,7 @@ objective, burn rates multiply the threshold. Fails if such a product is 1 or mo
 {{- range regexFindAll "[0-9.]+ \\* [0-9.]+ # threshold" $rule.expr -1 -}}
 {{- $burnRate := splitList " " . | first -}}
 {{- if ge (mulf $burnRate $settings.threshold) 1.0 -}}
-{{- fail (printf "prometheusRule.alerts.%s.threshold: must be less than 1/%s, or a part of the alert cannot fire." $rule.alert $burnRate) -}}
+{{- fail (printf "prometheusRule.alerts.%s.threshold: must be less than 1/%s, or one of the conditions of the alert can never be true." $rule.alert $burnRate) -}}
 {{- end -}}
 {{- end -}}
 {{- $_ := set $rule "expr" (regexReplaceAll "[0-9.]+ # threshold" $rule.expr $threshold) -}}

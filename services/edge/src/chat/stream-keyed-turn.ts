@@ -196,7 +196,10 @@ async function readRemote(exchange: Exchange, existing: StoredTurn): Promise<voi
     if (code === "turn_not_found") return readExisting(exchange, await findTurn(deps, turn));
     // After any other error, waitForEnd reads the outcome from the database.
   }
-  if (exchange.reply.raw.destroyed) return;
+  if (exchange.reply.raw.destroyed) {
+    await parts?.return(undefined);
+    return;
+  }
   // This process can stop before the other edge's turn ends. The client then resumes elsewhere.
   stream.markForwarded();
   const reader = openReader(exchange, messageId, offset);

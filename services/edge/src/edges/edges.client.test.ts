@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -33,16 +34,24 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Starts an edge's server that streams "Hi" for every turn and cancels every turn. Returns its port. */
+/** The number of readers that are attached to turns of the server. */
+let attached = 0;
+
+/** Starts an edge's server that streams "Hi" for every turn until the reader leaves, and cancels every turn. Returns its port. */
 async function startServer(tlsDir?: string): Promise<number> {
   const port = await freePort();
   const grpc = createGrpcServer({ host: "127.0.0.1", port, drainMs: 100, tlsDir }, lifecycle);
   const guard = createCallGuard(fixedTokens(TOKEN), createRpcServerHistogram(createRegistry("test")), log);
   const implementation = {
-    async *attachTurn() {
-      await Promise.resolve();
-      yield { text: "" };
-      yield { text: "Hi" };
+    async *attachTurn(_: unknown, { signal }: { signal: AbortSignal }) {
+      attached++;
+      try {
+        yield { text: "" };
+        yield { text: "Hi" };
+        if (!signal.aborted) await once(signal, "abort");
+      } finally {
+        attached--;
+      }
     },
     cancelTurn: async () => ({ outcome: TurnOutcome.CANCELLED }),
   };
@@ -77,9 +86,21 @@ test("another process at the address refuses the token", async () => {
 test("attach streams the responses after the first, which only confirms the attachment", async () => {
   const port = await startServer();
   const parts = await clients().attach("ws", turnAt(port), 0, new AbortController().signal);
-  const texts: string[] = [];
-  for await (const { text } of parts ?? []) texts.push(text);
-  expect(texts).toEqual(["Hi"]);
+  expect(await parts?.next()).toMatchObject({ value: { text: "Hi" } });
+  expect(attached).toBe(1);
+  await parts?.return(undefined);
+  await expect.poll(() => attached).toBe(0);
+});
+
+test("attach ends the call if the reader leaves before the first response or without reading", async () => {
+  const port = await startServer();
+  await expect(clients().attach("ws", turnAt(port), 0, AbortSignal.abort())).rejects.toMatchObject({
+    code: "cancelled",
+  });
+  const parts = await clients().attach("ws", turnAt(port), 0, new AbortController().signal);
+  expect(attached).toBe(1);
+  await parts?.return(undefined);
+  await expect.poll(() => attached).toBe(0);
 });
 
 test("returns undefined for an edge without an address", async () => {

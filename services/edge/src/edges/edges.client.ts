@@ -12,15 +12,15 @@ const FIRST_RESPONSE_TIMEOUT_MS = 3_000;
 /** Calls the edge that runs a turn. */
 export type EdgeClients = {
   /**
-   * Streams the reply of a running turn. Resolves when the edge has sent its first response, which is empty, with the responses after it.
-   * Throws RpcError, or returns undefined if the edge has no address.
+   * Streams the reply of a running turn. Waits for the edge's first response, which is empty, and resolves with the responses that follow it.
+   * A caller that does not read them calls `return`. Throws RpcError, or returns undefined if the edge has no address.
    */
   attach(
     workspaceId: string,
     turn: StoredTurn,
     offset: number,
     signal: AbortSignal,
-  ): Promise<AsyncIterable<AttachTurnResponse> | undefined>;
+  ): Promise<AsyncGenerator<AttachTurnResponse> | undefined>;
   /** Cancels a turn and returns its stored outcome, or undefined if the edge has no address. Throws RpcError. */
   cancel(workspaceId: string, turn: StoredTurn): Promise<Outcome | undefined>;
 };
@@ -49,30 +49,21 @@ export function createEdgeClients({ tlsDir, tlsServerName, onFailure }: EdgeClie
     async attach(workspaceId, turn, offset, signal) {
       if (turn.edgeAddress === "") return undefined;
       const { client, close } = connect(turn);
-      const controller = new AbortController();
-      const abort = () => controller.abort();
-      signal.addEventListener("abort", abort, { once: true });
-      const release = () => {
-        signal.removeEventListener("abort", abort);
-        close();
-      };
-      const timer = setTimeout(abort, FIRST_RESPONSE_TIMEOUT_MS);
+      const timeout = new AbortController();
+      const timer = setTimeout(() => timeout.abort(), FIRST_RESPONSE_TIMEOUT_MS);
       const { edgeId, turnId } = turn;
       // If the call ends before the turn does, the reader gets the rest from the database.
       const responses = client.attachTurn(
         { edgeId, workspaceId, turnId, offset },
-        { timeoutMs: MAX_GENERATION_MS, signal: controller.signal },
+        { timeoutMs: MAX_GENERATION_MS, signal: AbortSignal.any([signal, timeout.signal]) },
       );
-      const iterator = responses[Symbol.asyncIterator]();
+      const closing = closeAfter(responses, close);
       try {
-        await iterator.next();
-      } catch (error) {
-        release();
-        throw error;
+        await closing.next();
+        return closing;
       } finally {
         clearTimeout(timer);
       }
-      return withRelease(iterator, release);
     },
     async cancel(workspaceId, turn) {
       if (turn.edgeAddress === "") return undefined;
@@ -88,12 +79,12 @@ export function createEdgeClients({ tlsDir, tlsServerName, onFailure }: EdgeClie
   };
 }
 
-async function* withRelease<T>(iterator: AsyncIterator<T>, release: () => void): AsyncGenerator<T> {
+/** Yields the items. Calls `close` at their end, after an error, or if the caller stops reading after the first item. */
+async function* closeAfter<T>(items: AsyncIterable<T>, close: () => void): AsyncGenerator<T> {
   try {
-    for (let item = await iterator.next(); !item.done; item = await iterator.next()) yield item.value;
+    yield* items;
   } finally {
-    await iterator.return?.();
-    release();
+    close();
   }
 }
 

@@ -15,20 +15,24 @@ export function toToolUse({ name, arguments: text, status, latencyMs }: ToolUseM
 function parseArguments(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
-    return isObject(value) && isShallow(value, MAX_DEPTH) && !UNSTORABLE.test(JSON.stringify(value)) ? value : {};
+    return isObject(value) && isStorable(value, MAX_DEPTH) ? value : {};
   } catch {
     return {};
   }
 }
 
-// The escapes that JSON.stringify writes for NUL and for lone surrogates, which jsonb refuses.
-const UNSTORABLE = /\\u(?:0000|d[89a-f][0-9a-f]{2})/;
-
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function isShallow(value: unknown, depth: number): boolean {
+/** Whether jsonb can store a JSON value and it has at most `depth` levels. jsonb refuses NUL and lone surrogates in strings. */
+function isStorable(value: unknown, depth: number): boolean {
+  if (typeof value === "string") return value.isWellFormed() && !value.includes("\0");
   if (typeof value !== "object" || value === null) return true;
-  return depth > 0 && Object.values(value).every((each) => isShallow(each, depth - 1));
+  return (
+    depth > 0 &&
+    Object.entries(value)
+      .flat()
+      .every((each) => isStorable(each, depth - 1))
+  );
 }

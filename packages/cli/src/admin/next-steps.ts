@@ -1,4 +1,4 @@
-/** The next step that the CLI suggests for each stable error code of an admin service. */
+/** The next steps that the CLI suggests for stable error codes of the admin services. Other codes have none. */
 export const NEXT_STEPS: Readonly<Record<string, string>> = {
   workspace_not_found: "list workspaces with parley workspace list",
   workspace_exists: "use another --id, or omit it",
@@ -19,7 +19,8 @@ export const NEXT_STEPS: Readonly<Record<string, string>> = {
   forbidden: "ask the operator to make the call, or to give you another role",
   model_not_permitted: "choose a model that your plan permits, or ask the operator to set this one",
   no_workspace: "docs/install/sso.md names the claim that must hold the workspace ID",
-  change_not_recorded: "repeat the command, or tell the operator that the change is in the service's log",
+  change_not_recorded:
+    "do not repeat the command; the operator finds the missing line of the audit log in the service's log",
   auth_unavailable: "the service cannot load the identity provider's keys: try again in a few seconds",
   usage_below_zero: "show the month's usage with parley usage --workspace W --month M",
   request_id_reused: "list the month's corrections with parley usage adjustments, or omit --request-id",

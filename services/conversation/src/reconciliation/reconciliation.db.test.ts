@@ -12,28 +12,40 @@ import { claimTask, finishTask, type TaskLease } from "./task-leases.store.ts";
 const system = useTestSystem();
 const signal = new AbortController().signal;
 
-/** A quota service that has counted every turn. */
-const quota = {
-  listReservations: async () => ({ reservations: [], nextPageToken: "", listedUntil: "" }),
-  getReservations: async ({ turns }: { turns: { workspaceId: string; turnId: string }[] }) => ({
-    reservations: turns.map((turn) => ({ ...turn, state: ReservationState.DONE })),
-  }),
-} as unknown as ReconciledQuota;
+/** Returns a quota service that has counted every turn and lists the turns `counted`. */
+const quotaThatLists = (counted: { workspaceId: string; turnId: string }[]) =>
+  ({
+    listReservations: async ({ state }: { state: ReservationState }) => ({
+      reservations: state === ReservationState.DONE ? counted : [],
+      nextPageToken: "",
+      listedUntil: "",
+    }),
+    getReservations: async ({ turns }: { turns: { workspaceId: string; turnId: string }[] }) => ({
+      reservations: turns.map((turn) => ({ ...turn, state: ReservationState.DONE })),
+    }),
+  }) as unknown as ReconciledQuota;
 
-function createDeps(fillCallLog: (request: { turns?: readonly { turnId?: string }[] }) => Promise<unknown>) {
+function createDeps(
+  fillCallLog: (request: { turns?: readonly { turnId?: string }[] }) => Promise<unknown>,
+  counted: { workspaceId: string; turnId: string }[] = [],
+) {
+  const quota = quotaThatLists(counted);
   const deps = { database: system.database, quota, notifySettler: () => undefined, onRepaired: () => undefined };
   return { ...deps, callLogComparison: createCallLogComparison({ fillCallLog } as never) };
 }
 
-test("a repair also fills the call log", async () => {
+test("a repair also fills the call log, and counts each compared turn once", async () => {
   const bot = await createBot(system.database);
   const turn = newTurn(bot);
   await runTurn(system.database, turn);
   const filled: string[] = [];
-  const deps = createDeps(async ({ turns = [] }) => {
-    filled.push(...turns.map(({ turnId = "" }) => turnId));
-    return { filled: turns.length };
-  });
+  const deps = createDeps(
+    async ({ turns = [] }) => {
+      filled.push(...turns.map(({ turnId = "" }) => turnId));
+      return { filled: turns.length };
+    },
+    [turn],
+  );
   const steps: string[] = [];
   const counts: number[] = [];
   let token = "";

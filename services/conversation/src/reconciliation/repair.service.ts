@@ -15,12 +15,19 @@ export type RepairDeps = ReconcileDeps & {
   callLogComparison: Comparison;
 };
 
+type Step = {
+  name: string;
+  compare: (deps: RepairDeps) => Comparison;
+  /** Whether the step compares the done turns again. Of its turns, only those with a repair are new. */
+  repeatsTurns: boolean;
+};
+
 /** The call log comes last, so that usage is repaired even while the llm-proxy is unavailable. */
-const STEPS: readonly { name: string; compare: (deps: RepairDeps) => Comparison }[] = [
-  { name: "holds", compare: () => compareHolds },
-  { name: "done", compare: () => compareDoneTurns },
-  { name: "counted", compare: () => compareCountedTurns },
-  { name: "call_log", compare: ({ callLogComparison }) => callLogComparison },
+const STEPS: readonly Step[] = [
+  { name: "holds", compare: () => compareHolds, repeatsTurns: false },
+  { name: "done", compare: () => compareDoneTurns, repeatsTurns: false },
+  { name: "counted", compare: () => compareCountedTurns, repeatsTurns: true },
+  { name: "call_log", compare: ({ callLogComparison }) => callLogComparison, repeatsTurns: true },
 ];
 
 /** Bounds the work of a call, in pages of 1,000 turns. */
@@ -28,7 +35,7 @@ const MAX_PAGES = 5;
 
 /**
  * Compares a part of the turns since a time with usage and the call log, and repairs the differences. Returns the token of the next call,
- * empty at the end. Compares holds of every age.
+ * empty at the end. Compares also holds from before `since`.
  */
 export async function repair(
   deps: RepairDeps,
@@ -51,8 +58,7 @@ export async function repair(
   for (let page = 0; page < MAX_PAGES; page++) {
     const compared = await compare(deps, window, pageToken);
     repairs.push(...compared.repairs);
-    // The call log's turns are done turns, which are counted already.
-    if (name !== "call_log") checked += compared.checked;
+    checked += step.repeatsTurns ? compared.repairs.length : compared.checked;
     pageToken = compared.next;
     if (pageToken === "") return { repairs, checked, nextToken: STEPS[index + 1]?.name ?? "" };
   }

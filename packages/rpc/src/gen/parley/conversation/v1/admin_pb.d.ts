@@ -2277,7 +2277,7 @@ export declare type RepairResponse = Message<"parley.conversation.v1.RepairRespo
   repairs: Repair[];
 
   /**
-   * The number of turns and holds compared. The turns compared with the call log do not count again.
+   * The number of turns and holds compared. A turn that is compared with several sources counts once.
    *
    * @generated from field: int32 checked = 2;
    */

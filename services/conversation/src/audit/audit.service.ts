@@ -1,7 +1,7 @@
 import type { RpcClient } from "@parley/rpc";
 import { type QuotaService, ReservationState } from "@parley/rpc/quota";
-import type { Database } from "@parley/service-kit";
-import { countDoneTurns, countDoneTurnsOfPage, findOpenedTurns, listDoneTurnIds } from "./audit.store.ts";
+import { type Database, ServiceError } from "@parley/service-kit";
+import { countDoneTurns, countDoneTurnsOfPage, findOpenedTurns, listDoneTurnIds, sortIds } from "./audit.store.ts";
 import { type Difference, type DoneTurns, findDifferences, isReconciled, type MonthUsage } from "./reconcile.ts";
 
 export type AuditedQuota = Pick<RpcClient<typeof QuotaService>, "getMonth" | "listMonthTurns" | "getReservations">;
@@ -39,7 +39,8 @@ export async function audit(
   if (workspaceId !== "") {
     const { month, workspaces } = await quota.getMonth({ workspaceId, month: requestedMonth }, QUOTA_CALL);
     const turns = await countDoneTurns(database, workspaceId, month);
-    return { month, workspaces: await compareWorkspaces(database, quota, month, { turns, usage: workspaces }) };
+    const ids = turns.length + workspaces.length > 0 ? [workspaceId] : [];
+    return { month, workspaces: await compareWorkspaces(database, quota, month, { ids, turns, usage: workspaces }) };
   }
   const page = { after: "", limit: WORKSPACES_PER_PAGE };
   const { month, workspaces, ...first } = await auditPage(database, quota, requestedMonth, page);
@@ -66,25 +67,39 @@ export async function auditPage(
   const request = { month: requestedMonth, maxWorkspaces: limit, afterWorkspaceId: after };
   const { month, workspaces: usage } = await quota.getMonth(request, QUOTA_CALL);
   const turns = await countDoneTurnsOfPage(database, month, { after, limit });
-  // A list of `limit` workspaces may be cut off after its last one, so the page ends at the lowest last id of such lists.
-  const lastIds = [usage, turns].flatMap((page) => (page.length === limit ? (page.at(-1)?.workspaceId ?? []) : []));
-  const end = lastIds.reduce((lowest, id) => (lowest === "" || id < lowest ? id : lowest), "");
-  const isInPage = ({ workspaceId }: { workspaceId: string }) => end === "" || workspaceId <= end;
-  const page = { turns: turns.filter(isInPage), usage: usage.filter(isInPage) };
-  return { month, workspaces: await compareWorkspaces(database, quota, month, page), next: end };
+  const ids = await sortIds(
+    database,
+    [...usage, ...turns].map(({ workspaceId }) => workspaceId),
+  );
+  requireOrder(usage, ids);
+  // A list of `limit` workspaces may be cut off after its last one, so the page ends at the first of the last ids of such lists.
+  const lastIds = [usage, turns].flatMap((list) => (list.length === limit ? (list.at(-1)?.workspaceId ?? []) : []));
+  const next = ids.find((id) => lastIds.includes(id)) ?? "";
+  const page = next === "" ? ids : ids.slice(0, ids.indexOf(next) + 1);
+  return { month, workspaces: await compareWorkspaces(database, quota, month, { ids: page, turns, usage }), next };
+}
+
+/** Throws if the workspaces of quota's page are not in the order of `ids`. Pages of the two services would then omit workspaces. */
+function requireOrder(usage: readonly MonthUsage[], ids: readonly string[]): void {
+  const places = usage.map(({ workspaceId }) => ids.indexOf(workspaceId));
+  if (places.some((place, index) => place < (places[index - 1] ?? 0)))
+    throw new ServiceError(
+      "failed_precondition",
+      "databases_sort_differently",
+      "the databases of quota and conversation sort workspace ids differently: both need the same collation",
+    );
 }
 
 async function compareWorkspaces(
   database: Database,
   quota: AuditedQuota,
   month: string,
-  totals: { turns: readonly DoneTurns[]; usage: readonly MonthUsage[] },
+  totals: { ids: readonly string[]; turns: readonly DoneTurns[]; usage: readonly MonthUsage[] },
 ): Promise<WorkspaceAudit[]> {
   const turnsById = new Map(totals.turns.map((each) => [each.workspaceId, each]));
   const usageById = new Map(totals.usage.map((each) => [each.workspaceId, each]));
-  const ids = [...new Set([...turnsById.keys(), ...usageById.keys()])].sort((a, b) => (a < b ? -1 : 1));
   const audited: WorkspaceAudit[] = [];
-  for (const id of ids) {
+  for (const id of totals.ids) {
     const turns = turnsById.get(id) ?? { workspaceId: id, done: 0, digest: 0n, pruned: 0 };
     const usage = usageById.get(id) ?? {
       workspaceId: id,

@@ -64,6 +64,15 @@ export async function countDoneTurnsOfPage(
   return rows.map(toDoneTurns);
 }
 
+/** Returns the different ids in the order in which this database sorts text, which depends on its collation. */
+export async function sortIds(database: Database, ids: readonly string[]): Promise<string[]> {
+  const { rows } = await database.query<{ id: string }>(
+    "SELECT DISTINCT id FROM unnest($1::text[]) AS id ORDER BY id",
+    [ids],
+  );
+  return rows.map(({ id }) => id);
+}
+
 const LIST_DONE = `
   SELECT t.turn_id AS id, o.turn_id IS NOT NULL AS "isInOutbox"
   FROM conversation.turns t

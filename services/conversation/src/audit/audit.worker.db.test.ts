@@ -11,6 +11,9 @@ const system = useTestSystem();
 const log = createLogger("test", "silent");
 const signal = new AbortController().signal;
 
+/** Sorts as the databases of these tests do. */
+const collator = new Intl.Collator("en-US");
+
 /** Returns a fake quota service with this usage of each workspace. It lists no turns. */
 function quotaOf(usage: Record<string, { used: number; ledgerDigest: bigint }>) {
   const calls: string[] = [];
@@ -22,8 +25,9 @@ function quotaOf(usage: Record<string, { used: number; ledgerDigest: bigint }>) 
     async getMonth({ month = "", workspaceId = "", maxWorkspaces = 0, afterWorkspaceId = "" }) {
       calls.push(month);
       if (workspaceId === "") limits.push(maxWorkspaces);
-      const ids = Object.keys(usage).filter((id) => id > afterWorkspaceId && ["", id].includes(workspaceId));
-      const page = ids.sort((a, b) => (a < b ? -1 : 1)).slice(0, maxWorkspaces || ids.length);
+      const isAfter = (id: string) => collator.compare(id, afterWorkspaceId) > 0;
+      const ids = Object.keys(usage).filter((id) => isAfter(id) && ["", id].includes(workspaceId));
+      const page = ids.sort(collator.compare).slice(0, maxWorkspaces || ids.length);
       return {
         month,
         workspaces: page.map((id) => ({
@@ -43,11 +47,12 @@ function quotaOf(usage: Record<string, { used: number; ledgerDigest: bigint }>) 
 }
 
 test("each workspace with turns or usage is on exactly one page, whichever side has more workspaces", async () => {
-  const bots = await Promise.all(Array.from({ length: 5 }, () => createBot(system.database)));
+  const ids = ["org_aB", "org_Ab", "org_B1", "org_b2", "org_C3"];
+  const bots = await Promise.all(ids.map((workspaceId) => createBot(system.database, { workspaceId })));
   for (const bot of bots) await runTurn(system.database, newTurn(bot), { month: "2020-01" });
   const expected = bots.map((bot) => bot.workspaceId);
   const usage = Object.fromEntries(
-    ["a-1", "a-2", "a-3", "zz-1", "zz-2", "zz-3"].map((id) => [id, { used: 1, ledgerDigest: 1n }]),
+    ["a-1", "B-2", "a-3", "zz-1", "ZZ-2", "zz-3", "org_ab", "org_B0"].map((id) => [id, { used: 1, ledgerDigest: 1n }]),
   );
   const found: string[] = [];
   for (let after = ""; ; ) {
@@ -56,8 +61,21 @@ test("each workspace with turns or usage is on exactly one page, whichever side 
     after = page.next;
     if (after === "") break;
   }
-  expect(found).toHaveLength(11);
+  expect(found).toHaveLength(13);
   expect(new Set(found)).toEqual(new Set([...expected, ...Object.keys(usage)]));
+});
+
+test("an audit fails if quota's database sorts workspaces in another order", async () => {
+  const usage = Object.fromEntries(["org_aB", "org_B1"].map((id) => [id, { used: 1, ledgerDigest: 1n }]));
+  const { getMonth, ...others } = quotaOf(usage);
+  const reversed: typeof getMonth = async (...call) => {
+    const month = await getMonth(...call);
+    return { ...month, workspaces: month.workspaces.toReversed() };
+  };
+  const page = { after: "", limit: 2 };
+  await expect(auditPage(system.database, { ...others, getMonth: reversed }, "2020-01", page)).rejects.toMatchObject({
+    code: "databases_sort_differently",
+  });
 });
 
 test("an audit of all workspaces reads them in bounded pages, and stops when its caller cancels", async () => {

@@ -61,15 +61,15 @@ function requireWorkspaceId(workspaceId: string): void {
   if (workspaceId === "") throw invalidArgument("workspace_id is missing");
 }
 
-function toPageToken({ createdAt, callId }: CallCursor): string {
-  return `${createdAt.getTime()}.${callId}`;
+function toPageToken({ createdAtMicroseconds, callId }: CallCursor): string {
+  return `${createdAtMicroseconds}.${callId}`;
 }
 
 function parsePageToken(token: string): CallCursor | undefined {
   if (token === "") return undefined;
-  const [, time, callId = ""] = /^(\d{1,15})\.(.*)$/.exec(token) ?? [];
+  const [, time, callId = ""] = /^(\d{16})\.(.*)$/.exec(token) ?? [];
   if (!isUuid(callId)) throw invalidArgument("page_token is invalid");
-  return { createdAt: new Date(Number(time)), callId };
+  return { createdAtMicroseconds: Number(time), callId };
 }
 
 function toMessage(row: CallRow): MessageInitShape<typeof CallSchema> {

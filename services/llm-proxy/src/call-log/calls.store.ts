@@ -161,9 +161,9 @@ export async function insertMissingCalls(
   return rowCount ?? 0;
 }
 
-const SELECT = `SELECT ${COLUMNS.map(([field, column]) => `${column} AS "${field}"`).join(", ")} FROM llm.calls`;
+const SELECTED = COLUMNS.map(([field, column]) => `${column} AS "${field}"`).join(", ");
 
-const LIST_TURN = `${SELECT} WHERE workspace_id = $1 AND turn_id = $2 ORDER BY created_at, call_id`;
+const LIST_TURN = `SELECT ${SELECTED} FROM llm.calls WHERE workspace_id = $1 AND turn_id = $2 ORDER BY created_at, call_id`;
 
 /** Lists the generations of a turn, the oldest first. */
 export async function listCalls(database: Database, workspaceId: string, turnId: string): Promise<CallRow[]> {
@@ -172,8 +172,8 @@ export async function listCalls(database: Database, workspaceId: string, turnId:
   return rows;
 }
 
-/** The key of a row, for keyset pagination. */
-export type CallCursor = { createdAt: Date; callId: string };
+/** The key of a row, for keyset pagination. The time is in microseconds since 1970, because a Date would lose the microseconds. */
+export type CallCursor = { createdAtMicroseconds: number; callId: string };
 
 /**
  * Returns SQL for the start of a UTC month, given as an SQL expression for "YYYY-MM". The result does not depend on the database's time
@@ -188,13 +188,14 @@ export function monthEndSql(month: string): string {
 }
 
 const LIST_MONTH = `
-  ${SELECT}
+  SELECT ${SELECTED}, (extract(epoch FROM created_at) * 1000000)::bigint AS "createdAtMicroseconds"
+  FROM llm.calls
   WHERE workspace_id = $1 AND created_at >= ${monthStartSql("$2")} AND created_at < ${monthEndSql("$2")}
-    AND (created_at, call_id) < ($3::timestamptz, $4::uuid)
+    AND (created_at, call_id) < (coalesce('epoch'::timestamptz + $3 * interval '1 microsecond', 'infinity'), $4::uuid)
   ORDER BY created_at DESC, call_id DESC
   LIMIT $5`;
 
-/** The greatest UUID. With the time "infinity" it is the cursor of the first page. */
+/** The greatest UUID. Without a time it is the cursor of the first page. */
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /** Lists at most `limit` of a workspace's generations that started in a UTC month ("YYYY-MM") and precede the cursor, newest first. */
@@ -203,9 +204,9 @@ export async function listCallsOfMonth(
   workspaceId: string,
   month: string,
   { before, limit }: { before: CallCursor | undefined; limit: number },
-): Promise<CallRow[]> {
-  const { createdAt, callId } = before ?? { createdAt: "infinity", callId: LAST_ID };
-  const values = [workspaceId, month, createdAt, callId, limit];
-  const { rows } = await database.query<CallRow>(LIST_MONTH, values);
+): Promise<(CallRow & CallCursor)[]> {
+  const { createdAtMicroseconds = null, callId = LAST_ID } = before ?? {};
+  const values = [workspaceId, month, createdAtMicroseconds, callId, limit];
+  const { rows } = await database.query<CallRow & CallCursor>(LIST_MONTH, values);
   return rows;
 }

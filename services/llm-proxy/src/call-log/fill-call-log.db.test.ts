@@ -25,7 +25,11 @@ afterAll(async () => {
 const closedAt = () => new Date().toISOString();
 const prices = { priced: { input: 1000, output: 2000 } };
 
-async function fill(turns: { turnId: string; closedAt: string }[], retentionDays = 400): Promise<number | undefined> {
+async function fill(
+  turns: { turnId: string; closedAt: string }[],
+  retentionDays = 400,
+  workspaceId = "ws_test",
+): Promise<number | undefined> {
   const counted: number[] = [];
   const { filled } = await handleFillCallLog(
     {
@@ -37,7 +41,7 @@ async function fill(turns: { turnId: string; closedAt: string }[], retentionDays
     create(FillCallLogRequestSchema, {
       turns: turns.map((turn) => ({
         ...turn,
-        workspaceId: "ws_test",
+        workspaceId,
         model: "fake:priced",
         month: "2026-11",
         tokensIn: 21,
@@ -82,6 +86,22 @@ test("a generation's own row, stored late, replaces the filled row", async () =>
   expect(await fill([{ turnId, closedAt: closedAt() }])).toBe(1);
   for (let attempt = 0; attempt < 2; attempt++) await insertCalls(proxy.database, [row]);
   expect(await proxy.rowsOf("ws_test", turnId)).toEqual([row]);
+});
+
+test("pages list each row that was added for turns of the same millisecond once", async () => {
+  const workspaceId = "ws_paged";
+  const microseconds = ["123100", "123400", "123700"];
+  const turns = microseconds.map((each) => ({ turnId: randomUUID(), closedAt: `2026-11-20T10:00:00.${each}Z` }));
+  await fill(turns, 0, workspaceId);
+  const listed: string[] = [];
+  let pageToken = "";
+  do {
+    const request = { workspaceId, month: "2026-11", pageSize: 1, pageToken };
+    const { calls, nextPageToken } = await proxy.admin.calls.listCallsOfMonth(request);
+    listed.push(...calls.map(({ turnId }) => turnId));
+    pageToken = nextPageToken;
+  } while (pageToken !== "");
+  expect(listed).toEqual(turns.map(({ turnId }) => turnId).reverse());
 });
 
 test("adds no row that the retention would delete; a retention of 0 days has no limit", async () => {

@@ -28,9 +28,27 @@ async function startRoutes() {
   const authenticate = (async () => ({ authorization: "Bearer t", workspaceId: "w" })) as unknown as Authenticate;
   const onResponse = (method: string, status: number) => counted.push([method, status]);
   ownerApiRoutes(app, { authenticate, limiter: new MemberCallLimiter(), callEdge, onResponse }, TIMEOUT_MS);
+  const failures: Error[] = [];
+  app.setErrorHandler((error: Error & { status?: number }, _, reply) => {
+    failures.push(error);
+    return reply.code(error.status ?? 500).send();
+  });
   const get = (url: string) => app.inject({ method: "GET", url });
-  return { get, paths, counted };
+  return { app, get, paths, counted, failures };
 }
+
+test("fails with 499 if the browser leaves before the edge responds", async () => {
+  const { app, paths, counted, failures } = await startRoutes();
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/api/conversations/export.csv?slow`;
+  const leaving = new AbortController();
+  const response = fetch(url, { signal: leaving.signal });
+  await expect.poll(() => paths).toHaveLength(1);
+  leaving.abort();
+  await expect(response).rejects.toThrow("abort");
+  await expect.poll(() => failures).toMatchObject([{ status: 499, code: "client_gone" }]);
+  expect(counted).toEqual([]);
+});
 
 test("forwards a query with a second question mark", async () => {
   const { get, paths } = await startRoutes();

@@ -79,7 +79,8 @@ function createForwarder({ callEdge, onResponse }: Pick<OwnerApiDeps, "callEdge"
         timeoutMs === undefined ? clientSignal : AbortSignal.any([clientSignal, AbortSignal.timeout(timeoutMs)]);
       const metricName = `${method} ${request.routeOptions.url}`;
       const response = await callEdge({ method, path, headers, ...body, signal }).catch((cause) => {
-        if (!clientSignal.aborted) onResponse(metricName, 503);
+        clientSignal.throwIfAborted();
+        onResponse(metricName, 503);
         throw new HttpError(503, "unavailable", { "retry-after": "1" }, { cause });
       });
       onResponse(metricName, response.status);

@@ -40,16 +40,18 @@ async function forward(url: URL, request: FastifyRequest, reply: FastifyReply): 
     const value = request.headers[name];
     if (value !== undefined) headers.set(name, String(value));
   }
+  const signal = clientGoneSignal(reply);
   let response: Response;
   try {
     response = await fetch(url, {
       method: "POST",
       headers,
       body: new Uint8Array(request.body as Buffer),
-      signal: clientGoneSignal(reply),
+      signal,
       redirect: "error",
     });
   } catch (cause) {
+    signal.throwIfAborted();
     throw new HttpError(503, "unavailable", { "retry-after": "1" }, { cause });
   }
   for (const name of RESPONSE_HEADERS) {

@@ -25,7 +25,10 @@ export type ErrorsOptions = { onRefusal: OnRefusal; countMalformed: CountMalform
 export const errors = plugin<ErrorsOptions>(
   async (app, { onRefusal, countMalformed }) => {
     app.setErrorHandler<FastifyError | Error>(async (error, request, reply) => {
-      const thrown = error instanceof HttpError ? error : fromFramework(error);
+      const failure = error instanceof HttpError ? error : fromFramework(error);
+      // The edge cancels the calls of a client that has left. Their services are not unavailable.
+      const isCancelled = failure.code === "unavailable" && reply.raw.destroyed;
+      const thrown = isCancelled ? new HttpError(499, "client_gone", {}, { cause: error }) : failure;
       const isMalformed = thrown.status === 400 || thrown.status === 413;
       const refusal = (isMalformed && (await countMalformed(request, reply))) || thrown;
       // An overloaded edge refuses thousands of messages a second. The metrics count them.

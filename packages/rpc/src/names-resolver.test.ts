@@ -1,7 +1,8 @@
+import { promises as dns } from "node:dns";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { type Client, Server, ServerCredentials, status } from "@grpc/grpc-js";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { openChannel } from "./channel.ts";
 
 const cleanUps: (() => unknown)[] = [];
@@ -73,6 +74,24 @@ describe("a target with several names", () => {
     const peer = await startPeer("127.0.0.1");
     const channel = connect(`names:///127.0.0.2:${await closedPort()},${peer}`);
     for (let count = 0; count < 20; count++) expect(await call(channel)).toBe("127.0.0.1");
+  });
+
+  test("resolves a name again that failed once, while the other name has an address", async () => {
+    const first = await startPeer("127.0.0.1");
+    const second = await startPeer("127.0.0.2");
+    const lookUp = dns.lookup;
+    let failures = 1;
+    const lookup = vi.spyOn(dns, "lookup").mockImplementation((async (host: string, options: object) => {
+      if (host !== "headless.test") return lookUp(host, options);
+      if (failures-- > 0) throw new Error("the name server does not respond");
+      return [{ address: "127.0.0.2", family: 4 }];
+    }) as never);
+    cleanUps.push(() => lookup.mockRestore());
+    const channel = connect(`names:///headless.test:${second.split(":")[1]},${first}`);
+    await expect.poll(() => call(channel)).toBe("127.0.0.2");
+    const lookups = lookup.mock.calls.length;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(lookup.mock.calls.length - lookups).toBeLessThanOrEqual(1);
   });
 
   test("calls the server of the second name while the first does not resolve", async () => {

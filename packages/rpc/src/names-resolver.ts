@@ -12,8 +12,10 @@ type Endpoints = Parameters<experimental.ResolverListener>[0];
 class NamesResolver implements experimental.Resolver {
   readonly #listener: experimental.ResolverListener;
   readonly #resolvers: experimental.Resolver[];
-  /** The last result of each name; undefined until it arrives. */
+  /** The last addresses of each name, or its error if it never had any; undefined until the first result. */
   readonly #results: (Endpoints | undefined)[];
+  /** The names whose last lookup failed, by their place in the target. */
+  readonly #failed = new Set<number>();
 
   constructor(target: Target, listener: experimental.ResolverListener, options: ChannelOptions) {
     this.#listener = listener;
@@ -35,13 +37,20 @@ class NamesResolver implements experimental.Resolver {
   destroy(): void {
     for (const each of this.#resolvers) each.destroy();
     this.#results.fill(undefined);
+    this.#failed.clear();
   }
 
   /** Reports the addresses of all names so far. Reports an error only if no name has an address and every name has a result. */
   #report(index: number, result: Endpoints): boolean {
-    this.#results[index] = result;
+    if (result.ok || !this.#results[index]?.ok) this.#results[index] = result;
+    if (result.ok) this.#failed.delete(index);
+    else this.#failed.add(index);
     const endpoints = this.#results.flatMap((each) => (each?.ok ? each.value : []));
-    if (endpoints.length > 0) return this.#listener(experimental.statusOrFromValue(endpoints), {}, null, "");
+    if (endpoints.length > 0) {
+      // grpc-js resolves again after an error only if the error is reported. A resolver waits between its attempts.
+      for (const failed of this.#failed) this.#resolvers[failed]?.updateResolution();
+      return this.#listener(experimental.statusOrFromValue(endpoints), {}, null, "");
+    }
     if (this.#results.includes(undefined)) return true;
     return this.#listener(result, {}, null, "");
   }

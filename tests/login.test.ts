@@ -148,7 +148,12 @@ test("commands fail after 10 seconds if the identity provider does not respond",
 test.each([
   ["without an issuer", { PARLEY_LOGIN_ISSUER: "" }, 2, "PARLEY_LOGIN_ISSUER is not set"],
   ["with an issuer without TLS", { PARLEY_LOGIN_ISSUER: "http://sso.example.com" }, 1, "must be an https URL"],
-  ["at an issuer that is down", { PARLEY_LOGIN_ISSUER: "http://127.0.0.1:1" }, 1, "cannot sign in at"],
+  [
+    "at an issuer that is down",
+    { PARLEY_LOGIN_ISSUER: "http://127.0.0.1:1" },
+    1,
+    "the request to http://127.0.0.1:1 failed",
+  ],
   ["with an unknown client", { PARLEY_LOGIN_CLIENT_ID: "other" }, 1, "does not know this client"],
 ])("a sign-in %s fails", async (_, changes, exitCode, message) => {
   const { code, stderr } = await runCliProcess(["login"], { ...env, ...changes });

@@ -32,7 +32,7 @@ export async function checkCors(endpoint: Endpoint, publicKey: string, origin: s
   const foreign = await requestConfig(FOREIGN_ORIGIN);
   const [first, ...more] = [
     ...preflightProblems(preflight, origin),
-    ...allowOriginProblems("the configuration", own, origin),
+    ...allowOriginProblems("the widget configuration response", own, origin),
     ...varyProblems(own),
     ...sharedCacheProblems(foreign, origin),
   ];

@@ -38,7 +38,7 @@ export async function checkReachability(url: URL): Promise<Reachability> {
     findings: [
       ...dns,
       warn("connection", `${failed.length} of ${attempts.length} addresses do not accept connections: ${unreachable}`, {
-        fix: "remove these addresses from DNS or make them reachable; visitors who get one wait or fail",
+        fix: "remove these addresses from DNS or make them reachable; browsers that try one of them wait or fail",
       }),
     ],
     isOpen: true,

@@ -6,7 +6,10 @@ import { messageToJson } from "../output/json.ts";
 import type { TurnExplanation } from "./explain-turn.ts";
 import type { TurnTimes } from "./turn-times.ts";
 
-/** Converts the explanation to the --json document. Missing and unknown values are null. */
+/**
+ * Converts the explanation to the --json document. The parts of unavailable services are null, and so are closed_at, close_ms and settle_ms
+ * if unknown.
+ */
 export function toExplanationJson(
   { workspaceId, turn, calls, entry, missing }: TurnExplanation,
   times: TurnTimes,

@@ -4,7 +4,7 @@ import type { TurnEntry } from "@parley/rpc/quota";
 export type Phase = { name: string; ms: number };
 
 export type TurnTimes = {
-  /** From the request until the edge sent CloseTurn. */
+  /** The sum of the phases: from the request until the edge sent CloseTurn, if the edge reported phases. */
   wallMs: number;
   /** Sorted by when each phase first began. They do not overlap, and add up to the wall time. */
   phases: readonly Phase[];
@@ -19,7 +19,7 @@ const PHASES_UNTIL_OPEN = ["token", "limits", "key", "open", "retrieval"];
 
 /**
  * Computes how a turn's time was spent. The edge reports the phases. Without them, the result has one phase: from opened_at to
- * closed_at, by the database's clock.
+ * closed_at, or to now while the turn is streaming, by the database's clock.
  */
 export function computeTurnTimes(turn: TurnRecord, entry: TurnEntry | undefined): TurnTimes {
   const openedToClosedMs = Number(turn.openMicroseconds) / 1_000;

@@ -132,7 +132,7 @@ function toCliError(error: unknown, issuer: string): CliError {
   if (code === "OAUTH_TIMEOUT")
     return new CliError(`${issuer} did not respond within ${TIMEOUT_S} s: try again`, { cause: error });
   const reason = error instanceof Error ? error.message : String(error);
-  return new CliError(`cannot sign in at ${issuer} (${reason}): check the issuer's URL and the network`, {
+  return new CliError(`the request to ${issuer} failed (${reason}): check the issuer's URL and the network`, {
     cause: error,
   });
 }

@@ -1,6 +1,9 @@
 import { type DescMessage, type JsonObject, type MessageShape, ScalarType, toJson } from "@bufbuild/protobuf";
 
-/** Converts a message to JSON with all fields under their proto names. 64-bit IDs become numbers; they stay below 2^53. */
+/**
+ * Converts a message to JSON with all fields under their proto names. The int64 fields of the message itself become numbers, because their
+ * values stay below 2^53. Those of nested messages stay strings.
+ */
 export function messageToJson<S extends DescMessage>(schema: S, message: MessageShape<S>): JsonObject {
   const json = toJson(schema, message, { useProtoFieldName: true, alwaysEmitImplicit: true }) as JsonObject;
   for (const field of schema.fields) {

@@ -62,7 +62,7 @@ export function addQuestionCommands(group: CommandUnknownOpts, { callAdmin, repo
 
   group
     .command("evaluate")
-    .description("Search for the evaluation set's questions.")
+    .description("Search with each question of the evaluation set.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .action(({ workspace: workspaceId, bot: botSlug }) =>

@@ -22,7 +22,9 @@ export function addAdjustCommands(usage: CommandUnknownOpts, { callAdmin, report
     .option(...workspaceOption)
     .addOption(monthOption())
     .addOption(
-      new Option("--by <count>", "Messages to add, or -3 to remove.").argParser(parseAmount).makeOptionMandatory(),
+      new Option("--by <count>", "Set the messages to add (negative: remove).")
+        .argParser(parseAmount)
+        .makeOptionMandatory(),
     )
     .requiredOption("--reason <text>", "State the reason.")
     .option("--operator <name>", "Name the person (default: your login name).")

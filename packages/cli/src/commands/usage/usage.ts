@@ -18,7 +18,7 @@ export function addUsageCommand(program: CommandUnknownOpts, context: Context): 
     .command("usage")
     .description("Show a month's usage or the billing run.")
     .option("--workspace <id>", "Show the usage of one workspace.")
-    .addOption(new Option("--all", "Bill every workspace with tokens and cost.").conflicts("workspace"))
+    .addOption(new Option("--all", "Show every workspace's usage, tokens and cost.").conflicts("workspace"))
     .addOption(monthOption())
     .addOption(new Option("--csv", "With --all, write CSV (RFC 4180).").conflicts("workspace"))
     .action(({ workspace, all = false, month = "", csv = false }) => {

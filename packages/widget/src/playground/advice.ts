@@ -6,7 +6,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   bot_not_found: "The workspace has no bot with this slug.",
   session_not_found: "This session was deleted, or it has no messages yet.",
   message_too_long: "A message can have at most 4,000 characters.",
-  rate_limited: "The playground accepts 120 requests per minute.",
+  rate_limited: "The playground accepts 120 requests and 30 exports per minute.",
   unavailable: "The service is starting, or a part of it is unavailable.",
   overloaded: "Too many replies are running, or their requests wait for the database. Try again in a few seconds.",
   quota_exceeded: "The workspace has used up its messages of this month.",

@@ -47,7 +47,7 @@ function openStore(): SessionStore {
   return new SessionStore(`playground:${bot.value.trim()}`, () => localStorage, createUuid);
 }
 
-/** Shows the stored session. Leaves the running turn if it belongs to another session. */
+/** Shows the stored session. If it is not the session shown before, aborts the request of the running turn. */
 function showSession(): void {
   const { session, entries } = store.read();
   if (session !== shownSession) {

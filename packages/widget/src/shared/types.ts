@@ -1,5 +1,6 @@
 // The interface between launcher and panel. After an upgrade, a page that was already open runs an old launcher with a
-// new panel. Therefore members are only added here, never changed or removed.
+// new panel. Therefore members are only added here, never changed or removed, and the panel must work without the
+// members of PanelContext and BotConfig that were added later.
 
 export type { HashedFile } from "./hashed-file.ts";
 

@@ -681,7 +681,8 @@ export declare type ApiKey = Message<"parley.conversation.v1.ApiKey"> & {
 
   /**
    * The day in UTC, "YYYY-MM-DD", on which a browser last loaded the bot or sent a message with this key. Stored within
-   * 15 s, or within an hour after midnight. Empty if the key was not used since the service stores this day.
+   * 15 s, but by each replica at most once an hour, so a use in the first hour after midnight may be missing. Empty if the
+   * key was not used since the upgrade that added this field.
    *
    * @generated from field: string last_used_on = 7;
    */
@@ -2620,7 +2621,7 @@ export declare type TurnRecord = Message<"parley.conversation.v1.TurnRecord"> & 
   tools: ToolCalled[];
 
   /**
-   * How often readers came back to the reply while it was running; 0 for a turn without an idempotency key.
+   * How often clients reconnected to the reply while it was running; 0 for a turn without an idempotency key.
    *
    * @generated from field: int32 reconnects = 23;
    */
@@ -3037,7 +3038,7 @@ export declare type DayStatistics = Message<"parley.conversation.v1.DayStatistic
   grounded: number;
 
   /**
-   * Replies whose prompt had no passage. Replies that a version without these counts stored are in neither count.
+   * Replies whose prompt had no passage. Replies of versions before these two counts are in neither.
    *
    * @generated from field: int32 ungrounded = 4;
    */

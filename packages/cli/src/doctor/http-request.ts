@@ -67,7 +67,10 @@ async function sendOverHttp2(
   );
   stream.once("close", () => session.destroy());
   stream.end(body);
-  const [parsed, , raw] = (await once(stream, "response")) as [{ ":status"?: number }, number, string[]];
+  // If the server ends the connection, the stream closes without an error.
+  const closed = once(stream, "close").then(() => Promise.reject(new Error("the connection ended without a response")));
+  const response = await Promise.race([once(stream, "response"), closed]);
+  const [parsed, , raw] = response as [{ ":status"?: number }, number, string[]];
   const localAddress = session.socket?.localAddress ?? "";
   return { status: parsed[":status"] ?? 0, headers: toHeaderPairs(raw), body: stream, localAddress };
 }

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CliError } from "../errors.ts";
@@ -15,7 +15,7 @@ export type Login = {
   expiresAt: number;
 };
 
-/** Longer than a refresh takes. A lock that is still held after this time belongs to a killed command. */
+/** Longer than a refresh takes. An older lock belongs to a killed command. */
 const LOCK_TIMEOUT_MS = 30_000;
 const LOCK_POLL_MS = 50;
 
@@ -46,18 +46,19 @@ export async function readLogin(path: string): Promise<Login | undefined> {
 }
 
 /**
- * Runs `work` while holding a lock file. So only one command at a time uses the refresh token, which may be valid only once. After
- * LOCK_TIMEOUT_MS, takes over the lock of a killed command.
+ * Runs `work` while holding a lock file. So only one command at a time uses the refresh token, which may be valid only once. Removes the
+ * lock of a killed command.
  */
 export async function withLoginLock<T>(path: string, work: () => Promise<T>): Promise<T> {
   const lock = `${path}.lock`;
-  for (const deadline = Date.now() + LOCK_TIMEOUT_MS; ; await sleep(LOCK_POLL_MS)) {
+  for (; ; await sleep(LOCK_POLL_MS)) {
     try {
       await writeFile(lock, "", { mode: 0o600, flag: "wx" });
       break;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-      if (Date.now() > deadline) await rm(lock, { force: true });
+      const { mtimeMs = Date.now() } = (await stat(lock).catch(undefinedIfMissing)) ?? {};
+      if (Date.now() - mtimeMs > LOCK_TIMEOUT_MS) await rm(lock, { force: true });
     }
   }
   try {
@@ -65,6 +66,10 @@ export async function withLoginLock<T>(path: string, work: () => Promise<T>): Pr
   } finally {
     await rm(lock, { force: true });
   }
+}
+
+function undefinedIfMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT") throw error;
 }
 
 export async function removeLogin(path: string): Promise<void> {

@@ -84,6 +84,6 @@ export async function loadWords(tag: string, base: string): Promise<Words> {
   }
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   return fetch(`${base}widget/${lang}.${hash}.json`, { credentials: "omit", signal })
-    .then((response) => response.json() as Promise<Words>)
+    .then((response) => (response.ok ? (response.json() as Promise<Words>) : ENGLISH))
     .catch(() => ENGLISH);
 }

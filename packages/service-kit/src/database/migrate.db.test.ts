@@ -199,7 +199,7 @@ test("names the statement to run when PostgreSQL only warns that the administrat
   await query(url, `REVOKE CONNECT ON DATABASE ${name} FROM PUBLIC; GRANT CONNECT ON DATABASE ${name} TO ${admin}`);
   const message = await errorOf(migrate({ ...target, rolePassword: PASSWORD }));
   expect(message).toBe(
-    `role ${role} lacks privileges that ${admin} may not grant; ` +
+    `${admin} may not correct the privileges of role ${role}; ` +
       `run as the owner or a superuser: GRANT CONNECT ON DATABASE ${name} TO ${role};`,
   );
   await query(url, remedyOf(message));

@@ -133,7 +133,7 @@ export async function grantAccess(
   const remaining = await findDifferences();
   if (remaining.length === 0) return;
   throw new Error(
-    `role ${role} lacks privileges that ${client.user} may not grant; run as the owner or a superuser: ${remaining.join(" ")}`,
+    `${client.user} may not correct the privileges of role ${role}; run as the owner or a superuser: ${remaining.join(" ")}`,
   );
 }
 

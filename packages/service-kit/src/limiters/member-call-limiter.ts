@@ -1,7 +1,10 @@
 import pLimit from "p-limit";
 import { WorkspaceConcurrencyLimiter } from "./workspace-concurrency-limiter.ts";
 
-/** How many calls with a small body one workspace may run at once. Of the default ten connections, six stay free for other workspaces. */
+/**
+ * How many calls with a small body one workspace may run at once. An upload may run beside them. Leaves connections of the pool to other
+ * workspaces: by default, conversation's main pool has eight, and the pools of quota and llm-proxy have ten.
+ */
 const MAX_SMALL_CALLS_PER_WORKSPACE = 4;
 /**
  * How many calls with a large body all workspaces together may run at once. Each uses up to 60 MiB of memory: a JSON body of 24 MiB, and its

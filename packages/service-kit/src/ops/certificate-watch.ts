@@ -9,12 +9,12 @@ export type CertificateWatchOptions = {
   /** The directories with the `tls.crt` and `tls.key` that this process serves. Directories that are not configured are undefined. */
   tlsDirs: readonly (string | undefined)[];
   registry: Registry;
-  /** Counts the renewed certificates that cannot be used. */
+  /** Counts the reads of certificates that cannot be used. */
   reloadRefusals: Counter<"file">;
   refreshIntervalMs?: number;
 };
 
-/** Measures the earliest expiry of the served certificates, and counts renewed certificates that cannot be used. */
+/** Measures the earliest expiry of the served certificates, and counts the reads of certificates that cannot be used. */
 export function watchCertificates(
   { tlsDirs, registry, reloadRefusals, refreshIntervalMs = CERTIFICATE_REFRESH_MS }: CertificateWatchOptions,
   log: Pick<Logger, "warn">,

@@ -42,7 +42,10 @@ function censor(value: unknown): unknown {
   return typeof value === "number" ? value : "[redacted]";
 }
 
-/** Returns the loggable parts of an error and its causes: names, codes, messages and stacks. Never a query's values or a request's body. */
+/**
+ * Returns the loggable parts of an error and its causes: names, codes, messages and stacks. Omits all other fields, which may hold a query's
+ * values or a request's body. A message may quote a part of them.
+ */
 export function describeError(error: unknown): object {
   if (!(error instanceof Error)) return { name: typeof error };
   const { code, status } = error as { code?: unknown; status?: unknown };

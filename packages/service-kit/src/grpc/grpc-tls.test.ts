@@ -1,6 +1,11 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { once } from "node:events";
+import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { connect } from "node:tls";
+import { promisify } from "node:util";
+import { Server, type ServerCredentials } from "@grpc/grpc-js";
 import type { ServiceImplementation } from "@parley/rpc";
 import { QuotaService } from "@parley/rpc/quota";
 import { freePort } from "@parley/test-support";
@@ -86,6 +91,38 @@ describe("gRPC with mutual TLS", () => {
       }
     }
     await expect(servers[3]?.(clients[0])).rejects.toMatchObject({ code: "unavailable" });
+  });
+
+  it("keeps the certificates while the files are unusable, and then uses the renewed ones", async () => {
+    const ca = await createAuthority("Parley");
+    const [serverDir, clientDir] = [
+      await createCertificates(folder, ca, "localhost"),
+      await createCertificates(folder, ca, "edge"),
+    ];
+    const server = new Server();
+    const port = await promisify<string, ServerCredentials, number>(server.bindAsync.bind(server))(
+      "127.0.0.1:0",
+      serverCredentials(serverDir, 20),
+    );
+    try {
+      const read = (file: string) => readFile(join(clientDir, file));
+      const [cert, key] = [await read("tls.crt"), await read("tls.key")];
+      const servedCertificate = async () => {
+        const socket = connect({ port, cert, key, ca: ca.cert, ALPNProtocols: ["h2"], servername: "localhost" });
+        await once(socket, "secureConnect");
+        const { fingerprint256 } = socket.getPeerCertificate();
+        socket.destroy();
+        return fingerprint256;
+      };
+      const [first, renewed] = [await servedCertificate(), await createCertificates(folder, ca, "localhost")];
+      await copyFile(join(renewed, "tls.key"), join(serverDir, "tls.key"));
+      await sleep(200);
+      expect(await servedCertificate()).toBe(first);
+      await copyFile(join(renewed, "tls.crt"), join(serverDir, "tls.crt"));
+      await expect.poll(servedCertificate).not.toBe(first);
+    } finally {
+      server.forceShutdown();
+    }
   });
 
   it("throws when a file is missing", async () => {

@@ -1,0 +1,77 @@
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { experimental } from "@grpc/grpc-js";
+import { readCertificate } from "../ops/ops-tls.ts";
+
+type Certificates = experimental.CaCertificateUpdate & experimental.IdentityCertificateUpdate;
+type CaListener = experimental.CaCertificateUpdateListener;
+type IdentityListener = experimental.IdentityCertificateUpdateListener;
+
+/**
+ * Gives gRPC the certificates in `ca.crt`, `tls.crt` and `tls.key` of a directory, and reads the files again regularly. While they cannot be
+ * used, gRPC keeps the last usable ones: grpc-js' own provider passes unusable files on, and every new connection then fails.
+ */
+export class CertificateFiles implements experimental.CertificateProvider {
+  readonly #tlsDir: string;
+  readonly #refreshIntervalMs: number;
+  readonly #caListeners = new Set<CaListener>();
+  readonly #identityListeners = new Set<IdentityListener>();
+  #current: Certificates;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** Throws if the files cannot be used. */
+  constructor(tlsDir: string, refreshIntervalMs: number) {
+    this.#tlsDir = tlsDir;
+    this.#refreshIntervalMs = refreshIntervalMs;
+    this.#current = readCertificates(tlsDir);
+  }
+
+  addCaCertificateListener(listener: CaListener): void {
+    this.#caListeners.add(listener);
+    this.#watchIfUsed();
+    process.nextTick(listener, this.#current);
+  }
+
+  removeCaCertificateListener(listener: CaListener): void {
+    this.#caListeners.delete(listener);
+    this.#watchIfUsed();
+  }
+
+  addIdentityCertificateListener(listener: IdentityListener): void {
+    this.#identityListeners.add(listener);
+    this.#watchIfUsed();
+    process.nextTick(listener, this.#current);
+  }
+
+  removeIdentityCertificateListener(listener: IdentityListener): void {
+    this.#identityListeners.delete(listener);
+    this.#watchIfUsed();
+  }
+
+  #watchIfUsed(): void {
+    if (this.#caListeners.size + this.#identityListeners.size === 0) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    } else this.#timer ??= setInterval(() => this.#renew(), this.#refreshIntervalMs).unref();
+  }
+
+  #renew(): void {
+    try {
+      this.#current = readCertificates(this.#tlsDir);
+    } catch {
+      // watchCertificates reports unusable files.
+      return;
+    }
+    for (const listener of this.#caListeners) listener(this.#current);
+    for (const listener of this.#identityListeners) listener(this.#current);
+  }
+}
+
+function readCertificates(tlsDir: string): Certificates {
+  const { cert, key } = readCertificate(tlsDir);
+  const caCertificate = readFileSync(join(tlsDir, "ca.crt"));
+  // Throws if the file contains no certificate.
+  new X509Certificate(caCertificate);
+  return { caCertificate, certificate: Buffer.from(cert), privateKey: Buffer.from(key) };
+}

@@ -6,10 +6,13 @@ import { beforeEach, expect, test, vi } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { useTestSystem } from "../testing/system.ts";
 import { createBot, newTurn, runTurn } from "../testing/turns.ts";
+import { storeDeletion } from "../workspace-deletions/deletions.store.ts";
 import { eraseExpiredSessions } from "./retention.worker.ts";
 
 const system = useTestSystem();
 const failures = { inc: vi.fn() };
+/** The workspaces that quota does not return, because they are deleted. */
+const deletedIds = new Set<string>();
 beforeEach(() => failures.inc.mockClear());
 
 function eraseAll(signal = new AbortController().signal, database = system.database) {
@@ -18,10 +21,11 @@ function eraseAll(signal = new AbortController().signal, database = system.datab
     {
       database,
       quota: {
-        getWorkspace: async ({ workspaceId = "" }) =>
-          create(GetWorkspaceResponseSchema, {
-            workspace: { retentionDays: quota.retentionDays.get(workspaceId) ?? 0 },
-          }),
+        async getWorkspace({ workspaceId = "" }) {
+          if (deletedIds.has(workspaceId)) throw new Error("no such workspace");
+          const retentionDays = quota.retentionDays.get(workspaceId) ?? 0;
+          return create(GetWorkspaceResponseSchema, { workspace: { retentionDays } });
+        },
       },
       notifySettler: () => undefined,
       failures,
@@ -122,4 +126,14 @@ test("eraseExpiredSessions skips and counts sessions that cannot be erased, and 
   expect([await countMessages(broken), await countMessages(good)]).toEqual([2, 0]);
   await system.admin.query("DROP TRIGGER refuse ON conversation.messages");
   expect(await eraseAll()).toBe(1);
+});
+
+test("eraseExpiredSessions skips deleted workspaces, which are erased as a whole", async () => {
+  const bot = await createBot(system.database);
+  system.quota.retentionDays.set(bot.workspaceId, 30);
+  await createInactiveSession(31, bot);
+  deletedIds.add(bot.workspaceId);
+  await storeDeletion(system.database, bot.workspaceId);
+  expect(await eraseAll()).toBe(0);
+  expect(failures.inc).not.toHaveBeenCalled();
 });

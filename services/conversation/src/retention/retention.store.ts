@@ -1,8 +1,12 @@
 import { type Database, NIL_UUID } from "@parley/service-kit";
 
-/** Lists the ids of the workspaces that have a bot. Other workspaces have no sessions. */
+/** Lists the ids of the workspaces that have a bot and are not deleted. Workspaces without a bot have no sessions. */
 export async function listWorkspaceIds(database: Database): Promise<string[]> {
-  const { rows } = await database.query<{ id: string }>("SELECT DISTINCT workspace_id AS id FROM conversation.bots");
+  const { rows } = await database.query<{ id: string }>(
+    `SELECT workspace_id AS id FROM conversation.bots
+     EXCEPT
+     SELECT workspace_id FROM conversation.workspace_deletions`,
+  );
   return rows.map((row) => row.id);
 }
 

@@ -32,8 +32,7 @@ export async function checkCors(endpoint: Endpoint, publicKey: string, origin: s
   const foreign = await requestConfig(FOREIGN_ORIGIN);
   const [first, ...more] = [
     ...preflightProblems(preflight, origin),
-    ...allowOriginProblems("the widget configuration response", own, origin),
-    ...varyProblems(own),
+    ...configurationProblems(own, origin),
     ...sharedCacheProblems(foreign, origin),
   ];
   if (first === undefined) return pass("cors", "the preflight and responses allow this origin");
@@ -69,6 +68,11 @@ function preflightProblems(response: ResponseHead, origin: string): Problem[] {
     ...(/\bPOST\b/.test(methods) ? [] : [problem("the preflight does not allow POST")]),
     ...(/\bcontent-type\b/.test(headers) ? [] : [problem("the preflight does not allow Content-Type")]),
   ];
+}
+
+function configurationProblems(response: ResponseHead, origin: string): Problem[] {
+  if (response.status === 0) return [problem("the widget configuration got no response")];
+  return [...allowOriginProblems("the widget configuration response", response, origin), ...varyProblems(response)];
 }
 
 function allowOriginProblems(what: string, response: ResponseHead, origin: string): Problem[] {

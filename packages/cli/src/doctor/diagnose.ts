@@ -61,7 +61,7 @@ export async function diagnose(request: DiagnoseRequest): Promise<Diagnosis> {
     ...new Set([...namedProxies(request), ...detectProxies(plain, plain.meta?.forwarded_headers ?? [])]),
   ];
   findings.push(await checkCors(endpoint, request.publicKey, request.origin));
-  if (plain.status !== 200 || plain.refusal !== "") {
+  if (!plain.isStream) {
     findings.push(explainRefusal(plain, request.origin));
     return toDiagnosis(proxies);
   }

@@ -22,6 +22,8 @@ export type PacedRun = {
   status: number;
   headers: EndpointResponse["headers"];
   localAddress: string;
+  /** Whether the response was an event stream with status 200. */
+  isStream: boolean;
   /** The start of a response that is not an event stream; otherwise empty. */
   refusal: string;
   meta: (Meta & { arrivedMs: number }) | undefined;
@@ -62,19 +64,20 @@ export async function runPaced(
     signal,
   });
   const { status, localAddress } = response;
+  const isStream = status === 200 && readHeader(response, "content-type").startsWith("text/event-stream");
   const run: PacedRun = {
     silenceMs,
     startedAtMs,
     status,
     headers: response.headers,
     localAddress,
+    isStream,
     refusal: "",
     meta: undefined,
     ticks: [],
     done: undefined,
     endedMs: 0,
   };
-  const isStream = status === 200 && readHeader(response, "content-type").startsWith("text/event-stream");
   try {
     if (isStream) await readEvents(decompress(response), run, sinceStart);
     else run.refusal = await readRefusal(decompress(response));

@@ -64,6 +64,10 @@ export function checkCompression(run: PacedRun): Finding {
 /** Checks whether a stream survives a silence. */
 export function checkSilence(run: PacedRun): Finding {
   const silence = `${run.silenceMs / 1_000} s`;
+  if (!run.isStream) {
+    const why = `the stream was refused with status ${run.status}`;
+    return warn("idle_timeout", `not checked, because ${why}: run the command again`, {});
+  }
   if (run.done?.finishReason === "error")
     return warn("idle_timeout", "not checked, because the edge was shutting down: run the command again", {});
   if (run.done !== undefined) return pass("idle_timeout", `the stream survived a silence of ${silence}`);

@@ -8,6 +8,9 @@ import { formatFields } from "../../output/table.ts";
 
 type Request = { workspaceId: string; sessionId: string };
 
+/** Long enough for a reader that pauses, such as a pager. */
+const READ_TIMEOUT_MS = 3_600_000;
+
 /** The fields that showTranscript reads from the export document (docs/api.md) with reviews. */
 type Transcript = {
   session: { id: string; bot_slug: string; source: string; visitor_id: string; started_at: string };
@@ -30,7 +33,7 @@ export async function copyTranscript(
 ): Promise<void> {
   await callAdmin(SessionAdminService, async (service) => {
     const decoder = new TextDecoder();
-    for await (const { json } of service.getTranscript(request)) {
+    for await (const { json } of service.getTranscript(request, { timeoutMs: READ_TIMEOUT_MS })) {
       if (!output.write(printableJson(decoder.decode(json, { stream: true })))) await once(output, "drain");
     }
   });

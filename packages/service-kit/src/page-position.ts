@@ -20,7 +20,9 @@ export function parsePosition(token: string): PagePosition | undefined {
   return { at, workspaceId, turnId };
 }
 
-/** Returns whether a text is a time in UTC, RFC 3339. */
+/** Returns whether a text is a time in UTC, RFC 3339, of the year 1 or later. */
 export function isUtcTime(text: string): boolean {
-  return TIME.test(text) && !Number.isNaN(Date.parse(text));
+  if (!TIME.test(text) || text.startsWith("0000")) return false;
+  // Date turns 31 February into a day of March.
+  return new Date(text).toISOString().slice(0, 10) === text.slice(0, 10);
 }

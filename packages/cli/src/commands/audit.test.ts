@@ -1,10 +1,10 @@
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { RepairResponseSchema, RepairSchema } from "@parley/rpc/conversation";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { AdminError } from "../admin/call.ts";
 import type { Context } from "../context.ts";
-import { repairUsage } from "./audit.ts";
+import { parseTime, repairUsage } from "./audit.ts";
 
 const REPAIR = create(RepairSchema, { workspaceId: "w", turnId: "t", kind: "not_counted", action: "settle" });
 
@@ -36,4 +36,18 @@ it("repairUsage rejects if the first call fails", async () => {
   const { context, warnings } = createContext(0);
   await expect(repairUsage(context, "", "")).rejects.toThrow("try later");
   expect(warnings).toEqual([]);
+});
+
+it("parseTime reads a date, and a time without an offset, in UTC", () => {
+  const { TZ } = process.env;
+  process.env.TZ = "America/New_York";
+  onTestFinished(() => {
+    if (TZ === undefined) delete process.env.TZ;
+    else process.env.TZ = TZ;
+  });
+  expect(parseTime("2026-11-22")).toBe("2026-11-22T00:00:00.000Z");
+  expect(parseTime("2026-11-22T18:50:00")).toBe("2026-11-22T18:50:00.000Z");
+  expect(parseTime("2026-11-22T18:50:00Z")).toBe("2026-11-22T18:50:00.000Z");
+  expect(parseTime("2026-11-22T18:50:00-05:00")).toBe("2026-11-22T23:50:00.000Z");
+  expect(() => parseTime("yesterday")).toThrow("Write it like");
 });

@@ -78,8 +78,10 @@ export async function repairUsage(
 }
 
 /** Parses a time or a date, both in UTC unless the time has an offset. */
-function parseTime(text: string): string {
-  const time = /^\d{4}-\d\d-\d\d(T.+)?$/.test(text) ? Date.parse(text) : Number.NaN;
+export function parseTime(text: string): string {
+  const [date] = /^\d{4}-\d\d-\d\d(T.+)?$/.exec(text) ?? [""];
+  // Date reads a time without an offset as local time.
+  const time = Date.parse(/T.*(Z|[+-]\d\d:?\d\d)$/i.test(date) || !date.includes("T") ? date : `${date}Z`);
   if (Number.isNaN(time)) throw new InvalidArgumentError('Write it like "2026-11-22" or "2026-11-22T18:50:00Z".');
   return new Date(time).toISOString();
 }

@@ -48,7 +48,9 @@ function parsePublicUrl(text: string): URL {
   return new URL("/", url);
 }
 
-function parseOrigin(text: string): string {
-  if (URL.canParse(text) && new URL(text).origin !== "null" && !text.endsWith("/")) return text;
+/** Returns the origin as browsers send it. */
+export function parseOrigin(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url !== undefined && url.href === `${url.origin}/`) return url.origin;
   throw new InvalidArgumentError('Write the scheme and host without a path, like "https://www.example.com".');
 }

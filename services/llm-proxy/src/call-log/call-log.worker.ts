@@ -17,7 +17,8 @@ export class CallLog {
   readonly #metrics: CallLogMetrics;
   readonly #log: Logger;
   #pendingRows: CallRow[] = [];
-  #hasFailed: boolean = false;
+  /** How many of the oldest pending rows were in memory when a write failed. */
+  #lateRows = 0;
   #flushing: Promise<void> | undefined;
 
   constructor(database: Database, metrics: CallLogMetrics, log: Logger, lifecycle: Lifecycle) {
@@ -52,13 +53,16 @@ export class CallLog {
       const batch = this.#pendingRows.splice(0, maxRows);
       try {
         await insertCalls(this.#database, batch);
-        this.#metrics.callLogRows.inc({ result: this.#hasFailed ? "late" : "stored" }, batch.length);
-        this.#hasFailed = false;
+        const late = Math.min(batch.length, this.#lateRows);
+        this.#lateRows -= late;
+        this.#metrics.callLogRows.inc({ result: "late" }, late);
+        this.#metrics.callLogRows.inc({ result: "stored" }, batch.length - late);
         maxRows = MAX_BATCH_ROWS;
       } catch (error) {
         // A retry would fail for the same row, which would block all later rows. Halving the batch isolates that row, so that only it is
         // dropped.
         if (isRejectedRow(error) && batch.length === 1) {
+          this.#lateRows = Math.max(0, this.#lateRows - 1);
           this.#reportDropped(1, { sqlstate: sqlState(error) });
           continue;
         }
@@ -68,8 +72,8 @@ export class CallLog {
           maxRows = Math.ceil(batch.length / 2);
           continue;
         }
-        if (!this.#hasFailed) this.#log.warn({ error }, "call log write failed, retrying");
-        this.#hasFailed = true;
+        if (this.#lateRows === 0) this.#log.warn({ error }, "call log write failed, retrying");
+        this.#lateRows = this.#pendingRows.length;
         this.#metrics.callLogFailures.inc();
         return;
       }
@@ -79,6 +83,7 @@ export class CallLog {
   #dropOldest(count: number): void {
     if (count <= 0) return;
     this.#pendingRows.splice(0, count);
+    this.#lateRows = Math.max(0, this.#lateRows - count);
     this.#reportDropped(count);
   }
 

@@ -2,7 +2,10 @@ import { type Dashboard, inNamespace, quantile, rate } from "./panel.ts";
 
 const OVERHEAD = "parley_first_token_overhead_seconds";
 
-/** Failed turns that `parley_turns_total` does not contain, and the refusals that do not count as failed. */
+/**
+ * Failed turns that `parley_turns_total` does not contain: 5xx responses and interrupted turns. Subtracts the refusals that are 5xx responses but
+ * do not count as failed.
+ */
 const FAILED_OUTSIDE_STREAMS = [
   rate("parley_http_request_duration_seconds_count", 'route=~"/api/chat/(playground/)?"', 'status=~"5.."'),
   rate("parley_turns_closed_total", 'outcome="interrupted"'),
@@ -183,7 +186,7 @@ export const CHAT: Dashboard = {
         {
           title: "Cancelled and stalled streams",
           shows:
-            "Share of turns whose visitor disconnected before the end, and share of turns cut because the client stopped reading.",
+            "Share of turns whose visitor disconnected or stopped the reply, and share of turns cut because the client stopped reading.",
           normal: "The same from day to day.",
           act: "Rises suddenly: replies are slow, or a proxy in front buffers them. Run `parley doctor`.",
           unit: "percentunit",
@@ -277,7 +280,7 @@ export const CHAT: Dashboard = {
         {
           title: "Call log rows",
           shows:
-            "`stored`: written. `late`: written after a failed attempt. `dropped`: lost, because the database was unavailable for too long. `filled`: lost and added again from a stored turn.",
+            "`stored`: written. `late`: written after a failed write. `dropped`: lost, because the database was unavailable for too long or rejected the row. `filled`: lost and added again from a stored turn.",
           normal: "Only `stored`.",
           act: "`late`: check the llm-proxy's database. `dropped`: the billing run lacks these calls. See ParleyCallLogFailing.",
           unit: "suffix:/s",

@@ -113,7 +113,7 @@ export const QUOTA: Dashboard = {
         {
           title: "Workspaces by plan",
           shows: "Number of workspaces.",
-          normal: "Changes only when you create a workspace or change a plan.",
+          normal: "Changes only when you create or delete a workspace, or change its plan.",
           act: "Changes without your action: compare with `parley workspace list`.",
           unit: "short",
           stacked: true,

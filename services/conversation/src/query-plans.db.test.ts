@@ -424,11 +424,13 @@ test("the sessions of an erasure are found by the visitor's index", async () => 
   await listErasures(db.database, 1);
 });
 
-test("listing the workspaces for retention reads only the bots table", async () => {
+test("listing the workspaces for retention reads only the tables of bots and of deleted workspaces", async () => {
   const [statement] = await recordStatements(db.database, listWorkspaceIds);
   if (statement === undefined) throw new Error("no statement");
   const plan = JSON.stringify((await db.admin.query(`EXPLAIN (FORMAT JSON) ${statement.text}`)).rows);
-  expect(new Set([...plan.matchAll(/"Relation Name":"(\w+)"/g)].map((match) => match[1]))).toEqual(new Set(["bots"]));
+  expect(new Set([...plan.matchAll(/"Relation Name":"(\w+)"/g)].map((match) => match[1]))).toEqual(
+    new Set(["bots", "workspace_deletions"]),
+  );
 });
 
 test("a sweep finds streaming turns by index and scans only the small edges table", async () => {

@@ -75,7 +75,6 @@ function describeFailure(error: unknown): string {
   if (error instanceof DatabaseError) {
     switch (error.code) {
       case "28P01":
-      case "28000":
         return "the server refuses the user or password: correct them";
       case "3D000":
         return "the database does not exist: create it first";

@@ -163,16 +163,17 @@ describe("supervise", () => {
 });
 
 describe("a supervising process", () => {
-  const supervisorScript = () => `
+  const supervisorScript = (code: string) => `
     import { supervise } from ${JSON.stringify(new URL("supervisor.ts", import.meta.url).href)};
-    const { ready } = await supervise(${JSON.stringify(specOf(serverScript(port)))}, () => {});
+    const { ready } = await supervise(${JSON.stringify(specOf(code))}, ({ text }) => console.log(text));
     await ready;
     process.on("SIGINT", () => console.log("interrupted"));
     console.log("up");
   `;
-  const startSupervisorProcess = async () => {
-    const args = [...nodeFlags, "--input-type=module", "-e", supervisorScript()];
-    const parent = await startProcess({ name: "supervisor", command: process.execPath, args, ready: /up/ });
+  const startSupervisorProcess = async (code = serverScript(port), shell = 'exec "$@"') => {
+    const node = [process.execPath, ...nodeFlags, "--input-type=module", "-e", supervisorScript(code)];
+    const args = ["-c", shell, "sh", ...node];
+    const parent = await startProcess({ name: "supervisor", command: "sh", args, ready: /up/ });
     await parent.waitReady();
     return parent;
   };
@@ -182,6 +183,14 @@ describe("a supervising process", () => {
     const child = await fetchPid();
     await parent.kill9();
     await vi.waitFor(() => expect(() => process.kill(child, 0)).toThrow("ESRCH"), 5_000);
+  });
+
+  it("continues and reports it if the child's log cannot be written", async () => {
+    const code = `for (let n = 0; n < 2_000; n++) console.log("x".repeat(1_000)); ${serverScript(port)}`;
+    const parent = await startSupervisorProcess(code, "trap '' XFSZ; ulimit -f 64; exec \"$@\"");
+    expect(await fetchPid()).toBeGreaterThan(0);
+    await vi.waitFor(() => expect(parent.stdout()).toContain("its log ends, because it cannot be written"), 5_000);
+    await parent.kill9();
   });
 
   it("does not pass the terminal's signals to its child", async () => {

@@ -47,6 +47,7 @@ export async function supervise(
   // If stop is called first, no caller awaits `ready`.
   firstReady.promise.catch(() => undefined);
   const report = (level: Notice["level"], text: string) => notify({ name: spec.name, level, text });
+  log.once("error", ({ message }) => report("error", `its log ends, because it cannot be written (${message})`));
   let processRun: ProcessRun | undefined;
 
   const finished = keepRunning();

@@ -15,13 +15,13 @@ export function createMetrics(registry: Registry) {
     }),
     calls: new Counter({
       name: "parley_console_calls_total",
-      help: "Calls that the console forwarded to the admin services and the edge, by method and HTTP status.",
+      help: "Calls that the console forwarded to the admin services and the edge's owner API, by method and HTTP status.",
       labelNames: ["method", "status"],
       registers,
     }),
     signIns: new Counter({
       name: "parley_console_sign_ins_total",
-      help: "Sign-ins and session refreshes, by result: signed_in, refreshed, session_ended or the code of the failure.",
+      help: "Sign-ins and session refreshes, by result: signed_in, refreshed, session_ended or the code of a failed sign-in.",
       labelNames: ["result"],
       registers,
     }),

@@ -28,7 +28,9 @@ export type AdminCalls = {
   stream: (call: AdminCall) => Promise<AdminResponse<Buffer | Readable>>;
 };
 
-/** Longer than the slowest method: AddSource fetches a URL for at most 20 s and then parses the document. */
+/**
+ * Longer than calls usually take. AddSource may exceed it: fetching a URL may take 20 s, and reading the document up to 60 s on a busy machine.
+ */
 const TIMEOUT_MS = 60_000;
 /** Long enough for a slow reader of a transcript. */
 const STREAM_TIMEOUT_MS = 10 * 60_000;

@@ -14,7 +14,7 @@ export type CallDeps = {
   listConversations: ListConversations;
 };
 
-/** Fits the largest document: 16 MiB and the other fields of AddSource. */
+/** Fits the largest document as application/proto: 16 MiB and the other fields of AddSource. JSON encodes the same document in base64, in 22 MiB. */
 const MAX_CALL_BYTES = 17 * 1024 * 1024;
 const MAX_BATCH_BYTES = 256 * 1024;
 const MAX_BATCH_CALLS = 20;

@@ -64,7 +64,7 @@ function createForwarder({ callEdge, onResponse }: Pick<OwnerApiDeps, "callEdge"
       const { sessionId } = request.params as { sessionId?: string };
       // An id such as ".." would lead to another path of the edge.
       if (sessionId !== undefined && !isUuid(sessionId)) throw new HttpError(404, "session_not_found");
-      // Not request.url, which may name another host.
+      // Takes only the query from request.url, because the part before it may name another host.
       const queryStart = request.url.indexOf("?");
       const query = queryStart === -1 ? "" : request.url.slice(queryStart);
       const path = CONVERSATIONS_PATH + toPath(sessionId ?? "") + query;

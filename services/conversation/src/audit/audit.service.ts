@@ -72,7 +72,7 @@ export async function auditPage(
     [...usage, ...turns].map(({ workspaceId }) => workspaceId),
   );
   requireOrder(usage, ids);
-  // A list of `limit` workspaces may be cut off after its last one, so the page ends at the first of the last ids of such lists.
+  // A list of `limit` workspaces may be incomplete after its last id. So the page ends at that id, or at the lower one if both lists are full.
   const lastIds = [usage, turns].flatMap((list) => (list.length === limit ? (list.at(-1)?.workspaceId ?? []) : []));
   const next = ids.find((id) => lastIds.includes(id)) ?? "";
   const page = next === "" ? ids : ids.slice(0, ids.indexOf(next) + 1);

@@ -64,7 +64,7 @@ export async function countDoneTurnsOfPage(
   return rows.map(toDoneTurns);
 }
 
-/** Returns the different ids in the order in which this database sorts text, which depends on its collation. */
+/** Returns the distinct ids in the order in which this database sorts text, which depends on its collation. */
 export async function sortIds(database: Database, ids: readonly string[]): Promise<string[]> {
   const { rows } = await database.query<{ id: string }>(
     "SELECT DISTINCT id FROM unnest($1::text[]) AS id ORDER BY id",

@@ -55,7 +55,7 @@ describeInBrowser("changes in the console", (fixture) => {
     await page.tabTo("Try the text");
     await keyboard.press("Enter");
     const matches = page.tab.getByRole("list", { name: "Rules that match" });
-    await eventually(() => matches.innerText()).toBe("money back\nBlocks it from a visitor\nNot saved");
+    await eventually(() => matches.innerText()).toBe("money back\nBlocks it as a visitor's message\nNot saved");
     expect(await page.findAxeViolations()).toEqual([]);
     expect((await moderation.listPatterns(bot)).patterns).toEqual([before]);
     await page.tabTo("Save rule");

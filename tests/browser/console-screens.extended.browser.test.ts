@@ -58,7 +58,7 @@ describeInBrowser("console screens", (fixture) => {
         await page.tab.getByText("refund").first().waitFor();
         await page.field("Text to try").fill("I want a refund");
         await page.button("Try the text").click();
-        await page.tab.getByText("Blocks it from a visitor").waitFor();
+        await page.tab.getByText("Blocks it as a visitor's message").waitFor();
         await checkScreen("moderation");
         await page.button("New rule").click();
         await page.field("Pattern").fill("(?=look)");

@@ -113,7 +113,7 @@ describeInBrowser("console", (fixture) => {
     await page.tabTo("Try the text");
     await keyboard.press("Enter");
     await eventually(() => page.announcement.innerText()).toBe("1 rule matches.");
-    expect(await matches.innerText()).toBe("refund\nBlocks it from a visitor");
+    expect(await matches.innerText()).toBe("refund\nBlocks it as a visitor's message");
     await page.button("New rule").focus();
     await keyboard.press("Enter");
     await page.tabTo("Pattern");
@@ -125,7 +125,7 @@ describeInBrowser("console", (fixture) => {
     await page.tabTo("Try the text");
     await keyboard.press("Enter");
     await eventually(() => matches.innerText()).toBe(
-      "refund\nBlocks it from a visitor\nbre.d\nBlocks it from a visitor and from the bot\nNot saved",
+      "refund\nBlocks it as a visitor's message\nbre.d\nBlocks it as a visitor's message and as the bot's answer\nNot saved",
     );
     await page.field("Pattern").fill(".{0,200}");
     await page.tabTo("Try the text");

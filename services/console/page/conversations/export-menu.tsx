@@ -50,7 +50,7 @@ export function ExportMenu({ filters }: { filters: ConversationFilters }) {
           ))}
         </Menu.Content>
       </Menu.Root>
-      {/* The frame loads only errors, because the browser saves an export as a file. After a link, an error would replace the console. */}
+      {/* The frame loads only errors, because the browser saves an export as a file. With a link, an error would replace the console. */}
       {latest && <iframe key={latest.number} src={latest.url} title="Export" hidden onLoad={showError} />}
     </>
   );

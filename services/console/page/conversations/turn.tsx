@@ -69,7 +69,7 @@ export function Turn({ turn: { turn, message, reply, rating, review }, passages 
 function describeTurn({ openedAt, firstTokenMs, latencyMs, model, tokensIn, tokensOut, status }: TurnRecord): string[] {
   const facts = [formatDateTime(openedAt)];
   if (firstTokenMs > 0) facts.push(`first word after ${formatSeconds(firstTokenMs)}`);
-  if (latencyMs > 0) facts.push(`complete after ${formatSeconds(latencyMs)}`);
+  if (latencyMs > 0) facts.push(`ended after ${formatSeconds(latencyMs)}`);
   if (tokensOut > 0) facts.push(`${tokensIn.toLocaleString()} tokens in, ${tokensOut.toLocaleString()} out`);
   if (model !== "" && status === "done") facts.push(model);
   return facts;
@@ -101,7 +101,7 @@ function Knowledge({ used, passages }: KnowledgeProps) {
 function Tools({ called }: { called: readonly ToolCalled[] }) {
   return (
     <details className="evidence">
-      <summary>{called.length === 1 ? "1 tool" : `${called.length} tools`}</summary>
+      <summary>{called.length === 1 ? "1 tool call" : `${called.length} tool calls`}</summary>
       <ul>
         {called.map(({ name, status, latencyMs }, index) => (
           // A tool may be called several times.

@@ -94,7 +94,7 @@ function Found({ botSlug, question, result: { passages, grounded, semanticSearch
           : "Nothing was found. An answer would not be based on a document."}
       </p>
       {!["", "ok"].includes(semanticSearch) && (
-        <p className="hint">Only words were compared, because the search by meaning did not answer.</p>
+        <p className="hint">Only words were compared, because the search by meaning failed or is off.</p>
       )}
       {passages.length > 0 && (
         <ol className="passages" aria-label="Passages found">
@@ -132,7 +132,7 @@ function describeScores({ score, wordRank, similarity }: CheckedPassage): string
     value.toLocaleString(undefined, { minimumFractionDigits: digits, maximumFractionDigits: digits });
   return [
     `Score ${format(score, 4)}`,
-    wordRank === undefined ? "No word in common" : `Words ${format(wordRank, 2)}`,
+    wordRank === undefined ? "Not found by words" : `Words ${format(wordRank, 2)}`,
     ...(similarity === undefined ? [] : [`Meaning ${format(similarity, 2)}`]),
   ];
 }

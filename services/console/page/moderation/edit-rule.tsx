@@ -57,7 +57,7 @@ export function EditRule({ botSlug, rule, onClose }: { botSlug: string; rule?: P
         />
         <TextArea
           label="Text in place of the answer"
-          hint="Leave empty for the bot's own text."
+          hint="If empty, visitors see the bot's text in place of a blocked answer."
           rows={2}
           maxLength={2_000}
           value={fallback}

@@ -77,8 +77,8 @@ function Matches({ matches }: { matches: readonly PatternMatch[] }) {
 }
 
 function describeMatch(blocksMessage: boolean, blocksReply: boolean): string {
-  if (blocksMessage && blocksReply) return "Blocks it from a visitor and from the bot";
-  return blocksMessage ? "Blocks it from a visitor" : "Blocks it from the bot";
+  if (blocksMessage && blocksReply) return "Blocks it as a visitor's message and as the bot's answer";
+  return blocksMessage ? "Blocks it as a visitor's message" : "Blocks it as the bot's answer";
 }
 
 function countRules(count: number): string {

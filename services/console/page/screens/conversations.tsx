@@ -110,7 +110,7 @@ function ConversationRow({ conversation, bots }: { conversation: Conversation; b
   );
 }
 
-/** Returns the page that the visitor came from, without its query, which may hold personal data. */
+/** Returns the page that the visitor wrote from, without its query, which may hold personal data. */
 function pageOf(referrer: string): string {
   if (!URL.canParse(referrer)) return "";
   const { host, pathname } = new URL(referrer);

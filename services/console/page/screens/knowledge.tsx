@@ -24,12 +24,7 @@ export function Knowledge() {
   useQuery(sourcesQuery(workspaceId, wantedSlug));
   useQuery(checkQuery(workspaceId, wantedSlug, question));
   return (
-    <BotScreen
-      title="Knowledge"
-      intro="Documents that the bot answers from. It quotes them as its sources."
-      path="/knowledge"
-      isWide
-    >
+    <BotScreen title="Knowledge" intro="Documents that the bot answers from." path="/knowledge" isWide>
       {({ slug, display }) => (
         <div className="editor">
           <div className="form" key={slug}>

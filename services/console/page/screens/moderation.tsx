@@ -95,7 +95,8 @@ function RuleRow({ pattern, botSlug }: { pattern: Pattern; botSlug: string }) {
       <span className="row-text">
         <code>{pattern.pattern}</code>
         <small>
-          {APPLIES_TO[pattern.appliesTo] ?? pattern.appliesTo} · {pattern.fallback || "the bot's own text"}
+          {APPLIES_TO[pattern.appliesTo] ?? pattern.appliesTo} ·{" "}
+          {pattern.fallback || "shows the bot's text in place of a blocked answer"}
         </small>
       </span>
       {mayUpdate && (

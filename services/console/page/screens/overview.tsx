@@ -64,5 +64,5 @@ function describeForecast(usage: GetUsageResponse, repliesOfDay: ReadonlyMap<str
   if (expected === undefined) return "A forecast appears after the first full day with messages.";
   if (expected.emptyAt !== undefined)
     return `At the pace of the last week, no message is left from ${formatDate(expected.emptyAt.toISOString())}.`;
-  return `At the pace of the last week, it will be about ${expected.total.toLocaleString()} of ${usage.cap.toLocaleString()}.`;
+  return `At the pace of the last week, about ${expected.total.toLocaleString()} of ${usage.cap.toLocaleString()} messages will be used this month.`;
 }

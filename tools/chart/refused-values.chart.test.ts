@@ -29,6 +29,7 @@ it.each([
   ["production", "ingress.hosts=null", "ingress.hosts is empty"],
   ["production", "mtls.issuerRef=null", "mtls.issuerRef is empty"],
   ["minimal", "mtls.opsPorts=true", "mtls.opsPorts needs the certificates"],
+  ["trial", "mtls.enabled=true,mtls.certManager=false,mtls.opsPorts=true", "mtls.opsPorts cannot be used in a trial"],
   ["production", "doctor.origin=", "doctor.origin is empty"],
   ["production", "caBundle.existingConfigMap=own", "caBundle.containsOpsAuthority is false"],
   ["console", "cli.enabled=false,caBundle.existingConfigMap=own", "caBundle.containsOpsAuthority is false"],

@@ -16,6 +16,9 @@
 {{- fail "mtls.opsPorts needs the certificates of mtls.enabled. Set mtls.enabled to true too." -}}
 {{- end -}}
 {{- /* Node reads only one file of additional authorities. */ -}}
+{{- if and .Values.mtls.opsPorts .Values.trial.enabled -}}
+{{- fail "mtls.opsPorts cannot be used in a trial: the setup Job does not trust the ops ports' certificates. Set mtls.opsPorts to false, or install without trial.enabled." -}}
+{{- end -}}
 {{- if and .Values.mtls.opsPorts .Values.caBundle.existingConfigMap (or .Values.cli.enabled .Values.console.enabled) (not .Values.caBundle.containsOpsAuthority) -}}
 {{- fail "caBundle.containsOpsAuthority is false: with mtls.opsPorts, the cli pod and the console read caBundle only, so it must also contain the authority of the ops ports' certificates. Add it, and set caBundle.containsOpsAuthority to true." -}}
 {{- end -}}

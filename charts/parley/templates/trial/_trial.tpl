@@ -22,6 +22,50 @@
 {{- end -}}
 {{- end -}}
 
+{{/* The spec of the Job that sets the trial up. */}}
+{{- define "parley.trial.setupSpec" -}}
+{{- $setup := dict "root" . "name" "trial-setup" "values" .Values.trial.setup -}}
+{{- $name := include "parley.name" $setup -}}
+backoffLimit: 4
+activeDeadlineSeconds: 600
+template:
+  metadata:
+    labels:
+      {{- include "parley.labels" $setup | nindent 6 }}
+  spec:
+    {{- include "parley.podSpec" (merge (dict "mountsToken" true) $setup) | nindent 4 }}
+    restartPolicy: OnFailure
+    volumes:
+      - name: setup
+        configMap:
+          name: {{ $name }}
+    containers:
+      - name: setup
+        image: {{ include "parley.image" (dict "root" . "values" .Values.cli) }}
+        imagePullPolicy: {{ .Values.image.pullPolicy }}
+        command: [node, /setup/setup.mjs]
+        securityContext:
+          {{- include "parley.containerSecurity" $setup | nindent 10 }}
+        env:
+          {{- include "parley.opsUrls" $setup | nindent 10 }}
+          - name: NODE_EXTRA_CA_CERTS
+            value: /var/run/secrets/kubernetes.io/serviceaccount/ca.crt
+          - name: NAMESPACE
+            value: {{ .Release.Namespace }}
+          - name: SECRET
+            value: {{ include "parley.secretName" . }}
+          - name: OWNER
+            value: {{ $name }}
+          - name: EDGE_SERVICE
+            value: {{ include "parley.fullname" . }}
+          - name: EDGE_PORT
+            value: {{ .Values.edge.service.port | quote }}
+        resources:
+          {{- toYaml .Values.trial.setup.resources | nindent 10 }}
+        volumeMounts:
+          - { name: setup, mountPath: /setup, readOnly: true }
+{{- end -}}
+
 {{- define "parley.trial-postgres.from" -}}
 {{ include "parley.fromCallers" (dict "root" .root "callers" (list "conversation" "quota" "llm-proxy" "migrations") "port" "postgres") }}
 {{- end -}}

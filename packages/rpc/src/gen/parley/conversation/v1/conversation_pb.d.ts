@@ -1524,7 +1524,7 @@ export declare const EraseVisitorRequestSchema: GenMessage<EraseVisitorRequest>;
  */
 export declare type EraseVisitorResponse = Message<"parley.conversation.v1.EraseVisitorResponse"> & {
   /**
-   * How many sessions of the visitor existed when the request was stored or retried, deleted ones included.
+   * How many sessions of the visitor were not erased yet when the call ran, deleted ones included. A retry may return fewer.
    *
    * @generated from field: int64 sessions = 1;
    */
@@ -1635,7 +1635,7 @@ export declare const ExportFormatSchema: GenEnum<ExportFormat>;
  * ConversationService owns bots, public keys, sessions and messages. The edge calls it.
  *
  * A session may be deleted (hidden; its content stays in the database) or erased (its content is removed). The calls
- * below find neither.
+ * below find neither, with two exceptions: CloseTurn finds the turns of both, and EraseVisitor includes deleted sessions.
  *
  * Every call needs the internal token in its "authorization" metadata. Every unary call is idempotent, so a client may
  * repeat it after UNAVAILABLE. The code in parentheses after each status is sent in the "parley-code" trailer.

@@ -158,6 +158,7 @@ export declare const EdgeService: GenService<{
    * arrives, then the stored end. The first response comes at once and may be empty.
    *
    * Errors:
+   * - NOT_FOUND (turn_not_found): also if the turn has no idempotency key. The turn then continues.
    * - INVALID_ARGUMENT (invalid_last_event_id): the offset is beyond the text or inside a surrogate pair.
    * - RESOURCE_EXHAUSTED (overloaded): the turn has as many readers as it may have.
    *

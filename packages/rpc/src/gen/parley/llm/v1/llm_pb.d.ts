@@ -988,8 +988,8 @@ export declare const LlmService: GenService<{
    * token counts.
    *
    * If an attempt fails before its first text, the llm-proxy retries it, then tries the next model of the route. The
-   * model may call tools in several rounds. Every Generate call adds one row to the call log. Cancelling the call
-   * cancels the provider request.
+   * model may call tools in several rounds. Every generation adds one row to the call log, even if it fails or is
+   * cancelled; a call that ends with INVALID_ARGUMENT adds none. Cancelling the call cancels the provider request.
    *
    * Errors: INVALID_ARGUMENT (invalid_prompt) when the prompt cannot be decoded or does not end in a user message.
    * Not idempotent: a repeated call runs the generation again.

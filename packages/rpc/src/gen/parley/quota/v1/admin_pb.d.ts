@@ -773,15 +773,16 @@ export declare type TurnEntry = Message<"parley.quota.v1.TurnEntry"> & {
   heldAt: string;
 
   /**
-   * When Settle stored the outcome; empty while the turn is held, or if an older version of the service settled
-   * it without recording the time.
+   * When Settle stored the outcome or AdjustTurns last changed it; empty while the turn is held, or if an older version of
+   * the service settled it without recording the time.
    *
    * @generated from field: string settled_at = 4;
    */
   settledAt: string;
 
   /**
-   * When the turn was written to the usage ledger; empty unless the turn counts.
+   * When the turn was written to the usage ledger; empty if the ledger has no row of it. AdjustTurns changes the state but
+   * not the ledger, so a void turn may have this time and a done turn may lack it.
    *
    * @generated from field: string counted_at = 5;
    */

@@ -244,7 +244,8 @@ export declare const CallsService: GenService<{
    *
    * Errors: UNAUTHENTICATED (unauthenticated) when the stream's metadata lacks the internal token.
    * The failure of one call ends that call with a CallEnd; it does not affect the stream or other calls.
-   * If the stream is lost, callers repeat its unary calls, which are idempotent, and its streaming calls fail.
+   * If the stream is lost, callers repeat its unary calls, which are idempotent, within a retry budget; CloseTurn, RenewEdge
+   * and Settle are repeated without one. Other unary calls beyond the budget and all streaming calls fail.
    *
    * Deadline: 381 s. Callers replace their streams every 500 ms; a replaced stream ends when its last call has ended.
    * Handled in packages/rpc-multiplex/src/multiplex-server.ts.

@@ -116,10 +116,13 @@ export function createProviderClient(options: ProviderOptions): ProviderClient {
   };
 }
 
-/** Whether the identity provider did not respond, so that a later attempt may succeed. */
+/** Whether the identity provider did not respond, or with a server error, so that a later attempt may succeed. */
 function isUnreachable(error: unknown): boolean {
   if (error instanceof openid.ResponseBodyError || error instanceof openid.AuthorizationResponseError) return false;
-  return error instanceof TypeError || (error instanceof openid.ClientError && error.code === "OAUTH_TIMEOUT");
+  if (error instanceof TypeError) return true;
+  if (!(error instanceof openid.ClientError)) return false;
+  const { code, cause } = error;
+  return code === "OAUTH_TIMEOUT" || (cause instanceof Response && cause.status >= 500);
 }
 
 function unavailable(cause: unknown): HttpError {

@@ -72,8 +72,9 @@ const CALL_LOG_TASK = "fill call log";
 const LEASE_SECONDS = 60;
 
 /**
- * Returns a function that compares turns with usage in bounded windows and repairs the differences. Replicas call it periodically, and one at
- * a time does the work. The progress is stored after each page, so that another replica continues after a crash.
+ * Returns a function that runs the plan's walks, each up to its `maxPages`. By default they compare turns with usage and repair the differences.
+ * Replicas call the function periodically, and one at a time does the work. The progress is stored after each page, so that another replica
+ * continues after a crash.
  */
 export function createReconciliationTask(
   deps: ReconcileDeps,

@@ -6,7 +6,10 @@ import { sessionNotFound } from "./session-not-found.ts";
 /** Far below the 16 MiB limit of a gRPC message, to keep buffers small. */
 const MAX_PIECE_BYTES = 256 * 1024;
 
-/** Streams a session's transcript until the signal is aborted. Throws session_not_found, with the same message for a missing, deleted, erased or foreign session. */
+/**
+ * Streams a session's transcript until the signal is aborted. Throws session_not_found, with the same message for a missing, deleted, erased or
+ * foreign session.
+ */
 export async function* handleExportSession(
   { database, limiter, pacer }: OwnerReads,
   { workspaceId, sessionId, withReviews = false }: { workspaceId: string; sessionId: string; withReviews?: boolean },

@@ -1,7 +1,10 @@
 import { type Database, NIL_UUID } from "@parley/service-kit";
 import { LONGEST_TRANSACTION_SECONDS, type Settlement } from "../turns/index.ts";
 
-/** A settlement in the outbox. `createdAt` is the time at which the turn was closed, by the database's clock. */
+/**
+ * A settlement in the outbox. `createdAt` is the time at which the turn was closed, or at which the reconciliation put its settlement into the
+ * outbox again, by the database's clock.
+ */
 export type OutboxEntry = Settlement & { createdAt: string };
 
 const READ_OUTBOX = `
@@ -14,7 +17,7 @@ const READ_OUTBOX = `
 
 export type OutboxPosition = Pick<OutboxEntry, "createdAt" | "workspaceId" | "turnId">;
 
-/** Returns the position before the settlements of all turns that closed at `createdAt` or later. */
+/** Returns the position before all settlements with this `createdAt` or a later one. */
 export function startOfOutbox(createdAt = "-infinity"): OutboxPosition {
   return { createdAt, workspaceId: "", turnId: NIL_UUID };
 }

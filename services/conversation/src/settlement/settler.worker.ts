@@ -143,7 +143,7 @@ export class Settler {
   async #settleOutbox(): Promise<void> {
     const mark = await readOutboxMark(this.#database);
     let after = startOfOutbox(this.#mark.next());
-    /** When the oldest turn that quota did not acknowledge was closed. */
+    /** The `createdAt` of the oldest settlement that quota did not acknowledge. */
     let oldestLeft: string | undefined;
     for (;;) {
       const entries = await readOutbox(this.#database, { after, minAgeSeconds: MIN_AGE_SECONDS, limit: BATCH_TURNS });

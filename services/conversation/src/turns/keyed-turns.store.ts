@@ -7,7 +7,7 @@ export type StoredTurn = {
   turnId: string;
   messageId: number;
   edgeId: string;
-  /** Empty if the edge cannot be reached or if its lease has expired. */
+  /** Empty if the turn is closed, the edge has no address for other edges, or its lease has expired. */
   edgeAddress: string;
   edgeToken: string;
   requestHash: Buffer | null;

@@ -10,7 +10,7 @@ import { findKeyedTurn } from "./keyed-turns.store.ts";
 import { findTurn, MAX_RUNNING_KEYED_TURNS, openTurn } from "./open-turn.store.ts";
 import { encodePrompt } from "./prompt.ts";
 import { requireSameRequest, toStoredTurn } from "./stored-turn.ts";
-import { requireTurn } from "./turn-request.ts";
+import { requireTurnRequest } from "./turn-request.ts";
 
 export type OpenTurnDeps = {
   database: Database;
@@ -35,7 +35,7 @@ export async function handleOpenTurn(
   { database, botConfigs, patternThreads, semanticSearch }: OpenTurnDeps,
   request: OpenTurnRequest,
 ): Promise<Response> {
-  requireTurn(request);
+  requireTurnRequest(request);
   const { workspaceId, botId, message } = request;
   const bot = await botConfigs(workspaceId, botId);
   if (bot === undefined) throw botNotFound();

@@ -8,7 +8,7 @@ const HASH_BYTES = 32;
 const SOURCES = ["widget", "playground"];
 
 /** Throws invalid_argument if a field is invalid or cannot be stored. Does not check that the bot exists. */
-export function requireTurn(request: OpenTurnRequest): void {
+export function requireTurnRequest(request: OpenTurnRequest): void {
   const { turnId, edgeId, sessionId, source, message, visitorId, referrer, userAgent, visitorMetadata } = request;
   for (const [name, id] of Object.entries({ turn_id: turnId, edge_id: edgeId, session_id: sessionId })) {
     if (!isUuid(id)) throw invalidArgument(`${name} must be a UUID`);

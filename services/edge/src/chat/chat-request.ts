@@ -85,7 +85,7 @@ function metadataText(value: unknown): string {
   return text;
 }
 
-/** Whether JSON.parse has changed no number: larger integers are rounded, and numbers beyond a double's range become infinite. */
+/** Whether all numbers are within ±(2^53 - 1). JSON.parse rounds larger integers, and makes numbers beyond a double's range infinite. */
 function isExact(value: unknown): boolean {
   if (typeof value === "number") return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
   return typeof value !== "object" || value === null || Object.values(value).every(isExact);

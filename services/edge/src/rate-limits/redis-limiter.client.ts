@@ -83,7 +83,10 @@ type Connection = { redis: RedisWithScript; take: RateLimiter["take"] };
 function openConnection(settings: RedisSettings): Connection {
   const redis = connectRedis(settings) as RedisWithScript;
   redis.defineCommand("slidingWindow", { numberOfKeys: 1, lua: LUA_SCRIPT });
-  /** The oldest late reply. Redis replies in order, so it is enough to watch this one. */
+  /**
+   * The late reply that is watched. A Redis server replies in order, so watching one reply is enough. In a cluster, one slow server makes
+   * the whole cluster count as unresponsive.
+   */
   let oldestLateReply: Promise<Reply> | undefined;
   let isUnresponsive = false;
 

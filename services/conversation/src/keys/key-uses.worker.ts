@@ -6,8 +6,8 @@ const MAX_KEYS_PER_STATEMENT = 1_000;
 
 /**
  * Collects the keys that browsers use, and stores the day of their last use in the background. So the lookup of a key does not wait for a
- * write. A key is stored at most once an hour, so in the hour after midnight its stored day may be yesterday. A process that ends loses the
- * uses that it has not stored.
+ * write. A key is stored at most once an hour, so a use in the first hour after midnight may be missing. A process that ends loses the uses
+ * that it has not stored.
  */
 export class KeyUses {
   readonly #database: Database;

@@ -55,7 +55,8 @@ export type WordMatches = { passages: readonly RankedPassage[]; terms: readonly 
 // - `candidate`: ranks the selected chunks by ts_rank of each lexeme times its weight. The rank grows with the share of the query that a
 //   chunk contains and falls with the chunk's length. The lexeme bot:<id> restricts the index scan to the bot's chunks.
 // - `ranked`: adds the weight of neighbouring words.
-// - `best`: adds half the rank of the better neighbour chunk in the same section, because long sections are split into several chunks.
+// - `best`: adds half the higher rank of the previous and the next row of `ranked` with the same source and heading, because long sections
+//   are split into several chunks. The two chunks need not be adjacent in the document.
 const SEARCH = `
   WITH frequency AS MATERIALIZED (
     SELECT input.place, input.word, input.boost, form.lexeme, coalesce((

@@ -2,7 +2,7 @@ import type { Database } from "@parley/service-kit";
 import type { BotKnowledge } from "./knowledge-search.store.ts";
 import { prefixAndSuffixOf } from "./spelling.ts";
 
-/** Bounds the candidates for one prefix or suffix. If more words have it, it is too common to be useful. */
+/** Bounds the rows read for one prefix or suffix. A word has a row for each source, so fewer distinct words may be read. */
 const MAX_CANDIDATES = 500;
 
 // A range of words with a prefix ends at the prefix and U+10FFFD (1114109), which sorts after all other characters in use.

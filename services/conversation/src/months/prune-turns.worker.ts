@@ -39,7 +39,7 @@ export function createPruneTurnsTask(deps: PruneTurnsDeps): (signal: AbortSignal
     everySeconds: EVERY_SECONDS,
   };
 
-  /** Deletes the next batch of a month's turns. Returns their number; 0 if no turns are left. */
+  /** Deletes the next batch of a month's turns. Returns their number; 0 if all turns left are locked, or none are left. */
   async function pruneBatch(month: string): Promise<number> {
     const workspaceId = await findWorkspaceToPrune(database, month);
     return workspaceId === undefined

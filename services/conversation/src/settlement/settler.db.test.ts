@@ -142,6 +142,25 @@ test("two settlers that run concurrently settle each turn once", async () => {
   expect(quota.countDone(bot.workspaceId)).toBe(1_000);
 });
 
+test("a replica without the outbox lease settles pushed turns at once again after a failed call", async () => {
+  newSettler().start();
+  // Until the first replica holds the lease.
+  await sleep(1_500);
+  const other = newSettler();
+  other.start();
+  quota.isSettleUnavailable = true;
+  other.push(await closeTurns(1));
+  await sleep(1_500);
+  quota.isSettleUnavailable = false;
+  await expect.poll(depth).toBe(0);
+  // Longer than a replica's pause after a failure.
+  await sleep(3_000);
+  const startedAt = performance.now();
+  other.push(await closeTurns(1));
+  await expect.poll(depth, { interval: 5 }).toBe(0);
+  expect(performance.now() - startedAt).toBeLessThan(500);
+});
+
 test("one of two replicas polls the outbox, and the other takes over when it stops", async () => {
   const replicas = [0, 1].map(() => {
     const reads = { count: 0 };

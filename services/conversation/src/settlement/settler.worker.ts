@@ -55,7 +55,7 @@ export class Settler {
   readonly #spans = new Map<string, Span>();
   #pushing: Promise<void> | undefined;
   #polling: Promise<void> | undefined;
-  /** Consecutive failures of Settle calls and of polls. While there are any, only the poll settles turns. */
+  /** Consecutive failures of Settle calls and of polls. While there are any, pushed turns are left to the poll of the outbox. */
   #failures = 0;
 
   /** @param waitForMore waits between two calls, at most until the signal is aborted. */
@@ -130,8 +130,11 @@ export class Settler {
     while (await this.#pause()) {
       try {
         if (await this.#lease.hold()) await this.#settleOutbox();
-        // Another replica holds the lease, so this replica's mark is out of date.
-        else this.#mark.reset();
+        else {
+          // Another replica holds the lease. So this replica's mark is out of date, and the other one settles what a failed call has left.
+          this.#mark.reset();
+          this.#failures = 0;
+        }
       } catch (error) {
         this.#failures += 1;
         this.#log.warn({ error }, "outbox read failed, retrying");

@@ -198,6 +198,27 @@ test("pruning moves the turns of a closed month to totals that the audit can sti
   expect(workspaces[0]?.differences).toEqual([{ kind: "totals_differ", turnId: "" }]);
 });
 
+test("pruning leaves a month unfinished while other transactions lock its last turns, and the next run finishes it", async () => {
+  await completeTurns(3);
+  await db.admin.query("DELETE FROM conversation.outbox");
+  await closeMonthLongAgo();
+  const isPruned = async () =>
+    (
+      await db.admin.query<{ pruned: boolean }>(
+        "SELECT pruned_at IS NOT NULL AS pruned FROM conversation.closed_months",
+      )
+    ).rows[0]?.pruned;
+  const other = await db.admin.connect();
+  await other.query("BEGIN; SELECT FROM conversation.turns FOR UPDATE");
+  await pruneNow();
+  expect([await countTurns(), await isPruned()]).toEqual([3, false]);
+  await other.query("COMMIT");
+  other.release();
+  await db.admin.query("UPDATE conversation.task_leases SET due_at = now()");
+  await pruneNow();
+  expect([await countTurns(), await isPruned()]).toEqual([0, true]);
+});
+
 test("the reconciler does not settle a turn again that quota has pruned in a closed month", async () => {
   const [lost = ""] = await completeTurns(2);
   quota.forget(lost);

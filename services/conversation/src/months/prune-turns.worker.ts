@@ -39,23 +39,21 @@ export function createPruneTurnsTask(deps: PruneTurnsDeps): (signal: AbortSignal
     everySeconds: EVERY_SECONDS,
   };
 
-  /** Deletes the next batch of a month's turns. Returns their number; 0 if all turns left are locked, or none are left. */
-  async function pruneBatch(month: string): Promise<number> {
-    const workspaceId = await findWorkspaceToPrune(database, month);
-    return workspaceId === undefined
-      ? deleteUncountedTurns(database, month, ROWS_PER_STATEMENT)
-      : pruneTurns(database, { workspaceId, month, limit: ROWS_PER_STATEMENT });
-  }
-
   const prune = async (signal: AbortSignal) => {
     for (let batch = 0; batch < BATCHES_PER_RUN; batch++) {
       // Renews the lease.
       if (signal.aborted || !(await saveProgress(database, lease, {}))) return;
       const month = await findMonthToPrune(database, retentionMonths);
       if (month === undefined) break;
-      const turns = await pruneBatch(month);
+      const workspaceId = await findWorkspaceToPrune(database, month);
+      const turns =
+        workspaceId === undefined
+          ? await deleteUncountedTurns(database, month, ROWS_PER_STATEMENT)
+          : await pruneTurns(database, { workspaceId, month, limit: ROWS_PER_STATEMENT });
       prunedRows.inc({ table: "turns" }, turns);
       if (turns > 0) continue;
+      // Other transactions lock the workspace's last turns. The next run moves them.
+      if (workspaceId !== undefined) break;
       await finishMonth(database, month);
       log.info({ month }, "turns of month pruned");
     }

@@ -64,7 +64,7 @@ export async function generateReply(
       } else if (event.case === "toolCall") {
         const { name, arguments: args, status, latencyMs, roundLatencyMs } = event.value;
         toolsCalled.push({ name, arguments: args, status, latencyMs });
-        // Until the first text, the time of the round's tool calls counts as `tools`, all other time as `provider`.
+        // The time of the round's tool calls counts as `tools`. Until the first text, all other time counts as `provider`.
         if (content === "") stopwatch.enter("provider");
         stopwatch.split([["tools", roundLatencyMs]]);
       } else if (event.case === "finish") {

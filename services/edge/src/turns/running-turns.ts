@@ -21,7 +21,10 @@ export type KeyName = { workspaceId: string; botId: string; sessionId: string; k
 /** How many keyed turns of a session may run at the same time. */
 const MAX_KEYED_TURNS_OF_SESSION = 2;
 
-/** How long a stop request waits for the stored outcome: 0.5 s for the reply to finish, and up to 10 s for CloseTurn with its retries. */
+/**
+ * How long a stop request waits for the stored outcome: 0.5 s for the reply to finish, 10 s for CloseTurn with its retries, and a margin. The
+ * retries may take longer.
+ */
 export const STOP_TIMEOUT_MS = 12_000;
 
 /** The turns that this process runs, from before their OpenTurn until their outcome is stored. */
@@ -68,7 +71,7 @@ export class RunningTurns {
     return this.#replies.get(nameOf(key));
   }
 
-  /** Ends every keyed turn with an error, because the process stops. */
+  /** Ends every keyed turn, because the process stops. A running reply that is not complete gets the outcome `error`. */
   endKeyedTurns(): void {
     for (const reply of this.#replies.values()) reply.endForShutdown();
   }

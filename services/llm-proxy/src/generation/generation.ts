@@ -26,8 +26,8 @@ export type GenerationDeps = {
 };
 
 /**
- * How the time from the start of the first attempt to the first text (or until now, if there is none yet) was spent. An attempt starts in the
- * queue.
+ * How the time from the start of the first attempt to the first text (or until now, if there is none yet) was spent. An attempt starts when it
+ * begins to wait for a slot.
  */
 export type FirstTextWaits = {
   /** Waiting for slots of the providers' concurrency limits. */

@@ -82,3 +82,17 @@ test("gives up a turn that the conversation service cannot close even as an erro
     [OUTCOMES.error.proto, ""],
   ]);
 });
+
+test("drain waits for the error that is stored after a done turn was not stored in time", async () => {
+  const reachableAtMs = performance.now() + 7_000;
+  const outcomes: unknown[] = [];
+  const closer = createCloser(async (request) => {
+    if (performance.now() < reachableAtMs) throw new RpcError(status.UNAVAILABLE, "unavailable", "unavailable");
+    outcomes.push(request.outcome);
+    return { outcome: request.outcome };
+  });
+  void closer.close({ ...turn, outcome: OUTCOMES.done.proto }, 1_000_000n);
+  const drained = closer.drain(20_000).then(() => [...outcomes]);
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(await drained).toEqual([OUTCOMES.error.proto]);
+});

@@ -154,14 +154,17 @@ export function createTurnCloser(
       const deadline = hasDeadline && {
         deadlineMicroseconds: databaseTimeMicroseconds + BigInt(DONE_TIMEOUT_MS * 1_000),
       };
-      const stored = await trackPending(sendWithRetry({ ...request, ...deadline }, deadlineMs));
+      const inTime = sendWithRetry({ ...request, ...deadline }, deadlineMs);
+      const closeAsError = () => sendWithRetry(toInternalError(request), Number.POSITIVE_INFINITY);
+      // Tracks both requests as one, so that drain waits for the second too.
+      const closed = trackPending(inTime.then((stored) => stored ?? closeAsError()));
+      const stored = await inTime;
       if (stored !== undefined) return stored;
-      const closedAsError = trackPending(sendWithRetry(toInternalError(request), Number.POSITIVE_INFINITY));
-      if (isKeyed) return closedAsError;
+      if (isKeyed) return closed;
       const waitMs = hasDeadline ? deadlineMs + STATEMENT_TIMEOUT_MS - performance.now() : 0;
-      const storedInTime = await Promise.race([closedAsError, pause(waitMs)]);
+      const storedInTime = await Promise.race([closed, pause(waitMs)]);
       if (storedInTime === undefined)
-        void closedAsError.then((late) => {
+        void closed.then((late) => {
           if (late?.outcome === OUTCOMES.done.proto) onLateDone();
         });
       return storedInTime;

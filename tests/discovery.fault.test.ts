@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ADMIN_TOKEN, INTERNAL_TOKEN, returnsOk, root } from "./system/processes.ts";
 import { type NameServer, startNameServer } from "./system/servers/name-server.ts";
 import { createTenant, type System, serviceDatabaseUrl, startSystem, type Tenant } from "./system/system.ts";
-import { countOutcomes, TRUST_TEST_PROXY, visit } from "./system/visitors.ts";
+import { countOutcomes, TRUST_FORWARDED_FOR, visit } from "./system/visitors.ts";
 
 // In Kubernetes a headless Service is one DNS name with an address for each replica. These tests run a DNS server that resolves one name to
 // the replicas' loopback addresses.
@@ -29,7 +29,7 @@ beforeAll(async () => {
   await Promise.all([startReplica(REPLICAS[0]), startReplica(REPLICAS[1])]);
   dns.setAddresses(REPLICAS[0], REPLICAS[1]);
   await system.startEdge({
-    ...TRUST_TEST_PROXY,
+    ...TRUST_FORWARDED_FOR,
     QUOTA_TARGET: `dns://127.0.0.1:${dns.port}/quota.parley.test:${port}`,
     // grpc-js's default resolver uses the machine's DNS server. The alternative one queries the server in the target.
     GRPC_NODE_USE_ALTERNATIVE_RESOLVER: "true",

@@ -13,7 +13,7 @@ import { chat, exportTranscript, postChat, readChat } from "./system/chat.ts";
 import { cliEnv, runCliInProcess } from "./system/cli.ts";
 import { queryFirstRow, readBalance } from "./system/database.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
-import { newClientAddress, TRUST_TEST_PROXY } from "./system/visitors.ts";
+import { newClientAddress, TRUST_FORWARDED_FOR } from "./system/visitors.ts";
 
 describeWith("redis", "erasure", () => {
   describeWith("debian-postgres", "with pg_dump", () => {
@@ -26,7 +26,7 @@ describeWith("redis", "erasure", () => {
       system = await startSystem({
         databaseServerUrl: postgres.url,
         redisUrl: redis.url,
-        env: { edge: TRUST_TEST_PROXY },
+        env: { edge: TRUST_FORWARDED_FOR },
       });
       tenant = await createTenant(system.admin, { model: "openai:echo" });
     });

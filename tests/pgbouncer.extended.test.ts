@@ -6,7 +6,7 @@ import { chat, exportTranscript, postChat } from "./system/chat.ts";
 import { queryFirstRow, readBalance, waitUntilSettled } from "./system/database.ts";
 import { SERVICE_ROLE_PASSWORD } from "./system/processes.ts";
 import { createTenant, type System, serviceDatabaseUrl, startSystem, type Tenant } from "./system/system.ts";
-import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "./system/visitors.ts";
+import { countOutcomes, TRUST_FORWARDED_FOR, type VisitResult, visit } from "./system/visitors.ts";
 
 const ROLES = ["parley_conversation", "parley_quota", "parley_llm"];
 /** Server connections of each role. Each service opens up to ten connections to the pooler. */
@@ -42,7 +42,7 @@ describeWith("pgbouncer", "services behind PgBouncer in transaction mode", () =>
         database,
         edges: 2,
         env: {
-          edge: TRUST_TEST_PROXY,
+          edge: TRUST_FORWARDED_FOR,
           conversation: { ...environmentOf("conversation"), EDGE_LEASE_SECONDS: "3" },
           quota: environmentOf("quota"),
           "llm-proxy": environmentOf("llm-proxy"),

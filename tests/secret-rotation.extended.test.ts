@@ -6,7 +6,7 @@ import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readMetric } from "./system/metrics.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
-import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "./system/visitors.ts";
+import { countOutcomes, TRUST_FORWARDED_FOR, type VisitResult, visit } from "./system/visitors.ts";
 
 const TIMEOUT = { timeout: 30_000 };
 const VISITORS = 4;
@@ -27,7 +27,7 @@ describeWith("redis-server", "a rotation of secrets in files", () => {
     await writeSecret("REDIS_URL", redisUrl("old-password"));
     system = await startSystem({
       env: {
-        edge: { ...TRUST_TEST_PROXY, REDIS_URL_FILE: join(folder, "REDIS_URL") },
+        edge: { ...TRUST_FORWARDED_FOR, REDIS_URL_FILE: join(folder, "REDIS_URL") },
         "llm-proxy": { OPENAI_API_KEY_FILE: join(folder, "OPENAI_API_KEY") },
       },
     });

@@ -142,7 +142,7 @@ export class ConsolePage {
   }
 }
 
-/** Opens the console in a new browser context. */
+/** Creates a tab for the console in a new browser context. The tab is blank until `goto` or `signIn`. */
 export async function openConsole(fixture: BrowserFixture, options: BrowserContextOptions = {}) {
   const context = await fixture.newContext(options);
   const page = await ConsolePage.open(await context.newPage(), fixture.service.system.consoleUrl);

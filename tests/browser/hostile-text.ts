@@ -139,7 +139,7 @@ function findHostileElements(frame: Frame): Promise<string[]> {
   }, FOREIGN_HOST);
 }
 
-/** Returns the texts of a page as its reader sees them, also those in fields and shadow roots and in frames of the page. */
+/** Returns all texts of a page: also hidden ones, and those in fields, shadow roots and frames of the page. */
 export async function readTexts(page: Page): Promise<string> {
   const texts = await Promise.all(
     page.frames().map((frame) =>

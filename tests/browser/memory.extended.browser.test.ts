@@ -24,6 +24,7 @@ describeInBrowser("memory", (fixture) => {
     async () => {
       const widget = await fixture.visitAndOpen();
       const perMinute = 50;
+      // The fake provider replies to "slow 10" with ten words, one every 40 ms.
       const ask = (times: number) => askRepeatedly(widget, "slow 10", times, 60_000 / perMinute);
       // Fills the log to its limit of 200 messages.
       await ask(100);

@@ -5,7 +5,7 @@ import { waitUntilSettled } from "../system/database.ts";
 import { mapConcurrently } from "../system/map-concurrently.ts";
 import { type ReleasedProtosProxy, startReleasedProtosProxy } from "../system/released-protos.ts";
 import { createTenant, type System, startSystem } from "../system/system.ts";
-import { countOutcomes, TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
+import { countOutcomes, TRUST_FORWARDED_FOR, visit } from "../system/visitors.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
@@ -19,7 +19,7 @@ let proxies: Record<"CONVERSATION_TARGET" | "QUOTA_TARGET" | "LLM_TARGET", Relea
 // During a rollout, services of two versions call each other. One edge and the conversation service call through proxies that know only
 // the released protos. So both sides of such a call see a peer of the last release. The other edge calls directly.
 beforeAll(async () => {
-  system = await startSystem({ env: { edge: TRUST_TEST_PROXY } });
+  system = await startSystem({ env: { edge: TRUST_FORWARDED_FOR } });
   const { conversation, quota, llm } = system;
   const start = (service: string, { port }: { port: number }) => startReleasedProtosProxy(service, `127.0.0.1:${port}`);
   proxies = {

@@ -1,6 +1,6 @@
 import { isMet, startRedis, type TestRedis } from "@parley/test-support";
 import { createTenant, failFastSettings, type System, startSystem, type Tenant } from "../system/system.ts";
-import { TRUST_TEST_PROXY } from "../system/visitors.ts";
+import { TRUST_FORWARDED_FOR } from "../system/visitors.ts";
 import { scriptedFaults } from "./scripted-faults.ts";
 
 /**
@@ -26,7 +26,7 @@ export async function startEdgeFixture(): Promise<EdgeFixture> {
     edges: 3,
     ...(redisServer && { redisUrl: redisServer.url }),
     script: scriptedFaults,
-    env: { edge: TRUST_TEST_PROXY },
+    env: { edge: TRUST_FORWARDED_FOR },
     // To keep the tests short, the provider `hasty` times out after one second of silence instead of the default twenty.
     llmConfig: (base_url) => ({
       default_model: "openai:default",

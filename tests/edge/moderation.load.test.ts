@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { readMetric, readResidentBytes } from "../system/metrics.ts";
 import { sendOrdinaryMessages, sendSlowMessages, storeSlowPatterns } from "../system/pattern-attack.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
-import { TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
+import { TRUST_FORWARDED_FOR, visit } from "../system/visitors.ts";
 
 /** The chart's memory limit for the conversation service, and the part of it that must stay free. */
 const MEMORY_LIMIT_MIB = 512;
@@ -18,7 +18,7 @@ const CHATS_PER_MEASUREMENT = 100;
 
 let system: System;
 beforeAll(async () => {
-  system = await startSystem({ env: { edge: TRUST_TEST_PROXY } });
+  system = await startSystem({ env: { edge: TRUST_FORWARDED_FOR } });
 });
 afterAll(() => system?.stop());
 

@@ -6,7 +6,7 @@ import { chat, postChat } from "../system/chat.ts";
 import { queryFirstRow, waitUntilSettled } from "../system/database.ts";
 import { readMetric } from "../system/metrics.ts";
 import { createTenant, type System, startSystem } from "../system/system.ts";
-import { countOutcomes, newClientAddress, outcomeOf, TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
+import { countOutcomes, newClientAddress, outcomeOf, TRUST_FORWARDED_FOR, visit } from "../system/visitors.ts";
 
 let system: System;
 beforeAll(async () => {
@@ -61,7 +61,7 @@ test("at most one of ten messages that were refused after 10 s without a databas
 }, 60_000);
 
 test("messages whose visitors leave before their turns start open no turns", async () => {
-  const system = await startSystem({ env: { edge: TRUST_TEST_PROXY } });
+  const system = await startSystem({ env: { edge: TRUST_FORWARDED_FOR } });
   onTestFinished(() => system.stop());
   const [edge] = system.edges;
   if (edge === undefined) throw new Error("the system has no edge");
@@ -98,7 +98,7 @@ test("messages whose visitors leave before their turns start open no turns", asy
 
 test("1,064 messages of a workspace whose usage row is locked wait; its further messages get 503, and another workspace gets replies", async () => {
   const system = await startSystem({
-    env: { edge: TRUST_TEST_PROXY },
+    env: { edge: TRUST_FORWARDED_FOR },
     // The provider serves all messages at once.
     llmConfig: (base_url) => ({
       default_model: "openai:default",

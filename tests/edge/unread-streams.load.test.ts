@@ -6,7 +6,7 @@ import { readBalance } from "../system/database.ts";
 import { readMetric, readPeakMib } from "../system/metrics.ts";
 import { formatChatRequest, openConnection } from "../system/raw-http.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
-import { newClientAddress, TRUST_TEST_PROXY } from "../system/visitors.ts";
+import { newClientAddress, TRUST_FORWARDED_FOR } from "../system/visitors.ts";
 
 const READERS = 50;
 /**
@@ -37,7 +37,7 @@ describeWith("proc", "streams that nobody reads", () => {
     const reply = { tokens: Array.from({ length: TOKENS }, () => "x".repeat(TOKEN_CHARACTERS)) };
     system = await startSystem({
       script: () => reply,
-      env: { edge: TRUST_TEST_PROXY },
+      env: { edge: TRUST_FORWARDED_FOR },
       llmConfig: (base_url) => ({
         default_model: "openai:default",
         providers: { openai: { base_url, api_key_env: "OPENAI_API_KEY", concurrency: { max_active: READERS } } },

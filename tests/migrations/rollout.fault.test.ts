@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { exportTranscript } from "../system/chat.ts";
 import { queryFirstRow, readBalance } from "../system/database.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
-import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "../system/visitors.ts";
+import { countOutcomes, TRUST_FORWARDED_FOR, type VisitResult, visit } from "../system/visitors.ts";
 import { type Versions, versionsOf } from "./next-version.ts";
 
 const SCHEMAS = ["conversation", "quota", "llm"] as const;
@@ -25,7 +25,7 @@ let system: System;
 let tenant: Tenant;
 let versions: Record<Schema, Versions>;
 beforeAll(async () => {
-  system = await startSystem({ env: { edge: TRUST_TEST_PROXY } });
+  system = await startSystem({ env: { edge: TRUST_FORWARDED_FOR } });
   await queryFirstRow(system.database, "INSERT INTO quota.plans VALUES ('endless', 1000000)");
   tenant = await createTenant(system.admin, { plan: "endless", model: "openai:tokens-5-every-20" });
   versions = {

@@ -6,7 +6,7 @@ import { postChat } from "../system/chat.ts";
 import { createPlan, queryFirstRow } from "../system/database.ts";
 import { type Prometheus, startPrometheus } from "../system/servers/prometheus.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
-import { newClientAddress, TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
+import { newClientAddress, TRUST_FORWARDED_FOR, visit } from "../system/visitors.ts";
 import { ALERTS_FILE, fastCauseAlerts } from "./sources.ts";
 
 /** The tenants, named after what happens to their chats. */
@@ -63,7 +63,7 @@ export async function startFixture(postgresUrl: string): Promise<Fixture> {
     },
     env: {
       edge: {
-        ...TRUST_TEST_PROXY,
+        ...TRUST_FORWARDED_FOR,
         QUOTA_TARGET: `127.0.0.1:${quotaPort}`,
         MAX_STREAMS_PER_CLIENT: String(MAX_STREAMS_PER_CLIENT),
       },

@@ -6,7 +6,7 @@ import { type Balance, createPlan, waitUntilSettled } from "./database.ts";
 import { readMetric, readResidentBytes } from "./metrics.ts";
 import type { ServiceProcess } from "./processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system.ts";
-import { newClientAddress, outcomeOf, TRUST_TEST_PROXY, visit } from "./visitors.ts";
+import { newClientAddress, outcomeOf, TRUST_FORWARDED_FOR, visit } from "./visitors.ts";
 
 export type SoakOptions = { minutes: number; visitors: number; progress: (line: string) => void };
 
@@ -45,7 +45,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
     databaseServerUrl: postgres.url,
     // Two providers, so that the open circuit breaker of the failing one does not affect the other.
     llmConfig: (base_url) => ({ default_model: "good:default", providers: { good: { base_url }, bad: { base_url } } }),
-    env: { edge: { ...TRUST_TEST_PROXY, ...common }, conversation: common, quota: common, "llm-proxy": common },
+    env: { edge: { ...TRUST_FORWARDED_FOR, ...common }, conversation: common, quota: common, "llm-proxy": common },
   });
   const proxies = await Promise.all(
     [system.conversation, system.quota, system.llm].map(({ port }) => startTcpProxy({ targetPort: port })),

@@ -44,4 +44,4 @@ export function countOutcomes(results: readonly VisitResult[]): Record<string, n
 }
 
 /** Environment of an edge that trusts X-Forwarded-For from the tests, so that each visitor can have an address of their own. */
-export const TRUST_TEST_PROXY = { TRUSTED_PROXIES: "127.0.0.0/8" };
+export const TRUST_FORWARDED_FOR = { TRUSTED_PROXIES: "127.0.0.0/8" };

@@ -2,14 +2,14 @@ import { describeWith, startRedis, type TestRedis } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createPlan, readBalance } from "../system/database.ts";
 import { createTenant, type System, startSystem } from "../system/system.ts";
-import { countOutcomes, TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
+import { countOutcomes, TRUST_FORWARDED_FOR, visit } from "../system/visitors.ts";
 
 describeWith("redis", "three edges that serve one workspace", () => {
   let redis: TestRedis;
   let system: System;
   beforeAll(async () => {
     redis = await startRedis();
-    system = await startSystem({ edges: 3, redisUrl: redis.url, env: { edge: TRUST_TEST_PROXY } });
+    system = await startSystem({ edges: 3, redisUrl: redis.url, env: { edge: TRUST_FORWARDED_FOR } });
     await createPlan(system.database, "cap-25", 25);
   });
   afterAll(async () => {

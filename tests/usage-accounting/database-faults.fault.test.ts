@@ -12,7 +12,7 @@ import {
   startDatabaseProxies,
 } from "../system/faults/database-faults.ts";
 import { createTenant, type System, startSystem } from "../system/system.ts";
-import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "../system/visitors.ts";
+import { countOutcomes, TRUST_FORWARDED_FOR, type VisitResult, visit } from "../system/visitors.ts";
 
 // These tests start their own system, because they kill its database server and break the connections to it.
 
@@ -30,7 +30,7 @@ beforeAll(async () => {
     databaseServerUrl: postgres.url,
     databasePorts: portsOf(proxies),
     env: {
-      edge: TRUST_TEST_PROXY,
+      edge: TRUST_FORWARDED_FOR,
       conversation: { LOG_LEVEL: "silent", EDGE_LEASE_SECONDS: String(LEASE_SECONDS) },
       quota: { LOG_LEVEL: "silent" },
       "llm-proxy": { LOG_LEVEL: "silent" },
@@ -89,7 +89,7 @@ test("visitors get whole replies again within 30 s after the database was read-o
   await expectRecovery(() => makeReadOnly(system.database, 5_000));
 }, 300_000);
 
-test("visitors get whole replies again within 30 s after the server of all open connections became read-only, and usage reconciles", async () => {
+test("visitors get whole replies again within 30 s after all open connections became read-only, as in a failover, and usage reconciles", async () => {
   await expectRecovery(() => makeConnectionsReadOnly(system.database, Object.values(proxies)));
 }, 300_000);
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createPlan, queryFirstRow, readBalance } from "../system/database.ts";
 import type { ServiceProcess } from "../system/processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
-import { outcomeOf, TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
+import { outcomeOf, TRUST_FORWARDED_FOR, visit } from "../system/visitors.ts";
 
 type Victim = "edge" | "conversation" | "quota" | "llm";
 
@@ -34,7 +34,7 @@ beforeAll(async () => {
   system = await startSystem({
     edges: 2,
     env: {
-      edge: { ...TRUST_TEST_PROXY, LOG_LEVEL: "error" },
+      edge: { ...TRUST_FORWARDED_FOR, LOG_LEVEL: "error" },
       conversation: { EDGE_LEASE_SECONDS: "3", LOG_LEVEL: "error" },
     },
   });

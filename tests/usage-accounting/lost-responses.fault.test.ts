@@ -4,7 +4,7 @@ import { createPlan, queryFirstRow, readBalance } from "../system/database.ts";
 import { readMetric } from "../system/metrics.ts";
 import type { ServiceProcess } from "../system/processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
-import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "../system/visitors.ts";
+import { countOutcomes, TRUST_FORWARDED_FOR, type VisitResult, visit } from "../system/visitors.ts";
 
 const TURNS = quickOrFull(600, 10_000);
 const VISITORS = 24;
@@ -27,7 +27,7 @@ beforeAll(async () => {
   });
   system = await startSystem({
     env: {
-      edge: { ...TRUST_TEST_PROXY, LOG_LEVEL: "error" },
+      edge: { ...TRUST_FORWARDED_FOR, LOG_LEVEL: "error" },
       conversation: withLosses("conversation"),
       quota: withLosses("quota"),
       "llm-proxy": withLosses("llm"),

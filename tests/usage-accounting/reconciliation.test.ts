@@ -5,7 +5,7 @@ import { cliEnv, runCliInProcess, runCliJson } from "../system/cli.ts";
 import { queryFirstRow, readBalance } from "../system/database.ts";
 import { readMetric } from "../system/metrics.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
-import { TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
+import { TRUST_FORWARDED_FOR, visit } from "../system/visitors.ts";
 
 /** Reconciles every second, and includes turns that were closed at least a second ago. */
 const QUICK_RECONCILIATION = { RECONCILE_EVERY_SECONDS: "1", RECONCILE_MIN_AGE_SECONDS: "1" };
@@ -17,7 +17,7 @@ let tenant: Tenant;
 beforeAll(async () => {
   system = await startSystem({
     env: {
-      edge: TRUST_TEST_PROXY,
+      edge: TRUST_FORWARDED_FOR,
       conversation: { LOG_LEVEL: "error", EDGE_LEASE_SECONDS: "3", ...QUICK_RECONCILIATION },
     },
   });

@@ -15,7 +15,7 @@ import {
   startSystem,
   type Tenant,
 } from "../../../tests/system/system.ts";
-import { TRUST_TEST_PROXY, visit } from "../../../tests/system/visitors.ts";
+import { TRUST_FORWARDED_FOR, visit } from "../../../tests/system/visitors.ts";
 
 /** Parley as it runs in a cluster, and the bare relay, to compare both. Both use the same fake provider. */
 export type Testbed = {
@@ -62,7 +62,7 @@ async function startTestbedOn(redisUrl: string, model: string, options: TestbedO
     env: {
       ...options.env,
       // The edge trusts X-Forwarded-For, because the load generator sends a new address in each request.
-      edge: { ...TRUST_TEST_PROXY, LOG_LEVEL: "info", ...options.env?.edge },
+      edge: { ...TRUST_FORWARDED_FOR, LOG_LEVEL: "info", ...options.env?.edge },
     },
   });
   await addUnlimitedPlan(system.database.url);

@@ -8,7 +8,7 @@ import { base64url, exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJ
 import { beforeAll, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { type Api, bearer, createApi, exportPath } from "../support/api.ts";
-import { type ContractSystem, formatDetail, formatRefusal, ownerClaims } from "../support/contract-system.ts";
+import { type ContractSystem, formatDetail, formatRefusal, memberClaims } from "../support/contract-system.ts";
 
 export function authSuite(shared: () => ContractSystem): void {
   let system: ContractSystem;
@@ -47,7 +47,7 @@ export function authSuite(shared: () => ContractSystem): void {
 
   /** Signs valid claims with these changes. The value undefined omits a claim. */
   const signClaims = (claims: Record<string, unknown>) =>
-    system.sso.sign({ ...ownerClaims(system, tenant), ...claims } as JWTPayload);
+    system.sso.sign({ ...memberClaims(system, tenant), ...claims } as JWTPayload);
 
   test("an access token of the identity provider gives access to its workspace [5/3-4] [5/8] [4.4/1]", async () => {
     expect(await answers(`Bearer ${await issueToken()}`)).toEqual(accepted);
@@ -99,7 +99,7 @@ export function authSuite(shared: () => ContractSystem): void {
     const publicJwk = keys[0] ?? {};
     const own = await generateKeyPair("RS256", { extractable: true });
     const ownJwk = await exportJWK(own.publicKey);
-    const claims = ownerClaims(system, tenant);
+    const claims = memberClaims(system, tenant);
     const encodePart = (value: object) => base64url.encode(JSON.stringify(value));
     const sign = (header: object, key: typeof own.privateKey | Uint8Array) =>
       new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid: publicJwk.kid ?? "", ...header }).sign(key);
@@ -186,7 +186,7 @@ export function authSuite(shared: () => ContractSystem): void {
     keySet.close();
     keySet.closeAllConnections();
     const { privateKey } = await generateKeyPair("ES256");
-    const unknown = await new SignJWT(ownerClaims(system, tenant))
+    const unknown = await new SignJWT(memberClaims(system, tenant))
       .setProtectedHeader({ alg: "ES256", kid: "new" })
       .sign(privateKey);
     expect(await answers(`Bearer ${unknown}`, client)).toEqual(bothRefuse(503, "auth_unavailable"));

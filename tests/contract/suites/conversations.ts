@@ -9,11 +9,11 @@ import { type Api, type ApiResponse, bearer, exportPath } from "../support/api.t
 import {
   addBot,
   type ContractSystem,
-  createOwnerToken,
+  createMemberToken,
   formatDetail,
   formatError,
   formatRefusal,
-  ownerClaims,
+  memberClaims,
   readTranscript,
 } from "../support/contract-system.ts";
 
@@ -42,7 +42,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
 
   /** Signs a token of a user, by default a new one. With the role "none", the token's roles claim contains no role that Parley knows. */
   const token = (of: Tenant, role: "owner" | "viewer" | "none" = "viewer", user?: string) =>
-    system.sso.sign({ ...ownerClaims(system, of, user), roles: ["staff", `parley-${role}`] });
+    system.sso.sign({ ...memberClaims(system, of, user), roles: ["staff", `parley-${role}`] });
 
   const get = async (path: string, of = tenant) => api.call({ path, headers: bearer(await token(of)) });
   const list = async (parameters: string, of = tenant) => {
@@ -446,7 +446,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
     test("a token without a role may export one conversation, and gets 403 from the list and the exports of all [D40/11]", async () => {
       const own = await createTenant(system.admin);
       const { session_id } = await startConversation({}, own);
-      for (const roleless of [await token(own, "none"), await createOwnerToken(system, own)]) {
+      for (const roleless of [await token(own, "none"), await createMemberToken(system, own)]) {
         for (const path of [LIST, `${LIST}?q=x`, NDJSON, CSV])
           expect(formatRefusal(await api.call({ path, headers: bearer(roleless) })), path).toBe(
             formatDetail(403, "forbidden"),
@@ -466,7 +466,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
         ["DELETE", deletePath(randomUUID())],
         ["POST", ERASE],
       ] as const;
-      const noWorkspace = bearer(await system.sso.sign({ ...ownerClaims(system, tenant), workspace_id: "" }));
+      const noWorkspace = bearer(await system.sso.sign({ ...memberClaims(system, tenant), workspace_id: "" }));
       for (const [method, path] of endpoints) {
         expect(formatRefusal(await api.call({ method, path }))).toBe(formatDetail(401, "authentication_required"));
         const bad = await api.call({ method, path, headers: { authorization: "Bearer a.b.c" } });

@@ -7,7 +7,7 @@ import { type Api, bearer, exportPath } from "../support/api.ts";
 import {
   addBot,
   type ContractSystem,
-  createOwnerToken,
+  createMemberToken,
   formatDetail,
   formatError,
   formatRefusal,
@@ -24,7 +24,7 @@ export function exportSuite(shared: () => ContractSystem): void {
     system = shared();
     ({ api } = system);
     tenant = await createTenant(system.admin);
-    token = await createOwnerToken(system, tenant);
+    token = await createMemberToken(system, tenant);
   });
 
   const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00$/;
@@ -143,7 +143,7 @@ export function exportSuite(shared: () => ContractSystem): void {
         `${existing}%20`,
       ];
       const answers = await Promise.all(
-        ids.map(async (id) => api.exportTranscript(await createOwnerToken(system, tenant), id)),
+        ids.map(async (id) => api.exportTranscript(await createMemberToken(system, tenant), id)),
       );
       const unknownWorkspaceToken = await system.sso.token({ workspaceId: "unknown-workspace" });
       answers.push(await api.exportTranscript(unknownWorkspaceToken, existing));
@@ -230,7 +230,7 @@ export function exportSuite(shared: () => ContractSystem): void {
     const session_id = randomUUID();
     await api.chat(tenant, { session_id });
     const other = await createTenant(system.admin);
-    const otherToken = await createOwnerToken(system, other);
+    const otherToken = await createMemberToken(system, other);
     expect(formatRefusal(await api.exportTranscript(otherToken, session_id))).toBe(
       formatDetail(404, "session_not_found"),
     );

@@ -13,7 +13,7 @@ import {
   addBot,
   addKey,
   type ContractSystem,
-  createOwnerToken,
+  createMemberToken,
   formatDetail,
   formatError,
   formatRefusal,
@@ -400,7 +400,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
   });
 
   test("the playground replays, stops and refuses keyed replies of the caller's own sessions, and its errors are {detail} [D37/1]", async () => {
-    const token = await createOwnerToken(system, tenant);
+    const token = await createMemberToken(system, tenant);
     const session_id = randomUUID();
     const headers = { ...bearer(token), "idempotency-key": randomUUID() };
     const body = { bot_slug: slower.botSlug, session_id, message: "Hello?" };

@@ -13,7 +13,7 @@ import { newClientAddress } from "../../system/visitors.ts";
 import { type Api, type ApiRequest, type ApiResponse, chatFields, createApi, exportPath } from "../support/api.ts";
 import {
   type ContractSystem,
-  createOwnerToken,
+  createMemberToken,
   formatDetail,
   formatError,
   formatRefusal,
@@ -84,7 +84,7 @@ export function limitsSuite(shared: () => ContractSystem): void {
     async function wellFormed(): Promise<[ApiRequest, typeof formatError][]> {
       const { publicKey: public_key, botSlug: bot_slug } = tenant;
       const session_id = randomUUID();
-      const owner = { headers: { authorization: `Bearer ${await createOwnerToken(system, tenant)}` } };
+      const owner = { headers: { authorization: `Bearer ${await createMemberToken(system, tenant)}` } };
       const rating = { public_key, session_id, message_id: 1, rating: "up" };
       const stop = { session_id, message_id: 1 };
       return [
@@ -146,7 +146,7 @@ export function limitsSuite(shared: () => ContractSystem): void {
       );
       // The export's own limit refuses the other requests, which count as malformed too.
       expect(countStatus(answers, 401)).toBe(30);
-      const token = await createOwnerToken(system, tenant);
+      const token = await createMemberToken(system, tenant);
       const call = { path: exportPath(randomUUID()), headers: { authorization: `Bearer ${token}` } };
       expectLimited(await api.call({ ...call, address }), "malformed", 300, formatDetail(429, "rate_limited"));
       expect((await api.call(call)).status).toBe(404);
@@ -172,28 +172,28 @@ export function limitsSuite(shared: () => ContractSystem): void {
   test("the playground allows 120 requests a minute per user, across addresses and workspaces [4.4/3] [8/3]", async () => {
     const other = await createTenant(system.admin);
     const tokens = [
-      await createOwnerToken(system, tenant, "operator"),
-      await createOwnerToken(system, other, "operator"),
+      await createMemberToken(system, tenant, "operator"),
+      await createMemberToken(system, other, "operator"),
     ];
     const call = (index: number) => api.refusedPlayground(tokens[index % 2] ?? "", { bot_slug: "no-such-bot" });
     expect(countStatus(await callConcurrently(120, call), 404)).toBe(120);
     expectLimited(await call(0), "playground", 120, formatDetail(429, "rate_limited"));
     expectLimited(await call(1), "playground", 120, formatDetail(429, "rate_limited"));
-    const another = await createOwnerToken(system, tenant, "owner");
+    const another = await createMemberToken(system, tenant, "owner");
     expect((await api.refusedPlayground(another, { bot_slug: "no-such-bot" })).status).toBe(404);
   });
 
   test("the export allows 30 requests a minute per user, across addresses and workspaces [4.3/2] [7.2/4] [8/4]", async () => {
     const other = await createTenant(system.admin);
     const tokens = [
-      await createOwnerToken(system, tenant, "operator"),
-      await createOwnerToken(system, other, "operator"),
+      await createMemberToken(system, tenant, "operator"),
+      await createMemberToken(system, other, "operator"),
     ];
     const call = (index: number) => api.exportTranscript(tokens[index % 2] ?? "", randomUUID());
     expect(countStatus(await callConcurrently(30, call), 404)).toBe(30);
     expectLimited(await call(0), "export", 30, formatDetail(429, "rate_limited"));
     expectLimited(await call(1), "export", 30, formatDetail(429, "rate_limited"));
-    const another = await createOwnerToken(system, tenant, "second-owner");
+    const another = await createMemberToken(system, tenant, "second-owner");
     expect((await api.exportTranscript(another, randomUUID())).status).toBe(404);
   });
 
@@ -206,7 +206,7 @@ export function limitsSuite(shared: () => ContractSystem): void {
       Array.from({ length: 30 }, () => formatDetail(401, "authentication_required")),
     );
     expectLimited(await call(), "export", 30, formatDetail(429, "rate_limited"));
-    const token = await createOwnerToken(system, tenant, "second-owner");
+    const token = await createMemberToken(system, tenant, "second-owner");
     expect((await call({ authorization: `Bearer ${token}` })).status).toBe(404);
   });
 

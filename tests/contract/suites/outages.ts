@@ -11,11 +11,11 @@ import {
   addBot,
   addKey,
   type ContractSystem,
-  createOwnerToken,
+  createMemberToken,
   formatDetail,
   formatError,
   formatRefusal,
-  ownerClaims,
+  memberClaims,
   readTranscript,
 } from "../support/contract-system.ts";
 import { eventNames, eventsOf } from "../support/stream.ts";
@@ -32,7 +32,7 @@ export function outagesSuite(shared: () => ContractSystem): void {
     ({ api } = system);
     tenant = await createTenant(system.admin);
     slow = await addBot(system, tenant, "slow", "openai:tokens-50-every-100");
-    token = await createOwnerToken(system, tenant, "second-owner");
+    token = await createMemberToken(system, tenant, "second-owner");
   });
   beforeEach(() => system.provider.reset());
 
@@ -105,7 +105,7 @@ export function outagesSuite(shared: () => ContractSystem): void {
         await api.refusedPlayground(token, { bot_slug: tenant.botSlug }),
         formatDetail(503, "unavailable"),
       );
-      const owner = await system.sso.sign({ ...ownerClaims(system, tenant), roles: "parley-owner" });
+      const owner = await system.sso.sign({ ...memberClaims(system, tenant), roles: "parley-owner" });
       const ownerCalls = [
         { path: "/api/conversations/" },
         { path: "/api/conversations/export.ndjson" },

@@ -9,7 +9,7 @@ import type { Api } from "../support/api.ts";
 import {
   addBot,
   type ContractSystem,
-  createOwnerToken,
+  createMemberToken,
   readTranscript,
   waitForUsedMessages,
 } from "../support/contract-system.ts";
@@ -48,7 +48,7 @@ export function quotaSuite(shared: () => ContractSystem): void {
   test("a complete reply counts one message, in the widget and in the playground [1/5] [8/9] [D26/3]", async () => {
     const tenant = await createTenant(system.admin, { plan: "free" });
     await api.chat(tenant);
-    await api.playground(await createOwnerToken(system, tenant), { bot_slug: tenant.botSlug });
+    await api.playground(await createMemberToken(system, tenant), { bot_slug: tenant.botSlug });
     expect(await waitForUsedMessages(system, tenant)).toBe(2);
   });
 
@@ -97,7 +97,7 @@ export function quotaSuite(shared: () => ContractSystem): void {
     });
 
     test("at the cap the playground is refused too [D26/3]", async () => {
-      const token = await createOwnerToken(system, tenant);
+      const token = await createMemberToken(system, tenant);
       const result = await api.playground(token, { bot_slug: tenant.botSlug });
       expect(result.done).toMatchObject({ finish_reason: "quota_exceeded" });
     });

@@ -11,7 +11,7 @@ import { newClientAddress } from "../../system/visitors.ts";
 import { type Api, bearer, chatFields } from "../support/api.ts";
 import {
   type ContractSystem,
-  createOwnerToken,
+  createMemberToken,
   formatDetail,
   formatError,
   formatRefusal,
@@ -155,7 +155,7 @@ export function requestSuite(shared: () => ContractSystem): void {
     expect(await upload({ "transfer-encoding": "chunked" }, 300 * KIB + 1)).toBe(formatError(413, "payload_too_large"));
     const bomb = gzipSync(Buffer.alloc(10 * MIB, " "));
     expect(await answerTo(bomb, { "content-encoding": "gzip" })).toBe(formatError(400, "invalid_json"));
-    const headers = { origin: tenant.origin, ...bearer(await createOwnerToken(system, tenant)) };
+    const headers = { origin: tenant.origin, ...bearer(await createMemberToken(system, tenant)) };
     const limits: [string, number, typeof formatError][] = [
       ["/api/chat/", 300 * KIB, formatError],
       ["/api/chat/playground/", 300 * KIB, formatDetail],

@@ -8,7 +8,7 @@ import type { Api } from "../support/api.ts";
 import {
   addBot,
   type ContractSystem,
-  createOwnerToken,
+  createMemberToken,
   formatError,
   formatRefusal,
   readTranscript,
@@ -94,7 +94,7 @@ export function sessionsSuite(shared: () => ContractSystem): void {
     test("the playground streams the same events in its own sessions, and its replies count [4.4/1-2] [5/3] [D26/1-3]", async () => {
       const owned = await createTenant(system.admin);
       const { botSlug: bot_slug } = owned;
-      const token = await createOwnerToken(system, owned);
+      const token = await createMemberToken(system, owned);
       const session_id = randomUUID();
       const result = await api.playground(token, { bot_slug, session_id, visitor_metadata: { try: 1 } });
       expect(eventNames(result)).toEqual(["meta", "token", "done"]);
@@ -117,7 +117,7 @@ export function sessionsSuite(shared: () => ContractSystem): void {
     });
 
     test("the playground finds only bots of the caller's workspace, and its error bodies have the key detail [4.4/2] [7.3/1] [D26/4-5]", async () => {
-      const token = await createOwnerToken(system, tenant);
+      const token = await createMemberToken(system, tenant);
       const foreign = await createTenant(system.admin);
       for (const bot_slug of ["no-such-bot", foreign.botSlug, "' OR 1=1 --"])
         expect(formatRefusal(await api.refusedPlayground(token, { bot_slug }))).toBe('404 {"detail":"bot_not_found"}');

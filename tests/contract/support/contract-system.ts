@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { failFastSettings, type System, type SystemOptions, startSystem, type Tenant } from "../../system/system.ts";
-import { TRUST_TEST_PROXY } from "../../system/visitors.ts";
+import { TRUST_FORWARDED_FOR } from "../../system/visitors.ts";
 import { type Api, type ApiResponse, createApi } from "./api.ts";
 
 /** A whole system and a client of its first edge. */
@@ -24,7 +24,7 @@ export async function startContractSystem({ env = {}, ...options }: SystemOption
       },
     }),
     ...options,
-    env: { ...env, edge: { ...TRUST_TEST_PROXY, ...env.edge } },
+    env: { ...env, edge: { ...TRUST_FORWARDED_FOR, ...env.edge } },
   });
   return { ...system, api: await createApi(system.url()) };
 }
@@ -50,21 +50,21 @@ export async function addBot(
 }
 
 /** Returns token claims for a user of the workspace. Default: a new user, so that calls do not share a rate limit. */
-export function ownerClaims({ sso }: System, { workspaceId }: Tenant, user: string = randomUUID()) {
+export function memberClaims({ sso }: System, { workspaceId }: Tenant, user: string = randomUUID()) {
   const now = Math.floor(Date.now() / 1_000);
   return { iss: sso.issuer, aud: sso.audience, sub: user, iat: now, exp: now + 300, workspace_id: workspaceId };
 }
 
-/** Returns an access token for an owner of the tenant's workspace. */
-export function createOwnerToken(system: System, tenant: Tenant, user?: string): Promise<string> {
-  return system.sso.sign(ownerClaims(system, tenant, user));
+/** Returns an access token of the tenant's workspace, without a role. */
+export function createMemberToken(system: System, tenant: Tenant, user?: string): Promise<string> {
+  return system.sso.sign(memberClaims(system, tenant, user));
 }
 
 type Transcript = { session: Record<string, unknown>; messages: Record<string, unknown>[] };
 
 /** Returns a session's export. Throws if the export is refused. */
 export async function readTranscript(system: ContractSystem, tenant: Tenant, sessionId: string): Promise<Transcript> {
-  const answer = await system.api.exportTranscript(await createOwnerToken(system, tenant), sessionId);
+  const answer = await system.api.exportTranscript(await createMemberToken(system, tenant), sessionId);
   if (answer.status !== 200) throw new Error(`export failed: ${answer.status} ${answer.text}`);
   return answer.body as Transcript;
 }

@@ -10,7 +10,7 @@ import {
   panelsOf,
   readAlerts,
   readDashboards,
-  readsMissingMetrics,
+  readsClusterMetrics,
   withoutThreshold,
 } from "../sources.ts";
 
@@ -51,7 +51,7 @@ export function expressionsSuite(shared: () => Fixture): void {
     );
     const rules = readAlerts().flatMap((group) => group.rules);
     const alertExpressions = rules.flatMap(({ alert, expr }) =>
-      alert === undefined || readsMissingMetrics(expr) ? [] : [[alert, withoutThreshold(expr)] as const],
+      alert === undefined || readsClusterMetrics(expr) ? [] : [[alert, withoutThreshold(expr)] as const],
     );
     const recordExpressions = rules.flatMap(({ record, expr }) =>
       record === undefined ? [] : [[record, expr] as const],

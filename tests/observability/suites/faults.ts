@@ -36,6 +36,7 @@ export function faultsSuite(shared: () => Fixture): void {
   });
   afterAll(() => visitors.stop());
 
+  // The test loads a copy of the alerts with windows of seconds, which the label `fast` marks.
   const firingAlerts = async () => (await fixture.prometheus.firing()).filter(({ labels }) => labels.fast === "yes");
 
   async function waitForAlerts(isExpected: (firing: FiringAlert[]) => boolean, problem: string): Promise<void> {
@@ -74,7 +75,7 @@ export function faultsSuite(shared: () => Fixture): void {
       await Promise.all(injected.map((fault) => fault.repair()));
       for (const fault of injected) {
         const alerts = fault.alerts.map(({ alert, labels = {} }) => [alert, ...Object.values(labels)].join(" "));
-        process.stdout.write(`${fault.name}: ${alerts.join(", ") || "the doctor"}\n`);
+        process.stdout.write(`${fault.name}: ${alerts.join(", ") || "no alert; parley doctor reports it"}\n`);
       }
     },
     TEST_TIMEOUT_MS,

@@ -5,7 +5,7 @@ import { createPlan, queryRows } from "../database.ts";
 import type { ServiceProcess } from "../processes.ts";
 import { pick } from "../random.ts";
 import { createTenant, type System, startSystem } from "../system.ts";
-import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "../visitors.ts";
+import { countOutcomes, TRUST_FORWARDED_FOR, type VisitResult, visit } from "../visitors.ts";
 import { FaultInjector, type FaultReport, type FaultTarget } from "./chaos-faults.ts";
 import { type Reconciled, reconcile } from "./chaos-reconciliation.ts";
 import { portsOf, startDatabaseProxies } from "./database-faults.ts";
@@ -70,7 +70,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     databaseServerUrl: postgres.url,
     databasePorts: portsOf(proxies),
     env: {
-      edge: { ...TRUST_TEST_PROXY, ...env },
+      edge: { ...TRUST_FORWARDED_FOR, ...env },
       conversation: { ...env, ...reconciliation, EDGE_LEASE_SECONDS: String(options.edgeLeaseSeconds) },
       quota: env,
       "llm-proxy": env,

@@ -5,7 +5,7 @@ import { createPlan, waitUntilSettled } from "../database.ts";
 import type { ServiceProcess } from "../processes.ts";
 import { pick } from "../random.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system.ts";
-import { TRUST_TEST_PROXY } from "../visitors.ts";
+import { TRUST_FORWARDED_FOR } from "../visitors.ts";
 import { killAndRestart, killDatabaseConnection } from "./chaos.ts";
 import { checkKeyedReplies, type KeyedVisit } from "./check-keyed-replies.ts";
 import { readUntilEnd } from "./resuming-visitor.ts";
@@ -79,7 +79,7 @@ export async function runKeyedChaos(options: KeyedChaosOptions): Promise<KeyedCh
     edges: EDGES,
     databaseServerUrl: postgres.url,
     env: {
-      edge: { ...TRUST_TEST_PROXY, ...quiet, DETACHED_REPLY_MS: String(DETACHED_REPLY_MS) },
+      edge: { ...TRUST_FORWARDED_FOR, ...quiet, DETACHED_REPLY_MS: String(DETACHED_REPLY_MS) },
       conversation: { ...quiet, EDGE_LEASE_SECONDS: String(options.edgeLeaseSeconds) },
       quota: quiet,
       "llm-proxy": quiet,

@@ -255,12 +255,15 @@ test("without a password, refuses to migrate until the role exists with its time
   await query(urlAs(url, role, PASSWORD), `SELECT FROM ${SCHEMA}."t_0001_things"`);
 });
 
+/** The password in the error's statements, which an operator replaces. */
+const PLACEHOLDER_PASSWORD = "…";
+
 test("migrates after running the statements of the error for a missing role, which set all its timeouts", async () => {
   const { target, url, role } = await createTestDatabase();
   const roleTimeouts = { lock_timeout: "2s" };
   await query(url, remedyOf(await errorOf(migrate({ ...target, roleTimeouts }))));
   expect(await migrate({ ...target, roleTimeouts })).toEqual({ applied: ["0001_things"] });
-  expect(await query(urlAs(url, role, "…"), "SHOW lock_timeout")).toEqual([roleTimeouts]);
+  expect(await query(urlAs(url, role, PLACEHOLDER_PASSWORD), "SHOW lock_timeout")).toEqual([roleTimeouts]);
 });
 
 test("does not change or revert a newer schema, but sets the role's password", async () => {

@@ -13,7 +13,10 @@ const RULE = /^ {0,3}([-*_])( *\1){2,} *$/;
 const QUOTE = /^ {0,3}> ?/;
 const ITEM = /^( *)([-*+]|\d{1,9}[.)])( +|$)/;
 
-/** Splits a text into blocks. Appending text changes only the last block and adds blocks after it. */
+/**
+ * Splits a text into blocks. Appending text changes only the last block and adds blocks after it. An exception is the number of a list item
+ * after an empty line: without the period, it is a block of its own.
+ */
 export function splitBlocks(source: string): string[] {
   const blocks: string[] = [];
   const lines = source.replace(/\r\n?/g, "\n").replace(/\t/g, "    ").split("\n");
@@ -157,7 +160,7 @@ export function parseInline(source: string): (Tree | string)[] {
     at += token.length;
     const after = source[at] ?? "";
     if (ticks) {
-      // A search fails only if all later runs are shorter. So few searches can fail.
+      // A run whose search fails is longer than all later runs. So failing runs differ in length, and n characters have at most √(2n) of them.
       const end = source.indexOf(ticks, at);
       nodes.push(end < 0 ? ticks : ["code", [source.slice(at, end).replace(/^ (.*) $/s, "$1")]]);
       at = end < 0 ? at : end + ticks.length;

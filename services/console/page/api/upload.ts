@@ -14,7 +14,8 @@ const URL_PATH = `/api/rpc/${addSource.parent.typeName}/${addSource.name}`;
 
 /**
  * Adds a document in its own request, because it may be too large for a batch. Calls `onProgress` with the uploaded share, from 0 to 1. Uses
- * XMLHttpRequest, because `fetch` does not report the progress of an upload. Throws ConnectError.
+ * XMLHttpRequest, because `fetch` does not report the progress of an upload. Throws ConnectError,
+ * or SignedOutError if the session has ended.
  */
 export async function uploadSource(
   request: MessageInitShape<typeof AddSourceRequestSchema>,

@@ -3,7 +3,7 @@ import { isLongerThan } from "../text.ts";
 
 const MAX_QUESTION_CHARACTERS = 500;
 
-/** Returns an owner's question without surrounding white space. Throws invalid_argument if it is empty, too long or contains NUL. */
+/** Returns the question with which an owner tests a bot's knowledge, without surrounding white space. Throws invalid_argument if it is empty, too long or contains NUL. */
 export function requireQuestion(text: string): string {
   const question = text.trim();
   if (question === "" || isLongerThan(question, MAX_QUESTION_CHARACTERS) || question.includes("\0"))

@@ -176,7 +176,7 @@ test("a text search reads at most 2,000 messages a page, and continues within a 
   const first = await search({ workspaceId, text });
   expect(first.sessions).toEqual([]);
   expect(first.nextPageToken).not.toBe("");
-  // 5,200 messages of the long session and 2,800 of the others: 2,000 a page, and the pages end at the end of a session.
+  // A page reads 2,000 messages. The long session's 5,200 take three pages, because a page that continues a session reads only that session.
   expect(await searchAll({ workspaceId, text })).toEqual({ ids: [long[0], short[3], short[699]], pages: 5 });
   expect((await searchAll({ workspaceId, text, limit: 1 })).ids).toEqual([long[0], short[3], short[699]]);
   expect((await searchAll({ workspaceId, text: "refund" })).ids).toEqual([]);

@@ -23,7 +23,7 @@ export function pdfBombs(): Record<string, Uint8Array> {
       objects: [pdfStream(TWICE, spaces)],
     }),
     "an object stream compressed twice": withObjectStream(pdfStream(`/Type /ObjStm /N 2 /First 10 ${TWICE}`, spaces)),
-    "an object stream that leads to another": withObjectStream(
+    "an object stream that extends itself": withObjectStream(
       pdfStream("/Type /ObjStm /N 1000000000 /First 1000000000 /Extends 3 0 R", "1 0 2 10"),
     ),
     "a cross-reference stream compressed twice": withCrossReferenceStream(

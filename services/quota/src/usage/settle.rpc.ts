@@ -14,7 +14,7 @@ export async function handleSettle(
 ): Promise<MessageInitShape<typeof SettleResponseSchema>> {
   if (request.settlements.length > MAX_SETTLEMENTS)
     throw invalidArgument(`a call must have at most ${MAX_SETTLEMENTS} settlements`);
-  const settled = await store.settle(database, request.settlements.map(toStoredSettlement), {
+  const results = await store.settle(database, request.settlements.map(toStoredSettlement), {
     signal,
     onFailure: (turns, error) =>
       log.error(
@@ -23,9 +23,9 @@ export async function handleSettle(
       ),
     onUntried: (turns) => log.warn({ turns: turns.length }, "settlements of a split batch not tried"),
   });
-  for (const { workspaceId, turnId, code } of settled)
+  for (const { workspaceId, turnId, code } of results)
     if (code !== "") log.warn({ workspace_id: workspaceId, turn_id: turnId, code }, "turn of closed month not settled");
-  return { settled: settled.map((each) => ({ ...each, outcome: SETTLE_OUTCOMES[each.outcome] })) };
+  return { settled: results.map((each) => ({ ...each, outcome: SETTLE_OUTCOMES[each.outcome] })) };
 }
 
 function toStoredSettlement(settlement: Settlement): store.Settlement {

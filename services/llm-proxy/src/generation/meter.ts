@@ -19,7 +19,8 @@ const TOKENS_PER_MESSAGE = 4;
 
 /**
  * Returns the usage of each round of a generation: the usage of the round's last sent attempt. Uses the provider's own counts if it
- * sent any. Otherwise counts tokens with the vocabulary of the model's family. Without a vocabulary or `countTokens`, estimates them.
+ * sent any. Otherwise counts tokens with the vocabulary of the model's family. Without a vocabulary or `countTokens`, estimates them. An
+ * attempt without counts that failed before its first text has 0 tokens.
  */
 export function meterRounds(
   attempts: readonly AttemptResult[],

@@ -15,7 +15,7 @@ export type CompletionRequest = {
   signal: AbortSignal;
   /** Receives the text as it arrives, in well-formed parts. If it throws, the stream ends with that error. */
   onText: TextSink;
-  /** Called when something other than text arrives, which shows that the model is working. */
+  /** Called when more of a tool call arrives instead of text. Restarts the silence timeout. Not called for reasoning. */
   onProgress: () => void;
   /** Called when the model has finished, with its tool calls and its finish reason. Later failures are ignored. */
   onFinished: (toolRequests: readonly ToolRequest[], finishReason: string) => void;

@@ -20,7 +20,7 @@ export type McpToolDescription = { name: string; description: string; schema: Re
 const MAX_PAGES = 10;
 const CLOSE_TIMEOUT_MS = 2_000;
 
-/** An MCP session over streamable HTTP, for one generation. Connects when it is first used. */
+/** An MCP session over streamable HTTP, for one generation's tool calls or for one listing of tools. Connects when it is first used. */
 export class McpSession {
   readonly #target: McpTarget;
   readonly #deps: McpDeps;

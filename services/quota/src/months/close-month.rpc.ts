@@ -4,7 +4,8 @@ import { type Database, invalidArgument, type Logger, parseMonth, ServiceError }
 import { type CloseRefusal, closeMonth } from "./months.store.ts";
 
 const REASONS: Readonly<Record<CloseRefusal, string>> = {
-  month_not_ended: "the month ended less than a day ago, or the quota service has listed it for less than a minute",
+  month_not_ended:
+    "a day has not passed since the month's end, or a minute has not passed since the quota service first listed it",
   month_has_holds: "messages of the month are held",
   month_changed: "the month's usage has changed since it was compared",
 };

@@ -7,7 +7,7 @@ import { extractTerms, isMisspelling, splitWords } from "./terms.ts";
 export type Quote = { passage: Passage; text: string; score: number };
 
 type Thresholds = {
-  /** The share of the query's weight that one text must contain; otherwise the passages have no answer. The constants below name the text. */
+  /** The share of the query's weight that one sentence or passage (see the constants) must contain; otherwise there is no answer. */
   minCoverage: number;
   /** The share of the best quote's score that another quote needs. */
   minRelativeScore: number;

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { parseSettings } from "../settings/parse.ts";
 import { ProviderCatalog } from "./catalog.service.ts";
 
@@ -42,6 +42,31 @@ test("new settings keep the state of an unchanged provider, and replace a change
   expect(catalog.findCandidates("one:a")).toBeUndefined();
   expect(catalog.providers.map(({ settings: { name } }) => name)).toEqual(["builtin"]);
   await catalog.close();
+});
+
+test("a replaced provider stays open until the generations that use it have ended", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const catalog = catalogOf(FILE);
+  const [candidate] = catalog.findCandidates("two:b") ?? [];
+  if (candidate === undefined) throw new Error("no candidate");
+  const close = vi.spyOn(candidate.guarded.provider, "close");
+  catalog.applySettings(settings(FILE.replace("127.0.0.1:2", "127.0.0.1:3")));
+  await vi.advanceTimersByTimeAsync(359_000);
+  expect(close).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(close).toHaveBeenCalledTimes(1);
+  await catalog.close();
+});
+
+test("closing the catalog closes replaced providers too", async () => {
+  const catalog = catalogOf(FILE);
+  const replaced = catalog.providers[1];
+  if (replaced === undefined) throw new Error("no provider");
+  const close = vi.spyOn(replaced.provider, "close");
+  catalog.applySettings(settings("providers: {}"));
+  await catalog.close();
+  expect(close).toHaveBeenCalledTimes(1);
 });
 
 test("a model that the settings name has its own label in metrics, and all others share one", () => {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { MAX_GENERATION_MS } from "@parley/service-kit";
 import {
   listConfiguredModels,
   type ProviderSettings,
@@ -47,6 +48,8 @@ export class ProviderCatalog {
   #settings: Settings;
   #configuredModels: ReadonlySet<string>;
   #providers = new Map<string, GuardedProvider>();
+  /** The replaced providers that running generations may still use, each with the timer that closes it. */
+  readonly #replaced = new Map<GuardedProvider, NodeJS.Timeout>();
 
   /** `now` is a monotonic clock in milliseconds. Providers with an https URL are reached through `proxyUrl`, if given. */
   constructor(settings: Settings, now: () => number, proxyUrl?: string) {
@@ -65,13 +68,18 @@ export class ProviderCatalog {
     return [...this.#providers.values()];
   }
 
-  /** Replaces the settings for later requests. A provider whose settings did not change keeps its connections and its state. */
+  /**
+   * Replaces the settings for later generations. A provider whose settings did not change keeps its connections and its state. A replaced
+   * provider is closed when the longest generation that uses it has ended.
+   */
   applySettings(settings: Settings): void {
     const previous = this.#providers;
     this.#settings = settings;
     this.#configuredModels = listConfiguredModels(settings);
     this.#providers = this.#build(settings);
-    for (const [name, each] of previous) if (this.#providers.get(name) !== each) void each.provider.close();
+    for (const [name, each] of previous)
+      if (this.#providers.get(name) !== each)
+        this.#replaced.set(each, setTimeout(() => void this.#closeReplaced(each), MAX_GENERATION_MS).unref());
   }
 
   /** Returns the models to try, in order. The argument is a model, `route:<name>`, or "" for the default. Undefined if it is unknown. */
@@ -100,7 +108,14 @@ export class ProviderCatalog {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.providers.map(({ provider }) => provider.close()));
+    const replaced = [...this.#replaced.keys()].map((each) => this.#closeReplaced(each));
+    await Promise.all([...replaced, ...this.providers.map(({ provider }) => provider.close())]);
+  }
+
+  async #closeReplaced(replaced: GuardedProvider): Promise<void> {
+    clearTimeout(this.#replaced.get(replaced));
+    this.#replaced.delete(replaced);
+    await replaced.provider.close();
   }
 
   #candidatesOf(models: readonly string[]): Candidate[] | undefined {

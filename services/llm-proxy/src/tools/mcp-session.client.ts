@@ -79,7 +79,11 @@ export class McpSession {
   }
 
   #connect(signal: AbortSignal) {
-    this.#connected ??= this.#open(signal);
+    this.#connected ??= this.#open(signal).catch((error) => {
+      // The next call tries again.
+      this.#connected = undefined;
+      throw error;
+    });
     return this.#connected;
   }
 

@@ -3,8 +3,8 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 // The groups of tests, in the order in which they run. `pnpm test` runs the first three, `pnpm test:extended` group 3, and `pnpm test:load` the rest.
-// 0. Unit tests are beside the code and take milliseconds. Chart tests (*.chart.test.ts) render the Helm chart.
-// 1. Integration tests use a real PostgreSQL or Redis (*.db.test.ts), or start processes, threads or servers, which takes seconds
+// 0. Unit tests are beside the code. Most take milliseconds; some start a server. Chart tests (*.chart.test.ts) render the Helm chart.
+// 1. Integration tests use a real PostgreSQL or Redis (*.db.test.ts), or take seconds because they start processes, threads or servers
 //    (*.process.test.ts).
 // 2. System and browser tests (tests/) start the whole system and send HTTP requests to it, some of them from a browser.
 // 3. Extended tests (*.extended.test.ts) wait for timeouts of tens of seconds, install software, or repeat a check for every screen, size or version.
@@ -154,7 +154,7 @@ export default defineConfig({
           isolate,
           expect,
           include: ["{packages,services,bench}/**/*.extended.test.ts"],
-          // A server of its own: these tests set the passwords of the services' roles, which belong to the whole server.
+          // Starts a separate PostgreSQL server, because these tests set the passwords of the services' roles, which all databases of a server share.
           globalSetup: ["tests/support/src/global-setup.ts"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],
           testTimeout: 60_000,

@@ -39,7 +39,10 @@ type Rule = {
 };
 type Peer = { podSelector?: { matchLabels?: Labels }; namespaceSelector?: object; ipBlock?: { cidr: string } };
 
-/** Returns the calls that the egress rules allow, and those that the ingress rules allow, as in CALL_GRAPH. Both sets must equal it. */
+/**
+ * Returns the calls that the egress rules allow, and those that the ingress rules allow, in the format of CALL_GRAPH. Both sets must equal
+ * CALL_GRAPH plus the additional connections of the values.
+ */
 export function allowedCalls(manifests: readonly Manifest[]): { egress: Set<string>; ingress: Set<string> } {
   const egress = new Set<string>();
   const ingress = new Set<string>();

@@ -146,7 +146,7 @@ describe("Settle", () => {
     expect(await usageOf(quota, workspace)).toMatchObject({ used: 0, held: 0, holds: 0 });
   });
 
-  test("counts a done turn without a hold in the month of its settlement", async () => {
+  test("counts a done turn without a hold in the month that the caller sends", async () => {
     const workspace = await createWorkspace(quota, 10);
     const turn = randomUUID();
     for (let i = 0; i < 2; i++) await settle(quota.database, [settlement(workspace, turn, "done", "2026-03")]);
@@ -156,7 +156,7 @@ describe("Settle", () => {
     ]);
   });
 
-  test("counts a held turn in the month of its hold, not of its settlement", async () => {
+  test("counts a held turn in the month of its hold, not in the month that the caller sends", async () => {
     const workspace = await createWorkspace(quota, 10);
     const turn = randomUUID();
     await reserve(quota.database, workspace, turn);

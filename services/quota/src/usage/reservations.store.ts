@@ -7,8 +7,9 @@ export type ReserveResult =
   | { status: "held"; month: string; plan: string; used: number; cap: number }
   | { status: "exceeded" | "settled"; plan: string; used: number; cap: number };
 
-// One statement. The upsert locks the usage row, so used + held < cap holds under concurrency. If two calls reserve the same turn
-// concurrently, the second statement violates the primary key of quota.reservations. That also rolls back its change of the usage.
+// One statement. The upsert locks the usage row and checks the cap on the row's latest version, so concurrent calls cannot exceed the cap. If
+// two calls reserve the same turn concurrently, the second statement violates the primary key of quota.reservations. That also rolls back its
+// change of the usage.
 const RESERVE = `
   WITH plan AS (
     SELECT w.plan, p.monthly_cap AS cap, date_trunc('month', now() AT TIME ZONE 'UTC')::date AS month

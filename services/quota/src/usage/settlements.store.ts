@@ -18,9 +18,9 @@ export const LOCK_NOT_AVAILABLE = "55P03";
 export const MAX_ATTEMPTS = 3;
 
 // Locks usage rows first and reservations second, as Reserve does, each in a fixed order, to prevent deadlocks. A held turn keeps the
-// month of its hold. A done turn without a hold (after a database restore) is counted in the month of its settlement. A row that this
-// statement inserts has equal reserved_at and settled_at. A hold gets a later settled_at, so different times mean that the turn was held.
-// A turn of a closed month is not changed, because its row may have been pruned. See LOCK_CLOSED_MONTHS.
+// month of its hold. A done turn without a hold (after a database restore) is counted in the month that the caller sends, by default the
+// current one. A row that this statement inserts has equal reserved_at and settled_at. A hold gets a later settled_at, so different times
+// mean that the turn was held. A turn of a closed month is not changed, because its row may have been pruned. See LOCK_CLOSED_MONTHS.
 const SETTLE = `
   WITH input AS MATERIALIZED (
     SELECT i.workspace_id, i.turn_id, i.outcome,

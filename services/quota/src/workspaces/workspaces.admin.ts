@@ -26,7 +26,7 @@ export function createWorkspaceAdmin(
       const name = request.name.trim();
       if (name === "" || name.length > MAX_NAME_CHARACTERS)
         throw invalidArgument(`name must have 1 to ${MAX_NAME_CHARACTERS} characters`);
-      // PostgreSQL cannot store it.
+      // PostgreSQL cannot store NUL in a text column.
       if (name.includes("\0")) throw invalidArgument("name must not contain NUL");
       const id = request.id === "" ? newId() : request.id;
       if (!isWorkspaceId(id)) throw invalidArgument("id must be 1 to 64 of A-Z a-z 0-9 . _ -");

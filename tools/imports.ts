@@ -9,15 +9,17 @@ export type Import = {
   names: readonly string[];
 };
 
-const STATEMENT = /\b(?:import|export)\s+(type\s+)?(?:\{([^}]*)\}|\*(?:\s+as\s+\w+)?|\w+)\s+from\s+"([^"]+)"/g;
+const STATEMENT =
+  /\b(?:import|export)\s+(type\s+)?(\w+\s*,\s*)?(?:\{([^}]*)\}|\*(?:\s+as\s+\w+)?|\w+)\s+from\s+"([^"]+)"/g;
 /** Matches a dynamic import and an import for its side effects. */
 const WITHOUT_NAMES = /\bimport\s*\(?\s*"([^"]+)"/g;
 
 /** Returns the imports of a TypeScript source. */
 export function importsOf(text: string): Import[] {
-  const named = [...text.matchAll(STATEMENT)].map(([, type, list = "", specifier = ""]) => {
+  const named = [...text.matchAll(STATEMENT)].map(([, type, defaultImport, list = "", specifier = ""]) => {
     const entries = list.split(",").flatMap((entry) => entry.trim() || []);
-    const isType = type !== undefined || (entries.length > 0 && entries.every((entry) => entry.startsWith("type ")));
+    const areTypes = entries.length > 0 && entries.every((entry) => entry.startsWith("type "));
+    const isType = type !== undefined || (areTypes && defaultImport === undefined);
     const values = entries.filter((entry) => !entry.startsWith("type "));
     return { specifier, isType, names: values.map(nameOf) };
   });

@@ -6,7 +6,8 @@ import { ROOT, runTool } from "./run-tool.ts";
 /** Reads the files that match the git patterns, also untracked files, but not ignored ones. */
 export async function readSources(...patterns: string[]): Promise<SourceFile[]> {
   const args = ["ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "--", ...patterns];
-  const { stdout } = await runTool("git", args);
+  const { isOk, stdout, stderr } = await runTool("git", args);
+  if (!isOk) throw new Error(`git ls-files failed: ${stderr.trim()}`);
   const files = stdout.split("\n").map(async (path) => {
     // Git still lists a deleted file until the deletion is staged.
     const text = path === "" ? undefined : await readFile(join(ROOT, path), "utf8").catch(() => undefined);

@@ -1,7 +1,7 @@
 import type { Database, WorkspaceConcurrencyLimiter } from "@parley/service-kit";
 import type { ExportPacer } from "./export-pacer.ts";
 
-/** What owners' exports, lists, statistics and transcripts read with. */
+/** The pool and the limits of owners' exports, lists, statistics and transcripts. */
 export type OwnerReads = {
   /** A pool of its own, so that owners' reads and turns do not wait for each other's connections. */
   database: Database;

@@ -23,7 +23,7 @@ export type ToolsDeps = {
 /** The turn that the tools are for. */
 export type ToolTurn = { workspaceId: string; turnId: string };
 
-/** What one of a bot's tools offers to the model. The tools of an MCP server share a session. */
+/** The functions that one of a bot's tools offers to the model. Those of an MCP server share a session. */
 type OpenedTool = { tools: CallableTool[]; session?: McpSession };
 
 const MAX_FUNCTIONS = 64;

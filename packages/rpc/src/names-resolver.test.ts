@@ -76,7 +76,7 @@ describe("a target with several names", () => {
     for (let count = 0; count < 20; count++) expect(await call(channel)).toBe("127.0.0.1");
   });
 
-  test("resolves a name again that failed once, while the other name has an address", async () => {
+  test("retries a failed lookup of one name although the other name has an address, and stops after it succeeds", async () => {
     const first = await startPeer("127.0.0.1");
     const second = await startPeer("127.0.0.2");
     const lookUp = dns.lookup;

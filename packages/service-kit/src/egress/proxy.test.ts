@@ -167,7 +167,7 @@ it("checks the target of a redirect", async () => {
   expect([proxy.authorities.length, requests.length]).toEqual([1, 1]);
 });
 
-it("connects to the operator's networks directly", async () => {
+it("connects to the networks of EGRESS_ALLOW directly, without the proxy", async () => {
   const { port, requests } = await startServer();
   const egress = { policy: new EgressPolicy(["127.0.0.1"]), proxyUrl: proxy.url };
   await get(`http://127.0.0.1:${port}/`, [], { egress });

@@ -43,7 +43,7 @@ describe("multiplexing", () => {
     peers().wire.latency(100);
     const last = getUsage("1");
     await sleep(50);
-    await peers().caller.close();
+    await peers().clientLifecycle.close();
     await expect(last).resolves.toMatchObject({ used: 1 });
     // After this wait, the server has accepted the new stream. If the client then opened another stream on the closed channel, that would be
     // an unhandled rejection.
@@ -121,7 +121,7 @@ describe("multiplexing", () => {
   /** Starts a server that answers GetUsage but has no multiplexer. */
   function startPlainServer(): Server {
     const server = new Server();
-    peers().server.onClose("server", () => server.forceShutdown());
+    peers().serverLifecycle.onClose("server", () => server.forceShutdown());
     server.addService(toServiceDefinition(QuotaService), {
       GetUsage: (call: { request: GetUsageRequest }, answer: (error: null, response: object) => void) =>
         answer(null, create(GetUsageResponseSchema, { used: Number(call.request.workspaceId) })),

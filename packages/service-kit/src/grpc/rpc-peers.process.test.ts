@@ -68,7 +68,7 @@ describe.each([
     const calls = numbers(10).map((n) => getUsage(`${n + 1}`).catch(() => undefined));
     await expect.poll(() => peers().contexts.length).toBe(10);
     const received = [...peers().contexts];
-    await peers().caller.close();
+    await peers().clientLifecycle.close();
     peers().wire.resetAll();
     await expect.poll(() => received.every(({ signal }) => signal.aborted)).toBe(true);
     await Promise.all(calls);
@@ -110,7 +110,7 @@ describe.each([
     });
     await expect.poll(() => peers().contexts.length).toBeGreaterThan(50);
     const startedAt = performance.now();
-    await peers().server.close();
+    await peers().serverLifecycle.close();
     expect(performance.now() - startedAt).toBeLessThan(4_000);
     stopped.abort();
     await Promise.all(callers);

@@ -25,10 +25,8 @@ export const OPTIONS: CallOptions = { timeoutMs: 5_000 };
 
 /** A server of the quota service and its clients, new in each test. Clients call it through a TCP proxy. */
 export class TestPeers {
-  /** The server's lifecycle. */
-  readonly server = new Lifecycle(createLogger("test", "silent"));
-  /** The clients' lifecycle. */
-  readonly caller = new Lifecycle(createLogger("test", "silent"));
+  readonly serverLifecycle = new Lifecycle(createLogger("test", "silent"));
+  readonly clientLifecycle = new Lifecycle(createLogger("test", "silent"));
   /** The calls that the server has received since the client was ready. */
   contexts: CallContext[] = [];
   #wire: TcpProxy | undefined;
@@ -47,7 +45,7 @@ export class TestPeers {
   /** Starts a server with these handlers. Returns its port. */
   async startServer(handlers: Handlers): Promise<number> {
     const port = await freePort();
-    const grpc = createGrpcServer({ host: "127.0.0.1", port, drainMs: 5_000 }, this.server);
+    const grpc = createGrpcServer({ host: "127.0.0.1", port, drainMs: 5_000 }, this.serverLifecycle);
     const record: Interceptor = (context, next) => {
       this.contexts.push(context);
       return next();
@@ -88,14 +86,18 @@ export class TestPeers {
     this.#wire = await startTcpProxy({ targetPort: port });
     const target = `127.0.0.1:${this.#wire.port}`;
     const internalTokens = fixedTokens("token");
-    return connectPeer(QuotaService, { target, internalTokens, multiplexesStreams: true, ...options }, this.caller);
+    return connectPeer(
+      QuotaService,
+      { target, internalTokens, multiplexesStreams: true, ...options },
+      this.clientLifecycle,
+    );
   }
 
   async close(): Promise<void> {
-    await this.caller.close();
+    await this.clientLifecycle.close();
     // Ends the client's last stream. It would stay open for up to a second, and the server would wait for it.
     await this.#wire?.close();
-    await this.server.close();
+    await this.serverLifecycle.close();
   }
 }
 

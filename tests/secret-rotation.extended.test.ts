@@ -95,11 +95,11 @@ describeWith("redis-server", "a rotation of secrets in files", () => {
     });
     expect(results.length).toBeGreaterThan(VISITORS);
     expect(countOutcomes(results)).toEqual({ stop: results.length });
-    const isOnFallback = async () => {
+    const visitAndReadFallback = async () => {
       await visit(system.url(), tenant);
       return readMetric(edge(), "parley_rate_limiter_on_fallback");
     };
-    await expect.poll(isOnFallback, TIMEOUT).toBe(0);
+    await expect.poll(visitAndReadFallback, TIMEOUT).toBe(0);
     for (const service of [edge(), system.llm])
       expect(service.outputs()).not.toMatch(/sk-old|sk-new|(old|new|wrong)-password|marker/);
   });

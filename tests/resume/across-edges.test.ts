@@ -107,21 +107,21 @@ async function statusOf({ fields }: Message): Promise<string> {
 const countAttaches = (edge: ServiceProcess, where: string) =>
   readMetric(edge, "parley_turn_attaches_total", { where });
 
-test("a request to another bot with the key of a running reply gets session_not_found at every edge", async () => {
+test("a request to another bot with the idempotency key of a running reply gets session_not_found at every edge", async () => {
   const { workspaceId } = tenant;
   await system.admin.bots.createBot({ workspaceId, slug: "other-bot", changes: { model: MODEL } });
   const { key } = await system.admin.keys.createKey({ workspaceId, botSlug: "other-bot", domains: ["shop.example"] });
   const message = newMessage();
   const opener = await open(edgeAt(0), message);
   const otherBot = { ...tenant, publicKey: key?.publicKey ?? "" };
-  const { fields, key: messageKey } = message;
+  const { fields, key: idempotencyKey } = message;
   for (const url of system.edges.map(urlOf))
     for (const changes of [{}, { message: "another" }]) {
       const response = await postChat(
         url,
         otherBot,
         { ...fields, ...changes },
-        { headers: { "idempotency-key": messageKey } },
+        { headers: { "idempotency-key": idempotencyKey } },
       );
       expect([response.status, await response.json()]).toEqual([404, { error: "session_not_found" }]);
     }

@@ -10,7 +10,7 @@ type ChatBody = { public_key: string; session_id: string; message: string };
 
 /** The functions of docs/retries.md that use the generated client. */
 export type GeneratedClient = {
-  readReply(body: ChatBody, key: string): Promise<string>;
+  readReply(body: ChatBody, idempotencyKey: string): Promise<string>;
   readReplyOnce(body: ChatBody): Promise<string>;
 };
 

@@ -17,13 +17,14 @@ export function generatedClientSuite(get: () => { system: System; tenant: Tenant
     let connections = 0;
     beforeAll(async () => {
       const { system, tenant } = get();
-      const randomEdge = () => {
+      const choosePort = () => {
+        // The proxy calls this function once for each connection.
         connections++;
         // Earlier tests have stopped some edges. Requests to them would use up the client's ten attempts.
         const running = system.edges.filter((edge) => edge.process().isRunning());
         return running[randomInt(running.length)]?.port ?? 0;
       };
-      proxy = await startTcpProxy({ targetPort: randomEdge });
+      proxy = await startTcpProxy({ targetPort: choosePort });
       vi.stubGlobal("location", { origin: tenant.origin });
     });
     afterAll(async () => {
@@ -42,7 +43,7 @@ export function generatedClientSuite(get: () => { system: System; tenant: Tenant
       return count;
     };
 
-    test("with a key, loses no text, duplicates none and opens no second turn when it is disconnected at random", async () => {
+    test("with an idempotency key, loses no text, duplicates none and opens no second turn when it is disconnected at random", async () => {
       const { readReply } = await generateClient(url());
       const { system, text } = get();
       const bodies = Array.from({ length: REPLIES }, newBody);
@@ -59,8 +60,8 @@ export function generatedClientSuite(get: () => { system: System; tenant: Tenant
     });
 
     /**
-     * Sends a message without a key, and disconnects during its reply. Returns the client's result and the number of turns when the client
-     * has ended.
+     * Sends a message without an idempotency key, and disconnects once during its reply. Returns the client's result and the number of turns
+     * when the client has ended.
      */
     const disconnectOnce = async (edit?: (code: string) => string) => {
       const { readReplyOnce } = await generateClient(url(), edit);
@@ -75,11 +76,11 @@ export function generatedClientSuite(get: () => { system: System; tenant: Tenant
       return { result: await reply, turns: await countTurns([body]) };
     };
 
-    test("without a key, opens no second turn with the documented setting", async () => {
+    test("without an idempotency key, opens no second turn with the documented setting", async () => {
       expect(await disconnectOnce()).toEqual({ result: "the reply is incomplete", turns: 1 });
     });
 
-    test("without a key and without the setting, opens a second turn", async () => {
+    test("without an idempotency key and without the documented setting, opens a second turn", async () => {
       const setting = "sseMaxRetryAttempts: 1,";
       const edit = (code: string) => code.replace(setting, "sseDefaultRetryDelay: 100,");
       expect(await disconnectOnce(edit)).toEqual({ result: "complete", turns: 2 });

@@ -18,7 +18,10 @@ export interface CreateDatabaseOptions {
   serverUrl?: string;
 }
 
-/** Sorts text in the order of a language, as databases in production do by default. JavaScript and the locale C sort by code units. */
+/**
+ * Options of an empty database. It sorts text by the rules of a language, as databases in production do by default. JavaScript sorts by code
+ * units.
+ */
 const EMPTY_DATABASE = "TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'";
 
 /** Creates a database for a test file, by default with a random name. */

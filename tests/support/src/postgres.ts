@@ -14,7 +14,10 @@ import { freePort } from "./ports.ts";
 export interface TestPostgres {
   /** URL of the database `postgres` for a superuser. */
   url: string;
-  /** Kills the server with SIGKILL, as a power failure would. Its clients' connections are reset. Rejects for the server of PARLEY_TEST_DATABASE_URL. */
+  /**
+   * Sends SIGKILL to the postmaster and does not wait for its exit. The server's other processes then exit, which closes the clients'
+   * connections. Rejects for the server of PARLEY_TEST_DATABASE_URL.
+   */
   kill9(): Promise<void>;
   /** Stops the server if it runs, and starts it again on the same port with its data. Rejects for the server of PARLEY_TEST_DATABASE_URL. */
   restart(): Promise<void>;

@@ -45,7 +45,7 @@ export interface RunningProcess {
   output(): string;
 }
 
-/** Starts a process in its own process group. At the end of the test file all processes of the group are killed. */
+/** Starts a process in its own process group. Kills the whole group when the process exits, and at the latest at the end of the test file. */
 export async function startProcess(options: ProcessOptions): Promise<RunningProcess> {
   const { name, command, args = [], cwd, ready, readyTimeoutMs = 30_000 } = options;
   const child = spawn(command, args, {

@@ -24,7 +24,10 @@ export interface ReceivedRequest {
   endedAt?: number;
 }
 
-/** The replies to the next requests in order, or a function that returns a reply. Without a reply, the model's name selects the default. */
+/**
+ * The replies to the next requests in order, or a function that returns a reply. A chat completion without a scripted reply gets the reply
+ * that its model's name selects. An embeddings request without one gets its embeddings.
+ */
 export type Script = Reply[] | ((request: ReceivedRequest, index: number) => Reply | undefined);
 
 export interface FakeProvider {

@@ -33,6 +33,42 @@ type PendingCall = {
   abort(error: RpcError): void;
 };
 
+type QueueItem = { response: Uint8Array | undefined; isLast: boolean } | RpcError;
+
+/** Queues the responses of a server-streaming call, or its error, until the caller reads them. */
+class ResponseQueue implements PendingCall {
+  readonly #items: QueueItem[] = [];
+  #arrival = Promise.withResolvers<void>();
+
+  receive(response: Uint8Array | undefined, isLast: boolean): void {
+    this.#push({ response, isLast });
+  }
+
+  fail(error: RpcError): void {
+    this.#push(error);
+  }
+
+  abort(error: RpcError): void {
+    this.#items.length = 0;
+    this.#push(error);
+  }
+
+  /** Resolves when an item has arrived since the last call. */
+  async waitForItem(): Promise<void> {
+    await this.#arrival.promise;
+    this.#arrival = Promise.withResolvers();
+  }
+
+  shift(): QueueItem | undefined {
+    return this.#items.shift();
+  }
+
+  #push(item: QueueItem): void {
+    this.#items.push(item);
+    this.#arrival.resolve();
+  }
+}
+
 type StartedCall = {
   callId: number;
   /** Ends the call locally, and sends a cancel frame if the peer has not ended the call. */
@@ -106,31 +142,28 @@ export class MultiplexStream {
     }
   }
 
-  /** Makes a server-streaming call. Throws as `unary` does. Cancels the call if the caller stops reading early. */
-  async *serverStream(call: Call, request: Uint8Array): AsyncGenerator<Message> {
-    const queue: ({ response: Uint8Array | undefined; isLast: boolean } | RpcError)[] = [];
-    let arrival = Promise.withResolvers<void>();
-    const push = (item: (typeof queue)[number]) => {
-      queue.push(item);
-      arrival.resolve();
-    };
-    const { callId, finish } = this.#start(call, request, {
-      receive: (response, isLast) => push({ response, isLast }),
-      fail: push,
-      abort(error) {
-        queue.length = 0;
-        push(error);
-      },
-    });
+  /**
+   * Starts a server-streaming call. The caller must read the responses. Reading throws as `unary` does. Cancels the call if the caller stops
+   * reading early. This is not a generator, because a generator would keep the request in memory until the stream ends.
+   */
+  serverStream(call: Call, request: Uint8Array): AsyncIterable<Message> {
+    const queue = new ResponseQueue();
+    return this.#readResponses(call.method, queue, this.#start(call, request, queue));
+  }
+
+  async *#readResponses(
+    { responseDeserialize }: Call["method"],
+    queue: ResponseQueue,
+    { callId, finish }: StartedCall,
+  ): AsyncGenerator<Message> {
     let readBytes = 0;
     try {
       for (;;) {
-        await arrival.promise;
-        arrival = Promise.withResolvers();
+        await queue.waitForItem();
         for (let item = queue.shift(); item !== undefined; item = queue.shift()) {
           if (item instanceof RpcError) throw item;
           const { response, isLast } = item;
-          if (response !== undefined) yield call.method.responseDeserialize(response as Buffer);
+          if (response !== undefined) yield responseDeserialize(response as Buffer);
           if (isLast) return;
           readBytes += response?.length ?? 0;
         }

@@ -75,11 +75,19 @@ async function runUnary(transport: CallTransport, call: Call, observe?: CallObse
   }
 }
 
-async function* runServerStream(transport: CallTransport, call: Call, observe?: CallObserver): AsyncGenerator<Message> {
+/** Starts the call. This is not a generator, because a generator would keep the request in memory until the stream ends. */
+function runServerStream(transport: CallTransport, call: Call, observe?: CallObserver): AsyncIterable<Message> {
   const onEnd = observe?.(call.method.path.slice(1), call.metadata);
+  return readResponses(transport.serverStream(call), onEnd);
+}
+
+async function* readResponses(
+  responses: AsyncIterable<Message>,
+  onEnd: ReturnType<CallObserver>,
+): AsyncGenerator<Message> {
   let failure: RpcError | undefined;
   try {
-    yield* transport.serverStream(call);
+    yield* responses;
   } catch (error) {
     failure = RpcError.from(error);
     throw failure;

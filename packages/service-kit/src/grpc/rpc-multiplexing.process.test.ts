@@ -1,14 +1,24 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { create } from "@bufbuild/protobuf";
 import { Metadata, Server, type ServerDuplexStream } from "@grpc/grpc-js";
 import { type CallContext, RpcError, status, toServiceDefinition } from "@parley/rpc";
 import { CallsService } from "@parley/rpc/calls";
-import { type GetUsageRequest, GetUsageResponseSchema, QuotaService } from "@parley/rpc/quota";
+import {
+  type GetUsageRequest,
+  GetUsageResponseSchema,
+  ListMonthTurnsRequestSchema,
+  QuotaService,
+} from "@parley/rpc/quota";
 import { describe, expect, test } from "vitest";
 import { listen } from "../testing/listen.ts";
-import { echo, iterate, numbers, OPTIONS, readAll, useTestPeers } from "../testing/peers.ts";
+import { countForever, echo, iterate, numbers, OPTIONS, readAll, useTestPeers } from "../testing/peers.ts";
 
 const peers = useTestPeers();
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
 
 describe("multiplexing", () => {
   test("plain streams whose readers stall do not delay calls on the same connection", async () => {
@@ -101,6 +111,19 @@ describe("multiplexing", () => {
     await sleep(100);
     controller.abort();
     await expect(responses.next()).rejects.toMatchObject({ status: status.CANCELLED });
+  });
+
+  test("a client does not keep the request while it reads the responses", async () => {
+    const { list } = await peers().startClient(true, echo, countForever);
+    const start = () => {
+      const request = create(ListMonthTurnsRequestSchema, { workspaceId: "1" });
+      return { reference: new WeakRef(request), responses: iterate(list(request)) };
+    };
+    const { reference, responses } = start();
+    await responses.next();
+    await expect.poll(() => (collectGarbage(), reference.deref())).toBeUndefined();
+    expect((await responses.next()).done).toBe(false);
+    await responses.return?.();
   });
 
   test("a streamed response outlives the renewal of its stream", async () => {

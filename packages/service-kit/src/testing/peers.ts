@@ -76,7 +76,8 @@ export class TestPeers {
     this.contexts = [];
     return {
       getUsage: (workspaceId: string, options = OPTIONS) => client.getUsage({ workspaceId }, options),
-      list: (workspaceId: string, options = OPTIONS) => client.listMonthTurns({ workspaceId }, options),
+      list: (request: string | ListMonthTurnsRequest, options = OPTIONS) =>
+        client.listMonthTurns(typeof request === "string" ? { workspaceId: request } : request, options),
       settle: (options = OPTIONS) => client.settle({ settlements: [] }, options),
     };
   }

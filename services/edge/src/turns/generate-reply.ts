@@ -1,5 +1,6 @@
-import type { RpcClient } from "@parley/rpc";
-import type { GenerateEnd, LlmService } from "@parley/rpc/llm";
+import type { CallOptions, RpcClient } from "@parley/rpc";
+import type { OpenTurnResponse } from "@parley/rpc/conversation";
+import type { GenerateEnd, GenerateResponse, LlmService } from "@parley/rpc/llm";
 import { turnAfterGeneration } from "@parley/rpc/outcomes";
 import { failpoint, GENERATE_TIMEOUT_MS } from "@parley/service-kit";
 import type { TurnSink } from "./ending.ts";
@@ -16,7 +17,7 @@ const FINISH_WAIT_MS = 500;
 /** The outcome of a reply with complete text, even if its token counts are lost. */
 const COMPLETED = { outcome: "done", errorCode: "" } as const;
 
-export type GenerationInput = { workspaceId: string; turnId: string; model: string; prompt: Uint8Array; month: string };
+export type GenerationInput = { workspaceId: string; turnId: string; month: string; opened: OpenTurnResponse };
 
 export type GenerationContext = {
   sink: TurnSink;
@@ -47,7 +48,7 @@ export async function generateReply(
   stopwatch.enter("first_token");
   try {
     const options = { timeoutMs: GENERATE_TIMEOUT_MS, signal: cancellation.signal };
-    for await (const { event, waits } of llm.generate(input, options)) {
+    for await (const { event, waits } of startGeneration(llm, input, options)) {
       if (waits !== undefined) splitProviderWait(stopwatch, waits);
       if (event.case === "delta") {
         const { text } = event.value;
@@ -78,6 +79,17 @@ export async function generateReply(
   cancellation.dispose();
   const received = { month: input.month, content, firstTokenMs, toolsCalled, cause };
   return createReplyResult({ ...received, ...(end && resultFromEnd(end)), ...(isTextComplete && COMPLETED) });
+}
+
+/** Starts the Generate call. Removes the prompt from `opened`, because a prompt with knowledge takes a third of a running turn's memory. */
+function startGeneration(
+  llm: RpcClient<typeof LlmService>,
+  { opened, ...turn }: GenerationInput,
+  options: CallOptions,
+): AsyncIterable<GenerateResponse> {
+  const { model, prompt } = opened;
+  opened.prompt = new Uint8Array();
+  return llm.generate({ ...turn, model, prompt }, options);
 }
 
 type Cancellation = {

@@ -152,7 +152,7 @@ export async function completeTurn(
     return { report: { ...turn, firstTokenMs: 0, ...createReportEnd(ending) }, ending: storedEnding };
   }
 
-  const result = await reserveAndGenerate(deps, { ...turn, model: opened.model, prompt: opened.prompt }, context);
+  const result = await reserveAndGenerate(deps, { ...turn, opened }, context);
   const time = readTimings(stopwatch);
   stopwatch.enter("close");
   failpoint("edge.answered");

@@ -10,7 +10,7 @@ const FAILED_OUTSIDE_STREAMS = [
   rate("parley_http_request_duration_seconds_count", 'route=~"/api/chat/(playground/)?"', 'status=~"5.."'),
   rate("parley_turns_closed_total", 'outcome="interrupted"'),
   `-${rate("parley_streams_refused_total", 'reason=~"client|workspace"')}`,
-  `-${rate("parley_moderation_duration_seconds_count", 'service="conversation"', 'result!="ok"')}`,
+  `-${rate("parley_moderation_duration_seconds_count", 'service="conversation"', 'kind!="check"', 'result!="ok"')}`,
 ];
 // The turns of the objective, as in charts/parley/files/alerts.yaml. With `or`, a sum includes the terms that have series.
 const FAILED = [rate("parley_turns_total", 'finish="error"', 'code!~"provider_.+"'), ...FAILED_OUTSIDE_STREAMS].join(

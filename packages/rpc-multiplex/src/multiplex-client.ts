@@ -26,7 +26,8 @@ export type MultiplexOptions = {
  * Sends many calls on one gRPC stream per replica. A multiplexed call costs a fraction of a gRPC call. If no stream is open, or a call
  * cannot be multiplexed, the fallback sends the call: no call waits for a stream. The fallback also retries a unary call whose stream is
  * lost or whose peer is unavailable, so every unary method must be idempotent. A budget limits these retries to 10 % of the calls. The
- * methods in `alwaysRetried` are retried once without a budget.
+ * methods in `alwaysRetried` are retried once without a budget. If the retry is refused with RESOURCE_EXHAUSTED, the call fails with the first
+ * attempt's UNAVAILABLE: that attempt may have succeeded, and a refusal would show that nothing was done.
  */
 export class MultiplexClient implements CallTransport {
   readonly #client: Client;
@@ -49,15 +50,21 @@ export class MultiplexClient implements CallTransport {
     const { fallback, alwaysRetried } = this.#options;
     const sendPlainCall = () => fallback.unary(withEncodedRequest(call, request));
     this.#retryBudget.recordCall();
+    let firstError: unknown;
     try {
       return await (stream?.unary(call, request) ?? sendPlainCall());
     } catch (error) {
-      if (RpcError.from(error).status !== status.UNAVAILABLE) throw error;
+      if (!hasStatus(error, status.UNAVAILABLE)) throw error;
       // gRPC has already retried a plain call, within its own budget.
       const takeRetry = () => stream !== undefined && this.#retryBudget.takeRetry();
       if (!alwaysRetried.has(call.method.path) && !takeRetry()) throw error;
+      firstError = error;
     }
-    return sendPlainCall();
+    try {
+      return await sendPlainCall();
+    } catch (error) {
+      throw hasStatus(error, status.RESOURCE_EXHAUSTED) ? firstError : error;
+    }
   }
 
   serverStream(call: Call): AsyncIterable<Message> {
@@ -124,6 +131,8 @@ export class MultiplexClient implements CallTransport {
     });
   }
 }
+
+const hasStatus = (error: unknown, expected: status) => RpcError.from(error).status === expected;
 
 /** Returns the call with its request already encoded, because encoding a large request again takes memory of several times its size. */
 function withEncodedRequest(call: Call, request: Buffer): Call {

@@ -4,15 +4,18 @@ const JOB_OUTCOMES = ["ok", "queue_full", "wait_timeout", "match_timeout", "fail
 
 export type JobOutcome = (typeof JOB_OUTCOMES)[number];
 
-export function createMatchDurationHistogram(registry: Registry): Histogram<"result"> {
+/** A match is of a message or a reply of a chat. The alerts subtract refused matches from failed turns. */
+const JOB_KINDS = ["match", "check"] as const;
+
+export function createMatchDurationHistogram(registry: Registry): Histogram<"kind" | "result"> {
   const histogram = new Histogram({
     name: "parley_moderation_duration_seconds",
-    help: "Time to match a text against a bot's patterns or to check a pattern, including queueing, by result: ok, or refused as queue_full, wait_timeout, match_timeout or failed.",
-    labelNames: ["result"],
+    help: "Time to match a message or a reply against a bot's patterns (match), or to check a pattern or a text for an owner (check), including queueing, by result: ok, or refused as queue_full, wait_timeout, match_timeout or failed.",
+    labelNames: ["kind", "result"],
     buckets: DURATION_BUCKETS,
     registers: [registry],
   });
   // Every series starts at 0, because rate() misses the first observation of a series that does not exist yet.
-  for (const result of JOB_OUTCOMES) histogram.zero({ result });
+  for (const kind of JOB_KINDS) for (const result of JOB_OUTCOMES) histogram.zero({ kind, result });
   return histogram;
 }

@@ -18,11 +18,13 @@ function startThreads(options: PatternThreadPoolOptions = {}) {
   // On a busy machine starting a thread takes seconds.
   const poolOptions = { maxWaitMs: 20_000, ...options };
   const threads = new PatternThreadPool({ registry, log: { warn: record, error: record }, lifecycle }, poolOptions);
-  const countOf = async (result: string) => {
+  const countOf = async (result: string, kind = "match") => {
     const { values } = (await registry.getSingleMetric("parley_moderation_duration_seconds")?.get()) ?? { values: [] };
-    const named = values as { metricName?: string; labels: { result?: string }; value: number }[];
-    return named.find(({ metricName = "", labels }) => metricName.endsWith("_count") && labels.result === result)
-      ?.value;
+    const named = values as { metricName?: string; labels: Record<string, string>; value: number }[];
+    return named.find(
+      ({ metricName = "", labels }) =>
+        metricName.endsWith("_count") && labels.result === result && labels.kind === kind,
+    )?.value;
   };
   const match = (workspaceId: string, patterns: readonly string[], text: string) =>
     threads.match(workspaceId, { patterns: JSON.stringify(patterns), text, searchFrom: 0, isTextComplete: true });
@@ -192,7 +194,8 @@ describe("a pattern to save", { timeout: 30_000 }, () => {
     await expect(threads.check("ws_a", { pattern: "rude", isForReplies: false, others })).rejects.toMatchObject({
       code: "patterns_too_large",
     });
-    expect(await countOf("match_timeout")).toBe(1);
+    expect(await countOf("match_timeout", "check")).toBe(1);
+    expect(await countOf("match_timeout")).toBe(0);
   });
 });
 
@@ -203,6 +206,7 @@ test("matchAll returns every pattern that matches, across groups of patterns, an
   const patterns = JSON.stringify([...SLOW, "rude", "kind", "ru"]);
   expect(await threads.matchAll("ws_a", { patterns, text: "how rude to buy a bitcoin3" })).toEqual([3, 13, 15]);
   expect(await threads.matchAll("ws_a", { patterns, text: "hello" })).toEqual([]);
-  const { threads: limited } = startThreads({ maxJobMs: 1 });
+  const { threads: limited, countOf } = startThreads({ maxJobMs: 1 });
   await expect(limited.matchAll("ws_a", { patterns, text: slowText() })).rejects.toMatchObject(OVERLOADED);
+  expect([await countOf("match_timeout", "check"), await countOf("match_timeout")]).toEqual([1, 0]);
 });

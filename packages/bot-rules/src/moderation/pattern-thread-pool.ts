@@ -225,8 +225,9 @@ export class PatternThreadPool {
     else reject(new ServiceError("resource_exhausted", "moderation_overloaded", OVERLOADED));
   }
 
-  #observe({ enqueuedAtMs }: QueuedJob, result: JobOutcome): void {
-    this.#durations.observe({ result }, (performance.now() - enqueuedAtMs) / 1_000);
+  #observe({ job, enqueuedAtMs }: QueuedJob, result: JobOutcome): void {
+    const kind = job.kind === "match" ? "match" : "check";
+    this.#durations.observe({ kind, result }, (performance.now() - enqueuedAtMs) / 1_000);
   }
 
   async #close(): Promise<void> {

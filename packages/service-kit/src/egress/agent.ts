@@ -1,7 +1,7 @@
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from "node:dns";
 import { isIP, type LookupFunction, type Socket } from "node:net";
 import { Agent, buildConnector } from "undici";
-import { addressRefusedError, type Egress, type EgressPolicy } from "./policy.ts";
+import { addressRefusedError, type Egress } from "./policy.ts";
 import { createTunnelConnector } from "./tunnel.ts";
 
 /** Resolves a name to all its addresses, like `dns.lookup` with the option `all`. */
@@ -20,25 +20,29 @@ export type GuardedAgentOptions = {
 /**
  * Returns an undici dispatcher that connects to permitted addresses only. For each connection it resolves the name, checks the addresses,
  * and connects to one of the permitted ones. So neither a redirect nor DNS rebinding can bypass the check. Connects through the proxy if
- * there is one, but directly to addresses in EGRESS_ALLOW. A refused connection fails with EgressError, which fetch reports as the `cause`
- * of its TypeError.
+ * there is one, but directly to addresses in EGRESS_ALLOW. If a name has both listed and public addresses, connects only to the listed ones.
+ * A refused connection fails with EgressError, which fetch reports as the `cause` of its TypeError.
  */
 export function createGuardedAgent({ policy, proxyUrl }: Egress, options: GuardedAgentOptions = {}): Agent {
   const { connectTimeoutMs = 5_000, resolve = systemLookup as Resolve } = options;
-  const lookup = createGuardedLookup(policy, resolve);
-  const connectDirectly = createGuardedConnector(policy, lookup, connectTimeoutMs);
-  if (proxyUrl === undefined) return new Agent({ connect: connectDirectly });
+  const isPermitted: AddressCheck = (address) => policy.permits(address);
+  if (proxyUrl === undefined) {
+    return new Agent({ connect: createGuardedConnector(isPermitted, resolve, connectTimeoutMs) });
+  }
+  const lookup = createGuardedLookup(isPermitted, resolve);
+  // EGRESS_ALLOW lists the operator's own networks. The proxy leads to the internet and may not reach them.
+  const isListed: AddressCheck = (address) => policy.isListed(address);
+  const connectDirectly = createGuardedConnector(isListed, resolve, connectTimeoutMs);
   const connectThroughProxy = createTunnelConnector(proxyUrl, connectTimeoutMs);
   return new Agent({
     connect(target, callback) {
       const host = hostOf(target);
       const connectTo = (addresses: readonly string[]) => {
-        // EGRESS_ALLOW lists the operator's own networks. The proxy leads to the internet and may not reach them.
-        if (addresses.some((address) => policy.isListed(address))) return connectDirectly(target, callback);
+        if (addresses.some(isListed)) return connectDirectly(target, callback);
         connectThroughProxy(target, addresses, callback);
       };
       if (isIP(host) !== 0) {
-        if (!policy.permits(host)) return callback(addressRefusedError(host), null);
+        if (!isPermitted(host)) return callback(addressRefusedError(host), null);
         return connectTo([host]);
       }
       lookup(host, { all: true }, (error, addresses) => {
@@ -54,19 +58,22 @@ function hostOf({ hostname }: buildConnector.Options): string {
   return hostname.replace(/^\[|\]$/g, "");
 }
 
+type AddressCheck = (address: string) => boolean;
+
+/** Returns a connector that connects only to the addresses that pass the check. */
 function createGuardedConnector(
-  policy: EgressPolicy,
-  lookup: LookupFunction,
+  isPermitted: AddressCheck,
+  resolve: Resolve,
   timeoutMs: number,
 ): buildConnector.connector {
-  const connect = buildConnector({ timeout: timeoutMs, lookup });
+  const connect = buildConnector({ timeout: timeoutMs, lookup: createGuardedLookup(isPermitted, resolve) });
   return (target, callback) => {
     // An address in the URL is not looked up, so the lookup would not check it.
     const host = hostOf(target);
-    if (isIP(host) !== 0 && !policy.permits(host)) return callback(addressRefusedError(host), null);
+    if (isIP(host) !== 0 && !isPermitted(host)) return callback(addressRefusedError(host), null);
     connect(target, (error, socket) => {
       if (socket === null || error !== null) return callback(error ?? new Error("no connection"), null);
-      const refused = checkPeer(policy, socket, host);
+      const refused = checkPeer(isPermitted, socket, host);
       if (refused === undefined) return callback(null, socket);
       socket.destroy();
       callback(refused, null);
@@ -75,16 +82,16 @@ function createGuardedConnector(
 }
 
 /** Checks the remote address of an open connection. Returns the error if the address is not permitted. */
-function checkPeer(policy: EgressPolicy, socket: Socket, host: string): Error | undefined {
+function checkPeer(isPermitted: AddressCheck, socket: Socket, host: string): Error | undefined {
   const peer = socket.remoteAddress;
-  return peer !== undefined && policy.permits(peer) ? undefined : addressRefusedError(host);
+  return peer !== undefined && isPermitted(peer) ? undefined : addressRefusedError(host);
 }
 
-function createGuardedLookup(policy: EgressPolicy, resolve: Resolve): LookupFunction {
+function createGuardedLookup(isPermitted: AddressCheck, resolve: Resolve): LookupFunction {
   return (host, options, callback) => {
     resolve(host, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, "");
-      const permitted = addresses.filter(({ address }) => policy.permits(address));
+      const permitted = addresses.filter(({ address }) => isPermitted(address));
       const first = permitted[0];
       if (first === undefined) return callback(addressRefusedError(host), "");
       if (options.all) return callback(null, permitted);

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { getCACertificates, setDefaultCACertificates, type TLSSocket } from "node:tls";
 import { freePort, startConnectProxy } from "@parley/test-support";
-import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createAuthority, createCertificates } from "../testing/certificates.ts";
 import type { Resolve } from "./agent.ts";
 import { type GuardedFetchOptions, guardedFetch } from "./guarded-fetch.ts";
@@ -40,8 +40,8 @@ const resolveTo =
       addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),
     );
 
-async function start(server: Server): Promise<number> {
-  server.listen(0, "127.0.0.1");
+async function start(server: Server, address = "127.0.0.1"): Promise<number> {
+  server.listen(0, address);
   await once(server, "listening");
   onTestFinished(async () => {
     server.closeAllConnections();
@@ -51,14 +51,14 @@ async function start(server: Server): Promise<number> {
 }
 
 /** Starts a server, which records the Host header and the path of each request, and returns its port. */
-async function startServer(listener: RequestListener = (_, response) => response.end("page")) {
+async function startServer(listener: RequestListener = (_, response) => response.end("page"), address?: string) {
   const requests: string[] = [];
   const record = ({ headers, url }: IncomingMessage) => requests.push(`${headers.host}${url}`);
   const server = createServer((request, response) => {
     record(request);
     listener(request, response);
   });
-  return { port: await start(server), requests };
+  return { port: await start(server, address), requests };
 }
 
 const bodyText = ({ body }: { body: Uint8Array }) => Buffer.from(body).toString();
@@ -174,6 +174,17 @@ it("connects to the networks of EGRESS_ALLOW directly, without the proxy", async
   await get(`http://intranet.example:${port}/`, ["127.0.0.1"], { egress });
   expect(requests).toHaveLength(2);
   expect(proxy.authorities).toEqual([]);
+});
+
+it("connects directly to no public address, even if the name also has an address in EGRESS_ALLOW", async () => {
+  // 127.0.0.2 acts as a public address.
+  const { port, requests } = await startServer(undefined, "127.0.0.2");
+  const policy = new EgressPolicy(["127.0.0.1"]);
+  vi.spyOn(policy, "permits").mockImplementation((address) => address.startsWith("127.0.0."));
+  const egress = { policy, proxyUrl: proxy.url };
+  const failed = get(`http://intranet.example:${port}/`, ["127.0.0.2", "127.0.0.1"], { egress });
+  await expect(failed).rejects.toMatchObject({ code: "unreachable" });
+  expect([requests, proxy.authorities]).toEqual([[], []]);
 });
 
 it("tries the next address when the proxy cannot reach one, IPv4 first", async () => {

@@ -181,7 +181,7 @@ test("a message that cannot be matched in time is refused, counted and not store
   const { rows } = await system.admin.query("SELECT FROM conversation.turns WHERE workspace_id = $1", [workspaceId]);
   expect(rows).toEqual([]);
   const metrics = await (await fetch(`${system.opsUrl}/metrics`)).text();
-  expect(metrics).toMatch(/^parley_moderation_duration_seconds_count\{.*result="match_timeout".*\} 1$/m);
+  expect(metrics).toMatch(/^parley_moderation_duration_seconds_count\{.*kind="match",result="match_timeout".*\} 1$/m);
 });
 
 describe("tools and reply patterns", () => {

@@ -111,6 +111,17 @@ describe("KeyedReply", () => {
     expect(results).toEqual(["cancelled"]);
   });
 
+  test("counts as cancelled when a reader comes back after the cancellation and before the end", () => {
+    const { reply, results } = createReply();
+    const { reader } = recordReader();
+    reply.attach(reader, 0, true);
+    reply.detach(reader);
+    vi.advanceTimersByTime(1_000);
+    reply.attach(reader, 0, false);
+    reply.end({ ...ENDING, outcome: "cancelled" });
+    expect(results).toEqual(["cancelled"]);
+  });
+
   test("continues when a reader comes back in time", () => {
     const { reply, results } = createReply();
     const [first, second] = [recordReader(), recordReader()];

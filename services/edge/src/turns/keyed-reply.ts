@@ -157,7 +157,7 @@ export class KeyedReply implements TurnSink {
    */
   attach(reader: ReplyReader, offset: number, isOpener: boolean): void {
     if (!isOpener) this.reconnects++;
-    if (this.#detachTimer !== undefined) {
+    if (this.#detachTimer !== undefined && !this.cancelSignal.aborted) {
       this.#stopDetachTimer();
       this.#onDetached("resumed");
     }

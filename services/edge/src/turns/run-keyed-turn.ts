@@ -68,15 +68,18 @@ export async function runKeyedTurn(
 /** Retries OpenTurn if its response is lost. Each attempt has the same turn id, so at most one turn is opened. */
 async function openWithRetry(deps: TurnDeps, turn: IdentifiedTurn, stopwatch: Stopwatch): Promise<OpenTurnResponse> {
   const retryUntilMs = performance.now() + OPEN_RETRY_MS;
+  let lostResponse: RpcError | undefined;
   for (;;) {
     try {
       return await openTurn(deps, turn, stopwatch);
     } catch (error) {
       const isLost = error instanceof RpcError && error.status === status.UNAVAILABLE;
       if (!isLost || performance.now() >= retryUntilMs) {
-        handleOpenFailure(deps, turn, error, stopwatch);
+        // Even if this attempt was refused, an earlier attempt whose response was lost may have opened the turn.
+        handleOpenFailure(deps, turn, lostResponse ?? error, stopwatch);
         throw error;
       }
+      lostResponse = error;
       await sleep(OPEN_RETRY_DELAY_MS);
     }
   }

@@ -1,6 +1,5 @@
 import type { Prompt } from "@parley/rpc/llm";
 import type { Candidate, GenerationCancelled, ProviderFailure, Usage } from "../providers/index.ts";
-import type { Timeouts } from "../settings/index.ts";
 import type { ToolFunction, ToolRequest, ToolRound } from "../tools/index.ts";
 
 export type AttemptRequest = {
@@ -14,7 +13,8 @@ export type AttemptRequest = {
   mustAnswerWithoutTools: boolean;
   /** The earlier tool calls of this generation, with their results. */
   toolRounds: readonly ToolRound[];
-  timeouts: Timeouts;
+  /** When the attempt must have ended, by the monotonic clock. The provider's total timeout can end it earlier. */
+  deadlineAtMs: number;
 };
 
 /** The output of a provider in one attempt, complete or not. */

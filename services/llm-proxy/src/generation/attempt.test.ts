@@ -27,7 +27,7 @@ function requestOf(stream: (request: CompletionRequest) => Promise<void>): Attem
     tools: [],
     mustAnswerWithoutTools: false,
     toolRounds: [],
-    timeouts: PROVIDER_DEFAULTS.timeouts,
+    deadlineAtMs: Number.POSITIVE_INFINITY,
   };
 }
 

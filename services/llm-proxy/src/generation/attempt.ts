@@ -68,10 +68,13 @@ async function streamCompletion(
   times: AttemptTimes,
   options: AttemptOptions,
 ): Promise<CompletionResult> {
-  const { candidate, prompt, tools, mustAnswerWithoutTools, toolRounds, timeouts } = request;
+  const { candidate, prompt, tools, mustAnswerWithoutTools, toolRounds, deadlineAtMs } = request;
+  const { timeouts } = candidate.guarded.settings;
   const { signal, now, onText, onFirstText, onTextComplete } = options;
   const span = openProviderSpan(request);
-  const attemptTimer = new AttemptTimer(timeouts, signal);
+  // Computed after the wait for a slot, which counts against the deadline but not against the provider's total timeout.
+  const totalMs = Math.max(1, Math.min(timeouts.totalMs, deadlineAtMs - now()));
+  const attemptTimer = new AttemptTimer({ ...timeouts, totalMs }, signal);
   let completion = EMPTY_COMPLETION;
   let text = "";
   let firstTextAtMs: number | undefined;

@@ -122,7 +122,7 @@ test("a reply that cannot be matched in time fails without any text", async () =
   const oversized = Array.from({ length: 100 }, (_, number) => `\u0644.{0,138}z${number}`);
   const text = Array.from({ length: 4_000 }, () => "\ufdfa\ufdfaxy"[Math.floor(Math.random() * 4)]).join("");
   provider.script([{ tokens: [text] }]);
-  const series = 'parley_moderation_duration_seconds_count{service="llm-proxy",result="match_timeout"}';
+  const series = 'parley_moderation_duration_seconds_count{service="llm-proxy",kind="match",result="match_timeout"}';
   // On a busy machine, matching may already have timed out during the warm-up.
   const before = (await proxy.metric(series)) ?? 0;
   const events = await generateWith(oversized, "long");

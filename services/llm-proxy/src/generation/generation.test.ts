@@ -16,11 +16,15 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("a generation ends after six minutes as a timeout, even if its provider's total timeout is longer", async () => {
+test.each([
+  ["even if its provider's total timeout is longer", 0],
+  ["including the wait for a slot of the provider's concurrency limit", MINUTE_MS],
+])("a generation ends after six minutes as a timeout, %s", async (_, queueMs) => {
   const timeouts = { ...PROVIDER_DEFAULTS.timeouts, totalMs: 30 * MINUTE_MS };
   const settings = { ...createBuiltinSettings(), timeouts };
   const breaker = new CircuitBreaker(settings.breaker, Date.now);
-  const concurrency = new ConcurrencyLimiter(settings.concurrency);
+  const concurrency = new ConcurrencyLimiter({ maxActive: 1, maxQueued: 1, maxWaitMs: 2 * MINUTE_MS });
+  setTimeout(await concurrency.acquire("other", new AbortController().signal), queueMs);
   /** Sends a word every ten seconds, for ever. */
   const stream = async ({ onText, signal }: CompletionRequest) => {
     while (!signal.aborted) {

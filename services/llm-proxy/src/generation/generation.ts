@@ -161,18 +161,17 @@ export class Generation {
       tools: toolbox?.functions ?? [],
       mustAnswerWithoutTools: toolbox?.canCallAgain(toolRounds.length) !== true,
       toolRounds,
-      timeouts: this.#computeTimeouts(candidate.guarded.settings.timeouts),
+      deadlineAtMs: this.#computeDeadline(candidate.guarded.settings.timeouts),
     };
   }
 
   /**
-   * Returns the timeouts of the next attempt. Once a tool was called, the total timeout bounds the whole generation instead of one attempt.
-   * MAX_GENERATION_MS always bounds it.
+   * Returns when the next attempt must have ended. Once a tool was called, the total timeout bounds the whole generation instead of one
+   * attempt. MAX_GENERATION_MS always bounds it.
    */
-  #computeTimeouts(timeouts: Timeouts): Timeouts {
-    const elapsedMs = this.#deps.now() - this.#startedAtMs;
-    const leftMs = this.#toolRounds.length === 0 ? timeouts.totalMs : timeouts.totalMs - elapsedMs;
-    return { ...timeouts, totalMs: Math.max(1, Math.min(leftMs, MAX_GENERATION_MS - elapsedMs)) };
+  #computeDeadline({ totalMs }: Timeouts): number {
+    const limitMs = this.#toolRounds.length === 0 ? MAX_GENERATION_MS : Math.min(totalMs, MAX_GENERATION_MS);
+    return this.#startedAtMs + limitMs;
   }
 
   #decideNextStep(

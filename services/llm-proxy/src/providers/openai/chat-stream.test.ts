@@ -30,6 +30,7 @@ const chunkOf = (delta: object, finish_reason: string | null = null) => ({
 });
 const text = (content: string, finishReason: string | null = null) => chunkOf({ content }, finishReason);
 const finish = (reason: string) => chunkOf({ content: "" }, reason);
+const TOOL_CALL = { tool_calls: [{ index: 0, function: { name: "f" } }] };
 const bytesOf = (chunk: object) => Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`);
 
 const COMPLETE = [
@@ -134,22 +135,42 @@ describe("ChatStreamReader", () => {
   });
 
   test.each([
-    ["`stop` in a chunk of its own", [text("Hi"), finish("stop")], true],
-    ["`length` in a chunk of its own", [text("Hi"), finish("length")], true],
-    ["in a chunk with text, before a chunk without choices", [text("Hi", "stop"), { choices: [], usage: {} }], true],
-    ["in a chunk with text", [text("Hi", "stop")], false],
-    ["in a chunk with reasoning", [text("Hi"), chunkOf({ reasoning_content: "Hm" }, "stop")], false],
-    ["before any text", [finish("stop")], false],
+    ["`stop` in a chunk of its own", [text("Hi"), finish("stop")], "all text"],
+    ["`length` in a chunk of its own", [text("Hi"), finish("length")], "all text"],
     [
-      "after tool calls",
-      [text("Hi"), chunkOf({ tool_calls: [{ index: 0, function: { name: "f" } }] }), finish("stop")],
-      false,
+      "in a chunk with text, before a chunk without choices",
+      [text("Hi", "stop"), { choices: [], usage: {} }],
+      "all text",
     ],
-    ["that is missing", [text("Hi"), chunkOf({})], false],
-  ])("a finish reason %s: isTextComplete is $2", (_, chunks, isTextComplete) => {
+    ["in a chunk with text", [text("Hi", "stop")], "not"],
+    ["in a chunk with reasoning", [text("Hi"), chunkOf({ reasoning_content: "Hm" }, "stop")], "not"],
+    ["before any text", [finish("stop")], "not"],
+    ["before any text, with a chunk without choices", [finish("stop"), { choices: [] }], "not"],
+    ["in a chunk with a tool call", [chunkOf(TOOL_CALL, "tool_calls")], "not"],
+    ["after tool calls", [text("Hi"), chunkOf(TOOL_CALL), finish("stop")], "tool calls"],
+    ["that is missing", [text("Hi"), chunkOf({})], "not"],
+    ["that is missing, before a chunk without choices", [text("Hi"), { choices: [] }], "not"],
+  ])("a finish reason %s: the completion is finished with: $2", (_, chunks, finishedWith) => {
     const reader = new ChatStreamReader();
     for (const chunk of chunks) reader.feed(bytesOf(chunk));
-    expect(reader.isTextComplete).toBe(isTextComplete);
+    expect(reader.isFinished).toBe(finishedWith !== "not");
+    expect(reader.isTextComplete).toBe(finishedWith === "all text");
+  });
+
+  test("a completion whose finish reason came with text is finished by [DONE] and by the end of the body", () => {
+    for (const rest of ["data: [DONE]\n\n", ""]) {
+      const reader = new ChatStreamReader();
+      reader.feed(bytesOf(text("Hi", "stop")));
+      reader.feed(Buffer.from(rest));
+      if (rest === "") reader.end();
+      expect(reader.isFinished).toBe(true);
+    }
+  });
+
+  test("an error after a chunk with text and a finish reason is a failure", () => {
+    const reader = new ChatStreamReader();
+    reader.feed(bytesOf(text("Hi", "stop")));
+    expect(() => reader.feed(bytesOf({ error: { code: "server_error" } }))).toThrow("http_500");
   });
 
   test("ignores later text once the text is complete, and loses no text when every chunk has a finish reason", () => {

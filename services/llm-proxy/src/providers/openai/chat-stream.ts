@@ -13,9 +13,9 @@ type ErrorBody = { code?: unknown; status?: unknown; type?: unknown };
 
 /** Parses the body of a streamed chat completion: bytes in, text out. Anything malformed is a failure, never a gap in the text. */
 export class ChatStreamReader {
-  /** Whether a finish reason has arrived, or the stream ended properly without one. Later failures are ignored. */
+  /** Whether the model has finished: after its last finish reason, or at the proper end of the stream. Later failures are ignored. */
   isFinished: boolean = false;
-  /** Whether all text has arrived: a finish reason followed text, without a tool call. Later choices are ignored. */
+  /** Whether all text has arrived before the end of the stream, without a tool call. Later choices are ignored. */
   isTextComplete: boolean = false;
   /** Whether `[DONE]` has arrived. Later events are ignored. */
   isDone: boolean = false;
@@ -26,6 +26,7 @@ export class ChatStreamReader {
   readonly toolCalls: ToolCallAssembler = new ToolCallAssembler();
   readonly #events = new EventStreamParser((event) => this.#readEvent(event.event, event.data));
   #hasChoice: boolean = false;
+  #hasFinishReason: boolean = false;
   #hasText: boolean = false;
   #failure: ProviderFailure | undefined;
   #text = "";
@@ -38,7 +39,7 @@ export class ChatStreamReader {
   /** Parses what is left at the end of the body. Throws ProviderFailure when the body ended before the completion did. */
   end(): string {
     const text = this.#collectText(() => this.#events.end());
-    if (!this.isFinished && !(this.isDone && this.#hasChoice)) {
+    if (!this.#hasFinishReason && !this.isFinished) {
       throw new ProviderFailure("provider_error", "truncated", { isRetryable: true, isProviderFault: true });
     }
     this.isFinished = true;
@@ -80,7 +81,7 @@ export class ChatStreamReader {
   #readChoice(chunk: Chunk): void {
     this.usage = readUsage(chunk.usage) ?? this.usage;
     const choices = readField(chunk, "choices", Array.isArray) ?? [];
-    if (choices.length === 0) this.#markTextComplete();
+    if (choices.length === 0) this.#finish();
     if (choices.length === 0 || this.isTextComplete) return;
     const [choice]: unknown[] = choices;
     if (!isObject(choice)) throw createFault("malformed");
@@ -95,19 +96,21 @@ export class ChatStreamReader {
     // A completion with the finish reason `tool_calls` but without tool calls has lost them.
     if (choice.finish_reason === "tool_calls" && !this.toolCalls.hasCalls) throw createFault("malformed");
     if (typeof choice.finish_reason === "string" && choice.finish_reason !== "") {
-      this.isFinished = true;
+      this.#hasFinishReason = true;
       this.finishReason = toProviderCode(choice.finish_reason) ?? "";
-      if (isEmptyDelta(delta)) this.#markTextComplete();
+      if (isEmptyDelta(delta)) this.#finish();
     }
   }
 
   /**
-   * Marks the text as complete. Called for a finish reason with an empty delta and for a chunk without choices. Some gateways send a finish
-   * reason with every chunk. So a finish reason in a chunk with text or reasoning, or before any text, does not show that the text is
-   * complete.
+   * Marks the completion as finished if it has a finish reason. Called for a finish reason with an empty delta and for a chunk without choices.
+   * Some gateways send a finish reason with every chunk. So a finish reason in a chunk with text, reasoning or a tool call, or before any of
+   * them, may not be the last.
    */
-  #markTextComplete(): void {
-    if (this.isFinished && this.#hasText && !this.toolCalls.hasCalls) this.isTextComplete = true;
+  #finish(): void {
+    if (!this.#hasFinishReason || !(this.#hasText || this.toolCalls.hasCalls)) return;
+    this.isFinished = true;
+    if (!this.toolCalls.hasCalls) this.isTextComplete = true;
   }
 }
 

@@ -315,6 +315,17 @@ describe("a stream", () => {
     expect(texts).toEqual(["some"]);
   });
 
+  test("fails as truncated if it is cut off when every chunk so far had a finish reason", async () => {
+    respond = (response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(event({ role: "assistant", content: "" }, "stop") + event({ content: "some" }, "stop"));
+      setTimeout(() => response.destroy(), 20);
+    };
+    const request = createRequest();
+    await expect(provider.stream(request)).rejects.toMatchObject({ reason: "truncated" });
+    expect(request.onFinished).not.toHaveBeenCalled();
+  });
+
   test("is read after an informational response", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     respond = (response) => {

@@ -1,0 +1,49 @@
+import { RpcError, status } from "@parley/rpc";
+import { expect, test, vi } from "vitest";
+import { KeyedReply } from "./keyed-reply.ts";
+import { runKeyedTurn } from "./run-keyed-turn.ts";
+import type { TurnDeps } from "./run-turn.ts";
+import { RunningTurns } from "./running-turns.ts";
+import { Stopwatch } from "./stopwatch.ts";
+
+const TURN_ID = "0195c1f0-0000-7000-8000-000000000001";
+const LOST = new RpcError(status.UNAVAILABLE, "unavailable", "the connection was lost");
+const OVERLOADED = new RpcError(status.RESOURCE_EXHAUSTED, "overloaded", "too many calls wait for the database");
+
+const request = {
+  workspaceId: "ws",
+  botId: "bot",
+  source: "widget" as const,
+  sessionId: "0195c1f0-0000-7000-8000-000000000002",
+  message: "Hello",
+  visitorId: "",
+  visitorMetadata: "",
+  referrer: "",
+  userAgent: "",
+  keyHash: new Uint8Array(32),
+  requestHash: new Uint8Array(32),
+};
+
+test.each([
+  ["is closed later if the response to an earlier attempt was lost", [LOST, OVERLOADED], 1],
+  ["is not closed if no attempt can have opened it", [OVERLOADED], 0],
+])("a turn whose OpenTurn is refused as overloaded %s", async (_, failures, closed) => {
+  const attempts = [...failures];
+  const closeIfOpened = vi.fn();
+  const deps = {
+    conversation: { openTurn: () => Promise.reject(attempts.shift()) },
+    turnCloser: { closeIfOpened },
+    runningTurns: new RunningTurns(),
+    startLimiter: { begin: () => Promise.resolve(() => undefined) },
+    newTurnId: () => TURN_ID,
+  } as unknown as TurnDeps;
+  const reply = new KeyedReply(request.requestHash, 1_000, () => undefined);
+  const opening = reply.waitForOpening(new AbortController().signal);
+  const running = runKeyedTurn(deps, request, reply, new Stopwatch(() => 0, "open"));
+  await expect(running).rejects.toBe(OVERLOADED);
+  await expect(opening).rejects.toBe(OVERLOADED);
+  expect(attempts).toEqual([]);
+  expect(closeIfOpened.mock.calls).toMatchObject(
+    Array.from({ length: closed }, () => [{ workspaceId: "ws", turnId: TURN_ID }]),
+  );
+});

@@ -44,6 +44,18 @@ describe("a usage error", () => {
     ["token --workspace w --ttl 1y", /90s, 30m, 1h or 7d.*; run parley token --help$/],
     ["moderation remove x --workspace w --bot b", /whole number.*; run parley moderation remove --help$/],
     ["bot create --workspace w --slug s --css-var gap", /--gap=4px; run parley bot create --help$/],
+    [
+      "tool add t --workspace w --bot b --url http://a --mcp http://b",
+      /'--url <url>' cannot be used with option '--mcp <url>'/,
+    ],
+    [
+      "tool add t --workspace w --bot b --mcp http://a --method POST",
+      /'--mcp <url>' cannot be used with option '--method <method>'/,
+    ],
+    [
+      "tool add t --workspace w --bot b --url http://a --only x",
+      /'--url <url>' cannot be used with option '--only <tool>'/,
+    ],
     ["migrate edge", /conversation, quota, llm-proxy; run parley migrate --help$/],
     ["workspace list extra", /^parley: too many arguments.*; run parley workspace list --help$/],
   ])("exits 2 with one line that names the problem and the help: %s", async (line, expected) => {

@@ -103,12 +103,19 @@ function formatTools({ tools }: TurnRecord): string {
   return formatTable(["tool", "status", "ms"], rows, "No tools were called.");
 }
 
-function formatQuota({ state, month, heldAt, settledAt, countedAt }: TurnEntry): string {
+function formatQuota(entry: TurnEntry): string {
+  const { state, month, heldAt, settledAt } = entry;
   if (state === "") return "Nothing was held.\n";
   return formatFields([
     ["month", month],
     ["hold", heldAt === "" ? "none" : `held ${heldAt}`],
     ["settled", state === "held" ? "not yet" : `${state} ${settledAt}`],
-    ["usage ledger", countedAt === "" ? "not counted" : `counted ${countedAt}`],
+    ["usage ledger", describeCount(entry)],
   ]);
+}
+
+/** Describes whether the turn counts. An adjustment changes the turn's state, but not its row of the usage ledger. */
+function describeCount({ state, countedAt }: TurnEntry): string {
+  if (state === "done") return countedAt === "" ? "no row, counted by an adjustment" : `counted ${countedAt}`;
+  return countedAt === "" ? "not counted" : `counted ${countedAt}, subtracted by an adjustment`;
 }

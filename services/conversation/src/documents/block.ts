@@ -4,3 +4,8 @@ export type Block = {
   headings: readonly string[];
   text: string;
 };
+
+/** Marks a text as code, so that a model and the search index can distinguish it from prose. */
+export function fenceCode(code: string): string {
+  return `\`\`\`\n${code}\n\`\`\``;
+}

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { fenceCode } from "./block.ts";
 import { toChunks } from "./chunking.ts";
 
 describe("toChunks", () => {
@@ -33,5 +34,15 @@ describe("toChunks", () => {
           .replaceAll(" ", ""),
       ).toBe(text.replaceAll(" ", ""));
     }
+  });
+
+  test("splits a long code block between lines into code blocks", () => {
+    const lines = Array.from({ length: 100 }, (_, index) => `const value${index} = compute(${index});`);
+    const chunks = toChunks([block(fenceCode(lines.join("\n"))), block("Prose.")]);
+    expect(chunks.length).toBeGreaterThan(1);
+    for (const { text } of chunks) expect(text.length).toBeLessThanOrEqual(1_400);
+    const texts = chunks.map(({ text }) => text.replace(/\nProse\.$/, ""));
+    for (const text of texts) expect(text).toMatch(/^```\nconst [\s\S]*;\n```$/);
+    expect(texts.flatMap((text) => text.split("\n").slice(1, -1))).toEqual(lines);
   });
 });

@@ -1,4 +1,4 @@
-import type { Block } from "./block.ts";
+import { type Block, fenceCode } from "./block.ts";
 
 export type Chunk = {
   /** Headings of the section, outermost first, separated by " > ". */
@@ -11,9 +11,12 @@ const MAX_CHUNK_CHARACTERS = 1_400;
 
 const SENTENCES = new Intl.Segmenter("en", { granularity: "sentence" });
 
+/** Matches a text that fenceCode returned. Captures the code. */
+const FENCED_CODE = /^```\n([\s\S]*)\n```$/;
+
 /**
  * Combines neighbouring blocks with the same headings into chunks of at most 1,400 characters, one block per line. Splits a longer block
- * between sentences, a longer sentence between words, and a longer word anywhere.
+ * between sentences, a longer sentence between words, and a longer word anywhere. Each part of a code block is a code block.
  */
 export function toChunks(blocks: readonly Block[]): Chunk[] {
   const chunks: Chunk[] = [];
@@ -31,10 +34,16 @@ export function toChunks(blocks: readonly Block[]): Chunk[] {
 
 function splitBlock(text: string): string[] {
   if (text.length <= MAX_CHUNK_CHARACTERS) return [text];
+  const [, code] = FENCED_CODE.exec(text) ?? [];
+  if (code === undefined) return splitLongText(text, MAX_CHUNK_CHARACTERS);
+  return splitLongText(code, MAX_CHUNK_CHARACTERS - fenceCode("").length).map(fenceCode);
+}
+
+/** Splits a text into texts of at most `maxCharacters`. A line of code is a sentence here. */
+function splitLongText(text: string, maxCharacters: number): string[] {
   const sentences = Array.from(SENTENCES.segment(text), ({ segment }) => segment);
-  return packParts(
-    sentences.flatMap((sentence) => (sentence.length <= MAX_CHUNK_CHARACTERS ? [sentence] : splitSentence(sentence))),
-  );
+  const parts = sentences.flatMap((each) => (each.length <= maxCharacters ? [each] : splitSentence(each)));
+  return packParts(parts, maxCharacters);
 }
 
 function splitSentence(sentence: string): string[] {
@@ -43,12 +52,12 @@ function splitSentence(sentence: string): string[] {
   return sentence.match(longest) ?? [];
 }
 
-/** Concatenates parts, in order, into texts of at most 1,400 characters. */
-function packParts(parts: readonly string[]): string[] {
+/** Concatenates parts, in order, into texts of at most `maxCharacters`. */
+function packParts(parts: readonly string[], maxCharacters: number): string[] {
   const texts: string[] = [];
   let text = "";
   for (const part of parts) {
-    if (text.length + part.length > MAX_CHUNK_CHARACTERS) {
+    if (text.length + part.length > maxCharacters) {
       texts.push(text.trim());
       text = "";
     }

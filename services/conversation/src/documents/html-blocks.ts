@@ -1,5 +1,5 @@
 import { Parser } from "htmlparser2";
-import type { Block } from "./block.ts";
+import { type Block, fenceCode } from "./block.ts";
 
 /** Elements whose content is skipped. `head` is absent because all of its text is in elements that are listed here. */
 const SKIPPED_ELEMENTS = new Set([
@@ -101,8 +101,7 @@ class BlockBuilder {
   #endTextElement({ name, text }: TextElement): void {
     if (name === "pre") {
       const code = text.replace(/[ \t]+$/gm, "").replace(/^\n+|\n+$/g, "");
-      // Fenced, so that a model can distinguish code from prose.
-      if (code !== "") this.#add(`\`\`\`\n${code}\n\`\`\``);
+      if (code !== "") this.#add(fenceCode(code));
     } else if (name === "td" || name === "th") {
       this.#row.push({ text: toOneLine(text), isHeading: name === "th" });
     } else {

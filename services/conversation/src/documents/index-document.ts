@@ -24,7 +24,7 @@ export type IndexedDocument = {
   pieces: Iterable<IndexedPiece>;
 };
 
-const CODE = /```\n[\s\S]*?(?:\n```|$)/g;
+const CODE = /^```\n[\s\S]*?\n```$/gm;
 const BEGINNING_WORDS = 1_000;
 const PIECE_CHARACTERS = 100_000;
 

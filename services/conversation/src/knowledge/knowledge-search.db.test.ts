@@ -51,6 +51,23 @@ describe("a colloquial question finds the passage that answers it first", () => 
   });
 });
 
+test("searchByWords corrects a word although hundreds of documents have another word with its beginning", async () => {
+  const owner = await createBot(db.database);
+  await db.admin.query(
+    `WITH source AS (
+       INSERT INTO conversation.knowledge_sources (workspace_id, bot_id, name, format, characters, chunks, updated_at)
+       SELECT $1, $2, 'notes-' || number, 'txt', 7, 0, now() FROM generate_series(1, 600) AS number RETURNING source_id
+     )
+     INSERT INTO conversation.knowledge_words (workspace_id, bot_id, source_id, word, lexeme, chunks)
+     SELECT $1, $2, source_id, 'contact', 'contact', 1 FROM source`,
+    [owner.workspaceId, owner.id],
+  );
+  // With statistics, PostgreSQL reads the words by the index on them.
+  await db.admin.query("ANALYZE conversation.knowledge_words");
+  await add(owner, "shipping.md", "We ship each container on Mondays.");
+  expect(await search("contanier", owner)).toMatchObject([{ source: "shipping.md" }]);
+});
+
 test("searchByWords finds nothing for unknown words, stop words alone or punctuation", async () => {
   // A fixed id, because parts of a random one could be words of the text.
   const id = "bot:b239eae6-0c79-4ab7-9966-7ee4f466c29d";

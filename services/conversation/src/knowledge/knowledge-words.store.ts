@@ -2,26 +2,40 @@ import type { Database } from "@parley/service-kit";
 import type { BotKnowledge } from "./knowledge-search.store.ts";
 import { prefixAndSuffixOf } from "./spelling.ts";
 
-/** Bounds the rows read for one prefix or suffix. A word has a row for each source, so fewer distinct words may be read. */
+/** Bounds the distinct words read for one prefix or suffix. Each is a step in the index and takes about 10 µs. */
 const MAX_CANDIDATES = 500;
+/** If a message has more misspelt words, fewer candidates are read for each, so that the total stays the same. */
+const MAX_WORDS_WITH_ALL_CANDIDATES = 8;
+/** Sorts after all other characters in use, so a range of words with a prefix ends at the prefix with this character. */
+const LAST_CHARACTER = "\u{10fffd}";
 
-// A range of words with a prefix ends at the prefix and U+10FFFD (1114109), which sorts after all other characters in use.
+/**
+ * Selects the distinct words of which `key` is in a range. A word has a row for each source that contains it, so each step of the recursion
+ * continues in the index after the last key, and skips its other rows.
+ */
+const selectDistinct = (key: string, start: string, end: string) => {
+  const readFirst = (comparison: string) => `
+    SELECT ${key} FROM conversation.knowledge_words k
+    WHERE k.workspace_id = $1 AND k.bot_id = $2 AND ${key} ${comparison} COLLATE "C" AND ${key} < ${end} COLLATE "C"
+    ORDER BY ${key} LIMIT 1`;
+  return `
+    WITH RECURSIVE found (key) AS (
+      (${readFirst(`>= ${start}`)})
+      UNION ALL
+      SELECT (${readFirst("> found.key")}) FROM found WHERE found.key IS NOT NULL
+    )
+    SELECT key FROM found WHERE key IS NOT NULL LIMIT $7`;
+};
+
 const READ_CANDIDATES = `
   SELECT misspelt.place::integer - 1 AS index, near.word
-  FROM unnest($3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS misspelt (prefix, prefix_end, reversed_suffix, place),
+  FROM unnest($3::text[], $4::text[], $5::text[], $6::text[]) WITH ORDINALITY
+         AS misspelt (prefix, prefix_end, reversed_suffix, reversed_suffix_end, place),
        LATERAL (
-         (SELECT word FROM conversation.knowledge_words k
-          WHERE k.workspace_id = $1 AND k.bot_id = $2
-            AND k.word >= misspelt.prefix COLLATE "C" AND k.word < misspelt.prefix_end COLLATE "C"
-          LIMIT ${MAX_CANDIDATES})
-         UNION ALL
-         (SELECT word FROM conversation.knowledge_words k
-          WHERE k.workspace_id = $1 AND k.bot_id = $2
-            AND reverse(k.word) >= misspelt.reversed_suffix COLLATE "C"
-            AND reverse(k.word) < misspelt.reversed_suffix COLLATE "C" || chr(1114109)
-          LIMIT ${MAX_CANDIDATES})
-       ) near
-  GROUP BY misspelt.place, near.word`;
+         (${selectDistinct("k.word", "misspelt.prefix", "misspelt.prefix_end")})
+         UNION
+         SELECT reverse(key) FROM (${selectDistinct("reverse(k.word)", "misspelt.reversed_suffix", "misspelt.reversed_suffix_end")}) reversed
+       ) near (word)`;
 
 /** Returns, for each of `words`, the words of the bot's knowledge with the same prefix or suffix. */
 export async function readCorrectionCandidates(
@@ -30,6 +44,7 @@ export async function readCorrectionCandidates(
   words: readonly string[],
 ): Promise<string[][]> {
   const parts = words.map(prefixAndSuffixOf);
+  const reversedSuffixes = parts.map(({ suffix }) => Array.from(suffix).reverse().join(""));
   const { rows } = await database.query<{ index: number; word: string }>({
     name: "read_knowledge_candidates",
     text: READ_CANDIDATES,
@@ -37,8 +52,12 @@ export async function readCorrectionCandidates(
       bot.workspaceId,
       bot.botId,
       parts.map(({ prefix }) => prefix),
-      parts.map(({ prefix }) => `${prefix}\u{10fffd}`),
-      parts.map(({ suffix }) => Array.from(suffix).reverse().join("")),
+      parts.map(({ prefix }) => prefix + LAST_CHARACTER),
+      reversedSuffixes,
+      reversedSuffixes.map((suffix) => suffix + LAST_CHARACTER),
+      Math.floor(
+        (MAX_CANDIDATES * MAX_WORDS_WITH_ALL_CANDIDATES) / Math.max(MAX_WORDS_WITH_ALL_CANDIDATES, words.length),
+      ),
     ],
   });
   return words.map((_, index) => rows.filter((row) => row.index === index).map(({ word }) => word));

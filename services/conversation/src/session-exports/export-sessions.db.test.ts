@@ -7,7 +7,7 @@ import {
   ExportSessionsRequestSchema,
   SessionAdminService,
 } from "@parley/rpc/conversation";
-import { WorkspaceConcurrencyLimiter } from "@parley/service-kit";
+import { NIL_UUID, WorkspaceConcurrencyLimiter } from "@parley/service-kit";
 import { beforeAll, expect, test, vi } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { ExportPacer } from "../sessions/index.ts";
@@ -15,6 +15,7 @@ import { insertSessions } from "../testing/sessions.ts";
 import { useTestSystem } from "../testing/system.ts";
 import { createBot, newTurn, openRequest, runTurn } from "../testing/turns.ts";
 import { handleExportSessions } from "./export-sessions.rpc.ts";
+import { readSessions } from "./export-sessions.store.ts";
 
 const system = useTestSystem();
 let bot: Bot;
@@ -158,28 +159,52 @@ test("a CSV export has one row per message, continues after any complete row, an
   }
 });
 
-test("a call that reaches its time limit ends after a line and returns the cursor for the next call", async () => {
-  const ownerReads = {
-    database: system.database,
-    limiter: new WorkspaceConcurrencyLimiter(1),
-    pacer: new ExportPacer(),
-  };
+/** Exports with calls that end as early as they can. Returns the sessions of each call. */
+async function exportWithoutTime({ workspaceId }: Bot): Promise<string[][]> {
+  const { database } = system;
+  const ownerReads = { database, limiter: new WorkspaceConcurrencyLimiter(1), pacer: new ExportPacer() };
   const { signal } = new AbortController();
-  let text = "";
-  let calls = 0;
+  const calls: string[][] = [];
   let next: string | undefined = "";
   while (next !== undefined) {
-    const fields: Request = { workspaceId: bot.workspaceId, format: ExportFormat.NDJSON, cursor: next };
+    const fields: Request = { workspaceId, format: ExportFormat.NDJSON, cursor: next };
     const request: ExportSessionsRequest = create(ExportSessionsRequestSchema, fields);
     next = undefined;
-    calls++;
+    let text = "";
     for await (const { content, nextCursor } of handleExportSessions(ownerReads, request, signal, 0)) {
       text += Buffer.from(content ?? []).toString();
       next = nextCursor;
     }
+    calls.push(linesOf(text).map((line) => line.session.id));
   }
-  expect(calls).toBeGreaterThan(3);
-  expect(linesOf(text).map((line) => line.session.id)).toEqual(ids);
+  return calls;
+}
+
+test("a call that reaches its time limit ends after a line and returns the cursor for the next call", async () => {
+  const calls = await exportWithoutTime(bot);
+  expect(calls.length).toBeGreaterThan(3);
+  expect(calls.flat()).toEqual(ids);
+});
+
+test("a call that reaches its time limit in a page ends after a large session", async () => {
+  const own = await createBot(system.database);
+  const sessions = await insertSessions(system.admin, own, { sessions: 3, turns: 40 });
+  expect(await exportWithoutTime(own)).toEqual([...sessions.toReversed().map((id) => [id]), []]);
+});
+
+test("a page of small sessions has at most 2,000 messages, and the next page continues after it", async () => {
+  const own = await createBot(system.database);
+  const { workspaceId } = own;
+  const sessions = (await insertSessions(system.admin, own, { sessions: 120, turns: 32 })).toReversed();
+  const page = { startedAt: "-infinity", sessionId: NIL_UUID, isInclusive: true, until: "infinity", limit: 1_000 };
+  const filters = create(ExportSessionsRequestSchema);
+  const read = await readSessions(system.database, { ...page, workspaceId, filters });
+  expect(read.map(({ id }) => id)).toEqual(sessions.slice(0, 31));
+
+  const visitor = "UPDATE conversation.sessions SET visitor_id = 'v-1' WHERE session_id = ANY ($1)";
+  await system.admin.query(visitor, [sessions.slice(80)]);
+  const lines = linesOf((await collect({ workspaceId, visitorId: "v-1" })).text);
+  expect(lines.map((line) => line.session.id)).toEqual(sessions.slice(80));
 });
 
 test("ExportSessions leaves out sessions that are younger than 60 s, of other bots or out of the time range, and keeps its end time when it continues", async () => {

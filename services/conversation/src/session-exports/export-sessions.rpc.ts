@@ -21,8 +21,8 @@ const BUSY_PAGE_CHARACTERS = 32 * 1024;
 const FIRST_PAGE_SESSIONS = 16;
 const MAX_PAGE_SESSIONS = 1_000;
 /**
- * A call ends at the end of the first page after this time, and the client continues with another call. The limit is below ten minutes, the
- * approximate age at which connections between services are closed.
+ * A call ends after the first page or the first large session after this time, and the client continues with another call. The limit is below
+ * ten minutes, the approximate age at which connections between services are closed.
  */
 const MAX_CALL_MS = 4 * 60_000;
 
@@ -53,13 +53,12 @@ export async function* handleExportSessions(
   const walk = new SessionWalk(deps, request, start, signal);
   await walk.readEnd();
   for await (const page of walk.pages()) {
-    for await (const texts of formatPage(walk, formatter, page)) {
+    for await (const { texts, lastSession } of formatPage(walk, formatter, page)) {
       if (signal.aborted) return;
       yield* toPieces(texts);
+      if (lastSession !== undefined && performance.now() - startedAt >= maxCallMs)
+        return yield { nextCursor: walk.cursorAfter(lastSession) };
     }
-    const last = page.at(-1);
-    if (last === undefined) return;
-    if (performance.now() - startedAt >= maxCallMs) return yield { nextCursor: walk.cursorAfter(last) };
   }
 }
 
@@ -116,9 +115,8 @@ class SessionWalk {
 
   /** Yields pages. Reads at most one page ahead of the consumer. */
   async *pages(): AsyncGenerator<ExportedSession[], void, void> {
-    let next: Promise<ExportedSession[]> | undefined = this.#readPage(this.#runPaced, this.#start);
-    while (next !== undefined) {
-      const limit = this.#limit;
+    let next = this.#readPage(this.#runPaced, this.#start);
+    for (;;) {
       const page: ExportedSession[] = await next;
       const last = page.at(-1);
       if (last === undefined) return;
@@ -126,9 +124,9 @@ class SessionWalk {
       const after = { startedAt: toTimestamp(BigInt(last.startedAt)), sessionId: last.id, isInclusive: false };
       // After a page without a match, reads on without a pause, because the client receives nothing until the next match.
       const run = page.some(({ matches }) => matches) ? this.#runPaced : this.#run;
-      next = page.length === limit ? this.#readPage(run, after) : undefined;
+      next = this.#readPage(run, after);
       // The next iteration handles a failure. If the consumer stops first, this avoids an unhandled rejection.
-      next?.catch(() => undefined);
+      next.catch(() => undefined);
       yield page;
     }
   }
@@ -172,26 +170,34 @@ function adaptLimit(page: readonly ExportedSession[], targetCharacters: number):
   return Math.max(1, Math.min(limit, page.length * 4, MAX_PAGE_SESSIONS));
 }
 
-/** Yields the texts of a page: consecutive small sessions together, each large session in parts. */
-async function* formatPage(walk: SessionWalk, formatter: ExportFormatter, page: readonly ExportedSession[]) {
+/** A part of a page. `lastSession` is the session after which an export can continue; undefined within a large session. */
+type PagePart = { texts: string[]; lastSession?: ExportedSession | undefined };
+
+/** Yields a page in parts: consecutive small sessions together, each large session in several parts. */
+async function* formatPage(
+  walk: SessionWalk,
+  formatter: ExportFormatter,
+  page: readonly ExportedSession[],
+): AsyncGenerator<PagePart> {
   let texts: string[] = [];
+  let lastSession: ExportedSession | undefined;
   for (const session of page) {
-    if (!session.matches) continue;
     const lastExportedId = walk.lastExportedIdOf(session.id);
-    if (session.session !== null && lastExportedId === undefined) {
+    if (session.matches && (session.session === null || lastExportedId !== undefined)) {
+      yield { texts, lastSession };
+      texts = [];
+      yield* formatLargeSession(walk, formatter, session, lastExportedId);
+    } else if (session.session !== null) {
       const { start, messages, end } = formatter.startSession(session.session);
       texts.push(
         start,
         messages(session.messages, (id) => walk.cursorAfter(session, id)),
         end(walk.cursorAfter(session)),
       );
-      continue;
     }
-    if (texts.length > 0) yield texts;
-    texts = [];
-    yield* formatLargeSession(walk, formatter, session, lastExportedId);
+    lastSession = session;
   }
-  if (texts.length > 0) yield texts;
+  yield { texts, lastSession };
 }
 
 async function* formatLargeSession(
@@ -199,15 +205,15 @@ async function* formatLargeSession(
   formatter: ExportFormatter,
   session: ExportedSession,
   lastExportedId: number | undefined,
-) {
+): AsyncGenerator<PagePart> {
   const transcript = await walk.openTranscript(session.id, lastExportedId ?? 0);
   // The session was deleted since its page was read.
   if (transcript === undefined) return;
   const { start, messages, end } = formatter.startSession(transcript.session);
-  yield [start];
+  yield { texts: [start] };
   for await (const page of transcript.pages)
-    yield [messages(joinMessages(page), (id) => walk.cursorAfter(session, id))];
-  yield [end(walk.cursorAfter(session))];
+    yield { texts: [messages(joinMessages(page), (id) => walk.cursorAfter(session, id))] };
+  yield { texts: [end(walk.cursorAfter(session))], lastSession: session };
 }
 
 /** Encodes the texts into one buffer. Joining them to a string first would copy them once more. */

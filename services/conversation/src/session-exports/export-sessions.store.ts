@@ -11,6 +11,8 @@ import {
 
 /** A session with more messages is read individually, in pages of messages, so that a page of sessions stays small. */
 const MAX_SMALL_SESSION_MESSAGES = 64;
+/** Bounds the size of a page. A page of many small sessions ends before the session that would exceed it. */
+const MAX_PAGE_MESSAGES = 2_000;
 
 /** A session of an export. */
 export type ExportedSession = {
@@ -45,18 +47,22 @@ const pageSql = (comparison: ">" | ">=") => `
            ) document
          ) END, '') AS messages
   FROM (
-    SELECT s.*, b.slug, ${MATCHES} AS matches,
-           ${MATCHES} AND s.counted_at = s.last_activity_at AND s.message_count <= ${MAX_SMALL_SESSION_MESSAGES} AS is_small
+    SELECT s.*, coalesce(sum(s.message_count) FILTER (WHERE s.is_small) OVER (ORDER BY s.started_at, s.session_id), 0) AS messages_so_far
     FROM (
-      SELECT * FROM conversation.sessions s
-      WHERE s.workspace_id = $1 AND ${IS_LISTED}
-        AND (s.started_at, s.session_id) ${comparison} ($2::timestamptz, $3::uuid) AND s.started_at < $4::timestamptz
-      ORDER BY s.started_at, s.session_id
-      LIMIT $5
+      SELECT s.*, b.slug, ${MATCHES} AS matches,
+             ${MATCHES} AND s.counted_at = s.last_activity_at AND s.message_count <= ${MAX_SMALL_SESSION_MESSAGES} AS is_small
+      FROM (
+        SELECT * FROM conversation.sessions s
+        WHERE s.workspace_id = $1 AND ${IS_LISTED}
+          AND (s.started_at, s.session_id) ${comparison} ($2::timestamptz, $3::uuid) AND s.started_at < $4::timestamptz
+        ORDER BY s.started_at, s.session_id
+        LIMIT $5
+      ) s
+      JOIN conversation.bots b ON b.workspace_id = s.workspace_id AND b.bot_id = s.bot_id
     ) s
-    JOIN conversation.bots b ON b.workspace_id = s.workspace_id AND b.bot_id = s.bot_id
   ) s
   CROSS JOIN LATERAL (SELECT s.slug) b
+  WHERE s.messages_so_far <= ${MAX_PAGE_MESSAGES}
   ORDER BY s.started_at, s.session_id`;
 
 /** The statements by name. */
@@ -77,7 +83,7 @@ export type ExportPage = {
   limit: number;
 };
 
-/** Returns a page of a workspace's sessions in the order of their start. */
+/** Returns a page of a workspace's sessions in the order of their start. The page may end early; it is empty only after the last session. */
 export async function readSessions(database: Database, page: ExportPage): Promise<ExportedSession[]> {
   const name = page.isInclusive ? "export_sessions_from" : "export_sessions_after";
   const { botSlug, source, visitorId, rating, review } = page.filters;

@@ -30,6 +30,17 @@ export function toToolFailure(error: unknown): ToolFailure {
   return createToolFailure("failed", listCauses(error).map(describe).join(" < "));
 }
 
+/** Runs an action with a time limit. If the action fails after the limit, throws a ToolFailure `timeout`. */
+export async function runWithTimeout<T>(timeoutMs: number, action: (deadline: AbortSignal) => Promise<T>): Promise<T> {
+  const deadline = AbortSignal.timeout(timeoutMs);
+  try {
+    return await action(deadline);
+  } catch (error) {
+    if (deadline.aborted && !(error instanceof ToolFailure)) throw createToolFailure("timeout");
+    throw error;
+  }
+}
+
 /** Returns an error's class and code. Its message may hold text of the tool's server, which must not reach the log. */
 function describe(error: Error): string {
   const { code } = error as { code?: unknown };

@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { runWithTimeout } from "./failures.ts";
 import { type McpDeps, McpSession, type McpTarget, type McpToolDescription } from "./mcp-session.client.ts";
 
 /** The age from which a list of tools is refreshed. */
@@ -22,7 +23,7 @@ export class McpToolListCache {
       fetchMethod: async (_key, stale, { options, context: { target, onFailure } }) => {
         const session = new McpSession(target, deps);
         try {
-          return await session.list(AbortSignal.timeout(deps.limits().timeoutMs));
+          return await runWithTimeout(deps.limits().timeoutMs, (deadline) => session.list(deadline));
         } catch (error) {
           onFailure(error);
           options.ttl = FAILED_LIST_TTL_MS;

@@ -1,7 +1,7 @@
 import { openSpan } from "@parley/service-kit";
 import type { ToolLimits } from "../settings/index.ts";
 import { replaceUnstorable } from "../text.ts";
-import { createToolFailure, toToolFailure } from "./failures.ts";
+import { runWithTimeout, toToolFailure } from "./failures.ts";
 import { type CallableTool, ToolFailure, type ToolFunction, type ToolRequest, type ToolUse } from "./tool-call.ts";
 
 /** `none` when the model called a tool that does not exist. */
@@ -82,13 +82,7 @@ export class Toolbox {
     if (args === undefined) throw new ToolFailure("invalid_arguments", "the arguments are not a JSON object");
     const problem = tool.findProblem(args);
     if (problem !== undefined) throw new ToolFailure("invalid_arguments", problem);
-    const deadline = AbortSignal.timeout(timeoutMs);
-    try {
-      return await tool.call(args, AbortSignal.any([signal, deadline]));
-    } catch (error) {
-      if (deadline.aborted && !(error instanceof ToolFailure)) throw createToolFailure("timeout");
-      throw error;
-    }
+    return runWithTimeout(timeoutMs, (deadline) => tool.call(args, AbortSignal.any([signal, deadline])));
   }
 }
 

@@ -21,11 +21,17 @@ export function addToolCommands(program: CommandUnknownOpts, { callAdmin, report
     .argument("<name>", "Set the name that the model sees.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
-    .addOption(new Option("--url <url>", "Set the HTTP URL, with arguments as {name}.").conflicts("mcp"))
+    .addOption(new Option("--url <url>", "Set the HTTP URL, with arguments as {name}.").conflicts(["mcp", "only"]))
     .option("--method <method>", "Set the HTTP method (default: GET).")
     .option("--description <text>", "Describe the tool to the model.")
     .option("--parameters <json>", "Set the arguments' JSON Schema, or @FILE.")
-    .option("--mcp <url>", "Set a streamable HTTP MCP server's URL.")
+    .addOption(
+      new Option("--mcp <url>", "Set a streamable HTTP MCP server's URL.").conflicts([
+        "method",
+        "description",
+        "parameters",
+      ]),
+    )
     .option("--only <tool>", "Allow this MCP tool, repeatable (default: all).", appendValue)
     .option("--secret <name>", "Choose a tool secret from LLM_CONFIG.")
     .action((name, options) =>

@@ -4404,7 +4404,7 @@ export declare const WorkspaceDeletionAdminService: GenService<{
     output: typeof DeleteWorkspaceResponseSchema;
   },
   /**
-   * RestoreWorkspace undoes DeleteWorkspace. Idempotent.
+   * RestoreWorkspace undoes DeleteWorkspace. Idempotent: it also succeeds for a workspace that is not deleted.
    *
    * Errors:
    * - NOT_FOUND (workspace_not_found).

@@ -275,7 +275,8 @@ export const ReservationState = /*@__PURE__*/
  * QuotaService counts completed replies against a workspace's monthly cap. The edge calls Reserve. It also calls GetWorkspace
  * without a workspace, to check that the quota service accepts its calls. The conversation service calls Settle,
  * GetWorkspace, SetWorkspaceDeleted, GetMonth, ListMonthTurns, ListReservations, GetReservations, AdjustTurns, ListMonths
- * and CloseMonth. No service calls GetUsage; WorkspaceAdminService/ShowUsage returns the same.
+ * and CloseMonth. No service calls GetUsage, which is kept for clients of the last release; WorkspaceAdminService/ShowUsage
+ * returns the same.
  *
  * Every call needs the internal token in its "authorization" metadata. Every unary call is idempotent, so a client may
  * repeat it after UNAVAILABLE. The code in parentheses after each status is sent in the "parley-code" trailer.

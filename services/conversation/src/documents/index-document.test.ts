@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { fenceCode } from "./block.ts";
+import { toChunks } from "./chunking.ts";
+import { indexChunks } from "./index-document.ts";
+
+function indexTexts(...texts: string[]) {
+  const pieces = [...indexChunks(toChunks(texts.map((text) => ({ headings: [], text }))))];
+  return pieces.flatMap((piece) => ("chunks" in piece ? piece.chunks.map(({ search }) => search) : []));
+}
+
+test("prose after a long code block is indexed as text, and all of the code as code", () => {
+  const code = fenceCode("call(value);\n".repeat(400).trim());
+  const chunks = indexTexts("Before.", code, "Refunds take days.");
+  expect(chunks.map(({ text }) => text).filter((text) => text !== "")).toEqual(["before", "refunds take days"]);
+  expect(chunks.flatMap((chunk) => chunk.code.match(/\w+/g) ?? [])).toEqual(Array(400).fill(["call", "value"]).flat());
+});
+
+test("prose after a line of three backticks without an end is indexed as text", () => {
+  expect(indexTexts("```", "Refunds take days.")).toMatchObject([{ text: "refunds take days", code: "" }]);
+});

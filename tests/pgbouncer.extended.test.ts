@@ -15,7 +15,7 @@ const VISITORS = 20;
 const TURNS = 80;
 /** Sessions, of one turn each, in the test of the erasure. */
 const ERASURE_SESSIONS = 3;
-/** An address may export 30 transcripts a minute. */
+/** A user may export 30 transcripts a minute. */
 const EXPORTS = 10;
 
 describeWith("pgbouncer", "services behind PgBouncer in transaction mode", () => {

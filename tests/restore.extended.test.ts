@@ -69,7 +69,7 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
     return stdout;
   }
 
-  /** Dumps the schema with owners and privileges. Removes the first and last line, in which pg_dump writes a random key. */
+  /** Dumps the schema with owners and privileges. Removes the lines \restrict and \unrestrict, in which pg_dump writes a random key. */
   async function dumpSchema(): Promise<string> {
     return (await run("pg_dump --schema-only")).replaceAll(/^\\(un)?restrict .*$/gm, "");
   }

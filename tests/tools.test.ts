@@ -181,7 +181,7 @@ describe("a reply that matches a moderation pattern", () => {
 });
 
 describeWith("nginx", "a tool behind an nginx that routes /admin to another server", () => {
-  /** Each tool's name says how often nginx decodes the path of its URL. */
+  /** Each tool's name is the number of times that nginx decodes the path of its URL. */
   const CASES = [
     { tool: "once", prefix: "" },
     { tool: "twice", prefix: "/twice" },

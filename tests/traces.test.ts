@@ -10,6 +10,7 @@ import { ADMIN_TOKEN, INTERNAL_TOKEN, SERVICE_ROLE_PASSWORD } from "./system/pro
 import { type CollectedSpan, type Collector, startCollector } from "./system/servers/collector.ts";
 import { startPrometheus } from "./system/servers/prometheus.ts";
 import { createTenant, PROVIDER_KEY, type System, startSystem, type Tenant } from "./system/system.ts";
+import { newClientAddress, TRUST_FORWARDED_FOR } from "./system/visitors.ts";
 
 const COLLECTOR_TOKEN = "collector-token-of-the-tests";
 const CONVERSATION = "parley.conversation.v1.ConversationService";
@@ -47,7 +48,7 @@ describeWith("redis", "tracing", () => {
     await replaceFile(headersFile(), headers);
     const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
     const env = { ...endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers };
-    const edge = { ...endpoint, OTEL_EXPORTER_OTLP_HEADERS_FILE: headersFile() };
+    const edge = { ...TRUST_FORWARDED_FOR, ...endpoint, OTEL_EXPORTER_OTLP_HEADERS_FILE: headersFile() };
     system = await startSystem({
       redisUrl: redis.url,
       env: { edge, conversation: env, quota: env, "llm-proxy": env },
@@ -212,20 +213,22 @@ describeWith("redis", "tracing", () => {
     ]);
   });
 
-  test("exports no message, reply, key, token, password or address", async () => {
+  test("exports no message, reply, session id, key, token, password or client address", async () => {
     const mark = (what: string) => `marker-${what}-${randomUUID()}`;
     const marks = [mark("message"), mark("visitor"), mark("metadata"), mark("referrer"), mark("agent")];
     const [message, visitor_id, note, referer, agent] = marks;
+    const address = newClientAddress();
     const echo = await createTenant(system.admin, { model: "openai:echo" });
     const { result } = await traceTurn(
       echo,
       { message, visitor_id, visitor_metadata: { note } },
-      { referer: `https://a.example/${referer}`, "user-agent": agent ?? "" },
+      { referer: `https://a.example/${referer}`, "user-agent": agent ?? "", "x-forwarded-for": address },
     );
     expect(result.text).toContain(message);
     await traceTurn(await createTenant(system.admin, { model: "openai:status-401" }), { message });
     const secrets = [
       ...marks,
+      address,
       echo.publicKey,
       tenant.publicKey,
       PROVIDER_KEY,
@@ -257,7 +260,7 @@ describeWith("redis", "tracing", () => {
     await replaceFile(headersFile(), `authorization=Bearer ${COLLECTOR_TOKEN}`);
   });
 
-  test("logs one line and serves turns while the collector is down", async () => {
+  test("logs one line and serves turns while the collector is down, and a stopping service exports its pending spans or exits within 15 s", async () => {
     const edge = system.edges[0];
     const countLines = (text: string) =>
       edge

@@ -70,7 +70,7 @@ program
     print(results);
   });
 
-/** Prints one line per figure, and the likely cause of each missed goal. */
+/** Prints one line per figure, and the benchmark's hint for each missed goal. */
 function print(results: Record<string, Figure[]>): void {
   console.log("");
   for (const [name, figures] of Object.entries(results)) {
@@ -78,7 +78,7 @@ function print(results: Record<string, Figure[]>): void {
       console.log(
         `${met ? "met    " : "NOT MET"}  ${name.padEnd(12)} ${what.padEnd(30)} ${value.toFixed(2)} ${unit}  (goal ${goal})  ${detail}`,
       );
-      if (limitation !== undefined) console.log(`         why: ${limitation}`);
+      if (limitation !== undefined) console.log(`         hint: ${limitation}`);
     }
   }
 }

@@ -159,7 +159,7 @@ test("every admin method declares the callers in ACCESS", () => {
   expect(Object.fromEntries(declared)).toEqual(ACCESS);
 });
 
-test("every method answers every kind of caller as declared, and a refused call changes nothing", async () => {
+test("every admin method answers every kind of caller as declared, and a refused call changes nothing", async () => {
   const now = Math.floor(Date.now() / 1_000);
   const { issuer, audience, sign, token } = system.sso;
   const { workspaceId } = tenant;

@@ -34,7 +34,7 @@ const workspaceOnly = (fields: Fields = {}) => ({
   workspace: (workspaceId: string): Fields => ({ workspaceId, ...fields }),
 });
 
-/** An RPC whose request contains no tenant's identifier. */
+/** An RPC that isolation.test.ts does not call, with the reason. */
 const notTenantScoped = (reason: string) => ({ reason });
 
 export type RpcCase = ForeignIdentifierCase | ReturnType<typeof workspaceOnly> | ReturnType<typeof notTenantScoped>;

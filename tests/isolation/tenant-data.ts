@@ -38,7 +38,7 @@ export async function createTenantData(system: System): Promise<TenantDataWithKe
      FROM conversation.turns WHERE workspace_id = $1`,
     [workspaceId],
   );
-  // The service counts the replies of its bots only within about a minute. Stores the count instead of waiting for it.
+  // The conversation service counts a reply of a bot up to a minute later. Stores the count instead of waiting for it.
   await queryFirstRow(
     system.database,
     `INSERT INTO conversation.bot_reply_counts (workspace_id, hour, bot_id, month, replies)

@@ -87,7 +87,7 @@ async function runUnderLoad(work: () => Promise<void>): Promise<LoadResult> {
   };
   const exportTranscripts = async () => {
     while (!isOver) {
-      // An owner may export 30 transcripts a minute.
+      // A user may export 30 transcripts a minute.
       await sleep(2_100);
       const { session } = await queryFirstRow<{ session: string }>(
         system.database,

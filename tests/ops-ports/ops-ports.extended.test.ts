@@ -206,7 +206,7 @@ test("odd headers get a documented status", async () => {
   await expectHealthy();
 });
 
-test("large and compressed bodies occupy a bounded part of the memory", async () => {
+test("large and compressed bodies get a documented status or a closed connection", async () => {
   const results = [];
   for (const { target, path } of attackedMethods())
     for (const caller of CALLERS)

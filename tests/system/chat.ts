@@ -58,7 +58,7 @@ export async function readChat(response: Response): Promise<ChatResult> {
   };
 }
 
-/** Requests the transcript of a session as an owner of the workspace. */
+/** Requests the transcript of a session as a member of the workspace. */
 export async function exportTranscript(
   { url, sso }: Pick<System, "url" | "sso">,
   { workspaceId }: Pick<Tenant, "workspaceId">,

@@ -13,7 +13,7 @@ export type SoakOptions = { minutes: number; visitors: number; progress: (line: 
 export type SoakResult = {
   /** Number of visits by outcome, without those in `disconnected`. The key `undefined` counts streams without a finish reason. */
   outcomes: Record<string, number>;
-  /** Number of visits in which the visitor disconnected during the reply. */
+  /** Number of visits of visitors who do not read a reply to its end. */
   disconnected: number;
   /** Number of visits that took longer than two minutes. */
   hangs: number;

@@ -55,7 +55,7 @@ async function expectAudited(): Promise<void> {
   expect((await runCliInProcess(["audit", "--check", "--month", MONTH], cliEnv(system))).code).toBe(0);
 }
 
-/** Compares every turn since the month with usage. Returns the repairs. */
+/** Compares all turns with usage, including those of the month. Returns the repairs. */
 async function repairAll(): Promise<unknown[]> {
   const args = ["audit", "--repair", "--since", "2024-01-01"];
   return (await runCliJson<{ repairs: unknown[] }>(args, cliEnv(system))).repairs;

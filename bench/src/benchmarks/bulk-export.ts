@@ -11,7 +11,7 @@ import { atLeast, atMost, type Figure, type RunOptions } from "./benchmark.ts";
 /** Goal for psql's time ÷ the export's time. */
 const MIN_RATIO = 0.5;
 const MAX_GROWTH_MB = 32;
-/** How often the connection of one export is cut. */
+/** The most times that the connection of one export is cut. */
 const CUTS = 10;
 const SAMPLE_INTERVAL_MS = 20;
 const MB = 1024 * 1024;

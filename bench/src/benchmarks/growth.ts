@@ -40,17 +40,17 @@ export const growth: Benchmark = {
   async run({ rounds, scale }, progress) {
     const sides: Side[] = [];
     try {
-      const empty = await startSide(scale);
-      sides.push(empty);
-      const full = await startSide(scale);
-      sides.push(full);
-      const seconds = await fill(full.testbed, scale, progress);
-      const turnCost = await compareTurns(empty.testbed, full.testbed, { rounds, scale }, progress);
+      const small = await startSide(scale);
+      sides.push(small);
+      const large = await startSide(scale);
+      sides.push(large);
+      const seconds = await fill(large.testbed, scale, progress);
+      const turnCost = await compareTurns(small.testbed, large.testbed, { rounds, scale }, progress);
       turnCost.detail += `; stored in ${seconds.toFixed(0)} s over ${WORKSPACES} workspaces`;
       return [
         turnCost,
-        await compareDurations("audit of a workspace's month", { empty, full }, rounds, measureAudit, progress),
-        await compareDurations("sweep", { empty, full }, rounds, measureSweeps, progress),
+        await compareDurations("audit of a workspace's month", { small, large }, rounds, measureAudit, progress),
+        await compareDurations("sweep", { small, large }, rounds, measureSweeps, progress),
       ];
     } finally {
       for (const { testbed, database } of sides) await database.end().then(() => testbed.stop());
@@ -83,48 +83,48 @@ async function fill({ system, tenant }: Testbed, scale: number, progress: (line:
 }
 
 async function compareTurns(
-  empty: Testbed,
-  full: Testbed,
+  small: Testbed,
+  large: Testbed,
   { rounds, scale }: RunOptions,
   progress: (line: string) => void,
 ): Promise<Figure> {
   const warmUpShape = { callers: 16, turns: Math.ceil(WARM_UP_TURNS * scale), warmUpTurns: 0 };
   const shape = { callers: 16, turns: Math.ceil(300 * scale), warmUpTurns: Math.ceil(100 * scale) };
-  for (const testbed of [empty, full]) await measureLoad(parleyLoad(testbed, warmUpShape), []);
+  for (const testbed of [small, large]) await measureLoad(parleyLoad(testbed, warmUpShape), []);
   const cost = async (testbed: Testbed) => [
     (await measureLoad(parleyLoad(testbed, shape), testbed.servicePids())).cpuMsPerTurn,
   ];
-  const costs: { full: number; empty: number }[] = [];
+  const costs: { large: number; small: number }[] = [];
   for (let round = 1; round <= rounds; round++) {
-    const [[emptyMs = 0] = [], [fullMs = 0] = []] = await alternate(ALTERNATIONS, [
-      () => cost(empty),
-      () => cost(full),
+    const [[smallMs = 0] = [], [largeMs = 0] = []] = await alternate(ALTERNATIONS, [
+      () => cost(small),
+      () => cost(large),
     ]);
-    costs.push({ empty: emptyMs, full: fullMs });
-    progress(`round ${round}: full ${fullMs.toFixed(2)} ms, empty ${emptyMs.toFixed(2)} ms`);
+    costs.push({ small: smallMs, large: largeMs });
+    progress(`round ${round}: large database ${largeMs.toFixed(2)} ms, small ${smallMs.toFixed(2)} ms`);
   }
-  const value = median(costs.map((each) => each.full / each.empty));
-  const detail = `${median(costs.map((each) => each.full)).toFixed(2)} ms, empty database ${median(costs.map((each) => each.empty)).toFixed(2)} ms`;
+  const value = median(costs.map((each) => each.large / each.small));
+  const detail = `${median(costs.map((each) => each.large)).toFixed(2)} ms, small database ${median(costs.map((each) => each.small)).toFixed(2)} ms`;
   return atMost(GOAL, { what: "CPU per turn", value, unit: "×", detail });
 }
 
 /** Compares the durations of a measured operation. The first measurement of each side warms up its caches. */
 async function compareDurations(
   what: string,
-  { empty, full }: { empty: Side; full: Side },
+  { small, large }: { small: Side; large: Side },
   rounds: number,
   measure: (side: Side) => Promise<number>,
   progress: (line: string) => void,
 ): Promise<Figure> {
-  for (const side of [empty, full]) await measure(side);
-  const [emptyMs, fullMs]: [number[], number[]] = [[], []];
+  for (const side of [small, large]) await measure(side);
+  const [smallMs, largeMs]: [number[], number[]] = [[], []];
   for (let measurement = 0; measurement < rounds * MEASUREMENTS; measurement++) {
-    emptyMs.push(await measure(empty));
-    fullMs.push(await measure(full));
+    smallMs.push(await measure(small));
+    largeMs.push(await measure(large));
   }
-  const detail = `${median(fullMs).toFixed(2)} ms, empty database ${median(emptyMs).toFixed(2)} ms`;
+  const detail = `${median(largeMs).toFixed(2)} ms, small database ${median(smallMs).toFixed(2)} ms`;
   progress(`${what}: ${detail}`);
-  return atMost(DURATION_GOAL, { what, value: median(fullMs) / median(emptyMs), unit: "×", detail });
+  return atMost(DURATION_GOAL, { what, value: median(largeMs) / median(smallMs), unit: "×", detail });
 }
 
 /** Returns how many milliseconds the CLI takes to audit the workspace's current month. */

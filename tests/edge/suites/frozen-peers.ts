@@ -8,7 +8,10 @@ import { newClientAddress } from "../../system/visitors.ts";
 
 /** The responses that visitors received while a peer was frozen. */
 export type FrozenPeerResult = {
-  /** A stream that was open when the peer froze. Times are until the stream's end: from the freeze, and from the last token. */
+  /**
+   * The stream of a request that was sent before the peer froze. Exception: quota freezes before this request. Times are until the stream's
+   * end: from the freeze, and from the last token.
+   */
   openStream: { events: string[]; afterMs: number; afterLastTokenMs: number };
   /** A request sent after the peer froze, and the time from the freeze to the end of its response. */
   newRequest: { status: number; events: string[]; afterMs: number };
@@ -24,7 +27,7 @@ const TARGETS: Record<ServiceWithDatabase, string> = {
 
 export type FrozenPeers = Record<ServiceWithDatabase, () => Promise<FrozenPeerResult>>;
 
-/** Starts a replica and an edge that uses it, and freezes the replica with SIGSTOP. */
+/** Starts a replica and an edge that uses it. Freezes the replica with SIGSTOP, sends chats, resumes it, and sends chats again. */
 export async function startFrozenPeer(system: System, name: ServiceWithDatabase): Promise<FrozenPeerResult> {
   const peer = await system.startReplica(name);
   const edge = await system.startEdge({ [TARGETS[name]]: `127.0.0.1:${peer.port}` });

@@ -66,7 +66,7 @@ export function networkFaultsSuite(shared: () => EdgeFixture): void {
   }
 
   test.each(NAMES)(
-    "a visitor gets a well-formed stream or a plain 503 when the connection to %s is cut or corrupted at any byte",
+    "a visitor gets a well-formed stream or a plain 503 when the connection to %s is cut or corrupted after 0 to 1,260 bytes",
     async (name) => {
       for (const fault of ["cutAfterBytes", "corruptAfterBytes"] as const) {
         for (let bytes = 0; bytes < 1_400; bytes += 140) {

@@ -1,4 +1,7 @@
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { findCommand, isMet, isRedisAvailable, reportMissing } from "./requirements.ts";
 
 afterEach(() => {
@@ -24,6 +27,16 @@ describe("on a machine without Redis", () => {
     vi.stubEnv("PATH", "/nowhere").stubEnv("PARLEY_TEST_REDIS_URL", "redis://127.0.0.1:1");
     expect([isMet("redis"), isMet("redis-server")]).toEqual([true, false]);
   });
+});
+
+it("with PARLEY_TEST_REDIS_URL, tests cannot pause Redis although redis-server is installed", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "parley-redis-server-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  await writeFile(join(directory, "redis-server"), "", { mode: 0o755 });
+  vi.stubEnv("PATH", directory).stubEnv("PARLEY_TEST_REDIS_URL", "");
+  expect(isMet("redis-server")).toBe(true);
+  vi.stubEnv("PARLEY_TEST_REDIS_URL", "redis://127.0.0.1:1");
+  expect(isMet("redis-server")).toBe(false);
 });
 
 it("findCommand returns the path of the first command that is on the PATH", () => {

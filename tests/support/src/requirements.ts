@@ -9,8 +9,11 @@ export type Requirement = keyof typeof requirements;
 const requirements = {
   /** A Redis server, started by the test or existing. */
   redis: { isMet: isRedisAvailable, remedy: "install redis-server or valkey-server, or set PARLEY_TEST_REDIS_URL" },
-  /** A Redis process that the test can pause and kill. */
-  "redis-server": { isMet: hasRedisServer, remedy: "install redis-server or valkey-server" },
+  /** A Redis process that the test can pause and kill. With PARLEY_TEST_REDIS_URL, startRedis would return another server. */
+  "redis-server": {
+    isMet: () => !process.env.PARLEY_TEST_REDIS_URL && hasRedisServer(),
+    remedy: "install redis-server or valkey-server, and unset PARLEY_TEST_REDIS_URL",
+  },
   /** The proc file system, for the memory and children of a process. */
   proc: { isMet: () => existsSync("/proc/self/status"), remedy: "run on Linux" },
   /** A reverse proxy. */

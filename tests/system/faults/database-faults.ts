@@ -138,7 +138,7 @@ export async function countReplies(database: TestDatabase): Promise<number> {
 
 const RETRY_TIMEOUT_MS = 30_000;
 
-/** Repeats work for 30 s. It may fail because PostgreSQL restarts or another transaction holds a lock. */
+/** Repeats work until it succeeds, for at most 30 s. It may fail because PostgreSQL restarts or another transaction holds a lock. */
 async function retry<T>(work: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + RETRY_TIMEOUT_MS;
   for (;;) {

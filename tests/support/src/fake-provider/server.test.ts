@@ -195,7 +195,7 @@ describe("embeddings", () => {
     one.reduce((sum, value, index) => sum + value * (other[index] ?? 0), 0);
 
   it("are deterministic, and similar for texts that share words, stems or synonyms", async () => {
-    const [dog, puppies, hound, ships, again] = await embed([
+    const [dog, sleepingHound, hound, ships, again] = await embed([
       "The dog sleeps in the garden",
       "In the garden a hound is sleeping",
       "A hound",
@@ -204,7 +204,7 @@ describe("embeddings", () => {
     ]);
     expect(again).toEqual(dog);
     expect(dotProduct(dog, dog)).toBeCloseTo(1);
-    expect(dotProduct(dog, puppies)).toBeGreaterThan(0.5);
+    expect(dotProduct(dog, sleepingHound)).toBeGreaterThan(0.5);
     expect(dotProduct(dog, hound)).toBeGreaterThan(0.3);
     expect(Math.abs(dotProduct(dog, ships))).toBeLessThan(0.2);
   });

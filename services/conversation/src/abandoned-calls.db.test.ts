@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { rpcFailure, useTestSystem } from "./testing/system.ts";
 import { createBot, openRequest } from "./testing/turns.ts";
 
-/** The main pool's share of DATABASE_POOL, which is 10. */
+/** The main pool's share of the ten connections of DATABASE_POOL. */
 const MAIN_CONNECTIONS = 8;
 
 const system = useTestSystem();

@@ -3,7 +3,8 @@ import { startTcpProxy } from "@parley/test-support";
 import { afterEach, expect, test } from "vitest";
 import { listen } from "../testing/listen.ts";
 
-// Tests patches/@grpc__grpc-js: after GOAWAY (the connection has reached its maximum age), its streams continue and keepalive still checks it.
+// Tests patches/@grpc__grpc-js. A server sends GOAWAY on a connection that has reached its maximum age. The connection's streams then continue, and
+// keepalive still checks the connection.
 const MAX_CONNECTION_AGE_MS = 200;
 /** The timeout is long, because a busy machine may stop this process, and with it both peers, for a while. */
 const KEEPALIVE = { "grpc.keepalive_time_ms": 100, "grpc.keepalive_timeout_ms": 2_000 };

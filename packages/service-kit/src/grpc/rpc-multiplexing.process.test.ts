@@ -72,6 +72,8 @@ describe("multiplexing", () => {
     isHolding = false;
     peers().wire.resetAll();
     expect((await responses).map(({ used }) => used)).toEqual(numbers(20).map((n) => n + 1));
+    // The lost stream, and a stream for each plain call.
+    expect([peers().contexts.length, peers().countStreams()]).toEqual([40, 21]);
     for (const resolve of held) resolve();
   });
 

@@ -101,7 +101,12 @@ describe.each([
   });
 
   test("a stopping server answers its pending calls and stops although callers keep calling", async () => {
-    const { getUsage } = await peers().startClient(isMultiplexed, echo);
+    const release = Promise.withResolvers<void>();
+    const { getUsage } = await peers().startClient(isMultiplexed, async (request, context) => {
+      if (request.workspaceId === "100") await release.promise;
+      return echo(request, context);
+    });
+    const pending = getUsage("100");
     const stopped = new AbortController();
     const failures: unknown[] = [];
     const callers = numbers(8).map(async (n) => {
@@ -110,7 +115,11 @@ describe.each([
     });
     await expect.poll(() => peers().contexts.length).toBeGreaterThan(50);
     const startedAt = performance.now();
-    await peers().serverLifecycle.close();
+    const closed = peers().serverLifecycle.close();
+    await sleep(300);
+    release.resolve();
+    expect(await pending).toMatchObject({ used: 100 });
+    await closed;
     expect(performance.now() - startedAt).toBeLessThan(4_000);
     stopped.abort();
     await Promise.all(callers);

@@ -51,7 +51,7 @@ test("the running service stores a use within 15 s", async () => {
   await expect.poll(() => lastUses(workspaceId), { timeout: 20_000, interval: 500 }).toEqual([today()]);
 }, 30_000);
 
-test("a replica stores a key at most once an hour, and the row changes only on a new day", async () => {
+test("a replica stores a key's use at most once an hour, and the row changes only on a new day", async () => {
   const { workspaceId, created } = await createKeys(1);
   const key = { workspaceId, publicKey: created[0] ?? "" };
   let nowMs = 0;
@@ -83,7 +83,7 @@ test("a replica stores a key at most once an hour, and the row changes only on a
   expect(await lastUses(workspaceId)).toEqual([today()]);
 });
 
-test("keys of a failed run are stored by the next one, and a locked key delays no other", async () => {
+test("the next run stores the uses that a failed run did not store, and skips a key whose row is locked", async () => {
   const { workspaceId, created } = await createKeys(3);
   const uses = new KeyUses(system.database);
   for (const publicKey of created) uses.add({ workspaceId, publicKey });

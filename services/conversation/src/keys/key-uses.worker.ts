@@ -6,14 +6,14 @@ const MAX_KEYS_PER_STATEMENT = 1_000;
 
 /**
  * Collects the keys that browsers use, and stores the day of their last use in the background. So the lookup of a key does not wait for a
- * write. A key is stored at most once an hour, so a use in the first hour after midnight may be missing. A process that ends loses the uses
+ * write. A key's use is stored at most once an hour, so a use in the first hour after midnight may be missing. A process that ends loses the uses
  * that it has not stored.
  */
 export class KeyUses {
   readonly #database: Database;
   readonly #nowMs: () => number;
   readonly #pending = new Map<string, UsedKey>();
-  /** When each key of the last hour was stored. */
+  /** When the use of each key was stored, for the last hour. */
   readonly #storedAtMs = new Map<string, number>();
 
   constructor(database: Database, nowMs: () => number = () => performance.now()) {
@@ -26,7 +26,7 @@ export class KeyUses {
     if (!this.#storedAtMs.has(key.publicKey)) this.#pending.set(key.publicKey, key);
   }
 
-  /** Stores the keys that were used since the last run. Keys of a failed run are stored by the next one. */
+  /** Stores the uses since the last run. If a run fails, the next one stores its uses too. */
   async store(): Promise<void> {
     const nowMs = this.#nowMs();
     for (const [publicKey, storedAtMs] of this.#storedAtMs)

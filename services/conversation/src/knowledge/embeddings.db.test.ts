@@ -205,7 +205,7 @@ describe("with pgvector", () => {
     expect(found.passages.map(({ heading }) => heading)).toEqual(["Own"]);
   });
 
-  test("hybrid search returns the word search's passages when embedding fails or is slow, and pauses after three failures", async () => {
+  test("hybrid search returns the word search's passages when embedding fails or is slow, and three failures pause the semantic search", async () => {
     await addDocument(db.database, bot, "handbook.md", HANDBOOK);
     await createWorker().run(neverAborted);
     const knowledge = await readKnowledge(db.database, bot);

@@ -101,7 +101,7 @@ describe("a knowledge source with a URL", () => {
     expect(requested).toEqual(["127.0.0.1/proxied.md", "127.0.0.2/proxied.md"]);
   });
 
-  test("is fetched in every format, is named by its URL, and is replaced when it is added again", async () => {
+  test("is fetched as HTML, Markdown or PDF, is named by its URL, and is replaced when it is added again", async () => {
     const bot = await createBot(system.database);
     pages.set("/a", {
       headers: { "content-type": "text/html; charset=iso-8859-1" },

@@ -205,13 +205,14 @@ describe("unanswered questions", () => {
   test("are compared in the language of the bot's knowledge that leaves the fewest words", async () => {
     const { bot, ask } = await createAskedBot();
     await addDocument(system.database, bot, "handbuch.md", "# Preise\n\nDer Preis steht an der Kasse.", "german");
-    await ask("Was kostet die Lieferung nach Norwegen?");
+    await ask("Was ist mit der Lieferung nach Norwegen?");
     await ask("Lieferungen nach Norwegen?");
     await ask("Do you have the tickets for the museum?");
     await ask("tickets for a museum");
-    expect((await list(bot)).questions.map(({ count }) => count)).toEqual(expect.arrayContaining([2]));
-    const examples = (await list(bot)).questions.filter(({ count }) => count === 2).map(({ example }) => example);
-    expect(examples).toContain("tickets for a museum");
+    expect((await list(bot)).questions.map(({ example, count }) => [example, count])).toEqual([
+      ["tickets for a museum", 2],
+      ["Lieferungen nach Norwegen?", 2],
+    ]);
   });
 
   test("have the latest question as the example, even if the replies finished within the same millisecond", async () => {

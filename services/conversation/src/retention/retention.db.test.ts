@@ -62,7 +62,7 @@ test("eraseExpiredSessions erases sessions older than their workspace's retentio
   expect(await eraseAll()).toBe(0);
 });
 
-test("eraseExpiredSessions erases several batches in one run, with one transaction per session and a pause after fifty", async () => {
+test("eraseExpiredSessions erases several batches in one run, each session once, with a pause after fifty", async () => {
   const bot = await createBot(system.database);
   system.quota.retentionDays.set(bot.workspaceId, 1);
   for (let i = 0; i < 60; i++) await createInactiveSession(2, bot);

@@ -313,7 +313,7 @@ test("an export takes more than twice as long while turns are opened", async () 
   const open = () => system.conversation.openTurn(openRequest(visited), { timeoutMs: 10_000 });
   const ratios: number[] = [];
   for (let round = 0; round < 3; round++) {
-    // The last turn of the previous round is over.
+    // Exports pause until a second after the last OpenTurn.
     await sleep(1_100);
     const alone = await measureMs();
     await open();

@@ -134,7 +134,7 @@ test("the settler sends turns again that quota's response omits, without delayin
   expect(quota.countDone(bot.workspaceId)).toBe(1_001);
 });
 
-test("two settlers that run concurrently settle each turn once", async () => {
+test("two settlers that run concurrently settle every turn of the outbox", async () => {
   await closeTurns(1_000);
   await db.admin.query("UPDATE conversation.outbox SET created_at = now() - interval '1 minute'");
   for (const settler of [newSettler(), newSettler()]) settler.start();

@@ -1,5 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { TurnAdminService } from "@parley/rpc/conversation";
+import type { Database } from "@parley/service-kit";
 import { beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { rateMessage } from "../sessions/messages.store.ts";
 import { insertSessions } from "../testing/sessions.ts";
@@ -11,9 +12,9 @@ import { createReplyCountTask } from "./statistics.worker.ts";
 const system = useTestSystem();
 const { signal } = new AbortController();
 /** Runs the task even if the service has just run it. */
-async function count(abort = signal) {
+async function count(abort = signal, database = system.database) {
   await system.admin.query("UPDATE conversation.task_leases SET due_at = now() WHERE task = 'count_replies'");
-  await createReplyCountTask(system.database)(abort);
+  await createReplyCountTask(database)(abort);
 }
 const statistics = (workspaceId: string, days = 0) => system.ops(TurnAdminService).getStatistics({ workspaceId, days });
 const today = () => new Date().toISOString().slice(0, 10);
@@ -73,13 +74,30 @@ test("the task counts a turn that was committed after its hour was counted, and 
   expect(days.reduce((sum, { replies }) => sum + replies, 0)).toBe(2);
 });
 
-test("the task continues where an aborted run stopped, and deletes counts older than 100 days", async () => {
+test("the run after an aborted one starts an hour before the aborted run stopped", async () => {
+  const stopping = new AbortController();
+  const starts: Date[] = [];
+  // Aborts the run during its first statement, which counts a day.
+  const query = (...[statement, values]: [{ name?: string; values: [Date] } | string, unknown[]?]) => {
+    if (typeof statement === "object" && statement.name === "count_hours") {
+      starts.push(statement.values[0]);
+      stopping.abort();
+    }
+    return system.database.query(statement as string, values);
+  };
+  const database = { query } as unknown as Database;
+  await count(stopping.signal, database);
+  expect(starts).toHaveLength(1);
+  await count(signal, database);
+  const [first, next] = starts;
+  expect(Number(next) - Number(first)).toBe(23 * 3_600_000);
+});
+
+test("the first run counts the replies of 100 days, and the task deletes older counts", async () => {
   const bot = await createBot(system.database);
   const old = newTurn(bot);
   await runTurn(system.database, old);
   await moveBack(old.turnId, "99 days");
-  await count(AbortSignal.abort());
-  expect((await statistics(bot.workspaceId, 90)).days).toEqual([]);
   await count();
   const countRows = async () => {
     const { rows } = await system.admin.query(

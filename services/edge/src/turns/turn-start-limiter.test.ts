@@ -72,13 +72,16 @@ test("leaves room for other workspaces however many are stuck", async () => {
   expect(live.begun).toHaveLength(2);
 });
 
-test("begins every turn that may start once another has started", async () => {
+test("when a turn has started, begins all waiting turns that now have room", async () => {
   const limiter = new TurnStartLimiter(() => undefined);
-  const [, , , first, second] = ["a", "b", "c", "d", "e"].map((workspaceId) => begin(limiter, workspaceId, 64));
+  const workspaces = ["a", "b", "c", "d", "e"].map((workspaceId) => begin(limiter, workspaceId, 64));
+  const [, , , d, e] = workspaces;
   await settle();
-  for (let n = 0; n < 32; n++) first?.startOldest();
+  expect(workspaces.map(({ begun }) => begun.length)).toEqual([64, 64, 64, 32, 16]);
+  for (let n = 0; n < 32; n++) d?.startOldest();
   await settle();
-  expect([first?.begun.length, second?.begun.length]).toEqual([21, 22]);
+  // 192 + 21 + 22 of the 256 places are taken: each waiting workspace starts at least as many turns as there are places left.
+  expect([d?.begun.length, e?.begun.length]).toEqual([21, 22]);
 });
 
 test("does not start the turns of visitors who left, and lets others wait in their place", async () => {

@@ -256,7 +256,7 @@ describe("a stream has exactly one end", () => {
     expect((await proxy.generate()).end.attempts).toBe(3);
   });
 
-  test("after an endless stream, which is closed", async () => {
+  test("after a stream of more than 4 Mi characters, which is closed", async () => {
     provider.script(() => ({ tokens: Array.from({ length: 1_600 }, () => "x".repeat(16 * 1024)) }));
     const events = await proxy.generate();
     expect(statusOf(events)).toBe("PROVIDER_ERROR");

@@ -9,9 +9,9 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function setUp() {
+function setUp({ silenceMs = 20, totalMs = 300 } = {}) {
   const caller = new AbortController();
-  const attemptTimer = new AttemptTimer({ connectMs: 1, firstTokenMs: 30, silenceMs: 20, totalMs: 300 }, caller.signal);
+  const attemptTimer = new AttemptTimer({ connectMs: 1, firstTokenMs: 30, silenceMs, totalMs }, caller.signal);
   /** Returns why the attempt is aborted `ms` later; empty if it is not. */
   const reasonAfter = (ms: number): string => {
     vi.advanceTimersByTime(ms);
@@ -59,11 +59,18 @@ test("the total timeout applies while text waits for its reader too", () => {
   expect(reasonAfter(300)).toBe("total_timeout");
 });
 
-test("after the completion has finished, the silence timeout applies", () => {
-  const { attemptTimer, reasonAfter, passText } = setUp();
-  passText();
+test("after the completion has finished, the silence timeout applies, even without any text", () => {
+  const { attemptTimer, reasonAfter } = setUp();
   attemptTimer.finish();
   expect(reasonAfter(19)).toBe("");
+  expect(reasonAfter(1)).toBe("silence_timeout");
+});
+
+test("after the completion has finished, token counts must arrive within 2 s, even if the silence timeout is longer", () => {
+  const { attemptTimer, reasonAfter, passText } = setUp({ silenceMs: 10_000, totalMs: 60_000 });
+  passText();
+  attemptTimer.finish();
+  expect(reasonAfter(1_999)).toBe("");
   expect(reasonAfter(1)).toBe("silence_timeout");
 });
 

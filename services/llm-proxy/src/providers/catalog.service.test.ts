@@ -44,7 +44,7 @@ test("new settings keep the state of an unchanged provider, and replace a change
   await catalog.close();
 });
 
-test("a replaced provider stays open until the generations that use it have ended", async () => {
+test("a replaced provider stays open for six minutes, the longest duration of a generation", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const catalog = catalogOf(FILE);

@@ -70,7 +70,7 @@ export class ProviderCatalog {
 
   /**
    * Replaces the settings for later generations. A provider whose settings did not change keeps its connections and its state. A replaced
-   * provider is closed when the longest generation that uses it has ended.
+   * provider is closed after MAX_GENERATION_MS, because then no generation uses it any more.
    */
   applySettings(settings: Settings): void {
     const previous = this.#providers;

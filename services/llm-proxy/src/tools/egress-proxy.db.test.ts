@@ -63,7 +63,7 @@ test("an HTTP tool at a public address is called through EGRESS_PROXY, and the p
   expect(server.requests).toMatchObject([{ url: "/orders", headers: { host: `${PUBLIC}:${server.port}` } }]);
 });
 
-test("a tool at a private address is refused, and the proxy is not asked", async () => {
+test("a call of a tool at a private address is refused without a request to the proxy", async () => {
   expect(await call("order", httpTool("http://10.0.0.1/orders"))).not.toContain("ok");
   expect(proxy.authorities).toEqual([]);
 });

@@ -95,7 +95,7 @@ describe("extractAnswer", () => {
   });
 
   test("quotes a second source only when its score is near the best", () => {
-    const two = [
+    const passages = [
       passage(
         "a.md",
         "",
@@ -112,7 +112,7 @@ describe("extractAnswer", () => {
         "The weather in Lisbon is fine all year, and the account of it in the papers is always the same.",
       ),
     ];
-    const quotes = extractAnswer("Where are my invoices?", two).split("\n\n");
+    const quotes = extractAnswer("Where are my invoices?", passages).split("\n\n");
     expect(quotes.map((quote) => quote.slice(5, 9))).toEqual(["a.md", "b.md"]);
   });
 

@@ -13,7 +13,7 @@ export async function auditProblems(): Promise<Problems> {
 }
 
 /** Returns the vulnerabilities in the output of `pnpm audit`. Throws NotCheckedError if the audit did not run. */
-export function readAuditProblems({ isOk, stdout, stderr }: ToolResult): Problems {
+export function readAuditProblems({ isOk, stdout, stderr }: Omit<ToolResult, "code">): Problems {
   if (isOk) return [];
   const output = stdout + stderr;
   const errorCode = AUDIT_UNAVAILABLE.exec(output)?.[0];

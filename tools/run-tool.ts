@@ -5,20 +5,43 @@ import { fileURLToPath } from "node:url";
 export const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 
-export type ToolResult = { isOk: boolean; stdout: string; stderr: string };
+export type ToolResult = { isOk: boolean; code: number; stdout: string; stderr: string };
 
-/** Runs a program of the PATH in the repository root. pnpm adds the programs of node_modules to the PATH of the scripts that it runs. */
-export function runTool(command: string, args: readonly string[]): Promise<ToolResult> {
+export type ToolOptions = {
+  /** The working directory; by default the repository root. */
+  cwd?: string;
+  /** The time after which the program is killed; by default none. */
+  timeoutMs?: number;
+};
+
+/**
+ * Runs a program of the PATH. pnpm adds the programs of node_modules to the PATH of the scripts that it runs. A non-zero exit code is a
+ * result. Throws if the program is missing, is killed or prints too much.
+ */
+export function runTool(
+  command: string,
+  args: readonly string[],
+  { cwd = ROOT, timeoutMs = 0 }: ToolOptions = {},
+): Promise<ToolResult> {
   return new Promise((resolve, reject) => {
-    execFile(command, args, { cwd: ROOT, maxBuffer: MAX_OUTPUT_BYTES }, (error, stdout, stderr) => {
-      // A non-zero exit code is a result. For other errors, such as a missing program, `code` is not a number.
-      if (error && typeof error.code !== "number")
-        reject(
-          new Error(`cannot run ${command}: start this script with pnpm, which adds node_modules/.bin to the PATH`, {
-            cause: error,
-          }),
-        );
-      else resolve({ isOk: !error, stdout, stderr });
+    execFile(command, args, { cwd, timeout: timeoutMs, maxBuffer: MAX_OUTPUT_BYTES }, (error, stdout, stderr) => {
+      const code = error === null ? 0 : error.code;
+      if (typeof code === "number") return resolve({ isOk: code === 0, code, stdout, stderr });
+      reject(new Error(describeFailure(command, error as ExecFileFailure, timeoutMs), { cause: error }));
     });
   });
+}
+
+/** The error of a program that did not run or did not exit by itself. */
+type ExecFileFailure = { code?: unknown; killed?: boolean; signal?: NodeJS.Signals | null; message: string };
+
+function describeFailure(
+  command: string,
+  { code, killed, signal, message }: ExecFileFailure,
+  timeoutMs: number,
+): string {
+  if (code === "ENOENT")
+    return `cannot run ${command}: start this script with pnpm, which adds node_modules/.bin to the PATH`;
+  if (typeof code === "string") return `cannot run ${command}: ${message}`;
+  return killed ? `${command} did not end within ${timeoutMs} ms` : `${command} was ended by ${signal}`;
 }

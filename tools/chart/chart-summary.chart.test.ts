@@ -51,8 +51,7 @@ const SUMMARIES: Readonly<Record<string, ChartSummary>> = {
   console: {
     deployments: "cli 1, console undefined, conversation 2, edge 2, llm-proxy 2, quota 2",
     jobsAndPods: "Job parley-migrations pre-install,pre-upgrade",
-    images:
-      "parley/cli:0.1.0, parley/console:0.1.0, parley/conversation:0.1.0, parley/edge:0.1.0, parley/llm-proxy:0.1.0, parley/quota:0.1.0",
+    images: images(["cli", "console", ...SERVICES]),
     pods: "user 1000, user 1000 over topology.kubernetes.io/zone over kubernetes.io/hostname",
     probes:
       "console ops/healthz/live http/healthz/ready http/healthz/live, conversation ops/healthz/ready ops/healthz/live ops/healthz/live, edge ops/healthz/live http/healthz/ready http/healthz/live, llm-proxy ops/healthz/ready ops/healthz/live ops/healthz/live, quota ops/healthz/ready ops/healthz/live ops/healthz/live",

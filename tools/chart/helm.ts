@@ -7,6 +7,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { unzipSync } from "fflate";
+import { runTool } from "../run-tool.ts";
 
 const run = promisify(execFile);
 
@@ -51,13 +52,12 @@ async function downloadHelm(): Promise<void> {
 
 export type HelmResult = { code: number; output: string };
 
-/** Runs helm and returns its output, with its standard error only if helm fails. Does not throw if helm fails. */
+/**
+ * Runs helm and returns its output, with its standard error only if helm fails. Does not throw if helm fails, but if it is missing or takes
+ * longer than 30 s.
+ */
 export async function runHelm(...args: string[]): Promise<HelmResult> {
-  const binary = await findHelm();
-  return new Promise((resolve) => {
-    execFile(binary, args, { maxBuffer: 64 * 1024 * 1024, timeout: 30_000 }, (error, stdout, stderr) => {
-      const code = error === null ? 0 : typeof error.code === "number" ? error.code : 1;
-      resolve({ code, output: code === 0 ? stdout : `${stdout}${stderr}` });
-    });
-  });
+  const options = { cwd: process.cwd(), timeoutMs: 30_000 };
+  const { isOk, code, stdout, stderr } = await runTool(await findHelm(), args, options);
+  return { code, output: isOk ? stdout : `${stdout}${stderr}` };
 }

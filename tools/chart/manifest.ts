@@ -99,6 +99,13 @@ export function secretsOf({ secret, projected }: Volume): { name: string; items?
   return [...(mounted ? [mounted] : []), ...(projected?.sources ?? []).flatMap((source) => source.secret ?? [])];
 }
 
+/** Returns the names of the ConfigMaps that a volume mounts. */
+export function configMapsOf({ configMap, projected }: Volume): string[] {
+  return [configMap, ...(projected?.sources ?? []).map((source) => source.configMap)].flatMap(
+    (each) => each?.name ?? [],
+  );
+}
+
 export function selects(selector: Labels, labels: Labels): boolean {
   return Object.entries(selector).every(([name, value]) => labels[name] === value);
 }

@@ -136,6 +136,18 @@ describe("checks of rendered documents", () => {
   });
 
   it.each([
+    ["a volume", { configMap: { name: "settings" } }],
+    ["a projected volume", { projected: { sources: [{ configMap: { name: "settings" } }] } }],
+  ])("report a missing ConfigMap of %s", (_, volume) => {
+    const documents = withMistake("Deployment", "parley-edge", ({ spec }) => {
+      spec.template.spec.volumes = [{ name: "settings", ...volume }];
+    });
+    expect(referenceProblems(documents, values)).toEqual([
+      "Deployment parley-edge: the ConfigMap settings is neither created by the chart nor named in the values",
+    ]);
+  });
+
+  it.each([
     ["privileged", { privileged: true }, "is privileged"],
     ["escalation", { allowPrivilegeEscalation: true }, "may gain privileges"],
     ["root", { runAsUser: 0 }, "may run as root"],

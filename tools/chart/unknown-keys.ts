@@ -1,11 +1,9 @@
-import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { ROOT, runTool } from "../run-tool.ts";
 import { type Manifest, nameOf } from "./manifest.ts";
 import { KNOWN_KINDS } from "./models.ts";
 
-const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const NODE_MODULES = join(ROOT, "tools/node_modules");
 
 /**
@@ -62,11 +60,8 @@ async function compile(folder: string): Promise<string[]> {
       files: ["manifests.ts"],
     }),
   );
-  return new Promise((resolve, reject) => {
-    const command = join(ROOT, "node_modules/.bin/tsc");
-    execFile(command, ["--project", folder], { cwd: ROOT, timeout: 60_000 }, (error, stdout, stderr) => {
-      if (error !== null && stdout === "") reject(new Error(`tsc failed: ${stderr}`, { cause: error }));
-      else resolve(stdout.split("\n"));
-    });
-  });
+  const command = join(ROOT, "node_modules/.bin/tsc");
+  const { isOk, stdout, stderr } = await runTool(command, ["--project", folder], { timeoutMs: 60_000 });
+  if (!isOk && stdout === "") throw new Error(`tsc failed: ${stderr}`);
+  return stdout.split("\n");
 }

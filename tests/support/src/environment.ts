@@ -1,12 +1,13 @@
 /**
- * Names of variables that configure Parley or its libraries and that a machine is likely to set. Processes of the tests do not inherit these.
- * They inherit all others, such as DRAIN_MS. RPC_MULTIPLEX is not in the list, so that a run with RPC_MULTIPLEX=off tests plain gRPC calls in
- * every process.
+ * Names of variables that configure Parley or its libraries. Processes of the tests do not inherit these, so that a developer's settings change
+ * no result. They inherit all others. RPC_MULTIPLEX is not in the list, so that a run with RPC_MULTIPLEX=off tests plain gRPC calls in every
+ * process.
  */
 const CONFIGURATION = [
-  /^(OPENAI|OLLAMA|JWT|JWKS|PARLEY|OTEL|PG|VITEST)/,
-  /^(DATABASE_URL|REDIS_URL|PORT|DATA_DIR|DEFAULT_MODEL|ADMIN_TOKEN|INTERNAL_TOKEN)$/,
-  /^(LLM_CONFIG|EGRESS_ALLOW|EGRESS_PROXY|PROVIDER_PROXY|TRUSTED_PROXIES|LOG_LEVEL|NODE_ENV|NODE_OPTIONS|TEST)$/,
+  /^(OPENAI|OLLAMA|JWT|JWKS|OIDC|PARLEY|OTEL|PG|VITEST)/,
+  /^(CONSOLE|CONVERSATION|DATABASE|EDGE|EGRESS|GRPC|LEDGER|LLM|OPS|PUBLIC|QUOTA|RECONCILE|REDIS|USAGE|WIDGET)_/,
+  /^(HOST|PORT|DATA_DIR|DEFAULT_MODEL|ADMIN_TOKEN|INTERNAL_TOKEN|KEY_PREFIX|PLAN_MODELS|PROVIDER_PROXY|TRUSTED_PROXIES)$/,
+  /^(DRAIN_MS|DETACHED_REPLY_MS|MAX_STREAMS|MAX_STREAMS_PER_CLIENT|LOG_LEVEL|NODE_ENV|NODE_OPTIONS|TEST)$/,
 ];
 
 /** Returns this process's environment without the variables of CONFIGURATION, and with `extra`. */

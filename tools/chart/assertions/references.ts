@@ -1,4 +1,4 @@
-import { type Manifest, nameOf, ofKind, secretsOf, workloads } from "../manifest.ts";
+import { configMapsOf, type Manifest, nameOf, ofKind, secretsOf, workloads } from "../manifest.ts";
 
 /** The keys of Secrets that the README documents. The values file must name every other key that a pod uses. */
 export const SECRET_KEYS = [
@@ -50,7 +50,7 @@ export function referenceProblems(manifests: readonly Manifest[], values: unknow
       ...variables.map(({ key }) => key),
       ...mounts.flatMap(({ items = [] }) => items.map(({ key }) => key).filter((key) => key !== "ca.crt")),
     ]);
-    const usedConfigMaps = volumes.flatMap(({ configMap }) => configMap?.name ?? []);
+    const usedConfigMaps = new Set(volumes.flatMap(configMapsOf));
     const missing = <T>(used: Iterable<T>, known: ReadonlySet<T>) => [...used].filter((each) => !known.has(each));
     return [
       ...missing(usedSecrets, secrets).map((name) =>

@@ -42,7 +42,11 @@ async function migrateServices({ config, progress }: Context, services: readonly
     results.push({ service, ...migration });
   }
   return {
-    json: results.map(({ service, applied }) => ({ service, applied })),
+    json: results.map(({ service, applied, newerMigration }) => ({
+      service,
+      applied,
+      ...(newerMigration !== undefined && { newer_migration: newerMigration }),
+    })),
     text: results.map(({ service, ...migration }) => describe(service, migration)).join(""),
   };
 }

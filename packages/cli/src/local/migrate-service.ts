@@ -26,9 +26,10 @@ export type ServiceMigration = {
 /** Node versions before 22.18 run TypeScript only with these flags. */
 export const NODE_FLAGS = ["--experimental-strip-types", "--disable-warning=ExperimentalWarning"];
 
-const TIMEOUT_MS = 600_000;
-
-/** Runs a service's migrations in a child process. Throws CliError with the process's last line on stderr. */
+/**
+ * Runs a service's migrations in a child process. Has no deadline, because the migration of a large table may take hours. Throws CliError with
+ * the process's last line on stderr.
+ */
 export async function migrateService(service: MigratedService, request: MigrateRequest): Promise<ServiceMigration> {
   const script = fileURLToPath(new URL(`../../../../services/${service}/src/migrate.ts`, import.meta.url));
   const env = {
@@ -37,10 +38,7 @@ export async function migrateService(service: MigratedService, request: MigrateR
     ...(request.rolePassword !== undefined && { DATABASE_PASSWORD: request.rolePassword }),
   };
   try {
-    const { stdout } = await promisify(execFile)(process.execPath, [...NODE_FLAGS, script], {
-      env,
-      timeout: TIMEOUT_MS,
-    });
+    const { stdout } = await promisify(execFile)(process.execPath, [...NODE_FLAGS, script], { env });
     const newerMigration = /: schema is newer than this version \((.+)\)/.exec(stdout)?.[1];
     const applied = splitLines(stdout).flatMap((line) => /: applied (.+)$/.exec(line)?.[1] ?? []);
     return { applied, ...(newerMigration !== undefined && { newerMigration }) };

@@ -72,17 +72,19 @@ gen_ai_client_token_usage_sum{gen_ai_operation_name="chat",gen_ai_token_type="in
     expect(idle.first_token).toEqual({ p50_ms: 50, p99_ms: 99, window_seconds: null });
   });
 
-  test("lists refusals by code, including turns that the quota ended, most frequent first", () => {
+  test("lists refusals by code, including turns that the quota or moderation ended, most frequent first", () => {
     const page = (limited: number, exceeded: number) => `
 parley_requests_refused_total{route="/api/chat/",code="rate_limited"} ${limited}
 parley_requests_refused_total{route="/api/chat/rating/",code="rate_limited"} 1
 parley_streams_refused_total{reason="client"} 99
 parley_turns_total{finish="stop",code=""} 50
+parley_turns_total{finish="blocked",code=""} 1
 parley_turns_total{finish="quota_exceeded",code="quota_exceeded"} ${exceeded}`;
     const samples = [sample(0, replica("edge", "a", page(5, 2))), sample(30_000, replica("edge", "a", page(6, 12)))];
     expect(computeActivity(samples, null).refusals).toEqual([
       { reason: "quota_exceeded", per_minute: 20, total: 12 },
       { reason: "rate_limited", per_minute: 2, total: 7 },
+      { reason: "blocked", per_minute: 0, total: 1 },
     ]);
   });
 

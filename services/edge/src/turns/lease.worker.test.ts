@@ -17,8 +17,8 @@ afterEach(() => {
 const log = createLogger("test", "silent");
 
 /** Keeps a lease of 30 s at a conversation service and other services that can become unreachable. */
-function startLease() {
-  const reachable: Record<"conversation" | "peers", boolean> = { conversation: true, peers: true };
+function startLease(initially: { conversation: boolean } = { conversation: true }) {
+  const reachable: Record<"conversation" | "peers", boolean> = { ...initially, peers: true };
   let calls = 0;
   const renewEdge = async () => {
     calls++;
@@ -69,9 +69,13 @@ test("an edge that reaches another service stays connected while conversation ca
   await lifecycle.close();
 });
 
-test("an edge that conversation has never granted a lease is not connected", async () => {
-  const { lease, lifecycle, reachable } = startLease();
-  reachable.conversation = false;
+test("an edge is not connected until conversation grants the first lease, even if it reaches another service", async () => {
+  const { lease, lifecycle, reachable, calls } = startLease({ conversation: false });
+  await vi.advanceTimersByTimeAsync(2 * LEASE_SECONDS * 1_000);
+  expect(calls()).toBeGreaterThan(1);
   expect(lease.isConnected()).toBe(false);
+  reachable.conversation = true;
+  await vi.advanceTimersByTimeAsync(2_500);
+  expect(lease.isConnected()).toBe(true);
   await lifecycle.close();
 });

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { program } from "commander";
+import { InvalidArgumentError, program } from "commander";
 import type { Benchmark, Figure } from "./benchmarks/benchmark.ts";
 import { concurrentStreams } from "./benchmarks/concurrent-streams.ts";
 import { config } from "./benchmarks/config.ts";
@@ -46,7 +46,7 @@ program
   .name("pnpm bench")
   .description("Run Parley's benchmarks.")
   .argument("[names...]", `Select benchmarks (default: all): ${NAMES.join(", ")}.`)
-  .option("--rounds <n>", "Set the number of rounds.", Number, 5)
+  .option("--rounds <n>", "Set the number of rounds.", parseRounds, 5)
   .option("--profile", "Save a CPU profile of each service (turn-cost).")
   .option("--quick", "Check that every benchmark works, without saving results.")
   .action(async (names: string[], options: { rounds: number; quick?: boolean; profile?: boolean }) => {
@@ -69,6 +69,12 @@ program
     }
     print(results);
   });
+
+/** Without a round, medians are 0, so upper bounds would be met without a measurement. */
+function parseRounds(text: string): number {
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("It must be a whole number above 0.");
+}
 
 /** Prints one line per figure, and the benchmark's hint for each missed goal. */
 function print(results: Record<string, Figure[]>): void {

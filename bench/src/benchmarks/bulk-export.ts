@@ -1,10 +1,10 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CONSOLE_WORKSPACE, requestOwnersToken } from "../../../tests/system/console.ts";
 import { residentBytes, watchPeak } from "../support/cpu.ts";
 import type { OwnersTestbed } from "../support/owners-testbed.ts";
+import { copyWithPsql, type Transfer } from "../support/psql.ts";
 import { median } from "../support/statistics.ts";
 import { atLeast, atMost, type Figure, type RunOptions } from "./benchmark.ts";
 
@@ -36,7 +36,7 @@ export async function measureBulkExport(
   const ratios: number[] = [];
   const growths: number[] = [];
   for (let round = 1; round <= rounds; round++) {
-    const copied = await copyWithPsql(bench);
+    const copied = await copyMessages(bench);
     await sleep(PAUSE_BETWEEN_EXPORTS_MS);
     const before = resident();
     const memory = watchPeak(resident, SAMPLE_INTERVAL_MS);
@@ -71,8 +71,6 @@ export async function measureBulkExport(
     }),
   ];
 }
-
-type Transfer = { bytes: number; seconds: number };
 
 const describe = ({ bytes, seconds }: Transfer) => `${(bytes / MB).toFixed(0)} MB in ${seconds.toFixed(1)} s`;
 
@@ -132,13 +130,9 @@ async function downloadInParts(bench: OwnersTestbed, expectedLines: number) {
 }
 
 /** Reads the same messages as JSON with psql. */
-async function copyWithPsql({ testbed }: OwnersTestbed): Promise<Transfer> {
-  const rows = `SELECT row_to_json(m) FROM conversation.messages m WHERE workspace_id = '${CONSOLE_WORKSPACE}' ORDER BY session_id, message_id`;
-  const started = performance.now();
-  const psql = spawn("psql", ["-X", "-q", "-c", `\\copy (${rows}) TO STDOUT`, testbed.system.database.url], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  let bytes = 0;
-  for await (const chunk of psql.stdout) bytes += (chunk as Buffer).length;
-  return { bytes, seconds: (performance.now() - started) / 1_000 };
+function copyMessages({ testbed }: OwnersTestbed): Promise<Transfer> {
+  return copyWithPsql(
+    testbed.system.database.url,
+    `SELECT row_to_json(m) FROM conversation.messages m WHERE workspace_id = '${CONSOLE_WORKSPACE}' ORDER BY session_id, message_id`,
+  );
 }

@@ -1,8 +1,9 @@
-import { execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { promisify } from "node:util";
 import { residentBytes, watchPeak } from "../support/cpu.ts";
 import { storeTurns } from "../support/messages.ts";
+import { copyWithPsql, type Transfer } from "../support/psql.ts";
 import { median } from "../support/statistics.ts";
 import { startTestbed, type Testbed } from "../support/testbed.ts";
 import { atLeast, atMost, type Benchmark } from "./benchmark.ts";
@@ -13,8 +14,6 @@ const MIN_RATIO = 0.5;
 const MAX_GROWTH_MB = 32;
 const MB = 1024 * 1024;
 const SAMPLE_INTERVAL_MS = 20;
-
-type Transfer = { bytes: number; seconds: number };
 
 /** Speed of exporting a long session through the edge, compared with psql. */
 export const exportSession: Benchmark = {
@@ -44,7 +43,7 @@ export const exportSession: Benchmark = {
       const copies: Transfer[] = [];
       const growths: number[] = [];
       for (let round = 1; round <= rounds; round++) {
-        copies.push(await copyWithPsql(testbed, sessionId));
+        copies.push(await copyMessages(testbed, sessionId));
         const { growthBytes, ...transfer } = await measureGrowth(testbed, () => download(testbed, sessionId));
         exports.push(transfer);
         growths.push(growthBytes / MB);
@@ -89,15 +88,12 @@ async function download({ system, tenant }: Testbed, sessionId: string): Promise
 }
 
 /** Reads the same rows as JSON with psql. */
-async function copyWithPsql({ system, tenant }: Testbed, sessionId: string): Promise<Transfer> {
-  const rows = `SELECT row_to_json(m) FROM conversation.messages m WHERE workspace_id = '${tenant.workspaceId}' AND session_id = '${sessionId}' ORDER BY message_id`;
-  const started = performance.now();
-  const psql = spawn("psql", ["-X", "-q", "-c", `\\copy (${rows}) TO STDOUT`, system.database.url], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  let bytes = 0;
-  for await (const chunk of psql.stdout as AsyncIterable<Buffer>) bytes += chunk.length;
-  return { bytes, seconds: (performance.now() - started) / 1_000 };
+function copyMessages({ system, tenant }: Testbed, sessionId: string): Promise<Transfer> {
+  const where = `workspace_id = '${tenant.workspaceId}' AND session_id = '${sessionId}'`;
+  return copyWithPsql(
+    system.database.url,
+    `SELECT row_to_json(m) FROM conversation.messages m WHERE ${where} ORDER BY message_id`,
+  );
 }
 
 /** Runs a transfer. Measures how much the memory of edge and conversation grows meanwhile. */

@@ -1,7 +1,7 @@
 import { queryRows } from "../../../tests/system/database.ts";
 
-/** Turns per transaction. */
-const BATCH_TURNS = 250_000;
+/** The most turns of a transaction, unless a group of turns is larger. */
+const MAX_BATCH_TURNS = 250_000;
 
 export type StoreTurnsOptions = {
   workspaceId: string;
@@ -89,6 +89,15 @@ const INSERT_BATCH = `
          1500, 'done', rating, review, at, at + interval '2 s'
   FROM numbered`;
 
+/** Splits the numbers of turns into batches of whole groups. The last group may be smaller. */
+export function splitIntoBatches(turns: number, turnsPerGroup: number): { from: number; to: number }[] {
+  const batchTurns = Math.max(1, Math.floor(MAX_BATCH_TURNS / turnsPerGroup)) * turnsPerGroup;
+  return Array.from({ length: Math.ceil(turns / batchTurns) }, (_, index) => ({
+    from: index * batchTurns,
+    to: Math.min(turns, (index + 1) * batchTurns),
+  }));
+}
+
 /** Inserts finished turns with SQL, without running them. Calls `progress` with the number of stored turns after each batch. */
 export async function storeTurns(
   url: string,
@@ -101,8 +110,9 @@ export async function storeTurns(
     "SELECT bot_id FROM conversation.bots WHERE workspace_id = $1 LIMIT 1",
     [workspaceId],
   );
-  for (let from = 0; from < turns; from += BATCH_TURNS) {
-    const to = Math.min(turns, from + BATCH_TURNS);
+  // These turns have one session in each workspace, or all turns have the same session.
+  const turnsPerGroup = sessionId === null ? workspaces * turnsPerSession : turns;
+  for (const { from, to } of splitIntoBatches(turns, turnsPerGroup)) {
     await queryRows(url, INSERT_BATCH, [
       workspaceId,
       from,

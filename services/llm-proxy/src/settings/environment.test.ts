@@ -47,6 +47,9 @@ describe("without a file", () => {
     ["gpu.internal:8000", "http://gpu.internal:8000/v1"],
     ["https://ollama.example.com", "https://ollama.example.com/v1"],
     ["http://gpu:11434/", "http://gpu:11434/v1"],
+    ["http://gpu:11434/v1/", "http://gpu:11434/v1"],
+    ["https://models.example.com/ollama", "https://models.example.com/ollama/v1"],
+    ["gpu:11434/ollama/", "http://gpu:11434/ollama/v1"],
   ])("OLLAMA_HOST %s adds ollama at %s and does not change the default", (host, url) => {
     expect(settingsOf({ OLLAMA_HOST: host })).toEqual({
       defaultModel: "builtin:extractive",

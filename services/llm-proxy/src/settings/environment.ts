@@ -65,7 +65,7 @@ function createProviderSettings(
   };
 }
 
-/** Returns the base URL of Ollama's OpenAI-compatible endpoint for OLLAMA_HOST, which Ollama accepts as `host`, `host:port` or a URL. */
+/** Returns the base URL of Ollama's OpenAI-compatible endpoint for OLLAMA_HOST, which Ollama accepts as `host`, `host:port` or a URL, also with a path. */
 function buildOllamaUrl(host: string): string {
   const hasScheme = host.includes("://");
   const text = hasScheme ? host : `http://${host}`;
@@ -74,5 +74,6 @@ function buildOllamaUrl(host: string): string {
   if (url.port === "" && !hasScheme) url.port = "11434";
   // A server can listen on 0.0.0.0, but on some systems a client cannot connect to it.
   if (url.hostname === "0.0.0.0") url.hostname = "127.0.0.1";
-  return new URL("/v1", url).href;
+  const path = url.pathname.replace(/\/+$/, "");
+  return new URL(path.endsWith("/v1") ? path : `${path}/v1`, url).href;
 }

@@ -25,6 +25,16 @@ describe("lockDataDir", () => {
     (await lockDataDir(dir)).release();
   });
 
+  it("gives one of two concurrent starts a new directory, and refuses the other", async () => {
+    const path = join(dir, "deep", "data");
+    const starts = await Promise.allSettled([lockDataDir(path), lockDataDir(path)]);
+    const refused = starts.filter(({ status }) => status === "rejected");
+    expect(refused).toEqual([
+      { status: "rejected", reason: expect.objectContaining({ message: expect.stringContaining("already running") }) },
+    ]);
+    for (const start of starts) if (start.status === "fulfilled") start.value.release();
+  });
+
   it("can lock the directory after the holder was killed", async () => {
     const code = `
       import { lockDataDir } from ${JSON.stringify(new URL("data-dir.ts", import.meta.url).href)};

@@ -33,7 +33,10 @@ export async function lockDataDir(dataDir: string): Promise<DataDirLock> {
 async function createDirectory(dir: string, mode = 0o755): Promise<void> {
   if (await stat(dir).catch(() => undefined)) return;
   if (dirname(dir) !== dir) await createDirectory(dirname(dir));
-  await mkdir(dir, { mode });
+  await mkdir(dir, { mode }).catch((error: unknown) => {
+    // A concurrent start may have created the same directory.
+    if (systemCode(error) !== "EEXIST") throw error;
+  });
 }
 
 /** Locks a file until this process ends. Node has no file locks of its own, so this uses an SQLite transaction. */

@@ -9,6 +9,8 @@ import type { Installation } from "./installation.ts";
 import { minimalEnvironment } from "./run.ts";
 
 const MAX_LOG_BYTES = 5 * 1024 * 1024;
+/** How much of the log's end is read for the reason of a failed start. */
+const MAX_REASON_BYTES = 65_536;
 /** O_NOFOLLOW, because root must not follow a link that the directory's owner created. */
 const LOG_OPEN_FLAGS = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | constants.O_NOFOLLOW;
 
@@ -97,7 +99,10 @@ function describeFailure(
   port: number,
 ): { error: LocalPostgresError; isTransient: boolean } {
   if (log.includes("Address already in use")) return { error: portInUseError(port), isTransient: false };
-  const reason = log.match(/(?<=(?:FATAL|PANIC): +).*/g)?.at(-1) ?? "it exited without an error message";
+  const reasons = log.match(/(?<=(?:FATAL|PANIC): +)\S.*/g) ?? [];
+  // While the server starts or stops, it refuses each client with such a line.
+  const ownReason = reasons.findLast((text) => !text.startsWith("the database system is "));
+  const reason = ownReason ?? reasons.at(-1) ?? "it exited without an error message";
   return {
     error: new LocalPostgresError("start_failed", `PostgreSQL did not start: ${reason}; see ${logPath}`),
     // The remaining processes of a killed server release its shared memory within seconds.
@@ -105,14 +110,13 @@ function describeFailure(
   };
 }
 
+/** Reads the file from `start`, or only its end if that is longer. */
 async function readFrom(path: string, start: number): Promise<string> {
   const file = await open(path);
   try {
     const { size } = await file.stat();
-    const { buffer, bytesRead } = await file.read({
-      buffer: Buffer.alloc(Math.min(size - start, 65_536)),
-      position: start,
-    });
+    const position = Math.max(start, size - MAX_REASON_BYTES);
+    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(size - position), position });
     return buffer.toString("utf8", 0, bytesRead);
   } finally {
     await file.close();

@@ -1,0 +1,41 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { launchServer } from "./server.ts";
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "parley-server-"));
+});
+afterEach(() => rm(dir, { recursive: true }));
+
+/** Runs a shell script in place of PostgreSQL, and returns the message of its failure. */
+async function failWith(script: string): Promise<string> {
+  const [bin, dataDir] = [join(dir, "bin"), join(dir, "data")];
+  await mkdir(bin);
+  await mkdir(dataDir);
+  await writeFile(join(bin, "postgres"), `#!/bin/sh\n${script}\nexit 1\n`, { mode: 0o755 });
+  const server = await launchServer({ dataDir, binaries: { dir, version: "18.4.0" } }, { port: 1, fast: true });
+  while (server.isRunning()) await sleep(10);
+  const { error } = await server.readFailure();
+  return error.message;
+}
+
+/** During recovery, the server refuses each probe of a start with such a line. */
+const REFUSED_PROBE = "2026-01-01 12:00:00.000 UTC [70] FATAL:  the database system is starting up";
+
+it("reports the server's reason after a recovery that refused thousands of probes", async () => {
+  const message = await failWith(`
+    yes '${REFUSED_PROBE}' | head -n 5000
+    echo '2026-01-01 12:02:00.000 UTC [60] PANIC:  could not write to file: No space left on device'
+    echo '2026-01-01 12:02:00.000 UTC [71] FATAL:  the database system is shutting down'`);
+  expect(message).toContain("PostgreSQL did not start: could not write to file: No space left on device; see ");
+});
+
+it("reports that the server is starting up if it has no other reason", async () => {
+  expect(await failWith(`echo '${REFUSED_PROBE}'`)).toContain(
+    "did not start: the database system is starting up; see ",
+  );
+});

@@ -1,6 +1,7 @@
-import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { cliEnv, runCliInProcess, runCliJson, runCliProcess } from "./system/cli.ts";
 import { type DeviceSso, startDeviceSso } from "./system/servers/device-sso.ts";
@@ -110,6 +111,43 @@ test("parley logout revokes the refresh token and deletes the file", async () =>
   await expect(stat(path)).rejects.toMatchObject({ code: "ENOENT" });
   const { code, stderr } = await runCliInProcess(["bot", "list", "--workspace", tenant.workspaceId], env);
   expect([code, stderr]).toEqual([1, expect.stringContaining("sign in with parley login")]);
+});
+
+test("parley logout during a refresh deletes and revokes the refreshed login", async () => {
+  await signIn(30);
+  sso.tokenDelayMs = 500;
+  const command = runCliInProcess(["bot", "list", "--workspace", tenant.workspaceId], env);
+  await vi.waitFor(() => expect(sso.tokenRequests).toHaveLength(1), { timeout: 10_000 });
+  expect(await runCliJson(["logout"], env)).toEqual({ revoked: true });
+  expect((await command).code).toBe(0);
+  expect(sso.activeLogins()).toBe(0);
+  await expect(stat(path)).rejects.toMatchObject({ code: "ENOENT" });
+});
+
+test("parley login stores the new login only after a command has stored its refresh of the previous one", async () => {
+  await signIn();
+  const before = await readFile(path, "utf8");
+  // The lock of a command that refreshes the login.
+  const lock = `${path}.lock`;
+  await writeFile(lock, "");
+  const login = runCliInProcess(["login", "--audience", "new"], env);
+  await vi.waitFor(() => expect(sso.activeLogins()).toBe(2), { timeout: 10_000 });
+  await sleep(200);
+  expect(await readFile(path, "utf8")).toBe(before);
+  await rm(lock);
+  expect((await login).code).toBe(0);
+  expect(await readLogin()).toMatchObject({ parameters: { audience: "new" } });
+});
+
+test("commands name PARLEY_LOGIN_FILE if the login cannot be stored", async () => {
+  await writeFile(join(dir, "file"), "");
+  const unwritable = join(dir, "file", "parley", "login.json");
+  sso.decision = "approve";
+  const { code, stderr } = await runCliInProcess(["login"], { ...env, PARLEY_LOGIN_FILE: unwritable });
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringContaining(`parley: cannot write ${unwritable} (ENOTDIR): set PARLEY_LOGIN_FILE to a path in a writable`),
+  ]);
 });
 
 test("parley logout deletes the file and reports that the refresh token was not revoked if the identity provider cannot revoke it", async () => {

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /** An identity provider with OAuth's device flow on loopback. It rotates refresh tokens: each is valid once. */
 export type DeviceSso = {
@@ -15,6 +16,8 @@ export type DeviceSso = {
   deviceCodeLifetimeS: number;
   /** Whether it accepts requests without responding to them. */
   isSilent: boolean;
+  /** How long it takes to respond to a token request. */
+  tokenDelayMs: number;
   /** Whether it has an endpoint for the revocation of refresh tokens. */
   revokes: boolean;
   /** The forms of the token requests, in order. */
@@ -22,6 +25,8 @@ export type DeviceSso = {
   /** Revokes all refresh tokens, as an administrator of the identity provider can. */
   endLogins(): void;
   isActive(refreshToken: string): boolean;
+  /** Returns the number of refresh tokens that are valid. */
+  activeLogins(): number;
   stop(): Promise<void>;
 };
 
@@ -40,6 +45,7 @@ export async function startDeviceSso(signAccessToken: (lifetimeS: number) => Pro
 
   const respondToTokenRequest = async (form: URLSearchParams) => {
     sso.tokenRequests.push(form);
+    await sleep(sso.tokenDelayMs);
     if (form.get("client_id") !== sso.clientId) return { status: 401, body: { error: "invalid_client" } };
     if (form.get("grant_type") === "refresh_token")
       return refreshTokens.delete(form.get("refresh_token") ?? "") ? issueTokens() : refuse("invalid_grant");
@@ -91,10 +97,12 @@ export async function startDeviceSso(signAccessToken: (lifetimeS: number) => Pro
     lifetimeS: 3_600,
     deviceCodeLifetimeS: 60,
     isSilent: false,
+    tokenDelayMs: 0,
     revokes: true,
     tokenRequests: [],
     endLogins: () => refreshTokens.clear(),
     isActive: (refreshToken) => refreshTokens.has(refreshToken),
+    activeLogins: () => refreshTokens.size,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

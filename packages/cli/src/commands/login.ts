@@ -3,7 +3,7 @@ import { decodeJwt, type JWTPayload } from "jose";
 import type { Config } from "../config.ts";
 import type { Context } from "../context.ts";
 import { CliError } from "../errors.ts";
-import { type Login, readLogin, removeLogin, writeLogin } from "../login/login-file.ts";
+import { type Login, readLogin, removeLogin, withLoginLock, writeLogin } from "../login/login-file.ts";
 import { revoke, signIn } from "../login/sign-in.ts";
 import type { Result } from "../output/result.ts";
 import { formatFields } from "../output/table.ts";
@@ -41,7 +41,7 @@ async function login({ config, notice }: Context, options: Options): Promise<Res
   );
   const { sub = "" } = readClaims(signedIn);
   const { path } = config.login;
-  await writeLogin(path, signedIn);
+  await withLoginLock(path, () => writeLogin(path, signedIn));
   const expiresAt = new Date(signedIn.expiresAt * 1_000).toISOString();
   return {
     json: { subject: sub, expires_at: expiresAt, file: path },
@@ -56,15 +56,19 @@ async function login({ config, notice }: Context, options: Options): Promise<Res
 /** Deletes the login file, then revokes the login. If it cannot be revoked, only warns. */
 async function logout({ config, printError }: Context): Promise<Result> {
   const { path } = config.login;
-  const stored = await readLogin(path);
-  await removeLogin(path);
+  if ((await readLogin(path)) === undefined) return { json: { revoked: false }, text: "You were not signed in.\n" };
+  const stored = await withLoginLock(path, async () => {
+    const login = await readLogin(path);
+    await removeLogin(path);
+    return login;
+  });
   let isRevoked = false;
   try {
     if (stored !== undefined) isRevoked = await revoke(stored);
   } catch (error) {
     printError(`the login was deleted but not revoked: ${error instanceof Error ? error.message : error}`);
   }
-  return { json: { revoked: isRevoked }, text: stored === undefined ? "You were not signed in.\n" : "Signed out.\n" };
+  return { json: { revoked: isRevoked }, text: "Signed out.\n" };
 }
 
 function readParameters({ scope, audience, resource }: Options, config: Config): Record<string, string> {

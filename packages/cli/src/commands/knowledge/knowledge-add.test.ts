@@ -55,3 +55,11 @@ it("addDocuments continues after too_many_documents, stops when the service is u
     { name: "down.md", error: "conversation does not answer" },
   ]);
 });
+
+it("addDocuments adds nothing if two files would have the same name, because the second would replace the first", async () => {
+  const { context } = createContext();
+  const files = [join(dir, "first.md"), "/elsewhere/first.md"];
+  await expect(
+    addDocuments(context, { workspaceId: "w", botSlug: "b", files, urls: [], language: "" }),
+  ).rejects.toThrow(`${files[0]} and ${files[1]} would both be named first.md: give relative paths, or rename one`);
+});

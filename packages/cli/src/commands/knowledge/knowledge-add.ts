@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { KnowledgeAdminService, type Source, SourceSchema } from "@parley/rpc/conversation";
 import { AdminError } from "../../admin/call.ts";
@@ -30,6 +31,7 @@ export async function addDocuments(context: Context, documents: AddDocumentsOpti
   const { progress, printError } = context;
   const items = listItems(context, documents);
   if (items.length === 0) throw new CliError("give a FILE or --url", { exitCode: 2 });
+  refuseEqualNames(context, documents.files);
   const sources: Source[] = [];
   /** The JSON result of each document tried so far. */
   const outcomes: JsonValue[] = [];
@@ -62,6 +64,20 @@ function listItems({ config }: Context, { files, urls }: AddDocumentsOptions): I
     ...files.map((file) => ({ name: nameDocument(file), read: () => readDocument(config.filesDir, file) })),
     ...urls.map((url) => ({ name: url, read: async () => ({ url }) })),
   ];
+}
+
+/** Throws CliError if two different files would have the same name, because the second would replace the first. */
+function refuseEqualNames({ config }: Context, files: readonly string[]): void {
+  const byName = new Map<string, string>();
+  for (const file of files) {
+    const name = nameDocument(file);
+    const other = byName.get(name) ?? file;
+    if (resolve(config.filesDir, other) !== resolve(config.filesDir, file)) {
+      const advice = "give relative paths, or rename one";
+      throw new CliError(`${other} and ${file} would both be named ${name}: ${advice}`, { exitCode: 2 });
+    }
+    byName.set(name, file);
+  }
 }
 
 async function addDocument(

@@ -12,7 +12,7 @@ import { formatFields, formatTable } from "../../output/table.ts";
 import { monthOption, workspaceOption } from "../options.ts";
 
 /** The error codes after which the correction may have been stored. */
-const UNCERTAIN_CODES = new Set(["unreachable", "unavailable", "failed", "change_not_recorded", "internal_error"]);
+const UNCERTAIN_CODES = new Set(["unreachable", "unavailable", "failed", "internal_error"]);
 
 /** Adds `usage adjust` and `usage adjustments`. */
 export function addAdjustCommands(usage: CommandUnknownOpts, { callAdmin, report }: Context): void {

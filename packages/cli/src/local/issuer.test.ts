@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from "jose";
@@ -48,6 +48,14 @@ describe("the development issuer", () => {
     const { keys } = await readKeys(await ensureIssuer(dir));
     expect(new Set(Object.keys(keys[0] ?? {}))).toEqual(new Set(["alg", "crv", "kid", "kty", "use", "x", "y"]));
     expect((await stat(join(dir, "issuer-key.json"))).mode & 0o077).toBe(0);
+  });
+
+  it("names the file of a damaged key and the remedy", async () => {
+    const path = join(dir, "issuer-key.json");
+    await writeFile(path, '{"kty":"EC",');
+    const expected = `${path} is damaged: delete it and start Parley again; tokens and sessions that it signed become invalid`;
+    await expect(ensureIssuer(dir)).rejects.toThrow(expected);
+    await expect(signToken(dir, SETTINGS, REQUEST)).rejects.toThrow(expected);
   });
 
   it("fails with the advice to start Parley when there is no key", async () => {

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from "jose";
@@ -27,7 +27,10 @@ export async function ensureIssuer(dataDir: string): Promise<string> {
     const { privateKey } = await generateKeyPair(ALGORITHM, { extractable: true });
     const jwk = await exportJWK(privateKey);
     key = { ...jwk, alg: ALGORITHM, use: "sig", kid: await calculateJwkThumbprint(jwk) };
-    await writeFile(join(dataDir, PRIVATE_FILE), `${JSON.stringify(key)}\n`, { mode: 0o600 });
+    // Renamed into place, so that a killed start leaves no incomplete key.
+    const draft = join(dataDir, `${PRIVATE_FILE}.new`);
+    await writeFile(draft, `${JSON.stringify(key)}\n`, { mode: 0o600 });
+    await rename(draft, join(dataDir, PRIVATE_FILE));
   }
   const { d: _private, ...publicKey } = key;
   const jwksPath = join(dataDir, PUBLIC_FILE);
@@ -62,10 +65,13 @@ export async function signToken(dataDir: string, settings: IssuerSettings, reque
 }
 
 async function readKey(dataDir: string): Promise<JWK | undefined> {
+  const path = join(dataDir, PRIVATE_FILE);
   try {
-    return JSON.parse(await readFile(join(dataDir, PRIVATE_FILE), "utf8")) as JWK;
+    return JSON.parse(await readFile(path, "utf8")) as JWK;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
+    if (!(error instanceof SyntaxError)) throw error;
+    const remedy = "delete it and start Parley again; tokens and sessions that it signed become invalid";
+    throw new CliError(`${path} is damaged: ${remedy}`, { cause: error });
   }
 }

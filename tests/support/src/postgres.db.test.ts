@@ -3,6 +3,7 @@ import { Client } from "pg";
 import { afterEach, describe, expect, it } from "vitest";
 import { createDatabase } from "./database.ts";
 import { startTestPostgres } from "./postgres.ts";
+import { nodeFlags, startProcess } from "./process.ts";
 
 const drops: Array<() => Promise<void>> = [];
 afterEach(async () => {
@@ -64,6 +65,25 @@ describe("startTestPostgres", () => {
     await server.restart();
     expect(await query(server.url, "SELECT n FROM kept")).toEqual([{ n: 42 }]);
     expect(await query(server.url, startedAt)).not.toEqual(before);
+    await server.stop();
+  });
+
+  it("stops the server of a killed run, and removes its data", async () => {
+    const module = new URL("postgres.ts", import.meta.url).href;
+    const code = `
+      import { startTestPostgres } from ${JSON.stringify(module)};
+      console.log("url=" + (await startTestPostgres()).url);
+      setInterval(() => {}, 1000);`;
+    const args = [...nodeFlags, "--input-type=module", "-e", code];
+    const killed = await startProcess({ name: "run", command: process.execPath, args, ready: /url=(\S+)/ });
+    const [, url = ""] = (await killed.waitReady()) ?? [];
+    const [row] = await query(url, "SHOW data_directory");
+    const dataDir = String((row as { data_directory: string }).data_directory);
+    await killed.kill9();
+    expect(existsSync(dataDir)).toBe(true);
+    const server = await startTestPostgres();
+    expect(existsSync(dataDir)).toBe(false);
+    await expect(query(url, "SELECT 1")).rejects.toThrow("ECONNREFUSED");
     await server.stop();
   });
 

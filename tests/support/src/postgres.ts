@@ -1,12 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   type LocalPostgres,
   LocalPostgresError,
   type LocalPostgresOptions,
+  processExists,
+  removeLocalPostgres,
   startLocalPostgres,
 } from "@parley/local-postgres";
 import { freePort } from "./ports.ts";
@@ -32,7 +34,8 @@ export interface TestPostgres {
 export async function startTestPostgres(): Promise<TestPostgres> {
   const existingUrl = process.env.PARLEY_TEST_DATABASE_URL;
   if (existingUrl) return useExistingPostgres(existingUrl);
-  const dir = await mkdtemp(join(tmpdir(), "parley-test-postgres-"));
+  await removeServersOfKilledRuns();
+  const dir = await mkdtemp(join(tmpdir(), `parley-test-postgres-${process.pid}-`));
   const options = { dataDir: join(dir, "data"), password: randomBytes(16).toString("hex"), fast: true };
   let server = await startOnFreePort(options);
   // Runs if the process exits before a call of stop(). Exit handlers must be synchronous.
@@ -56,6 +59,19 @@ export async function startTestPostgres(): Promise<TestPostgres> {
       for (const path of [server.dataDir, dir]) await rm(path, { recursive: true, force: true });
     },
   };
+}
+
+/** Stops and removes the servers that this user's killed test runs left. The name of a server's directory contains the run's process ID. */
+async function removeServersOfKilledRuns(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    const [, pid] = /^parley-test-postgres-(\d+)-/.exec(name) ?? [];
+    if (pid === undefined || processExists(Number(pid))) continue;
+    const dir = join(tmpdir(), name);
+    const owner = await stat(dir).catch(() => undefined);
+    if (owner?.uid !== process.getuid?.()) continue;
+    await removeLocalPostgres(join(dir, "data"));
+    await rm(dir, { recursive: true, force: true });
+  }
 }
 
 function useExistingPostgres(url: string): TestPostgres {

@@ -69,7 +69,8 @@ async function readCommandLine(pid: number): Promise<string> {
   return await run("ps", ["-ww", "-o", "command=", "-p", String(pid)]).catch(() => "");
 }
 
-function processExists(pid: number): boolean {
+/** Returns whether a process with this PID exists, even if it is another user's. */
+export function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -56,6 +56,24 @@ describe("createDatabase", () => {
   });
 });
 
+async function readDataDir(url: string): Promise<string> {
+  const [row] = await query(url, "SHOW data_directory");
+  return (row as { data_directory: string }).data_directory;
+}
+
+/** Starts a server in a process of its own, which also runs `code`. */
+async function startServerInProcess(code = "") {
+  const script = `
+    import { startTestPostgres } from ${JSON.stringify(new URL("postgres.ts", import.meta.url).href)};
+    ${code}
+    console.log("url=" + (await startTestPostgres()).url);
+    setInterval(() => {}, 1000);`;
+  const args = [...nodeFlags, "--input-type=module", "-e", script];
+  const starter = await startProcess({ name: "run", command: process.execPath, args, ready: /url=(\S+)/ });
+  const [, url = ""] = (await starter.waitReady()) ?? [];
+  return { starter, url, dataDir: await readDataDir(url) };
+}
+
 describe("startTestPostgres", () => {
   it("restarts the server on its port with its data", async () => {
     const server = await startTestPostgres();
@@ -69,28 +87,25 @@ describe("startTestPostgres", () => {
   });
 
   it("stops the server of a killed run, and removes its data", async () => {
-    const module = new URL("postgres.ts", import.meta.url).href;
-    const code = `
-      import { startTestPostgres } from ${JSON.stringify(module)};
-      console.log("url=" + (await startTestPostgres()).url);
-      setInterval(() => {}, 1000);`;
-    const args = [...nodeFlags, "--input-type=module", "-e", code];
-    const killed = await startProcess({ name: "run", command: process.execPath, args, ready: /url=(\S+)/ });
-    const [, url = ""] = (await killed.waitReady()) ?? [];
-    const [row] = await query(url, "SHOW data_directory");
-    const dataDir = String((row as { data_directory: string }).data_directory);
-    await killed.kill9();
-    expect(existsSync(dataDir)).toBe(true);
+    const killed = await startServerInProcess();
+    await killed.starter.kill9();
+    expect(existsSync(killed.dataDir)).toBe(true);
     const server = await startTestPostgres();
+    expect(existsSync(killed.dataDir)).toBe(false);
+    await expect(query(killed.url, "SELECT 1")).rejects.toThrow("ECONNREFUSED");
+    await server.stop();
+  });
+
+  it("stops the server and removes its data when the process exits", async () => {
+    const { starter, url, dataDir } = await startServerInProcess("process.on('SIGTERM', () => process.exit());");
+    await starter.stop();
     expect(existsSync(dataDir)).toBe(false);
     await expect(query(url, "SELECT 1")).rejects.toThrow("ECONNREFUSED");
-    await server.stop();
   });
 
   it("removes the server's data on stop", async () => {
     const server = await startTestPostgres();
-    const [row] = await query(server.url, "SHOW data_directory");
-    const dataDir = String((row as { data_directory: string }).data_directory);
+    const dataDir = await readDataDir(server.url);
     await server.stop();
     expect(existsSync(dataDir)).toBe(false);
     await expect(query(server.url, "SELECT 1")).rejects.toThrow("ECONNREFUSED");

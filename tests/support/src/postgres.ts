@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -41,6 +41,7 @@ export async function startTestPostgres(): Promise<TestPostgres> {
   // Runs if the process exits before a call of stop(). Exit handlers must be synchronous.
   const killAndRemove = () => {
     kill(server.pid);
+    waitForShutdown(server);
     // For root, the server's data is outside `dir`.
     for (const path of [server.dataDir, dir])
       rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
@@ -89,6 +90,16 @@ async function startOnFreePort(options: Omit<LocalPostgresOptions, "port">): Pro
       if (!isTaken || attempt === 3) throw error;
     }
   }
+}
+
+/**
+ * Blocks until the server has exited or has removed its lock file, which is its last write; for at most five seconds. The lock file of a killed
+ * server stays, and a child process that has exited still exists while this process blocks.
+ */
+function waitForShutdown({ pid, dataDir }: LocalPostgres): void {
+  const deadline = performance.now() + 5_000;
+  while (processExists(pid) && existsSync(join(dataDir, "postmaster.pid")) && performance.now() < deadline)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
 }
 
 /** Signals the server. SIGQUIT is PostgreSQL's immediate shutdown. */

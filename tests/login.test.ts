@@ -146,7 +146,9 @@ test("commands name PARLEY_LOGIN_FILE if the login cannot be stored", async () =
   const { code, stderr } = await runCliInProcess(["login"], { ...env, PARLEY_LOGIN_FILE: unwritable });
   expect([code, stderr]).toEqual([
     1,
-    expect.stringContaining(`parley: cannot write ${unwritable} (ENOTDIR): set PARLEY_LOGIN_FILE to a path in a writable`),
+    expect.stringContaining(
+      `parley: cannot write ${unwritable} (ENOTDIR): set PARLEY_LOGIN_FILE to a path in a writable`,
+    ),
   ]);
 });
 

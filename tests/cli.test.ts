@@ -9,8 +9,8 @@ import { cliEnv, runCliInProcess, runCliJson, runCliProcess } from "./system/cli
 import { queryFirstRow, queryRows } from "./system/database.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
-// Most commands run in this process. One command for each exit code, and commands that use the working directory or a terminal, run in a
-// process of their own.
+// Most commands run in this process. For each exit code at least one command runs in a process of its own, and so does each command that
+// uses a terminal.
 
 // A command takes seconds on a busy machine.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });

@@ -48,12 +48,12 @@ test("an edge spreads its calls evenly over the replicas of one name", async () 
       async () => {
         await runTurns(2);
         await sleep(600);
-        return reserveCounts(2);
+        return runTurnsAndCountReserves(2);
       },
       { timeout: 20_000 },
     )
     .toEqual([1, 1]);
-  expect(await reserveCounts(20)).toEqual([10, 10]);
+  expect(await runTurnsAndCountReserves(20)).toEqual([10, 10]);
 });
 
 test("an edge sends a new replica at least half its fair share within a minute without a failed call", async () => {
@@ -105,7 +105,7 @@ async function startReplica(host: string): Promise<void> {
 }
 
 /** Runs `count` concurrent turns and returns how many of their Reserve calls each of the first two replicas received. */
-async function reserveCounts(count: number): Promise<number[]> {
+async function runTurnsAndCountReserves(count: number): Promise<number[]> {
   const readCounts = () => Promise.all([countReserveCalls(REPLICAS[0]), countReserveCalls(REPLICAS[1])]);
   const before = await readCounts();
   expect(await runTurns(count)).toEqual({ stop: count });

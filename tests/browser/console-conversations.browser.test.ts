@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { CONSOLE_WORKSPACE } from "../system/console.ts";
+import { queryRows } from "../system/database.ts";
 import { addBot, addConversation } from "./console-bot.ts";
 import { openConsole } from "./console-page.ts";
 import { describeInBrowser, eventually } from "./fixture.ts";
@@ -133,8 +134,16 @@ describeInBrowser("conversations in the console", (fixture) => {
   });
 
   it("shows more conversations on demand, and exports those of the chosen bot", async () => {
-    const bot = await addBot(fixture.service);
+    const [bot, other] = [await addBot(fixture.service), await addBot(fixture.service)];
     for (let count = 0; count < 21; count++) await addConversation(fixture.service, bot);
+    await addConversation(fixture.service, other);
+    // An export omits conversations that started less than a minute ago.
+    await queryRows(
+      fixture.service.system.databaseUrl,
+      `UPDATE conversation.sessions SET started_at = started_at - interval '2 minutes'
+       WHERE bot_id IN (SELECT bot_id FROM conversation.bots WHERE slug IN ($1, $2))`,
+      [bot, other],
+    );
     const { page } = await openConsole(fixture);
     await page.signIn(`/conversations?bot=${bot}`, "Conversations");
     const rows = page.tab.getByRole("list", { name: "Conversations" }).getByRole("listitem");
@@ -150,7 +159,8 @@ describeInBrowser("conversations in the console", (fixture) => {
     expect(download.suggestedFilename()).toBe("conversations.csv");
     const [header = "", ...messages] = (await readFile(await download.path(), "utf8")).trimEnd().split("\r\n");
     expect(header).toMatch(/^session_id,bot_slug,/);
-    // An export omits conversations that started less than a minute ago, so the file may contain no message.
+    // Each conversation has a question and a reply.
+    expect(messages).toHaveLength(42);
     for (const message of messages) expect(message).toContain(`,${bot},`);
     expect(page.problems).toEqual([]);
   });

@@ -232,7 +232,7 @@ describeInBrowser("errors", (fixture) => {
     expect(await fixture.service.transcript(session_id, "status")).toEqual(Array(6).fill("done"));
   });
 
-  it("sends an offline message once when two tabs are open", async () => {
+  it("opens one turn for a message that was sent offline with two tabs open", async () => {
     const widget = await fixture.visitAndOpen();
     const other = await fixture.visitAndOpen({ sameVisitorAs: widget });
     await widget.page.context().setOffline(true);

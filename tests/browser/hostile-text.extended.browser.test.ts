@@ -19,7 +19,7 @@ const LITERAL = HOSTILE_TEXTS;
 /** All hostile texts, each in a paragraph of its own. */
 const HOSTILE = [...HOSTILE_TEXTS, ...HOSTILE_MARKDOWN].join("\n\n");
 const BLOCKED = "<img src=z onerror=alert(60)>";
-/** A picture that would run a script and load another one if it were a document. */
+/** An SVG image. A browser that opened it as a document would run its scripts and load an image from another host. */
 const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9" onload="alert(61)"><script>alert(62)</script>
 <image href="http://foreign.example/60.png" width="9" height="9"/></svg>`;
 

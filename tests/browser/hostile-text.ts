@@ -24,7 +24,7 @@ export const HOSTILE_TEXTS = [
   `\u2028alert(12)\u2029<!--\u202egnp.exe\u2066 &lt;script&gt; &#60;script&#62; %3Cscript%3E`,
 ] as const;
 
-/** Links and pictures in Markdown that a page must not turn into a script, an element or a request. */
+/** Links, images and HTML in Markdown. A page may show a link to `https:`, but must not run a script or load anything. */
 export const HOSTILE_MARKDOWN = [
   `[a](javascript:alert(21))`,
   `[b](JaVaScRiPt:alert(22)) [c](java\tscript:alert(22)) [d](\u0001javascript:alert(22))`,

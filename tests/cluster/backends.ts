@@ -45,7 +45,7 @@ export async function startBackends(): Promise<void> {
 const inPostgres = (script: string) =>
   run("kubectl", ["--namespace", "backends", "exec", "deployment/postgres", "--", "sh", "-c", script]);
 
-/** Crashes PostgreSQL and prevents its restart while the operation runs. Returns when it accepts connections again, in ms since 1970. */
+/** Crashes PostgreSQL and prevents its restart while the operation runs. Returns the time at which it accepts connections again, in ms since 1970. */
 export async function withoutPostgres(operation: () => Promise<void>): Promise<number> {
   await inPostgres('touch /tmp/away && kill -QUIT "$(head -n 1 "$PGDATA/postmaster.pid")"');
   try {
@@ -57,7 +57,7 @@ export async function withoutPostgres(operation: () => Promise<void>): Promise<n
   return Date.now();
 }
 
-/** Removes the pods of a deployment while the operation runs. Returns when its new pods are ready, in ms since 1970. */
+/** Removes the pods of a deployment while the operation runs. Returns the time at which its new pods are ready, in ms since 1970. */
 export async function withoutDeployment(
   namespace: string,
   name: string,

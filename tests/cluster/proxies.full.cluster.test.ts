@@ -10,7 +10,7 @@ import { createInstallation, type Installation, type Tenant } from "./installati
 
 /** The provider's host. The cluster's DNS does not know it, so that requests reach it only through the proxy. */
 const PROVIDER_HOST = "models.example";
-/** A public address. The proxy connects its tunnels to that address to a website in the proxy's own pod. */
+/** A public address. A tunnel to its port 80 ends at a website in the proxy's own pod: see proxy.ts. */
 const WEBSITE = "93.184.215.14";
 const PROXY_URL = "http://proxy.backends.svc.cluster.local:3128";
 const STATUS_PORT = 8000;

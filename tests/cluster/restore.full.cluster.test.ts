@@ -31,7 +31,7 @@ describe("backup and restore on a real cluster", () => {
     await installation.shell([CLIENT_TOOLS, login, ...(await readBlocks("backup.md", heading, "sh"))].join("\n"));
   }
 
-  it("restores a dump that was made under load, and loses only what came after it", async () => {
+  it("restores a dump that was made under load, with balanced usage and without the later replies", async () => {
     const report = await timed(
       "backup under load",
       () =>

@@ -28,7 +28,7 @@ const SERVER_NAMES = [
 
 export type Proxies = { url(server: ServerName): string; stop(): Promise<void> };
 
-/** Ports of edges. Each trusts other addresses as proxies. */
+/** Ports of three edges, which differ in the addresses that they trust as proxies, or in their clock. */
 export type Edges = {
   /** Trusts 127.0.0.2, the source address of most servers. */
   good: number;

@@ -48,7 +48,7 @@ export async function addHistory(service: Service): Promise<void> {
   await database.connect();
   try {
     await database.query(SPREAD, [CONSOLE_WORKSPACE, daysAgo]);
-    // Without their leases, the tasks run again at once and recount every hour.
+    // The leases also contain the progress of the tasks. Without them, the tasks run at once and count all hours again.
     await database.query("DELETE FROM conversation.task_leases WHERE task IN ('count_replies', 'count_bot_replies')");
   } finally {
     await database.end();

@@ -12,6 +12,7 @@ import { type ContractSystem, readTranscript } from "../support/contract-system.
 /** Results of slow scenarios. The scenarios start with the system; their tests run after most other suites. */
 export type Timeouts = {
   heartbeat: Promise<{ silenceMs: number; lastEvent: string }>;
+  doctorSilence: Promise<{ silenceMs: number; commentCount: number }>;
   slowBody: Promise<{ closedAfterMs: number }>;
   killedEdge: Promise<{ status: unknown; afterMs: number }>;
 };
@@ -21,6 +22,7 @@ export async function startTimeouts(system: ContractSystem): Promise<Timeouts> {
   const silentStream = await openSilentStream(system);
   const scenarios = {
     heartbeat: waitForHeartbeat(silentStream),
+    doctorSilence: readDoctorWithSilence(system),
     slowBody: sendBodySlowly(system),
     killedEdge: killEdgeDuringTurn(system),
   };
@@ -35,6 +37,12 @@ export function timeoutsSuite(timeouts: () => Timeouts): void {
     expect(silenceMs).toBeGreaterThan(14_500);
     expect(silenceMs).toBeLessThan(17_000);
     expect(lastEvent).toBe("done");
+  });
+
+  test("the doctor sends no heartbeat comment during a requested silence of 20 s [D41/2]", async () => {
+    const { silenceMs, commentCount } = await timeouts().doctorSilence;
+    expect(silenceMs).toBeGreaterThan(16_000);
+    expect(commentCount).toBe(0);
   });
 
   test("a request body sent at one byte a second is closed at the request timeout [H/7]", async () => {
@@ -75,7 +83,25 @@ async function waitForHeartbeat({
   return { silenceMs, lastEvent };
 }
 
-/** Sends a request body at one byte a second. Returns when the edge closed the connection. */
+/** Reads a doctor's stream with a silence of 20 s. Returns the time between its last two events, and the number of its comments. */
+async function readDoctorWithSilence({
+  admin,
+  api,
+}: ContractSystem): Promise<{ silenceMs: number; commentCount: number }> {
+  const { publicKey: public_key, origin } = await createTenant(admin);
+  const body = { public_key, silence_ms: 20_000 };
+  const response = await api.send({ method: "POST", path: "/api/doctor/", headers: { origin }, body });
+  const eventTimes: number[] = [];
+  let commentCount = 0;
+  for await (const item of readSse(response)) {
+    if ("comment" in item) commentCount++;
+    else eventTimes.push(item.receivedAtMs);
+  }
+  const [lastTick = 0, done = 0] = eventTimes.slice(-2);
+  return { silenceMs: done - lastTick, commentCount };
+}
+
+/** Sends a request body at one byte a second. Returns how long the edge kept the connection open. */
 async function sendBodySlowly(system: ContractSystem): Promise<{ closedAfterMs: number }> {
   const startedAt = performance.now();
   const headers = { "content-length": "1000", origin: "https://shop.example" };

@@ -14,6 +14,6 @@ test("CONTRIBUTING.md lists the files that handle a chat message", () => {
   expect(paths?.filter((path) => path.startsWith("services/") && path.endsWith(".ts")).length).toBeGreaterThan(14);
 });
 
-test.each([...new Set(paths)])("CONTRIBUTING.md links to an existing path: %s", async (path) => {
+test.each([...new Set(paths)])("CONTRIBUTING.md mentions an existing path: %s", async (path) => {
   await expect(stat(join(ROOT, path))).resolves.toBeDefined();
 });

@@ -25,8 +25,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Folders of other packages that a package may import with relative paths:
- * - The benchmarks start the tests' system, run SQL statements of quota and conversation without the service, and use the documents of
- *   conversation's tests.
+ * - The benchmarks start the tests' system, run SQL statements of quota and conversation without starting these services, and use the
+ *   documents of conversation's tests.
  * - The browser tests use the widget's texts, and the cluster tests use the chart's Helm.
  */
 const MAY_REACH: Readonly<Record<string, readonly string[]>> = {

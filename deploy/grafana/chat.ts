@@ -12,7 +12,8 @@ const FAILED_OUTSIDE_STREAMS = [
   `-${rate("parley_streams_refused_total", 'reason=~"client|workspace"')}`,
   `-${rate("parley_moderation_duration_seconds_count", 'service="conversation"', 'kind!="check"', 'result!="ok"')}`,
 ];
-// The turns of the objective, as in charts/parley/files/alerts.yaml. With `or`, a sum includes the terms that have series.
+// The failed turns and all turns of the 99.9 % objective, as in charts/parley/files/alerts.yaml. `+` returns nothing if one term has no series;
+// the sum of an `or` includes the terms that have series.
 const FAILED = [rate("parley_turns_total", 'finish="error"', 'code!~"provider_.+"'), ...FAILED_OUTSIDE_STREAMS].join(
   " or ",
 );

@@ -22,7 +22,7 @@ const SECRET_BYTES = 24;
 /** Tokens from the environment, which override those of DATA_DIR. */
 export type TokenOverrides = { adminToken: string | undefined; internalToken: string | undefined };
 
-/** Reads the secrets and creates missing ones. Throws StartError when the file is damaged. */
+/** Reads the secrets and creates missing ones. Throws StartError when the file is damaged or cannot be read. */
 export async function ensureSecrets(dataDir: string, overrides: TokenOverrides): Promise<Secrets> {
   const path = join(dataDir, SECRETS_FILE);
   const stored = await readSecrets(path);

@@ -60,7 +60,7 @@ function component({ metadata }: Manifest): string {
   return componentOf(metadata.labels ?? {});
 }
 
-/** Replaces the hash in a Job's name, which changes with every version. */
+/** Returns the kind, name and Helm hook of a Job or Pod. Replaces the hash in a Job's name, because it changes with every version. */
 function describeJobOrPod({ kind, metadata }: Manifest): string {
   const name = metadata.name.replace(/-[0-9a-f]{8}$/, "-HASH");
   return [kind, name, metadata.annotations?.["helm.sh/hook"] ?? "without hook"].join(" ");

@@ -53,7 +53,7 @@ async function downloadHelm(): Promise<void> {
 export type HelmResult = { code: number; output: string };
 
 /**
- * Runs helm and returns its output, with its standard error only if helm fails. Does not throw if helm fails, but if it is missing or takes
+ * Runs helm and returns its exit code and output, with its standard error only if helm fails. Throws if helm is missing, is killed or takes
  * longer than 30 s.
  */
 export async function runHelm(...args: string[]): Promise<HelmResult> {

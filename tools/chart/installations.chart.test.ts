@@ -80,7 +80,7 @@ describe("several installations", () => {
     );
   });
 
-  it("limit the series whose names start with gen_ai_, and leave the labels with that prefix unchanged", async () => {
+  it("select only their own series with the prefix gen_ai_, and leave labels with that prefix unchanged", async () => {
     const expr = "sum by (gen_ai_provider_name, le) (rate(gen_ai_client_operation_duration_seconds_bucket[5m]))";
     const object = `kind: ConfigMap\ndata: { expr: '{{ include "parley.ownSeries" (dict "root" $ "expr" "${expr}") }}' }`;
     const { code, output } = await runHelm(
@@ -94,7 +94,7 @@ describe("several installations", () => {
     expect(own).toBe(expr.replace("_bucket", '_bucket{namespace="chat", release="parley"}'));
   });
 
-  it("have different uids, titles, tags and file names of dashboards", async () => {
+  it("give their dashboards different uids, titles, tags and file names", async () => {
     const files = (await Promise.all(INSTALLATIONS.map(renderInstallation))).flatMap(dashboardFiles);
     const dashboards = files.map(([, json]) => JSON.parse(json) as Dashboard);
     expect(files).toHaveLength(9);
@@ -102,6 +102,7 @@ describe("several installations", () => {
     expect(new Set(dashboards.map(({ uid }) => uid)).size).toBe(9);
     expect(new Set(dashboards.map(({ title }) => title)).size).toBe(9);
     expect(dashboards.filter(({ uid }) => uid.length > 40)).toEqual([]); // Grafana's maximum
+    expect(new Set(dashboards.map(({ tags }) => tags[1])).size).toBe(INSTALLATIONS.length);
     for (const { tags, links } of dashboards) expect(tags).toEqual(["parley", ...(links[0]?.tags ?? [])]);
   });
 

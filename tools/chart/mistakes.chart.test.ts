@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { allowedCalls, CALL_GRAPH, componentsReachingInternet } from "./assertions/call-graph.ts";
+import { allowedCalls, CALL_GRAPH, componentsWithInternetRule } from "./assertions/call-graph.ts";
 import { labelProblems } from "./assertions/labels.ts";
 import { podSecurityProblems } from "./assertions/pod-security.ts";
 import { portProblems } from "./assertions/ports.ts";
@@ -175,6 +175,6 @@ describe("checks of rendered documents", () => {
       });
     });
     expect(allowedCalls(documents).ingress).toEqual(new Set([...CALL_GRAPH, "llm-proxy → quota:grpc"]));
-    expect(componentsReachingInternet(documents).has("quota")).toBe(true);
+    expect(componentsWithInternetRule(documents).has("quota")).toBe(true);
   });
 });

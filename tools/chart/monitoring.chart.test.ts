@@ -101,7 +101,7 @@ it.each([
   ["an unknown alert", "ParleyProvidersSlow.enabled=false", "there is no such alert"],
   ["a threshold of an alert without one", "ParleyTargetDown.threshold=2", "has no threshold to set"],
   ["a threshold that is not a number", "ParleyProviderSlow.threshold=slow", "got string, want number"],
-  ["a delay without a unit", "ParleyProviderSlow.for=never", "does not match pattern"],
+  ["a delay that is not a duration", "ParleyProviderSlow.for=never", "does not match pattern"],
   ["an unknown setting", "ParleyProviderSlow.severities=page", "'severities' not allowed"],
 ])("refuses prometheusRule.alerts with %s", async (_, setting, reason) => {
   const { code, output } = await runHelmTemplate("production", [`prometheusRule.alerts.${setting}`]);

@@ -3,7 +3,7 @@ import {
   allowedCalls,
   CALL_GRAPH,
   CONSOLE_CALLS,
-  componentsReachingInternet,
+  componentsWithInternetRule,
   externalEgressPorts,
   INTERNET_COMPONENTS,
   TRIAL_CALLS,
@@ -23,13 +23,13 @@ function environmentOf(manifests: readonly Manifest[], component: string): Recor
 }
 
 it.each(names.filter((name) => name !== "everything-off"))(
-  "allows exactly the calls of the call graph, and lets only conversation and llm-proxy reach the internet, with %s values",
+  "allows exactly the calls of the call graph, and has the rule for all public addresses only in conversation and llm-proxy, with %s values",
   async (name) => {
     const { manifests } = await renderChart(name);
     const additional: Record<string, readonly string[]> = { console: CONSOLE_CALLS, trial: TRIAL_CALLS };
     const calls = CALL_GRAPH.union(new Set(additional[name]));
     expect(allowedCalls(manifests)).toEqual({ egress: calls, ingress: calls });
-    expect(componentsReachingInternet(manifests)).toEqual(INTERNET_COMPONENTS);
+    expect(componentsWithInternetRule(manifests)).toEqual(INTERNET_COMPONENTS);
   },
 );
 

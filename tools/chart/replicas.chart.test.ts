@@ -10,7 +10,8 @@ import { runHelmTemplate } from "./render.ts";
  * that the chart reads. The states:
  * - "fixed": the values set the replicas;
  * - "autoscaled": an upgrade turned autoscaling on, and "autoscaled from the start": the installation did;
- * - "stopped": "fixed", after `kubectl scale --replicas 0`.
+ * - "stopped": "fixed", after `kubectl scale --replicas 0`;
+ * - "fixed by Helm 3" and "autoscaled by Helm 3": the same with Helm 3, which has no server-side apply.
  */
 const live = JSON.parse(await readFile(new URL("./live-deployments.json", import.meta.url), "utf8")) as Record<
   string,

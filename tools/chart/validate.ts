@@ -1,7 +1,7 @@
 import { type Manifest, nameOf } from "./manifest.ts";
 import { KNOWN_KINDS } from "./models.ts";
 
-/** Reports wrong types, wrong enum values and missing fields, by Kubernetes' schemas. `unknownKeys` reports keys that the schemas lack. */
+/** Reports unknown kinds, and wrong types, wrong enum values and missing fields by Kubernetes' schemas. `unknownKeys` reports unknown keys. */
 export function schemaProblems(manifests: readonly Manifest[]): string[] {
   return manifests.flatMap((manifest) => {
     const known = KNOWN_KINDS[`${manifest.apiVersion}/${manifest.kind}`];

@@ -16,7 +16,7 @@ describe("the development sign-in", () => {
     expect(readConfig({ ISSUER: "http://sso.localhost:8094" }).issuer).toBe("http://sso.localhost:8094");
   });
 
-  it("issues no token for any workspace by default", () => {
+  it("does not let clients request tokens of arbitrary workspaces by default", () => {
     expect(readConfig({}).issuesAnyToken).toBe(false);
   });
 });

@@ -9,8 +9,8 @@ const LEVELS = ["warn", "error", "fatal"] as const;
 const MAX_TEXT_CHARACTERS = 300;
 
 /**
- * Parses a line of a process's output: a JSON log line, or the message line of an uncaught error. Returns undefined for other lines,
- * such as those of a stack trace.
+ * Parses a line of a process's output: a JSON log line, or the message line of an uncaught error or a
+ * configuration error. Returns undefined for other lines, such as those of a stack trace.
  */
 export function parseLogLine(line: string): LogLine | undefined {
   const entry = parseJsonLine(line);
@@ -33,7 +33,7 @@ function parseJsonLine(line: string): Entry | undefined {
   }
 }
 
-/** Matches the message line of an uncaught error. */
+/** Matches the message line of an uncaught error, or of a configuration error such as `quota: DATABASE_URL is not set`. */
 function isErrorMessage(line: string): boolean {
   return /^[\w$-]+(\s\[\w+\])?: \S/.test(line) && !line.startsWith("file:");
 }

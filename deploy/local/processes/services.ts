@@ -19,7 +19,7 @@ export type ServiceInputs = {
   secrets: Secrets;
   /** An administrator's URL. */
   databaseUrl: string;
-  /** Of access tokens for owners. The internal and the admin token are in `secrets`. */
+  /** Issues the access tokens of owners. The internal and the admin token are in `secrets`. */
   tokenIssuer: TokenIssuer;
   /** The directory of the built widget. */
   widgetDir: string;

@@ -27,7 +27,10 @@ export const TRIAL_CALLS: readonly string[] = [
   ...["edge", "conversation", "quota", "llm-proxy"].map((callee) => `trial-setup → ${callee}:ops`),
 ];
 
-/** The only components that may reach the internet, whatever the values are. */
+/**
+ * The components whose policy has the rule for all public addresses, if the values have no proxy. The policies of other components allow the
+ * ports of the systems that they need, at any address if the values name no peers. The doctor and the setup of a trial may reach everything.
+ */
 export const INTERNET_COMPONENTS: ReadonlySet<string> = new Set(["conversation", "llm-proxy"]);
 
 const DNS_PORT = 53;
@@ -56,8 +59,8 @@ export function allowedCalls(manifests: readonly Manifest[]): { egress: Set<stri
   return { egress, ingress };
 }
 
-/** Returns the components whose policy allows every public address. */
-export function componentsReachingInternet(manifests: readonly Manifest[]): Set<string> {
+/** Returns the components whose policy has the rule for all public addresses. Ignores rules without addresses. */
+export function componentsWithInternetRule(manifests: readonly Manifest[]): Set<string> {
   const open = ofKind(manifests, "NetworkPolicy").filter(({ spec }) =>
     ((spec.egress ?? []) as Rule[]).some(({ to = [] }) => to.some(({ ipBlock }) => ipBlock?.cidr === "0.0.0.0/0")),
   );

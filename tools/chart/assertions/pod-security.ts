@@ -13,7 +13,7 @@ const ALLOWED_VOLUMES = [
 
 /**
  * Reports violations of the Pod Security Standard "restricted" and of Parley's further rules: a read-only root file system, a service
- * account token only with a Role, no service links, and requests and limits.
+ * account token only with a Role, no service links, requests and a memory limit, and no image with the tag `latest`.
  */
 export function podSecurityProblems(manifests: readonly Manifest[]): string[] {
   const accountsWithRole = new Set(

@@ -31,7 +31,10 @@ export async function clearStaleLock(dataDir: string): Promise<boolean> {
   return true;
 }
 
-/** Stops the server with a fast shutdown. After the deadline, uses an immediate shutdown; the next start then needs crash recovery. */
+/**
+ * Stops the server with a fast shutdown. If it is still running after the deadline, uses an immediate shutdown and then SIGKILL. After these,
+ * the next start needs crash recovery.
+ */
 export async function stopPostmaster(pid: number, dataDir: string, fastShutdownTimeoutMs = 30_000): Promise<void> {
   for (const [signal, waitMs] of [
     ["SIGINT", fastShutdownTimeoutMs],

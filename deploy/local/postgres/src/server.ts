@@ -69,7 +69,7 @@ export async function launchServer(
 
 /**
  * Throws when the port is in use, after waiting `graceMs` for the remaining processes of a killed server to release it. startServer calls
- * it before it writes any file.
+ * it before it creates the data directory.
  */
 export async function assertPortFree(port: number, graceMs: number): Promise<void> {
   const deadline = performance.now() + graceMs;

@@ -216,7 +216,7 @@ describe("a server that was killed", () => {
 describe("a start that fails", () => {
   shareDataDir();
 
-  it("names the port in use, and writes no file", async () => {
+  it("names the port in use, and creates no data directory", async () => {
     const other = await listenOnFreePort();
     const taken = (other.address() as AddressInfo).port;
     await expect(start({ port: taken })).rejects.toThrow(

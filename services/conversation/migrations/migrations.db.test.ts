@@ -77,7 +77,7 @@ async function embed(model: string) {
   if (source === undefined) throw new Error("there is no source");
   const chunks = await readUnembedded(db.database, source, model, 10);
   const vectors = chunks.map(({ id }) => ({ id, vector: [0.5, -0.5] }));
-  expect(await storeEmbeddings(db.database, source, model, vectors)).toBe(true);
+  expect(await storeEmbeddings(db.database, source, model, vectors)).toMatchObject({ sourceId: source.sourceId });
 }
 
 async function rowCounts() {

@@ -24,6 +24,23 @@ test("a call whose caller leaves gets no connection, and the pool keeps all of i
   expect([database.totalCount, database.idleCount, database.waitingCount]).toEqual([1, 1, 0]);
 });
 
+test("a call whose caller leaves no longer counts as queued, and the calls behind it get their connections", async () => {
+  const { calls } = openPool();
+  const view = calls.databaseFor(new AbortController().signal);
+  const held = await view.connect();
+  const controller = new AbortController();
+  const abandoned = calls.databaseFor(controller.signal).query("SELECT 1");
+  const waiting = view.query("SELECT 1 AS one");
+  expect(calls.queuedCount).toBe(2);
+  controller.abort(new Error("left"));
+  await expect(abandoned).rejects.toThrow("left");
+  expect(calls.queuedCount).toBe(1);
+  held.release();
+  expect((await waiting).rows).toEqual([{ one: 1 }]);
+  expect(calls.queuedCount).toBe(0);
+  expect((await view.query("SELECT 2 AS two")).rows).toEqual([{ two: 2 }]);
+});
+
 test("a call gets rows, errors and connections as from the pool itself", async () => {
   const { database, calls } = openPool();
   const view = calls.databaseFor(new AbortController().signal);

@@ -21,7 +21,7 @@ export class CallPool {
   /** How many more connections calls may take from the pool. */
   #unusedConnections: number;
   /** The calls that wait for a connection of the share, oldest first: for each, the function that lets it continue. */
-  readonly #queue: (() => void)[] = [];
+  readonly #queue = new Set<() => void>();
   /** When each call that waits for a connection started to wait, oldest first. */
   readonly #waits = new Set<{ sinceMs: number }>();
 
@@ -47,7 +47,7 @@ export class CallPool {
 
   /** The number of calls that wait because other calls use the whole share. The pool's waitingCount does not include them. */
   get queuedCount(): number {
-    return this.#queue.length;
+    return this.#queue.size;
   }
 
   /** Throws resource_exhausted with the code `overloaded` if a call has waited too long for a connection. */
@@ -86,7 +86,7 @@ export class CallPool {
   /** Waits for a free connection of the calls' share, then for the pool. */
   async #connect(signal: AbortSignal): Promise<Connection> {
     if (this.#unusedConnections > 0) this.#unusedConnections--;
-    else await new Promise<void>((resolve) => this.#queue.push(resolve));
+    else await this.#waitInQueue(signal);
     try {
       signal.throwIfAborted();
       const connection = await this.#database.connect();
@@ -102,9 +102,29 @@ export class CallPool {
     }
   }
 
+  /** Waits for a connection of the calls' share. Rejects when the signal is aborted. */
+  #waitInQueue(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        this.#queue.delete(proceed);
+        reject(signal.reason);
+      };
+      const proceed = () => {
+        signal.removeEventListener("abort", leave);
+        resolve();
+      };
+      this.#queue.add(proceed);
+      signal.addEventListener("abort", leave, { once: true });
+    });
+  }
+
   #returnConnection(): void {
-    const next = this.#queue.shift();
-    if (next === undefined) this.#unusedConnections++;
-    else next();
+    const [next] = this.#queue;
+    if (next === undefined) {
+      this.#unusedConnections++;
+      return;
+    }
+    this.#queue.delete(next);
+    next();
   }
 }

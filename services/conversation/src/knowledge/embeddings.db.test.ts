@@ -7,7 +7,7 @@ import { addDocument, readKnowledge } from "../testing/knowledge.ts";
 import { startTestLlm, type TestLlm } from "../testing/llm.ts";
 import { createBot } from "../testing/turns.ts";
 import { startVectorDatabase, type VectorDatabase } from "../testing/vectors.ts";
-import { claimSource, releaseSource } from "./embeddings.store.ts";
+import { claimSource, releaseSource, storeEmbeddings } from "./embeddings.store.ts";
 import { type EmbeddingClient, EmbeddingWorker } from "./embeddings.worker.ts";
 import { searchHybrid } from "./hybrid-search.service.ts";
 import { listSources } from "./knowledge.store.ts";
@@ -156,7 +156,22 @@ describe("with pgvector", () => {
     const [first] = claimed;
     if (first === undefined) throw new Error("nothing was claimed");
     await releaseSource(db.database, first, 0);
-    expect(await claimSource(db.database, "test:words")).toEqual(first);
+    expect(await claimSource(db.database, "test:words")).toEqual({ ...first, leasedUntil: expect.any(String) });
+  });
+
+  test("a process whose lease another process has taken over stores nothing and does not end that lease", async () => {
+    await addDocument(db.database, bot, "one.md", HANDBOOK);
+    const late = await claimSource(db.database, "test:words");
+    await db.database.query("UPDATE conversation.knowledge_sources SET embedding_until = now() - interval '1 second'");
+    const holder = await claimSource(db.database, "test:words");
+    if (late === undefined || holder === undefined) throw new Error("the source was not claimed twice");
+    expect(await storeEmbeddings(db.database, late, "test:words", [])).toBeUndefined();
+    await releaseSource(db.database, late, 0);
+    expect(await claimSource(db.database, "test:words")).toBeUndefined();
+    const renewed = await storeEmbeddings(db.database, holder, "test:words", []);
+    if (renewed === undefined) throw new Error("the holder could not store");
+    await releaseSource(db.database, renewed, 0);
+    expect(await claimSource(db.database, "test:words")).toMatchObject({ sourceId: holder.sourceId });
   });
 
   test("hybrid search finds passages with the same meaning in other words, and passages with the same words", async () => {

@@ -1,8 +1,11 @@
 import { type Database, transaction } from "@parley/service-kit";
 import type { Passage } from "../turns/index.ts";
 
-/** A source that this process has leased: no other process embeds its chunks. */
-export type ClaimedSource = { workspaceId: string; botId: string; sourceId: number };
+/**
+ * A source that this process has leased: no other process embeds its chunks. `leasedUntil` identifies the lease. Each renewal changes it, as
+ * does another process that takes the expired lease over.
+ */
+export type ClaimedSource = { workspaceId: string; botId: string; sourceId: number; leasedUntil: string };
 
 /** A chunk without an embedding of the current model. */
 export type UnembeddedChunk = { id: number; heading: string; text: string };
@@ -33,7 +36,7 @@ const CLAIM_SOURCE = `
     LIMIT 1
     FOR NO KEY UPDATE SKIP LOCKED
   )
-  RETURNING workspace_id AS "workspaceId", bot_id AS "botId", source_id AS "sourceId"`;
+  RETURNING workspace_id AS "workspaceId", bot_id AS "botId", source_id AS "sourceId", embedding_until::text AS "leasedUntil"`;
 
 /** Leases a source with chunks that `model` has not embedded. Returns undefined if there is none, or if all of them are leased. */
 export async function claimSource(database: Database, model: string): Promise<ClaimedSource | undefined> {
@@ -73,45 +76,54 @@ const COUNT_EMBEDDED = `
     JOIN conversation.knowledge_embeddings e ON e.workspace_id = c.workspace_id AND e.chunk_id = c.chunk_id AND e.model = $3
     WHERE c.workspace_id = $1 AND c.source_id = $2
   )
-  WHERE workspace_id = $1 AND source_id = $2`;
+  WHERE workspace_id = $1 AND source_id = $2
+  RETURNING embedding_until::text AS "leasedUntil"`;
 
 /**
- * Stores embeddings and recounts the source's embedded chunks. Returns false and stores nothing if the source was replaced or removed
- * since it was claimed.
+ * Stores embeddings, recounts the source's embedded chunks and renews the lease. Returns the source with the renewed lease. Returns undefined
+ * and stores nothing if the source was replaced or removed since it was claimed, or if another process has taken its lease over.
  */
 export function storeEmbeddings(
   database: Database,
-  { workspaceId, sourceId }: ClaimedSource,
+  source: ClaimedSource,
   model: string,
   embedded: readonly { id: number; vector: readonly number[] }[],
-): Promise<boolean> {
+): Promise<ClaimedSource | undefined> {
+  const { workspaceId, sourceId, leasedUntil } = source;
   return transaction(database, async (connection) => {
     // Locks the source's row first, as putSource does, to avoid a deadlock. While it is locked, the chunks cannot be replaced.
     const { rowCount } = await connection.query(
       `SELECT FROM conversation.knowledge_sources WHERE workspace_id = $1 AND source_id = $2
-         AND embedding_model = $3 AND embedding_of = updated_at
+         AND embedding_model = $3 AND embedding_of = updated_at AND embedding_until = $4::timestamptz
        FOR NO KEY UPDATE`,
-      [workspaceId, sourceId, model],
+      [workspaceId, sourceId, model, leasedUntil],
     );
-    if (rowCount !== 1) return false;
+    if (rowCount !== 1) return undefined;
     const ids = embedded.map(({ id }) => id);
     const vectors = embedded.map(({ vector }) => `{${vector.join(",")}}`);
     await connection.query(STORE_EMBEDDINGS, [workspaceId, sourceId, model, ids, vectors]);
-    await connection.query(COUNT_EMBEDDED, [workspaceId, sourceId, model]);
-    return true;
+    const { rows } = await connection.query<Pick<ClaimedSource, "leasedUntil">>(COUNT_EMBEDDED, [
+      workspaceId,
+      sourceId,
+      model,
+    ]);
+    return { ...source, ...rows[0] };
   });
 }
 
-/** Ends a lease after `afterSeconds`. With 0 it ends at once, even if the database's clock is set back. */
+/**
+ * Ends a lease after `afterSeconds`. With 0 it ends at once, even if the database's clock is set back. Changes nothing if another process has
+ * taken the lease over.
+ */
 export async function releaseSource(
   database: Database,
-  { workspaceId, sourceId }: ClaimedSource,
+  { workspaceId, sourceId, leasedUntil }: ClaimedSource,
   afterSeconds: number,
 ): Promise<void> {
   await database.query(
     `UPDATE conversation.knowledge_sources SET embedding_until = CASE WHEN $3::float8 > 0 THEN now() + make_interval(secs => $3) ELSE '-infinity' END
-     WHERE workspace_id = $1 AND source_id = $2`,
-    [workspaceId, sourceId, afterSeconds],
+     WHERE workspace_id = $1 AND source_id = $2 AND embedding_until = $4::timestamptz`,
+    [workspaceId, sourceId, afterSeconds, leasedUntil],
   );
 }
 

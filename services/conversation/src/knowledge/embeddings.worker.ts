@@ -66,16 +66,7 @@ export class EmbeddingWorker {
     while (!signal.aborted) {
       const source = await claimSource(this.#database, model);
       if (source === undefined) return;
-      let leaseSeconds = 0;
-      try {
-        if (!(await this.#embedSource(source, model, signal))) return;
-      } catch (error) {
-        if (signal.aborted) return;
-        leaseSeconds = RETRY_SECONDS;
-        throw error;
-      } finally {
-        await releaseSource(this.#database, source, leaseSeconds);
-      }
+      if (!(await this.#embedSource(source, model, signal))) return;
     }
   }
 
@@ -92,25 +83,40 @@ export class EmbeddingWorker {
     return state === "on" ? model : undefined;
   }
 
-  /** Embeds a source's chunks. Returns false if llm-proxy has changed to another model. */
-  async #embedSource(source: ClaimedSource, model: string, signal: AbortSignal): Promise<boolean> {
-    while (!signal.aborted) {
-      const chunks = await readUnembedded(this.#database, source, model, BATCH_CHUNKS);
-      if (chunks.length === 0) {
-        // Recounts the stored embeddings: a claim for another model, which did not embed the source, has reset the count to 0.
-        await storeEmbeddings(this.#database, source, model, []);
-        return true;
+  /**
+   * Embeds a source's chunks and ends the lease. Returns false if llm-proxy has changed to another model, or if the signal aborted a batch.
+   * Throws on any other failure.
+   */
+  async #embedSource(claimed: ClaimedSource, model: string, signal: AbortSignal): Promise<boolean> {
+    let source = claimed;
+    let leaseSeconds = 0;
+    try {
+      while (!signal.aborted) {
+        const chunks = await readUnembedded(this.#database, source, model, BATCH_CHUNKS);
+        if (chunks.length === 0) {
+          // Recounts the stored embeddings: a claim for another model, which did not embed the source, has reset the count to 0.
+          source = (await storeEmbeddings(this.#database, source, model, [])) ?? source;
+          return true;
+        }
+        const { workspaceId } = source;
+        const texts = chunks.map(({ heading, text }) =>
+          `${heading}\n${text}`.trim().slice(0, MAX_TEXT_CHARACTERS).toWellFormed(),
+        );
+        const response = await this.#llm.embed({ workspaceId, texts }, { timeoutMs: EMBED_TIMEOUT_MS, signal });
+        if (response.model !== model) return false;
+        const vectors = chunks.map(({ id }, index) => ({ id, vector: response.embeddings[index]?.values ?? [] }));
+        const renewed = await storeEmbeddings(this.#database, source, model, vectors);
+        // If the source was replaced meanwhile, the next claim starts over. If another process has the lease, that process continues.
+        if (renewed === undefined) return true;
+        source = renewed;
       }
-      const { workspaceId } = source;
-      const texts = chunks.map(({ heading, text }) =>
-        `${heading}\n${text}`.trim().slice(0, MAX_TEXT_CHARACTERS).toWellFormed(),
-      );
-      const response = await this.#llm.embed({ workspaceId, texts }, { timeoutMs: EMBED_TIMEOUT_MS, signal });
-      if (response.model !== model) return false;
-      const vectors = chunks.map(({ id }, index) => ({ id, vector: response.embeddings[index]?.values ?? [] }));
-      // If the source was replaced meanwhile, the next claim starts over.
-      if (!(await storeEmbeddings(this.#database, source, model, vectors))) return true;
+      return true;
+    } catch (error) {
+      if (signal.aborted) return false;
+      leaseSeconds = RETRY_SECONDS;
+      throw error;
+    } finally {
+      await releaseSource(this.#database, source, leaseSeconds);
     }
-    return true;
   }
 }

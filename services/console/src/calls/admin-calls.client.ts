@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import type { ReadableStream } from "node:stream/web";
 import { CODE_METADATA_KEY } from "@parley/rpc/code";
+import { KnowledgeAdminService } from "@parley/rpc/conversation";
 import type { AdminService } from "./allowed-methods.ts";
 
 /** A Connect call: its method, and its message in the encoding of `contentType`. */
@@ -28,18 +29,24 @@ export type AdminCalls = {
   stream: (call: AdminCall) => Promise<AdminResponse<Buffer | Readable>>;
 };
 
-/**
- * Longer than calls usually take. AddSource may exceed it: fetching a URL may take 20 s, and reading the document up to 60 s on a busy machine.
- */
-const TIMEOUT_MS = 60_000;
-/** Long enough for a slow reader of a transcript. */
-const STREAM_TIMEOUT_MS = 10 * 60_000;
+/** How long the client waits for each kind of call. */
+const LIMITS_MS = {
+  /** Longer than calls take. */
+  call: 60_000,
+  /** The service fetches a URL in at most 20 s, and reads the document in at most 60 s. The proxies in front of the console wait for 120 s. */
+  addSource: 110_000,
+  /** Long enough for a slow reader of a transcript. */
+  stream: 10 * 60_000,
+};
+const { addSource } = KnowledgeAdminService.method;
+const ADD_SOURCE = `${addSource.parent.typeName}/${addSource.name}`;
 const CONNECT_UNAVAILABLE = { code: "unavailable", message: "the service did not answer" };
 
 /** Creates a client of the admin services. If a service does not respond, returns the Connect error `unavailable`. */
 export function createAdminCalls(
   urls: Readonly<Record<AdminService, string>>,
   onResponse: (method: string, status: number) => void,
+  limitsMs = LIMITS_MS,
 ): AdminCalls {
   const send = async <Body>(
     { service, method, contentType, body, authorization, signal }: AdminCall,
@@ -54,12 +61,13 @@ export function createAdminCalls(
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
         redirect: "error",
       });
+      const responseBody = await readBody(response);
       onResponse(method, response.status);
       return {
         status: response.status,
         contentType: response.headers.get("content-type") ?? "application/json",
         code: response.headers.get(CODE_METADATA_KEY) ?? undefined,
-        body: await readBody(response),
+        body: responseBody,
       };
     } catch (cause) {
       if (signal.aborted) throw cause;
@@ -69,8 +77,11 @@ export function createAdminCalls(
     }
   };
   return {
-    call: (call) => send(call, TIMEOUT_MS, async (response) => Buffer.from(await response.arrayBuffer())),
-    stream: (call) => send(call, STREAM_TIMEOUT_MS, async ({ body }) => Readable.fromWeb(body as ReadableStream)),
+    call: (call) => {
+      const timeoutMs = call.method === ADD_SOURCE ? limitsMs.addSource : limitsMs.call;
+      return send(call, timeoutMs, async (response) => Buffer.from(await response.arrayBuffer()));
+    },
+    stream: (call) => send(call, limitsMs.stream, async ({ body }) => Readable.fromWeb(body as ReadableStream)),
   };
 }
 

@@ -1,0 +1,56 @@
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { type AdminCall, createAdminCalls } from "./admin-calls.client.ts";
+
+const LIMITS_MS = { call: 200, addSource: 20_000, stream: 20_000 };
+const BOTS = "parley.conversation.v1.BotAdminService/ListBots";
+const ADD_SOURCE = "parley.conversation.v1.KnowledgeAdminService/AddSource";
+
+/** Starts an admin service. Returns a function that calls its methods, and the counted responses. */
+async function startService(listener: RequestListener) {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const counted: [string, number][] = [];
+  const onResponse = (method: string, status: number) => counted.push([method, status]);
+  const { call } = createAdminCalls({ conversation: url, quota: url }, onResponse, LIMITS_MS);
+  const callMethod = (method: string) => {
+    const { signal } = new AbortController();
+    const contentType = "application/json";
+    const request: AdminCall = {
+      service: "conversation",
+      method,
+      contentType,
+      body: Buffer.from("{}"),
+      authorization: "",
+      signal,
+    };
+    return call(request);
+  };
+  return { callMethod, counted };
+}
+
+test("counts a call once, as 503, if the connection breaks during the response", async () => {
+  const { callMethod, counted } = await startService((_, response) => {
+    response.writeHead(200, { "content-length": "100" });
+    response.write("{", () => response.destroy());
+  });
+  expect(await callMethod(BOTS)).toMatchObject({ status: 503, code: "unavailable" });
+  expect(counted).toEqual([[BOTS, 503]]);
+});
+
+test("waits longer for AddSource than for other calls", async () => {
+  const { callMethod, counted } = await startService(({ url }, response) => {
+    if (url === `/${ADD_SOURCE}`) setTimeout(() => response.end("{}"), 3 * LIMITS_MS.call);
+  });
+  await Promise.all([callMethod(BOTS), callMethod(ADD_SOURCE)]);
+  expect(counted).toEqual([
+    [BOTS, 503],
+    [ADD_SOURCE, 200],
+  ]);
+});

@@ -1,21 +1,19 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
-import { SignedOutError } from "./api/session-fetch.ts";
+import { isSignedOut } from "./api/session-fetch.ts";
 
 const MAX_RETRIES = 2;
 const STALE_MS = 15_000;
 
 /** Whether another attempt may succeed without a change of the request. */
 function canRetry(error: unknown): boolean {
-  if (error instanceof SignedOutError) return false;
+  if (isSignedOut(error)) return false;
   return !(error instanceof ConnectError) || [Code.Unavailable, Code.DeadlineExceeded].includes(error.code);
 }
 
 /** If the session has ended, shows the sign-in page, which returns to this screen. */
 function onError(error: unknown): void {
-  // Connect wraps the errors of its fetch.
-  const isSignedOut = error instanceof SignedOutError || (error as Error).cause instanceof SignedOutError;
-  if (!isSignedOut || location.pathname === "/sign-in") return;
+  if (!isSignedOut(error) || location.pathname === "/sign-in") return;
   location.assign(`/sign-in?return_to=${encodeURIComponent(location.pathname + location.search)}`);
 }
 

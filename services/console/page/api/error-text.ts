@@ -1,4 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import { isSignedOut } from "./session-fetch.ts";
 
 const FORBIDDEN = "Your role does not allow this. Ask an owner of the workspace.";
 const UNAVAILABLE = "The service is not available right now. Try again in a few seconds.";
@@ -43,6 +44,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 
 /** Returns the sentence that describes an error to the owner. */
 export function errorText(error: unknown): string {
+  if (isSignedOut(error)) return "Your session has ended. Reload the page to sign in again.";
   // No response arrived. `fetch` then throws a TypeError. Connect wraps it in a ConnectError; requests without Connect throw it as it is.
   if (!(error instanceof ConnectError) || error.cause instanceof TypeError)
     return "The console cannot be reached. Check your connection.";

@@ -8,6 +8,11 @@ export class SignedOutError extends Error {
   }
 }
 
+/** Whether an error reports the end of the session. Connect wraps the errors of its fetch. */
+export function isSignedOut(error: unknown): boolean {
+  return error instanceof SignedOutError || (error instanceof Error && error.cause instanceof SignedOutError);
+}
+
 /** The console refuses POST requests without this header, because other sites cannot set it. */
 const HEADERS = { "X-Parley-Console": "1" };
 const LOCK = "parley-session";

@@ -21,7 +21,7 @@ export function createMetrics(registry: Registry) {
     }),
     signIns: new Counter({
       name: "parley_console_sign_ins_total",
-      help: "Sign-ins and session refreshes, by result: signed_in, refreshed, session_ended or the code of a failed sign-in.",
+      help: "Sign-ins and session refreshes, by result: signed_in, refreshed, session_ended or the code of a failure.",
       labelNames: ["result"],
       registers,
     }),

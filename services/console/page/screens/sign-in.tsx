@@ -5,7 +5,7 @@ import { Icon } from "../components/icon.tsx";
 const PROBLEMS: Readonly<Record<string, string>> = {
   sign_in_unavailable: "The identity provider does not answer. Try again in a minute.",
   sign_in_refused: "The identity provider refused the sign-in. Try again, or ask your administrator for access.",
-  sign_in_expired: "The sign-in took too long, or it was started in another tab. Try again.",
+  sign_in_expired: "The sign-in took too long. Try again.",
   session_too_large:
     "Your access token is too large for the session. Ask your administrator to issue smaller tokens, for example without groups.",
   token_not_jwt: "The identity provider issued no JWT. Ask your administrator to set OIDC_SCOPE or OIDC_RESOURCE.",

@@ -26,11 +26,11 @@ async function createApp(...secrets: string[]): Promise<FastifyInstance> {
     isStored: await cookies.writeSession(reply, body),
   }));
   instance.get("/", async (request) => ({ session: (await cookies.readSession(request)) ?? null }));
-  instance.post<{ Body: PendingSignIn }>("/pending", async ({ body }, reply) => {
-    await cookies.writePending(reply, body);
+  instance.post<{ Body: PendingSignIn }>("/pending", async (request, reply) => {
+    await cookies.writePending(request, reply, request.body);
     return {};
   });
-  instance.get("/pending", async (request) => ({ pending: (await cookies.readPending(request)) ?? null }));
+  instance.get("/pending", async (request) => ({ pending: (await cookies.readPending(request, "s")) ?? null }));
   return instance;
 }
 

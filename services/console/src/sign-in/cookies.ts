@@ -11,9 +11,10 @@ export type SessionCookies = {
   /** Returns false, and stores nothing, if the session does not fit into the cookies. */
   writeSession(reply: FastifyReply, session: Session): Promise<boolean>;
   clearSession(reply: FastifyReply): void;
-  readPending(request: FastifyRequest): Promise<PendingSignIn | undefined>;
-  writePending(reply: FastifyReply, pending: PendingSignIn): Promise<void>;
-  clearPending(reply: FastifyReply): void;
+  readPending(request: FastifyRequest, state: string): Promise<PendingSignIn | undefined>;
+  /** Stores a sign-in beside those of other tabs. Forgets these if they are too many. */
+  writePending(request: FastifyRequest, reply: FastifyReply, pending: PendingSignIn): Promise<void>;
+  clearPending(reply: FastifyReply, pending: PendingSignIn): void;
 };
 
 // Browsers accept __Host- cookies only with Secure, with Path=/ and without Domain, so no other host can set them.
@@ -24,6 +25,8 @@ const MAX_CHUNKS = 3;
 /** Browsers store at most 4,096 bytes of a cookie, including its name and attributes. */
 const CHUNK_LENGTH = 3_800;
 const PENDING_SECONDS = 10 * 60;
+/** Limits the length of the Cookie header. */
+const MAX_PENDING = 3;
 const KEY_BYTES = 32;
 
 type CookieName = typeof SESSION | typeof PENDING;
@@ -49,6 +52,8 @@ export function createSessionCookies(secrets: () => readonly string[], nowMs: ()
     }
     return undefined;
   };
+  /** Each sign-in has its own cookie, so that several tabs can sign in at once. */
+  const pendingName = (state: string) => `${PENDING}.${state}`;
   const chunkName = (index: number) => `${SESSION}.${index}`;
   const writeChunks = (reply: FastifyReply, sealed: string, maxAge: number) => {
     for (let index = 0; index < MAX_CHUNKS; index++) {
@@ -71,15 +76,17 @@ export function createSessionCookies(secrets: () => readonly string[], nowMs: ()
       return true;
     },
     clearSession: (reply) => writeChunks(reply, "", 0),
-    async readPending({ cookies }) {
-      const pending = await open<PendingSignIn & { startedAtMs: number }>(PENDING, cookies[PENDING]);
+    async readPending({ cookies }, state) {
+      const pending = await open<PendingSignIn & { startedAtMs: number }>(PENDING, cookies[pendingName(state)]);
       return pending === undefined || pending.startedAtMs + PENDING_SECONDS * 1_000 <= nowMs() ? undefined : pending;
     },
-    async writePending(reply, pending) {
+    async writePending({ cookies }, reply, pending) {
+      const others = Object.keys(cookies).filter((name) => name.startsWith(PENDING));
+      if (others.length >= MAX_PENDING) for (const name of others) reply.clearCookie(name, ATTRIBUTES);
       const sealed = await seal(PENDING, { ...pending, startedAtMs: nowMs() });
-      reply.setCookie(PENDING, sealed, { ...ATTRIBUTES, maxAge: PENDING_SECONDS });
+      reply.setCookie(pendingName(pending.state), sealed, { ...ATTRIBUTES, maxAge: PENDING_SECONDS });
     },
-    clearPending: (reply) => void reply.clearCookie(PENDING, ATTRIBUTES),
+    clearPending: (reply, { state }) => void reply.clearCookie(pendingName(state), ATTRIBUTES),
   };
 }
 

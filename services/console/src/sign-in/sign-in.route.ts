@@ -21,23 +21,23 @@ const REFRESH_BEFORE_MS = 2 * 60 * 1_000;
 export function signInRoutes(app: FastifyInstance, deps: SignInDeps): void {
   const { cookies, provider, tokenOptions, nowMs, onResult } = deps;
 
-  app.get<{ Querystring: { return_to?: string } }>("/auth/sign-in", async ({ query }, reply) => {
+  app.get<{ Querystring: { return_to?: string } }>("/auth/sign-in", async (request, reply) => {
     reply.header("cache-control", "no-store");
     try {
-      const { url, pending } = await provider.begin(safeReturnPath(query.return_to));
-      await cookies.writePending(reply, pending);
+      const { url, pending } = await provider.begin(safeReturnPath(request.query.return_to));
+      await cookies.writePending(request, reply, pending);
       return reply.redirect(url.href);
     } catch (error) {
       return failSignIn(reply, error, onResult);
     }
   });
 
-  app.get("/auth/callback", async (request, reply) => {
+  app.get<{ Querystring: { state?: string } }>("/auth/callback", async (request, reply) => {
     reply.header("cache-control", "no-store");
     try {
-      const pending = await cookies.readPending(request);
-      cookies.clearPending(reply);
+      const pending = await cookies.readPending(request, request.query.state ?? "");
       if (pending === undefined) throw new HttpError(400, "sign_in_expired");
+      cookies.clearPending(reply, pending);
       const tokens = await provider.complete(new URL(request.url, deps.origin), pending);
       await store(reply, { ...tokens, startedAtMs: nowMs() });
       onResult("signed_in");
@@ -60,15 +60,15 @@ export function signInRoutes(app: FastifyInstance, deps: SignInDeps): void {
     if (session === undefined) throw new HttpError(401, "authentication_required");
     const current = describeSession(session, tokenOptions, nowMs() + REFRESH_BEFORE_MS);
     if (current !== undefined) return reply.header("cache-control", "no-store").send(current);
-    const tokens = session.refreshToken === undefined ? undefined : await provider.refresh(session.refreshToken);
-    if (tokens === undefined) {
+    const next = await refresh(session, reply).catch((error: unknown) => {
+      onResult(codeOf(error));
+      throw error;
+    });
+    onResult(next === undefined ? "session_ended" : "refreshed");
+    if (next === undefined) {
       cookies.clearSession(reply);
-      onResult("session_ended");
       throw new HttpError(401, "authentication_required");
     }
-    const next = { ...tokens, startedAtMs: session.startedAtMs };
-    await store(reply, next);
-    onResult("refreshed");
     return reply.header("cache-control", "no-store").send(describeSession(next, tokenOptions, nowMs()));
   });
 
@@ -83,6 +83,15 @@ export function signInRoutes(app: FastifyInstance, deps: SignInDeps): void {
     return reply.code(204).header("cache-control", "no-store").send();
   });
 
+  /** Stores the session with new tokens, and returns it. Returns undefined if the identity provider no longer accepts the refresh token. */
+  async function refresh({ refreshToken, startedAtMs }: Session, reply: FastifyReply): Promise<Session | undefined> {
+    const tokens = refreshToken === undefined ? undefined : await provider.refresh(refreshToken);
+    if (tokens === undefined) return undefined;
+    const next = { ...tokens, startedAtMs };
+    await store(reply, next);
+    return next;
+  }
+
   async function store(reply: FastifyReply, session: Session): Promise<void> {
     const claims = readClaims(session.accessToken, tokenOptions);
     if (typeof claims === "string") throw new HttpError(400, claims);
@@ -92,8 +101,12 @@ export function signInRoutes(app: FastifyInstance, deps: SignInDeps): void {
 
 /** Logs and counts a failed sign-in. Redirects to the sign-in page, which explains the code. */
 function failSignIn(reply: FastifyReply, error: unknown, onResult: (result: string) => void): FastifyReply {
-  const code = error instanceof HttpError ? error.code : "internal_error";
+  const code = codeOf(error);
   reply.log.warn({ error, code }, "sign-in failed");
   onResult(code);
   return reply.redirect(`/sign-in?error=${code}`);
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof HttpError ? error.code : "internal_error";
 }

@@ -1,0 +1,96 @@
+import cookie from "@fastify/cookie";
+import Fastify from "fastify";
+import { UnsecuredJWT } from "jose";
+import { expect, onTestFinished, test } from "vitest";
+import { HttpError } from "../http/index.ts";
+import { createSessionCookies, type PendingSignIn } from "./cookies.ts";
+import type { ProviderClient, Tokens } from "./provider.client.ts";
+import { signInRoutes } from "./sign-in.route.ts";
+
+const ORIGIN = "https://console.example";
+const tokenOptions = { audience: "parley", workspaceClaim: "workspace", roles: undefined };
+
+/** Returns tokens whose access token expires so soon that the console refreshes it. */
+const tokensFor = (audience: string): Tokens => ({
+  accessToken: new UnsecuredJWT({ workspace: "w" })
+    .setSubject("owner")
+    .setAudience(audience)
+    .setExpirationTime("1 minute")
+    .encode(),
+  refreshToken: "refresh",
+});
+
+/** Starts the routes. The provider accepts every code, if the callback has the state of the sign-in. */
+async function startRoutes(refresh: ProviderClient["refresh"] = async () => undefined) {
+  let started = 0;
+  const provider: ProviderClient = {
+    begin: async (returnTo) => {
+      const state = `state-${++started}`;
+      const pending: PendingSignIn = { state, nonce: "n", codeVerifier: "v", returnTo };
+      return { url: new URL(`https://issuer.example/?state=${state}`), pending };
+    },
+    complete: async (callback, { state }) => {
+      if (callback.searchParams.get("state") !== state) throw new HttpError(400, "sign_in_refused");
+      return tokensFor("parley");
+    },
+    refresh,
+    revoke: async () => undefined,
+  };
+  const app = Fastify();
+  await app.register(cookie);
+  onTestFinished(() => app.close());
+  const results: string[] = [];
+  const nowMs = () => Date.now();
+  const cookies = createSessionCookies(() => ["a secret of at least 32 characters"], nowMs);
+  const onResult = (result: string) => results.push(result);
+  signInRoutes(app, { cookies, provider, tokenOptions, origin: ORIGIN, nowMs, onResult });
+  const jar = new Map<string, string>();
+  /** Sends a request with the cookies of the previous responses. */
+  const send = async (method: "GET" | "POST", url: string) => {
+    const response = await app.inject({ method, url, cookies: Object.fromEntries(jar) });
+    for (const { name, value } of response.cookies) value === "" ? jar.delete(name) : jar.set(name, value);
+    return response;
+  };
+  /** Starts a sign-in. Returns the callback's URL. */
+  const begin = async (returnTo: string) => {
+    const { headers } = await send("GET", `/auth/sign-in?return_to=${encodeURIComponent(returnTo)}`);
+    return `/auth/callback?code=c&state=${new URL(String(headers.location)).searchParams.get("state")}`;
+  };
+  return { begin, send, results, jar };
+}
+
+test("two tabs can sign in at once, and each returns to its screen", async () => {
+  const { begin, send, results, jar } = await startRoutes();
+  const [keys, usage] = [await begin("/keys"), await begin("/usage")];
+  expect((await send("GET", keys)).headers.location).toBe("/keys");
+  expect((await send("GET", usage)).headers.location).toBe("/usage");
+  expect(results).toEqual(["signed_in", "signed_in"]);
+  expect([...jar.keys()]).toEqual(["__Host-parley-session.0"]);
+});
+
+test("a callback is accepted once", async () => {
+  const { begin, send } = await startRoutes();
+  const callback = await begin("/");
+  await send("GET", callback);
+  expect((await send("GET", callback)).headers.location).toBe("/sign-in?error=sign_in_expired");
+});
+
+test("sign-ins that are never completed leave at most three cookies", async () => {
+  const { begin, jar } = await startRoutes();
+  for (let started = 0; started < 20; started++) {
+    await begin("/");
+    expect(jar.size).toBeLessThanOrEqual(3);
+  }
+});
+
+test.each([
+  ["sign_in_unavailable", 503, () => Promise.reject(new HttpError(503, "sign_in_unavailable"))],
+  ["wrong_audience", 400, async () => tokensFor("another")],
+  ["session_ended", 401, async () => undefined],
+  ["refreshed", 200, async () => tokensFor("parley")],
+])("counts a refresh with the result %s", async (result, status, refresh) => {
+  const { begin, send, results } = await startRoutes(refresh);
+  await send("GET", await begin("/"));
+  const { statusCode } = await send("POST", "/auth/refresh");
+  expect([results, statusCode]).toEqual([["signed_in", result], status]);
+});

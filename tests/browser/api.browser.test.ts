@@ -73,6 +73,31 @@ describeInBrowser("window.Parley", (fixture) => {
     ]);
   });
 
+  it("reports one open after three quick clicks while the panel loads", async () => {
+    const load = Promise.withResolvers<void>();
+    const widget = await fixture.visit({
+      prepare: (page) =>
+        page.route("**/widget/panel.*", async (route) => {
+          await load.promise;
+          await route.continue();
+        }),
+    });
+    await widget.launcher.waitFor();
+    await widget.page.evaluate(() => {
+      for (const name of ["open", "close"])
+        document.addEventListener(`parley:${name}`, () => {
+          document.title += ` ${name}`;
+        });
+    });
+    for (let clicks = 0; clicks < 3; clicks++) await widget.launcher.click();
+    load.resolve();
+    await widget.input.waitFor();
+    expect(await widget.page.title()).toBe("A customer's page open");
+    await widget.launcher.click();
+    await widget.open();
+    expect(await widget.page.title()).toBe("A customer's page open close open");
+  });
+
   it("keeps working when a page's listener throws", async () => {
     const widget = await fixture.visit();
     await widget.launcher.waitFor();

@@ -29,7 +29,8 @@ export function startWidget(options: Options): ParleyApi {
     try {
       panelLoading ??= loadPanel(options).then((module) => module.mount(panelContext));
       panel = await panelLoading;
-      if (isOpen) {
+      // Several clicks may have waited for the panel.
+      if (isOpen && button.ariaExpanded === "false") {
         button.ariaExpanded = "true";
         panel.show(opener !== null);
         emit("open", {});

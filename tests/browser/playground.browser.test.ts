@@ -176,6 +176,31 @@ describeInBrowser("playground", (fixture) => {
       await expectOneTurn([widgetPage]);
     });
 
+    it("stays as far as it was shown if it cannot be continued", async () => {
+      const { page, ask, status } = await open();
+      const body = `event: meta\ndata: {"message_id":1}\n\nevent: token\ndata: {"text":"The first half"}\n\n`;
+      await page.route(
+        "**/api/chat/playground/",
+        (route) => route.fulfill({ contentType: "text/event-stream", body }),
+        {
+          times: 1,
+        },
+      );
+      // The page does not reconnect while the browser is offline.
+      page.on("requestfinished", () => void page.context().setOffline(true));
+      await ask("slow 100");
+      await eventually(() => status.innerText()).toMatch(/^offline: /);
+      page.removeAllListeners("requestfinished");
+      await page.route("**/api/chat/playground/", (route) =>
+        route.fulfill({ status: 401, json: { error: "authentication_required" } }),
+      );
+      await page.context().setOffline(false);
+      await eventually(() => status.innerText()).toMatch(/^authentication_required: /);
+      expect(await reply(page).innerText()).toBe("The first half");
+      await page.reload();
+      expect(await reply(page).innerText()).toBe("The first half");
+    });
+
     it("is not continued after it was stopped", async () => {
       const { page, ask, status } = await open();
       await ask("slow 300");

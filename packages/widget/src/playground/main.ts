@@ -121,7 +121,7 @@ function resume(): void {
 
 /** Sends a message. Receives the same reply again if the message has a key. */
 async function runTurn(unsent: Entry): Promise<void> {
-  const { session } = store.read();
+  const { session, entries } = store.read();
   const key = unsent.key ?? createUuid();
   const headers = { Authorization: `Bearer ${token.value.trim()}` };
   const target = { bot_slug: bot.value.trim(), session_id: session };
@@ -136,7 +136,10 @@ async function runTurn(unsent: Entry): Promise<void> {
       keepalive: true,
     }).catch(() => undefined);
   let question: Entry = { expires: Date.now() + UNSENT_TTL_MS, ...unsent, key };
-  let reply: Entry = { id: `${unsent.id}:a`, role: "assistant", text: "" };
+  const id = `${unsent.id}:a`;
+  // If the message is sent again, the text that is shown stays until the reply starts from the beginning.
+  const shownText = entries.find((entry) => entry.id === id)?.text ?? "";
+  let reply: Entry = { id, role: "assistant", text: shownText };
   let failure: Failure | undefined;
   store.put(session, question);
   showSession();

@@ -60,6 +60,24 @@ describeInBrowser("chat", (fixture) => {
     expect(await widget.page.title()).toBe("A customer's page");
   });
 
+  it("keeps the elements of a reply while it grows, and shows it as a page that receives it at once", async () => {
+    const widget = await fixture.visitAndOpen();
+    await widget.askAndWait("markdown");
+    await widget.ask("list 20");
+    const firstItem = await widget.log.getByRole("listitem").filter({ hasText: "Item 1" }).first().elementHandle();
+    await widget.ratingControls.nth(1).waitFor();
+    expect(await firstItem?.evaluate((item) => [item.isConnected, item.parentElement?.children.length])).toEqual([
+      true,
+      20,
+    ]);
+    const readHtml = () => widget.answers.locator(".bubble").evaluateAll((all) => all.map((each) => each.innerHTML));
+    const grown = await readHtml();
+    await widget.page.reload();
+    await widget.open();
+    await widget.ratingControls.nth(1).waitFor();
+    expect(await readHtml()).toEqual(grown);
+  });
+
   it("shows visitors' messages as plain text", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.input.fill("**not bold**");

@@ -35,6 +35,10 @@ const paragraphs = (count: number) =>
     .map((word, at) => (at % 40 === 39 ? `${word}\n\n` : word))
     .join("");
 
+/** Returns a numbered list with an empty line after each item. The tokens separate each number from its period. */
+const listItems = (count: number) =>
+  Array.from({ length: count }, (_, at) => [`${at + 1}`, `. Item ${at + 1}\n\n`]).flat();
+
 /** Returns the fake provider's reply. The first word of the message selects it, and a number after that word sets its length in words. */
 export function replyTo({ body }: ReceivedRequest): Reply {
   const { messages } = body as { messages: readonly { role: string; content: string }[] };
@@ -55,6 +59,8 @@ export function replyTo({ body }: ReceivedRequest): Reply {
       return { tokens: ARABIC.match(/.{1,7}/gs) ?? [], everyMs: 2 };
     case "slow":
       return { tokens: words(Number(count) || 200), everyMs: 40 };
+    case "list":
+      return { tokens: listItems(Number(count) || 20), everyMs: 40 };
     case "late":
       return { tokens: ["Done."], firstTokenMs: 2_000 };
     case "never":

@@ -1,34 +1,36 @@
 import { createElement } from "../shared/dom.ts";
-import { parseBlock, splitBlocks, type Tree } from "../shared/markdown.ts";
+import { parseBlocks, type Tree } from "../shared/markdown.ts";
 
-const renderedBlocks = new WeakMap<Element, readonly string[]>();
+/** The Markdown of each box, and the tag and value, or the text, of each node in it. */
+const rendered = new WeakMap<Node, string>();
 
-/** Shows Markdown in an element. Unchanged blocks keep their nodes, so that a text selection in them survives. */
-export function renderMarkdown(box: Element, text: string): void {
-  const before = renderedBlocks.get(box) ?? [];
-  const blocks = splitBlocks(text);
-  renderedBlocks.set(box, blocks);
-  for (const [at, source] of blocks.entries()) {
-    if (source !== before[at]) {
-      const node = toElement(parseBlock(source));
-      const old = box.children[at];
-      old ? old.replaceWith(node) : box.append(node);
-    }
-  }
-  while (box.children.length > blocks.length) {
-    box.lastElementChild?.remove();
+/** Shows Markdown in an element. Unchanged elements and texts keep their nodes, so that a text selection in them survives. */
+export function renderMarkdown(box: Node, text: string): void {
+  if (rendered.get(box) !== text) {
+    rendered.set(box, text);
+    updateChildren(box, parseBlocks(text));
   }
 }
 
-function toElement([tag, children, value]: Tree): HTMLElement {
-  const attributes: Partial<Record<string, Record<string, string>>> = {
-    // The site does not endorse links that a model writes.
-    a: { href: value ?? "", target: "_blank", rel: "noopener noreferrer nofollow ugc" },
-    ol: { start: value ?? "1" },
-  };
-  return createElement(
-    tag,
-    attributes[tag],
-    ...children.map((child) => (typeof child === "string" ? child : toElement(child))),
-  );
+function updateChildren(parent: Node, trees: readonly (Tree | string)[]): void {
+  for (const [at, tree] of trees.entries()) {
+    const [tag, children, value = ""] = typeof tree === "string" ? ([undefined, [], tree] as const) : tree;
+    const key = tag + value;
+    // Null after the last child, although its type does not say so.
+    let node: Node = parent.childNodes.item(at);
+    if (rendered.get(node) !== key) {
+      const attributes: Partial<Record<string, Record<string, string>>> = {
+        // The site does not endorse links that a model writes.
+        a: { href: value, target: "_blank", rel: "noopener noreferrer nofollow ugc" },
+        ol: { start: value },
+      };
+      // The loop below removes the nodes after it that are not kept.
+      node = parent.insertBefore(tag ? createElement(tag, attributes[tag]) : new Text(value), node);
+      rendered.set(node, key);
+    }
+    updateChildren(node, children);
+  }
+  while (parent.childNodes[trees.length]) {
+    parent.lastChild?.remove();
+  }
 }

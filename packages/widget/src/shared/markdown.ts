@@ -15,7 +15,7 @@ const ITEM = /^( *)([-*+]|\d{1,9}[.)])( +|$)/;
 
 /**
  * Splits a text into blocks. Appending text changes only the last block and adds blocks after it. An exception is the number of a list item
- * after an empty line: without the period, it is a block of its own.
+ * after an empty line: until its period arrives, it is a block of its own.
  */
 export function splitBlocks(source: string): string[] {
   const blocks: string[] = [];
@@ -85,7 +85,7 @@ function isSameList(one: string, other: string): boolean {
 const MAX_DEPTH = 6;
 
 /** Parses one block of `splitBlocks`. */
-export function parseBlock(source: string, depth = 0): Tree {
+function parseBlock(source: string, depth: number): Tree {
   const fence = FENCE.exec(source)?.[1];
   if (fence) {
     const lines = source.split("\n").slice(1);
@@ -100,13 +100,14 @@ export function parseBlock(source: string, depth = 0): Tree {
     return ["hr", []];
   }
   if (QUOTE.test(source)) {
-    return ["blockquote", parseNested(source.replace(new RegExp(QUOTE, "gm"), ""), depth + 1)];
+    return ["blockquote", parseBlocks(source.replace(new RegExp(QUOTE, "gm"), ""), depth + 1)];
   }
   const item = ITEM.exec(source);
   return item ? parseList(source, item, depth) : ["p", parseInline(source)];
 }
 
-function parseNested(source: string, depth: number): Tree[] {
+/** Parses a text, or the content of a quote or list item at this depth. */
+export function parseBlocks(source: string, depth = 0): Tree[] {
   return depth > MAX_DEPTH ? [["p", [source]]] : splitBlocks(source).map((block) => parseBlock(block, depth));
 }
 
@@ -121,7 +122,7 @@ function parseList(source: string, [, indent = "", marker = ""]: RegExpExecArray
     }
   }
   const children = items.map((lines): Tree => {
-    const blocks = parseNested(lines.join("\n"), depth + 1);
+    const blocks = parseBlocks(lines.join("\n"), depth + 1);
     // The item's first paragraph needs no <p>.
     return ["li", blocks.flatMap((tree, at) => (at === 0 && tree[0] === "p" ? tree[1] : [tree]))];
   });

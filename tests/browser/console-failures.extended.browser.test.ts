@@ -4,6 +4,8 @@ import { addBot, addConversation } from "./console-bot.ts";
 import { openConsole } from "./console-page.ts";
 import { describeInBrowser, eventually } from "./fixture.ts";
 
+const UNAVAILABLE = { status: 503, code: "unavailable", body: { code: "unavailable" } };
+
 describeInBrowser("failures in the console", (fixture) => {
   it("keeps the owner signed in and on the screen while the identity provider does not answer", async () => {
     const { page } = await openConsole(fixture);
@@ -116,6 +118,57 @@ describeInBrowser("failures in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
+  it("uploads at most two documents at once, also if files are dropped twice", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/knowledge?bot=${bot}`, "Knowledge");
+    const upload = Promise.withResolvers<void>();
+    await page.tab.route("**/AddSource", async (route) => {
+      await upload.promise;
+      await route.continue();
+    });
+    await page.dropFiles({ "a.md": "# A\n\nOne.", "b.md": "# B\n\nTwo." });
+    await page.tab.getByLabel("Upload of b.md").waitFor();
+    await page.dropFiles({ "c.md": "# C\n\nThree.", "d.md": "# D\n\nFour." });
+    const states = () => page.tab.locator(".upload small").allInnerTexts();
+    await eventually(states).toEqual(["Waiting", "Waiting"]);
+    upload.resolve();
+    await eventually(states, 30_000).toEqual(["Added", "Added", "Added", "Added"]);
+    await eventually(() => page.announcement.innerText()).toBe("2 documents were added.");
+    expect(page.problems).toEqual([]);
+  });
+
+  it("announces nothing if a text is dropped instead of a file", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/knowledge?bot=${bot}`, "Knowledge");
+    const announced = page.tab.evaluate(
+      () =>
+        new Promise<string[]>((resolve) => {
+          const texts: string[] = [];
+          new MutationObserver(() => {
+            texts.push(document.querySelector(".announcement")?.textContent ?? "");
+            if (texts.at(-1)?.includes("table.xlsx")) resolve(texts);
+          }).observe(document.querySelector(".announcements") as Element, { childList: true });
+        }),
+    );
+    await page.dropFiles({});
+    await page.dropFile("table.xlsx", "x");
+    expect(await announced).toEqual([expect.stringContaining("table.xlsx: Only")]);
+  });
+
+  it("shows no forecast while the statistics are unavailable", async () => {
+    const { page } = await openConsole(fixture);
+    await page.signIn();
+    await page.replaceResponse("GetStatistics", UNAVAILABLE);
+    await page.goto("/overview");
+    await page.heading2("This month").waitFor();
+    const hint = page.tab.getByRole("region", { name: "This month" }).locator(".hint");
+    expect(await hint.innerText()).toMatch(/^The count restarts on \w+ \d+, \d+\.$/);
+    await page.tab.getByText("The service is not available right now.").waitFor();
+    expect(await hint.innerText()).toMatch(/^The count restarts on/);
+  });
+
   it("shows the error of a failed sign-out until the owner closes it", async () => {
     const { page } = await openConsole(fixture);
     await page.signIn();
@@ -181,14 +234,7 @@ describeInBrowser("failures in the console", (fixture) => {
     await addConversation(fixture.service, bot);
     const { page } = await openConsole(fixture);
     await page.signIn();
-    await page.tab.route("**/api/batch", async (route) => {
-      const { calls } = route.request().postDataJSON() as { calls: { method: string }[] };
-      const response = await route.fetch();
-      const { responses } = (await response.json()) as { responses: object[] };
-      const unavailable = { status: 503, code: "unavailable", body: { code: "unavailable" } };
-      const changed = responses.map((each, index) => (calls[index]?.method.endsWith("/ListBots") ? unavailable : each));
-      await route.fulfill({ response, json: { responses: changed } });
-    });
+    await page.replaceResponse("ListBots", UNAVAILABLE);
     await page.goto("/usage");
     await page.heading2("By bot").waitFor();
     await page.tab.getByRole("link", { name: "Download CSV" }).waitFor();

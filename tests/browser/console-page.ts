@@ -80,18 +80,32 @@ export class ConsolePage {
   }
 
   /** Drops a file on the screen, as from the desktop. */
-  async dropFile(name: string, text: string): Promise<void> {
+  dropFile(name: string, text: string): Promise<void> {
+    return this.dropFiles({ [name]: text });
+  }
+
+  /** Drops files together. `files` maps names to contents. Without a file, drops a text. */
+  async dropFiles(files: Readonly<Record<string, string>>): Promise<void> {
     const zone = this.tab.locator(".drop-zone");
     await zone.waitFor();
-    const dataTransfer = await this.tab.evaluateHandle(
-      ([fileName, content]) => {
-        const transfer = new DataTransfer();
-        transfer.items.add(new File([content], fileName));
-        return transfer;
-      },
-      [name, text] as const,
-    );
+    const dataTransfer = await this.tab.evaluateHandle((contents) => {
+      const transfer = new DataTransfer();
+      for (const [name, content] of contents) transfer.items.add(new File([content], name));
+      if (contents.length === 0) transfer.setData("text/plain", "a dragged text");
+      return transfer;
+    }, Object.entries(files));
     await zone.dispatchEvent("drop", { dataTransfer });
+  }
+
+  /** Replaces the response of an admin method, such as `ListBots`, in every batch. */
+  async replaceResponse(method: string, replacement: { status: number; code?: string; body: object }): Promise<void> {
+    await this.tab.route("**/api/batch", async (route) => {
+      const { calls } = route.request().postDataJSON() as { calls: { method?: string }[] };
+      const response = await route.fetch();
+      const { responses } = (await response.json()) as { responses: object[] };
+      const replaced = responses.map((each, at) => (calls[at]?.method?.endsWith(`/${method}`) ? replacement : each));
+      await route.fulfill({ response, json: { responses: replaced } });
+    });
   }
 
   /** Presses Tab until the element with this name, label or text has the focus. */

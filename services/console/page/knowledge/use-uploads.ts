@@ -31,6 +31,23 @@ export type Upload = {
 
 let nextUploadId = 1;
 
+let running = 0;
+/** Starts each upload that waits, in order. */
+const waiting: (() => void)[] = [];
+
+/** Runs an upload as soon as fewer than CONCURRENT_UPLOADS are running, including those of other bots. */
+async function runInTurn<Result>(upload: () => Promise<Result>): Promise<Result> {
+  if (running === CONCURRENT_UPLOADS) await new Promise<void>((resolve) => waiting.push(resolve));
+  else running++;
+  try {
+    return await upload();
+  } finally {
+    const startNext = waiting.shift();
+    if (startNext) startNext();
+    else running--;
+  }
+}
+
 function checkSize(file: File, format: string): string | undefined {
   if (file.size === 0) return "The file is empty.";
   const limit = format === "pdf" ? MAX_PDF_BYTES : MAX_TEXT_BYTES;
@@ -71,19 +88,19 @@ export function useUploads(botSlug: string) {
   };
 
   const addFiles = async (files: readonly File[]) => {
-    const queue = files.map((file) => ({ file, id: nextUploadId++ }));
-    const rows = queue.map(({ file, id }): Upload => ({ id, name: file.name, sentShare: 0, state: "waiting" }));
+    // A dropped text has no file.
+    if (files.length === 0) return;
+    const added = files.map((file) => ({ file, id: nextUploadId++ }));
+    const rows = added.map(({ file, id }): Upload => ({ id, name: file.name, sentShare: 0, state: "waiting" }));
     setUploads((before) => [...rows, ...before]);
     const problems: string[] = [];
-    const worker = async () => {
-      for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-        const problem = await sendFile(next.file, next.id);
-        update(next.id, { state: "done", sentShare: 1, ...(problem !== undefined && { problem }) });
-        if (problem !== undefined) problems.push(`${next.file.name}: ${problem}`);
-        await queryClient.invalidateQueries(sourcesQuery(workspaceId, botSlug));
-      }
+    const addFile = async (file: File, id: number) => {
+      const problem = await sendFile(file, id);
+      update(id, { state: "done", sentShare: 1, ...(problem !== undefined && { problem }) });
+      if (problem !== undefined) problems.push(`${file.name}: ${problem}`);
+      await queryClient.invalidateQueries(sourcesQuery(workspaceId, botSlug));
     };
-    await Promise.all(Array.from({ length: CONCURRENT_UPLOADS }, worker));
+    await Promise.all(added.map(({ file, id }) => runInTurn(() => addFile(file, id))));
     announce(describeResult(files.length, problems), { isError: problems.length > 0 });
   };
 

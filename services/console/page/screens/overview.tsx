@@ -28,7 +28,7 @@ export function Overview() {
   return (
     <div className="screen">
       <PageHeader title="Overview">The last {SHOWN_DAYS} days, and this month's messages.</PageHeader>
-      {usage.data && <Quota usage={usage.data} repliesOfDay={repliesOfDay} />}
+      {usage.data && <Quota usage={usage.data} repliesOfDay={statistics.data && repliesOfDay} />}
       {usage.error && !usage.data && <Failure error={usage.error} onRetry={usage.refetch} />}
       {statistics.error && !statistics.data && <Failure error={statistics.error} onRetry={statistics.refetch} />}
       {!statistics.error && !statistics.data && <Loading />}
@@ -45,7 +45,11 @@ export function Overview() {
   );
 }
 
-type QuotaProps = { usage: GetUsageResponse; repliesOfDay: ReadonlyMap<string, number> };
+type QuotaProps = {
+  usage: GetUsageResponse;
+  /** Undefined until the statistics are loaded. */
+  repliesOfDay: ReadonlyMap<string, number> | undefined;
+};
 
 function Quota({ usage, repliesOfDay }: QuotaProps) {
   return (
@@ -53,7 +57,7 @@ function Quota({ usage, repliesOfDay }: QuotaProps) {
       <h2 id="quota">This month</h2>
       <QuotaFigures usage={usage} />
       <p className="hint">
-        {describeForecast(usage, repliesOfDay)} The count restarts on {formatDate(usage.resetsAt)}.
+        {repliesOfDay && describeForecast(usage, repliesOfDay)} The count restarts on {formatDate(usage.resetsAt)}.
       </p>
     </section>
   );

@@ -111,6 +111,47 @@ describeInBrowser("questions in the console", (fixture) => {
     await page.tab.getByText("Nothing was found.").waitFor();
   });
 
+  it("shows the earlier question and its passages again when the owner goes back", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/knowledge?bot=${bot}`, "Knowledge");
+    const search = async (question: string, verdict: RegExp) => {
+      await page.field("Question").fill(question);
+      await page.button("Search").click();
+      await page.tab.getByText(verdict).waitFor();
+    };
+    await search("When is bread delivered?", /^An answer would be based on/);
+    await search("Oslo", /^Nothing was found/);
+    await page.tab.goBack();
+    await page.tab.getByText(/^An answer would be based on/).waitFor();
+    expect(await page.field("Question").inputValue()).toBe("When is bread delivered?");
+    await page.tab.goBack();
+    await eventually(() => page.field("Question").inputValue()).toBe("");
+    await page.tab.goForward();
+    await eventually(() => page.field("Question").inputValue()).toBe("When is bread delivered?");
+    expect(page.problems).toEqual([]);
+  });
+
+  it("names a question that the last run did not search, and a question that no run has searched", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn();
+    const cases = ["1", "2"].map((id) => ({ id, question: `Question ${id}?`, document: "delivery.md" }));
+    const run = { ranAt: new Date().toISOString(), cases: 1, documents: 1 };
+    const runs = [
+      { ...run, id: "2", searched: 0, found: 0, results: [] },
+      { ...run, id: "1", searched: 1, found: 1, results: [{ caseId: "1", rank: 2 }] },
+    ];
+    await page.replaceResponse("GetEvaluation", { status: 200, body: { cases, runs } });
+    await page.goto(`/evaluation?bot=${bot}`);
+    const rows = page.tab.getByRole("list", { name: "Questions of the evaluation" }).getByRole("listitem");
+    await rows.first().waitFor();
+    expect((await rows.allInnerTexts()).map((text) => text.split("\n").at(-1))).toEqual([
+      "Not searched in the last run · before: found at place 2 · Try",
+      "Not run yet · Try",
+    ]);
+  });
+
   it("changes the period, and opens the conversation of a question", async () => {
     const bot = await addBot(fixture.service);
     await addQuestions(fixture.service, bot);

@@ -43,8 +43,8 @@ export function CaseRow({ botSlug, evaluationCase: { id, question, document }, r
         <strong>{question}</strong>
         <small>{document}</small>
         <small>
-          {describePlace(rank)}
-          {rank !== undefined && rankBefore !== undefined && ` · before: ${describePlace(rankBefore).toLowerCase()}`}
+          {rank === undefined ? describeMissing(rankBefore) : describePlace(rank)}
+          {rankBefore !== undefined && ` · before: ${describePlace(rankBefore).toLowerCase()}`}
           {" · "}
           <Link to="/knowledge" search={{ bot: botSlug, question }} aria-label={`Try: ${question}`}>
             Try
@@ -66,7 +66,11 @@ export function CaseRow({ botSlug, evaluationCase: { id, question, document }, r
   );
 }
 
-function describePlace(rank: number | undefined): string {
-  if (rank === undefined) return "Not run yet";
+/** Describes a case that the last run did not search, because it was added later or because the run reached its time limit. */
+function describeMissing(rankBefore: number | undefined): string {
+  return rankBefore === undefined ? "Not run yet" : "Not searched in the last run";
+}
+
+function describePlace(rank: number): string {
   return rank === 0 ? "Not found" : `Found at place ${rank}`;
 }

@@ -31,6 +31,8 @@ export function TryQuestion({ botSlug, question }: TryQuestionProps) {
     // A link with a question leads here. The focus also scrolls to the form, which is below the documents.
     if (linkedQuestion.current !== "") form.current?.querySelector("input")?.focus();
   }, []);
+  // The browser's Back and Forward change the question.
+  useEffect(() => setText(question), [question]);
   const { data, error, isFetching, refetch } = useQuery(checkQuery(workspaceId, botSlug, question));
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();

@@ -156,6 +156,16 @@ describeInBrowser("console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
+  it("describes days without replies", async () => {
+    const { page } = await openConsole(fixture);
+    await page.signIn();
+    await page.replaceResponse("GetStatistics", { status: 200, body: {} });
+    await page.goto("/overview");
+    await page.tab.getByRole("img", { name: "No messages in 30 days", exact: true }).waitFor();
+    expect(await page.tab.locator(".chart-label").innerText()).toBe("0");
+    expect(page.problems).toEqual([]);
+  });
+
   it("shows the usage by bot and month with its thresholds, and downloads it", async () => {
     const bot = await addBot(fixture.service);
     await addConversation(fixture.service, bot);

@@ -11,7 +11,7 @@ const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short",
 /** Shows the messages of each day as bars, and as a table if the owner opens it. */
 export function DayChart({ bars }: { bars: readonly Bar[] }) {
   const titleId = useId();
-  const largest = Math.max(1, ...bars.map(({ count }) => count));
+  const largest = Math.max(0, ...bars.map(({ count }) => count));
   const total = bars.reduce((sum, { count }) => sum + count, 0);
   const [first, last] = [bars[0], bars.at(-1)];
   return (
@@ -27,10 +27,12 @@ export function DayChart({ bars }: { bars: readonly Bar[] }) {
           aria-labelledby={titleId}
         >
           <title id={titleId}>
-            {`${total.toLocaleString()} messages in ${bars.length} days, at most ${largest.toLocaleString()} a day`}
+            {total === 0
+              ? `No messages in ${bars.length} days`
+              : `${total.toLocaleString()} messages in ${bars.length} days, at most ${largest.toLocaleString()} a day`}
           </title>
           {bars.map(({ day, count }, index) => {
-            const height = (count / largest) * HEIGHT;
+            const height = (count / Math.max(1, largest)) * HEIGHT;
             return (
               <rect
                 key={day}

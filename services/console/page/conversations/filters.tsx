@@ -2,6 +2,7 @@ import type { Bot } from "@parley/rpc/conversation";
 import { Link } from "@tanstack/react-router";
 import { type SubmitEvent, useEffect, useRef } from "react";
 import type { ConversationFilters } from "../api/conversations.ts";
+import { nameBots } from "../components/bot-names.ts";
 import { SelectField, TextField } from "../components/field.tsx";
 
 type FiltersProps = {
@@ -28,7 +29,6 @@ export function Filters({ filters, bots, onChange }: FiltersProps) {
     event.preventDefault();
     apply();
   };
-  const names = bots.map(({ slug, display }) => [slug, display?.name || slug] as const);
   // The URL may name a bot that is not in `bots`, for example because `bots` is still loading.
   const { bot = "" } = filters;
   const isUnlisted = bot !== "" && !bots.some(({ slug }) => slug === bot);
@@ -52,7 +52,7 @@ export function Filters({ filters, bots, onChange }: FiltersProps) {
           <SelectField
             label="Bot"
             name="bot"
-            options={[["", "All bots"], ...names, ...(isUnlisted ? [[bot, bot] as const] : [])]}
+            options={[["", "All bots"], ...nameBots(bots), ...(isUnlisted ? [[bot, bot] as const] : [])]}
             defaultValue={bot}
             onChange={apply}
           />

@@ -1,0 +1,11 @@
+import type { Bot } from "@parley/rpc/conversation";
+
+/** Returns the slug of each bot with the name to choose it by. If several bots have the same name, the slug follows it. */
+export function nameBots(bots: readonly Bot[]): (readonly [slug: string, name: string])[] {
+  const names = bots.map(({ slug, display }) => display?.name || slug);
+  return bots.map(({ slug }, index) => {
+    const name = names[index] ?? slug;
+    const isUnique = names.indexOf(name) === names.lastIndexOf(name);
+    return [slug, isUnique ? name : `${name} (${slug})`] as const;
+  });
+}

@@ -110,7 +110,7 @@ export async function storeTurns(
     "SELECT bot_id FROM conversation.bots WHERE workspace_id = $1 LIMIT 1",
     [workspaceId],
   );
-  // These turns have one session in each workspace, or all turns have the same session.
+  // A batch does not split a session. With `sessionId`, all turns have one session. Otherwise, a group has one whole session of each workspace.
   const turnsPerGroup = sessionId === null ? workspaces * turnsPerSession : turns;
   for (const { from, to } of splitIntoBatches(turns, turnsPerGroup)) {
     await queryRows(url, INSERT_BATCH, [

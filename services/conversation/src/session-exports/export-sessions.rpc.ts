@@ -21,8 +21,8 @@ const BUSY_PAGE_CHARACTERS = 32 * 1024;
 const FIRST_PAGE_SESSIONS = 16;
 const MAX_PAGE_SESSIONS = 1_000;
 /**
- * A call ends after the first page or the first large session after this time, and the client continues with another call. The limit is below
- * ten minutes, the approximate age at which connections between services are closed.
+ * After this time, a call ends with its current page or large session, and the client continues with another call. The limit is below ten
+ * minutes, the approximate age at which connections between services are closed.
  */
 const MAX_CALL_MS = 4 * 60_000;
 

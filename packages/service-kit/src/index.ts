@@ -67,7 +67,7 @@ export { Lifecycle } from "./process/lifecycle.ts";
 export { createLogger, LOG_LEVELS, type Logger, type LogLevel } from "./process/logger.ts";
 export { type PeriodicTask, pause, runPeriodically } from "./process/periodic.ts";
 export { runService } from "./process/run.ts";
-export { ConfigError, Environment } from "./settings/environment.ts";
+export { ConfigError, Environment, hasDecodableLogin, UNDECODABLE_LOGIN } from "./settings/environment.ts";
 export {
   openSecret,
   parseSecretText,

@@ -12,6 +12,7 @@ test("EGRESS_PROXY is a URL without a path, with both a user name and a password
     "http://proxy.internal:3128",
     "https://proxy.internal/",
     "http://user:secret@proxy.internal:3128",
+    "http://user:50%25@proxy.internal:3128",
   ])
     expect(read(valid)).toBe(valid);
   expect(read("")).toBeUndefined();
@@ -20,6 +21,10 @@ test("EGRESS_PROXY is a URL without a path, with both a user name and a password
     ["socks5://proxy.internal:1080", "EGRESS_PROXY must be a URL (http, https)"],
     ["http://proxy.internal:3128/proxy.pac", "EGRESS_PROXY must have no path"],
     ["http://user@proxy.internal:3128", "EGRESS_PROXY needs both a user name and a password"],
+    [
+      "http://user:50%@proxy.internal:3128",
+      "EGRESS_PROXY has a % in its user name or password that is not written as %25",
+    ],
   ] as const)
     expect(() => read(invalid)).toThrow(problem);
 });

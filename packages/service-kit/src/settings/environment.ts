@@ -122,6 +122,7 @@ export class Environment {
     const { pathname, search, hash, username, password } = new URL(text);
     if (pathname !== "/" || search !== "" || hash !== "") this.#problems.push(`${name} must have no path`);
     if ((username === "") !== (password === "")) this.#problems.push(`${name} needs both a user name and a password`);
+    if (!hasDecodableLogin(text)) this.#problems.push(`${name} ${UNDECODABLE_LOGIN}`);
     return text;
   }
 
@@ -143,6 +144,20 @@ export class Environment {
   finish<T extends object>(config: T): Readonly<T> {
     if (this.#problems.length > 0) throw new ConfigError(this.#problems);
     return Object.freeze(config);
+  }
+}
+
+/** The problem of a URL whose login cannot be decoded. */
+export const UNDECODABLE_LOGIN = "has a % in its user name or password that is not written as %25";
+
+/** Returns whether the user name and the password of a URL can be percent-decoded. */
+export function hasDecodableLogin(url: string): boolean {
+  const { username, password } = new URL(url);
+  try {
+    decodeURIComponent(`${username}:${password}`);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -39,6 +39,7 @@ test("several URLs are sentinels or nodes of a cluster", () => {
 test.each([
   ["another scheme", { REDIS_URL: "http://secret-host" }],
   ["a value that is not a URL", { REDIS_URL: "secret-host" }],
+  ["a password with a % that is not encoded", { REDIS_URL: "redis://:50%@secret-host" }],
   ["two schemes", { REDIS_URL: "redis://secret-host,rediss://b", REDIS_MODE: "cluster" }],
   ["several URLs for one server", { REDIS_URL: "redis://secret-host,redis://b" }],
   ["sentinels without the master's name", { REDIS_URL: "redis://secret-host", REDIS_MODE: "sentinel" }],

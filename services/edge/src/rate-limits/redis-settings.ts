@@ -1,4 +1,10 @@
-import { type Environment, parseSecretText, type SecretSource } from "@parley/service-kit";
+import {
+  type Environment,
+  hasDecodableLogin,
+  parseSecretText,
+  type SecretSource,
+  UNDECODABLE_LOGIN,
+} from "@parley/service-kit";
 
 type Topology = {
   /** With `sentinel`, the URLs name the sentinels; with `cluster`, some nodes of a Redis Cluster. */
@@ -40,5 +46,6 @@ function parseUrls(text: string, mode: Topology["mode"]): string[] {
     throw new Error("must be a URL (redis, rediss), or several of the same scheme, separated by commas");
   if (mode === "standalone" && urls.length > 1)
     throw new Error("must be one URL, unless REDIS_MODE is sentinel or cluster");
+  if (!urls.every(hasDecodableLogin)) throw new Error(UNDECODABLE_LOGIN);
   return urls;
 }

@@ -8,8 +8,9 @@ const PAGE_PATH = "docs/contract-coverage.md";
 
 export type ProvingTest = { title: string; file: string };
 
-/** Matches `test("title`, also with modifiers or a table. The formatter always uses double quotes. */
-const TEST = /\btest(?:\.\w+)*(?:\((?:[^()"]|\([^()"]*\))*\))?\(\s*"((?:[^"\\]|\\.)*)"/g;
+/** Matches `test("title`, also with modifiers or a table. The formatter uses single quotes for a title that contains double quotes. */
+const TEST =
+  /\btest(?:\.\w+)*(?:\((?:[^()"']|\([^()"']*\))*\))?\(\s*(?:"(?<double>(?:[^"\\]|\\.)*)"|'(?<single>(?:[^'\\]|\\.)*)')/g;
 
 /** Reads the titles of the tests under tests/contract. */
 export function readTests(): ProvingTest[] {
@@ -19,7 +20,10 @@ export function readTests(): ProvingTest[] {
     .toSorted((a, b) => a.localeCompare(b, "en"))
     .flatMap((file) => {
       const source = readFileSync(join(folder, file), "utf8");
-      return [...source.matchAll(TEST)].map(([, title = ""]) => ({ title, file: `tests/contract/${file}` }));
+      return [...source.matchAll(TEST)].map(({ groups }) => ({
+        title: groups?.double ?? groups?.single ?? "",
+        file: `tests/contract/${file}`,
+      }));
     });
 }
 

@@ -125,9 +125,9 @@ describe("a proxy to the internet on a real cluster", () => {
     return [...new Set(JSON.parse(await run("kubectl", exec)) as string[])];
   }
 
-  it("forwards all requests to a provider, and loses no stream when llm-proxy is replaced", async () => {
+  it("forwards all requests to a provider, and loses no stream when llm-proxy restarts", async () => {
     const report = await timed(
-      "replacement of llm-proxy with a proxy to the internet",
+      "restart of llm-proxy, which reaches its provider through a proxy",
       () => installation.underLoad(tenant, () => installation.restart("llm-proxy")),
       describeStreams,
     );

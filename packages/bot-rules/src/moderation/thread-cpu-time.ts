@@ -1,6 +1,6 @@
 /**
- * Returns the CPU time that this thread has used, in milliseconds. It excludes waiting for a core on a busy machine, which is not the
- * workspace's fault.
+ * Returns the CPU time that this thread has used, in milliseconds. It excludes waiting for a core on a busy machine, so that a
+ * workspace is charged only for the work of its patterns.
  */
 export function readThreadCpuTimeMs(): number {
   // Node.js 22 cannot measure a thread's CPU time. Parley runs on it only if it uses an installed Node.js, as on macOS.

@@ -12,11 +12,14 @@ test.each([
   ["done", "", "no row, counted by an adjustment"],
   ["void", "", "not counted"],
   ["void", AT, `counted ${AT}, subtracted by an adjustment`],
-])("the usage ledger of a turn whose state is %s and whose row is from '%s' is: %s", (state, countedAt, expected) => {
-  const turn = create(TurnRecordSchema, { status: "done" });
-  const entry = create(TurnEntrySchema, { state, countedAt, month: "2026-11", settledAt: AT });
-  const explanation = { workspaceId: "w", turn, calls: [], entry, missing: [] };
-  const times = { wallMs: 0, phases: [], closeMs: undefined, settleMs: undefined };
-  const lines = formatExplanation(explanation, times, 80).split("\n");
-  expect(lines.find((line) => line.includes("usage ledger"))?.trim()).toBe(`usage ledger  ${expected}`);
-});
+])(
+  "a turn of the state %s whose row in the usage ledger has the time '%s' (empty: no row) is shown as: %s",
+  (state, countedAt, expected) => {
+    const turn = create(TurnRecordSchema, { status: "done" });
+    const entry = create(TurnEntrySchema, { state, countedAt, month: "2026-11", settledAt: AT });
+    const explanation = { workspaceId: "w", turn, calls: [], entry, missing: [] };
+    const times = { wallMs: 0, phases: [], closeMs: undefined, settleMs: undefined };
+    const lines = formatExplanation(explanation, times, 80).split("\n");
+    expect(lines.find((line) => line.includes("usage ledger"))?.trim()).toBe(`usage ledger  ${expected}`);
+  },
+);

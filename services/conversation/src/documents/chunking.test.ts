@@ -36,13 +36,14 @@ describe("toChunks", () => {
     }
   });
 
-  test("splits a long code block between lines into code blocks", () => {
-    const lines = Array.from({ length: 100 }, (_, index) => `const value${index} = compute(${index});`);
+  test("splits a long code block between lines into code blocks, and keeps the indentation", () => {
+    const lines = Array.from({ length: 100 }, (_, index) => `    const value${index} = compute(a. B, ${index});`);
+    lines[0] = "function first() {";
     const chunks = toChunks([block(fenceCode(lines.join("\n"))), block("Prose.")]);
     expect(chunks.length).toBeGreaterThan(1);
     for (const { text } of chunks) expect(text.length).toBeLessThanOrEqual(1_400);
     const texts = chunks.map(({ text }) => text.replace(/\nProse\.$/, ""));
-    for (const text of texts) expect(text).toMatch(/^```\nconst [\s\S]*;\n```$/);
+    for (const text of texts) expect(text).toMatch(/^```\n(function| {4}const )[\s\S]*;\n```$/);
     expect(texts.flatMap((text) => text.split("\n").slice(1, -1))).toEqual(lines);
   });
 });

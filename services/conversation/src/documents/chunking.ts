@@ -35,34 +35,40 @@ export function toChunks(blocks: readonly Block[]): Chunk[] {
 function splitBlock(text: string): string[] {
   if (text.length <= MAX_CHUNK_CHARACTERS) return [text];
   const [, code] = FENCED_CODE.exec(text) ?? [];
-  if (code === undefined) return splitLongText(text, MAX_CHUNK_CHARACTERS);
-  return splitLongText(code, MAX_CHUNK_CHARACTERS - fenceCode("").length).map(fenceCode);
+  if (code === undefined) return splitProse(text);
+  return splitCode(code).map(fenceCode);
 }
 
-/** Splits a text into texts of at most `maxCharacters`. A line of code is a sentence here. */
-function splitLongText(text: string, maxCharacters: number): string[] {
+function splitProse(text: string): string[] {
   const sentences = Array.from(SENTENCES.segment(text), ({ segment }) => segment);
-  const parts = sentences.flatMap((each) => (each.length <= maxCharacters ? [each] : splitSentence(each)));
-  return packParts(parts, maxCharacters);
+  return packParts(sentences, MAX_CHUNK_CHARACTERS).map((each) => each.trim());
 }
 
-function splitSentence(sentence: string): string[] {
+/** Splits code between lines, and keeps their indentation. */
+function splitCode(code: string): string[] {
+  const lines = code.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+  const parts = packParts(lines, MAX_CHUNK_CHARACTERS - fenceCode("").length);
+  return parts.map((each) => each.replace(/^\n+/, "").trimEnd());
+}
+
+/** Splits a long sentence, or a long line of code, between words, and a long word anywhere. */
+function splitBetweenWords(sentence: string): string[] {
   // Half the limit, because the pattern counts code points and the limit UTF-16 units.
   const longest = new RegExp(`\\S{1,${MAX_CHUNK_CHARACTERS / 2}}\\s*`, "gu");
   return sentence.match(longest) ?? [];
 }
 
-/** Concatenates parts, in order, into texts of at most `maxCharacters`. */
+/** Concatenates sentences or lines, in order, into texts of at most `maxCharacters`. Leaves out empty texts. */
 function packParts(parts: readonly string[], maxCharacters: number): string[] {
   const texts: string[] = [];
   let text = "";
-  for (const part of parts) {
+  for (const part of parts.flatMap((each) => (each.length <= maxCharacters ? [each] : splitBetweenWords(each)))) {
     if (text.length + part.length > maxCharacters) {
-      texts.push(text.trim());
+      texts.push(text);
       text = "";
     }
     text += part;
   }
-  texts.push(text.trim());
-  return texts.filter((each) => each !== "");
+  texts.push(text);
+  return texts.filter((each) => each.trim() !== "");
 }

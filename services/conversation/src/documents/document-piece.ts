@@ -3,7 +3,10 @@ import type { IndexedChunk, IndexedPiece } from "./index-document.ts";
 /** Exit code of the reading process for a document that cannot be read. */
 export const EXIT_CODE_UNREADABLE = 3;
 
-/** A message of the reading process, sent as a line of JSON. Each message has a piece of the document; the last has its first words. */
+/**
+ * A message of the reading process, sent as a line of JSON. All pieces of the document come first. The last message has the words at the
+ * document's beginning, from which its language is detected.
+ */
 export type DocumentPiece = IndexedPiece | { beginning: string[] };
 
 /** Parses a line from the reading process. Throws unless it is a piece whose texts PostgreSQL can store. */

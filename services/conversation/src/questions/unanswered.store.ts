@@ -35,7 +35,7 @@ export type UnansweredReplies = {
   replies: UnansweredReply[];
   /** The number of replies read, including those of other bots and of sessions that are not listed. */
   read: number;
-  /** Whether older replies of the period were not read. */
+  /** Whether a limit was reached, so that older replies of the period may not have been read. */
   isPartial: boolean;
 };
 

@@ -30,7 +30,7 @@ export type KeyedTurnSearch = {
   keyHash: Uint8Array;
 };
 
-// The turns of erased sessions are not found, because an erasure deletes the messages. The join on sessions omits deleted sessions.
+// The join on sessions omits deleted and erased sessions.
 const SELECT_TURN = `
   SELECT t.turn_id AS "turnId", t.message_id AS "messageId", t.edge_id AS "edgeId", t.request_hash AS "requestHash", t.status,
          reply.content, t.error_code AS "errorCode", t.blocked_reason AS "blockedReason", t.ending -> 'quota' AS quota, t.model,

@@ -3319,14 +3319,14 @@ export declare type ListUnansweredResponse = Message<"parley.conversation.v1.Lis
   groups: number;
 
   /**
-   * The number of replies that were read.
+   * The number of replies that were read. It includes rated-down replies of the workspace's other bots.
    *
    * @generated from field: int32 replies_read = 3;
    */
   repliesRead: number;
 
   /**
-   * Whether the period has more replies than were read. The latest were read.
+   * Whether as many replies were read as the limits allow, so that the period may have older ones.
    *
    * @generated from field: bool partial = 4;
    */
@@ -3381,7 +3381,7 @@ export declare type UnansweredQuestion = Message<"parley.conversation.v1.Unanswe
   count: number;
 
   /**
-   * How many of them had a reply without a passage and without a tool.
+   * How many of them had a reply without a passage and without a tool; 0 if the bot has no knowledge.
    *
    * @generated from field: int32 ungrounded = 5;
    */
@@ -4103,7 +4103,8 @@ export declare const QuestionAdminService: GenService<{
   },
   /**
    * ListUnanswered groups the latest questions of a bot's visitors whose reply was based on no passage and no tool, or was
-   * rated down. The most frequent group comes first. Reads at most 1,000 replies, at most 500 of them rated down.
+   * rated down. The most frequent group comes first. Reads at most 1,000 replies: the latest 500 rated-down replies of the
+   * workspace, which include those of its other bots, and the latest replies of the bot without a passage.
    *
    * Errors: NOT_FOUND (bot_not_found); INVALID_ARGUMENT (invalid_argument) for invalid days.
    *

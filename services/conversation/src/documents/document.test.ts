@@ -51,6 +51,11 @@ End.
     ]);
   });
 
+  test("contain the text between two thematic breaks at the beginning", () => {
+    const markdown = "---\nOpening hours: 9 to 6.\n\n---\nCall us.\n";
+    expect(splitDocument("md", markdown).map(({ text }) => text)).toEqual(["Opening hours: 9 to 6.", "Call us."]);
+  });
+
   test("have the headings of their sections", () => {
     expect(blocks.map((block) => block.headings.join(" > "))).toEqual([
       "Plans",

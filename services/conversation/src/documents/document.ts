@@ -37,8 +37,9 @@ function splitText(text: string): Block[] {
     .map((paragraph) => ({ headings: [], text: paragraph }));
 }
 
+/** Removes the lines between `---` and `---` at the beginning. If a blank line is among them, the first `---` is a thematic break. */
 function removeFrontMatter(text: string): string {
-  return text.replace(/^---\r?\n[\s\S]*?\r?\n---\r?\n/, "");
+  return text.replace(/^---\r?\n(?:[^\r\n]+\r?\n)*?---\r?\n/, "");
 }
 
 /** Code of the error for a document that cannot be read within the limits. */

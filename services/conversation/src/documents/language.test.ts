@@ -9,6 +9,7 @@ test.each([
   ["nb_NO", "norwegian"],
   ["simple", "simple"],
   ["xx", undefined],
+  ["constructor", undefined],
   ["", undefined],
 ])("parseLanguage parses %j as %s", (text, language) => {
   expect(parseLanguage(text)).toBe(language);

@@ -41,9 +41,10 @@ const NAMES: readonly string[] = [...Object.values(LANGUAGES), UNSTEMMED];
 export function parseLanguage(text: string): LanguageName | undefined {
   const lower = text.trim().toLowerCase();
   if (NAMES.includes(lower)) return lower as LanguageName;
-  const code = lower.split(/[-_]/)[0];
+  const [code = ""] = lower.split(/[-_]/);
   // Bokmål (nb) is the usual written form of Norwegian (no).
-  return LANGUAGES[(code === "nb" ? "no" : code) as keyof typeof LANGUAGES];
+  const known = code === "nb" ? "no" : code;
+  return Object.hasOwn(LANGUAGES, known) ? LANGUAGES[known as keyof typeof LANGUAGES] : undefined;
 }
 
 /** Languages with a stop word list in PostgreSQL. */

@@ -244,8 +244,9 @@ test("without a password, refuses to migrate until the role exists with its time
       `ALTER ROLE "${role}" SET statement_timeout = '10s'; ALTER ROLE "${role}" SET idle_in_transaction_session_timeout = '15s';`,
   );
   expect(await query(url, `SELECT FROM pg_namespace WHERE nspname = '${SCHEMA}'`)).toEqual([]);
-  // A timeout of 0 counts as missing. A timeout that is set for the role in this database counts as set.
+  // A timeout of 0 counts as missing, even if it is set for the database. A timeout that is set for the role in this database counts as set.
   await query(url, `ALTER ROLE ${role} SET statement_timeout = 0`);
+  await query(url, `ALTER DATABASE ${name} SET statement_timeout = '10s'`);
   await query(url, `ALTER ROLE ${role} IN DATABASE ${name} SET idle_in_transaction_session_timeout = '20s'`);
   expect(await errorOf(migrate(target))).toBe(
     `role ${role} has no statement_timeout; run as a role that may alter it: ALTER ROLE "${role}" SET statement_timeout = '10s';`,

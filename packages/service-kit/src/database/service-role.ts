@@ -83,15 +83,19 @@ async function hasUnprivilegedRole(client: pg.Client, role: string): Promise<boo
   return rows.length > 0;
 }
 
-/** Returns the names of those TIMEOUTS that are set neither for the role nor for the database, or are set to 0. */
+/** Returns the names of those TIMEOUTS that are set neither for the role nor for the database, or whose effective setting is 0. */
 async function findMissingTimeouts(client: pg.Client, role: string): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
+    // A role's setting takes precedence over a database's, and a setting of the role in the database over both.
     `SELECT name FROM unnest($2::text[]) AS name
-     WHERE NOT EXISTS (
-       SELECT FROM pg_db_role_setting, unnest(setconfig) AS setting
+     WHERE coalesce((
+       SELECT setting FROM pg_db_role_setting, unnest(setconfig) AS setting
        WHERE setrole IN (0, (SELECT oid FROM pg_roles WHERE rolname = $1))
          AND setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
-         AND setting ~ ('^' || name || '=[0-9.]*[1-9]'))`,
+         AND starts_with(setting, name || '=')
+       ORDER BY setrole <> 0 DESC, setdatabase <> 0 DESC
+       LIMIT 1
+     ), '') !~ '=[0-9.]*[1-9]'`,
     [role, Object.keys(TIMEOUTS)],
   );
   return rows.map(({ name }) => name);

@@ -77,10 +77,10 @@ test("a deleted workspace responds like a missing one within 5 s, an open reply 
   const open = await postChat(system.url(), tenant, { message: "Still open" });
   const deleted = await parley<{ deleted_at: string; erase_at: string }>("workspace", "delete", workspaceId);
   expect(Date.parse(deleted.erase_at) - Date.parse(deleted.deleted_at)).toBe(30 * 86_400_000);
-  expect((await readChat(open)).events.at(-1)?.event).toBe("done");
+  expect((await readChat(open)).done).toMatchObject({ finish_reason: "stop" });
   await waitUntilHidden(tenant, sessionId);
   expect(await callEverything(tenant, sessionId)).toEqual(missing);
-  // A member has no access to the admin services. The operator still sees the workspace, and cannot add to it.
+  // The admin services answer a member as if the workspace were missing. The operator still sees the workspace, but cannot add to it.
   const member = { authorization: `Bearer ${await system.sso.token({ workspaceId, role: "owner" })}` };
   for (const [{ opsPort }, method] of [
     [system.quota, "quota.v1.WorkspaceAdminService/ShowUsage"],
@@ -109,9 +109,15 @@ test("a deleted workspace responds like a missing one within 5 s, an open reply 
     { timeout: 20_000, interval: 500 },
   );
   expect((await exportTranscript(system, tenant, sessionId)).status).toBe(200);
+  // The first message, that of callEverything, the open reply and the last message.
   await vi.waitFor(
     async () =>
-      expect(await readBalance(system.database, workspaceId)).toMatchObject({ held: 0, streaming: 0, unbalanced: 0 }),
+      expect(await readBalance(system.database, workspaceId)).toMatchObject({
+        used: 4,
+        held: 0,
+        streaming: 0,
+        unbalanced: 0,
+      }),
     { timeout: 20_000 },
   );
   const changes = await parley<{ method: string }[]>("changes", "--workspace", workspaceId, "--limit", "3");

@@ -17,12 +17,12 @@ export function logsSuite(shared: () => EdgeFixture): void {
     const { system } = fixture;
     const mark = (label: string) => `marker-${label}-${randomUUID()}`;
     const marks = {
+      // The model `echo` repeats the message in its reply.
       message: mark("message"),
       metadata: mark("metadata"),
       visitor: mark("visitor"),
       agent: mark("agent"),
       referrer: mark("referrer"),
-      reply: mark("reply"),
     };
     const models = [
       "openai:echo",

@@ -68,6 +68,11 @@ it("readSse closes the connection when the caller leaves the loop", async () => 
   expect(isClosed).toBe(true);
 });
 
+it("collectSse throws an AbortError if its signal has aborted before", async () => {
+  const reading = collectSse(stream([], { isOpen: true }), { signal: AbortSignal.abort() });
+  await expect(reading).rejects.toThrow(expect.objectContaining({ name: "AbortError" }));
+});
+
 it("collectSse throws an AbortError when its signal aborts", async () => {
   const abort = new AbortController();
   const reading = collectSse(stream([], { isOpen: true }), { signal: abort.signal });

@@ -36,6 +36,7 @@ export async function* readSse(
   if (!response.body) throw new Error("the response has no body");
   const reader = response.body.getReader();
   const cancel = () => void reader.cancel().catch(() => undefined);
+  if (signal?.aborted) cancel();
   signal?.addEventListener("abort", cancel, { once: true });
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let buffer = "";

@@ -11,7 +11,12 @@ import { createTenant, type System, serviceDatabaseUrl, startSystem, type Tenant
 import { isAdminMethod, METHODS, nameOf, processOf } from "./methods.ts";
 import { connectAdminPlane, type Fields } from "./raw-calls.ts";
 import { RPC_CASES } from "./rpc-cases.ts";
-import { createTenantData, readWorkspaceRows, type TenantDataWithKey, waitUntilRecorded } from "./tenant-data.ts";
+import {
+  createTenantData,
+  readWorkspaceRows,
+  type TenantDataWithKey,
+  waitUntilRepliesRecorded,
+} from "./tenant-data.ts";
 
 type Access = "operator" | "viewer" | "owner";
 
@@ -89,7 +94,7 @@ beforeAll(async () => {
   const planModels = { pro: ["openai:default", "ollama:*"], free: [] };
   system = await startSystem({ env: { conversation: { PLAN_MODELS: JSON.stringify(planModels) } } });
   [tenant, other] = [await createTenantData(system), await createTenantData(system)];
-  await waitUntilRecorded(system.database, 2);
+  await waitUntilRepliesRecorded(system.database, 2);
 });
 afterAll(() => system?.stop());
 
@@ -116,7 +121,10 @@ function requestFor(name: string, { workspaceId, publicKey, ...ids }: TenantData
   return "workspace" in row ? row.workspace(workspaceId) : {};
 }
 
-/** Calls a method. Returns "ok" or the stable code of the error, with the HTTP status of a unary call. */
+/**
+ * Calls a method. Returns the HTTP status and the error's stable code, such as "403 forbidden", or "200 ok". For a stream, returns the status
+ * that a unary call would have had.
+ */
 async function outcomeOf(method: (typeof ADMIN_METHODS)[number], authorization: string, fields: Fields) {
   const call = connectAdminPlane(processOf(system, method.parent).opsPort, authorization);
   const response = await call(method, fields, []);

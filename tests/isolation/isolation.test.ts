@@ -8,7 +8,7 @@ import { type System, serviceDatabaseUrl, startSystem } from "../system/system.t
 import { isAdminMethod, METHODS, nameOf, processOf } from "./methods.ts";
 import { type Call, connectAdminPlane, connectDataPlane } from "./raw-calls.ts";
 import { type Identifiers, RPC_CASES, type TenantData } from "./rpc-cases.ts";
-import { createTenantData, readWorkspaceRows, waitUntilRecorded } from "./tenant-data.ts";
+import { createTenantData, readWorkspaceRows, waitUntilRepliesRecorded } from "./tenant-data.ts";
 
 /** SQLSTATEs: the role may not run the statement; SET ROLE names a role that does not exist. */
 const INSUFFICIENT_PRIVILEGE = "42501";
@@ -20,7 +20,7 @@ let other: TenantData;
 beforeAll(async () => {
   system = await startSystem();
   [caller, other] = [await createTenantData(system), await createTenantData(system)];
-  await waitUntilRecorded(system.database, 2);
+  await waitUntilRepliesRecorded(system.database, 2);
 });
 afterAll(() => system?.stop());
 

@@ -71,7 +71,7 @@ export async function createTenantData(system: System): Promise<TenantDataWithKe
 }
 
 /** Waits until the usage ledger and the call log have this number of replies. The services write both shortly after a reply. */
-export async function waitUntilRecorded(database: TestDatabase, replies: number): Promise<void> {
+export async function waitUntilRepliesRecorded(database: TestDatabase, replies: number): Promise<void> {
   await vi.waitFor(
     async () => {
       expect(await readBalance(database)).toMatchObject({ used: replies, held: 0, outbox: 0 });

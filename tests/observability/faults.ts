@@ -106,8 +106,9 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
         ),
     },
     {
-      name: "key revoked",
+      name: "provider key and widget key revoked",
       inject: async (repaired) => {
+        // The provider of this tenant's model refuses Parley's API key.
         startChats(guarded, 2, repaired);
         const { publicKey } = revoked;
         await admin.keys.revokeKey({ publicKey });

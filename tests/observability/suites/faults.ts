@@ -14,7 +14,7 @@ const TEST_TIMEOUT_MS = 300_000;
  * random order.
  */
 const GROUPS = [
-  ["provider slow", "provider down", "key revoked", "cap reached", "Redis down"],
+  ["provider slow", "provider down", "provider key and widget key revoked", "cap reached", "Redis down"],
   ["one replica stalled", "settle blocked", "database slow"],
   ["quota service down", "proxy buffering"],
 ];

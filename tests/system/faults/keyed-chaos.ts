@@ -33,11 +33,11 @@ export type KeyedChaosResult = {
   kills: number;
   /** Restarts of the database, and crashes after one of its processes was killed. */
   databaseRestarts: number;
-  /** Readers whose text or terminal events differ from the stored ones, and replies whose text differs from the model's. */
+  /** Replies that differ between readers, from the stored reply or from the model's text, and stop requests with another outcome. */
   lost: string[];
-  /** Text, turns, charges and model calls that occurred more than once. */
+  /** Text, turns and model calls that occurred more than once, reused keys that were not refused, and turns with a wrong number of charges. */
   duplicated: string[];
-  /** Readers that received no end, and turns that were not closed. */
+  /** Readers that received no end, and turns, holds and settlements that are still open. */
   hung: string[];
 };
 

@@ -15,8 +15,8 @@ type CommonConfig = {
 
 /**
  * Runs a service: reads its configuration, starts it, and stops it on SIGTERM, on SIGINT, or when its supervisor disconnects from the IPC
- * channel. A second signal exits at once. The exit code is 0 after a clean stop. It is 1 if the service could not start, or did not close
- * within `SERVICE_CLOSE_TIMEOUT_MS` after its drain.
+ * channel. A second signal, or a disconnect after a signal, exits at once. The exit code is 0 after a clean stop, and 1 otherwise: if the
+ * service could not start, did not close within `SERVICE_CLOSE_TIMEOUT_MS` after its drain, or exited at once.
  */
 export async function runService<C extends CommonConfig>(
   service: string,

@@ -4,7 +4,7 @@ import type { Month, QuotaService } from "@parley/rpc/quota";
 import type { Database, Logger } from "@parley/service-kit";
 import { type AuditedQuota, auditPage, WORKSPACES_PER_PAGE } from "../audit/index.ts";
 import { finishTask, type Progress, runIfDue, saveProgress, type TaskLease } from "../reconciliation/index.ts";
-import { findUnsettled, storeClosedMonths } from "./months.store.ts";
+import { findUnsettledReason, storeClosedMonths } from "./months.store.ts";
 
 const TASK = "close months";
 const LEASE_SECONDS = 300;
@@ -90,8 +90,8 @@ async function comparePage(
   const { month, after } = comparison;
   // Checked before the comparison: once all turns are settled, no settlement changes the month's usage any more. If it changes for another
   // reason, CloseMonth refuses.
-  const unsettled = await findUnsettled(database, month);
-  if (unsettled !== undefined) return { refusal: unsettled };
+  const refusal = await findUnsettledReason(database, month);
+  if (refusal !== undefined) return { refusal };
   const page = await auditPage(database, quota, month, { after, limit: WORKSPACES_PER_PAGE });
   if (page.workspaces.some(({ differences }) => differences.length > 0)) return { refusal: "turns_and_usage_differ" };
   if (page.workspaces.some(({ held, waiting }) => held > 0 || waiting > 0)) return { refusal: "month_has_holds" };

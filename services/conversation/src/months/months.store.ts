@@ -30,7 +30,7 @@ const FIND_UNSETTLED = `
   FROM month`;
 
 /** Returns why a month's usage may still change; undefined if all of its turns are settled. */
-export async function findUnsettled(database: Database, month: string): Promise<UnsettledReason | undefined> {
+export async function findUnsettledReason(database: Database, month: string): Promise<UnsettledReason | undefined> {
   const { rows } = await database.query<{ isStreaming: boolean; isInOutbox: boolean }>(FIND_UNSETTLED, [month]);
   if (rows[0]?.isStreaming) return "turns_streaming";
   return rows[0]?.isInOutbox ? "turns_in_outbox" : undefined;

@@ -35,7 +35,7 @@ export type OpenedTurn = {
   databaseTimeMicroseconds: number;
 };
 
-/** How many keyed turns of a session may run at the same time. */
+/** How many keyed turns of a session may run at the same time. Concurrent statements do not see each other's turns and may exceed it. */
 export const MAX_RUNNING_KEYED_TURNS = 2;
 
 const DATABASE_TIME = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS "databaseTimeMicroseconds"`;
@@ -45,7 +45,8 @@ type OpenedRow = Omit<OpenedTurn, "history"> & { exchanges: [string, string][] |
 // The upsert locks the session's row, which holds the session's last message id. The statement reads the clock after it has the lock, so that
 // within a session a higher id has a later time. See message-ids.ts for the ranges of ids. If the row has no last id, the session is older than
 // that column. It then takes the random start, or an id of the sequence if one of its messages already has an id of at least MIN_COMPUTED_ID.
-// The session's counts stay valid only if they were valid before: see migration 0015.
+// message_count and the ratings are up to date exactly if counted_at equals last_activity_at. The statement sets both to the same time only if
+// they were equal before. Otherwise it sets counted_at to null, and the service counts the session again (migration 0015).
 // The statement writes nothing if the turn or its key exists already, or if too many keyed turns of the session run. If a concurrent
 // statement inserts the same turn, or a turn with the same key, this statement violates a unique index of conversation.turns and is rolled back.
 const OPEN_TURN = `
@@ -203,8 +204,8 @@ type RepeatedRow = Omit<RepeatedTurn, "blocked" | "history" | "chunkIds"> & {
 };
 
 /**
- * Returns a turn as OpenTurn first stored it, whether or not it was closed since. Returns undefined if there is no such turn, or if its
- * session was deleted or erased.
+ * Returns a turn as OpenTurn first stored it, whether or not it was closed since. A turn whose reply was blocked is returned as blocked.
+ * Returns undefined if there is no such turn, or if its session was deleted or erased.
  */
 export async function findTurn(
   database: Database,

@@ -1711,7 +1711,8 @@ export declare const ConversationService: GenService<{
    * - NOT_FOUND (session_not_found): the session belongs to another bot or source, or was deleted or erased.
    * - INVALID_ARGUMENT (invalid_argument): an ID is not a UUID, source or message is invalid, or a text cannot be stored.
    * - FAILED_PRECONDITION (idempotency_key_reused): key_hash names a turn with another request_hash.
-   * - RESOURCE_EXHAUSTED (too_many_keyed_turns): the session has two running turns with idempotency keys.
+   * - RESOURCE_EXHAUSTED (too_many_keyed_turns): the session has two running turns with idempotency keys. Concurrent calls
+   *   may open more.
    * - RESOURCE_EXHAUSTED (moderation_overloaded): the message could not be matched in time.
    * - RESOURCE_EXHAUSTED (overloaded): as for ResolveKey.
    *

@@ -229,7 +229,8 @@ export declare type Call = Message<"parley.llm.v1.Call"> & {
   tokensOut: number;
 
   /**
-   * Whether the llm-proxy counted tokens itself, because the provider reported none.
+   * Whether the llm-proxy counted tokens itself, because the provider reported none. Also true for a row that FillCallLog
+   * added.
    *
    * @generated from field: bool tokens_estimated = 7;
    */
@@ -285,7 +286,8 @@ export declare type Call = Message<"parley.llm.v1.Call"> & {
   cost: string;
 
   /**
-   * Why the generation did not complete, one word such as http_503; empty if it completed.
+   * Why the generation failed, one word such as http_503. `filled` if the row was lost, and FillCallLog added it from the
+   * stored turn. Empty for all other complete generations, for cancelled ones, and if the model is unknown.
    *
    * @generated from field: string reason = 15;
    */
@@ -299,7 +301,7 @@ export declare type Call = Message<"parley.llm.v1.Call"> & {
   tries: Try[];
 
   /**
-   * How often a model was called, without retries: once, plus once after each round of tool calls.
+   * Rounds of attempts: one, plus one after each round of tool calls. 0 without attempts. Retries and failovers are no rounds.
    *
    * @generated from field: int32 rounds = 17;
    */
@@ -607,7 +609,8 @@ export declare type CallSum = Message<"parley.llm.v1.CallSum"> & {
   unpricedCalls: bigint;
 
   /**
-   * Generations whose tokens the llm-proxy counted itself, because the provider reported none.
+   * Generations whose tokens the llm-proxy counted itself, because the provider reported none, and generations whose row
+   * FillCallLog added.
    *
    * @generated from field: int64 estimated_calls = 7;
    */
@@ -623,14 +626,13 @@ export declare const CallSumSchema: GenMessage<CallSum>;
 /**
  * ProviderAdminService lists and checks the configured providers.
  *
- * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <token>": ADMIN_TOKEN, or a workspace
- * member's access token for the methods whose admin_access has the scope workspace.
+ * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <ADMIN_TOKEN>". A workspace member's
+ * access token gets PERMISSION_DENIED.
  * The code in parentheses after each status is sent in the "parley-code" header.
  * Handled in services/llm-proxy/src/providers/providers.admin.ts.
  *
  * Errors of every call:
- * - UNAUTHENTICATED, PERMISSION_DENIED, NOT_FOUND (workspace_not_found) and UNAVAILABLE (auth_unavailable): as in
- *   parley.conversation.v1.BotAdminService.
+ * - UNAUTHENTICATED, PERMISSION_DENIED and UNAVAILABLE (auth_unavailable): as in parley.conversation.v1.BotAdminService.
  * - INTERNAL (internal_error): an unexpected failure, described in the service's log only.
  *
  * @generated from service parley.llm.v1.ProviderAdminService

@@ -112,14 +112,13 @@ export const CallSumSchema = /*@__PURE__*/
 /**
  * ProviderAdminService lists and checks the configured providers.
  *
- * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <token>": ADMIN_TOKEN, or a workspace
- * member's access token for the methods whose admin_access has the scope workspace.
+ * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <ADMIN_TOKEN>". A workspace member's
+ * access token gets PERMISSION_DENIED.
  * The code in parentheses after each status is sent in the "parley-code" header.
  * Handled in services/llm-proxy/src/providers/providers.admin.ts.
  *
  * Errors of every call:
- * - UNAUTHENTICATED, PERMISSION_DENIED, NOT_FOUND (workspace_not_found) and UNAVAILABLE (auth_unavailable): as in
- *   parley.conversation.v1.BotAdminService.
+ * - UNAUTHENTICATED, PERMISSION_DENIED and UNAVAILABLE (auth_unavailable): as in parley.conversation.v1.BotAdminService.
  * - INTERNAL (internal_error): an unexpected failure, described in the service's log only.
  *
  * @generated from service parley.llm.v1.ProviderAdminService

@@ -11,7 +11,7 @@ function auditAll(progress: AuditProgress, now: Date, workspacesOf: (month: stri
   const months: string[] = [];
   for (let current = progress; ; ) {
     const { month } = findNextPage(current, now);
-    months.push(month);
+    if (months.push(month) > 10) throw new Error(`the audit does not end: ${months}`);
     const page = { month, workspaces: workspacesOf(month), next: "" };
     const advanced = advanceAudit(current, page, { now, finalDays: 7 });
     if (advanced.isComplete) return { progress: advanced.progress, months };
@@ -34,6 +34,24 @@ test("a month with differences is audited until they are gone, even after the ne
   const december = auditAll(october.progress, later, (month) => (month === "2026-10" ? [fine("w")] : []));
   expect(december.months).toEqual(["2026-12", "2026-11", "2026-10"]);
   expect(listDiffering(december.progress)).toEqual([]);
+});
+
+test("an audit with differences in several old months audits each of them once", () => {
+  const differing = JSON.stringify(["2026-09 w", "2026-08 w"]);
+  const { months, progress } = auditAll({ differing, finalMonth: "2026-10" }, NOVEMBER_9, (month) =>
+    month < "2026-10" ? [differs("w")] : [],
+  );
+  expect(months).toEqual(["2026-11", "2026-09", "2026-08"]);
+  expect(new Set(listDiffering(progress))).toEqual(new Set(["2026-09 w", "2026-08 w"]));
+});
+
+test("an audit includes every month with differences, also if they are not on the month's last page", () => {
+  const differing = JSON.stringify(["2026-09 a", "2026-08 a"]);
+  const page = { month: "2026-09", workspaces: [differs("a")], next: "a" };
+  const first = advanceAudit({ differing, finalMonth: "2026-10" }, page, at(NOVEMBER_9));
+  const last = advanceAudit(first.progress, { month: "2026-09", workspaces: [], next: "" }, at(NOVEMBER_9));
+  expect(last.isComplete).toBe(false);
+  expect(findNextPage(last.progress, NOVEMBER_9)).toEqual({ month: "2026-08", after: "" });
 });
 
 test("a run continues after the previous run's page, and a page keeps the differences of the other pages", () => {

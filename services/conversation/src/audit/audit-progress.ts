@@ -2,7 +2,7 @@ import type { WorkspaceAudit } from "./audit.service.ts";
 
 /** How far the audit has come, as stored between its runs. */
 export type AuditProgress = {
-  /** The month of the next page; undefined before the first run. */
+  /** The month of the next page; undefined while no audit is in progress. */
   month?: string;
   /** The last workspace of the previous page; empty at the start of a month. */
   after?: string;
@@ -26,11 +26,12 @@ export function listDiffering({ differing = "[]" }: AuditProgress): string[] {
   return JSON.parse(differing) as string[];
 }
 
-/** Returns the months to audit: the current one, the previous one until it is final, and months with differences. */
+/** Returns the months to audit, newest first: the current one, the previous one until it is final, and months with differences. */
 export function monthsToAudit(progress: AuditProgress, now: Date): string[] {
   const [current, previous] = [monthOf(now), monthOf(now, -1)];
   const differing = listDiffering(progress).map((each) => each.slice(0, current.length));
-  return [...new Set([current, ...(progress.finalMonth === previous ? [] : [previous]), ...differing])];
+  const months = new Set([current, ...(progress.finalMonth === previous ? [] : [previous]), ...differing]);
+  return [...months].sort((a, b) => (a < b ? 1 : -1));
 }
 
 /** Returns the page at which a run continues. A month that is no longer audited is skipped. */

@@ -54,6 +54,19 @@ test("an audit includes every month with differences, also if they are not on th
   expect(findNextPage(last.progress, NOVEMBER_9)).toEqual({ month: "2026-08", after: "" });
 });
 
+test("a month with a difference on its first page is not final, however many workspaces differ", () => {
+  const others = Array.from({ length: 1_000 }, (_, n) => `${n}`);
+  const differing = JSON.stringify(others.flatMap((id) => [`2026-09 ${id}`, `2026-10 ${id}`]));
+  const pages = [[differs("new")], others.map(fine)];
+  let progress: AuditProgress = { month: "2026-10", after: "", differing };
+  for (const [index, workspaces] of pages.entries()) {
+    const page = { month: "2026-10", workspaces, next: index === 0 ? "new" : "" };
+    progress = advanceAudit(progress, page, at(NOVEMBER_9)).progress;
+  }
+  expect(progress.finalMonth).toBeUndefined();
+  expect(listDiffering(progress).filter((each) => each.startsWith("2026-10"))).toEqual(["2026-10 new"]);
+});
+
 test("a run continues after the previous run's page, and a page keeps the differences of the other pages", () => {
   const first = advanceAudit(
     {},

@@ -14,7 +14,7 @@ export type AuditProgress = {
   finalMonth?: string;
 };
 
-/** Bounds the size of the stored progress. */
+/** Bounds the size of the stored progress: how many workspaces with differences it has for each month. */
 const MAX_DIFFERING = 1_000;
 
 /** Returns the UTC month of a time as "YYYY-MM", or the month that is `offset` months later. */
@@ -54,16 +54,19 @@ export function advanceAudit(
   const isContinued = progress.month === month && progress.after;
   const startedAt = (isContinued ? progress.startedAt : undefined) ?? now.toISOString();
   const audited = new Set(workspaces.map(({ id }) => `${month} ${id}`));
-  const differing = [
-    ...listDiffering(progress).filter((each) => !audited.has(each)),
-    ...workspaces.filter(({ differences }) => differences.length > 0).map(({ id }) => `${month} ${id}`),
-  ].slice(0, MAX_DIFFERING);
+  const [found, kept] = [
+    workspaces.filter(({ differences }) => differences.length > 0).map(({ id }) => `${month} ${id}`),
+    listDiffering(progress).filter((each) => !audited.has(each)),
+  ];
+  // The newest differences come first, so that the list contains one of the month if any page of this audit had one.
+  const ofMonth = [...found, ...kept.filter((each) => each.startsWith(month))].slice(0, MAX_DIFFERING);
+  const differing = [...kept.filter((each) => !each.startsWith(month)), ...ofMonth];
   const changed: AuditProgress = { ...progress, differing: JSON.stringify(differing) };
   if (next !== "") return { progress: { ...changed, month, after: next, startedAt }, isComplete: false };
 
   const isFinal =
     Date.parse(startedAt) >= Date.parse(`${nextMonth(month)}-01T00:00:00Z`) + finalDays * 86_400_000 &&
-    !differing.some((each) => each.startsWith(month));
+    ofMonth.length === 0;
   if (isFinal && month > (changed.finalMonth ?? "")) changed.finalMonth = month;
   const months = monthsToAudit(progress, now);
   const following = months[months.indexOf(month) + 1];

@@ -20,10 +20,10 @@ import { enqueueSettlements, listDoneTurns, readTurnStates } from "./reconciliat
 import { listExpiredSessions, listWorkspaceIds } from "./retention/retention.store.ts";
 import { recountSessions } from "./session-counts/recount.store.ts";
 import { readSessions } from "./session-exports/export-sessions.store.ts";
-import { findText, READ_IN_ORDER, type SearchFilters, searchSessions } from "./session-search/search-sessions.store.ts";
+import { findText, type SearchFilters, searchSessions } from "./session-search/search-sessions.store.ts";
 import { eraseSession } from "./sessions/erase-session.store.ts";
 import { exportSession } from "./sessions/export-session.store.ts";
-import type { SessionPosition } from "./sessions/index.ts";
+import { READ_IN_ORDER, type SessionPosition } from "./sessions/index.ts";
 import { rateMessage, reviewMessage } from "./sessions/messages.store.ts";
 import { findSession, listSessions } from "./sessions/sessions.store.ts";
 import { deleteSettled, measureOutbox, readOutbox, readOutboxMark, startOfOutbox } from "./settlement/outbox.store.ts";
@@ -411,15 +411,18 @@ test.each<[string, Partial<SearchFilters>]>([
   expect(blocks).toBeLessThan(100 * 40);
 });
 
-test("the sessions of an erasure are found by the visitor's index", async () => {
+test("the sessions of an erasure are read in the order of the visitor's index", async () => {
   const erasure = {
     workspaceId: bot.workspaceId,
     requestId: randomUUID(),
     visitorId: "00000000",
     areSessionsVisible: true,
   };
-  const { plan } = await explain((database) => listSessionsToErase(database, erasure, 50));
+  const after = { microseconds: 1, sessionId: randomUUID() };
+  const list = (database: Database) => listSessionsToErase(database, erasure, { after, limit: 50 });
+  const { plan } = await explain(list, READ_IN_ORDER);
   expect(plan).toContain('"Index Name":"sessions_visitor"');
+  expect(plan).not.toContain('"Node Type":"Sort"');
   expect(plan).not.toMatch(/"Node Type":"Seq Scan"[^{}]*"Relation Name":"(?!erasures)/);
   await listErasures(db.database, 1);
 });

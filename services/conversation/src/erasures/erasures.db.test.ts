@@ -110,6 +110,29 @@ test("another replica continues a request, past sessions that fail, until nothin
   expect(await storedRequests(workspaceId)).toBe(0);
 });
 
+test("sessions that fail do not keep the visitor's other sessions from being erased, however many they are", async () => {
+  const bot = await createBot(system.database);
+  const { workspaceId } = bot;
+  const ids = await insertSessions(system.admin, bot, { sessions: 180 });
+  await system.admin.query("UPDATE conversation.sessions SET visitor_id = 'v' WHERE workspace_id = $1", [workspaceId]);
+  const refused = ids.slice(60);
+  await system.admin.query(`
+    CREATE FUNCTION refuse_erasure() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
+    CREATE TRIGGER refuse_erasure BEFORE DELETE ON conversation.messages FOR EACH ROW
+      WHEN (OLD.session_id = ANY ('{${refused}}')) EXECUTE FUNCTION refuse_erasure()`);
+  try {
+    await erase(workspaceId, "v");
+    await expect.poll(() => sessionsWithContent(bot), { timeout: 20_000 }).toEqual(new Set(refused));
+    await ageRequests();
+    await runNow();
+    expect(await storedRequests(workspaceId)).toBe(1);
+  } finally {
+    await system.admin.query("DROP TRIGGER refuse_erasure ON conversation.messages; DROP FUNCTION refuse_erasure");
+  }
+  await runNow();
+  expect(await sessionsWithContent(bot)).toEqual(new Set());
+});
+
 test.each<[string, string, string]>([
   ["visitor_id", "", randomUUID()],
   ["visitor_id", "a\0b", randomUUID()],

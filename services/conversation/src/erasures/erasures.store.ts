@@ -1,5 +1,5 @@
-import type { Database, Queryable } from "@parley/service-kit";
-import { isVisitorSql } from "../sessions/index.ts";
+import { type Database, NIL_UUID, type Queryable, transaction } from "@parley/service-kit";
+import { isVisitorSql, microsecondsSql, READ_IN_ORDER, type SessionPosition, toTimestamp } from "../sessions/index.ts";
 
 /** A stored request to erase a visitor. */
 export type Erasure = {
@@ -52,20 +52,30 @@ export async function listErasures(database: Database, limit: number): Promise<E
   return rows;
 }
 
-/** Lists sessions that a request erases: the visitor's sessions that started before the request. */
+/**
+ * Lists sessions that a request erases: the visitor's sessions that started before the request. They are in the order of their last activity,
+ * from a position on, or from the first one.
+ */
 export async function listSessionsToErase(
   database: Database,
   { workspaceId, requestId, visitorId }: Erasure,
-  limit: number,
-): Promise<string[]> {
-  const { rows } = await database.query<{ id: string }>(
-    `SELECT s.session_id AS id
-     FROM conversation.sessions s JOIN conversation.erasures e ON e.workspace_id = s.workspace_id AND e.request_id = $2
-     WHERE s.workspace_id = $1 AND ${isVisitorSql("$3")} AND s.erased_at IS NULL AND s.started_at <= e.requested_at
-     LIMIT $4`,
-    [workspaceId, requestId, visitorId, limit],
-  );
-  return rows.map((row) => row.id);
+  { after, limit }: { after: SessionPosition | undefined; limit: number },
+): Promise<SessionPosition[]> {
+  const activity = after === undefined ? "-infinity" : toTimestamp(BigInt(after.microseconds));
+  const { rows } = await transaction(database, async (connection) => {
+    await connection.query(READ_IN_ORDER);
+    return connection.query<SessionPosition>(
+      `SELECT s.session_id AS "sessionId", ${microsecondsSql("s.last_activity_at")} AS microseconds
+       FROM conversation.sessions s
+       WHERE s.workspace_id = $1 AND ${isVisitorSql("$3")} AND s.erased_at IS NULL
+         AND s.started_at <= (SELECT requested_at FROM conversation.erasures WHERE workspace_id = $1 AND request_id = $2)
+         AND (s.last_activity_at, s.session_id) > ($5::timestamptz, $6::uuid)
+       ORDER BY s.last_activity_at, s.session_id
+       LIMIT $4`,
+      [workspaceId, requestId, visitorId, limit, activity, after?.sessionId ?? NIL_UUID],
+    );
+  });
+  return rows;
 }
 
 /** Deletes a request, and with it the visitor's id. */

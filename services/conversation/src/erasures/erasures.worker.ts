@@ -1,5 +1,5 @@
 import { type Database, type Logger, pause } from "@parley/service-kit";
-import { eraseSession } from "../sessions/index.ts";
+import { eraseSession, type SessionPosition } from "../sessions/index.ts";
 import type { NotifySettler } from "../turns/index.ts";
 import { deleteErasure, type Erasure, listErasures, listSessionsToErase } from "./erasures.store.ts";
 
@@ -14,6 +14,9 @@ export type ErasureDeps = {
   notifySettler: NotifySettler;
   log: Pick<Logger, "info" | "warn">;
 };
+
+/** For each request, the last session that could not be erased in this run. */
+type FailedSessions = Map<string, SessionPosition>;
 
 /**
  * Erases the sessions of the visitors whose erasure was requested, and deletes a request once nothing is left to erase. If a session cannot
@@ -35,7 +38,7 @@ export class VisitorErasure {
       .catch((error: unknown) => this.#deps.log.warn({ error }, "visitor erasure failed, retrying"));
   }
 
-  /** Runs until no request makes progress or the signal is aborted. A call during a run waits for that run. */
+  /** Runs until every session was tried or the signal is aborted. A call during a run waits for that run. */
   run(signal: AbortSignal): Promise<void> {
     this.#running ??= this.#runRounds(signal).finally(() => {
       this.#running = undefined;
@@ -44,26 +47,32 @@ export class VisitorErasure {
   }
 
   async #runRounds(signal: AbortSignal): Promise<void> {
+    const failed: FailedSessions = new Map();
     for (let isMore = true; isMore && !signal.aborted; ) {
       isMore = false;
       for (const erasure of await listErasures(this.#deps.database, MAX_REQUESTS))
-        if (!signal.aborted && (await this.#eraseBatch(erasure, signal))) isMore = true;
+        if (!signal.aborted && (await this.#eraseBatch(erasure, failed, signal))) isMore = true;
       if (isMore) await pause(PAUSE_MS, signal);
     }
   }
 
-  /** Erases a batch of a request's sessions, or deletes the request if none are left. Returns whether the next round may erase more. */
-  async #eraseBatch(erasure: Erasure, signal: AbortSignal): Promise<boolean> {
+  /**
+   * Erases a batch of a request's sessions, after the last one that failed in this run. Deletes the request if it has no sessions left.
+   * Returns whether the next round may erase more.
+   */
+  async #eraseBatch(erasure: Erasure, failed: FailedSessions, signal: AbortSignal): Promise<boolean> {
     const { database, log } = this.#deps;
     const { workspaceId, requestId } = erasure;
-    const sessions = await listSessionsToErase(database, erasure, BATCH_SESSIONS);
-    let erased = 0;
-    for (const sessionId of sessions) if (!signal.aborted && (await this.#eraseOne(erasure, sessionId))) erased++;
-    if (sessions.length === 0 && erasure.areSessionsVisible) {
+    const key = `${workspaceId} ${requestId}`;
+    const after = failed.get(key);
+    const sessions = await listSessionsToErase(database, erasure, { after, limit: BATCH_SESSIONS });
+    for (const session of sessions)
+      if (!signal.aborted && !(await this.#eraseOne(erasure, session.sessionId))) failed.set(key, session);
+    if (sessions.length === 0 && after === undefined && erasure.areSessionsVisible) {
       await deleteErasure(database, erasure);
       log.info({ workspace_id: workspaceId, request_id: requestId }, "visitor erased");
     }
-    return erased > 0 && sessions.length === BATCH_SESSIONS;
+    return sessions.length === BATCH_SESSIONS;
   }
 
   /** Returns whether the session was erased. Logs a failure, so that the other sessions are erased. */

@@ -5,6 +5,7 @@ import {
   isVisitorSql,
   microsecondsSql,
   RATING,
+  READ_IN_ORDER,
   REVIEW,
   type SessionFilters,
   type SessionPosition,
@@ -53,12 +54,6 @@ export type SessionPage = {
   /** Where the next page starts; undefined after the last one. */
   next: SessionPosition | undefined;
 };
-
-/**
- * Makes PostgreSQL read a page in the order of the index. PostgreSQL underestimates how many sessions a bot or a visitor has, so without this
- * setting it reads and sorts all of them.
- */
-export const READ_IN_ORDER = "SET LOCAL enable_sort = off";
 
 // The stored counts are current unless the previous version stored a turn after them.
 const ARE_COUNTED = "s.counted_at = s.last_activity_at";

@@ -55,8 +55,8 @@ const SESSION_CHECK_ATTEMPTS = 5;
 
 /**
  * Migrates one service's schema to this version: creates the role and the schema, then applies the missing migrations. An advisory lock
- * makes concurrent migrators safe. If the schema is newer than this version, changes nothing, and throws if this version does not run on
- * that schema.
+ * makes concurrent migrators safe. If the schema is newer than this version, sets the role's password and timeouts but applies nothing, and
+ * throws if this version does not run on that schema.
  */
 export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   const { schema, role, rolePassword, roleTimeouts, appendOnlyTables } = options;

@@ -15,16 +15,19 @@ export type SecretSource<T> = ({ text: string } | { file: string }) & {
 /** A secret that may change while the process runs. */
 export type Secret<T> = {
   current(): T;
-  /** Calls the listener after each change. If it throws, the error is reported like content that cannot be used. */
+  /** Calls the listener after each change, when current() already returns the new content. If it throws, calls reportRefusal. */
   onChange(listener: () => void): void;
-  /** Logs and counts that the current content cannot be used, for example because a server refuses it. */
+  /**
+   * Logs and counts that a user of the secret continues with the previous content, for example because a server refuses the new one.
+   * current() still returns the new content, so that the user can try it again.
+   */
   reportRefusal(error: unknown): void;
 };
 
 export type SecretOptions = {
   log: Pick<Logger, "info" | "warn">;
   lifecycle: Pick<Lifecycle, "onClose" | "closingSignal">;
-  /** Counts the reads of files whose content cannot be used. */
+  /** Counts the refusals: each read of a file whose content cannot be used, and each call of reportRefusal. */
   reloadRefusals?: Counter<"file">;
   refreshIntervalMs?: number;
 };
@@ -66,6 +69,7 @@ export function openSecret<T>(
       if (nextText === text) return;
       value = parseSecret(source, nextText);
       text = nextText;
+      // For a list of accepted values, such as tokens: their number.
       log.info({ file, ...(Array.isArray(value) && { accepted: value.length }) }, "secret reloaded");
       for (const listener of listeners) listener();
     } catch (error) {

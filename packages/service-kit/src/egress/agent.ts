@@ -19,9 +19,9 @@ export type GuardedAgentOptions = {
 
 /**
  * Returns an undici dispatcher that connects to permitted addresses only. For each connection it resolves the name, checks the addresses,
- * and connects to one of the permitted ones. So neither a redirect nor DNS rebinding can bypass the check. Connects through the proxy if
- * there is one, but directly to addresses in EGRESS_ALLOW. If a name has both listed and public addresses, connects only to the listed ones.
- * A refused connection fails with EgressError, which fetch reports as the `cause` of its TypeError.
+ * and connects to one of the permitted ones. So neither a redirect nor DNS rebinding can bypass the check. If there is a proxy, connects
+ * through it to public addresses, and directly to addresses in EGRESS_ALLOW. If a name has addresses of both kinds, connects only to the
+ * listed ones. A refused connection fails with EgressError, which fetch reports as the `cause` of its TypeError.
  */
 export function createGuardedAgent({ policy, proxyUrl }: Egress, options: GuardedAgentOptions = {}): Agent {
   const { connectTimeoutMs = 5_000, resolve = systemLookup as Resolve } = options;
@@ -30,7 +30,7 @@ export function createGuardedAgent({ policy, proxyUrl }: Egress, options: Guarde
     return new Agent({ connect: createGuardedConnector(isPermitted, resolve, connectTimeoutMs) });
   }
   const lookup = createGuardedLookup(isPermitted, resolve);
-  // EGRESS_ALLOW lists the operator's own networks. The proxy leads to the internet and may not reach them.
+  // EGRESS_ALLOW lists the operator's own networks. The proxy leads to the internet and may have no route to them.
   const isListed: AddressCheck = (address) => policy.isListed(address);
   const connectDirectly = createGuardedConnector(isListed, resolve, connectTimeoutMs);
   const connectThroughProxy = createTunnelConnector(proxyUrl, connectTimeoutMs);

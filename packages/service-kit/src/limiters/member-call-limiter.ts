@@ -3,7 +3,7 @@ import { WorkspaceConcurrencyLimiter } from "./workspace-concurrency-limiter.ts"
 
 /**
  * How many calls with a small body one workspace may run at once. An upload may run beside them. Leaves connections of the pool to other
- * workspaces: by default, conversation's main pool has eight, and the pools of quota and llm-proxy have ten.
+ * workspaces: by default, conversation's main pool has eight, and quota's pool has ten.
  */
 const MAX_SMALL_CALLS_PER_WORKSPACE = 4;
 /**

@@ -21,8 +21,8 @@ const BUSY_PAGE_CHARACTERS = 32 * 1024;
 const FIRST_PAGE_SESSIONS = 16;
 const MAX_PAGE_SESSIONS = 1_000;
 /**
- * After this time, a call ends with its current page or large session, and the client continues with another call. The limit is below ten
- * minutes, the approximate age at which connections between services are closed.
+ * After this time, a call ends with its current page or large session, and the client continues with another call. The limit is below
+ * EXPORT_TIMEOUT_MS, the deadline of the call, by enough time for the last page or large session.
  */
 const MAX_CALL_MS = 4 * 60_000;
 

@@ -42,9 +42,9 @@ export function createSessionAdmin(deps: SessionAdminDeps): ServiceImpl<typeof S
     deleteSession: (request) => softDeleteSession(database, request),
     async eraseSession({ workspaceId, sessionId }) {
       const couldExist = isWorkspaceId(workspaceId) && isUuid(sessionId);
-      const closed = couldExist ? await eraseSession(database, workspaceId, sessionId) : undefined;
-      if (closed === undefined) throw sessionNotFound();
-      notifySettler(closed);
+      const closedTurns = couldExist ? await eraseSession(database, workspaceId, sessionId) : undefined;
+      if (closedTurns === undefined) throw sessionNotFound();
+      notifySettler(closedTurns);
       return {};
     },
     async reviewMessage({ workspaceId, sessionId, messageId, review }) {

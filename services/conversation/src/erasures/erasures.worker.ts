@@ -30,7 +30,10 @@ export class VisitorErasure {
     this.#deps = deps;
   }
 
-  /** Starts a run at once, or after the current run, which may have listed the requests earlier. */
+  /**
+   * Starts a run. If a run is active, starts another one after it, because the active run may have listed the requests before the new request
+   * was stored.
+   */
   start(): void {
     void Promise.resolve(this.#running)
       .catch(() => undefined)

@@ -134,7 +134,7 @@ describe("openTurn", () => {
     expect(await findTurn(db.database, bot.workspaceId, turn.turnId)).toMatchObject({ message: "Hello?" });
   });
 
-  test("keeps the visitor's data unless the call has new data", async () => {
+  test("updates the visitor's id and metadata if the call has new ones, and keeps the first referrer", async () => {
     const turn = newTurn(bot, { visitorId: "v1", visitorMetadata: '{"a":1}', referrer: "r1" });
     await openTurn(db.database, turn);
     const { sessionId } = turn;
@@ -151,7 +151,7 @@ describe("openTurn", () => {
 });
 
 describe("history", () => {
-  test("contains only finished turns, oldest first", async () => {
+  test("contains only turns with a complete reply, oldest first", async () => {
     const sessionId = randomUUID();
     await runTurn(db.database, newTurn(bot, { sessionId, message: "q1" }), { content: "a1" });
     await runTurn(db.database, newTurn(bot, { sessionId, message: "q2" }), { outcome: "error", content: "half" });

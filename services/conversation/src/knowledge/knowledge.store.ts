@@ -41,7 +41,7 @@ const PUT_SOURCE = `
         characters = excluded.characters, chunks = excluded.chunks, updated_at = now()
   RETURNING ${SOURCE}`;
 
-// `language` is for the previous version of this service: it reads the generated column `search` and supports two languages.
+// `language` is for versions without migration 0008: they read the generated column `search`, which supports two languages.
 const INSERT_CHUNKS = `
   INSERT INTO conversation.knowledge_chunks (workspace_id, bot_id, source_id, position, heading, content, language, terms)
   SELECT $1, $2::uuid, $3, $11 + position, heading, content, CASE $4::text WHEN 'english' THEN 'english' ELSE 'simple' END,

@@ -1,7 +1,7 @@
 import { type Database, transaction } from "@parley/service-kit";
 
-// The previous version does not update the counts. During an upgrade it may still add turns to a session. So only sessions that have been
-// inactive for a while are counted, and each of them only once.
+// Versions without migration 0015 do not update the counts. During an upgrade they may still add turns to a session. So only sessions that
+// have been inactive for a while are counted, and each of them only once.
 const LOCK_UNCOUNTED = `
   SELECT workspace_id, session_id, last_activity_at::text AS "lastActivityAt"
   FROM conversation.sessions

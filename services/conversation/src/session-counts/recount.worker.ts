@@ -4,14 +4,15 @@ import { recountSessions } from "./recount.store.ts";
 /** The number of sessions counted in one transaction, which holds their locks. */
 const BATCH_SESSIONS = 100;
 const PAUSE_MS = 100;
-/** After this time without activity, replicas of the previous version, which do not update the counts, add no more turns to a session. */
+/** After this time without activity, replicas of a version without migration 0015, which do not update the counts, add no turns to a session. */
 const INACTIVE_SECONDS = 600;
 
 export type RecountDeps = { database: Database; log: Pick<Logger, "info"> };
 
 /**
- * Counts the messages and ratings of sessions whose counts are out of date, because the previous version does not update them. Works in
- * batches, until no such session is left or the signal is aborted. Replicas may run it concurrently. Returns the number of sessions counted.
+ * Counts the messages and ratings of sessions whose counts are out of date, because a version without migration 0015 has
+ * stored a turn in them. Works in batches, until no such session is left or the signal is aborted. Replicas may run it concurrently. Returns
+ * the number of sessions counted.
  */
 export async function recountAllSessions(
   { database, log }: RecountDeps,

@@ -48,7 +48,7 @@ const rate = (sessionId: string, messageId: number, rating: string) =>
     rating,
   });
 
-/** Stores a turn as the previous version does: without counting. */
+/** Stores a turn as a version without migration 0015 does: without counting. */
 async function storeUncounted(sessionId: string) {
   const turn = newTurn(bot, { sessionId });
   await db.admin.query(
@@ -111,7 +111,7 @@ test("concurrent turns, ratings and recounts of one session lose no count", asyn
   }
 });
 
-test("sessions and turns of the previous version are counted in batches, and stay uncounted until then", async () => {
+test("sessions and turns of a version without migration 0015 are counted in batches, and stay uncounted until then", async () => {
   const sessions = Array.from({ length: 210 }, () => newTurn(bot).sessionId);
   for (const sessionId of sessions) await storeUncounted(sessionId);
   const continued = newTurn(bot);

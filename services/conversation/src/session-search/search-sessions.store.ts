@@ -55,7 +55,7 @@ export type SessionPage = {
   next: SessionPosition | undefined;
 };
 
-// The stored counts are current unless the previous version stored a turn after them.
+// The stored counts are current unless a version without migration 0015 stored a turn after them.
 const ARE_COUNTED = "s.counted_at = s.last_activity_at";
 const MESSAGES = "FROM conversation.messages m WHERE m.workspace_id = s.workspace_id AND m.session_id = s.session_id";
 

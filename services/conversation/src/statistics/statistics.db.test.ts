@@ -93,6 +93,18 @@ test("the run after an aborted one starts an hour before the aborted run stopped
   expect(Number(next) - Number(first)).toBe(23 * 3_600_000);
 });
 
+test("the task counts replies after the database's clock was set back", async () => {
+  const bot = await createBot(system.database);
+  await count();
+  const future = new Date(Date.now() + 86_400_000).toISOString();
+  await system.admin.query("UPDATE conversation.task_leases SET progress = $1 WHERE task = 'count_replies'", [
+    { counted_to: future },
+  ]);
+  await runTurn(system.database, newTurn(bot));
+  await count();
+  expect((await statistics(bot.workspaceId)).days).toMatchObject([{ replies: 1 }]);
+});
+
 test("the first run counts the replies of 100 days, and the task deletes older counts", async () => {
   const bot = await createBot(system.database);
   const old = newTurn(bot);

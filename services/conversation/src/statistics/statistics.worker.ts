@@ -61,7 +61,8 @@ function createHourlyCountTask(database: Database, counts: HourlyCountTask): (si
       const keptSinceMs = floorHour(nowMs - counts.keptDays * 24 * HOUR_MS);
       const endMs = floorHour(nowMs) + HOUR_MS;
       const { counted_to: countedTo = "" } = claimed.progress;
-      const countedMs = Date.parse(countedTo) || keptSinceMs;
+      // If the database's clock was set back, the stored time may be in the future.
+      const countedMs = Math.min(Date.parse(countedTo) || keptSinceMs, floorHour(nowMs));
       let fromMs = Math.max(keptSinceMs, countedMs - REPEATED_HOURS * HOUR_MS);
       while (fromMs < endMs) {
         if (signal.aborted) return;

@@ -53,18 +53,26 @@ export class CertificateFiles implements experimental.CertificateProvider {
     if (this.#caListeners.size + this.#identityListeners.size === 0) {
       clearInterval(this.#timer);
       this.#timer = undefined;
-    } else this.#timer ??= setInterval(() => this.#renew(), this.#refreshIntervalMs).unref();
+    } else if (this.#timer === undefined) {
+      // The files may have changed while gRPC had no connection, and so no listener.
+      this.#read();
+      this.#timer = setInterval(() => this.#renew(), this.#refreshIntervalMs).unref();
+    }
   }
 
   #renew(): void {
+    this.#read();
+    for (const listener of this.#caListeners) listener(this.#current);
+    for (const listener of this.#identityListeners) listener(this.#current);
+  }
+
+  /** Reads the files, and keeps the previous certificates if they cannot be used. */
+  #read(): void {
     try {
       this.#current = readCertificates(this.#tlsDir);
     } catch {
       // watchCertificates reports unusable files.
-      return;
     }
-    for (const listener of this.#caListeners) listener(this.#current);
-    for (const listener of this.#identityListeners) listener(this.#current);
   }
 }
 

@@ -15,6 +15,7 @@ import { Lifecycle } from "../process/lifecycle.ts";
 import { createLogger } from "../process/logger.ts";
 import { fixedTokens } from "../settings/tokens.ts";
 import { createAuthority, createCertificates } from "../testing/certificates.ts";
+import { CertificateFiles } from "./certificate-files.ts";
 import { type CallGuard, createGrpcServer } from "./grpc-server.ts";
 import { serverCredentials } from "./grpc-tls.ts";
 import { connectPeer } from "./rpc-peers.ts";
@@ -91,6 +92,25 @@ describe("gRPC with mutual TLS", () => {
       }
     }
     await expect(servers[3]?.(clients[0])).rejects.toMatchObject({ code: "unavailable" });
+  });
+
+  it("reads the files again when a client connects after a time without connections", async () => {
+    const ca = await createAuthority("Parley");
+    const directory = await createCertificates(folder, ca, "edge");
+    const files = new CertificateFiles(directory, 60_000);
+    const connectOnce = () =>
+      new Promise<string>((resolve) => {
+        const listener: Parameters<typeof files.addIdentityCertificateListener>[0] = (update) => {
+          files.removeIdentityCertificateListener(listener);
+          resolve(String(update?.certificate));
+        };
+        files.addIdentityCertificateListener(listener);
+      });
+    const first = await connectOnce();
+    const renewed = await createCertificates(folder, ca, "edge");
+    for (const file of ["tls.crt", "tls.key"]) await copyFile(join(renewed, file), join(directory, file));
+    expect(await connectOnce()).toBe(await readFile(join(renewed, "tls.crt"), "utf8"));
+    expect(await connectOnce()).not.toBe(first);
   });
 
   it("keeps the certificates while the files are unusable, and then uses the renewed ones", async () => {

@@ -95,7 +95,7 @@ export function createPeriodicTasks(
       run: (signal) =>
         eraseExpiredSessions({ database, quota, notifySettler, failures: deps.retentionFailures, log }, signal),
     },
-    { name: "erase visitors", intervalMs: ERASE_VISITORS_INTERVAL_MS, run: (signal) => visitorErasure.run(signal) },
+    { name: "erase visitors", intervalMs: ERASE_VISITORS_INTERVAL_MS, run: () => visitorErasure.run() },
     {
       name: "read deleted workspaces",
       intervalMs: READ_DELETED_INTERVAL_MS,

@@ -97,7 +97,7 @@ export async function start(
   lifecycle.onClose("sweeper", () => sweeper.stop());
   lifecycle.onClose("settler", () => settler.stop(), SETTLER_STOP_MS);
   const keyUses = new KeyUses(database);
-  const visitorErasure = new VisitorErasure({ database, notifySettler, log });
+  const visitorErasure = new VisitorErasure({ database, notifySettler, closingSignal: lifecycle.closingSignal, log });
   const deletedWorkspaces = new DeletedWorkspaces(database);
   const onRepaired = createRepairReporter(registry, log);
   registerEmbeddingGauge(registry, () => embeddings.countUnembedded(), log);

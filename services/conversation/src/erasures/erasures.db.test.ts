@@ -15,9 +15,12 @@ const erase = (workspaceId: string, visitorId: string, requestId: string = rando
   system.conversation.eraseVisitor({ workspaceId, visitorId, requestId }, { timeoutMs: 10_000 });
 
 const runNow = () =>
-  new VisitorErasure({ database: system.database, notifySettler: () => undefined, log }).run(
-    new AbortController().signal,
-  );
+  new VisitorErasure({
+    database: system.database,
+    notifySettler: () => undefined,
+    closingSignal: new AbortController().signal,
+    log,
+  }).run();
 
 async function storedRequests(workspaceId: string) {
   return (await system.admin.query("SELECT FROM conversation.erasures WHERE workspace_id = $1", [workspaceId]))

@@ -2,16 +2,38 @@ import { createLogger, type Database } from "@parley/service-kit";
 import { expect, test } from "vitest";
 import { VisitorErasure } from "./erasures.worker.ts";
 
-test("start() during a run causes another run, which lists the erasure requests again", async () => {
+/** Returns an erasure whose first read of the erasure requests waits, and how many reads there were. */
+function createErasure() {
   const firstList = Promise.withResolvers<{ rows: [] }>();
-  let lists = 0;
-  const query = () => (++lists === 1 ? firstList.promise : Promise.resolve({ rows: [] }));
-  const database = { query } as unknown as Database;
-  const erasure = new VisitorErasure({ database, notifySettler: () => undefined, log: createLogger("test", "silent") });
-  const running = erasure.run(new AbortController().signal);
+  const lists = { count: 0 };
+  const query = () => (++lists.count === 1 ? firstList.promise : Promise.resolve({ rows: [] }));
+  const closing = new AbortController();
+  const erasure = new VisitorErasure({
+    database: { query } as unknown as Database,
+    notifySettler: () => undefined,
+    closingSignal: closing.signal,
+    log: createLogger("test", "silent"),
+  });
+  return { erasure, lists, firstList, closing };
+}
+
+test("start() during a run causes another run, which lists the erasure requests again", async () => {
+  const { erasure, lists, firstList } = createErasure();
+  const running = erasure.run();
   erasure.start();
-  expect(lists).toBe(1);
+  expect(lists.count).toBe(1);
   firstList.resolve({ rows: [] });
   await running;
-  await expect.poll(() => lists, { timeout: 5_000 }).toBe(2);
+  await expect.poll(() => lists.count, { timeout: 5_000 }).toBe(2);
+});
+
+test("start() causes no run once the process stops", async () => {
+  const { erasure, lists, firstList, closing } = createErasure();
+  const running = erasure.run();
+  erasure.start();
+  closing.abort();
+  firstList.resolve({ rows: [] });
+  await running;
+  await erasure.run();
+  expect(lists.count).toBe(1);
 });

@@ -12,6 +12,8 @@ const PAUSE_MS = 100;
 export type ErasureDeps = {
   database: Database;
   notifySettler: NotifySettler;
+  /** Aborted when the process starts to stop. A run then ends early and leaves its work to a later run, here or in another replica. */
+  closingSignal: AbortSignal;
   log: Pick<Logger, "info" | "warn">;
 };
 
@@ -37,24 +39,25 @@ export class VisitorErasure {
   start(): void {
     void Promise.resolve(this.#running)
       .catch(() => undefined)
-      .then(() => this.run(new AbortController().signal))
+      .then(() => this.run())
       .catch((error: unknown) => this.#deps.log.warn({ error }, "visitor erasure failed, retrying"));
   }
 
-  /** Runs until every session was tried or the signal is aborted. A call during a run waits for that run. */
-  run(signal: AbortSignal): Promise<void> {
-    this.#running ??= this.#runRounds(signal).finally(() => {
+  /** Runs until every session was tried or the process stops. A call during a run waits for that run. */
+  run(): Promise<void> {
+    this.#running ??= this.#runRounds().finally(() => {
       this.#running = undefined;
     });
     return this.#running;
   }
 
-  async #runRounds(signal: AbortSignal): Promise<void> {
+  async #runRounds(): Promise<void> {
+    const { database, closingSignal: signal } = this.#deps;
     const failed: FailedSessions = new Map();
     for (let isMore = true; isMore && !signal.aborted; ) {
       isMore = false;
-      for (const erasure of await listErasures(this.#deps.database, MAX_REQUESTS))
-        if (!signal.aborted && (await this.#eraseBatch(erasure, failed, signal))) isMore = true;
+      for (const erasure of await listErasures(database, MAX_REQUESTS))
+        if (!signal.aborted && (await this.#eraseBatch(erasure, failed))) isMore = true;
       if (isMore) await pause(PAUSE_MS, signal);
     }
   }
@@ -63,14 +66,14 @@ export class VisitorErasure {
    * Erases a batch of a request's sessions, after the last one that failed in this run. Deletes the request if it has no sessions left.
    * Returns whether the next round may erase more.
    */
-  async #eraseBatch(erasure: Erasure, failed: FailedSessions, signal: AbortSignal): Promise<boolean> {
-    const { database, log } = this.#deps;
+  async #eraseBatch(erasure: Erasure, failed: FailedSessions): Promise<boolean> {
+    const { database, closingSignal, log } = this.#deps;
     const { workspaceId, requestId } = erasure;
     const key = `${workspaceId} ${requestId}`;
     const after = failed.get(key);
     const sessions = await listSessionsToErase(database, erasure, { after, limit: BATCH_SESSIONS });
     for (const session of sessions)
-      if (!signal.aborted && !(await this.#eraseOne(erasure, session.sessionId))) failed.set(key, session);
+      if (!closingSignal.aborted && !(await this.#eraseOne(erasure, session.sessionId))) failed.set(key, session);
     if (sessions.length === 0 && after === undefined && erasure.areSessionsVisible) {
       await deleteErasure(database, erasure);
       log.info({ workspace_id: workspaceId, request_id: requestId }, "visitor erased");

@@ -42,7 +42,7 @@ const unused = {} as never;
 const database = unused as Database;
 
 function registerReloadMetrics(registry: Registry): void {
-  watchCertificates({ tlsDirs: [], registry, reloadRefusals: createReloadRefusalCounter(registry) }, log, unused);
+  watchCertificates({ registry, reloadRefusals: createReloadRefusalCounter(registry) }, log, unused);
 }
 
 /** The metrics that each service registers when it starts. tests/observability compares docs/metrics.md with the running services. */

@@ -28,7 +28,7 @@ export async function start(
   lifecycle: Lifecycle,
   { registry, reloadRefusals }: ServiceMetrics,
 ): Promise<void> {
-  watchCertificates({ tlsDirs: [config.opsTlsDir], registry, reloadRefusals }, log, lifecycle);
+  watchCertificates({ opsTlsDir: config.opsTlsDir, registry, reloadRefusals }, log, lifecycle);
   const metrics = createMetrics(registry);
   const { jwt, signIn, origin } = config;
   const nowMs = () => Date.now();

@@ -69,7 +69,7 @@ export async function start(
   { registry, reloadRefusals }: ServiceMetrics,
 ): Promise<void> {
   const { host, grpcTlsDir, opsTlsDir } = config;
-  watchCertificates({ tlsDirs: [grpcTlsDir, opsTlsDir], registry, reloadRefusals }, log, lifecycle);
+  watchCertificates({ grpcTlsDir, opsTlsDir, registry, reloadRefusals }, log, lifecycle);
   const secretOptions = { log, lifecycle, reloadRefusals };
   const internalTokens = openTokens(config.internalTokens, secretOptions);
   const { database, calls, taskDatabase, ownerReads } = openPools(config, registry, log, lifecycle);

@@ -46,7 +46,11 @@ export async function start(
   { registry, reloadRefusals }: ServiceMetrics,
 ): Promise<void> {
   const now = () => performance.now();
-  watchCertificates({ tlsDirs: [config.grpcTlsDir, config.opsTlsDir], registry, reloadRefusals }, log, lifecycle);
+  watchCertificates(
+    { grpcTlsDir: config.grpcTlsDir, opsTlsDir: config.opsTlsDir, registry, reloadRefusals },
+    log,
+    lifecycle,
+  );
   const secretOptions = { log, lifecycle, reloadRefusals };
   const keys = openKeys(config.findKey, secretOptions);
   const settingsOptions = { ...config, readSecret: keys.read };

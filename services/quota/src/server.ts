@@ -52,7 +52,11 @@ export async function start(
   lifecycle: Lifecycle,
   { registry, reloadRefusals }: ServiceMetrics,
 ): Promise<void> {
-  watchCertificates({ tlsDirs: [config.grpcTlsDir, config.opsTlsDir], registry, reloadRefusals }, log, lifecycle);
+  watchCertificates(
+    { grpcTlsDir: config.grpcTlsDir, opsTlsDir: config.opsTlsDir, registry, reloadRefusals },
+    log,
+    lifecycle,
+  );
   const secretOptions = { log, lifecycle, reloadRefusals };
   const database = openDatabase(
     {

@@ -76,10 +76,18 @@ export class CertificateFiles implements experimental.CertificateProvider {
   }
 }
 
-function readCertificates(tlsDir: string): Certificates {
+/** Returns the certificates of calls between services. Throws if a file cannot be used. */
+export function readCertificates(tlsDir: string): Certificates {
   const { cert, key } = readCertificate(tlsDir);
-  const caCertificate = readFileSync(join(tlsDir, "ca.crt"));
-  // Throws if the file contains no certificate.
-  new X509Certificate(caCertificate);
-  return { caCertificate, certificate: Buffer.from(cert), privateKey: Buffer.from(key) };
+  return { caCertificate: readAuthority(tlsDir), certificate: Buffer.from(cert), privateKey: Buffer.from(key) };
+}
+
+function readAuthority(tlsDir: string): Buffer {
+  const authority = readFileSync(join(tlsDir, "ca.crt"));
+  try {
+    new X509Certificate(authority);
+  } catch (cause) {
+    throw new Error("ca.crt contains no certificate", { cause });
+  }
+  return authority;
 }

@@ -1,13 +1,16 @@
 import { X509Certificate } from "node:crypto";
 import { type Counter, Gauge, type Registry } from "prom-client";
+import { readCertificates } from "../grpc/certificate-files.ts";
 import type { Lifecycle } from "../process/lifecycle.ts";
 import type { Logger } from "../process/logger.ts";
 import { runPeriodically } from "../process/periodic.ts";
 import { CERTIFICATE_REFRESH_MS, readCertificate } from "./ops-tls.ts";
 
 export type CertificateWatchOptions = {
-  /** The directories with the `tls.crt` and `tls.key` that this process serves. Directories that are not configured are undefined. */
-  tlsDirs: readonly (string | undefined)[];
+  /** The directory with the `ca.crt`, `tls.crt` and `tls.key` of calls between services. Undefined without TLS. */
+  grpcTlsDir?: string | undefined;
+  /** The directory with the `tls.crt` and `tls.key` of the ops port. Undefined without TLS. */
+  opsTlsDir?: string | undefined;
   registry: Registry;
   /** Counts the reads of certificates that cannot be used. */
   reloadRefusals: Counter<"file">;
@@ -16,11 +19,21 @@ export type CertificateWatchOptions = {
 
 /** Measures the earliest expiry of the served certificates, and counts the reads of certificates that cannot be used. */
 export function watchCertificates(
-  { tlsDirs, registry, reloadRefusals, refreshIntervalMs = CERTIFICATE_REFRESH_MS }: CertificateWatchOptions,
+  {
+    grpcTlsDir,
+    opsTlsDir,
+    registry,
+    reloadRefusals,
+    refreshIntervalMs = CERTIFICATE_REFRESH_MS,
+  }: CertificateWatchOptions,
   log: Pick<Logger, "warn">,
   lifecycle: Pick<Lifecycle, "onClose" | "closingSignal">,
 ): void {
-  const directories = [...new Set(tlsDirs)].filter((each) => each !== undefined);
+  /** Reads the certificate of each directory. Throws if a file of the directory cannot be used. */
+  const readers = new Map<string, () => Buffer | string>();
+  if (opsTlsDir !== undefined) readers.set(opsTlsDir, () => readCertificate(opsTlsDir).cert);
+  // Of one directory for both, gRPC reads more files.
+  if (grpcTlsDir !== undefined) readers.set(grpcTlsDir, () => readCertificates(grpcTlsDir).certificate);
   const expirySeconds = new Map<string, number>();
   new Gauge({
     name: "parley_certificate_expiry_timestamp_seconds",
@@ -32,14 +45,13 @@ export function watchCertificates(
       else this.remove({});
     },
   });
-  if (directories.length === 0) return;
+  if (readers.size === 0) return;
   // PromQL's increase() misses the first increment of a series that does not exist yet.
   reloadRefusals.inc({ file: "tls.crt" }, 0);
   const read = async () => {
-    for (const directory of directories) {
+    for (const [directory, readServed] of readers) {
       try {
-        const { cert } = readCertificate(directory);
-        expirySeconds.set(directory, Date.parse(new X509Certificate(cert).validTo) / 1_000);
+        expirySeconds.set(directory, Date.parse(new X509Certificate(readServed()).validTo) / 1_000);
       } catch (error) {
         reloadRefusals.inc({ file: "tls.crt" });
         log.warn({ error }, "renewed certificate refused, previous one kept");

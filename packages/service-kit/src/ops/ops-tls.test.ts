@@ -87,7 +87,7 @@ test("the metrics have the certificate's expiry, and count a renewed certificate
   const registry = createRegistry("test");
   const reloadRefusals = createReloadRefusalCounter(registry);
   watchCertificates(
-    { tlsDirs: [tlsDir, undefined, tlsDir], registry, reloadRefusals, refreshIntervalMs: 20 },
+    { grpcTlsDir: undefined, opsTlsDir: tlsDir, registry, reloadRefusals, refreshIntervalMs: 20 },
     log,
     lifecycle,
   );
@@ -99,4 +99,20 @@ test("the metrics have the certificate's expiry, and count a renewed certificate
   await writeFile(join(tlsDir, "tls.key"), "");
   await expect.poll(() => read("parley_reloads_refused_total")).toBeGreaterThan(0);
   expect(await read("parley_certificate_expiry_timestamp_seconds")).toBe(expiry);
+});
+
+test("the metrics count a ca.crt of calls between services that cannot be used", async () => {
+  const grpcTlsDir = await createCertificates(folder, authority, HOST);
+  const registry = createRegistry("test");
+  const reloadRefusals = createReloadRefusalCounter(registry);
+  watchCertificates(
+    { grpcTlsDir, opsTlsDir: grpcTlsDir, registry, reloadRefusals, refreshIntervalMs: 20 },
+    log,
+    lifecycle,
+  );
+  const read = async (name: string) => (await registry.getSingleMetric(name)?.get())?.values[0]?.value;
+  await expect.poll(() => read("parley_certificate_expiry_timestamp_seconds")).toBeGreaterThan(0);
+  expect(await read("parley_reloads_refused_total")).toBe(0);
+  await writeFile(join(grpcTlsDir, "ca.crt"), "");
+  await expect.poll(() => read("parley_reloads_refused_total")).toBeGreaterThan(0);
 });

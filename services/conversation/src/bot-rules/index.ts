@@ -1,2 +1,2 @@
 export type { NewPattern } from "./moderation.store.ts";
-export type { ToolDefinition } from "./tools.store.ts";
+export { parseDefinition, type ToolDefinition } from "./tool-definition.ts";

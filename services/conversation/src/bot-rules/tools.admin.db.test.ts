@@ -1,6 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { ToolAdminService } from "@parley/rpc/conversation";
 import { describe, expect, test } from "vitest";
+import { createBotConfigCache } from "../bots/bot-configs.service.ts";
 import type { Bot } from "../bots/bots.store.ts";
 import { adminFailure, useTestSystem } from "../testing/system.ts";
 import { botFields, createBot } from "../testing/turns.ts";
@@ -54,6 +55,19 @@ describe("tools", () => {
       code: Code.InvalidArgument,
       message: expect.stringContaining(named),
     });
+  });
+
+  test("with a field of a newer version are listed, and used in turns, without that field", async () => {
+    const tools = system.ops(ToolAdminService);
+    const bot = await createBot(system.database);
+    await tools.putTool({ ...botFields(bot), tool: { name: "order", kind: http() } });
+    await system.admin.query(
+      `UPDATE conversation.tools SET definition = definition || '{"newer": 1}' WHERE workspace_id = $1`,
+      [bot.workspaceId],
+    );
+    expect((await tools.listTools(botFields(bot))).tools).toMatchObject([{ name: "order", kind: http() }]);
+    const config = await createBotConfigCache(system.database)(bot.workspaceId, bot.id);
+    expect(config?.tools).toMatchObject([{ name: "order", kind: http() }]);
   });
 
   test("are limited to 20 per bot", async () => {

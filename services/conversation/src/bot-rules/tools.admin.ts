@@ -1,11 +1,11 @@
-import { fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { requireHttpTool, requireMcpServer, requireNames } from "@parley/bot-rules/tools";
 import type { ToolAdminService } from "@parley/rpc/conversation";
-import { type Tool, ToolSchema } from "@parley/rpc/llm";
+import type { Tool } from "@parley/rpc/llm";
 import { type Database, invalidArgument, notFound, ServiceError } from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
-import { deleteTool, listTools, putTool, type ToolDefinition } from "./tools.store.ts";
+import { parseDefinition, toDefinition } from "./tool-definition.ts";
+import { deleteTool, listTools, putTool } from "./tools.store.ts";
 
 const MAX_TOOLS = 20;
 
@@ -15,7 +15,7 @@ export function createToolAdmin(database: Database): ServiceImpl<typeof ToolAdmi
     async putTool(request) {
       const tool = requireTool(request.tool);
       const botId = await requireBotId(database, request);
-      const definition = toJson(ToolSchema, tool) as ToolDefinition;
+      const definition = toDefinition(tool);
       const { workspaceId } = request;
       if (!(await putTool(database, { workspaceId, botId }, { name: tool.name, definition }, MAX_TOOLS)))
         throw new ServiceError("resource_exhausted", "too_many_tools", `a bot has at most ${MAX_TOOLS} tools`);
@@ -24,7 +24,7 @@ export function createToolAdmin(database: Database): ServiceImpl<typeof ToolAdmi
     async listTools(request) {
       const botId = await requireBotId(database, request);
       const definitions = await listTools(database, { workspaceId: request.workspaceId, botId });
-      return { tools: definitions.map((each) => fromJson(ToolSchema, each as JsonValue)) };
+      return { tools: definitions.map(parseDefinition) };
     },
     async removeTool(request) {
       const botId = await requireBotId(database, request);

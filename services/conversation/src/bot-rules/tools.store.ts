@@ -1,10 +1,8 @@
 import type { Database } from "@parley/service-kit";
+import type { ToolDefinition } from "./tool-definition.ts";
 
 /** The same as BotKey of bots/, which this feature cannot import: bots/ imports this feature. */
 type BotKey = { workspaceId: string; botId: string };
-
-/** A parley.llm.v1.Tool in protobuf's JSON format. */
-export type ToolDefinition = Record<string, unknown>;
 
 /** Adds a tool to a bot, or replaces the tool with this name. Returns false if the bot would have more than `limit` tools. */
 export async function putTool(

@@ -1,8 +1,8 @@
-import { fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { type MessagePatterns, type Pattern, prepareMessagePatterns } from "@parley/bot-rules/moderation";
-import { type Tool, ToolSchema } from "@parley/rpc/llm";
+import type { Tool } from "@parley/rpc/llm";
 import { type Database, isUuid, isWorkspaceId } from "@parley/service-kit";
 import { LRUCache } from "lru-cache";
+import { parseDefinition } from "../bot-rules/index.ts";
 import { readBotConfig, type StoredBotConfig } from "./bot-config.store.ts";
 
 export type BotConfig = Omit<StoredBotConfig, "patterns" | "tools"> & {
@@ -37,7 +37,7 @@ export function createBotConfigCache(database: Database): GetBotConfig {
         replyPatterns: stored.patterns
           .filter(({ appliesTo }) => appliesTo !== "message")
           .map((pattern) => ({ ...pattern, fallback: pattern.fallback || stored.fallback })),
-        tools: stored.tools.map((definition) => fromJson(ToolSchema, definition as JsonValue)),
+        tools: stored.tools.map(parseDefinition),
       };
     },
   });

@@ -18,7 +18,7 @@ import { type CloseTurnDeps, handleCloseTurn } from "./turns/close-turn.rpc.ts";
 import { handleFindTurn } from "./turns/find-turn.rpc.ts";
 import { handleOpenTurn, type OpenTurnDeps } from "./turns/open-turn.rpc.ts";
 
-export type RpcHandlersDeps = Omit<OpenTurnDeps, "database"> & {
+export type RpcHandlersDeps = Omit<OpenTurnDeps, "database" | "counter"> & {
   database: Database;
   /** Gives connections to calls that may be refused or cancelled. Calls that must complete use `database` itself. */
   calls: CallPool;
@@ -50,7 +50,13 @@ export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<
       calls.refuseIfOverloaded();
       ownerReads.pacer.recordTurn();
       return handleOpenTurn(
-        { database: calls.databaseFor(signal), botConfigs, patternThreads, semanticSearch },
+        {
+          database: calls.databaseFor(signal),
+          botConfigs,
+          patternThreads,
+          semanticSearch,
+          counter: closedTurnCounter,
+        },
         request,
       );
     },

@@ -4,6 +4,7 @@ import type { OpenTurnRequest, OpenTurnResponseSchema } from "@parley/rpc/conver
 import { type Database, ServiceError } from "@parley/service-kit";
 import { type BotConfig, botNotFound, type GetBotConfig } from "../bots/index.ts";
 import { readPassages, type SemanticSearch, searchByWords, searchHybrid } from "../knowledge/index.ts";
+import type { TurnCounter } from "../metrics.ts";
 import { sessionNotFound } from "../sessions/index.ts";
 import { passagesForPrompt } from "./budget.ts";
 import { findKeyedTurn } from "./keyed-turns.store.ts";
@@ -17,6 +18,7 @@ export type OpenTurnDeps = {
   botConfigs: GetBotConfig;
   patternThreads: Pick<PatternThreadPool, "match">;
   semanticSearch: SemanticSearch;
+  counter: TurnCounter;
 };
 
 type Response = MessageInitShape<typeof OpenTurnResponseSchema>;
@@ -32,7 +34,7 @@ type Response = MessageInitShape<typeof OpenTurnResponseSchema>;
  * A repeated call returns the turn as it was stored the first time.
  */
 export async function handleOpenTurn(
-  { database, botConfigs, patternThreads, semanticSearch }: OpenTurnDeps,
+  { database, botConfigs, patternThreads, semanticSearch, counter }: OpenTurnDeps,
   request: OpenTurnRequest,
 ): Promise<Response> {
   requireTurnRequest(request);
@@ -63,7 +65,10 @@ export async function handleOpenTurn(
   }
 
   const messageId = BigInt(opened.messageId);
-  if (blocked) return { messageId, blocked, model: bot.model };
+  if (blocked) {
+    counter.inc({ outcome: "blocked" });
+    return { messageId, blocked, model: bot.model };
+  }
   const terms = found?.terms ?? [];
   const prompt = encodePrompt({ ...promptOf(bot), passages, terms, history: opened.history, message });
   return {

@@ -38,9 +38,10 @@ afterAll(async () => {
 });
 
 function openTurn(database: Database, botConfigs: GetBotConfig, open: OpenTurnRequest) {
+  const counter = createClosedTurnCounter(new Registry());
   const searches = createSemanticSearchCounter(new Registry());
   const semanticSearch = new SemanticSearch({ database, llm: llm.client, searches, log, now: () => performance.now() });
-  return handleOpenTurn({ database, botConfigs, patternThreads, semanticSearch }, open);
+  return handleOpenTurn({ database, botConfigs, patternThreads, semanticSearch, counter }, open);
 }
 
 const request = (bot: Bot, message = "How long do refunds take?") =>

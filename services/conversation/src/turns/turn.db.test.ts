@@ -53,6 +53,23 @@ describe("a turn", () => {
     expect(promptOf(next.prompt).messages.map((each) => each.content)).toEqual(["Hello?", "Hi!", "And?"]);
   });
 
+  test("whose message is blocked counts once as closed, however often it is opened and closed", async () => {
+    const blocking = await createBot(system.database);
+    const key = { workspaceId: blocking.workspaceId, botId: blocking.id };
+    await insertPattern(system.database, key, { pattern: "spam", reason: "r", fallback: "", appliesTo: "message" }, 1);
+    const countBlocked = async () => {
+      const metrics = await (await fetch(`${system.opsUrl}/metrics`)).text();
+      return Number(/^parley_turns_closed_total\{outcome="blocked".*\} (\d+)$/m.exec(metrics)?.[1]);
+    };
+    const before = await countBlocked();
+    const turn = openRequest(blocking, { message: "spam" });
+    for (let attempt = 0; attempt < 2; attempt++) {
+      expect((await open(turn)).blocked).toBeDefined();
+      await close(turn, TurnOutcome.BLOCKED);
+    }
+    expect(await countBlocked()).toBe(before + 1);
+  });
+
   test("gets the same response when it is opened repeatedly, concurrently and after its close", async () => {
     const turn = openRequest(bot);
     const responses = await Promise.all(Array.from({ length: 30 }, () => open(turn)));

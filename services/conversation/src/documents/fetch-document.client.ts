@@ -7,16 +7,27 @@ import type { RawDocument } from "./read-document.client.ts";
 const TIMEOUT_MS = 20_000;
 const MAX_REDIRECTS = 5;
 
+export type FetchDocumentOptions = {
+  egress: Egress;
+  maxBytes: number;
+  /** Aborted when the caller cancels. */
+  signal: AbortSignal;
+};
+
 /**
  * Fetches a document from a URL, within 20 s, five redirects and `maxBytes`, and only from addresses that `egress` permits. Converts text
- * to UTF-8. Throws invalid_argument; its code names the reason.
+ * to UTF-8. Throws invalid_argument, whose code names the reason, or the signal's reason.
  */
-export async function fetchDocument(url: string, egress: Egress, maxBytes: number): Promise<RawDocument> {
+export async function fetchDocument(
+  url: string,
+  { egress, maxBytes, signal }: FetchDocumentOptions,
+): Promise<RawDocument> {
   let format: Format | undefined;
   try {
     const { headers, body } = await guardedFetch(url, {
       egress,
       timeoutMs: TIMEOUT_MS,
+      signal,
       maxBytes,
       maxRedirects: MAX_REDIRECTS,
       headers: { accept: "text/html, text/markdown, text/plain, application/pdf", "user-agent": "Parley" },

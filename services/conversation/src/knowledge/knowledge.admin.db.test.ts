@@ -60,6 +60,8 @@ describe("a knowledge source with a URL", () => {
   beforeAll(async () => {
     server = createServer((request, response) => {
       requested.push(`${request.socket.localAddress?.replace("::ffff:", "")}${request.url}`);
+      // A page whose server never responds.
+      if (request.url === "/silent") return;
       const { status = 200, headers, body } = pages.get(request.url ?? "") ?? { status: 404, headers: {}, body: "" };
       response.writeHead(status, headers).end(body);
     }).listen(0);
@@ -141,6 +143,20 @@ describe("a knowledge source with a URL", () => {
     const { sources } = await service.ops(KnowledgeAdminService).listSources(botFields(bot));
     expect(sources.map((each) => each.name)).toEqual(["hours.pdf", `${origin}/a`, `${origin}/b.md`, `${origin}/old`]);
   });
+
+  test("is no longer fetched when the caller cancels, so that the next document need not wait", async () => {
+    const bot = await createBot(system.database);
+    pages.set("/next", { headers: { "content-type": "text/plain" }, body: "We are open on Sundays." });
+    const canceller = new AbortController();
+    const request = { ...botFields(bot), url: `${origin}/silent` };
+    const call = service.ops(KnowledgeAdminService).addSource(request, { signal: canceller.signal });
+    await expect.poll(() => requested.length, { timeout: 5_000 }).toBe(1);
+    canceller.abort();
+    await expect(call).rejects.toThrow("abort");
+    const startedAtMs = performance.now();
+    await add(bot, `${origin}/next`);
+    expect(performance.now() - startedAtMs).toBeLessThan(10_000);
+  }, 30_000);
 
   test("is refused and not stored if it is a private address or redirects to one", async () => {
     const bot = await createBot(system.database);

@@ -46,7 +46,7 @@ export function createKnowledgeAdmin({
       const botId = await requireBotId(database, request);
       const sent = url === "" ? readContent(request) : undefined;
       return queue.run({ workspaceId, bytes: request.content.length, signal }, async () => {
-        const raw = sent ?? (await fetchContent(request, egress));
+        const raw = sent ?? (await fetchContent(request, egress, signal));
         const document = await readDocument(raw, { signal });
         if (document.chunks === 0) throw invalidArgument("content holds no text");
         const language = requestedLanguage ?? (await detectLanguage(database, document.beginning));
@@ -74,11 +74,15 @@ function readContent({ format, content }: AddSourceRequest): RawDocument {
   return requireValidContent({ format: requireFormat(format), content });
 }
 
-async function fetchContent({ url, format, content }: AddSourceRequest, egress: Egress): Promise<RawDocument> {
+async function fetchContent(
+  { url, format, content }: AddSourceRequest,
+  egress: Egress,
+  signal: AbortSignal,
+): Promise<RawDocument> {
   if (content.length > 0) throw invalidArgument("give either content or a url");
   if (isLongerThan(url, MAX_URL_CHARACTERS) || url.includes("\0"))
     throw invalidArgument(`url must have at most ${MAX_URL_CHARACTERS} characters, and no NUL`, "url_refused");
-  const fetched = await fetchDocument(url, egress, MAX_PDF_BYTES);
+  const fetched = await fetchDocument(url, { egress, maxBytes: MAX_PDF_BYTES, signal });
   return requireValidContent(format === "" ? fetched : { ...fetched, format: requireFormat(format) });
 }
 

@@ -69,7 +69,7 @@ export function openSecret<T>(
       if (nextText === text) return;
       value = parseSecret(source, nextText);
       text = nextText;
-      // For a list of accepted values, such as tokens: their number.
+      // `accepted` is the number of entries of a list, such as tokens.
       log.info({ file, ...(Array.isArray(value) && { accepted: value.length }) }, "secret reloaded");
       for (const listener of listeners) listener();
     } catch (error) {

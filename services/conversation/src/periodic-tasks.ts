@@ -41,6 +41,8 @@ export type PeriodicTasksDeps = Omit<ReconcileDeps, "quota"> & {
   keyUses: KeyUses;
   deletedWorkspaces: DeletedWorkspaces;
   embeddings: EmbeddingWorker;
+  /** Passes the turns that an erasure has closed to the settler, and counts them. */
+  reportErased: RetentionDeps["notifySettler"];
   retentionFailures: RetentionDeps["failures"];
   prunedRows: PruneTurnsDeps["prunedRows"];
   log: Logger;
@@ -51,7 +53,7 @@ export function createPeriodicTasks(
   deps: PeriodicTasksDeps,
   { leaseSeconds, reconciliation, usageRetentionMonths }: Config,
 ): PeriodicTask[] {
-  const { database, quota, notifySettler, log, sweeper, visitorErasure, keyUses, deletedWorkspaces, embeddings } = deps;
+  const { database, quota, reportErased, log, sweeper, visitorErasure, keyUses, deletedWorkspaces, embeddings } = deps;
   const closeEverySeconds = reconciliation.everySeconds * RECONCILIATIONS_PER_CLOSE;
   return [
     {
@@ -93,7 +95,10 @@ export function createPeriodicTasks(
       name: "erase expired sessions",
       intervalMs: RETENTION_INTERVAL_MS,
       run: (signal) =>
-        eraseExpiredSessions({ database, quota, notifySettler, failures: deps.retentionFailures, log }, signal),
+        eraseExpiredSessions(
+          { database, quota, notifySettler: reportErased, failures: deps.retentionFailures, log },
+          signal,
+        ),
     },
     { name: "erase visitors", intervalMs: ERASE_VISITORS_INTERVAL_MS, run: () => visitorErasure.run() },
     {
@@ -104,7 +109,7 @@ export function createPeriodicTasks(
     {
       name: "erase deleted workspaces",
       intervalMs: ERASE_WORKSPACES_INTERVAL_MS,
-      run: (signal) => eraseDeletedWorkspaces({ database, notifySettler, log }, signal),
+      run: (signal) => eraseDeletedWorkspaces({ database, notifySettler: reportErased, log }, signal),
     },
     {
       name: "count sessions",

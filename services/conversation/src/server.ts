@@ -2,6 +2,7 @@ import type { ConnectRouter } from "@connectrpc/connect";
 import { PatternThreadPool } from "@parley/bot-rules/moderation";
 import { ConversationService } from "@parley/rpc/conversation";
 import { LlmService } from "@parley/rpc/llm";
+import type { Outcome } from "@parley/rpc/outcomes";
 import { QuotaService } from "@parley/rpc/quota";
 import {
   CallPool,
@@ -54,6 +55,7 @@ import { createRpcHandlers } from "./rpc-handlers.ts";
 import { ExportPacer, type OwnerReads } from "./sessions/index.ts";
 import { Settler } from "./settlement/settler.worker.ts";
 import { Sweeper } from "./sweeping/sweeper.worker.ts";
+import type { NotifySettler } from "./turns/index.ts";
 import { DeletedWorkspaces } from "./workspace-deletions/deleted-workspaces.service.ts";
 
 /** How long a stopping process waits for the settler. */
@@ -85,19 +87,19 @@ export async function start(
   const closedTurnCounter = createClosedTurnCounter(registry);
   const settler = new Settler(database, quota, registry, log);
   const notifySettler = settler.push.bind(settler);
-  const sweeper = new Sweeper(
-    database,
-    config.leaseSeconds,
+  const reportClosed =
+    (outcome: Outcome): NotifySettler =>
     (closed) => {
       notifySettler(closed);
-      closedTurnCounter.inc({ outcome: "interrupted" }, closed.length);
-    },
-    log,
-  );
+      closedTurnCounter.inc({ outcome }, closed.length);
+    };
+  const reportErased = reportClosed("cancelled");
+  const sweeper = new Sweeper(database, config.leaseSeconds, reportClosed("interrupted"), log);
   lifecycle.onClose("sweeper", () => sweeper.stop());
   lifecycle.onClose("settler", () => settler.stop(), SETTLER_STOP_MS);
   const keyUses = new KeyUses(database);
-  const visitorErasure = new VisitorErasure({ database, notifySettler, closingSignal: lifecycle.closingSignal, log });
+  const { closingSignal } = lifecycle;
+  const visitorErasure = new VisitorErasure({ database, notifySettler: reportErased, closingSignal, log });
   const deletedWorkspaces = new DeletedWorkspaces(database);
   const onRepaired = createRepairReporter(registry, log);
   registerEmbeddingGauge(registry, () => embeddings.countUnembedded(), log);
@@ -113,7 +115,7 @@ export async function start(
       embeddings,
       questionSearch,
       ownerReads,
-      notifySettler,
+      notifySettler: reportErased,
       visitorErasure,
       changes,
       repairDeps: { database, quota, notifySettler, onRepaired, callLogComparison: createCallLogComparison(llm) },
@@ -146,6 +148,7 @@ export async function start(
       quota,
       llm,
       notifySettler,
+      reportErased,
       onRepaired,
       sweeper,
       visitorErasure,

@@ -3,7 +3,7 @@ import { Code } from "@connectrpc/connect";
 import { SessionAdminService } from "@parley/rpc/conversation";
 import { SettleOutcome } from "@parley/rpc/quota";
 import { describe, expect, test } from "vitest";
-import { adminFailure, RFC_3339, rpcFailure, useTestSystem } from "../testing/system.ts";
+import { adminFailure, countClosedTurns, RFC_3339, rpcFailure, useTestSystem } from "../testing/system.ts";
 import { createBot, newTurn, runTurn } from "../testing/turns.ts";
 import { openTurn } from "../turns/open-turn.store.ts";
 
@@ -71,12 +71,14 @@ describe("sessions", () => {
     expect(rows).toEqual([{ member: "anna", target: { session_id: sessionId } }]);
   });
 
-  test("are erased once, and their open turns are settled as void", async () => {
+  test("are erased once, and their open turns are counted as cancelled and settled as void", async () => {
     const bot = await createBot(system.database);
     const turn = newTurn(bot);
     await openTurn(system.database, turn);
     const { workspaceId, sessionId } = turn;
+    const before = await countClosedTurns(system, "cancelled");
     await system.ops(SessionAdminService).eraseSession({ workspaceId, sessionId });
+    expect(await countClosedTurns(system, "cancelled")).toBe(before + 1);
     // Below 2 s: the poll of the outbox leaves out younger turns, so only the push can settle a turn within this time.
     await expect.poll(() => system.quota.outcomeOf(turn.turnId), { timeout: 1_900 }).toBe(SettleOutcome.VOID);
     expect(await adminFailure(system.ops(SessionAdminService).eraseSession({ workspaceId, sessionId }))).toMatchObject({

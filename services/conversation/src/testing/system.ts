@@ -2,6 +2,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import type { Client, ConnectError } from "@connectrpc/connect";
 import type { RpcClient } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
+import type { Outcome } from "@parley/rpc/outcomes";
 import type { Database } from "@parley/service-kit";
 import { afterAll, beforeAll } from "vitest";
 import { createTestDatabase } from "./database.ts";
@@ -74,4 +75,10 @@ export async function rpcFailure(call: Promise<unknown>) {
 export async function adminFailure(call: Promise<unknown>) {
   const { code, rawMessage, metadata } = await errorOf<ConnectError>(call);
   return { code, stable: metadata.get("parley-code"), message: rawMessage };
+}
+
+/** Returns how many turns the service has closed with an outcome, by its metrics. */
+export async function countClosedTurns({ opsUrl }: TestSystem, outcome: Outcome): Promise<number> {
+  const metrics = await (await fetch(`${opsUrl}/metrics`)).text();
+  return Number(new RegExp(`^parley_turns_closed_total\\{outcome="${outcome}".*\\} (\\d+)$`, "m").exec(metrics)?.[1]);
 }

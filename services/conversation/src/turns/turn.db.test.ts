@@ -12,7 +12,7 @@ import { SettleOutcome } from "@parley/rpc/quota";
 import { beforeAll, describe, expect, test } from "vitest";
 import { insertPattern } from "../bot-rules/moderation.store.ts";
 import type { Bot } from "../bots/bots.store.ts";
-import { rpcFailure, useTestSystem } from "../testing/system.ts";
+import { countClosedTurns, rpcFailure, useTestSystem } from "../testing/system.ts";
 import { botFields, closeRequest, createBot, type OpenRequest, openRequest } from "../testing/turns.ts";
 
 const system = useTestSystem();
@@ -57,17 +57,13 @@ describe("a turn", () => {
     const blocking = await createBot(system.database);
     const key = { workspaceId: blocking.workspaceId, botId: blocking.id };
     await insertPattern(system.database, key, { pattern: "spam", reason: "r", fallback: "", appliesTo: "message" }, 1);
-    const countBlocked = async () => {
-      const metrics = await (await fetch(`${system.opsUrl}/metrics`)).text();
-      return Number(/^parley_turns_closed_total\{outcome="blocked".*\} (\d+)$/m.exec(metrics)?.[1]);
-    };
-    const before = await countBlocked();
+    const before = await countClosedTurns(system, "blocked");
     const turn = openRequest(blocking, { message: "spam" });
     for (let attempt = 0; attempt < 2; attempt++) {
       expect((await open(turn)).blocked).toBeDefined();
       await close(turn, TurnOutcome.BLOCKED);
     }
-    expect(await countBlocked()).toBe(before + 1);
+    expect(await countClosedTurns(system, "blocked")).toBe(before + 1);
   });
 
   test("gets the same response when it is opened repeatedly, concurrently and after its close", async () => {

@@ -54,6 +54,13 @@ test("an audit includes every month with differences, also if they are not on th
   expect(findNextPage(last.progress, NOVEMBER_9)).toEqual({ month: "2026-08", after: "" });
 });
 
+test("an audit skips the rest of an old month whose last difference is gone", () => {
+  const differing = JSON.stringify(["2026-09 a", "2026-08 a"]);
+  const page = { month: "2026-09", workspaces: [fine("a")], next: "a" };
+  const { progress } = advanceAudit({ differing, finalMonth: "2026-10" }, page, at(NOVEMBER_9));
+  expect(findNextPage(progress, NOVEMBER_9)).toEqual({ month: "2026-08", after: "" });
+});
+
 test("a month with a difference on its first page is not final, however many workspaces differ", () => {
   const others = Array.from({ length: 1_000 }, (_, n) => `${n}`);
   const differing = JSON.stringify(others.flatMap((id) => [`2026-09 ${id}`, `2026-10 ${id}`]));

@@ -34,11 +34,11 @@ export function monthsToAudit(progress: AuditProgress, now: Date): string[] {
   return [...months].sort((a, b) => (a < b ? 1 : -1));
 }
 
-/** Returns the page at which a run continues. A month that is no longer audited is skipped. */
+/** Returns the page at which a run continues. Skips a month that is no longer audited. After the last month, a new audit begins. */
 export function findNextPage(progress: AuditProgress, now: Date): Required<Pick<AuditProgress, "month" | "after">> {
-  const { month, after = "" } = progress;
-  if (month !== undefined && monthsToAudit(progress, now).includes(month)) return { month, after };
-  return { month: monthOf(now), after: "" };
+  const { month = monthOf(now), after = "" } = progress;
+  const next = monthsToAudit(progress, now).find((each) => each <= month) ?? monthOf(now);
+  return { month: next, after: next === progress.month ? after : "" };
 }
 
 /**
@@ -68,8 +68,7 @@ export function advanceAudit(
     Date.parse(startedAt) >= Date.parse(`${nextMonth(month)}-01T00:00:00Z`) + finalDays * 86_400_000 &&
     ofMonth.length === 0;
   if (isFinal && month > (changed.finalMonth ?? "")) changed.finalMonth = month;
-  const months = monthsToAudit(progress, now);
-  const following = months[months.indexOf(month) + 1];
+  const following = monthsToAudit(progress, now).find((each) => each < month);
   if (following !== undefined) return { progress: { ...changed, month: following, after: "" }, isComplete: false };
   const { month: _month, after: _after, ...rest } = changed;
   return { progress: rest, isComplete: true };

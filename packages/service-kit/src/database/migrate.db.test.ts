@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
+import { Socket } from "node:net";
 import { createDatabase } from "@parley/test-support";
 import { Client } from "pg";
-import { expect, inject, onTestFinished, test } from "vitest";
+import { expect, inject, onTestFinished, test, vi } from "vitest";
 import { type MigrateOptions, type Migration, migrate, revertMigrations } from "./migrate.ts";
 
 const SCHEMA = "things";
@@ -305,4 +306,14 @@ test("the older version still runs on the schema after a failed contraction", as
   const next = { ...target, rolePassword: PASSWORD, migrations: [createThings, expansion, failing] };
   await expect(migrate(next)).rejects.toThrow("on purpose");
   expect(await migrate(target)).toEqual({ applied: [], newerMigration: "0002_more" });
+});
+
+test("every connection of a migration sends keepalives, because one is idle while an index is built", async () => {
+  const { target } = await createTestDatabase();
+  const setKeepAlive = vi.spyOn(Socket.prototype, "setKeepAlive");
+  const connect = vi.spyOn(Socket.prototype, "connect");
+  onTestFinished(() => void vi.restoreAllMocks());
+  await migrate({ ...target, rolePassword: PASSWORD });
+  expect(connect.mock.calls.length).toBeGreaterThanOrEqual(3);
+  expect(setKeepAlive.mock.calls).toEqual(connect.mock.calls.map(() => [true, expect.any(Number)]));
 });

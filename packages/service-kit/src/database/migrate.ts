@@ -52,6 +52,7 @@ const CHANGES_TABLE = "changes";
 const LOCK_TIMEOUT = "2s";
 const LOCK_POLL_MS = 100;
 const SESSION_CHECK_ATTEMPTS = 5;
+const KEEPALIVE_DELAY_MS = 10_000;
 
 /**
  * Migrates one service's schema to this version: creates the role and the schema, then applies the missing migrations. An advisory lock
@@ -94,8 +95,21 @@ export async function revertMigrations(options: MigrateOptions, steps: number): 
   );
 }
 
+/**
+ * Returns the settings of a migration's connections. They send keepalives: while a long statement runs, a firewall or load balancer would
+ * otherwise drop the idle connection that holds the lock, and the server would keep the lock.
+ */
+function connectionConfig({ url, schema }: MigrateOptions) {
+  return {
+    connectionString: url,
+    application_name: `parley-migrate-${schema}`,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEPALIVE_DELAY_MS,
+  };
+}
+
 async function withLock<T>(options: MigrateOptions, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const config = { connectionString: options.url, application_name: `parley-migrate-${options.schema}` };
+  const config = connectionConfig(options);
   const client = new pg.Client(config);
   await client.connect();
   try {
@@ -232,7 +246,7 @@ async function withKnex<T>(options: MigrateOptions, work: (migrator: Knex.Migrat
   const { default: knex } = await import("knex");
   const instance = knex({
     client: "pg",
-    connection: { connectionString: options.url, application_name: `parley-migrate-${options.schema}` },
+    connection: connectionConfig(options),
     pool: {
       min: 0,
       max: 1,

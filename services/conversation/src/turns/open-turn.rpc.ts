@@ -23,13 +23,15 @@ export type OpenTurnDeps = {
 
 type Response = MessageInitShape<typeof OpenTurnResponseSchema>;
 
+const MAX_ATTEMPTS = 2;
+
 /**
  * Opens a turn and returns its prompt, or the verdict of the moderation pattern that blocked the message. Runs one statement, plus:
  * - one for the word search, if the bot has knowledge, and two more if the message has a word that the knowledge lacks;
  * - one for the semantic search, if the knowledge has embeddings; this search also calls llm-proxy;
  * - one that reads the turn with the idempotency key, if this turn was not opened and the request has a key;
  * - if the call is repeated: one that reads this turn, one that reads its passages, and those of the word search;
- * - the first statement again, if it opened no turn and no earlier turn exists.
+ * - all of these except the searches again, if no turn was opened and no earlier turn exists.
  *
  * A repeated call returns the turn as it was stored the first time.
  */
@@ -56,12 +58,12 @@ export async function handleOpenTurn(
     ...(request.keyHash.length === 0 && { keyHash: undefined, requestHash: undefined }),
   };
   let opened = await openTurn(database, turn);
-  if (opened === undefined) {
+  for (let attempts = 1; opened === undefined; attempts++) {
     const existing = await readExisting(database, request, bot);
     if (existing !== undefined) return existing;
-    // A keyed turn of the session may have ended since the first attempt.
+    if (attempts === MAX_ATTEMPTS) throw sessionNotFound();
+    // A keyed turn of the session may have ended since the last attempt.
     opened = await openTurn(database, turn);
-    if (opened === undefined) throw sessionNotFound();
   }
 
   const messageId = BigInt(opened.messageId);

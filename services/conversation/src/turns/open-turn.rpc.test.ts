@@ -1,0 +1,25 @@
+import { randomUUID } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import { OpenTurnRequestSchema } from "@parley/rpc/conversation";
+import { expect, test } from "vitest";
+import type { Bot } from "../bots/bots.store.ts";
+import { openRequest } from "../testing/turns.ts";
+import { handleOpenTurn, type OpenTurnDeps } from "./open-turn.rpc.ts";
+
+test("refuses a keyed turn if another one begins between its two attempts, while the session has too many", async () => {
+  // The running turns of the session when the handler reads them: one has just ended, and then another one begins.
+  const runningCounts = [1, 2];
+  const query = async ({ name }: { name?: string }) =>
+    name === "find_keyed_turn" ? { rows: [{ runningCount: runningCounts.shift(), turnId: null }] } : { rows: [] };
+  const knowledge = { chunks: 0, languages: [], isEmbedded: false };
+  const messagePatterns = { list: [], json: "[]" };
+  const deps = {
+    database: { query },
+    botConfigs: async () => ({ model: "", fallback: "", knowledge, messagePatterns }),
+    semanticSearch: { search: async () => ({ passages: [] }) },
+  } as unknown as OpenTurnDeps;
+  const hashes = { keyHash: new Uint8Array(32).fill(1), requestHash: new Uint8Array(32).fill(2) };
+  const bot = { workspaceId: "ws", id: randomUUID(), model: "" } as Bot;
+  const request = create(OpenTurnRequestSchema, openRequest(bot, hashes));
+  await expect(handleOpenTurn(deps, request)).rejects.toMatchObject({ code: "too_many_keyed_turns" });
+});

@@ -92,6 +92,13 @@ describe("parseInline", () => {
   it.each([
     "2 * 3 * 4",
     "snake_case_name",
+    "имя_файла_пользователя",
+    "größe_ä_b",
+    "नमस्ते_ते_दुनिया",
+    "٢٠٢٤_١٢_٣١",
+    'a_"b"_',
+    "_a!_b",
+    "____ ****",
     "a ** b ** c",
     "**open",
     "`open",
@@ -146,5 +153,14 @@ describe("parseInline", () => {
       " ",
       ["a", ["[1]"], "https://x.example"],
     ]);
+  });
+
+  it.each([
+    ["**_note_**", "strong", "em"],
+    ["_**note**_", "em", "strong"],
+    ["*__note__*", "em", "strong"],
+    ["__*note*__", "strong", "em"],
+  ] as const)("parses %s, whose marks are of two kinds", (source, outer, inner) => {
+    expect(parseInline(`a 😀${source}.`)).toEqual(["a 😀", [outer, [[inner, ["note"]]]], "."]);
   });
 });

@@ -166,16 +166,16 @@ export function parseInline(source: string): (Tree | string)[] {
       nodes.push(end < 0 ? ticks : ["code", [source.slice(at, end).replace(/^ (.*) $/s, "$1")]]);
       at = end < 0 ? at : end + ticks.length;
     } else if (mark) {
-      // An underscore inside a word is part of a name.
-      const isMark = mark === "*" || !/\w\w/.test(before + after);
+      // An underscore opens nothing after a word and closes nothing before a word, because it can be part of a name.
+      const isName = (beside: string) => /_[_\p{L}\p{M}\p{N}]/u.test(mark + beside);
       // Closes opened marks, the innermost first. A mark after a space closes none.
       let rest = token;
-      for (const [kind] of isMark && /\S/.test(before) ? opened.toReversed() : []) {
-        if (rest.startsWith(kind) && close(kind, kind[1] ? "strong" : "em")) {
+      for (const [kind] of opened.toReversed()) {
+        if (before.trim() && !isName(after) && rest.startsWith(kind) && close(kind, kind[1] ? "strong" : "em")) {
           rest = rest.slice(kind.length);
         }
       }
-      if (isMark && rest && /[^\s*_]/.test(after)) {
+      if (rest && after !== mark && after.trim() && !isName(before)) {
         // Three marks open <em> first, and <strong> inside it.
         (rest[2] ? [mark, mark + mark] : [rest]).forEach(open);
       } else {

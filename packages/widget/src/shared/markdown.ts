@@ -1,5 +1,6 @@
 // Parses the subset of Markdown that models use in chats: paragraphs, headings, quotes, lists, code, emphasis and links.
-// Everything else is text, including HTML. Parsing takes time proportional to the text, whatever the text is.
+// Everything else is text, including HTML. Parsing takes time proportional to the text's n characters, except for runs of backticks, which can
+// take n·√n.
 
 /** The elements that a message can contain. */
 export type Tag = "p" | "h3" | "blockquote" | "ul" | "ol" | "li" | "pre" | "code" | "strong" | "em" | "a" | "hr";
@@ -79,8 +80,8 @@ function isSameList(one: string, other: string): boolean {
 }
 
 /**
- * The nesting limit of quotes and lists, and of the opening marks that wait for their closing mark. It protects the stack and keeps parsing
- * linear. Deeper nesting becomes text.
+ * The nesting limit of quotes and lists, and of the opening marks that wait for their closing mark. It protects the stack and
+ * limits the time of parsing. Deeper nesting becomes text.
  */
 const MAX_DEPTH = 6;
 
@@ -161,7 +162,8 @@ export function parseInline(source: string): (Tree | string)[] {
     at += token.length;
     const after = source[at] ?? "";
     if (ticks) {
-      // A run whose search fails is longer than all later runs. So failing runs differ in length, and n characters have at most √(2n) of them.
+      // A run whose search fails is longer than all later runs. So failing runs differ in length, and n characters have at most √(2n) of
+      // them.
       const end = source.indexOf(ticks, at);
       nodes.push(end < 0 ? ticks : ["code", [source.slice(at, end).replace(/^ (.*) $/s, "$1")]]);
       at = end < 0 ? at : end + ticks.length;

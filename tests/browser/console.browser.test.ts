@@ -198,6 +198,23 @@ describeInBrowser("console", (fixture) => {
     expect(page.problems).toEqual([]);
   }, 150_000);
 
+  it("shows a panel's field beside its label, whichever screen is opened first", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    /** Returns the distance from the end of the label to the start of its field. Negative if they are below each other. */
+    const distancePx = async (label: string) => {
+      const text = await page.tab.locator("label", { hasText: label }).boundingBox();
+      const field = await page.field(label).boundingBox();
+      return (field?.x ?? 0) - (text?.x ?? 0) - (text?.width ?? 0);
+    };
+    await page.signIn("/usage", "Usage");
+    await page.field("Month").waitFor();
+    expect(await distancePx("Month")).toBeGreaterThan(0);
+    await page.goto(`/questions?bot=${bot}`);
+    await page.field("Period").waitFor();
+    expect(await distancePx("Period")).toBeGreaterThan(0);
+  });
+
   it("shows the tools that the operator approved, and lets an owner remove one", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);

@@ -107,6 +107,17 @@ describeInBrowser("failures in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
+  it("names the connection as the problem if it breaks during an upload", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/knowledge?bot=${bot}`, "Knowledge");
+    await page.tab.route("**/AddSource", (route) => route.abort("internetdisconnected"));
+    await page.dropFile("opening.md", "# Opening hours\n\nAt six in the morning.");
+    await eventually(() => page.announcement.innerText()).toContain(
+      "opening.md: The console cannot be reached. Check your connection.",
+    );
+  });
+
   it("announces which documents of an upload were not added, and why", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);

@@ -19,7 +19,7 @@ const LOCK = "parley-session";
 
 /**
  * Fetches with the session's cookie. After a 401, refreshes the session and sends the request once more. Throws SignedOutError if the session
- * has ended.
+ * has ended, ConnectError if the refresh is refused for another reason, and `fetch`'s TypeError if no response arrives.
  */
 export async function fetchWithSession(path: string, init: RequestInit = {}): Promise<Response> {
   const send = () => fetch(path, { ...init, headers: { ...toRecord(init.headers), ...HEADERS } });
@@ -33,7 +33,8 @@ export async function fetchWithSession(path: string, init: RequestInit = {}): Pr
 
 /**
  * Refreshes the session, one tab at a time. If another tab has just refreshed it, the backend returns that session. Throws SignedOutError if
- * the session has ended, and ConnectError if the identity provider or the console does not respond.
+ * the session has ended, ConnectError if the response reports another error, such as an identity provider that does not respond, and `fetch`'s
+ * TypeError if no response arrives.
  */
 export async function refreshSession(): Promise<void> {
   const response = await postInLock("/auth/refresh");

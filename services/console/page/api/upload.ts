@@ -1,5 +1,4 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
 import {
   AddSourceRequestSchema,
   AddSourceResponseSchema,
@@ -14,8 +13,8 @@ const URL_PATH = `/api/rpc/${addSource.parent.typeName}/${addSource.name}`;
 
 /**
  * Adds a document in its own request, because it may be too large for a batch. Calls `onProgress` with the uploaded share, from 0 to 1. Uses
- * XMLHttpRequest, because `fetch` does not report the progress of an upload. Throws ConnectError,
- * or SignedOutError if the session has ended.
+ * XMLHttpRequest, because `fetch` does not report the progress of an upload. Throws SignedOutError if the session has ended, ConnectError if
+ * the response reports another error, and TypeError, as `fetch` does, if no response arrives.
  */
 export async function uploadSource(
   request: MessageInitShape<typeof AddSourceRequestSchema>,
@@ -32,7 +31,7 @@ export async function uploadSource(
   if (onProgress) xhr.upload.onprogress = ({ loaded, total }) => onProgress(total === 0 ? 0 : loaded / total);
   await new Promise<void>((resolve, reject) => {
     xhr.onload = () => resolve();
-    xhr.onerror = () => reject(new ConnectError("the connection failed", Code.Unavailable));
+    xhr.onerror = () => reject(new TypeError("the connection failed"));
     xhr.send(body as Uint8Array<ArrayBuffer>);
   });
   const bytes = new Uint8Array(xhr.response as ArrayBuffer);

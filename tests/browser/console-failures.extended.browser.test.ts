@@ -107,6 +107,94 @@ describeInBrowser("failures in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
+  it("keeps what an owner types while a page, a text or a question is being added", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/knowledge?bot=${bot}`, "Knowledge");
+    await page.tab.route("**/api/batch", async (route) => {
+      const isAdding = route.request().postData()?.includes("/AddSource");
+      await (isAdding ? route.fulfill({ json: { responses: [{ status: 200, body: {} }] } }) : route.fallback());
+    });
+    const releaseSources = await page.holdCalls("AddSource");
+    await page.field("Address of a page").fill("https://a.example/");
+    await page.button("Add page").click();
+    await page.button("Fetching…").waitFor();
+    await page.field("Address of a page").fill("https://b.example/");
+    await page.tab.getByText("Write a text").click();
+    await page.field("Title").fill("Opening hours");
+    await page.field("Text").fill("At six in the morning.");
+    await page.button("Add text").click();
+    await page.button("Adding…").waitFor();
+    await page.field("Text").fill("At six in the morning, except on Mondays.");
+    releaseSources();
+    await page.button("Remove Opening hours").waitFor();
+    await page.button("Add text").waitFor();
+    await page.button("Add page").waitFor();
+    expect(await page.field("Address of a page").inputValue()).toBe("https://b.example/");
+    expect(await page.field("Title").inputValue()).toBe("Opening hours");
+    expect(await page.field("Text").inputValue()).toBe("At six in the morning, except on Mondays.");
+    await page.button("Add text").click();
+    await eventually(() => page.field("Text").inputValue()).toBe("");
+    expect(await page.field("Title").inputValue()).toBe("");
+
+    await page.goto(`/evaluation?bot=${bot}`);
+    const releaseCases = await page.holdCalls("AddCase");
+    await page.field("Question").fill("When is bread delivered?");
+    await page.button("Add question").click();
+    await page.button("Adding…").waitFor();
+    await page.field("Question").fill("Who delivers it?");
+    releaseCases();
+    await page.button("Remove When is bread delivered?").waitFor();
+    await page.button("Add question").waitFor();
+    expect(await page.field("Question").inputValue()).toBe("Who delivers it?");
+    await page.button("Add question").click();
+    await page.button("Remove Who delivers it?").waitFor();
+    await eventually(() => page.field("Question").inputValue()).toBe("");
+    expect(page.problems).toEqual([]);
+  });
+
+  it("lets an owner change nothing in a dialog while it is being saved, and returns the focus after an error", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/moderation?bot=${bot}`, "Moderation");
+    await page.button("New rule").click();
+    const dialog = page.tab.getByRole("dialog", { name: "New rule" });
+    await page.field("Pattern").fill("(?=look)");
+    const release = await page.holdCalls("AddPattern");
+    await page.field("Pattern").press("Enter");
+    await page.button("Saving…").waitFor();
+    expect(await page.field("Pattern").isDisabled()).toBe(true);
+    expect(await page.field("Applies to").isDisabled()).toBe(true);
+    release();
+    await dialog.getByRole("alert").waitFor();
+    await eventually(() => page.field("Pattern").evaluate((field) => field === document.activeElement)).toBe(true);
+    await page.field("Pattern").fill("bread");
+    await page.field("Pattern").press("Enter");
+    await dialog.waitFor({ state: "hidden" });
+    await page.button("Edit the rule bread").waitFor();
+    expect(page.problems).toEqual([]);
+  });
+
+  it("keeps a dialog open when the rule of an earlier, cancelled dialog has been added", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/moderation?bot=${bot}`, "Moderation");
+    await page.button("New rule").click();
+    await page.field("Pattern").fill("bread");
+    const release = await page.holdCalls("AddPattern");
+    await page.button("Add rule").click();
+    await page.button("Saving…").waitFor();
+    await page.button("Cancel").click();
+    await page.button("New rule").click();
+    await page.field("Pattern").fill("cake");
+    release();
+    await page.tab.locator("li", { hasText: "bread" }).waitFor();
+    expect(await page.field("Pattern").inputValue()).toBe("cake");
+    await page.button("Add rule").click();
+    await page.button("Edit the rule cake").waitFor();
+    expect(page.problems).toEqual([]);
+  });
+
   it("names the connection as the problem if it breaks during an upload", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);

@@ -108,6 +108,18 @@ export class ConsolePage {
     });
   }
 
+  /** Holds the calls of an admin method, such as `AddSource`. Returns a function that lets them go on. */
+  async holdCalls(method: string): Promise<() => void> {
+    const released = Promise.withResolvers<void>();
+    await this.tab.route(/\/api\/(?:batch|rpc\/.*)$/, async (route) => {
+      const request = route.request();
+      const isHeld = request.url().endsWith(`/${method}`) || request.postData()?.includes(`/${method}"`);
+      if (isHeld) await released.promise;
+      await route.fallback();
+    });
+    return released.resolve;
+  }
+
   /** Presses Tab until the element with this name, label or text has the focus. */
   async tabTo(name: string | RegExp): Promise<void> {
     for (let presses = 0; presses < 40; presses++) {

@@ -1,36 +1,50 @@
-import type { ReactNode, SubmitEvent } from "react";
+import { type ReactNode, type SubmitEvent, useEffect, useRef } from "react";
 import { errorText } from "../api/error-text.ts";
 
 type MutationFormProps = {
   /** Runs when the form is submitted. Its last error is shown below the fields. */
-  mutation: { mutate: () => void; isPending: boolean; error: Error | null };
+  mutation: {
+    mutate: (variables: undefined, options: { onSuccess: () => void }) => void;
+    isPending: boolean;
+    error: Error | null;
+  };
   /** The text of the submit button, and its text while the mutation runs. */
   action: string;
   pendingAction: string;
   /** Whether the action cannot be undone. */
   isDangerous?: boolean;
   isDisabled?: boolean;
-  onCancel: () => void;
+  /** Closes the dialog. Called when the owner cancels, and after a success. */
+  onClose: () => void;
   children: ReactNode;
 };
 
 /** The form of a dialog: its fields, the last error, and the buttons to cancel and to submit. */
 export function MutationForm(props: MutationFormProps) {
-  const { mutation, action, pendingAction, isDangerous = false, isDisabled = false, onCancel, children } = props;
+  const { mutation, action, pendingAction, isDangerous = false, isDisabled = false, onClose, children } = props;
+  const focused = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // A disabled element loses the focus.
+    if (!mutation.isPending) focused.current?.focus();
+  }, [mutation.isPending]);
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
-    mutation.mutate();
+    focused.current = document.activeElement as HTMLElement | null;
+    // Not called if the owner has cancelled, because then another dialog may be open.
+    mutation.mutate(undefined, { onSuccess: onClose });
   };
   return (
     <form className="form" onSubmit={submit}>
-      {children}
+      <fieldset className="form" disabled={mutation.isPending}>
+        {children}
+      </fieldset>
       {mutation.error && (
         <p className="form-error" role="alert">
           {errorText(mutation.error)}
         </p>
       )}
       <div className="modal-actions">
-        <button type="button" className="button" onClick={onCancel}>
+        <button type="button" className="button" onClick={onClose}>
           Cancel
         </button>
         <button

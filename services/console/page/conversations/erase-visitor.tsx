@@ -49,7 +49,7 @@ function Confirmation({ visitorId, onClose }: { visitorId: string; onClose: () =
         pendingAction="Erasing…"
         isDangerous
         isDisabled={typed !== visitorId}
-        onCancel={onClose}
+        onClose={onClose}
       >
         <TextField
           label={`Type ${visitorId} to confirm`}

@@ -22,16 +22,17 @@ export function AddCase({ botSlug, suggestedQuestion }: AddCaseProps) {
   const names = sources.data?.sources.map(({ name }) => name) ?? [];
   const document = names.includes(chosen) ? chosen : (names[0] ?? "");
   const adding = useMutation({
-    mutationFn: () => evaluations.addCase({ workspaceId, botSlug, question, document }),
-    onSuccess: async () => {
-      setQuestion("");
+    mutationFn: (added: string) => evaluations.addCase({ workspaceId, botSlug, question: added, document }),
+    onSuccess: async (_, added) => {
+      // The owner may have typed the next question.
+      setQuestion((current) => (current === added ? "" : current));
       announce("The question was added.");
       await queryClient.invalidateQueries(evaluationQuery(workspaceId, botSlug));
     },
   });
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
-    adding.mutate();
+    adding.mutate(question);
   };
   return (
     <section className="panel" aria-label="Add a question">

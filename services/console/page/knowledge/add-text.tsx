@@ -19,8 +19,7 @@ type AddTextProps = {
 /** Adds a document that the owner writes here. Its title is its first heading and its name. */
 export function AddText({ botSlug, suggestedTitle }: AddTextProps) {
   const { workspace_id: workspaceId } = useSession();
-  const [title, setTitle] = useState(suggestedTitle.slice(0, MAX_TITLE_CHARACTERS));
-  const [text, setText] = useState("");
+  const [draft, setDraft] = useState({ title: suggestedTitle.slice(0, MAX_TITLE_CHARACTERS), text: "" });
   const queryClient = useQueryClient();
   const announce = useAnnounce();
   const form = useRef<HTMLFormElement>(null);
@@ -28,20 +27,20 @@ export function AddText({ botSlug, suggestedTitle }: AddTextProps) {
     if (suggestedTitle !== "") form.current?.querySelector("textarea")?.focus();
   }, [suggestedTitle]);
   const adding = useMutation({
-    mutationFn: () => {
+    mutationFn: ({ title, text }: typeof draft) => {
       const content = new TextEncoder().encode(`# ${title.trim().replace(/\s+/g, " ")}\n\n${text}`);
       return uploadSource({ workspaceId, botSlug, name: title, format: "md", content });
     },
-    onSuccess: async () => {
-      setTitle("");
-      setText("");
+    onSuccess: async (_, added) => {
+      // The owner may have typed more.
+      setDraft((current) => (current === added ? { title: "", text: "" } : current));
       announce("The text was added.");
       await queryClient.invalidateQueries(sourcesQuery(workspaceId, botSlug));
     },
   });
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
-    adding.mutate();
+    adding.mutate(draft);
   };
   return (
     <details className="panel disclosure" open={suggestedTitle !== ""}>
@@ -52,16 +51,16 @@ export function AddText({ botSlug, suggestedTitle }: AddTextProps) {
           hint="A question, for example. A text with the same name as a document replaces that document."
           required
           maxLength={MAX_TITLE_CHARACTERS}
-          value={title}
-          onChange={({ target }) => setTitle(target.value)}
+          value={draft.title}
+          onChange={({ target }) => setDraft({ ...draft, title: target.value })}
         />
         <TextArea
           label="Text"
           required
           rows={5}
           maxLength={100_000}
-          value={text}
-          onChange={({ target }) => setText(target.value)}
+          value={draft.text}
+          onChange={({ target }) => setDraft({ ...draft, text: target.value })}
         />
         <div className="row-actions">
           <button type="submit" className="button" disabled={adding.isPending}>

@@ -14,16 +14,17 @@ export function AddUrl({ botSlug }: { botSlug: string }) {
   const queryClient = useQueryClient();
   const announce = useAnnounce();
   const adding = useMutation({
-    mutationFn: () => knowledge.addSource({ workspaceId, botSlug, url }),
-    onSuccess: async () => {
-      setUrl("");
+    mutationFn: (added: string) => knowledge.addSource({ workspaceId, botSlug, url: added }),
+    onSuccess: async (_, added) => {
+      // The owner may have typed the next address.
+      setUrl((current) => (current === added ? "" : current));
       announce("The page was added.");
       await queryClient.invalidateQueries(sourcesQuery(workspaceId, botSlug));
     },
   });
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
-    adding.mutate();
+    adding.mutate(url);
   };
   return (
     <section className="panel" aria-label="Add a page by its address">

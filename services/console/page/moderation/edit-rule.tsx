@@ -30,16 +30,15 @@ export function EditRule({ botSlug, rule, onClose }: { botSlug: string; rule?: P
       if (rule) await moderation.updatePattern({ workspaceId, botSlug, id: rule.id, changes: fields });
       else await moderation.addPattern({ workspaceId, botSlug, ...fields });
     },
-    onSuccess: async () => {
-      onClose();
+    onSuccess: () => {
       announce(`The rule was ${rule ? "changed" : "added"}. It applies within seconds.`);
-      await queryClient.invalidateQueries(patternsQuery(workspaceId, botSlug));
+      void queryClient.invalidateQueries(patternsQuery(workspaceId, botSlug));
     },
   });
   const action = rule ? "Save rule" : "Add rule";
   return (
     <Modal title={rule ? "Change the rule" : "New rule"} isOpen onOpenChange={onClose}>
-      <MutationForm mutation={saving} action={action} pendingAction="Saving…" onCancel={onClose}>
+      <MutationForm mutation={saving} action={action} pendingAction="Saving…" onClose={onClose}>
         <TextField
           label="Pattern"
           hint="A regular expression in RE2 syntax. It may match any part of a text and ignores case."

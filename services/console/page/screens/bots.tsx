@@ -98,7 +98,7 @@ function CreateBot({ isOpen, onOpenChange }: CreateBotProps) {
         mutation={creation}
         action="Create bot"
         pendingAction="Creating…"
-        onCancel={() => onOpenChange(false)}
+        onClose={() => onOpenChange(false)}
       >
         <TextField
           label="Name"

@@ -176,15 +176,14 @@ function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreated: (ke
   const queryClient = useQueryClient();
   const creation = useMutation({
     mutationFn: () => keysClient.createKey({ workspaceId, botSlug, domains: splitDomains(domains) }),
-    onSuccess: async ({ key }) => {
-      onClose();
+    onSuccess: ({ key }) => {
       if (key) onCreated(key);
-      await queryClient.invalidateQueries(keysQuery(workspaceId));
+      void queryClient.invalidateQueries(keysQuery(workspaceId));
     },
   });
   return (
     <Modal title="New key" isOpen onOpenChange={onClose}>
-      <MutationForm mutation={creation} action="Create key" pendingAction="Creating…" onCancel={onClose}>
+      <MutationForm mutation={creation} action="Create key" pendingAction="Creating…" onClose={onClose}>
         <BotPicker bots={bots} value={botSlug} onChange={setBotSlug} />
         <DomainsField value={domains} onChange={setDomains} />
       </MutationForm>
@@ -200,10 +199,9 @@ function ChangeDomains({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => voi
   const update = useMutation({
     mutationFn: () =>
       keysClient.updateKey({ workspaceId, publicKey: apiKey.publicKey, domains: splitDomains(domains) }),
-    onSuccess: async () => {
-      onClose();
+    onSuccess: () => {
       announce("The domains were changed. They apply within seconds.");
-      await queryClient.invalidateQueries(keysQuery(workspaceId));
+      void queryClient.invalidateQueries(keysQuery(workspaceId));
     },
   });
   return (
@@ -213,7 +211,7 @@ function ChangeDomains({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => voi
       isOpen
       onOpenChange={onClose}
     >
-      <MutationForm mutation={update} action="Save domains" pendingAction="Saving…" onCancel={onClose}>
+      <MutationForm mutation={update} action="Save domains" pendingAction="Saving…" onClose={onClose}>
         <DomainsField value={domains} onChange={setDomains} />
       </MutationForm>
     </Modal>

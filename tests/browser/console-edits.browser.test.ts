@@ -37,6 +37,20 @@ describeInBrowser("changes in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
+  it("gives each button of the Keys screen a name of its own", async () => {
+    const botSlug = await addBot(fixture.service);
+    const domains = ["bakery.example"];
+    await fixture.service.admin.keys.createKey({ workspaceId: CONSOLE_WORKSPACE, botSlug, domains });
+    const { page } = await openConsole(fixture);
+    await page.signIn("/keys", "Keys");
+    const buttons = page.tab.getByRole("listitem").filter({ hasText: "bakery.example" }).getByRole("button");
+    await buttons.first().waitFor();
+    const names = await buttons.allTextContents();
+    expect(names.length).toBeGreaterThan(5);
+    expect(names.filter((name, at) => names.indexOf(name) < at)).toEqual([]);
+    expect(page.problems).toEqual([]);
+  });
+
   it("tries a changed rule on a text before saving it, with the keyboard alone", async () => {
     const botSlug = await addBot(fixture.service);
     const bot = { workspaceId: CONSOLE_WORKSPACE, botSlug };

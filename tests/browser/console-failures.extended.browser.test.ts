@@ -339,7 +339,7 @@ describeInBrowser("failures in the console", (fixture) => {
     await page.tab.getByRole("link", { name: "Download CSV" }).waitFor();
     await page.goto("/keys");
     await page.tab.getByText("The service is not available right now.").first().waitFor();
-    await page.button(`Embed ${bot}`).first().waitFor();
+      .getByRole("button", { name: `Embed the key of ${bot}` })
     expect(page.problems).toEqual([]);
   });
 });

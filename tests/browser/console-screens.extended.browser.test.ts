@@ -48,9 +48,15 @@ describeInBrowser("console screens", (fixture) => {
         await page.tab.getByText("The last 2 runs").click();
         await checkScreen("evaluation");
         await page.openScreen("Keys");
-        await page.button("Embed Bakery guide").first().waitFor();
+        await page.tab
+          .getByRole("button", { name: /^Embed the key of Bakery guide/ })
+          .first()
+          .waitFor();
         await checkScreen("keys");
-        await page.button("Embed Bakery guide").first().click();
+        await page.tab
+          .getByRole("button", { name: /^Embed the key of Bakery guide/ })
+          .first()
+          .click();
         await page.tab.getByRole("dialog", { name: "Put the bot on your site" }).waitFor();
         await checkScreen("embed");
         await page.tab.keyboard.press("Escape");

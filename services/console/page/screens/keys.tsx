@@ -98,6 +98,8 @@ function KeyRow({ apiKey, botName, onShow }: KeyRowProps) {
   const mayUpdate = useMayCall(KeyAdminService.method.updateKey);
   const mayRevoke = useMayCall(KeyAdminService.method.revokeKey);
   const isRevoked = revokedAt !== "";
+  // A bot can have several keys.
+  const keyName = `the key of ${botName} that ends in ${publicKey.slice(-6)}`;
   return (
     <li ref={row} className={isRevoked ? "row key revoked" : "row key"}>
       <span className="row-icon">
@@ -117,11 +119,11 @@ function KeyRow({ apiKey, botName, onShow }: KeyRowProps) {
       {!isRevoked && (
         <span className="row-actions">
           <button type="button" className="button small" onClick={onShow}>
-            Embed<span className="visually-hidden"> {botName}</span>
+            Embed<span className="visually-hidden"> {keyName}</span>
           </button>
           {mayUpdate && (
             <button type="button" className="button small" onClick={() => setChanging(true)}>
-              Domains<span className="visually-hidden"> of the key of {botName}</span>
+              Domains<span className="visually-hidden"> of {keyName}</span>
             </button>
           )}
           {mayRevoke && (
@@ -131,7 +133,7 @@ function KeyRow({ apiKey, botName, onShow }: KeyRowProps) {
               disabled={revocation.isPending}
               onClick={() => setAsking(true)}
             >
-              Revoke<span className="visually-hidden"> the key of {botName}</span>
+              Revoke<span className="visually-hidden"> {keyName}</span>
             </button>
           )}
         </span>

@@ -206,6 +206,29 @@ describeInBrowser("failures in the console", (fixture) => {
     );
   });
 
+  for (const viewport of [
+    { width: 390, height: 600 },
+    { width: 1280, height: 600 },
+  ]) {
+    it(`shows no message over a dialog, at ${viewport.width} px`, async () => {
+      const bot = await addBot(fixture.service);
+      const { page } = await openConsole(fixture, { viewport });
+      await page.signIn(`/moderation?bot=${bot}`, "Moderation");
+      await page.button("New rule").click();
+      const dialog = page.tab.getByRole("dialog", { name: "New rule" });
+      await page.field("Pattern").fill("bread");
+      await dialog.getByLabel("Text to try", { exact: true }).fill("A cake");
+      await dialog.getByRole("button", { name: "Try the text" }).click();
+      await page.announcement.waitFor();
+      const withMessage = await dialog.screenshot();
+      await page.announcement.waitFor({ state: "detached" });
+      expect(withMessage.equals(await dialog.screenshot())).toBe(true);
+      await page.button("Cancel").click();
+      await dialog.waitFor({ state: "hidden" });
+      expect(page.problems).toEqual([]);
+    });
+  }
+
   it("announces which documents of an upload were not added, and why", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
@@ -339,7 +362,10 @@ describeInBrowser("failures in the console", (fixture) => {
     await page.tab.getByRole("link", { name: "Download CSV" }).waitFor();
     await page.goto("/keys");
     await page.tab.getByText("The service is not available right now.").first().waitFor();
+    await page.tab
       .getByRole("button", { name: `Embed the key of ${bot}` })
+      .first()
+      .waitFor();
     expect(page.problems).toEqual([]);
   });
 });

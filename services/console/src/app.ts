@@ -1,6 +1,7 @@
 import cookie from "@fastify/cookie";
 import type { Logger } from "@parley/service-kit";
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
+import { LIMITS_MS } from "./calls/admin-calls.client.ts";
 import { type CallDeps, callRoutes } from "./calls/calls.route.ts";
 import { type OwnerApiDeps, ownerApiRoutes } from "./calls/owner-api.route.ts";
 import { type PlaygroundDeps, playgroundRoutes } from "./calls/playground.route.ts";
@@ -24,8 +25,8 @@ export type AppDeps = SignInDeps &
   };
 
 const REQUEST_TIMEOUT_MS = 120_000;
-/** Closes a connection that has no traffic during a request, for example because the client does not read the response. */
-const IDLE_CONNECTION_TIMEOUT_MS = REQUEST_TIMEOUT_MS + 5_000;
+/** Closes a connection that has no traffic during a request, for example because the client does not read the response. AddSource takes longest. */
+const IDLE_CONNECTION_TIMEOUT_MS = LIMITS_MS.addSource + 5_000;
 /** Longer than load balancers' usual 60 s, so that the console never closes a connection that a load balancer is about to reuse. */
 const KEEP_ALIVE_MS = 75_000;
 /** Fits the session's three cookies beside those of other applications on the same host. */

@@ -29,8 +29,8 @@ export class AdminError extends CliError {
   }
 }
 
-/** Long enough for a provider check, the slowest admin call. */
-const TIMEOUT_MS = 120_000;
+/** Long enough for a document, the slowest admin call. It waits for at most 60 s, is fetched in at most 20 s and is read in at most 60 s. */
+const TIMEOUT_MS = 150_000;
 
 /** Returns a function that calls the admin services of a target with its token. */
 export function createAdminCaller(target: AdminTarget): CallAdmin {

@@ -30,11 +30,11 @@ export type AdminCalls = {
 };
 
 /** How long the client waits for each kind of call. */
-const LIMITS_MS = {
+export const LIMITS_MS = {
   /** Longer than calls take. */
   call: 60_000,
-  /** The service fetches a URL in at most 20 s, and reads the document in at most 60 s. The proxies in front of the console wait for 120 s. */
-  addSource: 110_000,
+  /** A document waits for at most 60 s, is fetched in at most 20 s and is read in at most 60 s. The proxies in front of the console wait for 160 s. */
+  addSource: 150_000,
   /** Long enough for a slow reader of a transcript. */
   stream: 10 * 60_000,
 };

@@ -1,0 +1,38 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type ConsoleProcess, type DevelopmentSso, startConsole, startDevelopmentSso } from "../system/console.ts";
+import { signIn } from "./owner.ts";
+
+/** The service lets a document wait for 60 s, fetches it in at most 20 s and reads it in at most 60 s. */
+const LONGEST_MS = 140_000;
+const ADD_SOURCE = "/api/rpc/parley.conversation.v1.KnowledgeAdminService/AddSource";
+
+const service = createServer((request, response) => {
+  request.resume();
+  setTimeout(() => response.writeHead(200, { "content-type": "application/json" }).end("{}"), LONGEST_MS);
+});
+let sso: DevelopmentSso;
+let ownersConsole: ConsoleProcess;
+beforeAll(async () => {
+  await new Promise<void>((resolve) => service.listen(0, "127.0.0.1", resolve));
+  sso = await startDevelopmentSso();
+  const unused = "http://127.0.0.1:1";
+  ownersConsole = await startConsole({
+    sso,
+    conversationUrl: `http://127.0.0.1:${(service.address() as AddressInfo).port}`,
+    quotaUrl: unused,
+    edgeUrl: unused,
+  });
+});
+afterAll(async () => {
+  await ownersConsole.stop();
+  await sso.stop();
+  service.close();
+});
+
+it("waits for a document as long as the service may take", { timeout: LONGEST_MS + 30_000 }, async () => {
+  const owner = await signIn(ownersConsole.url);
+  const response = await owner.post(ADD_SOURCE, {});
+  expect([response.status, await response.text()]).toEqual([200, "{}"]);
+});

@@ -79,6 +79,18 @@ describeInBrowser("playground", (fixture) => {
     expect(await page.getByLabel("Access token").inputValue()).toBe("");
   });
 
+  it("does not send a message when Enter confirms the characters of an IME", async () => {
+    const { page } = await open();
+    const message = page.getByLabel("Message", { exact: true });
+    await message.fill("composing");
+    // Safari ends the composition before it reports the key that ended it.
+    await message.dispatchEvent("keydown", { key: "Enter", keyCode: 229 });
+    expect(await message.inputValue()).toBe("composing");
+    expect(await page.locator("#talk").innerText()).toBe("");
+    await message.press("Enter");
+    await eventually(() => message.inputValue()).toBe("");
+  });
+
   it("shows why a token is refused, and stops a reply", async () => {
     const { page, ask, status } = await open();
     await page.getByLabel("Access token").fill("nonsense");

@@ -27,8 +27,8 @@ export function createComposer(words: Words, onSend: (text: string) => void, onS
     enterkeyhint: "send",
     oninput: () => update(),
     onkeydown: (event: KeyboardEvent) => {
-      // During an IME composition, Enter confirms the composed characters.
-      if (event.key === "Enter" && !(event.shiftKey || event.isComposing)) {
+      // Enter that confirms the characters of an IME has another keyCode, 229. In Safari, `isComposing` is false then.
+      if (event.keyCode === 13 && !event.shiftKey) {
         event.preventDefault();
         submit();
       }

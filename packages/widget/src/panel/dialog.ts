@@ -35,7 +35,8 @@ export function createDialog(
     ...content,
   );
   dialog.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") {
+    // Escape that cancels the characters of an IME has another keyCode, 229.
+    if (event.keyCode === 27) {
       event.stopPropagation();
       actions.onEscape();
     } else if (event.key === "Tab") {

@@ -230,8 +230,8 @@ byId("composer").addEventListener("submit", (event) => {
   }
 });
 message.addEventListener("keydown", (event) => {
-  // During an IME composition, Enter confirms the composed characters.
-  if (event.key === "Enter" && !(event.shiftKey || event.isComposing)) {
+  // Enter that confirms the characters of an IME has another keyCode, 229. In Safari, `isComposing` is false then.
+  if (event.keyCode === 13 && !event.shiftKey) {
     event.preventDefault();
     sendButton.click();
   }

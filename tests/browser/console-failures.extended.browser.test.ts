@@ -195,6 +195,25 @@ describeInBrowser("failures in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
+  it("keeps a dialog open when Escape cancels the characters of an IME, or when the owner closes an error message", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/moderation?bot=${bot}`, "Moderation");
+    await page.replaceResponse("RemovePattern", UNAVAILABLE);
+    const release = await page.holdCalls("RemovePattern");
+    await page.button("Remove the rule refund").click();
+    await page.button("Remove").click();
+    await page.button("New rule").click();
+    await page.field("Pattern").fill("bread");
+    await page.field("Pattern").dispatchEvent("keydown", { key: "Escape", isComposing: true, keyCode: 229 });
+    release();
+    await page.tab.getByLabel("Close the message").click();
+    await page.announcement.waitFor({ state: "detached" });
+    expect(await page.field("Pattern").inputValue()).toBe("bread");
+    await page.field("Pattern").press("Escape");
+    await page.field("Pattern").waitFor({ state: "detached" });
+  });
+
   it("names the connection as the problem if it breaks during an upload", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);

@@ -16,8 +16,17 @@ export function Modal({ title, description, isOpen, onOpenChange, children }: Mo
     <Dialog.Root open={isOpen} onOpenChange={onOpenChange}>
       <Dialog.Portal>
         <Dialog.Overlay className="overlay" />
-        {/* Radix warns about a dialog without a description unless aria-describedby is explicitly undefined. */}
-        <Dialog.Content className="modal" {...(description === undefined && { "aria-describedby": undefined })}>
+        <Dialog.Content
+          className="modal"
+          // Escape that cancels the characters of an IME has the keyCode 229.
+          onEscapeKeyDown={(event) => event.keyCode === 229 && event.preventDefault()}
+          // An error message is outside the dialog, and no longer in the page after its close button was pressed.
+          onInteractOutside={(event) => {
+            if ((event.target as Element).closest(".announcement")) event.preventDefault();
+          }}
+          // Radix warns about a dialog without a description unless aria-describedby is explicitly undefined.
+          {...(description === undefined && { "aria-describedby": undefined })}
+        >
           <div className="modal-header">
             <Dialog.Title>{title}</Dialog.Title>
             <Dialog.Close className="icon-button" aria-label="Close">

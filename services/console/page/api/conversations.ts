@@ -1,5 +1,5 @@
-import { Code, ConnectError } from "@connectrpc/connect";
 import { sendInBatch } from "./batch.ts";
+import { errorOf } from "./response-error.ts";
 
 /** A conversation in the owner API's list. */
 export type Conversation = {
@@ -42,8 +42,7 @@ export async function listConversations(filters: ConversationFilters, cursor: st
   });
   const { status, body } = await sendInBatch({ conversations: query.toString() });
   if (status === 200) return body as ConversationPage;
-  const { detail = "" } = body as { detail?: string };
-  throw new ConnectError(detail, status >= 500 ? Code.Unavailable : Code.Unknown, { "parley-code": detail });
+  throw errorOf(status, JSON.stringify(body));
 }
 
 /**

@@ -1,0 +1,24 @@
+import { expect, test, vi } from "vitest";
+import { listConversations } from "./conversations.ts";
+import { errorText } from "./error-text.ts";
+
+/** Returns the text of the error when the edge's response is this one. */
+async function errorTextOf(status: number, body: object): Promise<string> {
+  vi.stubGlobal("fetch", async () => Response.json({ responses: [{ status, body }] }));
+  try {
+    return await listConversations({}, "").then(String, errorText);
+  } finally {
+    vi.unstubAllGlobals();
+  }
+}
+
+test.each([
+  [400, { detail: "invalid_parameter" }, "One of the filters is not valid."],
+  [401, { detail: "authentication_required" }, "Your sign-in was not accepted. Sign out and in again."],
+  [403, { detail: "forbidden" }, "Your role does not allow this. Ask an owner of the workspace."],
+  [429, { detail: "rate_limited" }, "Too many requests. Try again in a minute."],
+  [502, { code: "unavailable" }, "The service is not available right now. Try again in a few seconds."],
+  [503, { detail: "unavailable" }, "The service is not available right now. Try again in a few seconds."],
+])("the owner reads the reason when the list of conversations gets %i %j", async (status, body, text) => {
+  expect(await errorTextOf(status, body)).toBe(text);
+});

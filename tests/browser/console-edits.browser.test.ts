@@ -51,6 +51,24 @@ describeInBrowser("changes in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
+  it("shows in the dialog that the HTML was copied", async () => {
+    await addBot(fixture.service);
+    const { page, context } = await openConsole(fixture);
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.signIn("/keys", "Keys");
+    await page.tab
+      .getByRole("button", { name: /^Embed the key of Bakery guide/ })
+      .first()
+      .click();
+    const copy = page.button("Copy the HTML");
+    const icon = () => copy.locator("path").getAttribute("d");
+    const before = await icon();
+    await copy.press("Enter");
+    await eventually(() => page.announcement.innerText()).toBe("Copied.");
+    expect(await icon()).not.toBe(before);
+    expect(await page.tab.evaluate(() => navigator.clipboard.readText())).toContain("data-public-key");
+  });
+
   it("tries a changed rule on a text before saving it, with the keyboard alone", async () => {
     const botSlug = await addBot(fixture.service);
     const bot = { workspaceId: CONSOLE_WORKSPACE, botSlug };

@@ -1,11 +1,15 @@
+import { useState } from "react";
 import { useAnnounce } from "./announcements.tsx";
 import { Icon } from "./icon.tsx";
 
+/** Copies a text. After that, shows a check mark, because a dialog shows no message. */
 export function CopyButton({ text, label }: { text: string; label: string }) {
+  const [isCopied, setCopied] = useState(false);
   const announce = useAnnounce();
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(text);
+      setCopied(true);
       announce("Copied.");
     } catch {
       announce("The browser does not allow copying. Select the text and copy it.", { isError: true });
@@ -13,7 +17,7 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
   };
   return (
     <button type="button" className="icon-button" aria-label={label} title={label} onClick={() => void copy()}>
-      <Icon name="copy" />
+      <Icon name={isCopied ? "check" : "copy"} />
     </button>
   );
 }

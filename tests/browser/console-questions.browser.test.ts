@@ -132,6 +132,19 @@ describeInBrowser("questions in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
+  it("keeps a text that is being written when a question is tried", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/knowledge?bot=${bot}&title=Gift+vouchers`, "Knowledge");
+    await page.field("Text").fill("Gift vouchers are sold");
+    await page.field("Question").fill("When is bread delivered?");
+    await page.button("Search").click();
+    await page.tab.getByText(/^An answer would be based on/).waitFor();
+    expect(await page.field("Title").inputValue()).toBe("Gift vouchers");
+    expect(await page.field("Text").inputValue()).toBe("Gift vouchers are sold");
+    expect(page.problems).toEqual([]);
+  });
+
   it("names a question that the last run did not search, and a question that no run has searched", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);

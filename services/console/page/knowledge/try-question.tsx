@@ -38,7 +38,13 @@ export function TryQuestion({ botSlug, question }: TryQuestionProps) {
     event.preventDefault();
     const newQuestion = text.trim();
     if (newQuestion === question) void refetch();
-    else void navigate({ to: "/knowledge", search: { bot: botSlug, question: newQuestion }, resetScroll: false });
+    else
+      void navigate({
+        to: "/knowledge",
+        // Keeps `title`: without it, AddText would forget the text that the owner is writing.
+        search: (before) => ({ ...before, bot: botSlug, question: newQuestion }),
+        resetScroll: false,
+      });
   };
   return (
     <section className="panel" aria-labelledby="try-question">

@@ -214,6 +214,18 @@ describeInBrowser("failures in the console", (fixture) => {
     await page.field("Pattern").waitFor({ state: "detached" });
   });
 
+  it("reports a file that the browser cannot read, such as a folder", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/knowledge?bot=${bot}`, "Knowledge");
+    await page.tab.evaluate(() => {
+      Blob.prototype.arrayBuffer = () => Promise.reject(new DOMException("It is a folder.", "NotReadableError"));
+    });
+    await page.dropFile("notes.md", "# Notes");
+    await eventually(() => page.announcement.innerText()).toContain("notes.md: The file cannot be read.");
+    expect(page.problems).toEqual([]);
+  });
+
   it("names the connection as the problem if it breaks during an upload", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);

@@ -76,11 +76,11 @@ export function useUploads(botSlug: string) {
     const problem = checkSize(file, format);
     if (problem !== undefined) return problem;
     update(id, { state: "sending" });
+    const content = await file.arrayBuffer().catch(() => undefined);
+    if (content === undefined) return "The file cannot be read. It may be a folder, or have been moved or changed.";
     try {
-      const content = new Uint8Array(await file.arrayBuffer());
-      await uploadSource({ workspaceId, botSlug, name: file.name, format, content }, (sentShare) =>
-        update(id, { sentShare }),
-      );
+      const source = { workspaceId, botSlug, name: file.name, format, content: new Uint8Array(content) };
+      await uploadSource(source, (sentShare) => update(id, { sentShare }));
       return undefined;
     } catch (failure) {
       return errorText(failure);

@@ -66,3 +66,25 @@ test("splitSentences leaves out code, even without a closing fence", () => {
   ]);
   expect(splitSentences("Install it.\n~~~\nnpm install it\n")).toEqual(["Install it."]);
 });
+
+test("splitSentences leaves out code whose lines were joined, and only the code", () => {
+  expect(splitSentences("``` npm install it ```\nThen start.")).toEqual(["Then start."]);
+  expect(splitSentences("```sh npm install it ``` Then start.\nStop it.")).toEqual(["Then start.", "Stop it."]);
+  expect(splitSentences("``` npm install it\nThen start.")).toEqual(["Then start."]);
+  expect(splitSentences("```npm install``` installs it.\nThen start.")).toEqual([
+    "```npm install``` installs it.",
+    "Then start.",
+  ]);
+});
+
+test("splitSentences keeps the text after an empty code block", () => {
+  expect(splitSentences("Install it.\n```\n```\nThen start.")).toEqual(["Install it.", "Then start."]);
+  expect(splitSentences("``` ``` Then start.")).toEqual(["Then start."]);
+});
+
+test("splitSentences leaves out code that contains shorter fences", () => {
+  expect(splitSentences("Write it.\n````\n```sh\nnpm install it\n```\n````\nThen start.")).toEqual([
+    "Write it.",
+    "Then start.",
+  ]);
+});

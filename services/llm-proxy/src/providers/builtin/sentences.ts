@@ -5,12 +5,13 @@ const PARAGRAPH = /\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)]|#+|>)\s|\s*\|)/;
 const MARKER = /^\s*(?:[-*+•]|\d+[.)]|#+|>)\s+/;
 const HEADING = /^[ \t]*#+[ \t].*$/gm;
 
-// Code is not quoted. A fence may have no end, because a passage can end within the code. The look-aheads prevent backtracking on a long
-// run of one character.
-const CODE = /^[ \t]*(`{3,}(?!`)|~{3,}(?!~)).*\n(?:[\s\S]*?\n[ \t]*\1[ \t]*$|[\s\S]*$)/gm;
+// Code is not quoted. A fence may have no end, because a passage can end within the code. A block of a plain text is one line, because its
+// lines were joined. The look-aheads prevent backtracking on a long run of one character.
+const CODE =
+  /^[ \t]*(`{3,}(?!`)|~{3,}(?!~))(?:.*?[ \t]\1(?!\S)|[^\s`~]*[ \t]*$(?:[\s\S]*?\n[ \t]*\1[ \t]*$|[\s\S]*))/gm;
 
-// Lines without words: fences, rules, the line under a table's head.
-const DECORATION = /^(?:[ \t]*(?:`{3,}|~{3,}).*|[| \t:=_*-]+)$/gm;
+// Lines without prose: fences, with or without code after them, rules, the line under a table's head.
+const DECORATION = /^(?:[ \t]*(?:`{3,}|~{3,})[^`~\n]*|[| \t:=_*-]+)$/gm;
 
 /** Returns the sentences of a text in order, each on one line. A table row is one sentence. */
 export function splitSentences(text: string): string[] {

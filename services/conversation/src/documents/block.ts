@@ -5,7 +5,16 @@ export type Block = {
   text: string;
 };
 
-/** Marks a text as code, so that a model and the search index can distinguish it from prose. */
+/** A code block may begin with this many backticks at most, so that a chunk has room for code. */
+export const MAX_FENCE_CHARACTERS = 16;
+
+/**
+ * Marks a text as code, so that a model and the search index can distinguish it from prose. As in Markdown, the fence is longer than the fences
+ * in the code.
+ */
 export function fenceCode(code: string): string {
-  return `\`\`\`\n${code}\n\`\`\``;
+  let length = 3;
+  for (const [, fence = ""] of code.matchAll(/^[ \t]*(`{3,})/gm)) length = Math.max(length, fence.length + 1);
+  const fence = "`".repeat(Math.min(length, MAX_FENCE_CHARACTERS));
+  return `${fence}\n${code}\n${fence}`;
 }

@@ -46,4 +46,23 @@ describe("toChunks", () => {
     for (const text of texts) expect(text).toMatch(/^```\n(function| {4}const )[\s\S]*;\n```$/);
     expect(texts.flatMap((text) => text.split("\n").slice(1, -1))).toEqual(lines);
   });
+
+  test("splits a code block that contains fences into code blocks with longer fences", () => {
+    const lines = Array.from(
+      { length: 100 },
+      (_, index) => `\`\`\`\`sh\nconst value${index} = compute(${index});\n\`\`\`\``,
+    );
+    const chunks = toChunks([block(fenceCode(lines.join("\n"))), block("Prose.")]);
+    expect(chunks.length).toBeGreaterThan(1);
+    for (const { text } of chunks) expect(text.length).toBeLessThanOrEqual(1_400);
+    const texts = chunks.map(({ text }) => text.replace(/\nProse\.$/, ""));
+    for (const text of texts) expect(text).toMatch(/^`{5}\n[\s\S]*\n`{5}$/);
+    expect(texts.flatMap((text) => text.split("\n").slice(1, -1)).join("\n")).toBe(lines.join("\n"));
+  });
+
+  test("limits chunks of code that begins with thousands of backticks to 1,400 characters", () => {
+    for (const unit of ["`", "😀"])
+      for (const { text } of toChunks([block(fenceCode(unit.repeat(5_000)))]))
+        expect(text.length).toBeLessThanOrEqual(1_400);
+  });
 });

@@ -1,4 +1,4 @@
-import { type Block, fenceCode } from "./block.ts";
+import { type Block, fenceCode, MAX_FENCE_CHARACTERS } from "./block.ts";
 
 export type Chunk = {
   /** Headings of the section, outermost first, separated by " > ". */
@@ -12,7 +12,9 @@ const MAX_CHUNK_CHARACTERS = 1_400;
 const SENTENCES = new Intl.Segmenter("en", { granularity: "sentence" });
 
 /** Matches a text that fenceCode returned. Captures the code. */
-const FENCED_CODE = /^```\n([\s\S]*)\n```$/;
+const FENCED_CODE = /^(?<fence>`{3,})\n(?<code>[\s\S]*)\n\k<fence>$/;
+
+const MAX_CODE_CHARACTERS = MAX_CHUNK_CHARACTERS - 2 * (MAX_FENCE_CHARACTERS + "\n".length);
 
 /**
  * Combines neighbouring blocks with the same headings into chunks of at most 1,400 characters, one block per line. Splits a longer block
@@ -34,7 +36,7 @@ export function toChunks(blocks: readonly Block[]): Chunk[] {
 
 function splitBlock(text: string): string[] {
   if (text.length <= MAX_CHUNK_CHARACTERS) return [text];
-  const [, code] = FENCED_CODE.exec(text) ?? [];
+  const code = FENCED_CODE.exec(text)?.groups?.code;
   if (code === undefined) return splitProse(text);
   return splitCode(code).map(fenceCode);
 }
@@ -47,22 +49,24 @@ function splitProse(text: string): string[] {
 /** Splits code between lines, and keeps their indentation. */
 function splitCode(code: string): string[] {
   const lines = code.match(/[^\n]*\n|[^\n]+$/g) ?? [];
-  const parts = packParts(lines, MAX_CHUNK_CHARACTERS - fenceCode("").length);
-  return parts.map((each) => each.replace(/^\n+/, "").trimEnd());
+  return packParts(lines, MAX_CODE_CHARACTERS).map((each) => each.replace(/^\n+/, "").trimEnd());
 }
 
 /** Splits a long sentence, or a long line of code, between words, and a long word anywhere. */
-function splitBetweenWords(sentence: string): string[] {
+function splitBetweenWords(sentence: string, maxCharacters: number): string[] {
   // Half the limit, because the pattern counts code points and the limit UTF-16 units.
-  const longest = new RegExp(`\\S{1,${MAX_CHUNK_CHARACTERS / 2}}\\s*`, "gu");
+  const longest = new RegExp(`\\S{1,${Math.floor(maxCharacters / 2)}}\\s*`, "gu");
   return sentence.match(longest) ?? [];
 }
 
 /** Concatenates sentences or lines, in order, into texts of at most `maxCharacters`. Leaves out empty texts. */
 function packParts(parts: readonly string[], maxCharacters: number): string[] {
   const texts: string[] = [];
+  const shortParts = parts.flatMap((each) =>
+    each.length <= maxCharacters ? [each] : splitBetweenWords(each, maxCharacters),
+  );
   let text = "";
-  for (const part of parts.flatMap((each) => (each.length <= maxCharacters ? [each] : splitBetweenWords(each)))) {
+  for (const part of shortParts) {
     if (text.length + part.length > maxCharacters) {
       texts.push(text);
       text = "";

@@ -18,3 +18,10 @@ test("prose after a long code block is indexed as text, and all of the code as c
 test("prose after a line of three backticks without an end is indexed as text", () => {
   expect(indexTexts("```", "Refunds take days.")).toMatchObject([{ text: "refunds take days", code: "" }]);
 });
+
+test("all of a code block that contains code blocks is indexed as code", () => {
+  const code = fenceCode("```sh\nnpm install\n```\n# Start\n```sh\nnpm start\n```");
+  expect(indexTexts(code, "Refunds take days.")).toMatchObject([
+    { text: "refunds take days", code: "sh npm install start sh npm start" },
+  ]);
+});

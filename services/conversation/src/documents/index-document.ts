@@ -24,7 +24,7 @@ export type IndexedDocument = {
   pieces: Iterable<IndexedPiece>;
 };
 
-const CODE = /^```\n[\s\S]*?\n```$/gm;
+const CODE = /^(`{3,})\n[\s\S]*?\n\1$/gm;
 const BEGINNING_WORDS = 1_000;
 const PIECE_CHARACTERS = 100_000;
 

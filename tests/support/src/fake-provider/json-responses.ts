@@ -4,34 +4,61 @@ import type { ChatRequest } from "./chat-request.ts";
 import { defaultTokens, fixedUsage, NEVER_MS, type Reply } from "./reply.ts";
 import { withTotal } from "./stream.ts";
 
+/** A reply that is not streamed. */
+export interface JsonReplyOptions {
+  reply: Reply;
+  /** Aborts when the connection closes, which ends every wait. */
+  signal: AbortSignal;
+  /** Called before the fault `cut` closes the connection. */
+  onCut(): void;
+}
+
 /** Waits for the sum of the delays of the reply's tokens. Then sends the reply as one `chat.completion` object. */
 export async function sendCompletion(
   response: ServerResponse,
-  { chat, reply, signal, onCut }: { chat: ChatRequest; reply: Reply; signal: AbortSignal; onCut: () => void },
+  { chat, ...options }: JsonReplyOptions & { chat: ChatRequest },
 ): Promise<void> {
+  const { reply, signal } = options;
   const { tokens = defaultTokens, everyMs = 0, firstTokenMs = everyMs } = reply;
   const usage = reply.usage === undefined ? fixedUsage : reply.usage;
   const waitMs = firstTokenMs + everyMs * Math.max(0, tokens.length - 1);
   if (waitMs > 0) await sleep(waitMs, undefined, { signal });
-  if (reply.fault === "stall") await sleep(NEVER_MS, undefined, { signal });
-  if (reply.fault === "cut") {
-    onCut();
-    response.destroy();
-    return;
-  }
-  if (reply.fault === "error") {
-    sendBodyOrError(response, { status: 500 });
-    return;
-  }
   const message = { role: "assistant", content: tokens.slice(0, reply.afterTokens).join("") };
-  sendJson(response, 200, {
+  const finishReason = reply.finishReason === undefined ? "stop" : reply.finishReason;
+  const completion = {
     id: chat.id,
     object: "chat.completion",
     created: chat.created,
     model: chat.model,
-    choices: [{ index: 0, message, finish_reason: reply.finishReason === undefined ? "stop" : reply.finishReason }],
+    choices: [{ index: 0, message, finish_reason: finishReason }],
     ...(usage && { usage: withTotal(usage) }),
-  });
+  };
+  await sendJsonOrFault(response, completion, options);
+}
+
+/** Sends a JSON document with the reply's headers, or the reply's fault instead. */
+export async function sendJsonOrFault(
+  response: ServerResponse,
+  document: unknown,
+  { reply, signal, onCut }: JsonReplyOptions,
+): Promise<void> {
+  switch (reply.fault) {
+    case "cut":
+      onCut();
+      response.destroy();
+      return;
+    case "stall":
+      await sleep(NEVER_MS, undefined, { signal });
+      return;
+    case "end":
+      response.writeHead(200, reply.headers).end();
+      return;
+    case "error":
+      sendBodyOrError(response, { ...reply, status: 500 });
+      return;
+    case undefined:
+      sendJson(response, 200, document, reply.headers);
+  }
 }
 
 /** Sends the reply's `body` with its status. Without a body, sends an error in OpenAI's format. */

@@ -32,6 +32,10 @@ function post(model: string, options: { stream?: boolean; prompt?: string; signa
   });
 }
 
+function postEmbeddings(body: object, signal: AbortSignal | null = null) {
+  return fetch(`${provider.url}/embeddings`, { method: "POST", body: JSON.stringify(body), signal });
+}
+
 /** Reads a stream to its end. */
 async function read(response: Response) {
   let text = "";
@@ -182,12 +186,46 @@ describe("a script", () => {
   });
 });
 
+describe("a JSON reply", () => {
+  const requests: [name: string, send: (signal?: AbortSignal) => Promise<Response>][] = [
+    ["a completion", (signal) => post("any", { stream: false, ...(signal && { signal }) })],
+    ["embeddings", (signal) => postEmbeddings({ model: "small", input: ["a"] }, signal)],
+  ];
+
+  it.each(requests)("with headers sends them: %s", async (_, send) => {
+    provider.script([{ headers: { "x-request-id": "7" } }]);
+    const response = await send();
+    expect([response.status, response.headers.get("x-request-id")]).toEqual([200, "7"]);
+    expect(await response.json()).toMatchObject({ object: expect.any(String) });
+  });
+
+  it.each(requests)("with the fault error has status 500: %s", async (_, send) => {
+    provider.script([{ fault: "error" }]);
+    expect((await send()).status).toBe(500);
+  });
+
+  it.each(requests)("with the fault end has no body: %s", async (_, send) => {
+    provider.script([{ fault: "end" }]);
+    const response = await send();
+    expect([response.status, await response.text()]).toEqual([200, ""]);
+  });
+
+  it.each(requests)("with the fault cut closes the connection: %s", async (_, send) => {
+    provider.script([{ fault: "cut" }]);
+    await expect(send()).rejects.toThrow("fetch failed");
+    expect(provider.requests[0]?.endedAt).toEqual(expect.any(Number));
+  });
+
+  it.each(requests)("with the fault stall ends only when the client disconnects: %s", async (_, send) => {
+    provider.script([{ fault: "stall" }]);
+    await expect(send(AbortSignal.timeout(300))).rejects.toThrow("timeout");
+    await expect.poll(() => provider.closedByClient()).toHaveLength(1);
+  });
+});
+
 describe("embeddings", () => {
   const embed = async (input: string[], dimensions?: number) => {
-    const response = await fetch(`${provider.url}/embeddings`, {
-      method: "POST",
-      body: JSON.stringify({ model: "small", input, dimensions }),
-    });
+    const response = await postEmbeddings({ model: "small", input, dimensions });
     const { data } = (await response.json()) as { data: { index: number; embedding: number[] }[] };
     return data.map(({ embedding }) => embedding);
   };

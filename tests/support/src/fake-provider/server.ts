@@ -4,7 +4,7 @@ import { json } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseChatRequest } from "./chat-request.ts";
 import { embeddingResponse, parseEmbeddingRequest } from "./embeddings.ts";
-import { sendBodyOrError, sendCompletion, sendJson } from "./json-responses.ts";
+import { sendBodyOrError, sendCompletion, sendJson, sendJsonOrFault } from "./json-responses.ts";
 import { listedModels, replyOfModel } from "./models.ts";
 import { NEVER_MS, type Reply } from "./reply.ts";
 import { type StreamOptions, sendStream } from "./stream.ts";
@@ -91,13 +91,10 @@ export async function startFakeProvider(
     const { scripted: reply = {}, signal, markEnded } = recordRequest(request, response, body, model);
     if (reply.firstTokenMs) await sleep(reply.firstTokenMs, undefined, { signal });
     if (reply.hangs) await sleep(NEVER_MS, undefined, { signal });
-    else if (reply.fault === "cut") {
-      markEnded();
-      response.destroy();
-    } else if (reply.body !== undefined || (reply.status ?? 200) !== 200)
+    else if (reply.body !== undefined || (reply.status ?? 200) !== 200)
       sendBodyOrError(response, { status: 200, ...reply });
     else if (embeddings === undefined) sendBodyOrError(response, { status: 400 });
-    else sendJson(response, 200, embeddingResponse(embeddings));
+    else await sendJsonOrFault(response, embeddingResponse(embeddings), { reply, signal, onCut: markEnded });
   }
 
   async function complete(request: IncomingMessage, response: ServerResponse): Promise<void> {

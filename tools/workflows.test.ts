@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { IMAGES } from "./release/images.ts";
 import { readSources } from "./repository.ts";
+import { runTool } from "./run-tool.ts";
 import { workflowProblems } from "./workflows.ts";
 
 const workflow = (step: string) =>
@@ -33,6 +34,19 @@ test("the steps of .ci/run end within 75 minutes", async () => {
   const limits = [...(run?.text ?? "").matchAll(/^.*\bwithin (\d+) /gm)].map(([, minutes]) => Number(minutes));
   expect(limits).toHaveLength(6);
   expect(limits.reduce((sum, minutes) => sum + minutes)).toBeLessThanOrEqual(75);
+});
+
+test.each([
+  [124, "SIGTERM", 17 * 60, "ENDED AFTER 17 MINUTES: a step\n"],
+  [137, "only SIGKILL", 18 * 60, "ENDED AFTER 17 MINUTES: a step\n"],
+  [137, "a SIGKILL before the limit", 60, ""],
+  [0, "no signal", 17 * 60, ""],
+])(".ci/run reports a step that its limit ends: exit code %i after %s", async (code, _, seconds, output) => {
+  const [run] = await readSources(".ci/run");
+  const [within = ""] = /^within\(\) \{$.*?^\}$/ms.exec(run?.text ?? "") ?? [];
+  const timeout = `timeout() { SECONDS=$((SECONDS + ${seconds})); return ${code}; }`;
+  const script = `${timeout}\n${within}\nwithin 17 a step || [ $? -eq ${code} ]`;
+  expect(await runTool("bash", ["-euo", "pipefail", "-c", script])).toMatchObject({ isOk: true, stdout: output });
 });
 
 test("the ci workflow runs the same commands as .ci/run", async () => {

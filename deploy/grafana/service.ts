@@ -90,7 +90,7 @@ export const SERVICE: Dashboard = {
         {
           title: "Refusals by code",
           shows:
-            "Requests refused before any stream, by code. `invalid_api_key`: a revoked or unknown public key. `origin_not_allowed`: a page that the key does not allow. `rate_limited`, `overloaded`: too many at once. `unavailable`: a Parley service is not available.",
+            "Requests refused before any stream, by code. `invalid_api_key`: a revoked or unknown public key. `origin_not_allowed`: a page that the key does not allow. `rate_limited`: too many requests a minute. `overloaded`: too many at once. `unavailable`: a Parley service is not available.",
           normal: "A few `rate_limited` and `origin_not_allowed`.",
           act: "`unavailable`: see _Failed calls by caller_. `overloaded`: add edges. `invalid_api_key`: a page uses a revoked key; inform its owner.",
           unit: "reqps",
@@ -182,7 +182,7 @@ export const SERVICE: Dashboard = {
         },
         {
           title: "Bytes buffered for slow readers",
-          shows: "Bytes that wait for slow readers, by edge; at most 64 KiB per stream.",
+          shows: "Bytes that wait for slow readers, by edge; at most about 64 KiB per stream.",
           normal: "Near 0.",
           act: "Rises on all edges: a proxy in front reads slowly. Run `parley doctor`.",
           unit: "bytes",

@@ -9,6 +9,7 @@ https://{{ first .Values.httpRoute.hostnames }}
 {{- end -}}
 {{- end -}}
 
+{{/* The pods accept no connections. "parley.networkPolicy" composes the names of this template and of "parley.doctor.to". */}}
 {{- define "parley.doctor.from" -}}{{- end -}}
 
 {{/* Egress to any address: inside the cluster, the network plugin may translate the public address to any address and port of the ingress. */}}

@@ -20,6 +20,7 @@ argocd.argoproj.io/sync-wave: {{ .weight | quote }}
 {{- end }}
 {{- end -}}
 
+{{/* The pods accept no connections. "parley.networkPolicy" composes the names of this template and of "parley.migrations.to". */}}
 {{- define "parley.migrations.from" -}}{{- end -}}
 
 {{- define "parley.migrations.to" -}}

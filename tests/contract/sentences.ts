@@ -337,7 +337,7 @@ const decisions: Section[] = [
     title: "A second turn while one is streaming",
     sentences: {
       1: "Both run, and messages are ordered by turn.",
-      2: "The later prompt holds only finished turns.",
+      2: "The later prompt contains only turns whose reply is complete.",
     },
   },
   {
@@ -418,8 +418,8 @@ const decisions: Section[] = [
       2: "All replicas together accept at most 60 requests in 60 seconds, as long as Redis answers.",
       3: "Without Redis each replica limits alone.",
       4: "Rating has its own bucket of 60 a minute.",
-      5: "Above 300 malformed requests a minute from one address: 429 for each of its requests, before the body is read.",
-      6: "Replicas count malformed requests together as long as Redis answers. Each refuses an address starting with the first malformed request above the limit that it receives.",
+      5: "Above 300 malformed requests a minute from one address: 429 for each of its requests with a body or an access token, before it is read. Its other requests are answered.",
+      6: "Replicas count malformed requests together as long as Redis answers. A replica refuses the address from the first malformed request above the limit that this replica receives.",
     },
   },
   {
@@ -465,7 +465,7 @@ const decisions: Section[] = [
     id: "D31",
     title: "Health and description",
     sentences: {
-      1: "`/healthz/live` and `/healthz/ready` answer 200 when ready.",
+      1: "`/healthz/live` answers 200 while the process runs, `/healthz/ready` while it is ready.",
       2: "`/openapi.json` is a valid OpenAPI 3.1 document, and the responses conform to it.",
     },
   },

@@ -6,9 +6,9 @@ import { type Installation, install, type Tenant, VISITORS } from "./installatio
 import type { LoadReport } from "./load.ts";
 import { endpointsRemovedDuring } from "./watch.ts";
 
-/** The lost node ran a replica of each of these components. */
+/** Components of which one pod is deleted, to simulate the loss of a node or a zone. */
 const COMPONENTS = ["edge", "conversation", "quota", "llm-proxy"];
-/** A visitor whose stream breaks sends the next message at once. At most one more request may then reach a dead pod. */
+/** A visitor whose stream breaks sends the next message half a second later. At most one more request may then reach a dead pod. */
 const MAX_FAILURES_PER_VISITOR = 2;
 
 /** Limit in docs/operations/failure-modes.md: how long visitors may still get 503 after a service responds again. */

@@ -17,7 +17,7 @@ export type ReconcileOptions = {
   hasLostTurns: boolean;
 };
 
-const MAX_REPAIRS = 6;
+const MAX_REPAIR_ROUNDS = 6;
 
 /** Waits until every turn is settled, repairs differences as the operator does, and counts those that are left. */
 export async function reconcile(system: System, options: ReconcileOptions): Promise<Reconciled> {
@@ -36,7 +36,7 @@ export async function reconcile(system: System, options: ReconcileOptions): Prom
     if (options.hasLostTurns) repairs += await repair(system);
     balance = await waitUntilSettled(system.database, options.settleTimeoutMs);
     differences = await countDifferences(system);
-    if (differences + balance.unbalanced === 0 || !options.hasLostTurns || round === MAX_REPAIRS) break;
+    if (differences + balance.unbalanced === 0 || !options.hasLostTurns || round === MAX_REPAIR_ROUNDS) break;
     // The next repair compares the turns that this repair put into the outbox only when they are old enough.
     await sleep((options.minAgeSeconds + 1) * 1_000);
   }

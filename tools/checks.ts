@@ -13,7 +13,7 @@ import { workflowProblems } from "./workflows.ts";
 
 export type Check = { name: string; title: string; run: () => Promise<Problems> };
 
-/** All checks except the tests. The slow checks come first, so that they start early and run concurrently. */
+/** All checks. They run no tests. The slow checks come first, so that they start early and run concurrently. */
 export const CHECKS: readonly Check[] = [
   { name: "types", title: "types", run: checkTypes },
   { name: "format", title: "format and lint", run: () => runToolCheck("biome", "check", "--colors=force", ".") },
@@ -25,7 +25,7 @@ export const CHECKS: readonly Check[] = [
     title: "proto compatibility",
     run: () => runToolCheck("buf", "breaking", "proto", "--against", "proto/released.binpb"),
   },
-  { name: "handlers", title: "a handler file named for each RPC", run: checkHandlers },
+  { name: "handlers", title: "each RPC's comment states its handler file", run: checkHandlers },
   { name: "audit", title: "production dependencies without known vulnerabilities", run: auditProblems },
   { name: "layout", title: "layout and imports", run: async () => layoutProblems(await readTypeScript()) },
   { name: "cycles", title: "import cycles", run: checkCycles },

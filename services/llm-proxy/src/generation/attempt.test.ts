@@ -124,3 +124,22 @@ test("no request is sent while the breaker is open or the queue is full", async 
   expect(await run(request)).toMatchObject({ isSent: false, failure: { reason: "queue_full" } });
   expect(stream).toHaveBeenCalledOnce();
 });
+
+test("a half-open breaker closes at the first text of an attempt, before its completion ends", async () => {
+  const { promise: longReplyEnd, resolve: endLongReply } = Promise.withResolvers<void>();
+  const fail = () => Promise.reject(new ProviderFailure("provider_error", "http_500", { isProviderFault: true }));
+  const reply = async ({ onText, onFinished }: CompletionRequest, end?: Promise<void>) => {
+    await onText("text");
+    await end;
+    onFinished([], "stop");
+  };
+  const streams = [fail, (each: CompletionRequest) => reply(each, longReplyEnd), reply];
+  const request = requestOf(async (each) => await streams.shift()?.(each));
+  request.candidate.guarded.breaker = new CircuitBreaker({ failures: 1, cooldownMs: 0 }, () => 0);
+  await run(request);
+  const longReply = run(request);
+  await vi.waitFor(() => expect(streams).toHaveLength(1));
+  expect(await run(request)).toMatchObject({ isSent: true, failure: undefined });
+  endLongReply();
+  expect(await longReply).toMatchObject({ failure: undefined });
+});

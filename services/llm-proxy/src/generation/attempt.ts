@@ -55,8 +55,16 @@ export async function runAttempt(request: AttemptRequest, options: AttemptOption
     return createNotSentResult(new ProviderFailure("provider_error", "breaker_open"));
   }
   const times = { startedAtMs, queueMs: now() - startedAtMs };
-  const { firstTextAtMs, completion, failure } = await streamCompletion(request, times, options);
-  reportVerdict(toBreakerVerdict(failure, firstTextAtMs !== undefined, signal));
+  const { firstTextAtMs, completion, failure } = await streamCompletion(request, times, {
+    ...options,
+    onFirstText: (firstTextTimes) => {
+      // A provider that sends text is up, even if the rest of the completion fails. A completion may take minutes, so its end would keep
+      // the breaker half-open for too long.
+      reportVerdict("ok");
+      options.onFirstText(firstTextTimes);
+    },
+  });
+  if (firstTextAtMs === undefined) reportVerdict(toBreakerVerdict(failure, signal));
   release();
   return { request, isSent: true, ...times, firstTextAtMs, endedAtMs: now(), completion, failure };
 }
@@ -134,9 +142,9 @@ function toFailure(error: unknown): ProviderFailure | GenerationCancelled {
   return new ProviderFailure("provider_error", "internal", { cause: error });
 }
 
-/** Returns `ok` for a failure after the first text: a provider that sends text is up, even if the rest of the completion fails. */
-function toBreakerVerdict(failure: AttemptResult["failure"], hasText: boolean, signal: AbortSignal): BreakerVerdict {
+/** Returns the verdict of an attempt that ended without text. */
+function toBreakerVerdict(failure: AttemptResult["failure"], signal: AbortSignal): BreakerVerdict {
   if (failure === undefined) return "ok";
   if (signal.aborted) return "neutral";
-  return failure instanceof ProviderFailure && failure.isProviderFault && !hasText ? "fault" : "ok";
+  return failure instanceof ProviderFailure && failure.isProviderFault ? "fault" : "ok";
 }

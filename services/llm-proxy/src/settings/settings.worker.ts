@@ -30,8 +30,9 @@ function readConfigText(path: string): string {
 const POLL_INTERVAL_MS = 1_000;
 
 /**
- * Applies the settings whenever the file's text or a key changes. An invalid file is refused, and the previous settings stay. The file is
- * polled: a mounted ConfigMap changes when a link to a parent directory is replaced, and a watcher of the file gets no event.
+ * Applies the settings whenever the file's text or a key changes. An invalid file is refused, and the previous settings stay. A refused file
+ * is tried again at every poll, because a key that it names may become usable later. The file is polled: a mounted ConfigMap changes when a
+ * link to a parent directory is replaced, and a watcher of the file gets no event.
  */
 export function watchSettings(
   options: LoadOptions,
@@ -39,20 +40,24 @@ export function watchSettings(
   { reloads, reloadRefusals }: { reloads: Metrics["configReloads"]; reloadRefusals: Counter<"file"> },
   { keys, log, lifecycle }: { keys: Pick<Keys, "onChange">; log: Logger; lifecycle: Lifecycle },
 ): void {
-  const apply = (isReload: boolean) => {
+  let isRefused = false;
+  const apply = ({ isFirst = false, isRetry = false } = {}) => {
     try {
       catalog.applySettings(loadSettings(options));
-      if (!isReload) return;
+      isRefused = false;
+      if (isFirst) return;
       reloads.inc({ result: "applied" });
       log.info("provider settings reloaded");
     } catch (error) {
       if (!(error instanceof SettingsError)) throw error;
+      isRefused = true;
+      if (isRetry) return;
       reloads.inc({ result: "refused" });
       reloadRefusals.inc({ file: "LLM_CONFIG" });
       log.error({ problems: error.problems }, "LLM_CONFIG refused, previous settings kept");
     }
   };
-  keys.onChange(() => apply(true));
+  keys.onChange(() => apply());
   const { llmConfigPath: path } = options;
   if (path === undefined) return;
   // increase() misses the first increment of a series that does not exist yet, so the series starts at 0.
@@ -60,10 +65,11 @@ export function watchSettings(
   let lastText: string | undefined;
   const poll = () => {
     const text = readTextOrErrorCode(path);
-    if (text === lastText) return;
-    const isReload = lastText !== undefined;
+    const isRetry = text === lastText;
+    if (isRetry && !isRefused) return;
+    const isFirst = lastText === undefined;
     lastText = text;
-    apply(isReload);
+    apply({ isFirst, isRetry });
   };
   // Applies the file again, in case it has changed since loadSettings.
   poll();

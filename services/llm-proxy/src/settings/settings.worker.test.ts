@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createLogger, createServiceMetrics, Lifecycle, parseSecretText } from "@parley/service-kit";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createMetrics } from "../metrics.ts";
+import { openKeys } from "./keys.worker.ts";
+import { watchSettings } from "./settings.worker.ts";
+
+const POLL_MS = 1_000;
+
+let folder: string;
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  folder = mkdtempSync(join(tmpdir(), "parley-settings-"));
+});
+afterEach(() => {
+  vi.useRealTimers();
+  rmSync(folder, { recursive: true });
+});
+
+const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
+
+/** Watches the file `llm.yaml` in the folder. A key is in the file of its name. */
+function watch() {
+  const { registry, reloadRefusals } = createServiceMetrics("test");
+  const { configReloads: reloads } = createMetrics(registry, () => []);
+  const log = createLogger("test", "silent");
+  const lifecycle = new Lifecycle(log);
+  const findKey = (name: string) => ({ name, file: join(folder, name), parse: parseSecretText });
+  const keys = openKeys(findKey, { log, lifecycle, reloadRefusals });
+  const options = {
+    llmConfigPath: join(folder, "llm.yaml"),
+    isOpenaiConfigured: false,
+    openaiBaseUrl: undefined,
+    ollamaHost: undefined,
+    defaultModel: undefined,
+    readSecret: keys.read,
+  };
+  const applySettings = vi.fn();
+  watchSettings(options, { applySettings }, { reloads, reloadRefusals }, { keys, log, lifecycle });
+  const countReloads = async () => {
+    const { values } = await reloads.get();
+    return Object.fromEntries(values.map(({ labels, value }) => [labels.result, value]));
+  };
+  return { applySettings, countReloads, lifecycle };
+}
+
+test("a refused file is applied when the key that it names becomes usable, and each change is counted once", async () => {
+  write("llm.yaml", "{}");
+  const { applySettings, countReloads, lifecycle } = watch();
+  write("NEW_KEY", "");
+  const config = 'providers: { new: { base_url: "http://127.0.0.1:1/v1", api_key_env: NEW_KEY } }';
+  write("llm.yaml", config);
+  vi.advanceTimersByTime(5 * POLL_MS);
+  expect(await countReloads()).toEqual({ refused: 1, applied: 0 });
+  write("llm.yaml", `${config}\n`);
+  vi.advanceTimersByTime(5 * POLL_MS);
+  expect(await countReloads()).toEqual({ refused: 2, applied: 0 });
+
+  write("NEW_KEY", "sk-new");
+  vi.advanceTimersByTime(5 * POLL_MS);
+  expect(await countReloads()).toEqual({ refused: 2, applied: 1 });
+  expect(applySettings).toHaveBeenCalledTimes(2);
+  expect(applySettings.mock.lastCall?.[0].providers[0]).toMatchObject({ name: "new", apiKey: "sk-new" });
+  await lifecycle.close();
+});

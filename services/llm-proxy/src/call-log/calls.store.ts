@@ -1,4 +1,4 @@
-import type { Database, Queryable } from "@parley/service-kit";
+import { type Database, type Queryable, transaction } from "@parley/service-kit";
 
 /** One attempt of a generation, an element of the column `tries`. */
 export type AttemptRow = {
@@ -93,7 +93,7 @@ const INSERT = `
   ON CONFLICT DO NOTHING`;
 
 /** Inserts a batch of rows in one statement. Idempotent. */
-export async function insertCalls(database: Database, rows: readonly CallRow[]): Promise<void> {
+export async function insertCalls(database: Queryable, rows: readonly CallRow[]): Promise<void> {
   const values = COLUMNS.map(([field]) =>
     rows.map((row) => (field === "tries" ? JSON.stringify(row.tries) : row[field])),
   );
@@ -115,6 +115,15 @@ export type CompletedCall = Pick<
   | "month"
 > & { closedAt: string };
 
+const MISSING = `
+  FROM unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::integer[], $6::integer[], $7::integer[], $8::integer[], $9::numeric[],
+              $10::text[], $11::timestamptz[])
+    AS t (workspace_id, turn_id, provider, model, tokens_in, tokens_out, first_token_ms, latency_ms, cost, month, closed_at)
+  WHERE ($12 = 0 OR t.closed_at > now() - make_interval(days => $12))
+    AND NOT EXISTS (SELECT FROM llm.calls c WHERE c.workspace_id = t.workspace_id AND c.turn_id = t.turn_id)`;
+
+const LIST_MISSING = `SELECT ${MISSING} LIMIT 1`;
+
 // Uses the turn's id as the row's call_id. So a turn gets at most one filled row, and insertCalls can replace that row.
 const FILL = `
   INSERT INTO llm.calls (
@@ -123,16 +132,16 @@ const FILL = `
   )
   SELECT t.workspace_id, t.turn_id, t.turn_id, t.provider, t.model, '', t.tokens_in, t.tokens_out, true, 0, t.first_token_ms, t.latency_ms,
          1, 0, 'complete', 'filled', t.cost, t.month, t.closed_at - make_interval(secs => t.latency_ms / 1000.0)
-  FROM unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::integer[], $6::integer[], $7::integer[], $8::integer[], $9::numeric[],
-              $10::text[], $11::timestamptz[])
-    AS t (workspace_id, turn_id, provider, model, tokens_in, tokens_out, first_token_ms, latency_ms, cost, month, closed_at)
-  WHERE ($12 = 0 OR t.closed_at > now() - make_interval(days => $12))
-    AND NOT EXISTS (SELECT FROM llm.calls c WHERE c.workspace_id = t.workspace_id AND c.turn_id = t.turn_id)
+  ${MISSING}
   ON CONFLICT DO NOTHING`;
+
+// Waits until running transactions of insertCalls end, and lets new ones wait. Otherwise a turn whose own row is not committed yet would get
+// two rows.
+const LOCK = "LOCK TABLE llm.calls IN SHARE ROW EXCLUSIVE MODE";
 
 /**
  * Inserts a row for each turn without one, unless the turn is older than `retentionDays` (0 for no limit). Returns the number of inserted
- * rows.
+ * rows. Locks the table only if a row is missing.
  */
 export async function insertMissingCalls(
   database: Database,
@@ -140,25 +149,27 @@ export async function insertMissingCalls(
   retentionDays: number,
 ): Promise<number> {
   const column = <K extends keyof CompletedCall>(key: K) => calls.map((call) => call[key]);
-  const { rowCount } = await database.query({
-    name: "fill-calls",
-    text: FILL,
-    values: [
-      column("workspaceId"),
-      column("turnId"),
-      column("provider"),
-      column("model"),
-      column("tokensIn"),
-      column("tokensOut"),
-      column("firstTokenMs"),
-      column("latencyMs"),
-      column("cost"),
-      column("month"),
-      column("closedAt"),
-      retentionDays,
-    ],
+  const values = [
+    column("workspaceId"),
+    column("turnId"),
+    column("provider"),
+    column("model"),
+    column("tokensIn"),
+    column("tokensOut"),
+    column("firstTokenMs"),
+    column("latencyMs"),
+    column("cost"),
+    column("month"),
+    column("closedAt"),
+    retentionDays,
+  ];
+  const { rowCount: missing } = await database.query({ name: "missing-calls", text: LIST_MISSING, values });
+  if (missing === 0) return 0;
+  return await transaction(database, async (connection) => {
+    await connection.query(LOCK);
+    const { rowCount } = await connection.query({ name: "fill-calls", text: FILL, values });
+    return rowCount ?? 0;
   });
-  return rowCount ?? 0;
 }
 
 const SELECTED = COLUMNS.map(([field, column]) => `${column} AS "${field}"`).join(", ");

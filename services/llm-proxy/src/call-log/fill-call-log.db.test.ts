@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { FillCallLogRequestSchema } from "@parley/rpc/llm";
+import { createLogger, openDatabase } from "@parley/service-kit";
 import { type FakeProvider, startFakeProvider } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestProxy, type TestProxy } from "../testing/llm-proxy.ts";
@@ -29,11 +30,12 @@ async function fill(
   turns: { turnId: string; closedAt: string }[],
   retentionDays = 400,
   workspaceId = "ws_test",
+  database = proxy.database,
 ): Promise<number | undefined> {
   const counted: number[] = [];
   const { filled } = await handleFillCallLog(
     {
-      database: proxy.database,
+      database,
       settings: () => ({ providers: [{ name: "fake", prices }] }) as never,
       metrics: { callLogRows: { inc: (_: object, count: number) => counted.push(count) } } as never,
       retentionDays,
@@ -85,6 +87,38 @@ test("a generation's own row, stored late, replaces the filled row", async () =>
   await proxy.database.query("DELETE FROM llm.calls WHERE turn_id = $1", [turnId]);
   expect(await fill([{ turnId, closedAt: closedAt() }])).toBe(1);
   for (let attempt = 0; attempt < 2; attempt++) await insertCalls(proxy.database, [row]);
+  expect(await proxy.rowsOf("ws_test", turnId)).toEqual([row]);
+});
+
+test("adds no row for a turn whose own row is being stored", async () => {
+  const turnId = randomUUID();
+  await proxy.generate({ turnId, model: "fake:default" });
+  const [row] = await proxy.rowsOf("ws_test", turnId);
+  if (row === undefined) throw new Error("no row");
+  await proxy.database.query("DELETE FROM llm.calls WHERE turn_id = $1", [turnId]);
+  const log = createLogger("test", "silent");
+  const service = openDatabase({ url: proxy.databaseUrl, applicationName: "test", maxConnections: 2 }, log);
+  /** Waits until `count` statements wait for locks. */
+  const untilWaiting = (count: number) => {
+    const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+    return expect.poll(async () => (await proxy.database.query(waiting)).rowCount, { timeout: 10_000 }).toBe(count);
+  };
+  const blocking = await proxy.database.connect();
+  try {
+    // While this row of another turn is not committed, insertCalls waits, because its row has the same key.
+    await blocking.query("BEGIN");
+    await insertCalls(blocking, [{ ...row, turnId: randomUUID() }]);
+    const inserted = insertCalls(service, [row]);
+    await untilWaiting(1);
+    const filled = fill([{ turnId, closedAt: closedAt() }], 0, "ws_test", service);
+    await Promise.race([filled, untilWaiting(2)]);
+    await blocking.query("ROLLBACK");
+    await inserted;
+    expect(await filled).toBe(0);
+  } finally {
+    blocking.release();
+    await service.end();
+  }
   expect(await proxy.rowsOf("ws_test", turnId)).toEqual([row]);
 });
 

@@ -157,3 +157,15 @@ test("extractAnswer prefers the sentence that begins with the message's subject"
     /^From readme\.md › Zephyr: “Zephyr is a wind meter for small boats\./,
   );
 });
+
+test("a very long sentence is cut between words, or within a word but not within a character", () => {
+  const quoteOf = (text: string) =>
+    extractAnswer("refunds", [passage("long.md", "", text)]).slice("From long.md: “".length, -" …”".length);
+  expect(quoteOf(`Refunds ${"word ".repeat(200)}`)).toMatch(/^Refunds( word)+$/);
+  // Text without spaces after its first word, at an even and at an odd position.
+  for (const start of ["Refunds ", "Refunds: "]) {
+    const quote = quoteOf(start + "😀".repeat(500));
+    expect(quote.isWellFormed()).toBe(true);
+    expect(quote.length).toBeGreaterThan(690);
+  }
+});

@@ -22,5 +22,6 @@ function renderQuote({ passage, text }: Quote): string {
 
 function shorten(text: string): string {
   if (text.length <= MAX_SHOWN_CHARACTERS) return text;
-  return `${text.slice(0, MAX_SHOWN_CHARACTERS).replace(/\s+\S*$/, "")} …`;
+  // Removes a part of a word, unless it is long because the language has no spaces, and the first half of a surrogate pair.
+  return `${text.slice(0, MAX_SHOWN_CHARACTERS).replace(/\s+\S{0,50}$|[\ud800-\udbff]$/, "")} …`;
 }

@@ -43,7 +43,7 @@ the last revision had it. A template cannot read the last revision, so it always
 {{- end -}}
 {{- $onlyHelmOwns := and (not $othersOwn) (hasKey (dig "fieldsV1" "f:spec" dict $helm) "f:replicas") -}}
 {{- if .values.autoscaling.enabled -}}
-  {{- /* An autoscaler ignores a Deployment with 0 replicas, so the upgrade must start it. */ -}}
+  {{- /* A HorizontalPodAutoscaler ignores a Deployment with 0 replicas, so the upgrade must start it. */ -}}
   {{- $isKept := and $live (not $onlyHelmOwns) (eq (dig "operation" "" $helm) "Apply") -}}
   {{- if and $deployment (not $isKept) -}}
     {{ $live | default .values.autoscaling.minReplicas }}

@@ -168,6 +168,13 @@ describe("network policies", () => {
     ["minimal", "llmProxy.openaiBaseUrl=https://172.20.0.7/v1", PROVIDER_BLOCKED],
     ["minimal", "llmProxy.openaiBaseUrl=http://models.example.com/v1", PROVIDER_BLOCKED],
     ["minimal", "llmProxy.ollamaHost=ollama.example.com", `${PROVIDER_BLOCKED} http://ollama.example.com:11434`],
+    ["minimal", "llmProxy.ollamaHost=ollama.example.com/v1", `${PROVIDER_BLOCKED} http://ollama.example.com:11434/v1`],
+    [
+      "minimal",
+      "llmProxy.ollamaHost=ollama.example.com:8443/v1",
+      `${PROVIDER_BLOCKED} http://ollama.example.com:8443/v1`,
+    ],
+    ["minimal", "llmProxy.ollamaHost=[fd00::7]", `${PROVIDER_BLOCKED} http://[fd00::7]:11434`],
     ["openshift", "networkPolicy.providers[0].ports[0].port=8000", PROVIDER_BLOCKED],
     ["minimal", "llmProxy.openaiBaseUrl=http://[fd00::7]/v1", PROVIDER_BLOCKED],
     [

@@ -87,9 +87,9 @@
 {{- else if not .Values.llmProxy.existingConfigMap -}}
 {{- $_ := set $urls "llmProxy.openaiBaseUrl" .Values.llmProxy.openaiBaseUrl -}}
 {{- with .Values.llmProxy.ollamaHost -}}
-{{- $isUrl := contains "://" . -}}
-{{- $hasPort := regexMatch ":[0-9]+$" . -}}
-{{- $_ := set $urls "llmProxy.ollamaHost" (printf "%s%s%s" (ternary "" "http://" $isUrl) . (ternary "" ":11434" (or $isUrl $hasPort))) -}}
+{{- /* The llm-proxy completes the host in the same way. */ -}}
+{{- $url := printf "http://%s" (regexReplaceAll `^([^/:]+|\[[^\]]*\])(/|$)` . "${1}:11434${2}") -}}
+{{- $_ := set $urls "llmProxy.ollamaHost" (ternary . $url (contains "://" .)) -}}
 {{- end -}}
 {{- end -}}
 {{- range $name, $url := $urls -}}

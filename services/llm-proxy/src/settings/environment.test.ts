@@ -50,6 +50,8 @@ describe("without a file", () => {
     ["http://gpu:11434/v1/", "http://gpu:11434/v1"],
     ["https://models.example.com/ollama", "https://models.example.com/ollama/v1"],
     ["gpu:11434/ollama/", "http://gpu:11434/ollama/v1"],
+    ["gpu:80", "http://gpu/v1"],
+    ["[fd00::7]", "http://[fd00::7]:11434/v1"],
   ])("OLLAMA_HOST %s adds ollama at %s and does not change the default", (host, url) => {
     expect(settingsOf({ OLLAMA_HOST: host })).toEqual({
       defaultModel: "builtin:extractive",

@@ -71,7 +71,8 @@ function buildOllamaUrl(host: string): string {
   const text = hasScheme ? host : `http://${host}`;
   if (!URL.canParse(text)) throw new SettingsError(["OLLAMA_HOST must be a host, host:port or a URL"]);
   const url = new URL(text);
-  if (url.port === "" && !hasScheme) url.port = "11434";
+  // URL drops the port 80, so `url.port` does not show whether the host has a port.
+  if (!hasScheme && !/^[^/]*:\d+(\/|$)/.test(host)) url.port = "11434";
   // A server can listen on 0.0.0.0, but on some systems a client cannot connect to it.
   if (url.hostname === "0.0.0.0") url.hostname = "127.0.0.1";
   const path = url.pathname.replace(/\/+$/, "");

@@ -136,6 +136,7 @@ describe("parseSettings", () => {
     ["providers: { openai: { preset: azure, api_key_env: MY_KEY } }", /providers\.openai: base_url is missing/],
     ["providers: { mine: { base_url: 'ftp://x' } }", /providers\.mine\.base_url/],
     ["providers: { mine: { base_url: 'https://user:pass@x/v1' } }", /providers\.mine\.base_url/],
+    ["providers: { mine: { base_url: 'https://x:99999/v1' } }", /providers\.mine: base_url is not a URL/],
     ["providers: { mine: { base_url: https://x/v1, api_key: sk-1 } }", /additional properties: api_key$/],
     ["providers: { mine: { base_url: https://x/v1, api_key_env: NOT_SET } }", /variable NOT_SET is not set/],
     ["providers: { mine: { base_url: https://x/v1, headers: { Authorization: b } } }", /headers/],

@@ -102,6 +102,7 @@ function readProvider(name: string, file: FileProvider, options: ParseOptions, p
   const preset: Partial<Preset> = file.preset === undefined ? {} : PRESETS[file.preset];
   const baseUrl = file.base_url ?? preset.baseUrl;
   if (baseUrl === undefined) problems.push(`providers.${name}: base_url is missing`);
+  else if (!URL.canParse(baseUrl)) problems.push(`providers.${name}: base_url is not a URL`);
   const keyName = file.api_key_env ?? preset.apiKeyEnv;
   const tokens = file.max_output_tokens;
   const parameter = file.max_tokens_parameter ?? preset.maxTokensParameter ?? "max_tokens";

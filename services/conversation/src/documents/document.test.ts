@@ -111,6 +111,17 @@ test("splitDocument loses no item, row or line of Markdown that is parsed in sev
   expect(under("Code")).toEqual([`\`\`\`\n${code.replaceAll("\r", "").trim()}\n~~~\nmore\n\`\`\``]);
 });
 
+test.each([
+  ["a fence with a language inside code", "```md\n```js\ncode()\n```"],
+  ["inline code with three backticks", "```npm install``` installs it."],
+])("splitDocument does not split code after %s", (_, example) => {
+  const markdown = [example, "Prose. ".repeat(10_000), "```\n# a comment\nnpm start\n```", "End."].join("\n\n");
+  expect(splitDocument("md", markdown).slice(-2)).toEqual([
+    { headings: [], text: "```\n# a comment\nnpm start\n```" },
+    { headings: [], text: "End." },
+  ]);
+});
+
 test("splitDocument reads an HTML table of 100,000 rows", { timeout: 20_000 }, () => {
   const html = `<table>${"<tr><td>a</td><td>b</td></tr>".repeat(100_000)}</table>`;
   expect(splitDocument("html", html)).toHaveLength(100_000);

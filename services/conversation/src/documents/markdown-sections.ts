@@ -1,7 +1,8 @@
 const SECTION_CHARACTERS = 64 * 1024;
 
 const LINE = /[^\n]*(?:\n|$)/g;
-const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+// Three backticks before other backticks in their line are inline code.
+const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/;
 const HEADING_OR_ITEM = /^(?:#{1,6}|[-*+]|\d{1,9}[.)])[ \t]/;
 const DELIMITER_ROW = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
 const DEFINITION = /^ {0,3}\[[^\]\n]+\]:[ \t]*\S.*$/gm;
@@ -30,7 +31,7 @@ export function* splitMarkdown(markdown: string): Generator<string> {
     }
     section += line;
     if (fence === "") fence = mark;
-    else if (mark.startsWith(fence)) fence = "";
+    else if (mark.startsWith(fence) && line.trim() === mark) fence = "";
     if (fence === "" && line.includes("|") && DELIMITER_ROW.test(line.trimEnd())) tableHead = previous + line;
     previous = line;
   }

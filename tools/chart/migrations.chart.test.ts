@@ -19,6 +19,13 @@ it("makes the migrations a PreSync hook of Argo CD, which keeps a failed Job unt
   expect(job.spec).not.toHaveProperty("ttlSecondsAfterFinished");
 });
 
+it("writes the deadline as a whole number, which Kubernetes requires", async () => {
+  // A number of a values file is a float in Helm, as with --set-json. Helm prints a float of a million or more with an exponent.
+  const flags = ["--set-json", "migrations.activeDeadlineSeconds=1209600"];
+  const { output } = await runHelmTemplate("minimal", [], flags);
+  expect(/activeDeadlineSeconds: (.*)/.exec(output)?.[1]).toBe("1209600");
+});
+
 describe("the migration Job without a hook", () => {
   const renderJob = async (...sets: string[]) => {
     const { manifests } = await renderChart("single-namespace-restricted", sets);

@@ -42,7 +42,7 @@ the finished Job, a GitOps tool would create it again, and it would run again.
 {{- $host := default (include "parley.databaseHost" .) $values.migrations.database.host -}}
 {{- $port := default $values.database.port $values.migrations.database.port -}}
 backoffLimit: 4
-activeDeadlineSeconds: {{ $values.migrations.activeDeadlineSeconds }}
+activeDeadlineSeconds: {{ $values.migrations.activeDeadlineSeconds | int }}
 template:
   metadata:
     {{- include "parley.podMeta" $migrations | nindent 4 }}

@@ -27,12 +27,15 @@ function* renderMarkdown(markdown: string): Generator<string> {
     yield marked.parse(section, { async: false, gfm: true });
 }
 
-/** Splits text at blank lines into paragraphs. Joins the lines of a paragraph, except before a list item. */
+/**
+ * Splits text at blank lines into paragraphs. Joins the lines of a paragraph, except before a list item. The look-behind prevents backtracking
+ * on a long run of spaces.
+ */
 function splitText(text: string): Block[] {
   return text
     .replaceAll("\r\n", "\n")
     .split(/\n[ \t]*\n/)
-    .map((paragraph) => paragraph.trim().replace(/\s*\n(?!\s*([-*•]|\d+[.)])\s)\s*/g, " "))
+    .map((paragraph) => paragraph.trim().replace(/(?<!\s)\s*\n(?!\s*([-*•]|\d+[.)])\s)\s*/g, " "))
     .filter((paragraph) => paragraph !== "")
     .map((paragraph) => ({ headings: [], text: paragraph }));
 }

@@ -100,7 +100,8 @@ class BlockBuilder {
 
   #endTextElement({ name, text }: TextElement): void {
     if (name === "pre") {
-      const code = text.replace(/[ \t]+$/gm, "").replace(/^\n+|\n+$/g, "");
+      // The look-behinds prevent backtracking on a long run of white space.
+      const code = text.replace(/(?<![ \t])[ \t]+$/gm, "").replace(/^\n+|(?<!\n)\n+$/g, "");
       if (code !== "") this.#add(fenceCode(code));
     } else if (name === "td" || name === "th") {
       this.#row.push({ text: toOneLine(text), isHeading: name === "th" });

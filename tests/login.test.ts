@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { tryLockFile } from "@parley/cli";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { cliEnv, runCliInProcess, runCliJson, runCliProcess } from "./system/cli.ts";
 import { type DeviceSso, startDeviceSso } from "./system/servers/device-sso.ts";
@@ -128,13 +129,12 @@ test("parley login stores the new login only after a command has stored its refr
   await signIn();
   const before = await readFile(path, "utf8");
   // The lock of a command that refreshes the login.
-  const lock = `${path}.lock`;
-  await writeFile(lock, "");
+  const lock = tryLockFile(`${path}.lock`);
   const login = runCliInProcess(["login", "--audience", "new"], env);
   await vi.waitFor(() => expect(sso.activeLogins()).toBe(2), { timeout: 10_000 });
   await sleep(200);
   expect(await readFile(path, "utf8")).toBe(before);
-  await rm(lock);
+  lock?.release();
   expect((await login).code).toBe(0);
   expect(await readLogin()).toMatchObject({ parameters: { audience: "new" } });
 });

@@ -41,7 +41,7 @@ export async function runCli(args: readonly string[], config: Config, streams: S
   const context: Context = {
     config,
     target: () => {
-      target ??= findTarget(config);
+      target ??= findTarget(config, context.notice);
       return target;
     },
     callAdmin: async (service, call) => {

@@ -3,6 +3,7 @@ export type { ServiceWithAdmin } from "./admin/service.ts";
 export { localTarget, START_COMMAND } from "./admin/target.ts";
 export { pickMachineVariables } from "./config.ts";
 export { CliError } from "./errors.ts";
+export { type FileLock, tryLockFile } from "./local/file-lock.ts";
 export {
   type Instance,
   type IssuerSettings,

@@ -30,8 +30,8 @@ const VARIABLES: Record<ServiceWithAdmin, string> = {
 };
 
 /** Returns the installation whose URLs are set in the environment. If none is set, returns the installation on this machine. */
-export async function findTarget(config: Config): Promise<AdminTarget> {
-  if (Object.values(config.adminUrls).some((url) => url !== undefined)) return remoteTarget(config);
+export async function findTarget(config: Config, notice: (line: string) => void): Promise<AdminTarget> {
+  if (Object.values(config.adminUrls).some((url) => url !== undefined)) return remoteTarget(config, notice);
   return localTarget(await requireInstance(config.dataDir), config.dataDir);
 }
 
@@ -56,8 +56,11 @@ export function localTarget(instance: Instance, dataDir: string): AdminTarget {
   };
 }
 
-async function remoteTarget({ adminUrls, replicaUrls, edgeOpsUrl, adminToken, login }: Config): Promise<AdminTarget> {
-  const token = adminToken ?? (await readAccessToken(login.path));
+async function remoteTarget(
+  { adminUrls, replicaUrls, edgeOpsUrl, adminToken, login }: Config,
+  notice: (line: string) => void,
+): Promise<AdminTarget> {
+  const token = adminToken ?? (await readAccessToken(login.path, notice));
   if (token === undefined) {
     throw new CliError(
       "ADMIN_TOKEN is not set: set it to the token that the services were started with, or sign in with parley login",

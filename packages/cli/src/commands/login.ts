@@ -41,7 +41,7 @@ async function login({ config, notice }: Context, options: Options): Promise<Res
   );
   const { sub = "" } = readClaims(signedIn);
   const { path } = config.login;
-  await withLoginLock(path, () => writeLogin(path, signedIn));
+  await withLoginLock(path, notice, () => writeLogin(path, signedIn));
   const expiresAt = new Date(signedIn.expiresAt * 1_000).toISOString();
   return {
     json: { subject: sub, expires_at: expiresAt, file: path },
@@ -54,10 +54,10 @@ async function login({ config, notice }: Context, options: Options): Promise<Res
 }
 
 /** Deletes the login file, then revokes the login. If it cannot be revoked, only warns. */
-async function logout({ config, printError }: Context): Promise<Result> {
+async function logout({ config, notice, printError }: Context): Promise<Result> {
   const { path } = config.login;
   if ((await readLogin(path)) === undefined) return { json: { revoked: false }, text: "You were not signed in.\n" };
-  const stored = await withLoginLock(path, async () => {
+  const stored = await withLoginLock(path, notice, async () => {
     const login = await readLogin(path);
     await removeLogin(path);
     return login;

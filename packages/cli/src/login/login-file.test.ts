@@ -1,22 +1,44 @@
-import { mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { NODE_FLAGS } from "../local/migrate-service.ts";
 import { withLoginLock } from "./login-file.ts";
 
 let dir: string;
+let path: string;
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), "parley-login-file-"));
+  path = join(dir, "login.json");
 });
-afterEach(() => rm(dir, { recursive: true }));
+let holder: ChildProcess | undefined;
+afterEach(async () => {
+  holder?.kill("SIGKILL");
+  await rm(dir, { recursive: true });
+});
+
+const ignore = () => undefined;
+
+/** Starts a process that holds the lock until it is killed. */
+async function startHolder(): Promise<ChildProcess> {
+  const code = `
+    import { withLoginLock } from ${JSON.stringify(new URL("login-file.ts", import.meta.url).href)};
+    await withLoginLock(${JSON.stringify(path)}, () => undefined, async () => {
+      console.log("locked");
+      await new Promise((resolve) => setTimeout(resolve, 60_000));
+    });`;
+  const started = spawn(process.execPath, [...NODE_FLAGS, "--input-type=module", "-e", code], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await once(started.stdout, "data");
+  return started;
+}
 
 test("commands take over the lock of a killed command at once, one after the other", async () => {
-  const path = join(dir, "login.json");
-  const lock = `${path}.lock`;
-  await writeFile(lock, "");
-  const old = new Date(Date.now() - 60_000);
-  await utimes(lock, old, old);
+  holder = await startHolder();
   let running = 0;
   let most = 0;
   const work = async () => {
@@ -24,8 +46,45 @@ test("commands take over the lock of a killed command at once, one after the oth
     await sleep(100);
     running--;
   };
-  const startedAt = performance.now();
-  await Promise.all(Array.from({ length: 4 }, () => withLoginLock(path, work)));
+  const commands = Promise.all(Array.from({ length: 4 }, () => withLoginLock(path, ignore, work)));
+  await sleep(200);
+  expect(most).toBe(0);
+  const killedAt = performance.now();
+  holder.kill("SIGKILL");
+  await commands;
   expect(most).toBe(1);
-  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  expect(performance.now() - killedAt).toBeLessThan(5_000);
+});
+
+test("a running command keeps its lock, however old the lock file is", async () => {
+  const held = Promise.withResolvers<void>();
+  const first = withLoginLock(path, ignore, () => held.promise);
+  await sleep(100);
+  const old = new Date(Date.now() - 60_000);
+  await utimes(`${path}.lock`, old, old);
+  let hasStarted = false;
+  const second = withLoginLock(path, ignore, async () => {
+    hasStarted = true;
+  });
+  await sleep(300);
+  expect(hasStarted).toBe(false);
+  held.resolve();
+  await Promise.all([first, second]);
+  expect(hasStarted).toBe(true);
+});
+
+test("a command that waits for more than a second prints why, once", async () => {
+  const held = Promise.withResolvers<void>();
+  const notices: string[] = [];
+  const notice = (line: string) => notices.push(line);
+  const first = withLoginLock(path, notice, () => held.promise);
+  await sleep(100);
+  const second = withLoginLock(path, notice, async () => undefined);
+  await sleep(700);
+  expect(notices).toEqual([]);
+  await sleep(700);
+  expect(notices).toEqual(["waiting for another parley command that refreshes the login …"]);
+  held.resolve();
+  await Promise.all([first, second]);
+  expect(notices).toHaveLength(1);
 });

@@ -1,7 +1,8 @@
-import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { access, constants, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CliError } from "../errors.ts";
+import { type FileLock, tryLockFile } from "../local/file-lock.ts";
 
 /** A member's login: the tokens, and what a refresh needs. */
 export type Login = {
@@ -15,9 +16,10 @@ export type Login = {
   expiresAt: number;
 };
 
-/** Longer than a refresh takes. An older lock belongs to a killed command. */
-const LOCK_TIMEOUT_MS = 30_000;
+/** Longer than several commands need, one after the other, to find that the identity provider does not answer. */
+const LOCK_TIMEOUT_MS = 60_000;
 const LOCK_POLL_MS = 50;
+const NOTICE_AFTER_MS = 1_000;
 
 /**
  * Writes the login file; call it within withLoginLock. Only its owner can read the file, because it holds the tokens. A reader never sees a
@@ -52,36 +54,48 @@ export async function readLogin(path: string): Promise<Login | undefined> {
 }
 
 /**
- * Runs `work` while holding a lock file. So only one command at a time changes the login file or uses the refresh token, which may be valid
- * only once. Removes the lock of a killed command.
+ * Runs `work` while holding a lock, so that only one command at a time changes the login file or uses the refresh token, which may be valid
+ * only once. The lock of a killed command ends with its process. Calls `notice` if the wait for another command takes longer than a second.
  */
-export async function withLoginLock<T>(path: string, work: () => Promise<T>): Promise<T> {
-  const lock = `${path}.lock`;
-  try {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    while (!(await createLock(lock))) {
-      const { mtimeMs = Date.now() } = (await stat(lock).catch(undefinedIfMissing)) ?? {};
-      if (Date.now() - mtimeMs > LOCK_TIMEOUT_MS) await rm(lock, { force: true });
-      await sleep(LOCK_POLL_MS);
-    }
-  } catch (cause) {
-    throw writeError(path, cause);
-  }
+export async function withLoginLock<T>(
+  path: string,
+  notice: (line: string) => void,
+  work: () => Promise<T>,
+): Promise<T> {
+  const lock = await waitForLock(path, notice);
   try {
     return await work();
   } finally {
-    await rm(lock, { force: true });
+    lock.release();
   }
 }
 
-/** Creates the lock file. Returns false if it exists. */
-async function createLock(lock: string): Promise<boolean> {
+async function waitForLock(path: string, notice: (line: string) => void): Promise<FileLock> {
+  const deadline = performance.now() + LOCK_TIMEOUT_MS;
+  const timer = setTimeout(
+    () => notice("waiting for another parley command that refreshes the login …"),
+    NOTICE_AFTER_MS,
+  );
   try {
-    await writeFile(lock, "", { mode: 0o600, flag: "wx" });
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    return false;
+    for (;;) {
+      const lock = await tryLock(path);
+      if (lock !== undefined) return lock;
+      if (performance.now() > deadline)
+        throw new CliError(`another parley command has locked ${path}.lock for too long: end it, then try again`);
+      await sleep(LOCK_POLL_MS);
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function tryLock(path: string): Promise<FileLock | undefined> {
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await access(dirname(path), constants.W_OK | constants.X_OK);
+    return tryLockFile(`${path}.lock`);
+  } catch (cause) {
+    throw writeError(path, cause);
   }
 }
 
@@ -90,10 +104,6 @@ function writeError(path: string, cause: unknown): CliError {
   return new CliError(`cannot write ${path} (${code}): set PARLEY_LOGIN_FILE to a path in a writable directory`, {
     cause,
   });
-}
-
-function undefinedIfMissing(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== "ENOENT") throw error;
 }
 
 export async function removeLogin(path: string): Promise<void> {

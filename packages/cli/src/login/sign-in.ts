@@ -55,11 +55,14 @@ function failPoll(cause: unknown, expiry: AbortSignal): never {
   throw expiry.aborted ? new CliError(MESSAGES.expired_token, { cause }) : cause;
 }
 
-/** Returns the access token of the login file, refreshed if it expires soon; undefined without the file. */
-export async function readAccessToken(path: string): Promise<string | undefined> {
+/**
+ * Returns the access token of the login file, refreshed if it expires soon; undefined without the file. Calls `notice` if the refresh waits
+ * for another command.
+ */
+export async function readAccessToken(path: string, notice: (line: string) => void): Promise<string | undefined> {
   const login = await readLogin(path);
   if (login === undefined || !expiresSoon(login)) return login?.accessToken;
-  return withLoginLock(path, async () => {
+  return withLoginLock(path, notice, async () => {
     // Another command may have refreshed or deleted the login meanwhile.
     const current = await readLogin(path);
     if (current === undefined || !expiresSoon(current)) return current?.accessToken;

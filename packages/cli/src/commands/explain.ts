@@ -4,10 +4,10 @@ import { explainTurn } from "../explain/explain-turn.ts";
 import { toExplanationJson } from "../explain/explanation-json.ts";
 import { formatExplanation } from "../explain/format.ts";
 import { computeTurnTimes } from "../explain/turn-times.ts";
-import type { Result } from "../output/result.ts";
+import { type Result, terminalColumns } from "../output/result.ts";
 import { wholeNumberParser, workspaceOption } from "./options.ts";
 
-/** The text width if stdout is not a terminal. */
+/** The text width if that of the terminal is unknown. */
 const DEFAULT_COLUMNS = 80;
 
 export function addExplainCommand(program: CommandUnknownOpts, { callAdmin, report, stdout }: Context): void {
@@ -20,7 +20,7 @@ export function addExplainCommand(program: CommandUnknownOpts, { callAdmin, repo
       const explain = async (): Promise<Result> => {
         const explained = await explainTurn(callAdmin, workspace, messageId);
         const times = computeTurnTimes(explained.turn, explained.entry);
-        const { columns = DEFAULT_COLUMNS } = stdout as Partial<NodeJS.WriteStream>;
+        const columns = terminalColumns(stdout) ?? DEFAULT_COLUMNS;
         return { json: toExplanationJson(explained, times), text: formatExplanation(explained, times, columns) };
       };
       return report(explain());

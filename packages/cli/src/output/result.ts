@@ -22,3 +22,8 @@ export function writeResult(result: Result, asJson: boolean, stdout: NodeJS.Writ
   const text = isTerminal ? printableLines(result.text) : result.text;
   stdout.write(asJson ? `${printableJson(JSON.stringify(result.json, undefined, 2))}\n` : text);
 }
+
+/** Returns the width of the terminal. Returns undefined if stdout is no terminal or does not know its width, such as in some containers. */
+export function terminalColumns(stdout: NodeJS.WritableStream): number | undefined {
+  return (stdout as Partial<NodeJS.WriteStream>).columns || undefined;
+}

@@ -2,6 +2,7 @@ import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { SessionAdminService, SessionSummarySchema } from "@parley/rpc/conversation";
 import type { Context } from "../../context.ts";
 import { messageToJson } from "../../output/json.ts";
+import { terminalColumns } from "../../output/result.ts";
 import { formatTable } from "../../output/table.ts";
 import { wholeNumberParser, workspaceOption } from "../options.ts";
 import { copyTranscript, showTranscript } from "./transcript.ts";
@@ -46,8 +47,8 @@ export function addConversationCommands(program: CommandUnknownOpts, context: Co
     .argument("<id>", "Select the session by its ID.")
     .requiredOption(...workspaceOption)
     .action((sessionId, { workspace: workspaceId }) => {
-      // Lines are broken only for a terminal.
-      const { columns = Number.POSITIVE_INFINITY } = context.stdout as Partial<NodeJS.WriteStream>;
+      // Lines are broken only for a terminal of known width.
+      const columns = terminalColumns(context.stdout) ?? Number.POSITIVE_INFINITY;
       return report(showTranscript(callAdmin, { workspaceId, sessionId }, columns));
     });
 

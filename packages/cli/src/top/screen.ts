@@ -62,3 +62,17 @@ export async function pause(ms: number, ended?: AbortSignal): Promise<void> {
     if (!ended?.aborted) throw error;
   }
 }
+
+/** Returns the work's result, or undefined as soon as `ended` aborts. */
+export async function untilEnded<T>(work: Promise<T>, ended: AbortSignal): Promise<T | undefined> {
+  const { promise: end, resolve } = Promise.withResolvers<undefined>();
+  const stop = () => resolve(undefined);
+  if (ended.aborted) stop();
+  ended.addEventListener("abort", stop, { once: true });
+  try {
+    return await Promise.race([work, end]);
+  } finally {
+    // A listener that stays would keep the work's result in memory until `ended` aborts.
+    ended.removeEventListener("abort", stop);
+  }
+}

@@ -6,7 +6,7 @@ import type { Result } from "../output/result.ts";
 import { type Activity, computeActivity, dropOldSamples, type WorkspaceUsage } from "./activity.ts";
 import { drawActivity } from "./draw.ts";
 import { type Sample, type Service, scrapeReplicas } from "./scrape.ts";
-import { openScreen, pause } from "./screen.ts";
+import { openScreen, pause, untilEnded } from "./screen.ts";
 
 export type TopDeps = {
   callAdmin: CallAdmin;
@@ -75,15 +75,6 @@ export async function showLive(
   } finally {
     screen.close();
   }
-}
-
-/** Returns the work's result, or undefined as soon as `ended` aborts. */
-async function untilEnded<T>(work: Promise<T>, ended: AbortSignal): Promise<T | undefined> {
-  const end = new Promise<undefined>((resolve) => {
-    if (ended.aborted) resolve(undefined);
-    ended.addEventListener("abort", () => resolve(undefined), { once: true });
-  });
-  return Promise.race([work, end]);
 }
 
 type QuotaResult = { workspaces: WorkspaceUsage[] | null; problems: string[] };

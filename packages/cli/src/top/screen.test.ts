@@ -1,0 +1,19 @@
+import { getEventListeners } from "node:events";
+import { expect, test } from "vitest";
+import { untilEnded } from "./screen.ts";
+
+test("untilEnded keeps no listener, and so no result, after the work is done", async () => {
+  const { signal } = new AbortController();
+  for (let refresh = 0; refresh < 3; refresh++)
+    expect(await untilEnded(Promise.resolve(refresh), signal)).toBe(refresh);
+  await expect(untilEnded(Promise.reject(new Error("failed")), signal)).rejects.toThrow("failed");
+  expect(getEventListeners(signal, "abort")).toEqual([]);
+});
+
+test("untilEnded returns undefined as soon as the signal aborts", async () => {
+  const end = new AbortController();
+  const result = untilEnded(new Promise(() => undefined), end.signal);
+  end.abort();
+  expect(await result).toBeUndefined();
+  expect(await untilEnded(new Promise(() => undefined), end.signal)).toBeUndefined();
+});

@@ -1,9 +1,13 @@
+import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
 import { freePort, nodeFlags } from "@parley/test-support";
+import { generate } from "selfsigned";
 import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { chat, postChat, readChat } from "../system/chat.ts";
 import { runCliInProcess, runCliJson, runCliProcess } from "../system/cli.ts";
@@ -107,6 +111,27 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
     expect(withoutQuota.stdout).toContain("Quota usage is unavailable.");
     const allDead = ["edge", "conversation", "quota", "llm"].flatMap((service) => [`--${service}`, deadUrl]);
     expect((await runCliInProcess(["top", "--once", ...allDead], env)).code).toBe(1);
+  });
+
+  it("reads a replica with TLS at an address, by the certificate's address", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "parley-top-"));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    const altNames = ["::1", "127.0.0.1"].map((ip) => ({ type: 7 as const, ip }));
+    const certificate = await generate([{ name: "commonName", value: "replica" }], {
+      keyType: "ec",
+      algorithm: "sha256",
+      extensions: [{ name: "subjectAltName", altNames }],
+    });
+    const authority = join(directory, "authority.crt");
+    await writeFile(authority, certificate.cert);
+    const server = createServer({ key: certificate.private, cert: certificate.cert }, (_, response) => response.end());
+    onTestFinished(() => void server.close());
+    await once(server.listen(0, "::"), "listening");
+    const { port } = server.address() as AddressInfo;
+    const urls = ["[::1]", "127.0.0.1"].map((host) => `https://${host}:${port}`).join();
+    const top = await runCliProcess(["top", "--once", "--edge", urls], { ...env, NODE_EXTRA_CA_CERTS: authority });
+    expect(top.stdout).toMatch(/^replicas +edge 2 of 2/m);
+    expect(top.stderr).toBe("");
   });
 
   describe.skipIf(!hasTerminal)("in a terminal", () => {

@@ -68,7 +68,6 @@ function requestPage(url: URL, address: string): Promise<string> {
     const options = {
       host: address.replace(/^\[|\]$/g, ""),
       headers: { host: url.host },
-      servername: url.hostname,
       signal: AbortSignal.timeout(TIMEOUT_MS),
       agent: false as const,
     };

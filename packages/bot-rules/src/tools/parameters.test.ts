@@ -59,3 +59,50 @@ describe("a schema that does not forbid other fields", () => {
     ["other arguments if it permits them", { properties: { id: text }, additionalProperties: true }, { id: "1", x: 1 }],
   ])("accepts %s", (_, parameters, values) => expect(problem(parameters, values)).toBeUndefined());
 });
+
+describe("a schema with references", () => {
+  const parse = (parameters: object) => parseParameters(JSON.stringify({ type: "object", ...parameters }));
+  const both = (reference: string) => ({ allOf: [{ $ref: reference }, { $ref: reference }] });
+
+  test("checks the parts to which it refers", () => {
+    const address = { type: "object", properties: { "a/b": { type: "integer" } } };
+    const size = { $ref: "#/$defs/address/properties/a~1b" };
+    const { findProblem } = parse({
+      $id: "https://tools.example/order.json",
+      $defs: { address },
+      properties: { from: { $ref: "#/$defs/address" }, size, width: { $ref: "#/$defs/address/properties/a%2Fb" } },
+    });
+    expect(findProblem({ from: { "a/b": 1 }, size: 2, width: 3 })).toBeUndefined();
+    expect(findProblem({ from: { "a/b": "1" } })).toContain("must be integer");
+    expect(findProblem({ size: "2" })).toContain("must be integer");
+  });
+
+  test("is refused if checking it would take exponential time", () => {
+    const levels = Array.from({ length: 40 }, (_, level) => [`l${level + 1}`, both(`#/$defs/l${level}`)]);
+    const $defs = { l0: { type: "string" }, ...Object.fromEntries(levels) };
+    expect(() => parse({ $defs, properties: { x: { $ref: "#/$defs/l40" } } })).toThrow("too large when its references");
+  });
+
+  test.each([
+    ["itself", { $ref: "#" }],
+    [
+      "a part that contains the reference",
+      { $defs: { a: { items: both("#/$defs/a") } }, properties: { x: both("#/$defs/a") } },
+    ],
+  ])("is refused if it refers to %s", (_, parameters) => expect(() => parse(parameters)).toThrow("recursive"));
+
+  test.each(["$async", "$anchor", "$dynamicRef", "$recursiveRef"])("is refused with %s", (keyword) => {
+    expect(() => parse({ [keyword]: keyword === "$async" ? true : "#a" })).toThrow(`must not contain ${keyword}`);
+    expect(() => parse({ properties: { x: { [keyword]: "#a" } } })).toThrow(`must not contain ${keyword}`);
+  });
+
+  test.each(["https://tools.example/a.json", "b.json#/$defs/a", "#a", "", "#/$defs/none"])(
+    "is refused if it refers to %s",
+    ($ref) => expect(() => parse({ properties: { x: { $ref } } })).toThrow("$ref must name a part of the schema"),
+  );
+
+  test("may describe an argument whose name is a keyword", () => {
+    const { findProblem } = parse({ properties: { $ref: { type: "string" }, $id: { type: "string" } } });
+    expect(findProblem({ $ref: "x", $id: "y" })).toBeUndefined();
+  });
+});

@@ -2,6 +2,18 @@ import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import { RE2JS } from "re2js";
 
 const MAX_SCHEMA_CHARACTERS = 16 * 1024;
+/** Limit for the objects and arrays of a schema whose references are expanded. A schema without references never has more. */
+const MAX_EXPANDED_NODES = MAX_SCHEMA_CHARACTERS / 2;
+/** Keywords that change what a reference means, and Ajv's $async, with which a check returns a promise. No tool needs them. */
+const REFUSED_KEYWORDS = new Set([
+  "$anchor",
+  "$async",
+  "$dynamicAnchor",
+  "$dynamicRef",
+  "$id",
+  "$recursiveAnchor",
+  "$recursiveRef",
+]);
 
 /** The parsed JSON Schema of a tool's arguments. */
 export type ToolParameters = {
@@ -18,9 +30,10 @@ export type ToolParameters = {
 export function parseParameters(text: string): ToolParameters {
   if (text.length > MAX_SCHEMA_CHARACTERS)
     throw new Error(`parameters must have at most ${MAX_SCHEMA_CHARACTERS} characters`);
-  // `$schema`, the version of JSON Schema, is ignored: the keywords that tools use are the same in all versions.
-  const { $schema: _, ...schema } = parseObject(text);
+  // `$schema`, the version of JSON Schema, is ignored: the keywords that tools use are the same in all versions. So is `$id`, its name.
+  const { $schema: _, $id: __, ...schema } = parseObject(text);
   if (schema.type !== "object") throw new Error('parameters must be a JSON Schema of "type": "object"');
+  requireBoundedReferences(schema);
   const ajv = new Ajv2020({ strict: false, validateFormats: false, inlineRefs: false, code: { regExp } });
   const validate = compile(ajv, { unevaluatedProperties: false, ...forbidOtherNestedFields(schema) });
   const describe = (error: ErrorObject) => {
@@ -31,6 +44,34 @@ export function parseParameters(text: string): ToolParameters {
     schema,
     findProblem: (values) => (validate(values) ? undefined : (validate.errors ?? []).map(describe).join(", ")),
   };
+}
+
+/**
+ * Throws unless a schema stays small when its references are expanded. Otherwise each level of a schema could refer twice to the next one,
+ * and checking the arguments would take exponential time.
+ */
+function requireBoundedReferences(root: Record<string, unknown>): void {
+  const pending: unknown[] = [root];
+  for (let nodes = 0; pending.length > 0; nodes++) {
+    if (nodes > MAX_EXPANDED_NODES)
+      throw uncheckable("it is recursive, or too large when its references ($ref) are expanded");
+    for (const [key, value] of Object.entries(pending.pop() ?? {})) {
+      const isKeyword = typeof value !== "object";
+      if (isKeyword && REFUSED_KEYWORDS.has(key)) throw uncheckable(`it must not contain ${key}`);
+      const next = key === "$ref" && typeof value === "string" ? findReferenced(root, value) : value;
+      if (typeof next === "object" && next !== null) pending.push(next);
+    }
+  }
+}
+
+/** Returns the part of a schema at a JSON pointer such as `#/$defs/address`. Throws if it has no such part. */
+function findReferenced(root: unknown, reference: string): unknown {
+  const [start, ...steps] = reference.split("/");
+  const names = steps.map((step) => decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~"));
+  const part = names.reduce<unknown>((outer, name) => (outer as Record<string, unknown> | undefined)?.[name], root);
+  if (start !== "#" || part === undefined)
+    throw uncheckable(`$ref must name a part of the schema, as in #/$defs/address, not ${reference}`);
+  return part;
 }
 
 /**
@@ -72,9 +113,12 @@ function compile(ajv: Ajv2020, schema: Record<string, unknown>) {
   try {
     return ajv.compile(schema);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : "unknown error";
-    throw new Error(`parameters are not a JSON Schema that can be checked: ${reason}`, { cause });
+    throw uncheckable(cause instanceof Error ? cause.message : "unknown error", { cause });
   }
+}
+
+function uncheckable(reason: string, options?: ErrorOptions): Error {
+  return new Error(`parameters are not a JSON Schema that can be checked: ${reason}`, options);
 }
 
 // Matches a schema's `pattern` in linear time, because a visitor can make a model send any argument.

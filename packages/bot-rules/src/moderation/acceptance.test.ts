@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { requireAcceptable, requireReplyPattern } from "./acceptance.ts";
 import { compilePattern } from "./pattern.ts";
 
@@ -31,3 +31,21 @@ test.each(["x?", "\\b", "", "(a|)", "^$"])(
     expect(() => requireReplyPattern(compilePattern(source))).toThrow("empty string");
   },
 );
+
+describe("a character that texts never contain when they are matched", () => {
+  const accept = (pattern: string) => requireAcceptable({ pattern, isForReplies: false, others: [] });
+
+  test.each([
+    ["a heart with its variation selector", "❤\ufe0f", "the invisible character U+FE0F"],
+    ["an emoji with a joiner", "👩\u200d💻", "the invisible character U+200D"],
+    ["a zero-width space", "sec\u200bret", "the invisible character U+200B"],
+    ["a no-break space", "credit\u00a0card", 'U+00A0, which is replaced with " "'],
+    ["an ellipsis", "wait…", 'U+2026, which is replaced with "..."'],
+    ["a full-width letter", "Ａ{2}", 'U+FF21, which is replaced with "A"'],
+  ])("is refused in a pattern: %s", (_, pattern, message) => expect(() => accept(pattern)).toThrow(message));
+
+  test.each(["cafe\u0301", "Grüße", "안녕", "क\u093c", "👋{3}", "[一-龥]", "\\x{200B}?secret", "شکر"])(
+    "is not in %s, which is accepted",
+    (pattern) => expect(() => accept(pattern)).not.toThrow(),
+  );
+});

@@ -1,4 +1,5 @@
-import { compilePattern, type Matcher, PatternRefusedError } from "./pattern.ts";
+import { normalise } from "./normalise.ts";
+import { compilePattern, type Matcher, PatternRefusedError, toSource } from "./pattern.ts";
 import { PatternSet } from "./pattern-set.ts";
 import { readThreadCpuTimeMs } from "./thread-cpu-time.ts";
 
@@ -19,6 +20,7 @@ export type PatternCandidate = { pattern: string; isForReplies: boolean; others:
 /** Throws PatternRefusedError unless the pattern may be saved. */
 export function requireAcceptable({ pattern, isForReplies, others }: PatternCandidate): void {
   const matcher = compilePattern(pattern);
+  requireNormalCharacters(pattern);
   if (isForReplies) requireReplyPattern(matcher);
   const startedAtMs = readThreadCpuTimeMs();
   const { size } = new PatternSet([...others, pattern]);
@@ -28,6 +30,20 @@ export function requireAcceptable({ pattern, isForReplies, others }: PatternCand
       `the bot's patterns are too large: with this pattern of size ${matcher.size} their total size is ${size}, the limit is ${MAX_TOTAL_PATTERN_SIZE}; remove a pattern, or use fewer or smaller repetition counts such as {0,20}`,
     );
   if (readThreadCpuTimeMs() - startedAtMs > MAX_COMPILE_MS) throw slowToCompileError();
+}
+
+/** Throws PatternRefusedError if the pattern contains a character that normalising removes or replaces, because no text that is matched has it. */
+function requireNormalCharacters(pattern: string): void {
+  const character = [...toSource(pattern)].find((each) => normalise(each) !== each);
+  if (character === undefined) return;
+  const codePoint = `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}`;
+  const normal = normalise(character);
+  throw new PatternRefusedError(
+    "invalid_argument",
+    normal === ""
+      ? `the pattern contains the invisible character ${codePoint}, which is removed from texts before matching; remove it from the pattern`
+      : `the pattern contains ${codePoint}, which is replaced with "${normal}" in texts before matching; write that instead`,
+  );
 }
 
 /** Returns the error for patterns that take too long to compile. */

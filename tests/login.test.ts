@@ -83,6 +83,17 @@ describe("an access token that expires soon", () => {
     expect(await modeOf(path)).toBe("600");
   });
 
+  test("is refreshed again by a command that is still running when it expires soon", async () => {
+    await signIn(30);
+    const files = ["one.md", "two.md"];
+    for (const file of files) await writeFile(join(dir, file), `# Delivery\n\nWe deliver ${file} on Mondays.\n`);
+    const { workspaceId, botSlug } = tenant;
+    const args = ["knowledge", "add", "--workspace", workspaceId, "--bot", botSlug, ...files];
+    const { code, stderr } = await runCliInProcess(args, env, dir);
+    expect([code, stderr]).toEqual([0, "[1/2] one.md …\n[2/2] two.md …\n"]);
+    expect(sso.tokenRequests.map((form) => form.get("grant_type"))).toEqual(["refresh_token", "refresh_token"]);
+  });
+
   test("is refreshed only once by several concurrent commands", async () => {
     await signIn(30);
     sso.lifetimeS = 3_600;

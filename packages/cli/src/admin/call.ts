@@ -34,11 +34,13 @@ const TIMEOUT_MS = 150_000;
 
 /** Returns a function that calls the admin services of a target with its token. */
 export function createAdminCaller(target: AdminTarget): CallAdmin {
-  const authorize: Interceptor = (next) => (request) => {
-    request.header.set("authorization", `Bearer ${target.token}`);
-    return next(request);
-  };
   return async (service, call) => {
+    // Read for each call, because a member's token may expire during a command such as `parley knowledge add` with many files.
+    const token = await target.readToken();
+    const authorize: Interceptor = (next) => (request) => {
+      request.header.set("authorization", `Bearer ${token}`);
+      return next(request);
+    };
     const name = serviceName(service);
     const baseUrl = target.findUrl(name);
     const transport = createConnectTransport({

@@ -1,13 +1,14 @@
 import type { Config } from "../config.ts";
 import { CliError } from "../errors.ts";
 import { type Instance, isRunning, readInstance } from "../local/instance.ts";
+import { readLogin } from "../login/login-file.ts";
 import { readAccessToken } from "../login/sign-in.ts";
 import type { ServiceWithAdmin } from "./service.ts";
 
 /** The addresses and the token of an installation's admin services. */
 export type AdminTarget = {
-  /** ADMIN_TOKEN, or a member's access token. */
-  token: string;
+  /** Returns ADMIN_TOKEN, or a member's access token, refreshed if it expires soon. */
+  readToken: () => Promise<string>;
   /** For the error when a service refuses the token: where the token comes from, without its value, and the next step. */
   refusedTokenHint: string;
   /** Returns the base URL of a service's ops port. Throws CliError when it is not configured. */
@@ -45,7 +46,7 @@ export async function requireInstance(dataDir: string): Promise<Instance> {
 /** Returns the admin target of an instance on this machine. */
 export function localTarget(instance: Instance, dataDir: string): AdminTarget {
   return {
-    token: instance.adminToken,
+    readToken: async () => instance.adminToken,
     refusedTokenHint: `the token in ${dataDir}: another Parley may use this port, so start it again with ${START_COMMAND}`,
     findUrl: (service) => instance.adminUrls[service],
     opsUrls: toUrlLists({ ...instance.adminUrls, edge: instance.edgeOpsUrl }),
@@ -60,14 +61,10 @@ async function remoteTarget(
   { adminUrls, replicaUrls, edgeOpsUrl, adminToken, login }: Config,
   notice: (line: string) => void,
 ): Promise<AdminTarget> {
-  const token = adminToken ?? (await readAccessToken(login.path, notice));
-  if (token === undefined) {
-    throw new CliError(
-      "ADMIN_TOKEN is not set: set it to the token that the services were started with, or sign in with parley login",
-    );
-  }
+  const readToken = async () => adminToken ?? (await readAccessToken(login.path, notice)) ?? failWithoutToken();
+  if (adminToken === undefined && (await readLogin(login.path)) === undefined) failWithoutToken();
   return {
-    token,
+    readToken,
     refusedTokenHint: adminToken === undefined ? REFUSED_LOGIN : REFUSED_ADMIN_TOKEN,
     findUrl: (service) => {
       const url = adminUrls[service];
@@ -79,6 +76,12 @@ async function remoteTarget(
     suggestNextStep: (service) =>
       `check that ${VARIABLES[service]} is the URL of its ops port and that the network allows the connection`,
   };
+}
+
+function failWithoutToken(): never {
+  throw new CliError(
+    "ADMIN_TOKEN is not set: set it to the token that the services were started with, or sign in with parley login",
+  );
 }
 
 function toUrlLists(urls: Record<ServiceWithAdmin | "edge", string | undefined>): AdminTarget["opsUrls"] {

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { get as httpGet, type IncomingMessage } from "node:http";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readConfig } from "./config.ts";
 import { GOODS } from "./goods.ts";
@@ -56,6 +58,18 @@ describe("the shop", () => {
     }
     expect((await get("/shop.css")).headers.get("content-type")).toBe("text/css; charset=utf-8");
   });
+
+  it.each(["//", "//[", "/\\\\", "http://:80/"])(
+    "answers the request target %s, which is no URL, and goes on",
+    async (path) => {
+      const { hostname, port } = new URL(shop.url);
+      const request = httpGet({ hostname, port, path, agent: false });
+      const [response] = (await once(request, "response")) as [IncomingMessage];
+      expect(response.statusCode).toBe(404);
+      response.resume();
+      expect((await get("/")).status).toBe(200);
+    },
+  );
 
   it.each(["/nowhere", "/goods/none.svg", "/goods/../../package.json", "/goods/..%2fshop.css", "/toString"])(
     "returns 404 for %s",

@@ -44,12 +44,14 @@ export async function startSampleShop({ port, host, edgeUrl, publicKey }: Sample
     "Content-Security-Policy": buildContentSecurityPolicy(edgeUrl),
   };
   const server = createServer((request, response) => {
-    const url = new URL(request.url ?? "/", "http://shop.invalid");
+    const url = URL.parse(request.url ?? "/", "http://shop.invalid");
     const send = (status: number, type: string, body: string | Buffer) =>
       response.writeHead(status, { ...headers, "Content-Type": type }).end(request.method === "HEAD" ? "" : body);
     if (request.method !== "GET" && request.method !== "HEAD") {
       response.setHeader("Allow", "GET, HEAD");
       send(405, "text/plain", "Method not allowed\n");
+    } else if (url === null) {
+      send(404, "text/plain", "Not found\n");
     } else if (isPagePath(url.pathname)) {
       send(
         200,

@@ -1,4 +1,5 @@
-import { describe, expect, it } from "vitest";
+import { readFile } from "node:fs/promises";
+import { describe, expect, it, test } from "vitest";
 import { readConfig } from "./config.ts";
 
 describe("the development sign-in", () => {
@@ -19,4 +20,11 @@ describe("the development sign-in", () => {
   it("does not let clients request tokens of arbitrary workspaces by default", () => {
     expect(readConfig({}).issuesAnyToken).toBe(false);
   });
+});
+
+test("docker compose's issuer has the port that SSO_PORT publishes, in the browser and in the containers", async () => {
+  const compose = await readFile(new URL("../../../docker-compose.yml", import.meta.url), "utf8");
+  const port = /\$\{SSO_PORT:-8094\}/g;
+  expect(compose).toMatch(/ISSUER: http:\/\/sso\.localhost:\$\{SSO_PORT:-8094\}/);
+  expect(compose.replaceAll(port, "")).not.toContain("8094");
 });

@@ -51,3 +51,8 @@ it("parseTime reads a date, and a time without an offset, in UTC", () => {
   expect(parseTime("2026-11-22T18:50:00-05:00")).toBe("2026-11-22T23:50:00.000Z");
   expect(() => parseTime("yesterday")).toThrow("Write it like");
 });
+
+it.each(["2026-02-30", "2026-11-31T10:00:00Z", "2026-13-01", "2026-11-22T25:00:00Z"])(
+  "parseTime refuses %s, which no calendar or clock has",
+  (text) => expect(() => parseTime(text)).toThrow("Write it like"),
+);

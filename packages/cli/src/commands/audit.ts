@@ -82,7 +82,11 @@ export function parseTime(text: string): string {
   const [date] = /^\d{4}-\d\d-\d\d(T.+)?$/.exec(text) ?? [""];
   // Date reads a time without an offset as local time.
   const time = Date.parse(/T.*(Z|[+-]\d\d:?\d\d)$/i.test(date) || !date.includes("T") ? date : `${date}Z`);
-  if (Number.isNaN(time)) throw new InvalidArgumentError('Write it like "2026-11-22" or "2026-11-22T18:50:00Z".');
+  // Date reads 30 February as 2 March.
+  const day = date.slice(0, 10);
+  const isDay = new Date(day).toJSON() === `${day}T00:00:00.000Z`;
+  if (!isDay || Number.isNaN(time))
+    throw new InvalidArgumentError('Write it like "2026-11-22" or "2026-11-22T18:50:00Z".');
   return new Date(time).toISOString();
 }
 

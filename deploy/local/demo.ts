@@ -20,20 +20,23 @@ const DIGESTS_FILE = "demo-documents.json";
 
 /**
  * Creates the workspace "Demo", a bot with Parley's documentation and the sample shop as knowledge, and a key for pages on this
- * machine. Keeps what exists, including the user's changes.
+ * machine. Keeps what exists, including the user's changes. Returns undefined if the user has deleted the workspace: its ID stays taken.
  */
-export async function ensureDemo(callAdmin: CallAdmin, dataDir: string): Promise<Demo> {
-  await ensureWorkspace(callAdmin);
+export async function ensureDemo(callAdmin: CallAdmin, dataDir: string): Promise<Demo | undefined> {
+  if (!(await ensureWorkspace(callAdmin))) return undefined;
   await ensureBot(callAdmin);
   const [publicKey, documentsSent] = await Promise.all([ensureKey(callAdmin), sendDocumentation(callAdmin, dataDir)]);
   return { publicKey, documentsSent };
 }
 
-async function ensureWorkspace(callAdmin: CallAdmin): Promise<void> {
-  await callAdmin(WorkspaceAdminService, async (service) => {
+/** Creates the workspace if it does not exist. Returns false if it is deleted. */
+async function ensureWorkspace(callAdmin: CallAdmin): Promise<boolean> {
+  return callAdmin(WorkspaceAdminService, async (service) => {
     const { workspaces } = await service.listWorkspaces({});
-    if (workspaces.some(({ id }) => id === DEMO.workspaceId)) return;
+    const workspace = workspaces.find(({ id }) => id === DEMO.workspaceId);
+    if (workspace !== undefined) return workspace.deletedAt === "";
     await service.createWorkspace({ id: DEMO.workspaceId, name: "Demo", plan: "free" });
+    return true;
   });
 }
 

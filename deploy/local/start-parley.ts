@@ -16,7 +16,7 @@ import { lockDataDir } from "./database/data-dir.ts";
 import { openExternalDatabase } from "./database/database.ts";
 import { startEmbeddedDatabase } from "./database/embedded-database.ts";
 import { migrateAll } from "./database/migrations.ts";
-import { ensureDemo } from "./demo.ts";
+import { type Demo, ensureDemo } from "./demo.ts";
 import { assertPortsFree, assignPorts, LOOPBACK, PORT_COUNT } from "./processes/ports.ts";
 import { buildServiceSpecs } from "./processes/services.ts";
 import { startServices, startSupervisedProcess } from "./processes/start-services.ts";
@@ -135,30 +135,34 @@ export async function startParley(
   await writeInstance(dataDir, instance);
   cleanups.add(() => removeInstance(dataDir));
   const callAdmin = createAdminCaller(localTarget(instance, dataDir));
-  const { publicKey } = await step(
-    "demo",
-    () => ensureDemo(callAdmin, dataDir),
-    ({ documentsSent }) => (documentsSent === 0 ? "unchanged" : `${formatCount(documentsSent, "document")} added`),
-  );
+  const demo = await step("demo", () => ensureDemo(callAdmin, dataDir), describeDemo);
   const { edgeUrl } = instance;
   const shopUrl = `http://localhost:${ports.shop}`;
-  await step(
-    "sample shop",
-    () => startSupervisedProcess(buildShopSpec({ config, port: ports.shop, edgeUrl, publicKey }), context),
-    () => shopUrl,
-  );
+  if (demo !== undefined) {
+    const { publicKey } = demo;
+    await step(
+      "sample shop",
+      () => startSupervisedProcess(buildShopSpec({ config, port: ports.shop, edgeUrl, publicKey }), context),
+      () => shopUrl,
+    );
+  }
   const { defaultModel } = await callAdmin(ProviderAdminService, (service) => service.listProviders({}));
   return summarize({
     edgeUrl,
     shopUrl,
     consoleUrl: config.hasConsole ? `http://localhost:${ports.console}` : undefined,
-    publicKey,
+    publicKey: demo?.publicKey,
     defaultModel,
     dataDir,
     databaseDir: database.dataDir,
     hasSso: config.hasSso,
     sessionId: randomUUID(),
   });
+}
+
+function describeDemo(demo: Demo | undefined): string {
+  if (demo === undefined) return "its workspace is deleted, so no sample shop";
+  return demo.documentsSent === 0 ? "unchanged" : `${formatCount(demo.documentsSent, "document")} added`;
 }
 
 function formatCount(amount: number, name: string): string {

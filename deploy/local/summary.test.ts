@@ -50,4 +50,11 @@ describe("summarize", () => {
     expect(summarize(FACTS)).toContain("parley token --workspace demo --role owner");
     expect(summarize({ ...FACTS, hasSso: true })).not.toContain("parley token");
   });
+
+  it("names no workspace, key and shop to use if the demo's workspace is deleted", () => {
+    const text = summarize({ ...FACTS, publicKey: undefined });
+    expect(text).toContain("Sample shop  not started: the workspace demo is deleted\n");
+    expect(text).toContain("  ./parley workspace list\n");
+    expect(text).not.toMatch(/curl|undefined|Public key|--workspace demo/);
+  });
 });

@@ -5,7 +5,8 @@ export type SummaryFacts = {
   shopUrl: string;
   /** Undefined if the console does not run. */
   consoleUrl: string | undefined;
-  publicKey: string;
+  /** Undefined if the workspace of the demo is deleted. Then the sample shop does not run. */
+  publicKey: string | undefined;
   defaultModel: string;
   dataDir: string;
   /** The embedded database's directory. For root it is outside DATA_DIR. */
@@ -20,17 +21,11 @@ const PARLEY_COMMAND = "./parley";
 /** Returns the addresses and example commands to print when everything is ready. */
 export function summarize(facts: SummaryFacts): string {
   const { workspaceId } = DEMO;
-  const body = JSON.stringify({
-    public_key: facts.publicKey,
-    session_id: facts.sessionId,
-    message: "What is Parley?",
-  });
   const model = facts.defaultModel.startsWith("builtin:")
     ? `${facts.defaultModel} (set OPENAI_API_KEY, OPENAI_BASE_URL or OLLAMA_HOST for another)`
     : facts.defaultModel;
   const isDatabaseOutside = facts.databaseDir !== undefined && !facts.databaseDir.startsWith(`${facts.dataDir}/`);
   const data = isDatabaseOutside ? `${facts.dataDir} (database: ${facts.databaseDir})` : facts.dataDir;
-  const token = facts.hasSso ? [] : [`  ${PARLEY_COMMAND} token --workspace ${workspaceId} --role owner`];
   const signIn = facts.hasSso
     ? "sign in with your identity provider"
     : `one click signs you in to the workspace ${workspaceId}`;
@@ -43,20 +38,37 @@ Parley is ready.
 
   Address      ${facts.edgeUrl}
   Console      ${ownersConsole}
-  Sample shop  ${facts.shopUrl} (a page on another origin, with the widget)
-  Public key   ${facts.publicKey} (workspace ${workspaceId}, bot ${DEMO.botSlug}; pages on localhost and 127.0.0.1)
+${describeDemo(facts)}
   Model        ${model}
   Data, logs   ${data}
-
-Send a message:
-  curl -N ${facts.edgeUrl}/api/chat/ -H 'Origin: ${facts.shopUrl}' -H 'Content-Type: application/json' \\
-    -d '${body}'
-
+${facts.publicKey === undefined ? "" : describeMessage(facts, facts.publicKey)}
 Next commands:
-  ${PARLEY_COMMAND} usage --workspace ${workspaceId}
-  ${PARLEY_COMMAND} conversation list --workspace ${workspaceId}
-${[...token, `  ${PARLEY_COMMAND} --help`].join("\n")}
-
+${listCommands(facts)
+  .map((command) => `  ${PARLEY_COMMAND} ${command}\n`)
+  .join("")}
 Press Ctrl-C to stop Parley. The data is kept.
 `;
+}
+
+function describeDemo({ publicKey, shopUrl }: SummaryFacts): string {
+  const { workspaceId, botSlug } = DEMO;
+  if (publicKey === undefined) return `  Sample shop  not started: the workspace ${workspaceId} is deleted`;
+  return `  Sample shop  ${shopUrl} (a page on another origin, with the widget)
+  Public key   ${publicKey} (workspace ${workspaceId}, bot ${botSlug}; pages on localhost and 127.0.0.1)`;
+}
+
+function describeMessage({ edgeUrl, shopUrl, sessionId }: SummaryFacts, publicKey: string): string {
+  const body = JSON.stringify({ public_key: publicKey, session_id: sessionId, message: "What is Parley?" });
+  return `
+Send a message:
+  curl -N ${edgeUrl}/api/chat/ -H 'Origin: ${shopUrl}' -H 'Content-Type: application/json' \\
+    -d '${body}'
+`;
+}
+
+function listCommands({ publicKey, hasSso }: SummaryFacts): string[] {
+  if (publicKey === undefined) return ["workspace list", "--help"];
+  const option = `--workspace ${DEMO.workspaceId}`;
+  const token = hasSso ? [] : [`token ${option} --role owner`];
+  return [`usage ${option}`, `conversation list ${option}`, ...token, "--help"];
 }

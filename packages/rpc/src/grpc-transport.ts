@@ -1,9 +1,16 @@
 import type { Message } from "@bufbuild/protobuf";
-import type { Client, ClientReadableStream } from "@grpc/grpc-js";
+import { type Client, type ClientReadableStream, type ServiceError, status } from "@grpc/grpc-js";
+import { RpcError } from "./error.ts";
 import type { Call, CallTransport, MetadataWriter } from "./transport.ts";
 import { waitForConnection } from "./wait-for-connection.ts";
 
-/** Sends each call as a gRPC call of its own. */
+/** The key that grpc-js adds to the metadata of a failed call that it has retried. */
+const PREVIOUS_ATTEMPTS_KEY = "grpc-previous-rpc-attempts";
+
+/**
+ * Sends each call as a gRPC call of its own. If gRPC retries a unary call and the retry is refused with RESOURCE_EXHAUSTED, the call fails with
+ * UNAVAILABLE: an earlier attempt may have succeeded, and a refusal would show that nothing was done.
+ */
 export class GrpcTransport implements CallTransport {
   readonly #channel: Client;
   readonly #writeMetadata: MetadataWriter;
@@ -27,7 +34,7 @@ export class GrpcTransport implements CallTransport {
         { deadline: deadlineMs },
         (error, response) => {
           signal?.removeEventListener("abort", cancel);
-          if (error) reject(error);
+          if (error) reject(isRefusedRetry(error) ? unknownResult(error) : error);
           else resolve(response as Message);
         },
       );
@@ -56,4 +63,12 @@ export class GrpcTransport implements CallTransport {
       cancel();
     }
   }
+}
+
+function isRefusedRetry({ code, metadata }: ServiceError): boolean {
+  return code === status.RESOURCE_EXHAUSTED && metadata.get(PREVIOUS_ATTEMPTS_KEY).length > 0;
+}
+
+function unknownResult(cause: ServiceError): RpcError {
+  return new RpcError(status.UNAVAILABLE, "unavailable", "the peer was unavailable, then refused the retry", { cause });
 }

@@ -77,20 +77,6 @@ describe("multiplexing", () => {
     for (const resolve of held) resolve();
   });
 
-  test("a call whose first attempt may have succeeded fails as unavailable, although its retry is refused as overloaded", async () => {
-    const failures = [
-      new RpcError(status.UNAVAILABLE, "unavailable", "the database connection was lost"),
-      new RpcError(status.RESOURCE_EXHAUSTED, "overloaded", "too many calls wait for the database"),
-    ];
-    const { getUsage } = await peers().startClient(true, async (request, context) => {
-      const failure = request.workspaceId === "1" ? failures.shift() : undefined;
-      if (failure !== undefined) throw failure;
-      return echo(request, context);
-    });
-    await expect(getUsage("1")).rejects.toMatchObject({ status: status.UNAVAILABLE, code: "unavailable" });
-    expect(failures).toEqual([]);
-  });
-
   test.each([
     ["multiplexed", OPTIONS],
     ["plain because of a long deadline", { timeoutMs: 400_000 }],

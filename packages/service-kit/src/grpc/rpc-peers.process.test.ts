@@ -84,6 +84,20 @@ describe.each([
     await expect(getUsage("1")).resolves.toMatchObject({ used: 1 });
   });
 
+  test("a call whose first attempt may have succeeded fails as unavailable, although its retry is refused as overloaded", async () => {
+    const failures = [
+      new RpcError(status.UNAVAILABLE, "unavailable", "the database connection was lost"),
+      new RpcError(status.RESOURCE_EXHAUSTED, "overloaded", "too many calls wait for the database"),
+    ];
+    const { getUsage } = await peers().startClient(isMultiplexed, async (request, context) => {
+      const failure = request.workspaceId === "1" ? failures.shift() : undefined;
+      if (failure !== undefined) throw failure;
+      return echo(request, context);
+    });
+    await expect(getUsage("1")).rejects.toMatchObject({ status: status.UNAVAILABLE, code: "unavailable" });
+    expect(failures).toEqual([]);
+  });
+
   test("a peer that is unavailable gets few more calls than its callers make", async () => {
     let isUnavailable = true;
     const { getUsage } = await peers().startClient(isMultiplexed, (request, context) => {

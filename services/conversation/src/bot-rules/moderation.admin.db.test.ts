@@ -1,7 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { ModerationAdminService } from "@parley/rpc/conversation";
 import { describe, expect, test } from "vitest";
-import { adminFailure, useTestSystem } from "../testing/system.ts";
+import { adminFailure, countConcurrentInserts, useTestSystem } from "../testing/system.ts";
 import { botFields, createBot } from "../testing/turns.ts";
 
 const system = useTestSystem();
@@ -28,6 +28,20 @@ describe("moderation patterns", () => {
     });
     await moderation.removePattern({ ...botFields(bot), id });
     expect(await list()).toEqual(["two"]);
+  });
+
+  test("are not added beyond the limit of 100 by concurrent calls", async () => {
+    const bot = await createBot(system.database);
+    await system.admin.query(
+      `INSERT INTO conversation.moderation_patterns (workspace_id, bot_id, pattern, reason, fallback, applies_to)
+       SELECT $1, $2, 'p' || n, 'r', '', 'message' FROM generate_series(1, 99) n`,
+      [bot.workspaceId, bot.id],
+    );
+    const add = (n: number) => system.ops(ModerationAdminService).addPattern({ ...botFields(bot), pattern: `c${n}` });
+    expect(await countConcurrentInserts(system.admin, "conversation.moderation_patterns", add)).toEqual({
+      ok: 1,
+      too_many_patterns: 19,
+    });
   });
 
   test("are changed in part, keep their place, and are validated as a whole", async () => {

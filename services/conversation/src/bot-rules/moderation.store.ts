@@ -1,5 +1,5 @@
 import type { Pattern } from "@parley/bot-rules/moderation";
-import type { Database } from "@parley/service-kit";
+import { type Database, workspaceTransaction } from "@parley/service-kit";
 
 /** The texts that a pattern is matched against: the visitor's message, the reply, or both. */
 export type AppliesTo = "message" | "reply" | "both";
@@ -17,14 +17,16 @@ export async function insertPattern(
   pattern: NewPattern,
   limit: number,
 ): Promise<StoredPattern | undefined> {
-  const { rows } = await database.query<StoredPattern>(
-    `INSERT INTO conversation.moderation_patterns (workspace_id, bot_id, pattern, reason, fallback, applies_to)
-     SELECT $1, $2, $3, $4, $5, $7
-     WHERE (SELECT count(*) FROM conversation.moderation_patterns WHERE workspace_id = $1 AND bot_id = $2) < $6
-     RETURNING ${PATTERN}`,
-    [bot.workspaceId, bot.botId, pattern.pattern, pattern.reason, pattern.fallback, limit, pattern.appliesTo],
-  );
-  return rows[0];
+  return workspaceTransaction(database, bot.workspaceId, async (connection) => {
+    const { rows } = await connection.query<StoredPattern>(
+      `INSERT INTO conversation.moderation_patterns (workspace_id, bot_id, pattern, reason, fallback, applies_to)
+       SELECT $1, $2, $3, $4, $5, $7
+       WHERE (SELECT count(*) FROM conversation.moderation_patterns WHERE workspace_id = $1 AND bot_id = $2) < $6
+       RETURNING ${PATTERN}`,
+      [bot.workspaceId, bot.botId, pattern.pattern, pattern.reason, pattern.fallback, limit, pattern.appliesTo],
+    );
+    return rows[0];
+  });
 }
 
 /** Replaces a pattern of a bot. Returns undefined if the bot has no pattern with this id. */

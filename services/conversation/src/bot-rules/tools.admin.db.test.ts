@@ -3,7 +3,7 @@ import { ToolAdminService } from "@parley/rpc/conversation";
 import { describe, expect, test } from "vitest";
 import { createBotConfigCache } from "../bots/bot-configs.service.ts";
 import type { Bot } from "../bots/bots.store.ts";
-import { adminFailure, useTestSystem } from "../testing/system.ts";
+import { adminFailure, countConcurrentInserts, useTestSystem } from "../testing/system.ts";
 import { botFields, createBot } from "../testing/turns.ts";
 
 const system = useTestSystem();
@@ -78,5 +78,16 @@ describe("tools", () => {
     expect(await adminFailure(put("more"))).toMatchObject({ code: Code.ResourceExhausted, stable: "too_many_tools" });
     // At the limit, a tool can still be replaced.
     await put("t7");
+  });
+
+  test("are not added beyond the limit by concurrent calls", async () => {
+    const tools = system.ops(ToolAdminService);
+    const bot = await createBot(system.database);
+    const put = (name: string) => tools.putTool({ ...botFields(bot), tool: { name, kind: http() } });
+    for (let number = 0; number < 19; number++) await put(`t${number}`);
+    expect(await countConcurrentInserts(system.admin, "conversation.tools", (n) => put(`c${n}`))).toEqual({
+      ok: 1,
+      too_many_tools: 19,
+    });
   });
 });

@@ -1,4 +1,4 @@
-import type { Database } from "@parley/service-kit";
+import { type Database, workspaceTransaction } from "@parley/service-kit";
 import type { ToolDefinition } from "./tool-definition.ts";
 
 /** The same as BotKey of bots/, which this feature cannot import: bots/ imports this feature. */
@@ -11,14 +11,16 @@ export async function putTool(
   tool: { name: string; definition: ToolDefinition },
   limit: number,
 ): Promise<boolean> {
-  const { rowCount } = await database.query(
-    `INSERT INTO conversation.tools (workspace_id, bot_id, name, definition)
-     SELECT $1, $2, $3, $4
-     WHERE (SELECT count(*) FROM conversation.tools WHERE workspace_id = $1 AND bot_id = $2 AND name <> $3) < $5
-     ON CONFLICT (workspace_id, bot_id, name) DO UPDATE SET definition = excluded.definition`,
-    [workspaceId, botId, tool.name, tool.definition, limit],
-  );
-  return rowCount === 1;
+  return workspaceTransaction(database, workspaceId, async (connection) => {
+    const { rowCount } = await connection.query(
+      `INSERT INTO conversation.tools (workspace_id, bot_id, name, definition)
+       SELECT $1, $2, $3, $4
+       WHERE (SELECT count(*) FROM conversation.tools WHERE workspace_id = $1 AND bot_id = $2 AND name <> $3) < $5
+       ON CONFLICT (workspace_id, bot_id, name) DO UPDATE SET definition = excluded.definition`,
+      [workspaceId, botId, tool.name, tool.definition, limit],
+    );
+    return rowCount === 1;
+  });
 }
 
 /** Lists a bot's tools, sorted by name. */

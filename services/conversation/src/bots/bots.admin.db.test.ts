@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { createTestDatabase } from "../testing/database.ts";
 import { startTestQuota } from "../testing/quota.ts";
 import { startTestService } from "../testing/service.ts";
-import { adminFailure, RFC_3339, useTestSystem } from "../testing/system.ts";
+import { adminFailure, countConcurrentInserts, RFC_3339, useTestSystem } from "../testing/system.ts";
 import { createBot } from "../testing/turns.ts";
 
 const system = useTestSystem();
@@ -56,6 +56,19 @@ describe("bots", () => {
     expect(
       await adminFailure(system.ops(BotAdminService).createBot({ workspaceId: "full", slug: "one-more" })),
     ).toMatchObject({ code: Code.ResourceExhausted, stable: "too_many_bots" });
+  });
+
+  test("are not created beyond the limit by concurrent calls", async () => {
+    system.quota.workspaces.add("nearly-full");
+    await system.admin.query(
+      `INSERT INTO conversation.bots (workspace_id, bot_id, slug, model, system_prompt, fallback, display)
+       SELECT 'nearly-full', gen_random_uuid(), 'b-' || n, '', '', '', '{}' FROM generate_series(1, 199) n`,
+    );
+    const create = (n: number) => system.ops(BotAdminService).createBot({ workspaceId: "nearly-full", slug: `c-${n}` });
+    expect(await countConcurrentInserts(system.admin, "conversation.bots", create)).toEqual({
+      ok: 1,
+      too_many_bots: 19,
+    });
   });
 
   test("are not created while the quota service, which owns workspaces, is down", async () => {

@@ -6,7 +6,7 @@ import type { QuotaService } from "@parley/rpc/quota";
 import { adminCallerOf, type Database, invalidArgument, isWorkspaceId, ServiceError } from "@parley/service-kit";
 import { toBotPatch } from "./bot-changes.ts";
 import { DEFAULT_DISPLAY } from "./bot-display.ts";
-import { type Bot, countBots, findBot, insertBot, listBots, updateBot } from "./bots.store.ts";
+import { type Bot, findBot, insertBot, listBots, updateBot } from "./bots.store.ts";
 import { botNotFound } from "./require-bot.service.ts";
 import { isSlug } from "./slug.ts";
 
@@ -51,9 +51,7 @@ export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminS
       const { display, ...patch } = toBotPatch(changes);
       const models = await readPermittedModels(workspaceId);
       if (adminCallerOf(context) !== "operator") requirePermittedModel(patch.model, models);
-      if ((await countBots(database, workspaceId)) >= MAX_BOTS)
-        throw new ServiceError("resource_exhausted", "too_many_bots", `a workspace has at most ${MAX_BOTS} bots`);
-      const bot = await insertBot(database, {
+      const created = {
         id: newId(),
         workspaceId,
         slug,
@@ -62,8 +60,11 @@ export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminS
         fallback: DEFAULT_FALLBACK,
         ...patch,
         display: { ...DEFAULT_DISPLAY, ...display },
-      });
-      if (bot === undefined)
+      };
+      const bot = await insertBot(database, created, MAX_BOTS);
+      if (bot === "full")
+        throw new ServiceError("resource_exhausted", "too_many_bots", `a workspace has at most ${MAX_BOTS} bots`);
+      if (bot === "exists")
         throw new ServiceError("already_exists", "slug_taken", "the workspace has a bot with this slug");
       return { bot: toMessage(bot) };
     },

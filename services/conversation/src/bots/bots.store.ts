@@ -1,4 +1,4 @@
-import { type Database, sqlState } from "@parley/service-kit";
+import { type Database, workspaceTransaction } from "@parley/service-kit";
 import type { BotPatch } from "./bot-changes.ts";
 import type { Display } from "./bot-display.ts";
 
@@ -46,29 +46,26 @@ export async function listBots(database: Database, workspaceId: string): Promise
   return rows;
 }
 
-export async function countBots(database: Database, workspaceId: string): Promise<number> {
-  const { rows } = await database.query<{ bots: number }>(
-    "SELECT count(*) AS bots FROM conversation.bots WHERE workspace_id = $1",
-    [workspaceId],
-  );
-  return rows[0]?.bots ?? 0;
-}
-
-const UNIQUE_VIOLATION = "23505";
-
-/** Stores a bot. Returns undefined if the workspace has a bot with this slug. */
-export async function insertBot(database: Database, bot: Omit<Bot, "createdAt">): Promise<Bot | undefined> {
-  try {
-    const { rows } = await database.query<Bot>(
+/** Stores a bot. Returns `exists` if the workspace has a bot with this slug, and `full` if it has `limit` bots. */
+export async function insertBot(
+  database: Database,
+  bot: Omit<Bot, "createdAt">,
+  limit: number,
+): Promise<Bot | "exists" | "full"> {
+  return workspaceTransaction(database, bot.workspaceId, async (connection) => {
+    const counted = await connection.query<{ bots: number }>(
+      "SELECT count(*) AS bots FROM conversation.bots WHERE workspace_id = $1",
+      [bot.workspaceId],
+    );
+    if ((counted.rows[0]?.bots ?? 0) >= limit) return "full";
+    const { rows } = await connection.query<Bot>(
       `INSERT INTO conversation.bots (workspace_id, bot_id, slug, model, system_prompt, fallback, display)
-       VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING ${BOT}`,
+       VALUES ($1, $2, $3, $4, $5, $6, $7)
+       ON CONFLICT (workspace_id, slug) DO NOTHING RETURNING ${BOT}`,
       [bot.workspaceId, bot.id, bot.slug, bot.model, bot.systemPrompt, bot.fallback, bot.display],
     );
-    return rows[0];
-  } catch (error) {
-    if (sqlState(error) === UNIQUE_VIOLATION) return undefined;
-    throw error;
-  }
+    return rows[0] ?? "exists";
+  });
 }
 
 /** Changes the fields of the patch. Returns undefined if the workspace has no such bot. */

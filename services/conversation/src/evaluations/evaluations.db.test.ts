@@ -5,7 +5,7 @@ import { EvaluationAdminService, RunEvaluationRequestSchema } from "@parley/rpc/
 import { expect, test, vi } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { addDocument } from "../testing/knowledge.ts";
-import { adminFailure, useTestSystem } from "../testing/system.ts";
+import { adminFailure, countConcurrentInserts, useTestSystem } from "../testing/system.ts";
 import { botFields, createBot } from "../testing/turns.ts";
 import { createEvaluationAdmin } from "./evaluations.admin.ts";
 import { runEvaluation } from "./run-evaluation.service.ts";
@@ -89,6 +89,20 @@ test("a bot has at most 200 cases", async () => {
   expect(await adminFailure(addCase(bot, "Question 201", "delivery.txt"))).toMatchObject({ stable: "too_many_cases" });
   const { run } = await evaluations().runEvaluation(botFields(bot));
   expect(run).toMatchObject({ cases: 200, searched: 200 });
+});
+
+test("concurrent calls add no cases beyond the limit", async () => {
+  const bot = await createShop();
+  await system.admin.query(
+    `INSERT INTO conversation.evaluation_cases (workspace_id, bot_id, question, document)
+     SELECT $1, $2, 'Question ' || n, 'delivery.txt' FROM generate_series(1, 199) n`,
+    [bot.workspaceId, bot.id],
+  );
+  const add = (n: number) => addCase(bot, `Concurrent question ${n}`, "delivery.txt");
+  expect(await countConcurrentInserts(system.admin, "conversation.evaluation_cases", add)).toEqual({
+    ok: 1,
+    too_many_cases: 19,
+  });
 });
 
 test("a case is removed once, and only by its own bot", async () => {

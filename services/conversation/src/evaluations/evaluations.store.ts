@@ -1,4 +1,4 @@
-import type { Database } from "@parley/service-kit";
+import { type Database, workspaceTransaction } from "@parley/service-kit";
 import type { BotKey } from "../bots/index.ts";
 
 const MAX_RUNS = 20;
@@ -35,21 +35,23 @@ export async function insertCase(
   { question, document }: Omit<EvaluationCase, "id">,
   limit: number,
 ): Promise<EvaluationCase | "exists" | "full"> {
-  const { rows } = await database.query<Partial<EvaluationCase> & { count: number }>(
-    `WITH counted AS (
-       SELECT count(*)::integer AS count FROM conversation.evaluation_cases WHERE workspace_id = $1 AND bot_id = $2
-     ), inserted AS (
-       INSERT INTO conversation.evaluation_cases (workspace_id, bot_id, question, document)
-       SELECT $1, $2, $3, $4 FROM counted WHERE count < $5
-       ON CONFLICT (workspace_id, bot_id, question) DO NOTHING
-       RETURNING ${CASE}
-     )
-     SELECT count, inserted.* FROM counted LEFT JOIN inserted ON true`,
-    [workspaceId, botId, question, document, limit],
-  );
-  const [row] = rows;
-  if (row?.id != null) return { id: row.id, question, document };
-  return (row?.count ?? 0) < limit ? "exists" : "full";
+  return workspaceTransaction(database, workspaceId, async (connection) => {
+    const { rows } = await connection.query<Partial<EvaluationCase> & { count: number }>(
+      `WITH counted AS (
+         SELECT count(*)::integer AS count FROM conversation.evaluation_cases WHERE workspace_id = $1 AND bot_id = $2
+       ), inserted AS (
+         INSERT INTO conversation.evaluation_cases (workspace_id, bot_id, question, document)
+         SELECT $1, $2, $3, $4 FROM counted WHERE count < $5
+         ON CONFLICT (workspace_id, bot_id, question) DO NOTHING
+         RETURNING ${CASE}
+       )
+       SELECT count, inserted.* FROM counted LEFT JOIN inserted ON true`,
+      [workspaceId, botId, question, document, limit],
+    );
+    const [row] = rows;
+    if (row?.id != null) return { id: row.id, question, document };
+    return (row?.count ?? 0) < limit ? "exists" : "full";
+  });
 }
 
 /** Returns a bot's cases, oldest first. */

@@ -1,7 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { KeyAdminService } from "@parley/rpc/conversation";
 import { describe, expect, test } from "vitest";
-import { adminFailure, RFC_3339, useTestSystem } from "../testing/system.ts";
+import { adminFailure, countConcurrentInserts, RFC_3339, useTestSystem } from "../testing/system.ts";
 import { botFields, createBot } from "../testing/turns.ts";
 
 const system = useTestSystem();
@@ -94,5 +94,20 @@ describe("keys", () => {
     expect(listed).not.toContain(`r-${bot.id}-1`);
     await keys.revokeKey({ publicKey: key?.publicKey ?? "" });
     await keys.createKey({ ...botFields(bot), domains: ["a.example"] });
+  });
+
+  test("are not created beyond the limit by concurrent calls", async () => {
+    const keys = system.ops(KeyAdminService);
+    const bot = await createBot(system.database);
+    await system.admin.query(
+      `INSERT INTO conversation.api_keys (workspace_id, public_key, bot_id, allowed_domains)
+       SELECT $1, 'c-' || $1 || n, $2, '{a.example}' FROM generate_series(1, 999) n`,
+      [bot.workspaceId, bot.id],
+    );
+    const create = () => keys.createKey({ ...botFields(bot), domains: ["a.example"] });
+    expect(await countConcurrentInserts(system.admin, "conversation.api_keys", create)).toEqual({
+      ok: 1,
+      too_many_keys: 19,
+    });
   });
 });

@@ -1,4 +1,4 @@
-import type { Database } from "@parley/service-kit";
+import { type Database, workspaceTransaction } from "@parley/service-kit";
 import type { Display } from "../bots/index.ts";
 
 export type ResolvedKey = { workspaceId: string; botId: string; allowedDomains: string[]; display: Display };
@@ -39,18 +39,20 @@ export async function insertKey(
   key: { publicKey: string; workspaceId: string; botSlug: string; allowedDomains: readonly string[] },
   limit: number,
 ): Promise<ApiKey | undefined> {
-  const { rows } = await database.query<ApiKey>(
-    `WITH k AS (
-       INSERT INTO conversation.api_keys (workspace_id, public_key, bot_id, allowed_domains)
-       SELECT workspace_id, $3, bot_id, $4 FROM conversation.bots
-       WHERE workspace_id = $1 AND slug = $2
-         AND (SELECT count(*) FROM conversation.api_keys WHERE workspace_id = $1 AND revoked_at IS NULL) < $5
-       RETURNING *
-     )
-     ${API_KEY} JOIN k USING (workspace_id, bot_id)`,
-    [key.workspaceId, key.botSlug, key.publicKey, key.allowedDomains, limit],
-  );
-  return rows[0];
+  return workspaceTransaction(database, key.workspaceId, async (connection) => {
+    const { rows } = await connection.query<ApiKey>(
+      `WITH k AS (
+         INSERT INTO conversation.api_keys (workspace_id, public_key, bot_id, allowed_domains)
+         SELECT workspace_id, $3, bot_id, $4 FROM conversation.bots
+         WHERE workspace_id = $1 AND slug = $2
+           AND (SELECT count(*) FROM conversation.api_keys WHERE workspace_id = $1 AND revoked_at IS NULL) < $5
+         RETURNING *
+       )
+       ${API_KEY} JOIN k USING (workspace_id, bot_id)`,
+      [key.workspaceId, key.botSlug, key.publicKey, key.allowedDomains, limit],
+    );
+    return rows[0];
+  });
 }
 
 /** Lists a workspace's keys that are not revoked, and the `maxRevoked` keys that were revoked last, oldest first. */

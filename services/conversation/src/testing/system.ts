@@ -82,3 +82,29 @@ export async function countClosedTurns({ opsUrl }: TestSystem, outcome: Outcome)
   const metrics = await (await fetch(`${opsUrl}/metrics`)).text();
   return Number(new RegExp(`^parley_turns_closed_total\\{outcome="${outcome}".*\\} (\\d+)$`, "m").exec(metrics)?.[1]);
 }
+
+/**
+ * Makes 20 admin calls that insert into `table` at the same time, and delays each insert until all calls have begun theirs. Returns how many
+ * calls had each result: `ok`, or Parley's error code.
+ */
+export async function countConcurrentInserts(
+  admin: Database,
+  table: string,
+  call: (n: number) => Promise<unknown>,
+): Promise<Record<string, number>> {
+  await admin.query(`
+    CREATE FUNCTION public.delay_insert() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.5); RETURN NEW; END';
+    CREATE TRIGGER delay BEFORE INSERT ON ${table} FOR EACH ROW EXECUTE FUNCTION public.delay_insert()`);
+  const results = await Promise.all(
+    Array.from({ length: 20 }, (_, n) =>
+      call(n).then(
+        () => "ok",
+        (error: ConnectError) => error.metadata.get("parley-code") ?? error.message,
+      ),
+    ),
+  );
+  await admin.query("DROP FUNCTION public.delay_insert CASCADE");
+  const counts: Record<string, number> = {};
+  for (const result of results) counts[result] = (counts[result] ?? 0) + 1;
+  return counts;
+}

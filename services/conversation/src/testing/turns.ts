@@ -12,7 +12,7 @@ let bots = 0;
 /** Creates a bot, by default in a workspace of its own. */
 export async function createBot(database: Database, fields: Partial<Omit<Bot, "createdAt">> = {}): Promise<Bot> {
   const number = ++bots;
-  const bot = await insertBot(database, {
+  const created = {
     id: randomUUID(),
     workspaceId: `ws_${number}`,
     slug: `bot-${number}`,
@@ -21,8 +21,9 @@ export async function createBot(database: Database, fields: Partial<Omit<Bot, "c
     fallback: "I cannot talk about that.",
     display: DEFAULT_DISPLAY,
     ...fields,
-  });
-  if (bot === undefined) throw new Error("the slug is taken");
+  };
+  const bot = await insertBot(database, created, 1_000);
+  if (typeof bot === "string") throw new Error(`bot not created: ${bot}`);
   return bot;
 }
 

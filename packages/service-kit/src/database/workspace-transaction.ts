@@ -1,0 +1,17 @@
+import { type Connection, type Database, transaction } from "./database.ts";
+
+/**
+ * Runs `work` in a transaction that waits for the workspace's other transactions of this kind. `work` can count rows and then insert one, and
+ * concurrent calls cannot exceed the limit. Workspaces whose ids have the same hash also wait for each other.
+ */
+export function workspaceTransaction<T>(
+  database: Database,
+  workspaceId: string,
+  work: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  return transaction(database, async (connection) => {
+    // A separate statement: the statements of `work` then see the rows of the transactions that this one waited for.
+    await connection.query("SELECT pg_advisory_xact_lock(hashtext('parley.workspace'), hashtext($1))", [workspaceId]);
+    return work(connection);
+  });
+}

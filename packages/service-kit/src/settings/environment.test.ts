@@ -29,6 +29,15 @@ test("EGRESS_PROXY is a URL without a path, with both a user name and a password
     expect(() => read(invalid)).toThrow(problem);
 });
 
+test("an integer has a limit below the longest delay of a timer", () => {
+  const read = (value: string) => {
+    const environment = new Environment({ DRAIN_MS: value });
+    return environment.finish({ drainMs: environment.integer("DRAIN_MS", 25_000) }).drainMs;
+  };
+  expect(read("1000000000")).toBe(1_000_000_000);
+  expect(() => read("3000000000")).toThrow("DRAIN_MS must be a whole number from 0 to 1000000000");
+});
+
 test.each([
   ["RPC_MULTIPLEX", readRpcMultiplex],
   ["DATABASE_PREPARED_STATEMENTS", readPreparedStatements],

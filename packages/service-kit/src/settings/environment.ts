@@ -12,6 +12,9 @@ export class ConfigError extends Error {
   }
 }
 
+/** Node's timers fire at once if their delay exceeds 2,147,483,647 ms. This limit leaves room for a sum of two delays. */
+const MAX_INTEGER = 1_000_000_000;
+
 /** Reads typed values from environment variables and collects the problems. An empty value counts as unset. */
 export class Environment {
   readonly #values: Readonly<Record<string, string | undefined>>;
@@ -37,7 +40,7 @@ export class Environment {
   }
 
   /** Reads an integer from `min` to `max`. */
-  integer(name: string, fallback: number, { min = 0, max = Number.MAX_SAFE_INTEGER } = {}): number {
+  integer(name: string, fallback: number, { min = 0, max = MAX_INTEGER } = {}): number {
     const text = this.optionalText(name);
     if (text === undefined) return fallback;
     const value = Number(text);

@@ -112,8 +112,14 @@ export function openReplyReader(
     },
     end: (ending) => writeEnd(writer, createTerminalEvents(ending), id),
     // A reset also drops the buffered data. The client cannot mistake a reset for the end of the stream.
-    disconnect: () => raw.socket?.resetAndDestroy(),
+    disconnect: () => resetConnection(raw),
   };
+}
+
+/** Resets the connection of a response, and drops the data in the kernel's send buffer. */
+export function resetConnection({ req }: ServerResponse): void {
+  // If the client pipelines its requests, a response has no socket of its own until those before it have ended.
+  req.socket.resetAndDestroy();
 }
 
 /** Resolves when the buffer has drained, the connection has closed or the stream must end. */

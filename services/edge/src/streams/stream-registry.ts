@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyBaseLogger } from "fastify";
 import { HttpError, overloaded } from "../http/index.ts";
 import type { Stopwatch, TurnReport } from "../turns/index.ts";
+import { resetConnection } from "./sse-sink.ts";
 import type { StreamMetrics } from "./stream.metrics.ts";
 
 export type StreamLimits = {
@@ -92,11 +93,11 @@ export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetric
     for (const stream of streams) {
       const { raw } = stream;
       bufferedBytes += raw.writableLength;
-      if (raw.writableLength === 0) stream.lastProgressMs = nowMs;
+      // Without a socket, the response waits behind another one of its connection.
+      if (raw.writableLength === 0 || raw.socket === null) stream.lastProgressMs = nowMs;
       else if (nowMs - stream.lastProgressMs >= STALL_TIMEOUT_MS) {
         metrics.stalled.inc();
-        // A reset also drops the data in the kernel's send buffer.
-        raw.socket?.resetAndDestroy();
+        resetConnection(raw);
       }
     }
     metrics.buffered.set(bufferedBytes);
@@ -177,7 +178,7 @@ export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetric
       else log.info(line, "turn closed");
     },
     resetForwarded() {
-      for (const { raw, isForwarded } of streams) if (isForwarded) raw.socket?.resetAndDestroy();
+      for (const { raw, isForwarded } of streams) if (isForwarded) resetConnection(raw);
     },
     async drain(graceMs, endMs, onEnding) {
       const empty = new Promise<void>((resolve) => {

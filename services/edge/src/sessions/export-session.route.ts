@@ -41,7 +41,7 @@ export function exportSessionRoute(app: FastifyInstance, deps: ExportDeps): void
         .header("content-type", "application/json; charset=utf-8")
         .header("content-disposition", `attachment; filename="session-${sessionId}.json"`)
         .header("cache-control", "no-store")
-        .send(Readable.from(document, { objectMode: false, highWaterMark: 1 }));
+        .send(Readable.from(toSmallPieces(document), { objectMode: false, highWaterMark: 1 }));
     },
   });
 }
@@ -67,4 +67,13 @@ async function* streamChunks(
   } finally {
     await chunks.return?.();
   }
+}
+
+/** A response buffers one piece for a slow client. Each piece that the client receives counts as progress. */
+const PIECE_BYTES = 16 * 1024;
+
+/** Splits chunks into pieces of at most 16 KiB. */
+export async function* toSmallPieces(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks)
+    for (let start = 0; start < chunk.length; start += PIECE_BYTES) yield chunk.subarray(start, start + PIECE_BYTES);
 }

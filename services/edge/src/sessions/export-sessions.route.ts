@@ -8,7 +8,7 @@ import type { FastifyInstance } from "fastify";
 import { authenticateOrCount, requireViewer, userBucket } from "../auth/index.ts";
 import { addressBucket, endpoint, HttpError } from "../http/index.ts";
 import { enforce, POLICIES } from "../rate-limits/index.ts";
-import type { ExportDeps } from "./export-session.route.ts";
+import { type ExportDeps, toSmallPieces } from "./export-session.route.ts";
 import { toHttpError } from "./list-sessions.route.ts";
 import { parseExportQuery } from "./session-query.ts";
 
@@ -42,14 +42,15 @@ export function exportSessionsRoutes(app: FastifyInstance, deps: ExportDeps): vo
         stream.release();
         reply.raw.once("close", openExports.open(workspaceId));
         const parts = exportParts(deps, { workspaceId, format, ...query }, stream.endSignal);
-        const body = Readable.from(await withFirstPart(parts), { objectMode: false, highWaterMark: 1 });
+        const body = await withFirstPart(parts);
         reply
           .header("content-type", contentType)
           .header("content-disposition", `attachment; filename="conversations.${extension}"`)
           .header("vary", "Accept-Encoding")
           .header("cache-control", "no-store");
-        if (pickEncoding(request.headers["accept-encoding"], ["gzip"]) === "identity") return reply.send(body);
-        return reply.header("content-encoding", "gzip").send(compress(body));
+        if (pickEncoding(request.headers["accept-encoding"], ["gzip"]) === "identity")
+          return reply.send(toReadable(toSmallPieces(body)));
+        return reply.header("content-encoding", "gzip").send(compress(toReadable(body)));
       },
     });
   }
@@ -107,6 +108,10 @@ async function withFirstPart(parts: AsyncGenerator<Uint8Array, void, void>): Pro
       await parts.return();
     }
   })();
+}
+
+function toReadable(parts: AsyncIterable<Uint8Array>): Readable {
+  return Readable.from(parts, { objectMode: false, highWaterMark: 1 });
 }
 
 /** Flushes each part, so that a broken download contains every part that was sent. */

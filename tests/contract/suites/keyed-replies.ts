@@ -125,6 +125,17 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       expect(await waitForUsedMessages(system, tenant)).toBe(used);
     });
 
+    test("replays an ended reply while two other replies of its session run [D33/1]", async () => {
+      const session_id = randomUUID();
+      const message = newMessage({ session_id });
+      const first = await send(message, slower);
+      const running = [newMessage({ session_id }), newMessage({ session_id })].map((each) => send(each, slower));
+      await waitForProviderRequests(3);
+      const again = await send(message, slower);
+      expect([again.text, again.done]).toEqual([TEXT, first.done]);
+      await Promise.all(running);
+    });
+
     test("attaches to a running reply from its start [D33/2]", async () => {
       const message = newMessage();
       const opener = send(message, slow);

@@ -83,10 +83,7 @@ async function openReply(exchange: Exchange, stopwatch: Stopwatch): Promise<void
   const { log } = exchange.reply.request;
   const { detachedReplyMs, attachMetrics } = deps;
   const reply = new KeyedReply(turn.requestHash, detachedReplyMs, (result) => attachMetrics.detached.inc({ result }));
-  if (!deps.turnDeps.runningTurns.addReply(turn, reply)) {
-    stream.release();
-    throw refuseAtClientCap(deps);
-  }
+  if (!deps.turnDeps.runningTurns.addReply(turn, reply)) return readAtSessionCap(exchange);
   runKeyedTurn(deps.turnDeps, turn, reply, stopwatch)
     .then(
       (report) => report && deps.streams.reportTurn(report, stopwatch, log),
@@ -99,6 +96,19 @@ async function openReply(exchange: Exchange, stopwatch: Stopwatch): Promise<void
   const opening = await waitForOpening(exchange, reply);
   if (opening.isHere) await follow(exchange, reply, true);
   else await readExisting(exchange, opening.existing);
+}
+
+/** Streams the reply of a known key while the session may open no other turn. Throws 503 overloaded if the key is new. */
+async function readAtSessionCap(exchange: Exchange): Promise<void> {
+  const { deps, turn, stream } = exchange;
+  try {
+    const existing = await findTurn(deps, turn).catch((error: HttpError) => {
+      throw error.status === 404 ? refuseAtClientCap(deps, error) : error;
+    });
+    await readExisting(exchange, existing);
+  } finally {
+    stream.release();
+  }
 }
 
 /** Streams the reply of a turn that this process runs. */

@@ -90,6 +90,16 @@ describe("KeyedReply", () => {
     expect(reply.allClientsGoneSignal.aborted).toBe(true);
   });
 
+  test("counts a reply without readers as completed if it was complete before the time without readers ended", async () => {
+    const { reply, results } = createReply();
+    reply.meta({ session_id: "s", message_id: 1 });
+    await vi.advanceTimersByTimeAsync(500);
+    reply.beginClosing();
+    await vi.advanceTimersByTimeAsync(5_000);
+    reply.end(ENDING);
+    expect(results).toEqual(["completed"]);
+  });
+
   test("replaces NUL with U+FFFD, as the database does, so that offsets agree", () => {
     const { reply } = createReply();
     const { reader, state } = recordReader();

@@ -140,7 +140,7 @@ export class KeyedReply implements TurnSink {
     this.#ending = ending;
     if (this.#detachTimer !== undefined) {
       this.#stopDetachTimer();
-      this.#onDetached(this.cancelSignal.aborted ? "cancelled" : "completed");
+      this.#onDetached(ending.outcome === "cancelled" ? "cancelled" : "completed");
     }
     for (const follower of this.#followers.values()) follower.advance();
   }

@@ -75,13 +75,13 @@ it("permits public addresses", () => {
 });
 
 it("permits the networks of EGRESS_ALLOW and no others", () => {
-  const policy = new EgressPolicy(["10.1.0.0/16", "192.168.7.7", "fd12::/16", "64:ff9b::/96"]);
-  for (const address of ["10.1.2.3", "::ffff:10.1.2.3", "192.168.7.7", "fd12::5", "64:ff9b::101:101"])
+  const policy = new EgressPolicy(["10.1.0.0/16", "192.168.7.7", "fd12::/16", "64:ff9b::/96", "::ffff:172.16.0.0/120"]);
+  for (const address of ["10.1.2.3", "::ffff:10.1.2.3", "192.168.7.7", "fd12::5", "64:ff9b::101:101", "172.16.0.9"])
     expect(policy.permits(address), address).toBe(true);
-  for (const address of ["10.2.0.1", "192.168.7.8", "fd13::5", "127.0.0.1"])
+  for (const address of ["172.16.1.9", "10.2.0.1", "192.168.7.8", "fd13::5", "127.0.0.1"])
     expect(policy.permits(address), address).toBe(false);
 });
 
 it.each(["10.0.0.0/33", "intranet", "10.0.0.0/", "/8"])("refuses %s as a network", (text) => {
-  expect(() => new EgressPolicy([text])).toThrow(`"${text}" is not a CIDR`);
+  expect(() => new EgressPolicy([text])).toThrow(`"${text}" is neither an address nor a CIDR`);
 });

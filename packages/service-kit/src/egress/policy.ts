@@ -62,16 +62,18 @@ function isIsatap({ parts }: ipaddr.IPv6): boolean {
 
 /** Returns the error for a host without a permitted address. It does not reveal the address. */
 export function addressRefusedError(host: string): EgressError {
-  const message = `${host} has an address inside a private network; EGRESS_ALLOW can permit it`;
-  return new EgressError("address_refused", message);
+  return new EgressError("address_refused", `${host} has no public address; EGRESS_ALLOW can permit its address`);
 }
 
 function parseRange(text: string): ReturnType<typeof ipaddr.parseCIDR> {
   try {
     const [address, bits] = text.includes("/") ? ipaddr.parseCIDR(text) : parseSingleAddress(text);
-    return [address, bits];
+    // Checked addresses are converted in the same way.
+    return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && bits >= 96
+      ? [address.toIPv4Address(), bits - 96]
+      : [address, bits];
   } catch (cause) {
-    throw new Error(`"${text}" is not a CIDR such as 10.0.0.0/8`, { cause });
+    throw new Error(`"${text}" is neither an address nor a CIDR such as 10.0.0.0/8`, { cause });
   }
 }
 

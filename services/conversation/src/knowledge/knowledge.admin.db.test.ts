@@ -99,7 +99,7 @@ describe("a knowledge source with a URL", () => {
     for (const each of [publicOrigin, origin])
       expect((await addThrough(`${each}/proxied.md`)).source).toMatchObject({ characters: 23 });
     expect(proxy.authorities).toEqual([new URL(publicOrigin).host]);
-    await expect(addThrough(`${privateOrigin()}/proxied.md`)).rejects.toThrow("inside a private network");
+    await expect(addThrough(`${privateOrigin()}/proxied.md`)).rejects.toThrow("has no public address");
     expect(requested).toEqual(["127.0.0.1/proxied.md", "127.0.0.2/proxied.md"]);
   });
 

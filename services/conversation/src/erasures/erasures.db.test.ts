@@ -92,6 +92,19 @@ test("EraseVisitor erases a session that is stored after the request but started
   expect(await sessionsWithContent(bot)).toEqual(new Set([next.sessionId]));
 });
 
+test("EraseVisitor erases a session that was stored before the database's clock was set back", async () => {
+  const bot = await createBot(system.database);
+  const turn = newTurn(bot, { visitorId: "v" });
+  await runTurn(system.database, turn);
+  await system.admin.query(
+    "UPDATE conversation.sessions SET started_at = started_at + interval '1 hour' WHERE session_id = $1",
+    [turn.sessionId],
+  );
+  await erase(bot.workspaceId, "v");
+  await runNow();
+  expect(await sessionsWithContent(bot)).toEqual(new Set());
+});
+
 test("another replica continues a request, past sessions that fail, until nothing is left", async () => {
   const bot = await createBot(system.database);
   const { workspaceId } = bot;

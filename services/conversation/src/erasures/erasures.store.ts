@@ -16,14 +16,18 @@ export type Erasure = {
  */
 const VISIBLE_AFTER_SECONDS = 60;
 
+// If the database's clock was set back, for example by a failover, a stored session may have started after the current time.
 const STORE = `
-  WITH stored AS (
-    INSERT INTO conversation.erasures (workspace_id, request_id, visitor_id, requested_at) VALUES ($1, $2, $3, clock_timestamp())
+  WITH visitor AS (
+    SELECT count(*) AS sessions, max(s.started_at) AS last_started_at
+    FROM conversation.sessions s WHERE s.workspace_id = $1 AND ${isVisitorSql("$3")} AND s.erased_at IS NULL
+  ), stored AS (
+    INSERT INTO conversation.erasures (workspace_id, request_id, visitor_id, requested_at)
+    SELECT $1, $2::uuid, $3, greatest(clock_timestamp(), last_started_at) FROM visitor
     ON CONFLICT (workspace_id, request_id) DO NOTHING
     RETURNING request_id
   )
-  SELECT count(*) AS sessions, EXISTS (SELECT FROM stored) AS "isNew"
-  FROM conversation.sessions s WHERE s.workspace_id = $1 AND ${isVisitorSql("$3")} AND s.erased_at IS NULL`;
+  SELECT sessions, EXISTS (SELECT FROM stored) AS "isNew" FROM visitor`;
 
 export type StoredErasure = {
   /** How many sessions of the visitor are not erased. */

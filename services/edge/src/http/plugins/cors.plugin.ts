@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import plugin from "fastify-plugin";
+import { HttpError } from "../http-error.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -32,13 +33,8 @@ function allowOrigin(request: FastifyRequest, reply: FastifyReply): void {
 /** Answers a CORS preflight. Any other OPTIONS request gets 405. */
 export function preflight(allow: string) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    if (request.headers["access-control-request-method"] === undefined) {
-      return reply
-        .code(405)
-        .header("allow", allow)
-        .header("cache-control", "no-store")
-        .send({ error: "method_not_allowed" });
-    }
+    if (request.headers["access-control-request-method"] === undefined)
+      throw new HttpError(405, "method_not_allowed", { allow });
     return reply
       .code(204)
       .header("access-control-allow-methods", allow)

@@ -1,17 +1,21 @@
 import { readFile } from "node:fs/promises";
 import { CliError } from "../errors.ts";
 
+const PROBLEMS: Readonly<Record<string, string>> = {
+  ENOENT: "does not exist: check the path",
+  ENOTDIR: "does not exist: check the path",
+  EISDIR: "is a directory: name a file",
+};
+
 /** Reads a file that the user named. Throws CliError if it does not exist or cannot be read. */
 export async function readInputFile(path: string): Promise<Buffer<ArrayBuffer>> {
   try {
     return await readFile(path);
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    throw new CliError(
-      code === "ENOENT"
-        ? `${path} does not exist: check the path`
-        : `cannot read ${path} (${code}): check its permissions`,
-      { cause },
-    );
+    const { code = "" } = cause as NodeJS.ErrnoException;
+    const problem = PROBLEMS[code];
+    throw new CliError(problem ? `${path} ${problem}` : `cannot read ${path} (${code}): check its permissions`, {
+      cause,
+    });
   }
 }

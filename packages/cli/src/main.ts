@@ -2,8 +2,12 @@ import { ConfigError } from "@parley/service-kit/environment";
 import { runCli } from "./cli.ts";
 import { readConfig } from "./config.ts";
 
-// The reader may close the pipe early, as in parley … | head.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
+  // The reader may close the pipe early, as in parley … | head.
+  if (code === "EPIPE") process.exit(0);
+  process.stderr.write(`parley: cannot write the output (${code ?? message}): it is incomplete\n`);
+  process.exit(1);
+});
 
 try {
   // biome-ignore lint/style/noProcessEnv: passes the environment to config.ts

@@ -1,0 +1,22 @@
+import { spawnSync } from "node:child_process";
+import { closeSync, existsSync, openSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { NODE_FLAGS } from "./local/migrate-service.ts";
+
+// Linux has this device, on which every write fails as on a full disk.
+const FULL_DISK = "/dev/full";
+
+test.runIf(existsSync(FULL_DISK))("a command that cannot write its output says so and exits 1", () => {
+  const output = openSync(FULL_DISK, "w");
+  try {
+    const script = fileURLToPath(new URL("main.ts", import.meta.url));
+    const { status, stderr } = spawnSync(process.execPath, [...NODE_FLAGS, script, "--version"], {
+      stdio: ["ignore", output, "pipe"],
+      encoding: "utf8",
+    });
+    expect([status, stderr]).toEqual([1, "parley: cannot write the output (ENOSPC): it is incomplete\n"]);
+  } finally {
+    closeSync(output);
+  }
+});

@@ -106,3 +106,41 @@ describe("a schema with references", () => {
     expect(findProblem({ $ref: "x", $id: "y" })).toBeUndefined();
   });
 });
+
+describe("a schema that is costly to check", () => {
+  const parse = (x: object) => parseParameters(JSON.stringify({ type: "object", properties: { x } }));
+
+  test("requires unique items in linear time", () => {
+    const { findProblem } = parse({ allOf: Array.from({ length: 50 }, () => ({ uniqueItems: true })) });
+    const items = Array.from({ length: 2_700 }, (_, index) => [index]);
+    const startedAt = performance.now();
+    expect(findProblem({ x: items })).toBeUndefined();
+    expect(findProblem({ x: [...items, [0]] })).toContain("must NOT have duplicate items");
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+  });
+
+  test.each([
+    [true, [1, "1", true, null, [1], { a: 1 }, { a: "1" }], undefined],
+    [
+      true,
+      [
+        { a: 1, b: [{ c: 1, d: 2 }] },
+        { b: [{ d: 2, c: 1 }], a: 1 },
+      ],
+      "duplicate",
+    ],
+    [false, [1, 1], undefined],
+  ])("with uniqueItems %j judges %j by the items' values", (uniqueItems, x, problem) => {
+    if (problem === undefined) expect(parse({ uniqueItems }).findProblem({ x })).toBeUndefined();
+    else expect(parse({ uniqueItems }).findProblem({ x })).toContain(problem);
+  });
+
+  test("is refused if its patterns together are too large", () => {
+    const patterns = (count: number) =>
+      Array.from({ length: count }, (_, index) => ({ pattern: `^(a|b){${index},300}` }));
+    expect(() => parse({ allOf: patterns(1) })).not.toThrow();
+    expect(() => parse({ allOf: patterns(20) })).toThrow("patterns are too large");
+    const uuid = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$";
+    expect(() => parse({ allOf: Array.from({ length: 20 }, () => ({ pattern: uuid })) })).not.toThrow();
+  });
+});

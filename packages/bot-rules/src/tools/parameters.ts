@@ -4,6 +4,8 @@ import { RE2JS } from "re2js";
 const MAX_SCHEMA_CHARACTERS = 16 * 1024;
 /** Limit for the objects and arrays of a schema whose references are expanded. A schema without references never has more. */
 const MAX_EXPANDED_NODES = MAX_SCHEMA_CHARACTERS / 2;
+/** Limit for the sum of the sizes of a schema's patterns, in instructions. Larger patterns take long to compile, which happens for every reply. */
+const MAX_PATTERNS_SIZE = 2_000;
 /** Keywords that change what a reference means, and Ajv's $async, with which a check returns a promise. No tool needs them. */
 const REFUSED_KEYWORDS = new Set([
   "$anchor",
@@ -34,7 +36,20 @@ export function parseParameters(text: string): ToolParameters {
   const { $schema: _, $id: __, ...schema } = parseObject(text);
   if (schema.type !== "object") throw new Error('parameters must be a JSON Schema of "type": "object"');
   requireBoundedReferences(schema);
-  const ajv = new Ajv2020({ strict: false, validateFormats: false, inlineRefs: false, code: { regExp } });
+  const ajv = new Ajv2020({
+    strict: false,
+    validateFormats: false,
+    inlineRefs: false,
+    code: { regExp: createRegExp() },
+  });
+  // Ajv's own check compares each item with each other one.
+  ajv.removeKeyword("uniqueItems").addKeyword({
+    keyword: "uniqueItems",
+    type: "array",
+    schemaType: "boolean",
+    validate: createUniqueItemsCheck(),
+    error: { message: "must NOT have duplicate items" },
+  });
   const validate = compile(ajv, { unevaluatedProperties: false, ...forbidOtherNestedFields(schema) });
   const describe = (error: ErrorObject) => {
     const field: unknown = error.params.unevaluatedProperty ?? error.params.additionalProperty;
@@ -121,11 +136,37 @@ function uncheckable(reason: string, options?: ErrorOptions): Error {
   return new Error(`parameters are not a JSON Schema that can be checked: ${reason}`, options);
 }
 
-// Matches a schema's `pattern` in linear time, because a visitor can make a model send any argument.
-function regExp(pattern: string): Pick<RegExp, "test"> & { toString: () => string } {
-  const compiled = RE2JS.compile(RE2JS.translateRegExp(pattern));
-  // Ajv deduplicates patterns by toString().
-  return { test: (text) => compiled.test(text), toString: () => pattern };
+/** Returns whether an array's items differ, in linear time and once for each array, even if many parts of a schema require it. */
+function createUniqueItemsCheck(): (isRequired: boolean, items: unknown[]) => boolean {
+  const known = new WeakMap<unknown[], boolean>();
+  return (isRequired, items) => {
+    if (!isRequired) return true;
+    const isUnique = known.get(items) ?? new Set(items.map(toCanonicalJson)).size === items.length;
+    known.set(items, isUnique);
+    return isUnique;
+  };
 }
-// Ajv's interface for regular expression engines requires this property.
-regExp.code = "regExp";
+
+/** Returns JSON that is equal for equal values: the order of an object's fields does not matter. */
+function toCanonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, each: unknown) =>
+    isObject(each) ? Object.fromEntries(Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1))) : each,
+  );
+}
+
+/**
+ * Returns the engine for a schema's patterns. It matches in linear time, because a visitor can make a model send any argument. Throws when
+ * the patterns together are too large.
+ */
+function createRegExp() {
+  let size = 0;
+  const regExp = (pattern: string): Pick<RegExp, "test"> & { toString: () => string } => {
+    const compiled = RE2JS.compile(RE2JS.translateRegExp(pattern));
+    size += compiled.programSize();
+    if (size > MAX_PATTERNS_SIZE) throw new Error(`its patterns are too large: the limit is ${MAX_PATTERNS_SIZE}`);
+    // Ajv deduplicates patterns by toString().
+    return { test: (text) => compiled.test(text), toString: () => pattern };
+  };
+  // Ajv's interface for regular expression engines requires this property.
+  return Object.assign(regExp, { code: "regExp" });
+}

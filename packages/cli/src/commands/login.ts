@@ -4,7 +4,7 @@ import type { Config } from "../config.ts";
 import type { Context } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { type Login, readLogin, removeLogin, withLoginLock, writeLogin } from "../login/login-file.ts";
-import { revoke, signIn } from "../login/sign-in.ts";
+import { type Prompt, revoke, signIn } from "../login/sign-in.ts";
 import type { Result } from "../output/result.ts";
 import { formatFields } from "../output/table.ts";
 
@@ -36,9 +36,9 @@ async function login({ config, notice }: Context, options: Options): Promise<Res
     parameters: readParameters(options, config),
   };
   if (!URL.canParse(request.issuer)) throw new CliError("the issuer must be a URL", { exitCode: 2 });
-  const signedIn = await signIn(request, ({ url, code }) =>
-    notice(`Open ${url} and sign in. Check that the page shows the code ${code}.`),
-  );
+  const showPrompt = ({ url, code }: Prompt) =>
+    notice(`Open ${url} and sign in. Check that the page shows the code ${code}.`);
+  const signedIn = await signIn(request, showPrompt, notice);
   const { sub = "" } = readClaims(signedIn);
   const { path } = config.login;
   await withLoginLock(path, notice, () => writeLogin(path, signedIn));

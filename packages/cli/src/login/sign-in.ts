@@ -1,6 +1,8 @@
 import {
   allowInsecureRequests,
   type Configuration,
+  type CustomFetch,
+  customFetch,
   discovery,
   initiateDeviceAuthorization,
   None,
@@ -34,8 +36,15 @@ export type SignInRequest = Pick<Login, "issuer" | "clientId" | "parameters">;
 /** The page and the code with which the user signs in. */
 export type Prompt = { url: string; code: string };
 
-/** Signs in with OAuth's device flow (RFC 8628). Calls `showPrompt`, then waits until the user has signed in or the code has expired. */
-export async function signIn(request: SignInRequest, showPrompt: (prompt: Prompt) => void): Promise<Login> {
+/**
+ * Signs in with OAuth's device flow (RFC 8628). Calls `showPrompt`, then waits until the user has signed in or the code has expired. Calls
+ * `notice` if the identity provider fails meanwhile.
+ */
+export async function signIn(
+  request: SignInRequest,
+  showPrompt: (prompt: Prompt) => void,
+  notice: (line: string) => void,
+): Promise<Login> {
   const client = await discover(request);
   try {
     const device = await initiateDeviceAuthorization(client, request.parameters);
@@ -43,12 +52,36 @@ export async function signIn(request: SignInRequest, showPrompt: (prompt: Prompt
     const url = complete ?? plain;
     if (!/^https?:\/\//.test(url)) throw new CliError("the identity provider returned an invalid verification address");
     showPrompt({ url, code });
+    client[customFetch] = pollThroughFaults(() =>
+      notice(`a request to ${request.issuer} failed: trying again until the code expires …`),
+    );
     const expiry = AbortSignal.timeout(device.expires_in * 1_000);
     const tokens = pollDeviceAuthorizationGrant(client, device, request.parameters, { signal: expiry });
     return toLogin(request, await tokens.catch((error) => failPoll(error, expiry)));
   } catch (error) {
     throw toCliError(error, request.issuer);
   }
+}
+
+/**
+ * Returns a function that sends one poll. If its response is lost or the server fails, calls `onFault` and returns the error slow_down, so that
+ * the polls continue with a longer interval until the code expires (RFC 8628, section 3.5).
+ */
+function pollThroughFaults(onFault: () => void): CustomFetch {
+  return async (url, options) => {
+    const response = await fetchComplete(url, options).catch(() => undefined);
+    if (response !== undefined && response.status < 500) return response;
+    onFault();
+    const retryAfter = response?.headers.get("retry-after") ?? "0";
+    return Response.json({ error: "slow_down" }, { status: 400, headers: { "retry-after": retryAfter } });
+  };
+}
+
+/** Fetches a response with its whole body, which may be lost after the headers. */
+async function fetchComplete(...[url, options]: Parameters<CustomFetch>): Promise<Response> {
+  const response = await fetch(url, { ...options, body: options.body ?? null });
+  await response.clone().arrayBuffer();
+  return response;
 }
 
 function failPoll(cause: unknown, expiry: AbortSignal): never {

@@ -15,7 +15,7 @@ import {
 import { CliError } from "../errors.ts";
 import { type Login, readLogin, withLoginLock, writeLogin } from "./login-file.ts";
 
-/** An access token that expires within this time is refreshed, so that it stays valid during a command's calls. */
+/** An access token that expires within this time is refreshed if possible, so that it stays valid during a command's calls. */
 const REFRESH_BEFORE_S = 120;
 /** The deadline of each request to the identity provider. */
 const TIMEOUT_S = 10;
@@ -94,11 +94,11 @@ function failPoll(cause: unknown, expiry: AbortSignal): never {
  */
 export async function readAccessToken(path: string, notice: (line: string) => void): Promise<string | undefined> {
   const login = await readLogin(path);
-  if (login === undefined || !expiresSoon(login)) return login?.accessToken;
+  if (login === undefined || !needsRefresh(login)) return login?.accessToken;
   return withLoginLock(path, notice, async () => {
     // Another command may have refreshed or deleted the login meanwhile.
     const current = await readLogin(path);
-    if (current === undefined || !expiresSoon(current)) return current?.accessToken;
+    if (current === undefined || !needsRefresh(current)) return current?.accessToken;
     const refreshed = await refresh(current);
     await writeLogin(path, refreshed);
     return refreshed.accessToken;
@@ -131,8 +131,9 @@ export async function revoke(login: Login): Promise<boolean> {
   }
 }
 
-function expiresSoon({ expiresAt }: Login): boolean {
-  return Date.now() / 1_000 > expiresAt - REFRESH_BEFORE_S;
+/** Returns whether the access token expires soon. Without a refresh token, it is used until it expires. */
+function needsRefresh({ expiresAt, refreshToken }: Login): boolean {
+  return Date.now() / 1_000 > expiresAt - (refreshToken === undefined ? 0 : REFRESH_BEFORE_S);
 }
 
 async function discover({ issuer, clientId }: Pick<Login, "issuer" | "clientId">): Promise<Configuration> {

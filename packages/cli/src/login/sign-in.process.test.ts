@@ -70,4 +70,12 @@ describe.concurrent("a sign-in", () => {
     const [first = 0, second = 0] = polledAt;
     expect(second - first).toBeGreaterThan(5_000);
   });
+
+  test("whose code the identity provider does not know asks the person to start again", async (context) => {
+    const issuer = await startProvider(context, (_, response) => respond(response, 400, { error: "invalid_grant" }));
+    expect(await tryToSignIn(issuer)).toEqual({
+      result: "the identity provider no longer accepts the code: run parley login again",
+      notices: [],
+    });
+  });
 });

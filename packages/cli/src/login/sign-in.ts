@@ -85,7 +85,10 @@ async function fetchComplete(...[url, options]: Parameters<CustomFetch>): Promis
 }
 
 function failPoll(cause: unknown, expiry: AbortSignal): never {
-  throw expiry.aborted ? new CliError(MESSAGES.expired_token, { cause }) : cause;
+  if (expiry.aborted) throw new CliError(MESSAGES.expired_token, { cause });
+  if (cause instanceof ResponseBodyError && cause.error === "invalid_grant")
+    throw new CliError("the identity provider no longer accepts the code: run parley login again", { cause });
+  throw cause;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { BlockList, isIP, isIPv4 } from "node:net";
 import { type Finding, fail, pass, warn } from "./finding.ts";
-import type { PacedRun } from "./paced-run.ts";
+import type { LostRun, PacedRun } from "./paced-run.ts";
 
 /** Documentation addresses (RFC 5737). If a proxy forwards the header unchanged, the edge uses the address on the right. */
 export const FORGED_ADDRESSES = { left: "192.0.2.78", right: "192.0.2.77" };
@@ -68,7 +68,13 @@ export function checkClientAddress(run: PacedRun): Finding {
 }
 
 /** Checks whether a visitor can choose the address that the edge counts for the rate limit. `honest` is the run without the forged header. */
-export function checkForgedAddress(honest: PacedRun, forged: PacedRun): Finding {
+export function checkForgedAddress(honest: PacedRun, forged: PacedRun | LostRun): Finding {
+  if ("lostWith" in forged)
+    return warn(
+      "forged_address",
+      `not checked: the request with a forged X-Forwarded-For got no response (${forged.lostWith})`,
+      { fix: "run the command again; if the result is the same, a proxy or firewall refuses such requests" },
+    );
   const countedAddress = forged.meta?.client.address;
   if (countedAddress === undefined || honest.meta === undefined)
     return warn("forged_address", "not checked: the stream did not start", {});

@@ -4,7 +4,7 @@ import { checkClock } from "./clock.ts";
 import { checkCors } from "./cors.ts";
 import { CHECKS, type Finding, fail, pass, warn } from "./finding.ts";
 import type { Endpoint } from "./http-request.ts";
-import { type PacedRun, runPaced } from "./paced-run.ts";
+import { type LostRun, type PacedRun, runPaced } from "./paced-run.ts";
 import { detectProxies, type ProxyKind } from "./proxies.ts";
 import { checkReachability, codeOf, hostOf } from "./reachability.ts";
 import { explainRefusal } from "./refusal.ts";
@@ -51,54 +51,58 @@ export async function diagnose(request: DiagnoseRequest): Promise<Diagnosis> {
     endpoint.http2 = handshake.isHttp2;
   } else findings.push(checkPlainHttp(url));
 
-  const streams = await runStreams(endpoint, request);
-  if (!Array.isArray(streams)) {
-    findings.push(streams);
+  const [plain, forged, silent] = await runStreams(endpoint, request);
+  const honest = [plain, silent].find((run): run is PacedRun => run !== undefined && !("lostWith" in run));
+  if (honest === undefined) {
+    findings.push(checkAccess(plain, honest, request.origin));
     return toDiagnosis(namedProxies(request));
   }
-  const [plain, forged, silent] = streams;
   const proxies = [
-    ...new Set([...namedProxies(request), ...detectProxies(plain, plain.meta?.forwarded_headers ?? [])]),
+    ...new Set([...namedProxies(request), ...detectProxies(honest, honest.meta?.forwarded_headers ?? [])]),
   ];
   findings.push(await checkCors(endpoint, request.publicKey, request.origin));
-  if (!plain.isStream) {
-    findings.push(explainRefusal(plain, request.origin));
+  if (!honest.isStream) {
+    findings.push(explainRefusal(honest, request.origin));
     return toDiagnosis(proxies);
   }
   findings.push(
-    pass("access", `the key is valid and allows ${request.origin}`),
-    checkHttpVersion(endpoint, plain),
-    checkBuffering(plain),
-    checkCompression(plain),
-    checkClientAddress(plain),
-    checkForgedAddress(plain, forged),
-    checkClock(plain),
+    checkAccess(plain, honest, request.origin),
+    checkHttpVersion(endpoint, honest),
+    checkBuffering(honest),
+    checkCompression(honest),
+    checkClientAddress(honest),
+    checkForgedAddress(honest, forged),
+    checkClock(honest),
   );
   if (silent !== undefined) findings.push(checkSilence(silent));
-  return toDiagnosis(proxies, measurePace(plain.ticks));
+  return toDiagnosis(proxies, measurePace(honest.ticks));
 }
 
-/**
- * Runs three streams concurrently: a plain stream, a stream with forged addresses and, unless skipped, a stream with a silence. If a request
- * gets no response, returns a finding instead.
- */
-async function runStreams(
+/** Runs three streams concurrently: a plain stream, a stream with forged addresses and, unless skipped, a stream with a silence. */
+function runStreams(
   endpoint: Endpoint,
   request: DiagnoseRequest,
-): Promise<[PacedRun, PacedRun, PacedRun | undefined] | Finding> {
+): Promise<[PacedRun | LostRun, PacedRun | LostRun, PacedRun | LostRun | undefined]> {
   const { publicKey, origin, silenceMs, progress } = request;
   const silence = silenceMs === undefined ? "" : `, with a silence of ${silenceMs / 1_000} s`;
   progress(`streaming paced events${silence} …`);
-  const run = (ms: number, headers = {}) => runPaced(endpoint, { publicKey, origin, silenceMs: ms, headers });
-  try {
-    return await Promise.all([run(0), run(0, FORGED_HEADERS), silenceMs === undefined ? undefined : run(silenceMs)]);
-  } catch (error) {
-    const code = codeOf(error);
-    const problem = code === "TIMEOUT" ? "no response in time" : `the connection broke before a response (${code})`;
-    return fail("access", problem, {
-      fix: "check that the proxy's backend is the edge's public port, with the right protocol (http or https)",
+  const run = (ms: number, headers = {}): Promise<PacedRun | LostRun> =>
+    runPaced(endpoint, { publicKey, origin, silenceMs: ms, headers }).catch((error) => ({ lostWith: codeOf(error) }));
+  return Promise.all([run(0), run(0, FORGED_HEADERS), silenceMs === undefined ? undefined : run(silenceMs)]);
+}
+
+/** Checks whether the plain request got a response. `honest` is the plain run or the silent run, undefined if both were lost. */
+function checkAccess(plain: PacedRun | LostRun, honest: PacedRun | undefined, origin: string): Finding {
+  if (!("lostWith" in plain)) return pass("access", `the key is valid and allows ${origin}`);
+  const code = plain.lostWith;
+  if (honest !== undefined)
+    return warn("access", `one request got no response (${code}), another one did`, {
+      fix: "run the command again; if the result is the same, check each of the proxy's backends",
     });
-  }
+  const problem = code === "TIMEOUT" ? "no response in time" : `the connection broke before a response (${code})`;
+  return fail("access", problem, {
+    fix: "check that the proxy's backend is the edge's public port, with the right protocol (http or https)",
+  });
 }
 
 function checkPlainHttp(url: URL): Finding {

@@ -1,8 +1,10 @@
 import { once } from "node:events";
-import { createServer, type RequestListener } from "node:http";
+import { createServer, type IncomingHttpHeaders, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { checkCors } from "./cors.ts";
+import { diagnose } from "./diagnose.ts";
 import type { Endpoint } from "./http-request.ts";
 import { runPaced } from "./paced-run.ts";
 import { explainRefusal } from "./refusal.ts";
@@ -47,4 +49,49 @@ test("an empty response with status 200 is not a stream of the edge", async () =
   const run = await runPaced(endpoint, REQUEST);
   expect(run.isStream).toBe(false);
   expect(explainRefusal(run, ORIGIN)).toMatchObject({ result: "fail", message: expect.stringContaining("200") });
+});
+
+/** Diagnoses an edge whose proxy resets the requests that `isReset` selects. Returns the findings by check. */
+async function diagnoseWithResets(isReset: (headers: IncomingHttpHeaders, silenceMs: number) => boolean) {
+  const { url } = await startServer(async (request, response) => {
+    if (request.method !== "POST") return response.writeHead(204).end();
+    const { silence_ms: silenceMs } = JSON.parse(await text(request)) as { silence_ms: number };
+    if (isReset(request.headers, silenceMs)) return request.socket.resetAndDestroy();
+    const client = { address: "127.0.0.1", counted_as: "127.0.0.1", from: "connection" };
+    const meta = { client, http_version: "1.1", forwarded_headers: [], server_time: new Date().toISOString() };
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write(`event: meta\ndata: ${JSON.stringify(meta)}\n\nevent: tick\ndata: {"sent_ms":1}\n\n`);
+    return response.end('event: done\ndata: {"finish_reason":"stop"}\n\n');
+  });
+  const request = { publicKey: "svc_pk_1", origin: ORIGIN, silenceMs: 1, proxy: undefined, progress: () => undefined };
+  const { findings } = await diagnose({ ...request, url });
+  return Object.fromEntries(findings.map(({ check, result, message }) => [check, `${result}: ${message}`]));
+}
+
+test("a lost response affects only its own check", async () => {
+  const access = `pass: the key is valid and allows ${ORIGIN}`;
+  const buffering = expect.stringMatching(/^pass/);
+  expect(await diagnoseWithResets((headers) => headers["x-forwarded-for"] !== undefined)).toMatchObject({
+    ...{ access, buffering },
+    idle_timeout: expect.stringMatching(/^pass/),
+    forged_address: "warn: not checked: the request with a forged X-Forwarded-For got no response (ECONNRESET)",
+  });
+  expect(await diagnoseWithResets((_, silenceMs) => silenceMs > 0)).toMatchObject({
+    ...{ access, buffering },
+    idle_timeout: "warn: not checked, because the stream got no response (ECONNRESET): run the command again",
+    forged_address: expect.stringMatching(/^pass/),
+  });
+  const isPlain = (headers: IncomingHttpHeaders, silenceMs: number) =>
+    headers["x-forwarded-for"] === undefined && silenceMs === 0;
+  expect(await diagnoseWithResets(isPlain)).toMatchObject({
+    access: "warn: one request got no response (ECONNRESET), another one did",
+    buffering,
+    forged_address: expect.stringMatching(/^pass/),
+  });
+});
+
+test("the access check fails if no request gets a response", async () => {
+  expect((await diagnoseWithResets(() => true)).access).toBe(
+    "fail: the connection broke before a response (ECONNRESET)",
+  );
 });

@@ -33,6 +33,9 @@ export type PacedRun = {
   endedMs: number;
 };
 
+/** A request without a response. The code is that of the system error, or TIMEOUT. */
+export type LostRun = { lostWith: string };
+
 export type PacedRequest = {
   publicKey: string;
   origin: string;

@@ -1,6 +1,6 @@
 import { type Finding, fail, pass, warn } from "./finding.ts";
 import { readHeader } from "./http-request.ts";
-import type { PacedRun, Tick } from "./paced-run.ts";
+import type { LostRun, PacedRun, Tick } from "./paced-run.ts";
 
 /** Events sent at least this far apart must not arrive together. */
 const MIN_SENT_GAP_MS = 50;
@@ -62,7 +62,11 @@ export function checkCompression(run: PacedRun): Finding {
 }
 
 /** Checks whether a stream survives a silence. */
-export function checkSilence(run: PacedRun): Finding {
+export function checkSilence(run: PacedRun | LostRun): Finding {
+  if ("lostWith" in run) {
+    const why = `the stream got no response (${run.lostWith})`;
+    return warn("idle_timeout", `not checked, because ${why}: run the command again`, {});
+  }
   const silence = `${run.silenceMs / 1_000} s`;
   if (!run.isStream) {
     const why = `the stream was refused with status ${run.status}`;

@@ -13,7 +13,7 @@ export type Reachability = {
   isOpen: boolean;
 };
 
-/** Resolves a host and connects to each of its IPv4 and IPv6 addresses. */
+/** Resolves a host and connects to each of its IPv4 and IPv6 addresses, at most the first 8. */
 export async function checkReachability(url: URL): Promise<Reachability> {
   const host = hostOf(url);
   let addresses: LookupAddress[];
@@ -26,26 +26,35 @@ export async function checkReachability(url: URL): Promise<Reachability> {
   const attempts = await Promise.all(addresses.map((address) => tryToConnect(address.address, port)));
   const addressList = addresses.map(({ address }) => address).join(", ");
   const dns = isIP(host) ? [] : [pass("dns", `${host} resolves to ${addressList}`)];
-  const failed = attempts.filter((each) => each.code !== "");
-  const [first] = failed;
-  if (first !== undefined && failed.length === attempts.length)
-    return { findings: [...dns, connectionFailure(first, port)], isOpen: false };
-  const fastest = Math.min(...attempts.filter(({ code }) => code === "").map(({ ms }) => ms));
-  if (first === undefined)
-    return { findings: [...dns, pass("connection", `port ${port} accepts connections (${fastest} ms)`)], isOpen: true };
-  const unreachable = failed.map(({ address, code }) => `${address} (${code})`).join(", ");
   return {
-    findings: [
-      ...dns,
-      warn("connection", `${failed.length} of ${attempts.length} addresses do not accept connections: ${unreachable}`, {
-        fix: "remove these addresses from DNS or make them reachable; browsers that try one of them wait or fail",
-      }),
-    ],
-    isOpen: true,
+    findings: [...dns, checkConnections(attempts, port)],
+    isOpen: attempts.some(({ code }) => code === ""),
   };
 }
 
-type Attempt = { address: string; code: string; ms: number };
+/** An attempt to connect. The code is that of the error, empty if the address accepted the connection. */
+export type Attempt = { address: string; code: string; ms: number };
+
+/** The codes of an address that this machine cannot reach, for example because it has no IPv6. */
+const NO_ROUTE = ["ENETUNREACH", "EADDRNOTAVAIL", "EHOSTUNREACH"];
+
+/** Checks which addresses accept connections. */
+export function checkConnections(attempts: readonly Attempt[], port: number): Finding {
+  const open = attempts.filter(({ code }) => code === "");
+  const unrouted = attempts.filter(({ code }) => NO_ROUTE.includes(code));
+  const failed = attempts.filter(({ code }) => code !== "" && !NO_ROUTE.includes(code));
+  const [first] = [...failed, ...unrouted];
+  if (first === undefined)
+    return pass("connection", `port ${port} accepts connections (${Math.min(...open.map(({ ms }) => ms))} ms)`);
+  if (open.length === 0) return connectionFailure(first, port);
+  const list = (some: readonly Attempt[]) => some.map(({ address, code }) => `${address} (${code})`).join(", ");
+  const notChecked = `not checked: this machine has no route to ${list(unrouted)}`;
+  if (failed.length === 0) return warn("connection", notChecked);
+  const problem = `${failed.length} of ${attempts.length} addresses do not accept connections: ${list(failed)}`;
+  return warn("connection", unrouted.length === 0 ? problem : `${problem}; ${notChecked}`, {
+    fix: "remove the addresses that do not accept connections from DNS, or make them reachable; browsers that try one of them wait or fail",
+  });
+}
 
 async function tryToConnect(address: string, port: number): Promise<Attempt> {
   const start = performance.now();
@@ -70,8 +79,8 @@ function dnsFailure(host: string, code: string): Finding {
   });
 }
 
-function connectionFailure({ code }: Attempt, port: number): Finding {
-  const subject = `port ${port}`;
+function connectionFailure({ address, code }: Attempt, port: number): Finding {
+  const subject = `port ${port} of ${address}`;
   switch (code) {
     case "ECONNREFUSED":
       return fail("connection", `${subject} refuses connections: nothing listens there`, {
@@ -84,7 +93,7 @@ function connectionFailure({ code }: Attempt, port: number): Finding {
       });
     default:
       return fail("connection", `${subject} does not accept connections (${code})`, {
-        fix: "check the network route from this machine to that address",
+        fix: `check the network route from this machine to ${address}`,
       });
   }
 }

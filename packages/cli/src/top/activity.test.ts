@@ -88,6 +88,17 @@ parley_turns_total{finish="quota_exceeded",code="quota_exceeded"} ${exceeded}`;
     ]);
   });
 
+  test("counts the refusals of replicas of two versions", () => {
+    const old = 'parley_streams_refused_total{reason="client"} 4';
+    const current =
+      'parley_requests_refused_total{code="overloaded"} 3\nparley_streams_refused_total{reason="client"} 3';
+    const samples = [sample(0, replica("edge", "old", old), replica("edge", "new", current))];
+    expect(computeActivity(samples, null).refusals).toEqual([
+      { reason: "client", per_minute: 0, total: 4 },
+      { reason: "overloaded", per_minute: 0, total: 3 },
+    ]);
+  });
+
   test("keeps the samples within the window and the one before it", () => {
     const samples = Array.from({ length: 100 }, (_, second) => sample(second * 1_000));
     const kept = dropOldSamples(samples);

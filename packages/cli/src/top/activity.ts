@@ -145,19 +145,20 @@ function sumBuckets(series: readonly Point[]): Buckets {
 
 /** Counts requests that were refused before their stream began, by code, and streams that the quota or a moderation pattern ended. */
 function computeRefusals(since: Sample | undefined, latest: Sample): Activity["refusals"] {
-  const counters: [name: string, label: string, keep: (labels: Labels) => boolean][] = [
+  const countsRequests = new Set(findPoints(latest, "parley_requests_refused_total").map(({ replica }) => replica));
+  const counters: [name: string, label: string, keep: (point: Point) => boolean][] = [
+    ["parley_requests_refused_total", "code", () => true],
     // Older edges have only the counter of refused streams.
-    findPoints(latest, "parley_requests_refused_total").length > 0
-      ? ["parley_requests_refused_total", "code", () => true]
-      : ["parley_streams_refused_total", "reason", () => true],
-    ["parley_turns_total", "finish", ({ finish = "" }) => finish === "quota_exceeded" || finish === "blocked"],
+    ["parley_streams_refused_total", "reason", ({ replica }) => !countsRequests.has(replica)],
+    ["parley_turns_total", "finish", ({ labels }) => labels.finish === "quota_exceeded" || labels.finish === "blocked"],
   ];
   const minutes = since === undefined ? 0 : (latest.atMs - since.atMs) / 60_000;
   const byReason = new Map<string, { perMinute: number; total: number }>();
   for (const [name, label, keep] of counters) {
     const increases = computeIncreases(since, latest, name);
-    findPoints(latest, name).forEach(({ labels, value }, index) => {
-      if (!keep(labels)) return;
+    findPoints(latest, name).forEach((point, index) => {
+      if (!keep(point)) return;
+      const { labels, value } = point;
       const reason = labels[label] ?? "";
       const { perMinute = 0, total: sum = 0 } = byReason.get(reason) ?? {};
       const more = minutes === 0 ? 0 : (increases[index]?.value ?? 0) / minutes;

@@ -22,7 +22,7 @@ export type Activity = {
   quota: WorkspaceUsage[] | null;
   breakers: { provider: string; state: "closed" | "half_open" | "open" }[];
   outbox: { depth: number | null; oldest_seconds: number | null };
-  /** Whether an edge limits rates on its own because it cannot reach Redis. */
+  /** Whether an edge made its last rate limit decision on its own, because Redis did not respond in time. */
   rate_limiter_alone: boolean;
   /** Errors that made values unavailable. */
   problems: string[];

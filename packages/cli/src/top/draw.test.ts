@@ -46,6 +46,12 @@ describe("draw", () => {
     expect(text).not.toContain("\u001b");
   });
 
+  test("reports the fallback of the rate limiter as the last decision, because an idle edge makes no other", () => {
+    expect(drawActivity({ ...ACTIVITY, rate_limiter_alone: true }, WIDE).join("\n")).toContain(
+      "! an edge made its last rate limit decision on its own: Redis did not respond",
+    );
+  });
+
   test("fits into the width and height of the terminal", () => {
     for (const color of [true, false])
       for (const width of [1, 17, 40, 80])

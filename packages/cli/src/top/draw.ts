@@ -62,7 +62,9 @@ function stateLines({ breakers, replicas, rate_limiter_alone, problems }: Activi
       : `${service} ${all.filter(({ up }) => up).length} of ${all.length}`;
   });
   const unreachable = replicas.filter(({ up }) => !up).map(({ service, url }) => `${service} at ${url} is unreachable`);
-  const fallback = rate_limiter_alone ? ["an edge limits rates on its own: it cannot reach Redis"] : [];
+  const fallback = rate_limiter_alone
+    ? ["an edge made its last rate limit decision on its own: Redis did not respond"]
+    : [];
   return [
     labelledLine(
       "breakers",

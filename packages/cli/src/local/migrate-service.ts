@@ -28,7 +28,7 @@ export const NODE_FLAGS = ["--experimental-strip-types", "--disable-warning=Expe
 
 /**
  * Runs a service's migrations in a child process. Has no deadline, because the migration of a large table may take hours. Throws CliError with
- * the process's last line on stderr.
+ * the reason that the process printed on stderr.
  */
 export async function migrateService(service: MigratedService, request: MigrateRequest): Promise<ServiceMigration> {
   const script = fileURLToPath(new URL(`../../../../services/${service}/src/migrate.ts`, import.meta.url));
@@ -43,12 +43,21 @@ export async function migrateService(service: MigratedService, request: MigrateR
     const applied = splitLines(stdout).flatMap((line) => /: applied (.+)$/.exec(line)?.[1] ?? []);
     return { applied, ...(newerMigration !== undefined && { newerMigration }) };
   } catch (cause) {
-    const errorLines = splitLines((cause as { stderr?: string }).stderr ?? "");
+    const reason = findReason((cause as { stderr?: string }).stderr ?? "");
     throw new CliError(
-      errorLines.at(-1) ?? `${service}: the migration failed without output; run parley migrate ${service} again`,
+      reason ?? `${service}: the migration failed without output; run parley migrate ${service} again`,
       { cause },
     );
   }
+}
+
+/** The problems that runMigrations printed, or Node's output for an uncaught error up to its stack. */
+const REASON = /^(?:\S+: cannot migrate: |\w*Error\b)(?:.|\n(?! {4}at ))*/m;
+
+/** Returns the reason of a failed migration in its stderr, in one line; the last line if no reason can be found. */
+export function findReason(stderr: string): string | undefined {
+  const reason = REASON.exec(stderr)?.[0];
+  return reason === undefined ? splitLines(stderr).at(-1) : splitLines(reason).join("; ");
 }
 
 function splitLines(text: string): string[] {

@@ -37,6 +37,10 @@ describe("readConfig", () => {
     expect(() => readConfig({ ADMIN_TOKEN_FILE: file }, "/")).toThrow("ADMIN_TOKEN: ENOENT");
   });
 
+  it("reports an ADMIN_TOKEN without a token once", () => {
+    expect(() => readConfig({ ADMIN_TOKEN: " " }, "/")).toThrow(/^ADMIN_TOKEN contains no token$/);
+  });
+
   it("refuses an invalid URL", () => {
     expect(() => readConfig({ PARLEY_LLM_URL: "llm:8087" }, "/")).toThrow("PARLEY_LLM_URL must be a URL");
   });

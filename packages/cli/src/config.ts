@@ -64,7 +64,8 @@ function readAdminToken(environment: Environment): string | undefined {
   try {
     return readSecret(source)[0];
   } catch (error) {
-    environment.addProblem(`ADMIN_TOKEN: ${error instanceof Error ? error.message : error}`);
+    // optionalSecret has reported the text of a variable.
+    if ("file" in source) environment.addProblem(`ADMIN_TOKEN: ${error instanceof Error ? error.message : error}`);
     return undefined;
   }
 }

@@ -30,6 +30,7 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
   const configDir = environment.text("XDG_CONFIG_HOME", join(environment.text("HOME", homedir()), ".config"));
   return environment.finish({
     dataDir: resolve(workingDir, environment.text("DATA_DIR", ".parley")),
+    /** Relative FILE arguments are resolved against it. */
     filesDir: (isScript && environment.optionalText("INIT_CWD")) || workingDir,
     adminUrls,
     replicaUrls,

@@ -14,11 +14,7 @@ export function addExplainCommand(program: CommandUnknownOpts, { callAdmin, repo
   program
     .command("explain")
     .description("Explain where a reply's time and tokens went.")
-    .argument(
-      "<message-id>",
-      "Give the ID of the message or of its reply.",
-      wholeNumberParser(1, Number.MAX_SAFE_INTEGER),
-    )
+    .argument("<message-id>", "ID of the message or its reply.", wholeNumberParser(1, Number.MAX_SAFE_INTEGER))
     .requiredOption(...workspaceOption)
     .action((messageId, { workspace }) => {
       const explain = async (): Promise<Result> => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import schema from "../../llm-config.schema.json" with { type: "json" };
 import { SettingsError } from "./error.ts";
 import { parseSettings } from "./parse.ts";
@@ -130,7 +130,7 @@ describe("parseSettings", () => {
   });
 
   test.each([
-    ["providers: [", /flow|end|expected/i],
+    ["providers: [", /^the file is not YAML: BAD_INDENT at line 1, column 13$/],
     ["provider: {}", /must NOT have additional properties: provider/],
     ["providers: { openai: { preset: unknown } }", /providers\.openai\.preset must be equal to one of/],
     ["providers: { openai: { preset: azure, api_key_env: MY_KEY } }", /providers\.openai: base_url is missing/],
@@ -163,6 +163,21 @@ describe("parseSettings", () => {
     `);
     expect(problems).toHaveLength(4);
     expect(problems.join()).not.toMatch(/sk-1|gsk-2|k-3/);
+  });
+
+  test.each([
+    ["an unclosed quote", 'providers:\n  mine: { headers: { X-Key: "sk-1 } }\n'],
+    ["a wrong indent", "providers:\n  mine:\n    headers: { X-Key: sk-1 }\n   base_url: sk-1\n"],
+    ["a duplicate key", "sk-1: 1\nsk-1: 2\n"],
+    ["an alias without an anchor", "providers: *sk-1\n"],
+    ["an unknown tag", "providers: !sk-1 x\n"],
+    ["a block scalar with text in its header", "providers: |sk-1\n"],
+  ])("does not quote the file, which may contain a secret: %s", (_, text) => {
+    const emitWarning = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+    const problems = problemsOf(text);
+    expect(problems).toHaveLength(1);
+    expect([problems, emitWarning.mock.calls].join()).not.toContain("sk-1");
+    emitWarning.mockRestore();
   });
 
   test("reports a key whose file cannot be used", () => {

@@ -1,5 +1,5 @@
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
-import { parse } from "yaml";
+import { LineCounter, parse, YAMLParseError } from "yaml";
 import schema from "../../llm-config.schema.json" with { type: "json" };
 import { SettingsError } from "./error.ts";
 import { parseModelName, ROUTE_PREFIX } from "./model-name.ts";
@@ -84,11 +84,16 @@ export function parseSettings(text: string, options: ParseOptions): Settings {
   return { ...settings, providers: settings.providers.map((each) => withCheckModel(each, settings)) };
 }
 
+/** The library's messages and warnings quote the file, which may contain a secret in a wrong place. An error's code quotes nothing. */
 function readYaml(text: string): unknown {
+  const lineCounter = new LineCounter();
   try {
-    return parse(text) ?? {};
+    return parse(text, { prettyErrors: false, logLevel: "error", lineCounter }) ?? {};
   } catch (error) {
-    throw new SettingsError([error instanceof Error ? error.message : "the file is not YAML"]);
+    if (!(error instanceof YAMLParseError))
+      throw new SettingsError(["the file is not YAML, or its aliases cannot be resolved"]);
+    const { line, col } = lineCounter.linePos(error.pos[0]);
+    throw new SettingsError([`the file is not YAML: ${error.code} at line ${line}, column ${col}`]);
   }
 }
 

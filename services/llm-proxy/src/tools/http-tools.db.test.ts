@@ -224,6 +224,7 @@ test("a redirect is not followed, because the secret would be sent elsewhere", a
 
 describe("a failed call is a result for the model, not an error for the visitor, after", () => {
   const good = '{"id":"7"}';
+  const nested = (arrays: number) => `{"id":${"[".repeat(arrays)}${"]".repeat(arrays)}}`;
   test.each<[string, string, string, Parameters<ToolServer["respondWith"]>[0] | undefined, string, string]>([
     ["an HTTP status", "order", good, () => ({ status: 500, body: "no luck" }), "failed", "HTTP 500: no luck"],
     ["no response in time", "order", good, () => ({ hangs: true }), "timeout", "in time"],
@@ -241,6 +242,9 @@ describe("a failed call is a result for the model, not an error for the visitor,
     ["arguments that change the path", "order", '{"id":".."}', undefined, "invalid_arguments", "must not be only dots"],
     ["arguments that are not JSON", "order", '{"id":', undefined, "invalid_arguments", "not a JSON object"],
     ["arguments that are not an object", "order", "[1]", undefined, "invalid_arguments", "not a JSON object"],
+    ["arguments above the limit", "order", `{"id":"${"7".repeat(16_384)}"}`, undefined, "invalid_arguments", "16384"],
+    ["arguments of 33 levels", "order", nested(32), undefined, "invalid_arguments", "more than 32 levels"],
+    ["arguments of 8,000 levels", "order", nested(7_999), undefined, "invalid_arguments", "more than 32 levels"],
     ["an unknown tool", "refund", good, undefined, "unknown_tool", "no tool of this name"],
   ])("%s", async (_, name, args, respond, status, message) => {
     scriptCalls({ name, arguments: args });

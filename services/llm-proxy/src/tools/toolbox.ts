@@ -20,6 +20,8 @@ export type ToolboxDeps = {
 };
 
 const MAX_ARGUMENTS_CHARACTERS = 16 * 1024;
+/** JSON.parse reads thousands of levels of objects and arrays, for which JSON.stringify throws. The transcript stores as many levels. */
+const MAX_ARGUMENTS_DEPTH = 32;
 
 /** The tools of one generation, with its limits. */
 export class Toolbox {
@@ -65,7 +67,8 @@ export class Toolbox {
       result = `Error: ${failure.message}`;
     }
     const latencyMs = Math.round(now() - startedAtMs);
-    const use = { name: replaceUnstorable(request.name), arguments: JSON.stringify(args ?? {}), status, latencyMs };
+    const name = replaceUnstorable(request.name);
+    const use = { name, arguments: JSON.stringify(args instanceof ToolFailure ? {} : args), status, latencyMs };
     span?.end(status === "ok" ? undefined : status);
     onCall(tool?.kind ?? "none", use, detail);
     return { request, result: replaceUnstorable(result), use };
@@ -75,11 +78,11 @@ export class Toolbox {
     await this.#deps.close();
   }
 
-  async #run(tool: CallableTool | undefined, args: Record<string, unknown> | undefined, signal: AbortSignal) {
+  async #run(tool: CallableTool | undefined, args: Record<string, unknown> | ToolFailure, signal: AbortSignal) {
     const { maxCalls, timeoutMs } = this.#deps.limits;
     if (++this.#calls > maxCalls) throw new ToolFailure("over_limit", "no more tools may be called for this reply");
     if (tool === undefined) throw new ToolFailure("unknown_tool", "there is no tool of this name");
-    if (args === undefined) throw new ToolFailure("invalid_arguments", "the arguments are not a JSON object");
+    if (args instanceof ToolFailure) throw args;
     const problem = tool.findProblem(args);
     if (problem !== undefined) throw new ToolFailure("invalid_arguments", problem);
     return runWithTimeout(timeoutMs, (deadline) => tool.call(args, AbortSignal.any([signal, deadline])));
@@ -87,16 +90,25 @@ export class Toolbox {
 }
 
 /**
- * Parses a JSON object. Returns undefined for any other text. An empty text counts as {}: models often send it for a call without
- * arguments.
+ * Parses a JSON object. Returns a failure for any other text and above the limits. An empty text counts as {}: models often send it for a call
+ * without arguments.
  */
-function parseArguments(text: string): Record<string, unknown> | undefined {
+function parseArguments(text: string): Record<string, unknown> | ToolFailure {
+  const refuse = (problem: string) => new ToolFailure("invalid_arguments", `the arguments ${problem}`);
   if (text.trim() === "") return {};
-  if (text.length > MAX_ARGUMENTS_CHARACTERS) return undefined;
+  if (text.length > MAX_ARGUMENTS_CHARACTERS) return refuse(`have more than ${MAX_ARGUMENTS_CHARACTERS} characters`);
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return refuse("are not a JSON object");
+    return isDeeperThan(value, MAX_ARGUMENTS_DEPTH)
+      ? refuse(`have more than ${MAX_ARGUMENTS_DEPTH} levels of objects and arrays`)
+      : { ...value };
   } catch {
-    return undefined;
+    return refuse("are not a JSON object");
   }
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((each) => isDeeperThan(each, levels - 1));
 }

@@ -20,6 +20,9 @@ export function computeRetryDelayMs(
   return retryAfterMs > policy.maxRetryAfterMs ? undefined : retryAfterMs + backoffMs * random;
 }
 
+/** The only form that RFC 9110 lets servers send. Date.parse also reads other texts: "-1" and "wait 60" as dates of the past. */
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
 /** Reads retry-after-ms or Retry-After (seconds or an HTTP date). Returns undefined if neither header is present and valid. */
 export function readRetryAfterMs(headers: Pick<Headers, "get">, nowMs: number): number | undefined {
   const milliseconds = parseDecimal(headers.get("retry-after-ms"));
@@ -27,7 +30,7 @@ export function readRetryAfterMs(headers: Pick<Headers, "get">, nowMs: number): 
   const text = headers.get("retry-after");
   const seconds = parseDecimal(text);
   if (seconds !== undefined) return seconds * 1_000;
-  const date = Date.parse(text ?? "");
+  const date = text !== null && HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
 }
 

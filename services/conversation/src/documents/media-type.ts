@@ -19,6 +19,9 @@ const FORMAT_BY_EXTENSION: ReadonlyMap<string, Format> = new Map([
   ["pdf", "pdf"],
 ]);
 
+/** The labels of UTF-16 in the Encoding Standard. */
+const UTF_16 = /^(utf-16(le|be)?|unicode(feff|fffe)?|ucs-2|iso-10646-ucs-2|csunicode)$/i;
+
 /** Types that servers send for any file. For these the path's extension decides first. */
 const GENERIC_TYPES = new Set(["", "application/octet-stream", "binary/octet-stream", "text/plain"]);
 
@@ -29,10 +32,24 @@ export function detectFormat(contentType: string, path: string): Format | undefi
   return (GENERIC_TYPES.has(type) ? byExtension : undefined) ?? FORMAT_BY_TYPE.get(type);
 }
 
-/** Returns the charset named by the Content-Type, or else by an HTML document's meta element; otherwise UTF-8. */
+/**
+ * Returns the charset of a text, in the order of the HTML standard: by its byte order mark, by the Content-Type, by an HTML document's meta
+ * element, or else UTF-8.
+ */
 export function detectCharset(contentType: string, format: Format, content: Uint8Array): string {
-  const named = /charset\s*=\s*["']?([\w.:-]+)/i;
-  const head = format === "html" ? new TextDecoder("latin1").decode(content.subarray(0, 1_024)) : "";
-  const inHead = /<meta[^>]{0,200}charset\s*=\s*["']?([\w.:-]+)/i.exec(head);
-  return (named.exec(contentType) ?? inHead)?.[1] ?? "utf-8";
+  const named = /charset\s*=\s*["']?([\w.:-]+)/i.exec(contentType)?.[1];
+  return charsetByMark(content) ?? named ?? (format === "html" ? charsetByMeta(content) : undefined) ?? "utf-8";
+}
+
+function charsetByMark([first, second, third]: Uint8Array): string | undefined {
+  if (first === 0xff && second === 0xfe) return "utf-16le";
+  if (first === 0xfe && second === 0xff) return "utf-16be";
+  return first === 0xef && second === 0xbb && third === 0xbf ? "utf-8" : undefined;
+}
+
+function charsetByMeta(content: Uint8Array): string | undefined {
+  const head = new TextDecoder("latin1").decode(content.subarray(0, 1_024));
+  const charset = /<meta[^>]{0,200}charset\s*=\s*["']?([\w.:-]+)/i.exec(head)?.[1];
+  // A document whose meta element can be read as ASCII is not UTF-16. The standard reads it as UTF-8.
+  return charset !== undefined && UTF_16.test(charset) ? "utf-8" : charset;
 }

@@ -35,7 +35,7 @@ async function fill() {
     db.database,
     { workspaceId, botId },
     { pattern: "p", reason: "r", fallback: "", appliesTo: "both" },
-    1,
+    [],
   );
   await putTool(db.database, { workspaceId, botId }, { name: "t", definition: {} }, 1);
   await addDocument(db.database, bot, "n", "words");

@@ -1,4 +1,4 @@
-import { Code } from "@connectrpc/connect";
+import { Code, type ConnectError } from "@connectrpc/connect";
 import { ModerationAdminService } from "@parley/rpc/conversation";
 import { describe, expect, test } from "vitest";
 import { adminFailure, countConcurrentInserts, useTestSystem } from "../testing/system.ts";
@@ -42,6 +42,52 @@ describe("moderation patterns", () => {
       ok: 1,
       too_many_patterns: 19,
     });
+  });
+
+  test("are not added beyond the size limit of 2,000 by concurrent calls", async () => {
+    const bot = await createBot(system.database);
+    const moderation = system.ops(ModerationAdminService);
+    for (let n = 1; n <= 12; n++) await moderation.addPattern({ ...botFields(bot), pattern: largePattern(n) });
+    const add = (n: number) => moderation.addPattern({ ...botFields(bot), pattern: largePattern(100 + n) });
+    expect(await countConcurrentInserts(system.admin, "conversation.moderation_patterns", add)).toEqual({
+      ok: 1,
+      patterns_too_large: 19,
+    });
+  });
+
+  test("are changed by two concurrent calls as if one came after the other", async () => {
+    const moderation = system.ops(ModerationAdminService);
+    const bot = await createBot(system.database);
+    const { pattern } = await moderation.addPattern({ ...botFields(bot), pattern: "one" });
+    const id = pattern?.id ?? 0n;
+    const fields = ["pattern", "fallback", "reason"] as const;
+    for (let round = 0; round < 10; round++) {
+      const value = `${round}`;
+      await Promise.all(
+        fields.map((field) => moderation.updatePattern({ ...botFields(bot), id, changes: { [field]: value } })),
+      );
+      const { patterns } = await moderation.listPatterns(botFields(bot));
+      expect(patterns).toMatchObject([{ pattern: value, fallback: value, reason: value }]);
+    }
+  });
+
+  test("are not changed beyond the size limit by concurrent calls", async () => {
+    const moderation = system.ops(ModerationAdminService);
+    const bot = await createBot(system.database);
+    for (let n = 1; n <= 12; n++) await moderation.addPattern({ ...botFields(bot), pattern: largePattern(n) });
+    const small = ["rude", "bad"].map((text) => moderation.addPattern({ ...botFields(bot), pattern: text }));
+    const ids = (await Promise.all(small)).map(({ pattern }) => pattern?.id ?? 0n);
+    const grow = (id: bigint) =>
+      moderation.updatePattern({ ...botFields(bot), id, changes: { pattern: largePattern(Number(id) + 100) } });
+    const results = await Promise.all(
+      ids.map((id) =>
+        grow(id).then(
+          () => "ok",
+          (error: ConnectError) => error.metadata.get("parley-code"),
+        ),
+      ),
+    );
+    expect(results.toSorted()).toEqual(["ok", "patterns_too_large"]);
   });
 
   test("are changed in part, keep their place, and are validated as a whole", async () => {

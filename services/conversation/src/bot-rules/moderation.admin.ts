@@ -36,6 +36,16 @@ export function createModerationAdmin(
       .catch(rethrowRefusal);
   }
 
+  /** Throws unless the pattern may be added to the bot's patterns. */
+  async function requireAddable(
+    workspaceId: string,
+    expression: Expression,
+    saved: readonly StoredPattern[],
+  ): Promise<void> {
+    if (saved.length >= MAX_PATTERNS) throw tooManyPatterns();
+    await requireAcceptable(workspaceId, expression, saved);
+  }
+
   /** Returns the saved patterns with the unsaved one: in place of the pattern that it replaces, or last if it replaces none. */
   async function withUnsaved(
     workspaceId: string,
@@ -48,9 +58,20 @@ export function createModerationAdmin(
       await requireAcceptable(workspaceId, expression, others);
       return saved.map((each) => (each === replaced ? unsaved : each));
     }
-    if (saved.length >= MAX_PATTERNS) throw tooManyPatterns();
-    await requireAcceptable(workspaceId, expression, saved);
+    await requireAddable(workspaceId, expression, saved);
     return [...saved, unsaved];
+  }
+
+  /** Calls `attempt` with the bot's saved patterns until it stores one. It stores none if a concurrent call has changed the saved patterns. */
+  async function write(
+    workspaceId: string,
+    botId: string,
+    attempt: (saved: readonly StoredPattern[]) => Promise<StoredPattern | undefined>,
+  ) {
+    for (;;) {
+      const stored = await attempt(await listPatterns(database, workspaceId, botId));
+      if (stored !== undefined) return { pattern: toMessage(stored) };
+    }
   }
 
   return {
@@ -58,26 +79,25 @@ export function createModerationAdmin(
       const { workspaceId } = request;
       const pattern = requirePattern(request);
       const botId = await requireBotId(database, request);
-      await requireAcceptable(workspaceId, pattern, await listPatterns(database, workspaceId, botId));
-      const stored = await insertPattern(database, { workspaceId, botId }, pattern, MAX_PATTERNS);
-      if (stored === undefined) throw tooManyPatterns();
-      return { pattern: toMessage(stored) };
+      return write(workspaceId, botId, async (saved) => {
+        await requireAddable(workspaceId, pattern, saved);
+        return insertPattern(database, { workspaceId, botId }, pattern, saved);
+      });
     },
     async updatePattern(request) {
       const { workspaceId, id, changes } = request;
       const botId = await requireBotId(database, request);
-      const { replaced, others } = findReplaced(await listPatterns(database, workspaceId, botId), id);
-      const pattern = requirePattern({
-        pattern: changes?.pattern ?? replaced.pattern,
-        fallback: changes?.fallback ?? replaced.fallback,
-        reason: changes?.reason ?? replaced.reason,
-        appliesTo: changes?.appliesTo ?? replaced.appliesTo,
+      return write(workspaceId, botId, async (saved) => {
+        const { replaced, others } = findReplaced(saved, id);
+        const pattern = requirePattern({
+          pattern: changes?.pattern ?? replaced.pattern,
+          fallback: changes?.fallback ?? replaced.fallback,
+          reason: changes?.reason ?? replaced.reason,
+          appliesTo: changes?.appliesTo ?? replaced.appliesTo,
+        });
+        await requireAcceptable(workspaceId, pattern, others);
+        return updatePattern(database, { workspaceId, botId }, { ...pattern, id: replaced.id }, saved);
       });
-      await requireAcceptable(workspaceId, pattern, others);
-      // All fields are written, so that concurrent changes cannot combine into a pattern that was never checked.
-      const stored = await updatePattern(database, { workspaceId, botId }, { ...pattern, id: replaced.id });
-      if (stored === undefined) throw patternNotFound();
-      return { pattern: toMessage(stored) };
     },
     async listPatterns(request) {
       const botId = await requireBotId(database, request);

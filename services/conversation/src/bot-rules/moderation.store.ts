@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Pattern } from "@parley/bot-rules/moderation";
-import { type Database, workspaceTransaction } from "@parley/service-kit";
+import { type Database, type Queryable, workspaceTransaction } from "@parley/service-kit";
+import type { BotKey } from "./tools.store.ts";
 
 /** The texts that a pattern is matched against: the visitor's message, the reply, or both. */
 export type AppliesTo = "message" | "reply" | "both";
@@ -10,42 +12,46 @@ export type StoredPattern = NewPattern & { id: number };
 
 const PATTERN = 'pattern_id AS id, pattern, reason, fallback, applies_to AS "appliesTo"';
 
-/** Stores a pattern of a bot. Returns undefined if the bot has `limit` patterns already. */
+/** Stores a pattern of a bot. Returns undefined if the bot's patterns are no longer those that were `read`. */
 export async function insertPattern(
   database: Database,
-  bot: { workspaceId: string; botId: string },
-  pattern: NewPattern,
-  limit: number,
+  { workspaceId, botId }: BotKey,
+  { pattern, reason, fallback, appliesTo }: NewPattern,
+  read: readonly StoredPattern[],
 ): Promise<StoredPattern | undefined> {
-  return workspaceTransaction(database, bot.workspaceId, async (connection) => {
+  return workspaceTransaction(database, workspaceId, async (connection) => {
+    if (!isDeepStrictEqual(await listPatterns(connection, workspaceId, botId), read)) return undefined;
     const { rows } = await connection.query<StoredPattern>(
       `INSERT INTO conversation.moderation_patterns (workspace_id, bot_id, pattern, reason, fallback, applies_to)
-       SELECT $1, $2, $3, $4, $5, $7
-       WHERE (SELECT count(*) FROM conversation.moderation_patterns WHERE workspace_id = $1 AND bot_id = $2) < $6
+       VALUES ($1, $2, $3, $4, $5, $6)
        RETURNING ${PATTERN}`,
-      [bot.workspaceId, bot.botId, pattern.pattern, pattern.reason, pattern.fallback, limit, pattern.appliesTo],
+      [workspaceId, botId, pattern, reason, fallback, appliesTo],
     );
     return rows[0];
   });
 }
 
-/** Replaces a pattern of a bot. Returns undefined if the bot has no pattern with this id. */
+/** Replaces a pattern of a bot. Returns undefined if the bot's patterns are no longer those that were `read`. */
 export async function updatePattern(
   database: Database,
-  bot: { workspaceId: string; botId: string },
+  { workspaceId, botId }: BotKey,
   { id, pattern, reason, fallback, appliesTo }: StoredPattern,
+  read: readonly StoredPattern[],
 ): Promise<StoredPattern | undefined> {
-  const { rows } = await database.query<StoredPattern>(
-    `UPDATE conversation.moderation_patterns SET pattern = $4, reason = $5, fallback = $6, applies_to = $7
-     WHERE workspace_id = $1 AND bot_id = $2 AND pattern_id = $3
-     RETURNING ${PATTERN}`,
-    [bot.workspaceId, bot.botId, id, pattern, reason, fallback, appliesTo],
-  );
-  return rows[0];
+  return workspaceTransaction(database, workspaceId, async (connection) => {
+    if (!isDeepStrictEqual(await listPatterns(connection, workspaceId, botId), read)) return undefined;
+    const { rows } = await connection.query<StoredPattern>(
+      `UPDATE conversation.moderation_patterns SET pattern = $4, reason = $5, fallback = $6, applies_to = $7
+       WHERE workspace_id = $1 AND bot_id = $2 AND pattern_id = $3
+       RETURNING ${PATTERN}`,
+      [workspaceId, botId, id, pattern, reason, fallback, appliesTo],
+    );
+    return rows[0];
+  });
 }
 
 /** Lists a bot's patterns in the order in which they are matched. */
-export async function listPatterns(database: Database, workspaceId: string, botId: string): Promise<StoredPattern[]> {
+export async function listPatterns(database: Queryable, workspaceId: string, botId: string): Promise<StoredPattern[]> {
   const { rows } = await database.query<StoredPattern>(
     `SELECT ${PATTERN} FROM conversation.moderation_patterns
      WHERE workspace_id = $1 AND bot_id = $2 ORDER BY pattern_id`,

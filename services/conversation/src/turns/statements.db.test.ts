@@ -66,7 +66,7 @@ test("OpenTurn runs one statement, a second one to search the bot's knowledge, a
     db.database,
     { workspaceId, botId },
     { pattern: "rude", reason: "r", fallback: "", appliesTo: "message" },
-    1,
+    [],
   );
   expect(await statementsToOpen(bot, "rude")).toHaveLength(1);
 });

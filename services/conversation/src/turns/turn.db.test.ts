@@ -10,7 +10,7 @@ import {
 import { PromptSchema } from "@parley/rpc/llm";
 import { SettleOutcome } from "@parley/rpc/quota";
 import { beforeAll, describe, expect, test } from "vitest";
-import { insertPattern } from "../bot-rules/moderation.store.ts";
+import { insertPattern, listPatterns } from "../bot-rules/moderation.store.ts";
 import type { Bot } from "../bots/bots.store.ts";
 import { countClosedTurns, rpcFailure, useTestSystem } from "../testing/system.ts";
 import { botFields, closeRequest, createBot, type OpenRequest, openRequest } from "../testing/turns.ts";
@@ -56,7 +56,7 @@ describe("a turn", () => {
   test("whose message is blocked counts once as closed, however often it is opened and closed", async () => {
     const blocking = await createBot(system.database);
     const key = { workspaceId: blocking.workspaceId, botId: blocking.id };
-    await insertPattern(system.database, key, { pattern: "spam", reason: "r", fallback: "", appliesTo: "message" }, 1);
+    await insertPattern(system.database, key, { pattern: "spam", reason: "r", fallback: "", appliesTo: "message" }, []);
     const before = await countClosedTurns(system, "blocked");
     const turn = openRequest(blocking, { message: "spam" });
     for (let attempt = 0; attempt < 2; attempt++) {
@@ -182,7 +182,8 @@ test("a message that cannot be matched in time is refused, counted and not store
   // Inserted directly: the admin service refuses so many large patterns.
   for (let number = 0; number < 100; number++) {
     const pattern = { pattern: `\u0644.{0,138}z${number}`, reason: "r", fallback: "", appliesTo: "message" as const };
-    await insertPattern(system.database, { workspaceId, botId }, pattern, 100);
+    const saved = await listPatterns(system.database, workspaceId, botId);
+    await insertPattern(system.database, { workspaceId, botId }, pattern, saved);
   }
   // Normalisation expands U+FDFA to eighteen characters. Several of them are U+0644, with which every pattern begins.
   const message = Array.from({ length: 4_000 }, () => "\ufdfa\ufdfaxy"[Math.floor(Math.random() * 4)]).join("");

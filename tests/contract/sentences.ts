@@ -303,7 +303,7 @@ const decisions: Section[] = [
       1: "`*.example.com` matches any depth, not the apex.",
       2: "An entry may name a scheme and a port; without a scheme it allows https.",
       3: "An entry for localhost or 127.0.0.1 also allows http, and any port if it has none.",
-      4: "Entries are stored normalised: punycode, lower case, no default port.",
+      4: "Entries are stored normalised: punycode, lower case, no default port, except of localhost and 127.0.0.1.",
       5: "The header is compared as raw bytes.",
     },
   },

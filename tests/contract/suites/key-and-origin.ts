@@ -254,14 +254,27 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
     expect(await allowedOrigins(["localhost"], origins)).toEqual(origins.slice(0, 3));
     expect(await allowedOrigins(["127.0.0.1"], origins)).toEqual(["http://127.0.0.1:3000"]);
     expect(await allowedOrigins(["localhost:3000"], origins)).toEqual(["http://localhost:3000"]);
+    expect(await allowedOrigins(["localhost:80"], origins)).toEqual(["http://localhost"]);
+    expect(await allowedOrigins(["localhost:443"], origins)).toEqual(["https://localhost"]);
   });
 
   test("domain entries are stored in normalized form [D10/4]", async () => {
     const { workspaceId, botSlug } = tenant;
-    const domains = ["MÜNCHEN.example", "Https://Shop.Example:443", "http://Shop.Example:80", "*.Ünï.example"];
+    const domains = [
+      "MÜNCHEN.example",
+      "Https://Shop.Example:443",
+      "http://Shop.Example:80",
+      "*.Ünï.example",
+      "LOCALHOST:443",
+    ];
     const { key } = await system.admin.keys.createKey({ workspaceId, botSlug, domains });
     expect(key?.allowedDomains).toEqual(
-      expect.arrayContaining(["xn--mnchen-3ya.example", "https://shop.example", "http://shop.example"]),
+      expect.arrayContaining([
+        "xn--mnchen-3ya.example",
+        "https://shop.example",
+        "http://shop.example",
+        "localhost:443",
+      ]),
     );
     const same = { ...tenant, publicKey: key?.publicKey ?? "" };
     for (const origin of ["https://xn--mnchen-3ya.example", "https://shop.example", "http://shop.example"])

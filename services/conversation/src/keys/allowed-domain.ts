@@ -22,7 +22,8 @@ export function normaliseAllowedDomains(entries: readonly string[]): string[] {
 
 /**
  * Normalises an allowed domain to the stored form `[scheme://]host[:port]`. The host is lower-case ASCII, optionally with the prefix `*.`.
- * Removes the scheme's default port, or port 443 if there is no scheme. Throws invalid_argument with the reason if the entry is not valid.
+ * Removes the scheme's default port, or port 443 if there is no scheme. Keeps it for localhost and 127.0.0.1: without a port, these allow any
+ * port. Throws invalid_argument with the reason if the entry is not valid.
  */
 export function normaliseAllowedDomain(entry: string): string {
   const refuse = (reason: string) =>
@@ -35,8 +36,9 @@ export function normaliseAllowedDomain(entry: string): string {
   if (authority.includes("@")) throw refuse("it must not contain credentials");
   if (/[/?#\\]/.test(authority)) throw refuse("only a host is allowed, without a path or query");
   const { host, port } = splitPort(authority, refuse);
-  const isDefaultPort = port === DEFAULT_PORTS[scheme || "https:"];
-  return `${scheme && `${scheme}//`}${normaliseHost(host, refuse)}${port === "" || isDefaultPort ? "" : `:${port}`}`;
+  const name = normaliseHost(host, refuse);
+  const isRedundant = port === DEFAULT_PORTS[scheme || "https:"] && name !== "localhost" && name !== "127.0.0.1";
+  return `${scheme && `${scheme}//`}${name}${port === "" || isRedundant ? "" : `:${port}`}`;
 }
 
 type Refuse = (reason: string) => Error;

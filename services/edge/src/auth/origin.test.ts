@@ -59,3 +59,12 @@ test("localhost is allowed over http, and on any port unless the entry names one
   expect(one("http://localhost:3000")).toBe(true);
   expect(one("http://localhost:3001")).toBe(false);
 });
+
+test("an entry for localhost with a default port allows the origin without a port, and no other port", () => {
+  const origins = ["http://localhost", "https://localhost", "http://localhost:3000", "https://localhost:3000"];
+  const allowedBy = (entry: string) => origins.filter(createOriginMatcher([entry]));
+  expect(allowedBy("localhost:80")).toEqual(["http://localhost"]);
+  expect(allowedBy("localhost:443")).toEqual(["https://localhost"]);
+  expect(allowedBy("http://localhost:80")).toEqual(["http://localhost"]);
+  expect(allowedBy("https://localhost:443")).toEqual(["https://localhost"]);
+});

@@ -3,6 +3,12 @@
 const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/([a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::([1-9]\d{0,4}))?$/;
 const ENTRY = /^(?:([a-z][a-z0-9+.-]*):\/\/)?(\*\.)?([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::([1-9]\d{0,4}))?$/;
 
+/** Browsers omit these ports. */
+const DEFAULT_PORTS: ReadonlyMap<string, string> = new Map([
+  ["http", "80"],
+  ["https", "443"],
+]);
+
 type DomainEntry = { scheme: string | undefined; isWildcard: boolean; host: string; port: string | undefined };
 
 export type OriginMatcher = (origin: string | undefined) => boolean;
@@ -32,6 +38,7 @@ function matchesEntry(entry: DomainEntry, scheme: string, host: string, port: st
   const hostMatches = entry.isWildcard ? host.endsWith(`.${entry.host}`) : host === entry.host;
   const schemeMatches =
     entry.scheme === undefined ? scheme === "https" || (isLocal && scheme === "http") : scheme === entry.scheme;
-  const portMatches = port === entry.port || (isLocal && entry.port === undefined);
+  const portMatches =
+    entry.port === undefined ? port === undefined || isLocal : entry.port === (port ?? DEFAULT_PORTS.get(scheme));
   return hostMatches && schemeMatches && portMatches;
 }

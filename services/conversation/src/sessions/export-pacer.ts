@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 /** Turns count as running for this time after a turn was opened or closed. */
 const RECENT_MS = 1_000;
 /**
- * The pause of an export ÷ the time of its last statement, if no other export runs. With n exports the ratio is n times as high, so all of
- * them together run statements for about a tenth of the time.
+ * The pause before a statement ÷ the time of the export's previous statement, if no other statement runs or pauses. With n statements the ratio
+ * is n times as high. So all exports together run statements for about a tenth of the time, or for longer if MAX_PAUSE_MS limits the pauses.
  */
 const PAUSE_RATIO = 9;
 const MAX_PAUSE_MS = 1_000;
@@ -18,31 +18,31 @@ export type RunStatement = <T>(statement: () => Promise<T>) => Promise<T>;
  */
 export class ExportPacer {
   #lastTurnAtMs = Number.NEGATIVE_INFINITY;
-  /** The number of exports that read or pause. */
-  #exports = 0;
+  /** The number of statements that run or pause, of all exports. An export that reads ahead may have two. */
+  #statements = 0;
 
   /** Records that a turn was opened or closed. */
   recordTurn(): void {
     this.#lastTurnAtMs = performance.now();
   }
 
-  /** Whether turns run. If so, exports should also read small pages, because a turn waits for the page that is being read. */
+  /** Whether turns run. If so, exports should also read small pages, because parsing and formatting a page delays the turns of this process. */
   get isBusy(): boolean {
     return performance.now() - this.#lastTurnAtMs < RECENT_MS;
   }
 
   /**
-   * Returns a function that runs the statements of one export, one after the other. While turns run, it pauses before each statement, in
-   * proportion to the time of the previous one and to the number of exports. If the signal is aborted, the pause ends and
-   * throws the signal's reason.
+   * Returns a function that runs a statement of one export. While turns run, it pauses before each statement, in proportion to the time of the
+   * export's previous statement and to the number of statements of all exports that run or pause. Concurrent calls run concurrently. If the
+   * signal is aborted, the pause ends and throws the signal's reason.
    */
   pace(run: RunStatement, signal: AbortSignal): RunStatement {
     let statementMs = 0;
     return async (statement) => {
-      this.#exports++;
+      this.#statements++;
       try {
         if (this.isBusy) {
-          const pauseMs = Math.min(MAX_PAUSE_MS, statementMs * PAUSE_RATIO * this.#exports);
+          const pauseMs = Math.min(MAX_PAUSE_MS, statementMs * PAUSE_RATIO * this.#statements);
           await sleep(pauseMs, undefined, { signal }).catch(() => signal.throwIfAborted());
         }
         return await run(async () => {
@@ -52,7 +52,7 @@ export class ExportPacer {
           return result;
         });
       } finally {
-        this.#exports--;
+        this.#statements--;
       }
     };
   }

@@ -138,8 +138,8 @@ async function compareTurns(
   const { workspaces } = await quota.getMonth({ workspaceId, month }, QUOTA_CALL);
   const { used = 0, ledger = 0, held: holds = 0, adjusted = 0 } = workspaces[0] ?? {};
   const after = await listDoneTurnIds(database, workspaceId, month);
-  const { opened, closed } = await findOpenedTurns(database, workspaceId, [...held]);
-  const unsettled = await findHeld(quota, workspaceId, closed);
+  const { opened, settled } = await findOpenedTurns(database, workspaceId, [...held]);
+  const unsettled = await findHeld(quota, workspaceId, settled);
   const differences = findDifferences(
     { settled: before.settled, counted, held, done: after.done, opened, unsettled },
     { used, ledger },

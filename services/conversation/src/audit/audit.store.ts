@@ -99,15 +99,15 @@ const FIND_OPENED = `
   FROM conversation.turns t
   WHERE t.workspace_id = $1 AND t.turn_id = ANY ($2::uuid[])`;
 
-/** Returns those of the turns that were ever opened (`opened`), and those that are closed and no longer in the outbox (`closed`). */
+/** Returns those of the turns that were ever opened (`opened`), and those that are closed and no longer in the outbox (`settled`). */
 export async function findOpenedTurns(
   database: Database,
   workspaceId: string,
   turnIds: readonly string[],
-): Promise<{ opened: Set<string>; closed: string[] }> {
+): Promise<{ opened: Set<string>; settled: string[] }> {
   const { rows } = await database.query<{ id: string; isSettled: boolean }>(FIND_OPENED, [workspaceId, turnIds]);
   return {
     opened: new Set(rows.map((row) => row.id)),
-    closed: rows.filter((row) => row.isSettled).map((row) => row.id),
+    settled: rows.filter((row) => row.isSettled).map((row) => row.id),
   };
 }

@@ -7,7 +7,10 @@ const MAX_MESSAGE_CHARACTERS = 4_000;
 const HASH_BYTES = 32;
 const SOURCES = ["widget", "playground"];
 
-/** Throws invalid_argument if a field is invalid or cannot be stored. Does not check that the bot exists. */
+/**
+ * Throws invalid_argument if a field is invalid. `botConfigs` checks the workspace and the bot. `openTurn` checks whether jsonb can store
+ * visitor_metadata.
+ */
 export function requireTurnRequest(request: OpenTurnRequest): void {
   const { turnId, edgeId, sessionId, source, message, visitorId, referrer, userAgent, visitorMetadata } = request;
   for (const [name, id] of Object.entries({ turn_id: turnId, edge_id: edgeId, session_id: sessionId })) {

@@ -1,6 +1,6 @@
 import type { Sink } from "../providers/index.ts";
 
-/** The sink applies backpressure while the unread text that follows the last part that is not text has at least this length. */
+/** Backpressure while `text` has at least this length. Text before an unread part that is not text does not count. */
 const MAX_WAITING_CHARACTERS = 16 * 1024;
 
 export type TextSource = {

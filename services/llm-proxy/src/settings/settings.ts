@@ -12,10 +12,14 @@ export type Timeouts = {
 export type RetryPolicy = {
   /** Attempts with one model, including the first. */
   maxAttempts: number;
-  /** The wait before the second attempt; doubled before each further one. */
+  /** The backoff before the second attempt; doubled before each further one. The wait is a random 50 to 100 % of the backoff. */
   baseDelayMs: number;
+  /** The longest backoff. */
   maxDelayMs: number;
-  /** If a provider asks for a longer wait, the request is not retried. */
+  /**
+   * If a provider's Retry-After is longer, the request is not retried. Otherwise the wait is the Retry-After plus a random time of up to one
+   * backoff.
+   */
   maxRetryAfterMs: number;
 };
 

@@ -33,7 +33,8 @@ export type CompletionModeration = {
 
 /**
  * Holds back the text that a moderation pattern of the prompt may still match. If a pattern matches, the generation is stopped and ends
- * as blocked; if the patterns cannot be matched in time, it ends as failed. Without patterns, everything is passed on as it arrives.
+ * as blocked; if the patterns cannot be matched in time, it ends as failed. Tool calls are not held back. Without patterns, everything is
+ * passed on as it arrives.
  */
 export function moderateCompletion({
   threads,

@@ -981,8 +981,9 @@ export declare const LlmService: GenService<{
     output: typeof FillCallLogResponseSchema;
   },
   /**
-   * Generate streams one generation: text deltas and tool calls in order, then exactly one end. A stream without an end
-   * has failed. A provider's failure is not a gRPC error: it is the status of the end.
+   * Generate streams one generation: text deltas in order, tool calls in order, then exactly one end. A tool call may come
+   * before earlier text that moderation holds back. A stream without an end has failed. A provider's failure is not a gRPC
+   * error: it is the status of the end.
    *
    * If the status of the end is COMPLETE, a GenerateFinish comes before the end. Between the two, the llm-proxy may wait for
    * token counts.

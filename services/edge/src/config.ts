@@ -30,6 +30,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     isRpcMultiplexed: readRpcMultiplex(environment),
     maxStreams: environment.integer("MAX_STREAMS", 5_000, { min: 1 }),
     // The rate limit allows 60 streams per minute and address, and a stream may last five minutes: 60 × 5 = 300.
+    // The streams of signed-in callers count by user, because the console's users share its address.
     maxStreamsPerClient: environment.integer("MAX_STREAMS_PER_CLIENT", 300, { min: 1 }),
     /** How long a reply with an idempotency key continues without readers. */
     detachedReplyMs: environment.integer("DETACHED_REPLY_MS", 60_000),

@@ -27,10 +27,11 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
       const stopwatch = new Stopwatch(deps.monotonicMs, "limits");
       const { publicKey, ...fields } = parseChatRequest(request.body as Buffer | undefined);
       const resume = readResumeHeaders(request.headers);
-      const bucket = addressBucket(request.ip);
-      await enforce(deps.limiter, resume.lastEventId === undefined ? POLICIES.chat : POLICIES.resume, bucket, reply);
+      const clientBucket = addressBucket(request.ip);
+      const policy = resume.lastEventId === undefined ? POLICIES.chat : POLICIES.resume;
+      await enforce(deps.limiter, policy, clientBucket, reply);
       stopwatch.enter("key");
-      const key = await deps.resolveKey(publicKey, bucket);
+      const key = await deps.resolveKey(publicKey, clientBucket);
       if (!key.allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
       const { workspaceId, botId } = key;
       const { referer = "", "user-agent": userAgent = "" } = request.headers;
@@ -42,7 +43,7 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
         referrer: truncateHeader(referer),
         userAgent: truncateHeader(userAgent),
       };
-      await streamReply(deps, turnRequest, { ...resume, caller: "" }, { request, reply, stopwatch });
+      await streamReply(deps, turnRequest, { ...resume, caller: "" }, { clientBucket, reply, stopwatch });
       return reply;
     },
   });

@@ -37,7 +37,8 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
       const { botSlug, ...fields } = parsePlaygroundRequest(request.body as Buffer | undefined);
       const resume = readResumeHeaders(request.headers);
       const policy = resume.lastEventId === undefined ? POLICIES.playground : POLICIES.resume;
-      await enforce(deps.limiter, policy, userBucket(caller), reply);
+      const clientBucket = userBucket(caller);
+      await enforce(deps.limiter, policy, clientBucket, reply);
       // The phase of the bot's lookup has the name "key" because POST /api/chat/ finds the bot by its public key.
       stopwatch.enter("key");
       const botId = await resolveBot(deps, workspaceId, botSlug);
@@ -51,7 +52,7 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
         referrer: truncateHeader(referer),
         userAgent: truncateHeader(userAgent),
       };
-      await streamReply(deps, turnRequest, { ...resume, caller: userId }, { request, reply, stopwatch });
+      await streamReply(deps, turnRequest, { ...resume, caller: userId }, { clientBucket, reply, stopwatch });
       return reply;
     },
   });

@@ -3,7 +3,7 @@ import { RpcError, status } from "@parley/rpc";
 import type { StoredTurn } from "@parley/rpc/conversation";
 import type { FastifyReply } from "fastify";
 import type { EdgeClients } from "../edges/index.ts";
-import { addressBucket, HttpError, overloaded, unavailable } from "../http/index.ts";
+import { HttpError, overloaded, unavailable } from "../http/index.ts";
 import { openReplyReader, type StreamHandle } from "../streams/index.ts";
 import {
   closeAbandonedTurn,
@@ -19,7 +19,7 @@ import {
   type TurnRequest,
   textPieceAt,
 } from "../turns/index.ts";
-import { HEARTBEAT_MS, type StreamDeps, toHttpError } from "./stream-turn.ts";
+import { HEARTBEAT_MS, type HttpContext, type StreamDeps, toHttpError } from "./stream-turn.ts";
 import { invalidEventId, type ReplyPosition } from "./turn-key.ts";
 
 export type KeyedStreamDeps = StreamDeps & {
@@ -57,12 +57,11 @@ export async function streamKeyedTurn(
   deps: KeyedStreamDeps,
   turn: KeyedRequest,
   position: ReplyPosition | undefined,
-  reply: FastifyReply,
-  stopwatch: Stopwatch,
+  { clientBucket, reply, stopwatch }: HttpContext,
 ): Promise<void> {
   const running = deps.turnDeps.runningTurns.findReply(turn);
   if (running !== undefined) requireSameMessage(running, turn);
-  const stream = deps.streams.open(reply.raw, addressBucket(reply.request.ip));
+  const stream = deps.streams.open(reply.raw, clientBucket);
   const exchange: Exchange = { deps, turn, position, stream, reply };
   if (running === undefined && position === undefined) return openReply(exchange, stopwatch);
   try {

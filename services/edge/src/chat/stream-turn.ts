@@ -1,6 +1,6 @@
 import { RpcError, status } from "@parley/rpc";
-import type { FastifyReply, FastifyRequest } from "fastify";
-import { addressBucket, HttpError, overloaded, unavailable } from "../http/index.ts";
+import type { FastifyReply } from "fastify";
+import { HttpError, overloaded, unavailable } from "../http/index.ts";
 import { createSseSink, type StreamRegistry } from "../streams/index.ts";
 import { runTurn, type Stopwatch, type TurnDeps, type TurnRequest } from "../turns/index.ts";
 
@@ -8,15 +8,20 @@ export const HEARTBEAT_MS = 15_000;
 
 export type StreamDeps = { turnDeps: TurnDeps; streams: StreamRegistry };
 
+export type HttpContext = {
+  /** The bucket in which the caller's open streams count. */
+  clientBucket: string;
+  reply: FastifyReply;
+  stopwatch: Stopwatch;
+};
+
 /** Runs a turn and streams it as the response. Throws an HttpError if it fails before the stream is open. */
 export async function streamTurn(
   deps: StreamDeps,
   turn: TurnRequest,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  stopwatch: Stopwatch,
+  { clientBucket, reply, stopwatch }: HttpContext,
 ): Promise<void> {
-  const stream = deps.streams.open(reply.raw, addressBucket(request.ip));
+  const stream = deps.streams.open(reply.raw, clientBucket);
   const sink = createSseSink(reply.raw, {
     open: () => {
       // From here on the sink writes the response. Until here Fastify can still send an error.
@@ -31,7 +36,7 @@ export async function streamTurn(
     // with an error.
     const context = { sink, cancelSignal: stream.clientGoneSignal, endSignal: stream.endSignal, stopwatch };
     const report = await runTurn(deps.turnDeps, turn, context, stream.cancel);
-    deps.streams.reportTurn(report, stopwatch, request.log);
+    deps.streams.reportTurn(report, stopwatch, reply.request.log);
   } catch (error) {
     throw toHttpError(error);
   } finally {

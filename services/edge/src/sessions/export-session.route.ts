@@ -4,7 +4,7 @@ import type { ConversationService, ExportSessionResponse } from "@parley/rpc/con
 import { EXPORT_TIMEOUT_MS, isUuid } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
 import { type AuthDeps, authenticateOrCount, userBucket } from "../auth/index.ts";
-import { addressBucket, endpoint, unavailable } from "../http/index.ts";
+import { endpoint, unavailable } from "../http/index.ts";
 import { enforce, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import type { StreamRegistry } from "../streams/index.ts";
 import { sessionNotFound } from "./delete-session.route.ts";
@@ -24,12 +24,13 @@ export function exportSessionRoute(app: FastifyInstance, deps: ExportDeps): void
     onRequest: deps.malformedRequests.refuseOverLimit,
     handler: async (request, reply) => {
       const caller = await authenticateOrCount(deps, request, reply, POLICIES.export);
-      await enforce(deps.limiter, POLICIES.export, userBucket(caller), reply);
+      const clientBucket = userBucket(caller);
+      await enforce(deps.limiter, POLICIES.export, clientBucket, reply);
 
       const sessionId = (request.params as { sessionId: string }).sessionId.toLowerCase();
       if (!isUuid(sessionId)) throw sessionNotFound();
       const { workspaceId } = caller;
-      const stream = deps.streams.open(reply.raw, addressBucket(request.ip));
+      const stream = deps.streams.open(reply.raw, clientBucket);
       // No turn writes to this stream, so the slot is freed when the response closes.
       stream.release();
       const chunks = deps.conversation.exportSession(

@@ -6,7 +6,7 @@ import { EXPORT_TIMEOUT_MS } from "@parley/service-kit";
 import { pickEncoding } from "@parley/widget";
 import type { FastifyInstance } from "fastify";
 import { authenticateOrCount, requireViewer, userBucket } from "../auth/index.ts";
-import { addressBucket, endpoint, HttpError } from "../http/index.ts";
+import { endpoint, HttpError } from "../http/index.ts";
 import { enforce, POLICIES } from "../rate-limits/index.ts";
 import { type ExportDeps, toSmallPieces } from "./export-session.route.ts";
 import { toHttpError } from "./list-sessions.route.ts";
@@ -35,9 +35,10 @@ export function exportSessionsRoutes(app: FastifyInstance, deps: ExportDeps): vo
         const caller = await authenticateOrCount(deps, request, reply, POLICIES.exports);
         requireViewer(caller);
         const query = parseExportQuery(request.query);
-        await enforce(deps.limiter, POLICIES.exports, userBucket(caller), reply);
+        const clientBucket = userBucket(caller);
+        await enforce(deps.limiter, POLICIES.exports, clientBucket, reply);
         const { workspaceId } = caller;
-        const stream = deps.streams.open(reply.raw, addressBucket(request.ip));
+        const stream = deps.streams.open(reply.raw, clientBucket);
         // No turn writes to this stream, so the slot is freed when the response closes.
         stream.release();
         reply.raw.once("close", openExports.open(workspaceId));

@@ -9,7 +9,7 @@ import type { StreamMetrics } from "./stream.metrics.ts";
 export type StreamLimits = {
   /** Maximum number of streams open in this process. */
   maxOpen: number;
-  /** Maximum number of streams open from one client address. */
+  /** Maximum number of streams open for one client: a visitor's address or a signed-in user. */
   maxOpenPerClient: number;
 };
 

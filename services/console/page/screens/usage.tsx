@@ -10,16 +10,15 @@ import { Failure, Loading } from "../components/states.tsx";
 import { usageRows } from "../usage/by-bot.ts";
 import { formatCsv } from "../usage/csv.ts";
 import { formatMonth } from "../usage/format-month.ts";
+import { readMonths, SHOWN_MONTHS } from "../usage/read-months.ts";
 import { Thresholds } from "../usage/thresholds.tsx";
 import { UsageByBot } from "../usage/usage-by-bot.tsx";
-
-const SHOWN_MONTHS = 6;
 
 export function Usage() {
   const { workspace_id: workspaceId } = useSession();
   const { data, error, refetch } = useQuery({
     queryKey: ["usage", workspaceId],
-    queryFn: () => fetchMonths(workspaceId),
+    queryFn: () => readMonths(async (month) => (await workspaces.showUsage({ workspaceId, month })).usage),
   });
   const byBot = useQuery({
     queryKey: ["usage-by-bot", workspaceId],
@@ -55,19 +54,6 @@ function Download({ rows }: { rows: ReturnType<typeof usageRows> }) {
       Download CSV
     </a>
   );
-}
-
-/** Reads this month and the months before it in one request. */
-async function fetchMonths(workspaceId: string): Promise<GetUsageResponse[]> {
-  const now = new Date();
-  const months = Array.from({ length: SHOWN_MONTHS }, (_, monthsBack) =>
-    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - monthsBack, 1)).toISOString().slice(0, 7),
-  );
-  // An empty month means the current one by the service's clock. The browser's clock may be wrong.
-  const responses = await Promise.all(
-    months.map((month, monthsBack) => workspaces.showUsage({ workspaceId, month: monthsBack === 0 ? "" : month })),
-  );
-  return responses.flatMap(({ usage }) => usage ?? []);
 }
 
 function CurrentMonth({ usage }: { usage: GetUsageResponse }) {

@@ -1,0 +1,21 @@
+import type { GetUsageResponse } from "@parley/rpc/quota";
+
+export const SHOWN_MONTHS = 6;
+
+type ShowUsage = (month: string) => Promise<GetUsageResponse | undefined>;
+
+/** Reads the usage of the current month and of the five months before it. The current month is that of the service, not that of the browser. */
+export async function readMonths(showUsage: ShowUsage): Promise<GetUsageResponse[]> {
+  const current = await showUsage("");
+  if (current === undefined) return [];
+  const earlier = await Promise.all(monthsBefore(current.month).map(showUsage));
+  return [current, ...earlier.flatMap((usage) => usage ?? [])];
+}
+
+/** Returns the months before a month, "YYYY-MM", the newest first. */
+function monthsBefore(month: string): string[] {
+  const [year = 0, monthNumber = 0] = month.split("-").map(Number);
+  return Array.from({ length: SHOWN_MONTHS - 1 }, (_, index) =>
+    new Date(Date.UTC(year, monthNumber - 2 - index, 1)).toISOString().slice(0, 7),
+  );
+}

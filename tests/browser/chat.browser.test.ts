@@ -198,6 +198,19 @@ describeInBrowser("chat", (fixture) => {
     expect(await up.getAttribute("aria-pressed")).toBe("false");
   });
 
+  it("shows all lines of a draft after a reply ended while the panel was closed", async () => {
+    const widget = await fixture.visitAndOpen();
+    // The panel must be closed before the answer is complete.
+    await widget.ask("slow 100");
+    await widget.input.fill("1\n2\n3");
+    const draft = await widget.input.boundingBox();
+    await widget.launcher.click();
+    await eventually(() => widget.launcher.getAttribute("aria-label"), 30_000).toBe("Chat: Sample Shop, 1");
+    await widget.open();
+    await widget.waitForAnimations();
+    expect((await widget.input.boundingBox())?.height).toBe(draft?.height);
+  });
+
   it("does not send blank, too long or unfinished IME input", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.ask("   \n ");

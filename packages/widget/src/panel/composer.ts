@@ -54,8 +54,11 @@ export function createComposer(words: Words, onSend: (text: string) => void, onS
   const update = () => {
     // An empty field has the panel's direction, because the placeholder is in the panel's language.
     input.dir = input.value && "auto";
-    input.style.height = "";
-    input.style.height = `${input.scrollHeight}px`;
+    // A hidden field has no height to read.
+    if (input.scrollHeight) {
+      input.style.height = "";
+      input.style.height = `${input.scrollHeight}px`;
+    }
     excessNotice.textContent = countExcess() > 0 ? fillPlaceholders(words.excess, { n: countExcess() }) : "";
     button.title = button.ariaLabel = isBusy ? words.stop : words.send;
     button.dataset.busy = String(isBusy);

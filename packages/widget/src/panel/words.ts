@@ -52,7 +52,10 @@ const CODES_BY_WORD: Readonly<Partial<Record<keyof Words, string>>> = {
   ended: "session_not_found",
 };
 
-/** The texts without a button to try again, because the same message would fail again. */
+/**
+ * The texts without a button to try again. The same message would fail again, except with `ended`: the widget has already sent it again, in a
+ * new session.
+ */
 const WORDS_WITHOUT_RETRY = ["refused", "long", "closed", "quota", "ended"];
 
 /** Returns the key of the text for an error code, and whether to offer the visitor to try again. */

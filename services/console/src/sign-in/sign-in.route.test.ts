@@ -20,16 +20,26 @@ const tokensFor = (audience: string): Tokens => ({
   refreshToken: "refresh",
 });
 
-/** Starts the routes. The provider accepts every code, if the callback has the state of the sign-in. */
+/**
+ * Starts the routes. The provider accepts every code, if the callback has the state of the sign-in. Each of `failures` is the error of one of its
+ * next calls.
+ */
 async function startRoutes(refresh: ProviderClient["refresh"] = async () => undefined) {
   let started = 0;
+  const failures: HttpError[] = [];
+  const throwNextFailure = () => {
+    const failure = failures.shift();
+    if (failure !== undefined) throw failure;
+  };
   const provider: ProviderClient = {
     begin: async (returnTo) => {
+      throwNextFailure();
       const state = `state-${++started}`;
       const pending: PendingSignIn = { state, nonce: "n", codeVerifier: "v", returnTo };
       return { url: new URL(`https://issuer.example/?state=${state}`), pending };
     },
     complete: async (callback, { state }) => {
+      throwNextFailure();
       if (callback.searchParams.get("state") !== state) throw new HttpError(400, "sign_in_refused");
       return tokensFor("parley");
     },
@@ -56,7 +66,7 @@ async function startRoutes(refresh: ProviderClient["refresh"] = async () => unde
     const { headers } = await send("GET", `/auth/sign-in?return_to=${encodeURIComponent(returnTo)}`);
     return `/auth/callback?code=c&state=${new URL(String(headers.location)).searchParams.get("state")}`;
   };
-  return { begin, send, results, jar };
+  return { begin, send, failures, results, jar };
 }
 
 test("two tabs can sign in at once, and each returns to its screen", async () => {
@@ -73,6 +83,16 @@ test("a callback is accepted once", async () => {
   const callback = await begin("/");
   await send("GET", callback);
   expect((await send("GET", callback)).headers.location).toBe("/sign-in?error=sign_in_expired");
+});
+
+test("a failed sign-in keeps the screen to return to", async () => {
+  const { send, begin, failures } = await startRoutes();
+  failures.push(new HttpError(503, "sign_in_unavailable"));
+  const unavailable = await send("GET", "/auth/sign-in?return_to=/keys?bot=a");
+  expect(unavailable.headers.location).toBe("/sign-in?error=sign_in_unavailable&return_to=%2Fkeys%3Fbot%3Da");
+  const callback = await begin("/usage");
+  failures.push(new HttpError(400, "sign_in_refused"));
+  expect((await send("GET", callback)).headers.location).toBe("/sign-in?error=sign_in_refused&return_to=%2Fusage");
 });
 
 test("sign-ins that are never completed leave at most three cookies", async () => {

@@ -23,19 +23,20 @@ export function signInRoutes(app: FastifyInstance, deps: SignInDeps): void {
 
   app.get<{ Querystring: { return_to?: string } }>("/auth/sign-in", async (request, reply) => {
     reply.header("cache-control", "no-store");
+    const returnTo = safeReturnPath(request.query.return_to);
     try {
-      const { url, pending } = await provider.begin(safeReturnPath(request.query.return_to));
+      const { url, pending } = await provider.begin(returnTo);
       await cookies.writePending(request, reply, pending);
       return reply.redirect(url.href);
     } catch (error) {
-      return failSignIn(reply, error, onResult);
+      return failSignIn(reply, error, returnTo, onResult);
     }
   });
 
   app.get<{ Querystring: { state?: string } }>("/auth/callback", async (request, reply) => {
     reply.header("cache-control", "no-store");
+    const pending = await cookies.readPending(request, request.query.state ?? "");
     try {
-      const pending = await cookies.readPending(request, request.query.state ?? "");
       if (pending === undefined) throw new HttpError(400, "sign_in_expired");
       cookies.clearPending(reply, pending);
       const tokens = await provider.complete(new URL(request.url, deps.origin), pending);
@@ -43,7 +44,7 @@ export function signInRoutes(app: FastifyInstance, deps: SignInDeps): void {
       onResult("signed_in");
       return reply.redirect(pending.returnTo);
     } catch (error) {
-      return failSignIn(reply, error, onResult);
+      return failSignIn(reply, error, pending?.returnTo ?? "/", onResult);
     }
   });
 
@@ -99,12 +100,18 @@ export function signInRoutes(app: FastifyInstance, deps: SignInDeps): void {
   }
 }
 
-/** Logs and counts a failed sign-in. Redirects to the sign-in page, which explains the code. */
-function failSignIn(reply: FastifyReply, error: unknown, onResult: (result: string) => void): FastifyReply {
+/** Logs and counts a failed sign-in. Redirects to the sign-in page, which explains the code and can repeat the sign-in. */
+function failSignIn(
+  reply: FastifyReply,
+  error: unknown,
+  returnTo: string,
+  onResult: (result: string) => void,
+): FastifyReply {
   const code = codeOf(error);
   reply.log.warn({ error, code }, "sign-in failed");
   onResult(code);
-  return reply.redirect(`/sign-in?error=${code}`);
+  const search = new URLSearchParams({ error: code, ...(returnTo !== "/" && { return_to: returnTo }) });
+  return reply.redirect(`/sign-in?${search}`);
 }
 
 function codeOf(error: unknown): string {

@@ -82,6 +82,7 @@ describe("safeReturnPath", () => {
     ["http://console.invalid/\\evil.example", "/"],
     ["/keys//x?next=//evil.example", "/keys//x?next=//evil.example"],
     ["javascript:alert(1)", "/"],
+    ["blob:http://console.invalid/x", "/"],
     [undefined, "/"],
   ])("turns %j into %j", (path, safe) => {
     expect(safeReturnPath(path)).toBe(safe);

@@ -62,5 +62,6 @@ export function safeReturnPath(path: unknown): string {
   if (typeof path !== "string" || !URL.canParse(path, BASE)) return "/";
   const { origin, pathname, search } = new URL(path, BASE);
   // URL parsing removes dot segments. A path such as /.//evil.example then begins with two slashes, and a browser would read a host after them.
-  return origin === BASE && !pathname.startsWith("//") ? pathname + search : "/";
+  // The path of a blob: URL is a whole URL.
+  return origin === BASE && /^\/(?!\/)/.test(pathname) ? pathname + search : "/";
 }

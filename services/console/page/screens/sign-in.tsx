@@ -34,7 +34,7 @@ export function SignIn() {
         {error && (
           <div className="notice error" role="alert">
             <Icon name="alert" />
-            <p>{PROBLEMS[error] ?? OTHER_PROBLEM}</p>
+            <p>{Object.hasOwn(PROBLEMS, error) ? PROBLEMS[error] : OTHER_PROBLEM}</p>
           </div>
         )}
         {signed_out && !error && (

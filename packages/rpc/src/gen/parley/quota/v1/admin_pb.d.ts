@@ -373,6 +373,7 @@ export declare const WorkspaceUsageSchema: GenMessage<WorkspaceUsage>;
 export declare type ListUsageRequest = Message<"parley.quota.v1.ListUsageRequest"> & {
   /**
    * The UTC month, "YYYY-MM"; empty for the current month by the database's clock.
+   * Name the month for later pages: at midnight UTC, an empty month becomes the next one.
    *
    * @generated from field: string month = 1;
    */

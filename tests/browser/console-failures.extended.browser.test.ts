@@ -34,12 +34,15 @@ describeInBrowser("failures in the console", (fixture) => {
     expect(new URL(page.tab.url()).searchParams.get("return_to")).toBe("/usage");
   });
 
-  it.each(["__proto__", "constructor", "unknown"])("shows the sign-in page with the unknown error %s", async (error) => {
-    const { page } = await openConsole(fixture);
-    await page.goto(`/sign-in?error=${error}`);
-    await page.tab.getByText("The sign-in failed. Try again in a minute.").waitFor();
-    expect(page.problems).toEqual([]);
-  });
+  it.each(["__proto__", "constructor", "unknown"])(
+    "shows the sign-in page with the unknown error %s",
+    async (error) => {
+      const { page } = await openConsole(fixture);
+      await page.goto(`/sign-in?error=${error}`);
+      await page.tab.getByText("The sign-in failed. Try again in a minute.").waitFor();
+      expect(page.problems).toEqual([]);
+    },
+  );
 
   it("refreshes an expired session for a message in the playground", async () => {
     const bot = await addBot(fixture.service);

@@ -447,6 +447,8 @@ describe("the page", () => {
     const html = await (await fetch(ownersConsole.url)).text();
     const [, script = ""] = /src="(\/assets\/[^"]+\.js)"/.exec(html) ?? [];
     const response = await fetch(ownersConsole.url + script, { headers: { "accept-encoding": "gzip" } });
+    // An unread body keeps its connection open, and the console would wait for it when it stops.
+    expect((await response.text()).length).toBeGreaterThan(10_000);
     expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
     expect(response.headers.get("content-encoding")).toBe("gzip");
     expect((await fetch(`${ownersConsole.url}/assets/missing.js`)).status).toBe(404);

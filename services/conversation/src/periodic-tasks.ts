@@ -64,7 +64,7 @@ export function createPeriodicTasks(
     {
       name: "audit usage",
       intervalMs: () => jitteredMs(AUDIT_INTERVAL_SECONDS),
-      run: createAuditTask(deps, { everySeconds: AUDIT_INTERVAL_SECONDS, finalDays: reconciliation.days }),
+      run: createAuditTask(deps, { everySeconds: AUDIT_INTERVAL_SECONDS, finalAfterDays: reconciliation.days }),
     },
     {
       name: "reconcile turns with usage",
@@ -79,7 +79,7 @@ export function createPeriodicTasks(
     {
       name: "close months",
       intervalMs: () => jitteredMs(closeEverySeconds),
-      run: createCloseMonthsTask(deps, { everySeconds: closeEverySeconds, finalDays: reconciliation.days }),
+      run: createCloseMonthsTask(deps, { everySeconds: closeEverySeconds, finalAfterDays: reconciliation.days }),
     },
     {
       name: "prune turns",

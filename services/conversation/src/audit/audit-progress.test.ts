@@ -13,7 +13,7 @@ function auditAll(progress: AuditProgress, now: Date, workspacesOf: (month: stri
     const { month } = findNextPage(current, now);
     if (months.push(month) > 10) throw new Error(`the audit does not end: ${months}`);
     const page = { month, workspaces: workspacesOf(month), next: "" };
-    const advanced = advanceAudit(current, page, { now, finalDays: 7 });
+    const advanced = advanceAudit(current, page, { now, finalAfterDays: 7 });
     if (advanced.isComplete) return { progress: advanced.progress, months };
     current = advanced.progress;
   }
@@ -94,5 +94,5 @@ test("an audit that began before a month could be final does not make it final",
 });
 
 function at(now: Date) {
-  return { now, finalDays: 7 };
+  return { now, finalAfterDays: 7 };
 }

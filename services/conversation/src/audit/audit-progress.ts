@@ -43,12 +43,12 @@ export function findNextPage(progress: AuditProgress, now: Date): Required<Pick<
 
 /**
  * Returns the progress after a page, and whether it was the last page of the last month. A month is final if an audit that began at least
- * `finalDays` after its end found no difference. Until then the reconciler may still repair its turns.
+ * `finalAfterDays` after its end found no difference. Until then the reconciler may still repair its turns.
  */
 export function advanceAudit(
   progress: AuditProgress,
   page: { month: string; workspaces: readonly Pick<WorkspaceAudit, "id" | "differences">[]; next: string },
-  { now, finalDays }: { now: Date; finalDays: number },
+  { now, finalAfterDays }: { now: Date; finalAfterDays: number },
 ): { progress: AuditProgress; isComplete: boolean } {
   const { month, workspaces, next } = page;
   const isContinued = progress.month === month && progress.after;
@@ -65,7 +65,7 @@ export function advanceAudit(
   if (next !== "") return { progress: { ...changed, month, after: next, startedAt }, isComplete: false };
 
   const isFinal =
-    Date.parse(startedAt) >= Date.parse(`${nextMonth(month)}-01T00:00:00Z`) + finalDays * 86_400_000 &&
+    Date.parse(startedAt) >= Date.parse(`${nextMonth(month)}-01T00:00:00Z`) + finalAfterDays * 86_400_000 &&
     ofMonth.length === 0;
   if (isFinal && month > (changed.finalMonth ?? "")) changed.finalMonth = month;
   const following = monthsToAudit(progress, now).find((each) => each < month);

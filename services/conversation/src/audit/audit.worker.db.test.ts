@@ -100,7 +100,7 @@ test("a run audits a bounded number of pages and turns, and the next one continu
   for (const bound of [{ pagesPerRun: 1 }, { turnsPerRun: WORKSPACES_PER_PAGE }]) {
     await deleteProgress();
     const quota = quotaOf({});
-    const options = { everySeconds: 300, finalDays: 7, ...bound };
+    const options = { everySeconds: 300, finalAfterDays: 7, ...bound };
     const run = createAuditTask({ database: system.database, quota, log }, options);
     await run(signal);
     expect(quota.limits).toEqual([WORKSPACES_PER_PAGE]);
@@ -132,7 +132,7 @@ test("one replica at a time audits, and every replica reports the result", async
 
   const quotas = [quotaOf({}), quotaOf({})];
   const tasks = quotas.map((quota) =>
-    createAuditTask({ database: system.database, quota, log }, { everySeconds: 300, finalDays: 7 }),
+    createAuditTask({ database: system.database, quota, log }, { everySeconds: 300, finalAfterDays: 7 }),
   );
   await Promise.all(tasks.map((run) => run(signal)));
   expect(quotas.filter(({ calls }) => calls.length > 0)).toHaveLength(1);

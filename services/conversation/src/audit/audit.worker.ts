@@ -19,7 +19,7 @@ export type AuditTaskOptions = {
    * How many days after a month's end it can become final. A month is final when an audit that began at least this long after its end has found
    * no difference. Later runs then skip it. Not the same as closed: the quota service closes months.
    */
-  finalDays: number;
+  finalAfterDays: number;
   /** After this many turns or pages a run ends. */
   turnsPerRun?: number;
   pagesPerRun?: number;
@@ -31,7 +31,7 @@ export type AuditTaskOptions = {
  */
 export function createAuditTask(
   { database, quota, log }: { database: Database; quota: AuditedQuota; log: Logger },
-  { everySeconds, finalDays, turnsPerRun = TURNS_PER_RUN, pagesPerRun = PAGES_PER_RUN }: AuditTaskOptions,
+  { everySeconds, finalAfterDays, turnsPerRun = TURNS_PER_RUN, pagesPerRun = PAGES_PER_RUN }: AuditTaskOptions,
 ): (signal: AbortSignal) => Promise<void> {
   const lease: TaskLease = { task: TASK, holder: randomUUID(), leaseSeconds: LEASE_SECONDS, everySeconds };
   return (signal) =>
@@ -46,7 +46,7 @@ export function createAuditTask(
         for (const { id, differences } of workspaces)
           if (differences.length > 0)
             log.error({ workspace_id: id, month, differences: differences.slice(0, 10) }, "turns and usage differ");
-        const advanced = advanceAudit(progress, { month, workspaces, next }, { now: claimed.now, finalDays });
+        const advanced = advanceAudit(progress, { month, workspaces, next }, { now: claimed.now, finalAfterDays });
         progress = advanced.progress;
         if (!(await saveProgress(database, lease, { ...progress }))) return;
         if (advanced.isComplete) break;

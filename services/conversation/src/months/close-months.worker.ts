@@ -30,13 +30,13 @@ type ComparedMonthPage = {
 };
 
 /**
- * Returns a function that closes each month that ended at least `finalDays` ago, if all of its turns are settled and match its usage.
+ * Returns a function that closes each month that ended at least `finalAfterDays` ago, if all of its turns are settled and match its usage.
  * Replicas call it periodically, and one at a time does the work. A run compares a bounded number of turns and continues where the last one
  * stopped.
  */
 export function createCloseMonthsTask(
   deps: CloseMonthsDeps,
-  { everySeconds, finalDays }: { everySeconds: number; finalDays: number },
+  { everySeconds, finalAfterDays }: { everySeconds: number; finalAfterDays: number },
 ): (signal: AbortSignal) => Promise<void> {
   const { database, quota, log } = deps;
   const lease: TaskLease = { task: TASK, holder: randomUUID(), leaseSeconds: LEASE_SECONDS, everySeconds };
@@ -47,7 +47,7 @@ export function createCloseMonthsTask(
         database,
         months.filter(({ closedAt }) => closedAt !== ""),
       );
-      const due = months.filter((month) => isDue(month, finalDays)).map(({ month }) => month);
+      const due = months.filter((month) => isDue(month, finalAfterDays)).map(({ month }) => month);
       let comparison = resumeComparison(claimed.progress, due.sort());
       let turns = 0;
       for (let page = 0; comparison !== undefined; page++) {
@@ -63,8 +63,8 @@ export function createCloseMonthsTask(
     });
 }
 
-function isDue({ closedAt, endedSeconds }: Month, finalDays: number): boolean {
-  return closedAt === "" && endedSeconds >= finalDays * DAY_SECONDS;
+function isDue({ closedAt, endedSeconds }: Month, finalAfterDays: number): boolean {
+  return closedAt === "" && endedSeconds >= finalAfterDays * DAY_SECONDS;
 }
 
 function startComparison(month: string | undefined): MonthComparison | undefined {

@@ -64,7 +64,7 @@ const addMonth = (used: number, { month = MONTH, closedAt = "", endedSeconds = 4
 async function closeMonths(): Promise<unknown[]> {
   await db.admin.query("UPDATE conversation.task_leases SET due_at = now()");
   reasons.length = 0;
-  await createCloseMonthsTask(deps, { everySeconds: 300, finalDays: 7 })(signal);
+  await createCloseMonthsTask(deps, { everySeconds: 300, finalAfterDays: 7 })(signal);
   return [...reasons];
 }
 
@@ -129,7 +129,7 @@ test("one replica at a time compares, and the next run continues after the last 
     after: [...bots.map((each) => each.workspaceId)].sort((a, b) => (a < b ? -1 : 1))[19],
     used: "20",
   };
-  const task = () => createCloseMonthsTask(deps, { everySeconds: 300, finalDays: 7 });
+  const task = () => createCloseMonthsTask(deps, { everySeconds: 300, finalAfterDays: 7 });
   const getMonth = deps.quota.getMonth.bind(deps.quota);
   let pages = 0;
   let runs: Promise<void>[] = [];

@@ -32,7 +32,7 @@ export function watchCertificates(
   /** Reads the certificate of each directory. Throws if a file of the directory cannot be used. */
   const readers = new Map<string, () => Buffer | string>();
   if (opsTlsDir !== undefined) readers.set(opsTlsDir, () => readCertificate(opsTlsDir).cert);
-  // Of one directory for both, gRPC reads more files.
+  // If both use one directory, gRPC's reader replaces the other one, because it also reads ca.crt.
   if (grpcTlsDir !== undefined) readers.set(grpcTlsDir, () => readCertificates(grpcTlsDir).certificate);
   const expirySeconds = new Map<string, number>();
   new Gauge({

@@ -58,7 +58,7 @@ export function advanceAudit(
     workspaces.filter(({ differences }) => differences.length > 0).map(({ id }) => `${month} ${id}`),
     listDiffering(progress).filter((each) => !audited.has(each)),
   ];
-  // The newest differences come first, so that the list contains one of the month if any page of this audit had one.
+  // The differences of this page come first. So the limit leaves at least one difference of the month if any page of this audit had one.
   const ofMonth = [...found, ...kept.filter((each) => each.startsWith(month))].slice(0, MAX_DIFFERING);
   const differing = [...kept.filter((each) => !each.startsWith(month)), ...ofMonth];
   const changed: AuditProgress = { ...progress, differing: JSON.stringify(differing) };

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 /** Turns count as running for this time after a turn was opened or closed. */
 const RECENT_MS = 1_000;
 /**
- * The pause before a statement ÷ the time of the export's previous statement, if no other statement runs or pauses. With n statements the ratio
- * is n times as high. So all exports together run statements for about a tenth of the time, or for longer if MAX_PAUSE_MS limits the pauses.
+ * The pause before a statement is 9 times the duration of the export's previous statement, for each statement that runs or pauses. So all exports
+ * together run statements for about a tenth of the time, or for longer if MAX_PAUSE_MS limits the pauses.
  */
 const PAUSE_RATIO = 9;
 const MAX_PAUSE_MS = 1_000;

@@ -7,7 +7,7 @@ import { openRequest } from "../testing/turns.ts";
 import { handleOpenTurn, type OpenTurnDeps } from "./open-turn.rpc.ts";
 
 test("refuses a keyed turn if another one begins between its two attempts, while the session has too many", async () => {
-  // The running turns of the session when the handler reads them: one has just ended, and then another one begins.
+  // How many turns run at the handler's first and second read. Before the first read, a turn has ended. After it, another one begins.
   const runningCounts = [1, 2];
   const query = async ({ name }: { name?: string }) =>
     name === "find_keyed_turn" ? { rows: [{ runningCount: runningCounts.shift(), turnId: null }] } : { rows: [] };

@@ -22,6 +22,7 @@ function renderQuote({ passage, text }: Quote): string {
 
 function shorten(text: string): string {
   if (text.length <= MAX_SHOWN_CHARACTERS) return text;
-  // Removes a part of a word, unless it is long because the language has no spaces, and the first half of a surrogate pair.
+  // Removes the last word, which may be cut, and half of a surrogate pair. Keeps a word of more than 50 characters: it is text of a language
+  // without spaces.
   return `${text.slice(0, MAX_SHOWN_CHARACTERS).replace(/\s+\S{0,50}$|[\ud800-\udbff]$/, "")} …`;
 }

@@ -215,7 +215,7 @@ describeInBrowser("hostile text", (fixture) => {
     await openAndExpect("/keys", HOSTILE_NAME);
     const key = page.getByRole("listitem").filter({ hasText: bot.publicKey });
     await key.getByRole("button", { name: "Revoke" }).click();
-    await expectTexts(page, [`Pages with this key stop showing “${HOSTILE_NAME}”`], "the revocation of a key");
+    await expectTexts(page, [`The chat with “${HOSTILE_NAME}” on pages with this key`], "the revocation of a key");
     await openAndExpect(`/moderation?bot=${bot.slug}`, "<img src=z onerror=alert\\(60\\)>", ...LITERAL);
     await openAndExpect(`/tools?bot=${bot.slug}`, HOSTILE_NAME);
     await openAndExpect(`/questions?bot=${bot.slug}`, "tool");

@@ -90,7 +90,7 @@ function KeyRow({ apiKey, botName, onShow }: KeyRowProps) {
     mutationFn: () => keysClient.revokeKey({ workspaceId, publicKey }),
     onSuccess: async () => {
       focusNeighbour(row.current);
-      announce("The key was revoked. Pages with it stop working within seconds.");
+      announce("The key was revoked. The chat on pages with it stops working within seconds.");
       await queryClient.invalidateQueries(keysQuery(workspaceId));
     },
     onError: (error) => announce(errorText(error), { isError: true }),
@@ -141,7 +141,7 @@ function KeyRow({ apiKey, botName, onShow }: KeyRowProps) {
       {isChanging && <ChangeDomains apiKey={apiKey} onClose={() => setChanging(false)} />}
       <Confirm
         title="Revoke the key?"
-        text={`Pages with this key stop showing “${botName}” within seconds. This cannot be undone.`}
+        text={`The chat with “${botName}” on pages with this key stops working within seconds. This cannot be undone.`}
         action="Revoke"
         isOpen={isAsking}
         onOpenChange={setAsking}
@@ -209,7 +209,7 @@ function ChangeDomains({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => voi
   return (
     <Modal
       title="Change the domains"
-      description="Pages of domains that you remove stop working within seconds."
+      description="The chat on pages of domains that you remove stops working within seconds."
       isOpen
       onOpenChange={onClose}
     >

@@ -15,7 +15,7 @@ const PERIODS = Object.entries(DAYS_OF_PERIOD).map(([period, days]) => [period, 
 
 function usePeriod(): Period {
   const { period = "" } = useSearch({ strict: false });
-  return period in DAYS_OF_PERIOD ? (period as Period) : "month";
+  return Object.hasOwn(DAYS_OF_PERIOD, period) ? (period as Period) : "month";
 }
 
 export function Questions() {
@@ -90,9 +90,14 @@ function Groups({ botSlug, listed }: { botSlug: string; listed: ListUnansweredRe
 
 /** Returns the hint that says how the questions were counted, and which are not listed. */
 function describeScope({ questions, groups, partial, repliesRead }: ListUnansweredResponse): string {
-  const parts = ["Questions with the same words are counted together. Greetings and answers of tools are left out."];
+  const parts = [
+    "Questions with the same words are counted together. Greetings are left out, and so are answers of tools unless visitors rated them bad.",
+  ];
   if (questions.length < groups) parts.push(`The ${questions.length} most frequent are listed.`);
-  if (partial) parts.push(`Only the latest ${repliesRead.toLocaleString()} answers of this kind were read.`);
+  if (partial)
+    parts.push(
+      `There were too many: only the latest ${repliesRead.toLocaleString()} answers without a passage or rated bad were read.`,
+    );
   return parts.join(" ");
 }
 

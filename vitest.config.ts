@@ -27,7 +27,7 @@ const isolate = false;
 // The workers, and the processes that tests and global setups start, share a cache of compiled modules.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("node_modules/.cache/parley/compiled", import.meta.url));
 
-/** The slowest test files of each group. They start first, so that no slow file runs alone at the end. */
+/** The slowest test files of groups 1 to 3. They start first, so that no slow file runs alone at the end. */
 const slowestFiles = [
   "services/conversation/src/settlement/settler.db.test.ts",
   "services/llm-proxy/src/generation/generate.db.test.ts",
@@ -154,7 +154,7 @@ export default defineConfig({
           isolate,
           expect,
           include: ["{packages,services,bench}/**/*.extended.test.ts"],
-          // Starts a separate PostgreSQL server, because these tests set the passwords of the services' roles, which all databases of a server share.
+          // Starts a PostgreSQL server for this project alone: its tests set the passwords of the services' roles, which all databases of a server share.
           globalSetup: ["tests/support/src/global-setup.ts"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],
           testTimeout: 60_000,

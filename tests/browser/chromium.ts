@@ -11,7 +11,7 @@ const FLAGS = [
   "--disable-sync",
 ];
 
-/** The full browser, or the headless shell, which has no tabs and starts faster. */
+/** The full browser, or the headless shell, which has no window and starts faster. */
 export type BrowserKind = "full" | "headless-shell";
 
 /** Starts the installed Chromium. Uses the full browser if the headless shell is not installed. */

@@ -158,7 +158,7 @@ describeInBrowser("errors", (fixture) => {
   it("resends a rate-limited message automatically after Retry-After", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.refuseChat(429, "rate_limited", { "Retry-After": "2" });
-    // The page records the texts itself, because polling from the test could miss a text that is shown for one second.
+    // textContent includes the hidden button "Try again". The page records the texts itself, because polling from the test could miss a text that is shown for one second.
     const shownNotices = await widget.log.evaluateHandle((log) => {
       const notices = new Set<string>();
       new MutationObserver(() => notices.add(log.querySelector(".user .notice")?.textContent.trim() ?? "")).observe(
@@ -223,7 +223,7 @@ describeInBrowser("errors", (fixture) => {
       await eventually(() => widget.notice.count()).toBe(at + 1);
     }
     await widget.page.context().setOffline(false);
-    // Only complete answers can be rated: the third answer is shown before its turn has ended.
+    // An answer is shown before its turn has ended. Its rating controls appear at the end.
     await eventually(() => widget.ratingControls.count()).toBe(3);
     await eventually(() => widget.notice.count()).toBe(0);
     const sent = widget.postedBodies("/api/chat/").slice(3);

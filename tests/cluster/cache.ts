@@ -8,7 +8,10 @@ import { ROOT, run } from "./commands.ts";
 /** The folder of cached images and binaries. It is outside the repository, so that a fresh clone uses it too. */
 export const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "parley/cluster");
 
-/** Returns the path of a cached file or folder whose name contains the checksum of these repository files. Deletes its other versions. */
+/**
+ * Returns the path of a cached file or folder whose name contains the checksum of these repository files. The caller creates it if it is
+ * missing. Deletes its other versions.
+ */
 export async function cachePath(name: string, sources: readonly string[]): Promise<string> {
   const key = `${name}-${await checksum(sources)}`;
   await mkdir(CACHE, { recursive: true });

@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-/** Returns identifiers that do not exist, of the same form and length. */
+/** Returns identifiers that do not exist, of the same form. Those that a response may repeat have the same length, too. */
 function unknownIdentifiers({ botSlug }: Identifiers): Identifiers {
   return {
     botId: randomUUID(),
@@ -36,7 +36,7 @@ function unknownIdentifiers({ botSlug }: Identifiers): Identifiers {
     caseId: "987654321",
     sourceName: `source-${randomUUID()}.txt`,
     toolName: `tool_${randomUUID().slice(0, 8)}`,
-    visitorId: `visitor-of-${randomUUID()}`,
+    visitorId: `visitor-of-ws_${randomUUID()}`,
   };
 }
 

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Manifest } from "./manifest.ts";
 
-/** The kinds that the chart renders with the minimal values, and their plurals in URLs. Helm looks up each rendered kind. */
+/** The kinds that replicas.chart.test.ts renders, except hooks, and their plurals in URLs. Helm looks up each rendered kind. */
 const KINDS: [apiVersion: string, kind: string, plural: string][] = [
   ["v1", "Service", "services"],
   ["v1", "ServiceAccount", "serviceaccounts"],

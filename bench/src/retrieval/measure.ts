@@ -6,6 +6,10 @@ import { computeScores, type QuestionResult, type Scores, shareOfRefusals } from
 /** One half of the relevance set (see bench/relevance/README.md) or the whole set. */
 export type Part = Split | "all";
 
+/**
+ * `refused` and `nearMissesRefused` are shares of questions that the documents do not answer. Near misses are questions about subjects of the
+ * documents.
+ */
 export type RelevanceScores = Record<Part, Scores & { refused: number; nearMissesRefused: number }>;
 
 /** Asks a new bot all questions of the relevance set and returns the scores. */
@@ -57,5 +61,5 @@ export async function measureSearches(system: System, copies: number, rounds: nu
   }
 }
 
-/** Goals for the whole set, and for a search among 10,000 chunks. */
+/** Minimum shares for the whole set, and the maximum p99 of a search among 10,000 chunks. */
 export const GOALS = { hitRateAt5: 0.85, answered: 0.8, refused: 0.95, searchMs: 100 };

@@ -22,7 +22,7 @@ describe("the development sign-in", () => {
   });
 });
 
-test("docker compose's issuer has the port that SSO_PORT publishes, in the browser and in the containers", async () => {
+test("docker-compose.yml uses SSO_PORT wherever it names the issuer's port", async () => {
   const compose = await readFile(new URL("../../../docker-compose.yml", import.meta.url), "utf8");
   const port = /\$\{SSO_PORT:-8094\}/g;
   expect(compose).toMatch(/ISSUER: http:\/\/sso\.localhost:\$\{SSO_PORT:-8094\}/);

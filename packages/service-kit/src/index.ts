@@ -1,4 +1,5 @@
-// Guarded requests and migrations are exported by egress/index.ts and database/migrations.ts instead. These files give the reasons.
+// Not exported here: `guardedFetch` (egress/index.ts), because undici loads slowly, and the migrations (database/migrations.ts), because migration
+// processes must not load gRPC.
 
 export {
   type AccessTokenOptions,

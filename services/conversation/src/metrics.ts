@@ -96,7 +96,7 @@ export function createPrunedRowCounter(registry: Registry): Counter<"table"> {
   const counter = new Counter({
     name: "parley_usage_pruned_rows_total",
     help: "Pruned rows by table. ledger (quota service) and turns (conversation service): rows of closed months. reservations (quota service): void reservations that are older than a week.",
-    labelNames: ["table"] satisfies ["table"],
+    labelNames: ["table"],
     registers: [registry],
   });
   counter.inc({ table: "turns" }, 0);

@@ -81,7 +81,7 @@ test("a stored row is read unchanged, and storing it again has no effect", async
   ]);
 });
 
-test("every migration can be rolled back and applied again with rows in the table", async () => {
+test("every migration can be rolled back with rows in the table, and applied again", async () => {
   await insertCalls(database, [row]);
   expect(await revertMigrations(target, migrations.length)).toHaveLength(migrations.length);
   expect((await migrate(target)).applied).toHaveLength(migrations.length);

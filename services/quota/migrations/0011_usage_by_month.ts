@@ -5,7 +5,7 @@ export const name = "0011_usage_by_month";
 /** Traffic continues while the indexes are built. */
 export const config = { transaction: false };
 
-/** Lists the months with usage and the workspaces of a month, and the void reservations by age, to prune them. */
+/** Adds two indexes: usage_month, to list the months with usage and a month's workspaces; reservations_void, to find old void reservations. */
 export async function up(knex: Knex): Promise<void> {
   await withoutLockTimeout(knex, async () => {
     // An interrupted build leaves an invalid index.

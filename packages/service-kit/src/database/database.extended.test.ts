@@ -142,7 +142,7 @@ test.concurrent(
   2 * RECOVERY_LIMIT_MS,
 );
 
-test("after one transaction on a server that became read-only, new connections replace all of the pool", async () => {
+test("after a transaction fails on a read-only server, the pool replaces all its connections", async () => {
   const { name, pool, admin } = await openProxied();
   await admin.query("CREATE TABLE entries (id int)");
   // The setting applies to new connections only, so the pool's connections stay read-only after its removal.

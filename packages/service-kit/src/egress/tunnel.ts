@@ -10,8 +10,8 @@ type ConnectThroughProxy = (
 
 /**
  * Returns a connector that asks an HTTP proxy for a tunnel (CONNECT) to one of the given addresses. undici's ProxyAgent would send the host's
- * name instead, and the proxy might resolve it to an address that was not checked. TLS and the Host header keep the name. Fails with
- * EgressError.
+ * name instead, and the proxy might resolve it to an address that was not checked. TLS and the Host header keep the name. If the
+ * proxy opens no tunnel, the callback gets an EgressError; an error of TLS is passed on as it is.
  */
 export function createTunnelConnector(proxyUrl: string, timeoutMs: number): ConnectThroughProxy {
   const proxy = new URL(proxyUrl);

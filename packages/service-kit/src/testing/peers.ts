@@ -65,7 +65,7 @@ export class TestPeers {
   ) {
     const port = await this.startServer({ getUsage, listMonthTurns, settle });
     const client = await this.connect(port, { isMultiplexed });
-    // Calls do not wait for a stream, so the first calls are not multiplexed. Once two calls arrive in one gRPC call, the stream is open.
+    // A multiplexed client sends plain calls until its stream is open. When two calls arrive on the same stream, it is open.
     await expect
       .poll(async () => {
         this.contexts = [];

@@ -8,6 +8,7 @@ const THUMB_ICON =
 
 /** The visitor's actions on a message. */
 export interface MessageActions {
+  /** Stores a rating; `""` removes it. */
   rate(entry: Entry, rating: "up" | "down" | ""): void;
   retry(entry: Entry): void;
 }

@@ -16,10 +16,10 @@ export interface KeyedMessage {
 }
 
 /**
- * Sends a visitor's message and calls `onReply` with the whole reply so far, each time that it grows. With the key of a
+ * Sends a visitor's message and calls `onReply` with the whole reply so far, after each event. With the key of a
  * message that was sent before, receives the same reply again. If the reply ends incomplete, returns the code of the
- * reason. Throws a Failure if the service refuses the message or the reply may still be running. Throws the signal's
- * reason if the signal is aborted.
+ * reason. Throws a Failure if the service refuses the message, or if the connection is lost, when the reply may still be
+ * running. Throws the signal's reason if the signal is aborted.
  */
 export async function sendMessage(
   { base, publicKey, visitor }: PanelContext,

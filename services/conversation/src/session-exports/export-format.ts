@@ -4,13 +4,14 @@ import { formatRow } from "./csv.ts";
 export type ExportFormatter = {
   /** The first bytes of a new export. A continued export omits them. */
   header: string;
-  startSession(session: string): SessionFormatter;
+  /** `sessionJson` is the session as a JSON object. */
+  startSession(sessionJson: string): SessionFormatter;
 };
 
 export type SessionFormatter = {
   /** The text before the session's messages. */
   start: string;
-  /** Formats messages, given as the elements of a JSON array. `cursor` returns the cursor after the message with an id. */
+  /** Formats messages, given as the elements of a JSON array. `cursor(messageId)` returns the cursor after that message. */
   messages(elements: string, cursor: (messageId: number) => string): string;
   /** Returns the text after the session's messages. `cursor` is the cursor after the session. */
   end(cursor: string): string;
@@ -19,10 +20,10 @@ export type SessionFormatter = {
 /** Formats each session as a line of JSON. The cursor comes last, so that a line with a cursor is complete. */
 export const ndjson: ExportFormatter = {
   header: "",
-  startSession(session) {
+  startSession(sessionJson) {
     let separator = "";
     return {
-      start: `{"session":${session},"messages":[`,
+      start: `{"session":${sessionJson},"messages":[`,
       messages(elements) {
         const text = elements === "" ? "" : separator + elements;
         if (text !== "") separator = ",";

@@ -12,13 +12,14 @@ const BATCH_TURNS = 200;
  */
 export class Sweeper {
   readonly #database: Database;
-  readonly #leaseSeconds: number;
+  readonly #edgeLeaseSeconds: number;
   /** If the database was unavailable for longer than this, edges may have been unable to renew their leases. */
   readonly #graceSeconds: number;
   readonly #onTurnsClosed: (closed: readonly Settlement[]) => void;
   readonly #log: Logger;
   readonly #readClock: typeof readClock;
-  readonly #lease: ReaderLease;
+  readonly #readerLease: ReaderLease;
+  /** No turn that was opened before this mark is still open, so a sweep need not read older index entries. */
   readonly #mark = new QueueMark();
   /** The database's time at the last run; undefined if that run failed. */
   #seenAt: string | undefined;
@@ -27,16 +28,16 @@ export class Sweeper {
 
   constructor(
     database: Database,
-    leaseSeconds: number,
+    edgeLeaseSeconds: number,
     onTurnsClosed: (closed: readonly Settlement[]) => void,
     log: Logger,
     clock = readClock,
   ) {
     this.#database = database;
-    this.#leaseSeconds = leaseSeconds;
-    this.#graceSeconds = leaseSeconds / 2;
+    this.#edgeLeaseSeconds = edgeLeaseSeconds;
+    this.#graceSeconds = edgeLeaseSeconds / 2;
     this.#readClock = clock;
-    this.#lease = new ReaderLease(database, "sweep", leaseSeconds / 2);
+    this.#readerLease = new ReaderLease(database, "sweep", edgeLeaseSeconds / 2);
     this.#onTurnsClosed = onTurnsClosed;
     this.#log = log;
   }
@@ -48,15 +49,15 @@ export class Sweeper {
     const { now, seconds } = await this.#readClock(this.#database, previous);
     this.#seenAt = now;
     this.#availableSeconds = seconds >= 0 && seconds <= this.#graceSeconds ? this.#availableSeconds + seconds : 0;
-    if (this.#availableSeconds < this.#leaseSeconds) return 0;
-    if (await this.#lease.hold()) return this.#sweepAll(now);
+    if (this.#availableSeconds < this.#edgeLeaseSeconds) return 0;
+    if (await this.#readerLease.hold()) return this.#sweepAll(now);
     this.#mark.reset();
     return 0;
   }
 
   /** Lets another replica sweep at once. */
   stop(): Promise<void> {
-    return this.#lease.release();
+    return this.#readerLease.release();
   }
 
   async #sweepAll(seenAt: string): Promise<number> {
@@ -65,7 +66,7 @@ export class Sweeper {
     const mark = await readSweepMark(this.#database, openedSince);
     for (;;) {
       const closed = await sweep(this.#database, {
-        leaseSeconds: this.#leaseSeconds,
+        leaseSeconds: this.#edgeLeaseSeconds,
         seenAt,
         graceSeconds: this.#graceSeconds,
         limit: BATCH_TURNS,

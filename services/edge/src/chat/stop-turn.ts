@@ -22,8 +22,8 @@ export type StopScope = {
 const FIND_TIMEOUT_MS = 2_000;
 
 /**
- * Cancels a reply, whichever edge runs it. Returns the stored outcome, which differs from `cancelled` if the reply had already ended. Throws
- * an HttpError.
+ * Cancels a reply, whichever edge runs it. Returns the stored outcome, which differs from `cancelled` if the reply had already ended, or if
+ * no process runs the turn any more. Throws an HttpError.
  */
 export async function stopTurn(deps: StopDeps, scope: StopScope, target: StopTarget): Promise<Outcome> {
   const { workspaceId, botId, sessionId, source, caller } = scope;

@@ -19,7 +19,7 @@ export function createStreamMetrics(registry: Registry) {
     }),
     refused: new Counter({
       name: "parley_streams_refused_total",
-      help: "Streams refused with 503, by reason. process: this process has too many streams. client: the address or the user has too many, or the session too many running replies, or the reply too many readers. workspace: too many turns of the workspace wait to be started. overload: too many turns of all workspaces wait to be started. draining: the process is ending its streams.",
+      help: "Streams refused with 503, by reason. process: this process has too many streams. client: the address or the user has too many, or the session too many running replies, or the reply too many readers. workspace: too many turns of the workspace wait to be started. overload: a turn waited too long, or its workspace's queue was full, while the process started too many turns of other workspaces. draining: the process is ending its streams.",
       labelNames: ["reason"],
       registers,
     }),
@@ -30,7 +30,7 @@ export function createStreamMetrics(registry: Registry) {
     }),
     turns: new Counter({
       name: "parley_turns_total",
-      help: "Turns by outcome and error code.",
+      help: "Turns by finish reason and error code.",
       labelNames: ["finish", "code"],
       registers,
     }),

@@ -21,7 +21,7 @@ export type CompletionModeration = {
   waitForMatches: () => Promise<void>;
   /**
    * Must be called when the text is complete and the generation still waits for token counts. Sends the text that was held back, then
-   * TextFinished. If a pattern matches, the generation is stopped.
+   * the event that the text is complete. If a pattern matches, the generation is stopped.
    */
   sendHeldBackText: () => void;
   /**

@@ -5,7 +5,7 @@ const FAMILIES: readonly [name: RegExp, vocabulary: Vocabulary][] = [
   [/^(gpt-4|gpt-3\.5|gpt-35)(-|$)/, "cl100k_base"],
 ];
 
-/** Returns the vocabulary of a model's family by its name (`openai/gpt-4o`, `gpt-4o-2024-11-20`); undefined when it is not published. */
+/** Returns the vocabulary of a model's family by its name (`openai/gpt-4o`, `gpt-4o-2024-11-20`); undefined if no family matches. */
 export function findVocabulary(model: string): Vocabulary | undefined {
   const name = model.slice(model.lastIndexOf("/") + 1).toLowerCase();
   return FAMILIES.find(([family]) => family.test(name))?.[1];

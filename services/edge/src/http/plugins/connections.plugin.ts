@@ -13,8 +13,8 @@ export type Connections = {
 
 /**
  * While the server drains, a connection without a request stays open for a tenth of the drain timeout, at most this long. A client that
- * reuses a kept-alive connection just when the server closes it cannot know whether its lost request was processed. During the grace, a client
- * whose other connections were closed reuses the idle one, and reads `Connection: close` there. The connection of a stream that began before
+ * reuses a kept-alive connection just when the server closes it cannot know whether its lost request was processed. If the client
+ * sends its next request within this time, the request is served, and the response announces the close. The connection of a stream that began before
  * the drain also stays open for this time after the stream, because its headers did not announce the close.
  */
 const MAX_IDLE_GRACE_MS = 10_000;
@@ -38,7 +38,7 @@ export function trackConnections(server: Server): Connections {
   });
   server.on("request", ({ socket }, response) => {
     busy.add(socket);
-    // Node resets the timeout only of connections that have served a request.
+    // Removes the idle timeout set above. Node itself removes it only if the connection has served an earlier request.
     if (isDraining) socket.setTimeout(server.timeout);
     response.once("close", () => busy.delete(socket));
   });

@@ -19,11 +19,13 @@ export async function handleAdjustTurns(
     throw invalidArgument(`reason must have 1 to ${MAX_REASON_LENGTH} characters`);
   const turns = requireReservationKeys(request.turns);
   const adjusted: ReservationKey[] = [];
-  // Adjusts one workspace at a time, so that a locked or damaged usage row affects only the turns of its own workspace. The reconciler's next
+  // Adjusts one workspace at a time, so that a locked usage row affects only the turns of its own workspace. The reconciler's next
   // call retries them.
   for (const [workspaceId, ofWorkspace = []] of Object.entries(Object.groupBy(turns, (turn) => turn.workspaceId))) {
+    const onBelowZero = (count: number) =>
+      log.warn({ workspace_id: workspaceId, turns: count }, "turns not adjusted, usage would fall below 0");
     try {
-      adjusted.push(...(await adjustTurns(database, { turns: ofWorkspace, outcome, reason })));
+      adjusted.push(...(await adjustTurns(database, { turns: ofWorkspace, outcome, reason }, onBelowZero)));
     } catch (error) {
       if (sqlState(error) === undefined) throw error;
       log.warn({ workspace_id: workspaceId, turns: ofWorkspace.length, error }, "adjustment failed");

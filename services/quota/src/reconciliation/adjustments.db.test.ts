@@ -3,6 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { AdjustTurnsRequestSchema, SettleOutcome } from "@parley/rpc/quota";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createQuotaDatabase, createWorkspace, type QuotaDatabase, usageOf } from "../testing/quota-database.ts";
+import { insertAdjustment } from "../usage/adjustments.store.ts";
 import { listTurns, readMonth } from "../usage/index.ts";
 import { reserve } from "../usage/reservations.store.ts";
 import { settle } from "../usage/settlements.store.ts";
@@ -95,6 +96,46 @@ test("an adjustment changes neither a hold nor an unknown turn, and a repeated S
     ]),
   );
   expect(states).toHaveLength(2);
+});
+
+test("after a correction by the operator, turns become void until the usage is 0, and the others after it is taken back", async () => {
+  const workspaceId = await createWorkspace(quota, 10);
+  const ofJanuary = { workspaceId, turnId: randomUUID() };
+  await settle(quota.database, [{ ...ofJanuary, outcome: "done", month: "2026-01" }]);
+  const turns = [...(await settleAsDone(workspaceId, 5)), ofJanuary];
+  const correct = (amount: number) =>
+    insertAdjustment(quota.database, { workspaceId, month, amount, id: randomUUID(), reason, operator: "ada" });
+  const warnings: object[] = [];
+  const log = { warn: (fields: object) => void warnings.push(fields) };
+  const request = create(AdjustTurnsRequestSchema, { turns, outcome: SettleOutcome.VOID, reason });
+  const adjust = () => handleAdjustTurns({ database: quota.database, log }, request);
+
+  await correct(-2);
+  expect((await adjust()).adjusted).toHaveLength(4);
+  expect(warnings).toMatchObject([{ workspace_id: workspaceId, turns: 2 }]);
+  expect(await readMonth(quota.database, workspaceId, month)).toMatchObject([{ used: 0, ledger: 0, adjusted: -2 }]);
+  expect(await readMonth(quota.database, workspaceId, "2026-01")).toMatchObject([{ used: 0, ledger: 0 }]);
+  expect((await listTurns(quota.database, workspaceId, month)).counted).toHaveLength(2);
+
+  await correct(2);
+  expect((await adjust()).adjusted).toHaveLength(2);
+  expect(warnings).toHaveLength(1);
+  expect(await readMonth(quota.database, workspaceId, month)).toMatchObject([{ used: 0, ledger: 0, adjusted: 0 }]);
+  expect((await listTurns(quota.database, workspaceId, month)).counted).toEqual([]);
+});
+
+test("concurrent adjustments after a correction by the operator never make usage negative", async () => {
+  const workspaceId = await createWorkspace(quota, 30);
+  const turns = await settleAsDone(workspaceId, 20);
+  const correction = { workspaceId, month, amount: -10, id: randomUUID(), reason, operator: "ada" };
+  await insertAdjustment(quota.database, correction);
+  const calls = turns.map((_, index) => {
+    const some = [...turns.slice(index), ...turns].slice(0, 4);
+    return adjustTurns(quota.database, { turns: some, outcome: "void", reason });
+  });
+  expect((await Promise.all(calls)).flat()).toHaveLength(10);
+  expect(await readMonth(quota.database, workspaceId, month)).toMatchObject([{ used: 0, ledger: 0 }]);
+  expect(await usageOf(quota, workspaceId)).toMatchObject({ used: 0, done: 10 });
 });
 
 test("when an adjustment would make one workspace's usage negative, logs it and adjusts the others", async () => {

@@ -4,7 +4,8 @@ import { LOCK_CLOSED_MONTHS } from "../usage/index.ts";
 import type { ReservationKey } from "./reservations.store.ts";
 
 // Locks months, then usage rows, then reservations, each in a fixed order, as Settle does. After a wait for the lock, PostgreSQL checks
-// `state <> $3` again, so concurrent calls store one adjustment.
+// `state <> $3` again, so concurrent calls store one adjustment. A correction by the operator may have made `used` smaller than the number of
+// done turns. Then only `used` turns of the month become void, because `used` must not fall below 0.
 const ADJUST = `
   WITH input AS MATERIALIZED (
     SELECT r.workspace_id, r.turn_id, r.month
@@ -12,15 +13,19 @@ const ADJUST = `
     JOIN quota.reservations r ON r.workspace_id = i.workspace_id AND r.turn_id = i.turn_id
     WHERE r.state IN ('done', 'void') AND r.state <> $3
   ), ${LOCK_CLOSED_MONTHS}, locked AS MATERIALIZED (
-    SELECT FROM (SELECT DISTINCT workspace_id, month FROM input ORDER BY workspace_id, month) i
+    SELECT i.workspace_id, i.month, u.used FROM (SELECT DISTINCT workspace_id, month FROM input ORDER BY workspace_id, month) i
     CROSS JOIN LATERAL (
-      SELECT FROM quota.usage u WHERE u.workspace_id = i.workspace_id AND u.month = i.month FOR NO KEY UPDATE
+      SELECT u.used FROM quota.usage u WHERE u.workspace_id = i.workspace_id AND u.month = i.month FOR NO KEY UPDATE
     ) u
+  ), ranked AS MATERIALIZED (
+    SELECT i.workspace_id, i.turn_id,
+           $3 = 'done' OR row_number() OVER (PARTITION BY i.workspace_id, i.month ORDER BY i.turn_id) <= coalesce(l.used, 0) AS is_allowed
+    FROM input i LEFT JOIN locked l USING (workspace_id, month)
+    WHERE i.month NOT IN (SELECT month FROM closed)
   ), adjusted AS (
     UPDATE quota.reservations r SET state = $3, settled_at = now()
-    FROM input i CROSS JOIN (SELECT count(*) FROM locked) AS after_locking
-    WHERE r.workspace_id = i.workspace_id AND r.turn_id = i.turn_id AND r.state IN ('done', 'void') AND r.state <> $3
-      AND i.month NOT IN (SELECT month FROM closed)
+    FROM ranked i CROSS JOIN (SELECT count(*) FROM locked) AS after_locking
+    WHERE r.workspace_id = i.workspace_id AND r.turn_id = i.turn_id AND r.state IN ('done', 'void') AND r.state <> $3 AND i.is_allowed
     RETURNING r.workspace_id, r.turn_id, r.month, CASE r.state WHEN 'done' THEN 1 ELSE -1 END AS amount
   ), updated_usage AS (
     INSERT INTO quota.usage AS u (workspace_id, month, used)
@@ -31,20 +36,26 @@ const ADJUST = `
     INSERT INTO quota.adjustments (workspace_id, month, turn_id, amount, reason)
     SELECT workspace_id, month, turn_id, amount, $4 FROM adjusted
   )
-  SELECT workspace_id AS "workspaceId", turn_id AS "turnId" FROM adjusted`;
+  SELECT workspace_id AS "workspaceId", turn_id AS "turnId", true AS "isAdjusted" FROM adjusted
+  UNION ALL
+  SELECT workspace_id, turn_id, false FROM ranked WHERE NOT is_allowed`;
 
 /**
  * Gives settled turns another outcome, and stores an adjustment for each. Returns the turns that it changed. Turns of closed months are not
- * changed.
+ * changed. Calls `onBelowZero` with the number of turns that it left unchanged because their month's
+ * usage would fall below 0.
  */
 export async function adjustTurns(
   database: Database,
   { turns, outcome, reason }: { turns: readonly ReservationKey[]; outcome: SettleOutcomeName; reason: string },
+  onBelowZero?: (turns: number) => void,
 ): Promise<ReservationKey[]> {
-  const { rows } = await database.query<ReservationKey>({
+  const { rows } = await database.query<ReservationKey & { isAdjusted: boolean }>({
     name: "adjust_turns",
     text: ADJUST,
     values: [turns.map((turn) => turn.workspaceId), turns.map((turn) => turn.turnId), outcome, reason],
   });
-  return rows;
+  const adjusted = rows.filter((row) => row.isAdjusted);
+  if (adjusted.length < rows.length) onBelowZero?.(rows.length - adjusted.length);
+  return adjusted.map(({ workspaceId, turnId }) => ({ workspaceId, turnId }));
 }

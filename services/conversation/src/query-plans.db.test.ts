@@ -424,7 +424,7 @@ test("the sessions of an erasure are read in the order of the visitor's index", 
   expect(plan).toContain('"Index Name":"sessions_visitor"');
   expect(plan).not.toContain('"Node Type":"Sort"');
   expect(plan).not.toMatch(/"Node Type":"Seq Scan"[^{}]*"Relation Name":"(?!erasures)/);
-  await listErasures(db.database, 1);
+  await listErasures(db.database, { after: erasure, limit: 1 });
 });
 
 test("listing the workspaces for retention reads only the tables of bots and of deleted workspaces", async () => {

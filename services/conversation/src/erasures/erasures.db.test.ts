@@ -149,6 +149,25 @@ test("sessions that fail do not keep the visitor's other sessions from being era
   expect(await sessionsWithContent(bot)).toEqual(new Set());
 });
 
+test("a request is served although more older requests than one read returns are not complete", async () => {
+  const bot = await createBot(system.database);
+  const turn = newTurn(bot, { visitorId: "v" });
+  await runTurn(system.database, turn);
+  const store = (visitorId: string, requests: number, age: string) =>
+    system.admin.query(
+      `INSERT INTO conversation.erasures (workspace_id, request_id, visitor_id, requested_at)
+       SELECT $1, gen_random_uuid(), $2, now() - $4::interval FROM generate_series(1, $3)`,
+      [bot.workspaceId, visitorId, requests, age],
+    );
+  await store("w", 1_001, "20 seconds");
+  await store("v", 1, "0 seconds");
+  await runNow();
+  expect(await sessionsWithContent(bot)).toEqual(new Set());
+  await ageRequests();
+  await runNow();
+  expect(await storedRequests(bot.workspaceId)).toBe(0);
+}, 60_000);
+
 test.each<[string, string, string]>([
   ["visitor_id", "", randomUUID()],
   ["visitor_id", "a\0b", randomUUID()],

@@ -45,13 +45,17 @@ export async function storeErasure(
   return rows[0] ?? { sessions: 0, isNew: false };
 }
 
-/** Returns the stored requests, oldest first. */
-export async function listErasures(database: Database, limit: number): Promise<Erasure[]> {
+/** Returns up to `limit` stored requests, ordered by workspace and id, after a request or from the first one. */
+export async function listErasures(
+  database: Database,
+  { after, limit }: { after: Erasure | undefined; limit: number },
+): Promise<Erasure[]> {
   const { rows } = await database.query<Erasure>(
     `SELECT workspace_id AS "workspaceId", request_id AS "requestId", visitor_id AS "visitorId",
             requested_at < clock_timestamp() - make_interval(secs => $2) AS "areSessionsVisible"
-     FROM conversation.erasures ORDER BY requested_at, request_id LIMIT $1`,
-    [limit, VISIBLE_AFTER_SECONDS],
+     FROM conversation.erasures WHERE (workspace_id, request_id) > ($3, $4::uuid)
+     ORDER BY workspace_id, request_id LIMIT $1`,
+    [limit, VISIBLE_AFTER_SECONDS, after?.workspaceId ?? "", after?.requestId ?? NIL_UUID],
   );
   return rows;
 }

@@ -3,8 +3,8 @@ import { eraseSession, type SessionPosition } from "../sessions/index.ts";
 import type { NotifySettler } from "../turns/index.ts";
 import { deleteErasure, type Erasure, listErasures, listSessionsToErase } from "./erasures.store.ts";
 
-/** Requests of one round. A round erases one batch for each request, so that a large request does not delay the others. */
-const MAX_REQUESTS = 1_000;
+/** Requests that one query reads. */
+const REQUESTS_PER_PAGE = 1_000;
 /** Sessions erased for a request in a round, each in its own transaction. */
 const BATCH_SESSIONS = 50;
 const PAUSE_MS = 100;
@@ -52,13 +52,21 @@ export class VisitorErasure {
   }
 
   async #runRounds(): Promise<void> {
-    const { database, closingSignal: signal } = this.#deps;
+    const { closingSignal: signal } = this.#deps;
     const failed: FailedSessions = new Map();
-    for (let isMore = true; isMore && !signal.aborted; ) {
-      isMore = false;
-      for (const erasure of await listErasures(database, MAX_REQUESTS))
-        if (!signal.aborted && (await this.#eraseBatch(erasure, failed))) isMore = true;
-      if (isMore) await pause(PAUSE_MS, signal);
+    while (!signal.aborted && (await this.#runRound(failed))) await pause(PAUSE_MS, signal);
+  }
+
+  /** Erases one batch for each request, so that a large request does not delay the others. Returns whether the next round may erase more. */
+  async #runRound(failed: FailedSessions): Promise<boolean> {
+    const { database, closingSignal } = this.#deps;
+    let isMore = false;
+    for (let after: Erasure | undefined; ; ) {
+      const page = await listErasures(database, { after, limit: REQUESTS_PER_PAGE });
+      for (const erasure of page)
+        if (!closingSignal.aborted && (await this.#eraseBatch(erasure, failed))) isMore = true;
+      if (closingSignal.aborted || page.length < REQUESTS_PER_PAGE) return isMore;
+      after = page.at(-1);
     }
   }
 

@@ -38,6 +38,15 @@ test("an integer has a limit below the longest delay of a timer", () => {
   expect(() => read("3000000000")).toThrow("DRAIN_MS must be a whole number from 0 to 1000000000");
 });
 
+test.each([" ", "\t\n"])("a number that consists of white space (%j) is refused with the variable's name", (value) => {
+  const environment = new Environment({ DRAIN_MS: value, TRACE_RATIO: value });
+  environment.integer("DRAIN_MS", 25_000);
+  environment.ratio("TRACE_RATIO", 1);
+  expect(() => environment.finish({})).toThrow(
+    `DRAIN_MS must be a whole number from 0 to 1000000000, not "${value}"; TRACE_RATIO must be a number from 0 to 1, not "${value}"`,
+  );
+});
+
 test.each([
   ["RPC_MULTIPLEX", readRpcMultiplex],
   ["DATABASE_PREPARED_STATEMENTS", readPreparedStatements],

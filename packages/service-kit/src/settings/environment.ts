@@ -43,7 +43,7 @@ export class Environment {
   integer(name: string, fallback: number, { min = 0, max = MAX_INTEGER } = {}): number {
     const text = this.optionalText(name);
     if (text === undefined) return fallback;
-    const value = Number(text);
+    const value = toNumber(text);
     if (Number.isSafeInteger(value) && value >= min && value <= max) return value;
     this.#problems.push(`${name} must be a whole number from ${min} to ${max}, not "${text}"`);
     return fallback;
@@ -53,7 +53,7 @@ export class Environment {
   ratio(name: string, fallback: number): number {
     const text = this.optionalText(name);
     if (text === undefined) return fallback;
-    const value = Number(text);
+    const value = toNumber(text);
     if (value >= 0 && value <= 1) return value;
     this.#problems.push(`${name} must be a number from 0 to 1, not "${text}"`);
     return fallback;
@@ -162,6 +162,11 @@ export function hasDecodableLogin(url: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Converts a text to a number, like Number. Returns NaN for white space, which Number converts to 0. */
+function toNumber(text: string): number {
+  return text.trim() === "" ? Number.NaN : Number(text);
 }
 
 function isUrl(text: string, schemes: readonly string[]): boolean {

@@ -116,6 +116,26 @@ test("CREATE INDEX CONCURRENTLY is not blocked by another service's waiting migr
   expect(await second).toEqual({ applied: [] });
 });
 
+test("if the connection that holds the lock is lost, reports it and commits no migration", async () => {
+  const { target, url } = await createTestDatabase();
+  const loseLock: Migration = {
+    ...createThings,
+    async up(knex) {
+      await createThings.up(knex);
+      const locks = "SELECT pid FROM pg_locks WHERE locktype = 'advisory'";
+      const database = "database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+      await query(url, `SELECT pg_terminate_backend(pid, 5000) FROM (${locks} AND ${database}) l`);
+    },
+  };
+  const options = { ...target, rolePassword: PASSWORD };
+  expect(await errorOf(migrate({ ...options, migrations: [loseLock, migration("0002_more")] }))).toMatch(
+    /^the connection that holds the migrations' lock was lost \(.*terminating connection.*\); .*run the migrations again$/,
+  );
+  expect(await migrate({ ...options, migrations: [createThings, migration("0002_more")] })).toEqual({
+    applied: ["0001_things", "0002_more"],
+  });
+});
+
 test("concurrent migrations of several databases of one server share the role", async () => {
   const databases = await Promise.all(Array.from({ length: 8 }, () => createDatabase()));
   const role = `parley_test_${randomBytes(4).toString("hex")}`;

@@ -68,7 +68,7 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
     return withKnex(options, async (migrator) => {
       const newerMigration = await findNewerMigration(client, migrator, options);
       if (newerMigration !== undefined) return { applied: [], newerMigration };
-      const [, applied] = (await migrator.latest({ beforeEach: recordOldestVersion(options, "up") })) as [
+      const [, applied] = (await migrator.latest({ beforeEach: prepareMigration(client, options, "up") })) as [
         number,
         string[],
       ];
@@ -80,11 +80,11 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
 
 /** Reverts the newest `steps` migrations. Returns their names. */
 export async function revertMigrations(options: MigrateOptions, steps: number): Promise<string[]> {
-  return withLock(options, () =>
+  return withLock(options, (client) =>
     withKnex(options, async (migrator) => {
       const reverted: string[] = [];
       for (let step = 0; step < steps; step++) {
-        const [, names] = (await migrator.down({ beforeEach: recordOldestVersion(options, "down") })) as [
+        const [, names] = (await migrator.down({ beforeEach: prepareMigration(client, options, "down") })) as [
           number,
           string[],
         ];
@@ -108,14 +108,27 @@ function connectionConfig({ url, schema }: MigrateOptions) {
   };
 }
 
+/** Throws if the connection that holds the lock is lost during the work. */
 async function withLock<T>(options: MigrateOptions, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const config = connectionConfig(options);
   const client = new pg.Client(config);
+  let connectionError: Error | undefined;
+  // Without a listener, the event would end the process with a stack trace.
+  client.on("error", (error) => {
+    connectionError ??= error;
+  });
   await client.connect();
   try {
     await assertHasOwnSession(client, new pg.Client(config));
     await acquireLock(client);
     return await work(client);
+  } catch (error) {
+    if (connectionError === undefined) throw error;
+    throw new Error(
+      `the connection that holds the migrations' lock was lost (${connectionError.message}); ` +
+        "check that nothing ends idle connections to the database, and run the migrations again",
+      { cause: error },
+    );
   } finally {
     await client.end();
   }
@@ -209,11 +222,12 @@ async function findNewerMigration(
 }
 
 /**
- * Returns a hook that runs in a migration's own transaction. It stores the oldest version that runs on the schema in a comment on the
- * migrations table, where older migrators read it.
+ * Returns a hook that runs in a migration's own transaction. It throws if the lock's connection is lost. It stores the oldest version that runs
+ * on the schema in a comment on the migrations table, where older migrators read it.
  */
-function recordOldestVersion({ schema, migrations }: MigrateOptions, direction: "up" | "down") {
+function prepareMigration(client: pg.Client, { schema, migrations }: MigrateOptions, direction: "up" | "down") {
   return async (connection: Knex, [current]: unknown[]): Promise<void> => {
+    await client.query("SELECT");
     const index = migrations.indexOf(current as Migration);
     if (migrations[index]?.oldestVersion === undefined) return;
     const applied = migrations.slice(0, direction === "up" ? index + 1 : index);

@@ -35,11 +35,11 @@ export function createAuditTask(
 ): (signal: AbortSignal) => Promise<void> {
   const lease: TaskLease = { task: TASK, holder: randomUUID(), leaseSeconds: LEASE_SECONDS, everySeconds };
   return (signal) =>
-    runIfDue(database, lease, async (claimed) => {
+    runIfDue(database, lease, signal, async (claimed) => {
       let progress: AuditProgress = claimed.progress;
       let turns = 0;
       for (let page = 0; page < pagesPerRun && turns < turnsPerRun; page++) {
-        if (signal.aborted) return;
+        signal.throwIfAborted();
         const { month, after } = findNextPage(progress, claimed.now);
         const { workspaces, next } = await auditPage(database, quota, month, { after, limit: WORKSPACES_PER_PAGE });
         turns += workspaces.reduce((sum, { doneMessages }) => sum + doneMessages, 0);

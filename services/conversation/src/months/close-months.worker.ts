@@ -41,7 +41,7 @@ export function createCloseMonthsTask(
   const { database, quota, log } = deps;
   const lease: TaskLease = { task: TASK, holder: randomUUID(), leaseSeconds: LEASE_SECONDS, everySeconds };
   return (signal) =>
-    runIfDue(database, lease, async (claimed) => {
+    runIfDue(database, lease, signal, async (claimed) => {
       const { months } = await quota.listMonths({}, QUOTA_CALL);
       await storeClosedMonths(
         database,
@@ -51,7 +51,8 @@ export function createCloseMonthsTask(
       let comparison = resumeComparison(claimed.progress, due.sort());
       let turns = 0;
       for (let page = 0; comparison !== undefined; page++) {
-        if (signal.aborted || page === PAGES_PER_RUN || turns > TURNS_PER_RUN) return;
+        signal.throwIfAborted();
+        if (page === PAGES_PER_RUN || turns > TURNS_PER_RUN) return;
         const { month, used } = comparison;
         const { next, refusal } = await comparePage(deps, comparison);
         if (refusal !== undefined) log.warn({ month, reason: refusal }, "month cannot be closed yet");

@@ -41,8 +41,9 @@ export function createPruneTurnsTask(deps: PruneTurnsDeps): (signal: AbortSignal
 
   const prune = async (signal: AbortSignal) => {
     for (let batch = 0; batch < BATCHES_PER_RUN; batch++) {
+      signal.throwIfAborted();
       // Renews the lease.
-      if (signal.aborted || !(await saveProgress(database, lease, {}))) return;
+      if (!(await saveProgress(database, lease, {}))) return;
       const month = await findMonthToPrune(database, retentionMonths);
       if (month === undefined) break;
       const workspaceId = await findWorkspaceToPrune(database, month);
@@ -60,6 +61,6 @@ export function createPruneTurnsTask(deps: PruneTurnsDeps): (signal: AbortSignal
     await finishTask(database, lease);
   };
   return async (signal) => {
-    if (retentionMonths > 0) await runIfDue(database, lease, () => prune(signal));
+    if (retentionMonths > 0) await runIfDue(database, lease, signal, () => prune(signal));
   };
 }

@@ -83,12 +83,12 @@ export function createReconciliationTask(
 ): (signal: AbortSignal) => Promise<void> {
   const lease: TaskLease = { task, holder: randomUUID(), leaseSeconds: LEASE_SECONDS, everySeconds };
 
-  /** Runs one walk. Returns false if the whole run must end, because the process stops or another replica has taken over. */
+  /** Runs one walk. Returns false if the whole run must end, because another replica has taken over. */
   async function runWalk(walk: Walk, progress: Progress, horizon: string, signal: AbortSignal): Promise<boolean> {
     const window = { workspaceId: "", since: latest(progress[walk.key] ?? "", horizon), minAgeSeconds };
     let token = "";
     for (let page = 0; page < walk.maxPages; page++) {
-      if (signal.aborted) return false;
+      signal.throwIfAborted();
       const { next, until } = await walk.compare(deps, window, token);
       progress[walk.key] = next === "" && walk.isRepeated ? "" : until;
       if (!(await saveProgress(deps.database, lease, progress))) return false;
@@ -99,7 +99,7 @@ export function createReconciliationTask(
   }
 
   return (signal) =>
-    runIfDue(deps.database, lease, async ({ progress, now }) => {
+    runIfDue(deps.database, lease, signal, async ({ progress, now }) => {
       const horizon = new Date(now.getTime() - days * 86_400_000).toISOString();
       // Holds of every age are compared.
       for (const walk of walks)

@@ -45,10 +45,14 @@ export async function claimTask(
   return rows[0];
 }
 
-/** Runs a task if it is due and no other replica runs it. After a failure, any replica may try again at once. */
+/**
+ * Runs a task if it is due and no other replica runs it. After a failure, any replica may try again at once, and so after the signal's abort, if
+ * `run` then throws the signal's reason.
+ */
 export async function runIfDue(
   database: Database,
   lease: TaskLease,
+  signal: AbortSignal,
   run: (claimed: ClaimedTask) => Promise<void>,
 ): Promise<void> {
   const claimed = await claimTask(database, lease);
@@ -58,7 +62,7 @@ export async function runIfDue(
   } catch (error) {
     // If the release fails too, the lease expires.
     await releaseLease(database, lease).catch(() => undefined);
-    throw error;
+    if (!signal.aborted || error !== signal.reason) throw error;
   }
 }
 

@@ -74,7 +74,7 @@ test("the task counts a turn that was committed after its hour was counted, and 
   expect(days.reduce((sum, { replies }) => sum + replies, 0)).toBe(2);
 });
 
-test("the run after an aborted one starts an hour before the aborted run stopped", async () => {
+test("an aborted run releases its lease, and the next one starts an hour before the aborted run stopped", async () => {
   const stopping = new AbortController();
   const starts: Date[] = [];
   // Aborts the run during its first statement, which counts a day.
@@ -88,6 +88,8 @@ test("the run after an aborted one starts an hour before the aborted run stopped
   const database = { query } as unknown as Database;
   await count(stopping.signal, database);
   expect(starts).toHaveLength(1);
+  const isDue = "SELECT FROM conversation.task_leases WHERE task = 'count_replies' AND due_at <= now()";
+  expect((await system.admin.query(isDue)).rowCount).toBe(1);
   await count(signal, database);
   const [first, next] = starts;
   expect(Number(next) - Number(first)).toBe(23 * 3_600_000);

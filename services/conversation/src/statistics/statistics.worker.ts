@@ -56,7 +56,7 @@ function createHourlyCountTask(database: Database, counts: HourlyCountTask): (si
     everySeconds: EVERY_SECONDS,
   };
   return (signal) =>
-    runIfDue(database, lease, async (claimed) => {
+    runIfDue(database, lease, signal, async (claimed) => {
       const nowMs = claimed.now.getTime();
       const keptSinceMs = floorHour(nowMs - counts.keptDays * 24 * HOUR_MS);
       const endMs = floorHour(nowMs) + HOUR_MS;
@@ -65,7 +65,7 @@ function createHourlyCountTask(database: Database, counts: HourlyCountTask): (si
       const countedMs = Math.min(Date.parse(countedTo) || keptSinceMs, floorHour(nowMs));
       let fromMs = Math.max(keptSinceMs, countedMs - REPEATED_HOURS * HOUR_MS);
       while (fromMs < endMs) {
-        if (signal.aborted) return;
+        signal.throwIfAborted();
         const toMs = Math.min(endMs, fromMs + HOURS_PER_STATEMENT * HOUR_MS);
         await counts.countByHour(database, new Date(fromMs), new Date(toMs));
         fromMs = toMs;

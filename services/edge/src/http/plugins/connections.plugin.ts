@@ -22,7 +22,8 @@ const MAX_IDLE_GRACE_MS = 10_000;
 /** Tracks a server's connections. Call it before the server listens. */
 export function trackConnections(server: Server): Connections {
   const open = new Set<Socket>();
-  const busy = new Set<Socket>();
+  /** The connections with requests, and how many: a client may pipeline requests. */
+  const requests = new Map<Socket, number>();
   let isDraining = false;
   let idleGraceMs = MAX_IDLE_GRACE_MS;
   let onEmpty: (() => void) | undefined;
@@ -32,15 +33,19 @@ export function trackConnections(server: Server): Connections {
     if (isDraining) socket.setTimeout(idleGraceMs);
     socket.once("close", () => {
       open.delete(socket);
-      busy.delete(socket);
+      requests.delete(socket);
       if (open.size === 0) onEmpty?.();
     });
   });
   server.on("request", ({ socket }, response) => {
-    busy.add(socket);
+    requests.set(socket, (requests.get(socket) ?? 0) + 1);
     // Removes the idle timeout set above. Node itself removes it only if the connection has served an earlier request.
     if (isDraining) socket.setTimeout(server.timeout);
-    response.once("close", () => busy.delete(socket));
+    response.once("close", () => {
+      const others = (requests.get(socket) ?? 0) - 1;
+      if (others > 0) requests.set(socket, others);
+      else requests.delete(socket);
+    });
   });
 
   return {
@@ -49,7 +54,7 @@ export function trackConnections(server: Server): Connections {
       idleGraceMs = Math.min(MAX_IDLE_GRACE_MS, timeoutMs / 10);
       // Applies to the connections whose response ends from now on.
       server.keepAliveTimeout = idleGraceMs;
-      for (const socket of open) if (!busy.has(socket)) socket.setTimeout(idleGraceMs);
+      for (const socket of open) if (!requests.has(socket)) socket.setTimeout(idleGraceMs);
       if (open.size === 0) return;
       const empty = new Promise<void>((resolve) => {
         onEmpty = resolve;

@@ -112,6 +112,21 @@ describe("a slow match", { timeout: 120_000 }, () => {
   });
 });
 
+test("a job whose result arrives after its time limit is counted once", { timeout: 30_000 }, async () => {
+  const { match, countOf } = startThreads({ maxJobMs: 300 });
+  const quick = (workspaceId: string) => match(workspaceId, ["rude"], "how rude").catch(() => undefined);
+  await expect.poll(() => quick("ws_a"), { timeout: 20_000 }).toBeDefined();
+  const before = (await countOf("ok")) ?? 0;
+  const late = quick("ws_b");
+  // The thread answers while the event loop is blocked. Then the timer of the time limit fires first.
+  const blockedUntilMs = performance.now() + 1_000;
+  while (performance.now() < blockedUntilMs);
+  expect(await late).toBeUndefined();
+  await expect.poll(() => quick("ws_c"), { timeout: 20_000 }).toBeDefined();
+  expect(await countOf("match_timeout")).toBe(1);
+  expect(await countOf("ok")).toBe(before + 1);
+});
+
 describe("a job", { timeout: 30_000 }, () => {
   test("is refused if more than a million characters of its workspace are queued", async () => {
     const { match, countOf } = startThreads();

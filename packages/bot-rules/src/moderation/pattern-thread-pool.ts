@@ -200,6 +200,8 @@ export class PatternThreadPool {
     if (!this.#threads.delete(thread)) return;
     void thread.worker.terminate();
     const { running: queuedJob, startedAtMs } = thread;
+    // A result that the thread has already sent still arrives.
+    thread.running = undefined;
     if (queuedJob !== undefined) {
       const now = performance.now();
       this.#timeLimiter.charge(queuedJob.workspaceId, now - startedAtMs, now);
@@ -233,10 +235,10 @@ export class PatternThreadPool {
   async #close(): Promise<void> {
     clearTimeout(this.#dispatchTimer);
     const threads = [...this.#threads];
-    this.#threads.clear();
     const queued = [...this.#queues.values()].flat();
     this.#queues.clear();
-    for (const each of [...queued, ...threads.flatMap(({ running }) => running ?? [])]) this.#refuse(each, "failed");
+    for (const each of queued) this.#refuse(each, "failed");
+    for (const thread of threads) this.#endThread(thread, "failed");
     await Promise.all(threads.map(({ worker }) => worker.terminate()));
   }
 }

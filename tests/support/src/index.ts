@@ -1,5 +1,6 @@
 export { type TestClock, testClock } from "./clock.ts";
 export { type ConnectProxy, startConnectProxy } from "./connect-proxy.ts";
+export { cpuMsOf } from "./cpu-time.ts";
 export { type CreateDatabaseOptions, createDatabase, type TestDatabase } from "./database.ts";
 export { type DebianPostgres, startDebianPostgres } from "./debian-postgres.ts";
 export { describeWith } from "./describe-with.ts";

@@ -211,6 +211,15 @@ describe("the notes", () => {
     expect(await notes("gateway-api", "doctor.url=https://a.example")).toContain("the Gateway at https://a.example\n");
     expect(await notes("gateway-api", "httpRoute.hostnames=null")).toContain("through the Gateway\n");
   });
+
+  it("without Redis, name the most replicas of the edge, each of which counts rate limits separately", async () => {
+    const notesOf = (...sets: string[]) => notes("minimal", "redis.enabled=false", ...sets);
+    const times = (count: number) => `With ${count} replicas, a visitor may send ${count} times the limit.`;
+    expect(await notesOf("edge.replicas=4")).toContain(times(4));
+    const autoscaling = ["enabled=true", "minReplicas=1", "maxReplicas=7"].map((set) => `edge.autoscaling.${set}`);
+    expect(await notesOf("edge.replicas=1", ...autoscaling)).toContain(times(7));
+    expect(await notesOf("edge.replicas=1")).not.toContain("Redis");
+  });
 });
 
 describe("the documents", () => {

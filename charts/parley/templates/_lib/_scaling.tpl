@@ -1,13 +1,17 @@
 {{/* Additional pods of a Deployment during a rollout, as a percentage of its replicas. */}}
 {{- define "parley.maxSurgePercent" -}}25{{- end -}}
 
+{{/* The most replicas of a component, except during a rollout. Expects its values. */}}
+{{- define "parley.maxReplicas" -}}
+{{- if .autoscaling.enabled }}{{ max .autoscaling.minReplicas .autoscaling.maxReplicas }}{{ else }}{{ .replicas }}{{ end -}}
+{{- end -}}
+
 {{/*
 The database connections that a service may open: each replica's pool, including the replicas that a rollout adds. Expects a component.
 Returns the number and its explanation as JSON, such as {"count": 30, "explanation": "quota (2 + 1) × 10"}.
 */}}
 {{- define "parley.connections" -}}
-{{- $replicas := .values.replicas | int -}}
-{{- if .values.autoscaling.enabled }}{{ $replicas = max .values.autoscaling.minReplicas .values.autoscaling.maxReplicas | int }}{{ end -}}
+{{- $replicas := include "parley.maxReplicas" .values | int -}}
 {{- $surge := divf (mul $replicas (include "parley.maxSurgePercent" . | int)) 100 | ceil | int -}}
 {{- $count := mul (add $replicas $surge) .values.databasePool -}}
 {{- dict "count" $count "explanation" (printf "%s (%d + %d) × %d" .name $replicas $surge (int .values.databasePool)) | toJson -}}

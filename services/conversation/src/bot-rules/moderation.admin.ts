@@ -1,9 +1,8 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import { findMatchingPatterns, PatternRefusedError, type PatternThreadPool } from "@parley/bot-rules/moderation";
 import type { ModerationAdminService } from "@parley/rpc/conversation";
-import { type Database, invalidArgument, notFound, ServiceError } from "@parley/service-kit";
+import { type Database, invalidArgument, isLongerThan, notFound, ServiceError } from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
-import { isLongerThan } from "../text.ts";
 import {
   type AppliesTo,
   deletePattern,

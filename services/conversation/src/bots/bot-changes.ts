@@ -1,6 +1,5 @@
 import type { BotChanges } from "@parley/rpc/conversation";
-import { invalidArgument } from "@parley/service-kit";
-import { isLongerThan } from "../text.ts";
+import { invalidArgument, isLongerThan } from "@parley/service-kit";
 import type { Display } from "./bot-display.ts";
 
 /** The fields of a bot to change. Undefined fields keep their value. */

@@ -5,11 +5,11 @@ import {
   describeChange,
   insertChange,
   invalidArgument,
+  isLongerThan,
   isUuid,
   isWorkspaceId,
   transaction,
 } from "@parley/service-kit";
-import { isLongerThan } from "../text.ts";
 import { storeErasure } from "./erasures.store.ts";
 import type { VisitorErasure } from "./erasures.worker.ts";
 

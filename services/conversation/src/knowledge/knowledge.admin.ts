@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { AddSourceRequest, KnowledgeAdminService, SourceSchema } from "@parley/rpc/conversation";
-import { type Database, type Egress, invalidArgument, notFound } from "@parley/service-kit";
+import { type Database, type Egress, invalidArgument, isLongerThan, notFound } from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
 import {
   DocumentQueue,
@@ -16,7 +16,6 @@ import {
   type RawDocument,
   readDocument,
 } from "../documents/index.ts";
-import { isLongerThan } from "../text.ts";
 import type { EmbeddingStatus } from "./embeddings.worker.ts";
 import { deleteSource, listSources, putSource, type Source } from "./knowledge.store.ts";
 

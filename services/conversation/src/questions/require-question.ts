@@ -1,5 +1,4 @@
-import { invalidArgument } from "@parley/service-kit";
-import { isLongerThan } from "../text.ts";
+import { invalidArgument, isLongerThan } from "@parley/service-kit";
 
 const MAX_QUESTION_CHARACTERS = 500;
 

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { SearchSessionsRequest, SearchSessionsResponseSchema } from "@parley/rpc/conversation";
-import { type Database, invalidArgument, isWorkspaceId, readWithRetry } from "@parley/service-kit";
+import { type Database, invalidArgument, isLongerThan, isWorkspaceId, readWithRetry } from "@parley/service-kit";
 import {
   formatPosition,
   type OwnerReads,
@@ -8,7 +8,6 @@ import {
   requireSessionFilters,
   type SessionPosition,
 } from "../sessions/index.ts";
-import { isLongerThan } from "../text.ts";
 import {
   type FoundSession,
   findText,

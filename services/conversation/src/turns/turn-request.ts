@@ -1,6 +1,5 @@
 import type { OpenTurnRequest } from "@parley/rpc/conversation";
-import { invalidArgument, isUuid } from "@parley/service-kit";
-import { isLongerThan } from "../text.ts";
+import { invalidArgument, isLongerThan, isUuid } from "@parley/service-kit";
 
 const MAX_MESSAGE_CHARACTERS = 4_000;
 /** The length of a SHA-256 hash. */

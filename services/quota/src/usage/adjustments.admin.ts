@@ -4,6 +4,7 @@ import type { UsageAdjustmentSchema, WorkspaceAdminService } from "@parley/rpc/q
 import {
   type Database,
   invalidArgument,
+  isLongerThan,
   isUuid,
   isWorkspaceId,
   notFound,
@@ -14,7 +15,7 @@ import { insertAdjustment, listAdjustments, type UsageAdjustment } from "./adjus
 import { currentMonth } from "./usage.store.ts";
 
 const MAX_AMOUNT = 1_000_000;
-const MAX_TEXT_LENGTH = 200;
+const MAX_TEXT_CHARACTERS = 200;
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
 
@@ -60,8 +61,8 @@ async function requireStartedMonth(database: Database, text: string): Promise<st
 
 function requireText(field: string, text: string): string {
   const trimmed = text.trim();
-  if (trimmed === "" || trimmed.length > MAX_TEXT_LENGTH || trimmed.includes("\0"))
-    throw invalidArgument(`${field} must have 1 to ${MAX_TEXT_LENGTH} characters`);
+  if (trimmed === "" || isLongerThan(trimmed, MAX_TEXT_CHARACTERS) || trimmed.includes("\0"))
+    throw invalidArgument(`${field} must have 1 to ${MAX_TEXT_CHARACTERS} characters`);
   return trimmed;
 }
 

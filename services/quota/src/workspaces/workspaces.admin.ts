@@ -1,6 +1,6 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { WorkspaceAdminService } from "@parley/rpc/quota";
-import { type Database, invalidArgument, isWorkspaceId, ServiceError } from "@parley/service-kit";
+import { type Database, invalidArgument, isLongerThan, isWorkspaceId, ServiceError } from "@parley/service-kit";
 import { handleListMonths } from "../months/index.ts";
 import { createAdjustmentAdmin, createUsageAdmin, handleGetUsage } from "../usage/index.ts";
 import { requireWorkspace, toMessage } from "./get-workspace.rpc.ts";
@@ -24,7 +24,7 @@ export function createWorkspaceAdmin(
     listUsageMonths: () => handleListMonths(database),
     async createWorkspace(request) {
       const name = request.name.trim();
-      if (name === "" || name.length > MAX_NAME_CHARACTERS)
+      if (name === "" || isLongerThan(name, MAX_NAME_CHARACTERS))
         throw invalidArgument(`name must have 1 to ${MAX_NAME_CHARACTERS} characters`);
       // PostgreSQL cannot store NUL in a text column.
       if (name.includes("\0")) throw invalidArgument("name must not contain NUL");

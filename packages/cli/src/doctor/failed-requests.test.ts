@@ -8,7 +8,7 @@ import { diagnose } from "./diagnose.ts";
 import type { Endpoint } from "./http-request.ts";
 import { runPaced } from "./paced-run.ts";
 import { explainRefusal } from "./refusal.ts";
-import { checkSilence } from "./stream-checks.ts";
+import { checkBuffering, checkSilence } from "./stream-checks.ts";
 
 const ORIGIN = "https://www.example.com";
 const REQUEST = { publicKey: "svc_pk_1", origin: ORIGIN, silenceMs: 0, headers: {} };
@@ -42,6 +42,54 @@ test("a refused stream is not explained as a timeout of a proxy", async () => {
     result: "warn",
     message: "not checked, because the stream was refused with status 429: run the command again",
   });
+});
+
+/** Starts a server that closes the connection after `events` paced events, without `done`. */
+function startCutStream(events: number): Promise<Endpoint> {
+  return startServer((request, response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    for (let number = 1; number <= events; number++) response.write(`event: tick\ndata: {"sent_ms":${number}}\n\n`);
+    setImmediate(() => request.socket.end());
+  });
+}
+
+test("a stream that is cut before its last event fails, with and without a silence", async () => {
+  const endpoint = await startCutStream(9);
+  const message = expect.stringMatching(/^the stream was cut off after 9 of 20 events, \d\.\d s after the request$/);
+  const cut = { result: "fail", message, cause: "timeout" };
+  expect(checkBuffering(await runPaced(endpoint, REQUEST))).toMatchObject(cut);
+  expect(checkSilence(await runPaced(endpoint, { ...REQUEST, silenceMs: 20_000 }))).toMatchObject(cut);
+});
+
+test("a stream that is cut during the silence fails only the check of the silence", async () => {
+  const endpoint = await startCutStream(20);
+  const run = await runPaced(endpoint, { ...REQUEST, silenceMs: 20_000 });
+  expect(checkBuffering(run).result).toBe("pass");
+  expect(checkSilence(run).message).toMatch(/^the stream was cut off 0\.\d s into a silence of 20 s/);
+  // Without a silence, nothing else checks the end of the stream.
+  expect(checkBuffering({ ...run, silenceMs: 0 }).result).toBe("fail");
+});
+
+test("the buffering check counts the events that arrived with the previous one in all batches", async () => {
+  const endpoint = await startServer((_, response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.end('event: done\ndata: {"finish_reason":"stop"}\n\n');
+  });
+  const run = await runPaced(endpoint, REQUEST);
+  const inBatchesOf = (size: number) => ({
+    ...run,
+    ticks: Array.from({ length: 20 }, (_, index) => ({
+      sentMs: index * 100,
+      arrivedMs: Math.ceil((index + 1) / size) * size * 100,
+    })),
+  });
+  const explain = (together: number, delay: string) =>
+    `${together} of 20 events arrived together with the previous one, and their delays differed by up to ${delay} s: a proxy buffers them`;
+  expect(checkBuffering(inBatchesOf(5)).message).toBe(explain(16, "0.4"));
+  expect(checkBuffering(inBatchesOf(20)).message).toBe(explain(19, "1.9"));
+  expect(checkBuffering(inBatchesOf(1)).message).toBe(
+    "20 events arrived one by one, and their delays differed by at most 0 ms",
+  );
 });
 
 test("an empty response with status 200 is not a stream of the edge", async () => {

@@ -43,7 +43,9 @@ export type PacedRequest = {
   headers?: Readonly<Record<string, string>>;
 };
 
-/** The time that the edge takes to send its 20 events, without the silence. */
+/** The number of `tick` events that the edge sends. */
+export const TICKS = 20;
+/** The time that the edge takes to send its `tick` events, without the silence. */
 const EVENTS_MS = 2_000;
 /** Extra time for a proxy that buffers the whole stream. */
 const BUFFERING_GRACE_MS = 15_000;

@@ -1,6 +1,6 @@
 import { type Finding, fail, pass, warn } from "./finding.ts";
 import { readHeader } from "./http-request.ts";
-import type { LostRun, PacedRun, Tick } from "./paced-run.ts";
+import { type LostRun, type PacedRun, TICKS, type Tick } from "./paced-run.ts";
 
 /** Events sent at least this far apart must not arrive together. */
 const MIN_SENT_GAP_MS = 50;
@@ -36,21 +36,23 @@ export function measurePace(ticks: readonly Tick[]): Pace {
   };
 }
 
-/** Checks whether events arrive one by one. */
+/** Checks whether all events arrive, and one by one. */
 export function checkBuffering(run: PacedRun): Finding {
   const { pairs, together, largestDelayMs } = measurePace(run.ticks);
   if (run.ticks.length === 0)
     return fail("buffering", "no event arrived: the response was cut off or is buffered", { cause: "buffering" });
-  const seconds = (largestDelayMs / 1_000).toFixed(1);
+  const batched = `${together} of ${run.ticks.length} events arrived together with the previous one`;
   if (together > pairs * FAILING_SHARE) {
-    const problem = `${together + 1} of ${run.ticks.length} events arrived in batches, up to ${seconds} s late`;
+    const seconds = (largestDelayMs / 1_000).toFixed(1);
+    const problem = `${batched}, and their delays differed by up to ${seconds} s`;
     return fail("buffering", `${problem}: a proxy buffers them`, { cause: "buffering" });
   }
-  if (together > pairs * WARNING_SHARE)
-    return warn("buffering", `${together} of ${run.ticks.length} events arrived together with the previous one`, {
-      cause: "buffering",
-    });
-  return pass("buffering", `${run.ticks.length} events arrived one by one, at most ${largestDelayMs} ms late`);
+  // If all events arrived, checkSilence reports a stream that was cut off later.
+  if (run.done === undefined && (run.ticks.length < TICKS || run.silenceMs === 0))
+    return fail("buffering", describeCut(run), { cause: "timeout" });
+  if (together > pairs * WARNING_SHARE) return warn("buffering", batched, { cause: "buffering" });
+  const delays = `their delays differed by at most ${largestDelayMs} ms`;
+  return pass("buffering", `${run.ticks.length} events arrived one by one, and ${delays}`);
 }
 
 /** Checks whether a proxy compresses the stream. */
@@ -63,21 +65,16 @@ export function checkCompression(run: PacedRun): Finding {
 
 /** Checks whether a stream survives a silence. */
 export function checkSilence(run: PacedRun | LostRun): Finding {
-  if ("lostWith" in run) {
-    const why = `the stream got no response (${run.lostWith})`;
-    return warn("idle_timeout", `not checked, because ${why}: run the command again`, {});
-  }
+  const notChecked = (why: string) => warn("idle_timeout", `not checked, because ${why}: run the command again`);
+  if ("lostWith" in run) return notChecked(`the stream got no response (${run.lostWith})`);
+  if (!run.isStream) return notChecked(`the stream was refused with status ${run.status}`);
+  if (run.done?.finishReason === "error") return notChecked("the edge was shutting down");
   const silence = `${run.silenceMs / 1_000} s`;
-  if (!run.isStream) {
-    const why = `the stream was refused with status ${run.status}`;
-    return warn("idle_timeout", `not checked, because ${why}: run the command again`, {});
-  }
-  if (run.done?.finishReason === "error")
-    return warn("idle_timeout", "not checked, because the edge was shutting down: run the command again", {});
   if (run.done !== undefined) return pass("idle_timeout", `the stream survived a silence of ${silence}`);
   const last = run.ticks.at(-1)?.arrivedMs;
-  if (last === undefined)
-    return fail("idle_timeout", "the stream was cut off before its first event", { cause: "timeout" });
+  // The edge sends the silence after all events.
+  if (last === undefined || run.ticks.length < TICKS)
+    return fail("idle_timeout", describeCut(run), { cause: "timeout" });
   const after = ((run.endedMs - last) / 1_000).toFixed(1);
   const total = (run.endedMs / 1_000).toFixed(1);
   return fail(
@@ -85,4 +82,9 @@ export function checkSilence(run: PacedRun | LostRun): Finding {
     `the stream was cut off ${after} s into a silence of ${silence}, ${total} s after the request`,
     { cause: "timeout" },
   );
+}
+
+function describeCut({ ticks, endedMs }: PacedRun): string {
+  const total = (endedMs / 1_000).toFixed(1);
+  return `the stream was cut off after ${ticks.length} of ${TICKS} events, ${total} s after the request`;
 }

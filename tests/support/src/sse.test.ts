@@ -40,7 +40,7 @@ it.each([
   ["an event without data", "event: a\n\n"],
   ["two data lines", "event: a\ndata: 1\ndata: 2\n\n"],
   ["the wrong order", "data: 1\nevent: a\n\n"],
-  ["carriage returns", "event: a\r\ndata: 1\r\n\n"],
+  ["a carriage return", "event: a\ndata: 1\r\n\n"],
   ["an extra empty line", "event: a\ndata: 1\n\n\n"],
   ["data that is not JSON", "event: a\ndata: hello\n\n"],
   ["an end within an event", "event: a\ndata: 1\n"],
@@ -49,7 +49,8 @@ it.each([
 });
 
 it("collectSse throws on bytes that are not UTF-8", async () => {
-  await expect(collectSse(stream([Uint8Array.of(0xff)]))).rejects.toThrow();
+  const wire = Buffer.from('event: a\ndata: "\xff"\n\n', "latin1");
+  await expect(collectSse(stream([wire]))).rejects.toThrow();
 });
 
 it("collectSse throws on a response that is not an event stream", async () => {

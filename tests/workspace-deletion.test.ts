@@ -157,9 +157,23 @@ test("30 days after its deletion a workspace's content is erased, its usage stay
       "UPDATE conversation.workspace_deletions SET deleted_at = now() - make_interval(days => $2) WHERE workspace_id = $1",
       [workspaceId, days],
     );
-  // The conversation service erases deleted workspaces when it starts, and then hourly.
   await setDeletionAge(29);
+  const other = `ws_${randomUUID()}`;
+  await queryFirstRow(
+    system.database,
+    "INSERT INTO conversation.workspace_deletions (workspace_id, deleted_at) VALUES ($1, now() - interval '31 days')",
+    [other],
+  );
+  // The conversation service erases deleted workspaces when it starts, and then hourly. It marks all of them before it erases the first one.
   await system.conversation.start();
+  const countErasures = () =>
+    queryFirstRow<{ begun: number; finished: number }>(
+      system.database,
+      `SELECT count(erasing_at)::integer AS begun, count(erased_at)::integer AS finished
+       FROM conversation.workspace_deletions WHERE workspace_id IN ($1, $2)`,
+      [workspaceId, other],
+    );
+  await expect.poll(countErasures, { timeout: 30_000 }).toEqual({ begun: 1, finished: 1 });
   expect(await readWorkspaceRows(system.database, workspaceId)).toContain(marker);
   await system.conversation.stop();
   await setDeletionAge(31);

@@ -151,7 +151,9 @@ describeInBrowser("window.Parley", (fixture) => {
     expect(await widget.focusedName()).not.toBe("Your message");
     const closed = await fixture.visit({ attributes: { "data-open": "false" } });
     await closed.launcher.waitFor();
-    expect(await closed.panel.count()).toBe(0);
+    // If the attribute opens the panel, the launcher is busy until the panel is loaded, and expanded from then on.
+    expect(await closed.launcher.getAttribute("aria-busy")).toBeNull();
+    expect(await closed.launcher.getAttribute("aria-expanded")).toBe("false");
   });
 
   it("removes everything on destroy, and continues the answer when it is started again", async () => {

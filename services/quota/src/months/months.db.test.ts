@@ -31,7 +31,7 @@ const settlement = (turnId: string, outcome: SettleOutcomeName) => ({
 });
 
 /** Settles `count` turns of the month as done. They have no holds, as after a database restore. */
-async function countTurns(count: number): Promise<string[]> {
+async function settleAsDone(count: number): Promise<string[]> {
   const turns = Array.from({ length: count }, () => randomUUID());
   await settle(
     quota.database,
@@ -57,7 +57,7 @@ const ageClose = () => quota.admin.query("UPDATE quota.months SET closed_at = cl
 const readTotals = async () => (await readMonth(quota.database, workspace, MONTH))[0];
 
 test("closes a month only if it has ended, has no holds and has the usage that was compared", async () => {
-  await countTurns(3);
+  await settleAsDone(3);
   await addMonths(quota.database);
   expect(await closeMonth(quota.database, MONTH, 3)).toBe("month_not_ended");
   await addMonthsEarlier();
@@ -88,7 +88,7 @@ test("closes a month only if it has ended, has no holds and has the usage that w
 });
 
 test("Settle counts nothing in a closed month and returns month_closed, and keeps stored outcomes", async () => {
-  const [counted = ""] = await countTurns(1);
+  const [counted = ""] = await settleAsDone(1);
   await close(1);
   const [late, voided, current] = [randomUUID(), randomUUID(), randomUUID()];
   const batch = [
@@ -113,7 +113,7 @@ test("Settle counts nothing in a closed month and returns month_closed, and keep
 });
 
 test("a Settle and a close of the same month run one after the other, whichever is first", async () => {
-  await countTurns(1);
+  await settleAsDone(1);
   await addMonthsEarlier();
   const connection = await quota.admin.connect();
   try {
@@ -142,8 +142,7 @@ test("a Settle and a close of the same month run one after the other, whichever 
 });
 
 test("counts no message after a close that runs concurrently with fifty settlements", async () => {
-  await addMonthsEarlier();
-  await countTurns(1);
+  await settleAsDone(1);
   await addMonthsEarlier();
   const settling = Promise.all(
     Array.from({ length: 50 }, () => settle(quota.database, [settlement(randomUUID(), "done")])),
@@ -154,6 +153,7 @@ test("counts no message after a close that runs concurrently with fifty settleme
     used = (await readTotals())?.used ?? 0;
     closed = await closeMonth(quota.database, MONTH, used);
   }
+  expect(closed).toBeUndefined();
   const results = (await settling).flat();
   // One turn was counted before the fifty.
   expect(await readTotals()).toMatchObject({ used, ledger: used });
@@ -162,7 +162,7 @@ test("counts no message after a close that runs concurrently with fifty settleme
 });
 
 test("pruning turns the rows of a closed month into totals and keeps the audit's sums and digests", async () => {
-  const turns = await countTurns(2_005);
+  const turns = await settleAsDone(2_005);
   const adjusted = [{ workspaceId: workspace, turnId: turns[0] ?? "" }];
   await adjustTurns(quota.database, { turns: adjusted, outcome: "void", reason: "reconciled" });
   const before = await readTotals();
@@ -201,7 +201,7 @@ test("pruning turns the rows of a closed month into totals and keeps the audit's
 });
 
 test("the service's role cannot delete from the usage ledger, and prune_ledger refuses open and recent months", async () => {
-  await countTurns(1);
+  await settleAsDone(1);
   await addMonths(quota.database);
   for (const table of ["ledger", "ledger_totals"])
     await expect(quota.database.query(`DELETE FROM quota.${table}`)).rejects.toThrow("permission denied");
@@ -225,7 +225,7 @@ test("the void reservation of a turn refused at the cap is deleted after a week,
   const refused = randomUUID();
   expect(await reserve(quota.database, full, refused)).toMatchObject({ status: "exceeded" });
   await settle(quota.database, [{ workspaceId: full, turnId: refused, outcome: "void", month: undefined }]);
-  const [counted = "", adjusted = ""] = await countTurns(2);
+  const [counted = "", adjusted = ""] = await settleAsDone(2);
   const turns = [{ workspaceId: workspace, turnId: adjusted }];
   await adjustTurns(quota.database, { turns, outcome: "void", reason: "reconciled" });
   const age = (days: number) =>

@@ -26,8 +26,8 @@ const TEXT = "t0 t1 t2 t3 t4 t5 t6 t7 t8 t9 t10 t11 ";
 /** Streams TEXT in 2.4 s. */
 const SLOW_MODEL = "openai:tokens-12-every-200";
 /**
- * Streams TEXT in 6 s, so that the reply still runs when the next requests of a test arrive, even on a busy machine. `patient` is the provider
- * with the default timeouts: a pause of that machine does not fail the reply.
+ * Streams TEXT in 6 s, so that the reply still runs when the next requests of a test arrive, even on a busy machine. The provider `patient`
+ * has the default timeouts, `openai` only 1.5 s, which a busy machine can exceed.
  */
 const SLOWER_MODEL = "patient:tokens-12-every-500";
 
@@ -49,7 +49,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
 
   type Message = { fields: Record<string, unknown>; headers: Record<string, string> };
 
-  /** Returns how many streams the edge has refused because a session had too many running replies, or a reply too many readers. */
+  /** Returns how many streams the edge has refused because a session, a reply, an address or a user had too many. */
   function countClientRefusals(): Promise<number> {
     const [edge] = system.edges;
     if (edge === undefined) throw new Error("the system has no edge");
@@ -67,12 +67,15 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
     api.refusedChat(bot, fields, { headers: { ...headers, ...more } });
   const eventIds = (result: ChatResult) => result.events.map(({ id }) => id);
 
+  /** Yields a reply's events without its comments. */
+  async function* readEvents(response: Response): AsyncGenerator<SseEvent> {
+    for await (const item of readSse(response)) if ("event" in item) yield item;
+  }
   /** Reads a reply's events until it has this text, then disconnects. */
   async function readUntil({ fields, headers }: Message, text: string, bot = slow): Promise<SseEvent[]> {
     const events: SseEvent[] = [];
-    for await (const item of readSse(await api.openChat(bot, fields, { headers }))) {
-      if (!("event" in item)) continue;
-      events.push(item);
+    for await (const event of readEvents(await api.openChat(bot, fields, { headers }))) {
+      events.push(event);
       if (textOf(events).length >= text.length) break;
     }
     return events;
@@ -94,16 +97,18 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
 
   describe("ids", () => {
     test("every event's id names the message and the offset after the event, in UTF-16 code units [D32/1-2]", async () => {
-      const message = newMessage({ message: "👋🏽 Grüße" });
+      const text = "👋🏽 Grüße";
+      const message = newMessage({ message: text });
       const echo = await addBot(system, tenant, "echo", "openai:echo");
       const result = await send(message, echo);
+      expect(result.text).toBe(text);
       const id = result.meta?.message_id;
       let offset = 0;
       for (const event of result.events) {
         if (event.event === "token") offset += String(event.data.text).length;
         expect(event.id).toBe(`${id}-${offset}`);
       }
-      expect(offset).toBe(result.text.length);
+      expect(offset).toBe(text.length);
     });
 
     test("without a key no event has an id [D32/3]", async () => {
@@ -350,16 +355,14 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
 
     test("by message id stops a reply without a key [D35/1]", async () => {
       const session_id = randomUUID();
-      const response = await api.openChat(slower, { session_id });
-      const events: SseEvent[] = [];
-      for await (const item of readSse(response)) {
-        if (!("event" in item)) continue;
-        events.push(item);
-        if (item.event !== "meta") continue;
-        const { message_id } = item.data as { message_id: number };
+      let last: SseEvent | undefined;
+      for await (const event of readEvents(await api.openChat(slower, { session_id }))) {
+        last = event;
+        if (event.event !== "meta") continue;
+        const { message_id } = event.data as { message_id: number };
         expect((await stop({ session_id, message_id }, slower)).body).toEqual({ status: "cancelled" });
       }
-      expect(events.at(-1)).toMatchObject({ event: "done", data: { finish_reason: "cancelled" } });
+      expect(last).toMatchObject({ event: "done", data: { finish_reason: "cancelled" } });
     });
 
     test("of an ended reply returns its outcome [D35/2]", async () => {
@@ -385,15 +388,14 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
 
     test("refuses a malformed request [D35/4]", async () => {
       const session_id = randomUUID();
-      const bad: [object, string][] = [
+      const bad: [Record<string, unknown>, string][] = [
         [{ session_id }, "invalid_message"],
         [{ session_id, message_id: 1, idempotency_key: "k" }, "invalid_message"],
         [{ session_id, message_id: "x" }, "invalid_message"],
         [{ session_id, idempotency_key: "a b" }, "invalid_idempotency_key"],
         [{ session_id: "x", message_id: 1 }, "invalid_session_id"],
       ];
-      for (const [fields, code] of bad)
-        expect(formatRefusal(await stop(fields as Record<string, unknown>))).toBe(formatError(400, code));
+      for (const [fields, code] of bad) expect(formatRefusal(await stop(fields))).toBe(formatError(400, code));
       const call = { method: "POST", path: "/api/chat/stop/", headers: { origin: tenant.origin } };
       expect(formatRefusal(await api.call({ ...call, body: "{" }))).toBe(formatError(400, "invalid_json"));
       expect(formatRefusal(await api.call({ ...call, body: "x".repeat(9_000) }))).toBe(
@@ -410,7 +412,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
     });
   });
 
-  test("the playground replays, stops and refuses keyed replies of the caller's own sessions, and its errors are {detail} [D37/1]", async () => {
+  test("the playground replays, stops and refuses replies of its own sessions by the caller's own keys, and its errors are {detail} [D37/1]", async () => {
     const token = await createMemberToken(system, tenant);
     const session_id = randomUUID();
     const headers = { ...bearer(token), "idempotency-key": randomUUID() };
@@ -443,6 +445,11 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
     );
     const unknown = { ...stopBody, idempotency_key: "unknown" };
     expect(formatRefusal(await answerOf(unknown, {}, stopPath))).toBe(formatDetail(404, "message_not_found"));
+    const otherUser = bearer(await createMemberToken(system, tenant));
+    expect(formatRefusal(await answerOf(stopBody, otherUser, stopPath))).toBe(formatDetail(404, "message_not_found"));
+    const { meta } = await api.chat(tenant);
+    const ofWidget = { bot_slug: tenant.botSlug, session_id: meta?.session_id, message_id: meta?.message_id };
+    expect(formatRefusal(await answerOf(ofWidget, {}, stopPath))).toBe(formatDetail(404, "message_not_found"));
     expect(formatRefusal(await answerOf({ ...unknown, bot_slug: "none" }, {}, stopPath))).toBe(
       formatDetail(404, "bot_not_found"),
     );

@@ -173,6 +173,14 @@ describe("a blocked message", () => {
     expect((await close(turn)).outcome).toBe(TurnOutcome.BLOCKED);
     const { rows } = await system.admin.query("SELECT FROM conversation.outbox WHERE turn_id = $1", [turn.turnId]);
     expect(rows).toEqual([]);
+    // An outcome of the blocked turn would have reached quota before that of a turn that is closed later.
+    const later = openRequest(guarded);
+    await open(later);
+    await close(later);
+    await expect
+      .poll(() => system.quota.outcomeOf(later.turnId), { timeout: PUSH_TIMEOUT_MS })
+      .toBe(SettleOutcome.DONE);
+    expect(system.quota.outcomeOf(turn.turnId)).toBeUndefined();
   });
 });
 

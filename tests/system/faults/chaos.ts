@@ -112,37 +112,41 @@ async function injectFaultsUnderLoad(target: FaultTarget, options: ChaosOptions)
 
   const injector = new FaultInjector(target, options.progress);
   const services = [...system.edges, system.conversation, system.quota, system.llm];
-  const restarts = new Map<ServiceProcess, Promise<void>>();
+  const restarts = new Restarts();
   // With faults of the database, the pause is longer, so that services run long enough to detect such faults.
   const betweenKillsMs = options.hasDatabaseFaults ? 2_000 : 500;
   const hasEnough = () => kills >= options.minKills && (countOutcomes(visits).stop ?? 0) >= options.minReplies;
   const killServices = async () => {
-    while (performance.now() < deadline || !hasEnough()) {
+    while (!isOver && !restarts.hasFailed && (performance.now() < deadline || !hasEnough())) {
       await sleep(betweenKillsMs + Math.random() * 5 * betweenKillsMs);
       // A fault's recovery is measured without further faults.
       if (injector.isRecovering) continue;
       const victim = pick(services, Math.floor(Math.random() * services.length));
-      // While the database is down, no connection can be chosen.
-      if (Math.random() < 0.1) await killDatabaseConnection(system).catch(() => undefined);
-      else if (restarts.size < MAX_DOWN && !restarts.has(victim))
-        restarts.set(
-          victim,
-          killAndRestart(victim).finally(() => restarts.delete(victim)),
-        );
-      else continue;
+      const isKilled =
+        Math.random() < 0.1
+          ? await killDatabaseConnection(system)
+          : restarts.running < MAX_DOWN && restarts.killAndRestart(victim);
+      if (!isKilled) continue;
       kills++;
       if (kills % 10 === 0) options.progress(`${visits.length} turns, ${kills} kills`);
     }
-    await Promise.all(restarts.values());
+    await restarts.finish();
   };
   const injectFaults = async () => {
     if (options.hasDatabaseFaults) await injector.run(deadline);
   };
 
   const visitors = Array.from({ length: options.visitors }, (_, number) => sendMessages(number));
-  await Promise.all([killServices(), injectFaults()]);
+  const disturbances = [killServices(), injectFaults()].map((each) =>
+    each.catch((error: unknown) => {
+      // Ends the other tasks, which would run for ever in a system that does not recover.
+      isOver = true;
+      throw error;
+    }),
+  );
+  await Promise.allSettled(disturbances);
   isOver = true;
-  await Promise.all(visitors);
+  await Promise.all([...disturbances, ...visitors]);
   options.progress(`${visits.length} turns, ${kills} kills; waiting for settlement`);
   const reconciled = await reconcile(system, {
     settleTimeoutMs: options.settleTimeoutMs,
@@ -166,8 +170,40 @@ async function injectFaultsUnderLoad(target: FaultTarget, options: ChaosOptions)
 /** A service that starts without a database becomes ready when the database is back. That can take longer than one wait for readiness. */
 const START_ATTEMPTS = 5;
 
+/** Kills services and starts them again, several at a time. */
+export class Restarts {
+  readonly #running = new Map<ServiceProcess, Promise<void>>();
+  readonly #failures: unknown[] = [];
+
+  /** The number of services that are being started again. */
+  get running(): number {
+    return this.#running.size;
+  }
+
+  get hasFailed(): boolean {
+    return this.#failures.length > 0;
+  }
+
+  /** Does not wait for the restart. Returns false if the service is already being started again. */
+  killAndRestart(service: ServiceProcess): boolean {
+    if (this.#running.has(service)) return false;
+    const restart = killAndRestart(service).catch((error: unknown) => void this.#failures.push(error));
+    this.#running.set(
+      service,
+      restart.finally(() => this.#running.delete(service)),
+    );
+    return true;
+  }
+
+  /** Waits for all restarts. Throws if one of them failed. */
+  async finish(): Promise<void> {
+    await Promise.all(this.#running.values());
+    if (this.hasFailed) throw new AggregateError(this.#failures, "a killed service did not start again");
+  }
+}
+
 /** Kills a service and starts it again. Throws if it is not ready after START_ATTEMPTS waits. */
-export async function killAndRestart(service: ServiceProcess): Promise<void> {
+async function killAndRestart(service: ServiceProcess): Promise<void> {
   await service.kill9();
   for (let attempt = 1; ; attempt++) {
     try {
@@ -179,13 +215,20 @@ export async function killAndRestart(service: ServiceProcess): Promise<void> {
   }
 }
 
-/** Kills the process of a random connection to the database. PostgreSQL then restarts itself. Returns false if there is no connection. */
+/**
+ * Kills the process of a random connection to the database. PostgreSQL then restarts itself. Returns false if no process was killed: there is
+ * no connection, the database is down, or the connection has just ended.
+ */
 export async function killDatabaseConnection(system: System): Promise<boolean> {
-  const [connection] = await queryRows<{ pid: number }>(
-    system.database.url,
-    "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1",
-  );
-  if (connection === undefined) return false;
-  process.kill(connection.pid, "SIGKILL");
-  return true;
+  try {
+    const [connection] = await queryRows<{ pid: number }>(
+      system.database.url,
+      "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1",
+    );
+    if (connection === undefined) return false;
+    process.kill(connection.pid, "SIGKILL");
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -2,11 +2,10 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startTestPostgres, type TestPostgres } from "@parley/test-support";
 import { createPlan, waitUntilSettled } from "../database.ts";
-import type { ServiceProcess } from "../processes.ts";
 import { pick } from "../random.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system.ts";
 import { TRUST_FORWARDED_FOR } from "../visitors.ts";
-import { killAndRestart, killDatabaseConnection } from "./chaos.ts";
+import { killDatabaseConnection, Restarts } from "./chaos.ts";
 import { checkKeyedReplies, type KeyedVisit } from "./check-keyed-replies.ts";
 import { readUntilEnd } from "./resuming-visitor.ts";
 
@@ -184,29 +183,20 @@ async function stopReply(url: string, { tenant, sessionId, key, stopStatuses }: 
 
 async function killUntilOver({ system, postgres, counts, isOver }: Chaos): Promise<void> {
   const services = [...system.edges, system.conversation, system.quota, system.llm];
-  const restarts = new Map<ServiceProcess, Promise<void>>();
-  const failures: unknown[] = [];
+  const restarts = new Restarts();
   while (!isOver()) {
     await sleep(1_500 + Math.random() * 3_000);
     const victim = pick(services, randomBelow(services.length));
     if (chance(0.2)) {
       if (await restartDatabase(system, postgres)) counts.databaseRestarts++;
-    } else if (!restarts.has(victim)) {
-      const restart = killAndRestart(victim).catch((error: unknown) => void failures.push(error));
-      restarts.set(
-        victim,
-        restart.finally(() => restarts.delete(victim)),
-      );
-      counts.kills++;
-    }
+    } else if (restarts.killAndRestart(victim)) counts.kills++;
   }
-  await Promise.all(restarts.values());
-  if (failures.length > 0) throw new AggregateError(failures, "a killed service did not start again");
+  await restarts.finish();
 }
 
 /** Restarts the database or crashes it. Returns false if it could not be crashed: it is still recovering, or has no connections. */
 async function restartDatabase(system: System, postgres: TestPostgres): Promise<boolean> {
-  if (chance(0.5)) return killDatabaseConnection(system).catch(() => false);
+  if (chance(0.5)) return killDatabaseConnection(system);
   await postgres.restart();
   return true;
 }

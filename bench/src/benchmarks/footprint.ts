@@ -11,7 +11,7 @@ const TURNS = 4_000;
 const WARM_UP_TURNS = 400;
 const CALLERS = 16;
 
-/** Upper bounds of the figures. docs/install/sizing.md states lower values; tools/sizing.test.ts compares them with bench/results. */
+/** Upper bounds of the figures. docs/install/sizing.md states lower values, which tools/sizing.test.ts compares with bench/results. */
 const GOALS = {
   databaseMs: 4,
   storedKb: 4,
@@ -21,9 +21,11 @@ const GOALS = {
   residentMb: 320,
 } as const;
 
+const SCHEMAS = ["conversation", "quota", "llm"] as const;
+type BySchema = Record<(typeof SCHEMAS)[number], number>;
+
 type Round = Record<"databaseMs" | "walKb" | "redisMs" | "redisKb", number> & {
-  /** One value for each schema, in the order of SCHEMAS. */
-  storedKb: number[];
+  storedKb: BySchema;
 };
 
 /** All resources of a turn except the services' CPU, which turn-cost measures. docs/install/sizing.md uses the figures. */
@@ -42,12 +44,14 @@ export const footprint: Benchmark = {
         const result = await measureRound(testbed, emptyRedisBytes, shape);
         measured.push(result);
         progress(
-          `round ${round}: PostgreSQL ${result.databaseMs.toFixed(2)} ms, ${sum(result.storedKb).toFixed(2)} KB stored, ${result.walKb.toFixed(1)} KB of WAL; Redis ${result.redisMs.toFixed(3)} ms, ${result.redisKb.toFixed(3)} KB per address`,
+          `round ${round}: PostgreSQL ${result.databaseMs.toFixed(2)} ms, ${sum(Object.values(result.storedKb)).toFixed(2)} KB stored, ${result.walKb.toFixed(1)} KB of WAL; Redis ${result.redisMs.toFixed(3)} ms, ${result.redisKb.toFixed(3)} KB per address`,
         );
       }
       const medianOf = (name: Exclude<keyof Round, "storedKb">) => median(measured.map((round) => round[name]));
-      const stored = SCHEMAS.map((_, i) => median(measured.map(({ storedKb }) => storedKb[i] ?? Number.NaN)));
-      const bySchema = SCHEMAS.map((schema, i) => `${schema} ${stored[i]?.toFixed(2)}`).join(", ");
+      const stored = mapSchemas((schema) => median(measured.map(({ storedKb }) => storedKb[schema])));
+      const bySchema = Object.entries(stored)
+        .map(([schema, kb]) => `${schema} ${kb.toFixed(2)}`)
+        .join(", ");
       const [turnText] = await queryRows<{ bytes: number }>(
         testbed.system.database.url,
         "SELECT avg(bytes)::float8 AS bytes FROM (SELECT sum(octet_length(content)) AS bytes FROM conversation.messages GROUP BY turn_id) t",
@@ -64,7 +68,7 @@ export const footprint: Benchmark = {
         }),
         atMost(GOALS.storedKb, {
           what: "stored per turn",
-          value: sum(stored),
+          value: sum(Object.values(stored)),
           unit: "KB",
           detail: `tables and indexes: ${bySchema}; ${turnText?.bytes.toFixed(0)} bytes of message text`,
         }),
@@ -107,13 +111,14 @@ async function measureRound(testbed: Testbed, emptyRedisBytes: number, shape: Lo
   const before = await readCounters(url, server, redisUrl);
   await measureLoad(parleyLoad(testbed, shape), []);
   const after = await readCounters(url, server, redisUrl);
+  const storedAfter = await readStoredBytes(url);
   const perTurn = (name: keyof typeof before) => (after[name] - before[name]) / shape.turns;
   return {
     databaseMs: perTurn("databaseMs"),
     walKb: perTurn("walBytes") / 1024,
     redisMs: perTurn("redisMs"),
     redisKb: (after.redisBytes - emptyRedisBytes) / 1024 / after.redisKeys,
-    storedKb: (await readStoredBytes(url)).map((bytes, i) => (bytes - (storedBefore[i] ?? 0)) / 1024 / shape.turns),
+    storedKb: mapSchemas((schema) => (storedAfter[schema] - storedBefore[schema]) / 1024 / shape.turns),
   };
 }
 
@@ -133,16 +138,19 @@ async function readCounters(url: string, server: number, redisUrl: string) {
   };
 }
 
-const SCHEMAS = ["conversation", "quota", "llm"] as const;
+function mapSchemas(compute: (schema: keyof BySchema) => number): BySchema {
+  return Object.fromEntries(SCHEMAS.map((schema) => [schema, compute(schema)])) as BySchema;
+}
 
-/** Runs VACUUM, as autovacuum does. Then returns the bytes of each schema's tables and indexes, in the order of SCHEMAS. */
-async function readStoredBytes(url: string): Promise<number[]> {
+/** Runs VACUUM, as autovacuum does. Then returns the bytes of each schema's tables and indexes. */
+async function readStoredBytes(url: string): Promise<BySchema> {
   await queryRows(url, "VACUUM");
-  const stored = await queryRows<{ bytes: number }>(
+  const stored = await queryRows<{ schema: keyof BySchema; bytes: number }>(
     url,
-    `SELECT (SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c WHERE c.relnamespace = n.oid AND c.relkind = 'r')::float8 AS bytes
-     FROM unnest($1::text[]) WITH ORDINALITY AS schema (name, place) JOIN pg_namespace n ON n.nspname = name ORDER BY place`,
+    `SELECT nspname AS schema,
+            (SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c WHERE c.relnamespace = n.oid AND c.relkind = 'r')::float8 AS bytes
+     FROM pg_namespace n WHERE nspname = ANY ($1)`,
     [SCHEMAS],
   );
-  return stored.map(({ bytes }) => bytes);
+  return Object.fromEntries(stored.map(({ schema, bytes }) => [schema, bytes])) as BySchema;
 }

@@ -3,7 +3,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { queryFirstRow } from "../system/database.ts";
-import type { ServiceWithDatabase } from "../system/processes.ts";
+import { SERVICES_WITH_DATABASE } from "../system/processes.ts";
 import { type System, serviceDatabaseUrl, startSystem } from "../system/system.ts";
 import { isAdminMethod, METHODS, nameOf, processOf } from "./methods.ts";
 import { type Call, connectAdminPlane, connectDataPlane } from "./raw-calls.ts";
@@ -105,45 +105,47 @@ describe("a call for one workspace returns nothing of another, and the same resu
 });
 
 describe("a service's role", () => {
-  const services: ServiceWithDatabase[] = ["conversation", "quota", "llm-proxy"];
-  test.each(services)("of %s cannot read or write another schema, or change its own schema", async (service) => {
-    const client = new pg.Client({ connectionString: serviceDatabaseUrl(system.database.url, service) });
-    await client.connect();
-    const sqlStateOf = (sql: string) =>
-      client.query(sql).then(
-        () => "allowed",
-        (error: pg.DatabaseError) => error.code,
-      );
-    try {
-      const ownSchema = service === "llm-proxy" ? "llm" : service;
-      const { tables } = await queryFirstRow<{ tables: { schema: string; name: string; column: string }[] }>(
-        system.database,
-        `SELECT json_agg(json_build_object('schema', nspname, 'name', oid::regclass::text, 'column', first)) AS tables
+  test.each(SERVICES_WITH_DATABASE)(
+    "of %s cannot read or write another schema, or change its own schema",
+    async (service) => {
+      const client = new pg.Client({ connectionString: serviceDatabaseUrl(system.database.url, service) });
+      await client.connect();
+      const sqlStateOf = (sql: string) =>
+        client.query(sql).then(
+          () => "allowed",
+          (error: pg.DatabaseError) => error.code,
+        );
+      try {
+        const ownSchema = service === "llm-proxy" ? "llm" : service;
+        const { tables } = await queryFirstRow<{ tables: { schema: string; name: string; column: string }[] }>(
+          system.database,
+          `SELECT json_agg(json_build_object('schema', nspname, 'name', oid::regclass::text, 'column', first)) AS tables
          FROM (
            SELECT c.oid, n.nspname, (SELECT attname FROM pg_attribute WHERE attrelid = c.oid AND attnum = 1) AS first
            FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
            WHERE relkind = 'r' AND nspname IN ('conversation', 'quota', 'llm')
          ) each`,
-      );
-      expect(new Set(tables.map(({ schema }) => schema)).size).toBe(3);
-      for (const { schema, name, column } of tables) {
-        const changes = [`TRUNCATE ${name}`, `DROP TABLE ${name}`, `ALTER TABLE ${name} ADD COLUMN more integer`];
-        const uses = [
-          `SELECT 1 FROM ${name}`,
-          `INSERT INTO ${name} DEFAULT VALUES`,
-          `UPDATE ${name} SET ${column} = NULL`,
-          `DELETE FROM ${name}`,
-        ];
-        for (const sql of schema === ownSchema ? changes : [...changes, ...uses])
+        );
+        expect(new Set(tables.map(({ schema }) => schema)).size).toBe(3);
+        for (const { schema, name, column } of tables) {
+          const changes = [`TRUNCATE ${name}`, `DROP TABLE ${name}`, `ALTER TABLE ${name} ADD COLUMN more integer`];
+          const uses = [
+            `SELECT 1 FROM ${name}`,
+            `INSERT INTO ${name} DEFAULT VALUES`,
+            `UPDATE ${name} SET ${column} = NULL`,
+            `DELETE FROM ${name}`,
+          ];
+          for (const sql of schema === ownSchema ? changes : [...changes, ...uses])
+            expect(await sqlStateOf(sql), sql).toBe(INSUFFICIENT_PRIVILEGE);
+        }
+        for (const role of ["parley_conversation", "parley_quota", "parley_llm", "postgres"])
+          if (role !== `parley_${ownSchema}`)
+            expect([INSUFFICIENT_PRIVILEGE, UNKNOWN_ROLE], role).toContain(await sqlStateOf(`SET ROLE ${role}`));
+        for (const sql of ["CREATE SCHEMA more", "CREATE ROLE more", "CREATE TABLE public.more (id integer)"])
           expect(await sqlStateOf(sql), sql).toBe(INSUFFICIENT_PRIVILEGE);
+      } finally {
+        await client.end();
       }
-      for (const role of ["parley_conversation", "parley_quota", "parley_llm", "postgres"])
-        if (role !== `parley_${ownSchema}`)
-          expect([INSUFFICIENT_PRIVILEGE, UNKNOWN_ROLE], role).toContain(await sqlStateOf(`SET ROLE ${role}`));
-      for (const sql of ["CREATE SCHEMA more", "CREATE ROLE more", "CREATE TABLE public.more (id integer)"])
-        expect(await sqlStateOf(sql), sql).toBe(INSUFFICIENT_PRIVILEGE);
-    } finally {
-      await client.end();
-    }
-  });
+    },
+  );
 });

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TestDatabase } from "@parley/test-support";
 import pg from "pg";
@@ -96,6 +97,34 @@ export async function queryFirstRow<T extends object>(
 ): Promise<T> {
   const [row] = await queryRows<T>(url, sql, values);
   return row as T;
+}
+
+export type TableCopies = {
+  /** The name of each table's copy. */
+  copies: Record<string, string>;
+  /** Statements that replace the current rows with the copies, like a restored backup. */
+  restoreSql: string;
+};
+
+/** Copies the rows of a schema's tables that meet `condition`, from one snapshot. */
+export async function copyTables(
+  database: TestDatabase,
+  schema: string,
+  tables: readonly string[],
+  condition = "true",
+): Promise<TableCopies> {
+  const suffix = randomUUID().slice(0, 8);
+  const copies = Object.fromEntries(tables.map((table) => [table, `copy_${table}_${suffix}`]));
+  const forEachTable = (sql: (table: string, copy: string) => string) =>
+    Object.entries(copies)
+      .map(([table, copy]) => sql(`${schema}.${table}`, copy))
+      .join("\n");
+  const copyAll = forEachTable((table, copy) => `CREATE TABLE ${copy} AS SELECT * FROM ${table} WHERE ${condition};`);
+  await queryFirstRow(database, `BEGIN ISOLATION LEVEL REPEATABLE READ; ${copyAll} COMMIT`);
+  const restoreSql = forEachTable(
+    (table, copy) => `DELETE FROM ${table} WHERE ${condition}; INSERT INTO ${table} SELECT * FROM ${copy};`,
+  );
+  return { copies, restoreSql };
 }
 
 /** Inserts a plan with SQL, because no admin RPC can create one. */

@@ -1,7 +1,7 @@
 import { createDatabase } from "@parley/test-support";
 import { setup as startServer } from "@parley/test-support/global-setup";
 import type { TestProject } from "vitest/node";
-import { runMigrations, SERVICE_ROLE_PASSWORD } from "./processes.ts";
+import { runMigrations, SERVICE_ROLE_PASSWORD, SERVICES_WITH_DATABASE } from "./processes.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -52,10 +52,6 @@ async function start(project: TestProject): Promise<Server> {
   const stop = await startServer(project);
   const { postgresUrl } = project.getProvidedContext();
   const { name, url } = await createDatabase(undefined, { serverUrl: postgresUrl });
-  await Promise.all(
-    (["conversation", "quota", "llm-proxy"] as const).map((service) =>
-      runMigrations(service, url, SERVICE_ROLE_PASSWORD),
-    ),
-  );
+  await Promise.all(SERVICES_WITH_DATABASE.map((service) => runMigrations(service, url, SERVICE_ROLE_PASSWORD)));
   return { postgresUrl, migratedDatabase: name, stop };
 }

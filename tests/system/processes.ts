@@ -83,8 +83,9 @@ export async function returnsOk(url: string): Promise<boolean> {
   }
 }
 
-/** A service with migrations and a schema. */
-export type ServiceWithDatabase = Exclude<ServiceName, "edge">;
+/** The services with migrations and a schema. */
+export const SERVICES_WITH_DATABASE = ["conversation", "quota", "llm-proxy"] as const satisfies ServiceName[];
+export type ServiceWithDatabase = (typeof SERVICES_WITH_DATABASE)[number];
 
 /** Runs a service's migrations in a process, as an installation does. If `password` is undefined, the service's role must exist. */
 export async function migrateAsProcess(name: ServiceWithDatabase, url: string, password?: string) {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { chat } from "../system/chat.ts";
 import { cliEnv, runCliInProcess, runCliJson } from "../system/cli.ts";
-import { queryFirstRow, queryRows, readBalance, waitUntilSettled } from "../system/database.ts";
+import { copyTables, queryFirstRow, queryRows, readBalance, waitUntilSettled } from "../system/database.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 
 // The tests build on one another: a month is closed, then pruned, then restored. They need a system of their own, because a closed month is
@@ -103,12 +103,10 @@ const TABLES = {
 };
 const restore: Partial<Record<keyof typeof TABLES, () => Promise<unknown>>> = {};
 
-/** Copies the rows of a schema. Returns a function that replaces the current rows with the copy, like a restored backup. */
+/** Copies the rows of a schema. Returns a function that restores them. */
 async function backUp(schema: keyof typeof TABLES): Promise<() => Promise<unknown>> {
-  const copies = TABLES[schema].map((table) => ({ table: `${schema}.${table}`, copy: `copy_${schema}_${table}` }));
-  await runSql(copies.map(({ table, copy }) => `CREATE TABLE ${copy} AS TABLE ${table};`).join(""));
-  const statements = copies.map(({ table, copy }) => `DELETE FROM ${table}; INSERT INTO ${table} TABLE ${copy};`);
-  return () => runSql(`BEGIN; ${statements.join("")} COMMIT`);
+  const { restoreSql } = await copyTables(system.database, schema, TABLES[schema]);
+  return () => runSql(`BEGIN; ${restoreSql} COMMIT`);
 }
 
 /** Makes the month's close old enough to be pruned, and restarts the services, which prune after their start. */

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { chat, postChat } from "../system/chat.ts";
 import { cliEnv, runCliInProcess, runCliJson } from "../system/cli.ts";
-import { queryFirstRow, readBalance } from "../system/database.ts";
+import { copyTables, queryFirstRow, readBalance } from "../system/database.ts";
 import { readMetric } from "../system/metrics.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 import { TRUST_FORWARDED_FOR, visit } from "../system/visitors.ts";
@@ -56,26 +56,11 @@ const TABLES = {
   quota: ["usage", "reservations", "ledger", "adjustments"],
 };
 
-/**
- * Copies the tenant's rows of a schema. Returns a function that replaces the current rows with the copy, like a restored backup, and runs
- * further SQL in the same transaction.
- */
-async function backUp(schema: keyof typeof TABLES): Promise<(sql?: string) => Promise<void>> {
-  const copies = TABLES[schema].map((table) => ({
-    table: `${schema}.${table}`,
-    copy: `copy_${randomUUID().slice(0, 8)}`,
-  }));
+/** Copies the tenant's rows of a schema. Returns a function that restores them, and runs further SQL in the same transaction. */
+async function backUp(schema: keyof typeof TABLES): Promise<(sql?: string) => Promise<unknown>> {
   const ofTenant = `workspace_id = '${tenant.workspaceId}'`;
-  await queryFirstRow(
-    system.database,
-    copies.map(({ table, copy }) => `CREATE TABLE ${copy} AS SELECT * FROM ${table} WHERE ${ofTenant};`).join("\n"),
-  );
-  return async (sql = "") => {
-    const statements = copies.map(
-      ({ table, copy }) => `DELETE FROM ${table} WHERE ${ofTenant}; INSERT INTO ${table} SELECT * FROM ${copy};`,
-    );
-    await queryFirstRow(system.database, `BEGIN; ${statements.join("\n")} ${sql} COMMIT`);
-  };
+  const { restoreSql } = await copyTables(system.database, schema, TABLES[schema], ofTenant);
+  return (sql = "") => queryFirstRow(system.database, `BEGIN; ${restoreSql} ${sql} COMMIT`);
 }
 
 const repairs = (kind?: string) =>

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TestPostgres } from "@parley/test-support";
+import { SERVICES_WITH_DATABASE } from "../processes.ts";
 import { shuffle } from "../random.ts";
 import type { System, Tenant } from "../system.ts";
 import { visit } from "../visitors.ts";
@@ -9,7 +10,6 @@ import {
   type DatabaseProxies,
   killDatabase,
   makeReadOnly,
-  SERVICES_WITH_DATABASE,
   stallDatabase,
 } from "./database-faults.ts";
 

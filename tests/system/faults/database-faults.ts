@@ -1,28 +1,22 @@
-import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startTcpProxy, type TcpProxy, type TestDatabase, type TestPostgres } from "@parley/test-support";
-import { queryFirstRow } from "../database.ts";
-import type { ServiceWithDatabase } from "../processes.ts";
+import { copyTables, queryFirstRow } from "../database.ts";
+import { SERVICES_WITH_DATABASE, type ServiceWithDatabase } from "../processes.ts";
 
 /** A TCP proxy between each service and PostgreSQL. */
 export type DatabaseProxies = Record<ServiceWithDatabase, TcpProxy>;
 
-export const SERVICES_WITH_DATABASE = ["conversation", "quota", "llm-proxy"] as const;
-
 /** Starts the proxies. Their target is the PostgreSQL server of `serverUrl`. */
 export async function startDatabaseProxies(serverUrl: string): Promise<DatabaseProxies> {
-  const start = () => startTcpProxy({ targetPort: Number(new URL(serverUrl).port) });
-  const [conversation, quota, llm] = await Promise.all([start(), start(), start()]);
-  return { conversation, quota, "llm-proxy": llm };
+  const targetPort = Number(new URL(serverUrl).port);
+  const start = async (service: ServiceWithDatabase) => [service, await startTcpProxy({ targetPort })] as const;
+  return Object.fromEntries(await Promise.all(SERVICES_WITH_DATABASE.map(start))) as DatabaseProxies;
 }
 
 /** Returns the proxies' ports, for the option `databasePorts` of startSystem. */
 export function portsOf(proxies: DatabaseProxies): Record<ServiceWithDatabase, number> {
-  return {
-    conversation: proxies.conversation.port,
-    quota: proxies.quota.port,
-    "llm-proxy": proxies["llm-proxy"].port,
-  };
+  const ports = SERVICES_WITH_DATABASE.map((service) => [service, proxies[service].port] as const);
+  return Object.fromEntries(ports) as Record<ServiceWithDatabase, number>;
 }
 
 /** Kills the server and starts it again after a time. */
@@ -53,8 +47,8 @@ export async function makeReadOnly({ url }: Pick<TestDatabase, "url">, readOnlyM
 }
 
 /**
- * Makes every open connection of the services refuse writes, like a primary that was demoted in place. Later connections can write, as
- * after a failover. Visitors must send messages during the call, so that the services open connections.
+ * Closes the services' connections. The connections that they open in the next 2 s refuse writes, like those to a primary that was demoted in
+ * place. Later connections can write, as after a failover. Visitors must send messages during the call, so that the services open connections.
  */
 export async function makeConnectionsReadOnly(
   { url, name }: Pick<TestDatabase, "url" | "name">,
@@ -81,7 +75,7 @@ const TABLES = {
 } as const;
 
 export type Backup = {
-  /** Replies that were done and counted at the time of the backup. */
+  /** Turns that were done just after the backup. */
   done: number;
   /** Closes the service's connections and replaces its rows with the backup's. Returns the number of done turns that conversation lost. */
   restore(): Promise<number>;
@@ -89,20 +83,10 @@ export type Backup = {
 
 /** Copies a service's tables from one snapshot. */
 export async function backUp(database: TestDatabase, service: keyof typeof TABLES, proxy: TcpProxy): Promise<Backup> {
-  const suffix = randomUUID().slice(0, 8);
-  const copies = TABLES[service].map((table) => ({ table: `${service}.${table}`, copy: `copy_${table}_${suffix}` }));
-  await retry(() =>
-    queryFirstRow(
-      database,
-      `BEGIN ISOLATION LEVEL REPEATABLE READ;
-       ${copies.map(({ table, copy }) => `DROP TABLE IF EXISTS ${copy}; CREATE TABLE ${copy} AS SELECT * FROM ${table};`).join("\n")}
-       COMMIT`,
-    ),
-  );
+  const { copies, restoreSql } = await retry(() => copyTables(database, service, TABLES[service]));
   const done = await countReplies(database);
-  const replace = copies.map(({ table, copy }) => `DELETE FROM ${table}; INSERT INTO ${table} SELECT * FROM ${copy};`);
   const countLost = `SELECT count(*)::integer AS lost FROM conversation.turns t WHERE status = 'done'
-    AND NOT EXISTS (SELECT FROM copy_turns_${suffix} c WHERE c.turn_id = t.turn_id AND c.status = 'done')`;
+    AND NOT EXISTS (SELECT FROM ${copies.turns} c WHERE c.turn_id = t.turn_id AND c.status = 'done')`;
   return {
     done,
     async restore() {
@@ -118,10 +102,8 @@ export async function backUp(database: TestDatabase, service: keyof typeof TABLE
           service === "conversation"
             ? (await retry(() => queryFirstRow<{ lost: number }>(database, countLost))).lost
             : 0;
-        await retry(() => queryFirstRow(database, `BEGIN; ${replace.join("\n")} COMMIT`));
-        await queryFirstRow(database, copies.map(({ copy }) => `DROP TABLE ${copy};`).join("\n")).catch(
-          () => undefined,
-        );
+        await retry(() => queryFirstRow(database, `BEGIN; ${restoreSql} COMMIT`));
+        await queryFirstRow(database, `DROP TABLE ${Object.values(copies).join(", ")}`).catch(() => undefined);
         return lost;
       } finally {
         await proxy.resume();

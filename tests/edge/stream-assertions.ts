@@ -15,7 +15,7 @@ export function expectWellFormed({ events, done }: ChatResult, label: string): v
 }
 
 /** Expects the reply to be the whole text if the turn succeeded, or a prefix of the text if the turn failed. */
-export function expectNoForeignText({ text, done }: ChatResult, fullText: string, label: string): void {
+export function expectWholeTextOrPrefix({ text, done }: ChatResult, fullText: string, label: string): void {
   if (done?.finish_reason === "error") expect(fullText.startsWith(text), `${label}: ${text}`).toBe(true);
   else expect(text, label).toBe(fullText);
 }

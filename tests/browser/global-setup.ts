@@ -60,7 +60,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   await system.admin.workspaces.createWorkspace({ id: CONSOLE_WORKSPACE, name: "Console tests", plan: "scale" });
   // The console's edge accepts the tokens of the development sign-in.
   const consoleEdge = await system.startEdge(consoleSso.env);
-  const ownersConsole = await startConsole({
+  const consoleProcess = await startConsole({
     sso: consoleSso,
     conversationUrl: `http://127.0.0.1:${system.conversation.opsPort}`,
     quotaUrl: `http://127.0.0.1:${system.quota.opsPort}`,
@@ -73,10 +73,10 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     token: await system.sso.token({ workspaceId }),
     widgetDir,
     databaseUrl: system.database.url,
-    consoleUrl: ownersConsole.url,
+    consoleUrl: consoleProcess.url,
   });
   return async () => {
-    await ownersConsole.stop();
+    await consoleProcess.stop();
     await system.stop();
     await consoleSso.stop();
     await server.release();

@@ -16,13 +16,13 @@ const ADD_SOURCE = "/api/rpc/parley.conversation.v1.KnowledgeAdminService/AddSou
 describeWith("nginx", "the console behind nginx", () => {
   let installation: ConsoleSystem;
   let sso: DevelopmentSso;
-  let ownersConsole: ConsoleProcess;
+  let consoleProcess: ConsoleProcess;
   let documentedNginx: Nginx;
   let defaultNginx: Nginx;
 
   beforeAll(async () => {
     installation = await startConsoleSystem({ model: "openai:tokens-10-every-300", ssoEnv: { OWNER: LONG_OWNER } });
-    ({ sso, ownersConsole } = installation);
+    ({ sso, consoleProcess } = installation);
     defaultNginx = await startNginx("");
     documentedNginx = await startNginx(await readDocumentedSettings());
   });
@@ -39,7 +39,7 @@ describeWith("nginx", "the console behind nginx", () => {
       () => `server {
         listen 127.0.0.1:${port};
         ${settings}
-        location / { proxy_pass http://127.0.0.1:${new URL(ownersConsole.url).port}; }
+        location / { proxy_pass http://127.0.0.1:${new URL(consoleProcess.url).port}; }
       }`,
     );
     return { url: `http://127.0.0.1:${port}`, stop };
@@ -48,7 +48,7 @@ describeWith("nginx", "the console behind nginx", () => {
   /** Follows a sign-in's redirects up to its callback, without requesting it. Returns the callback's path and cookies. */
   async function startSignIn() {
     const jars = new Map<string, string[]>();
-    let url = `${ownersConsole.url}/auth/sign-in?return_to=%2F`;
+    let url = `${consoleProcess.url}/auth/sign-in?return_to=%2F`;
     for (let redirects = 0; redirects < 10 && !url.includes("/auth/callback"); redirects++) {
       const { origin } = new URL(url);
       const headers = { cookie: (jars.get(origin) ?? []).join("; ") };

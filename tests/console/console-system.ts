@@ -11,7 +11,7 @@ import { type System, startSystem } from "../system/system.ts";
 export type ConsoleSystem = {
   sso: DevelopmentSso;
   system: System;
-  ownersConsole: ConsoleProcess;
+  consoleProcess: ConsoleProcess;
   stop(): Promise<void>;
 };
 
@@ -29,7 +29,7 @@ export async function startConsoleSystem({ model = "openai:default", ssoEnv }: O
   const workspaceId = CONSOLE_WORKSPACE;
   await system.admin.workspaces.createWorkspace({ id: workspaceId, name: "Console tests", plan: "pro" });
   await system.admin.bots.createBot({ workspaceId, slug: "guide", changes: { model } });
-  const ownersConsole = await startConsole({
+  const consoleProcess = await startConsole({
     sso,
     conversationUrl: `http://127.0.0.1:${system.conversation.opsPort}`,
     quotaUrl: `http://127.0.0.1:${system.quota.opsPort}`,
@@ -38,9 +38,9 @@ export async function startConsoleSystem({ model = "openai:default", ssoEnv }: O
   return {
     sso,
     system,
-    ownersConsole,
+    consoleProcess,
     async stop() {
-      await ownersConsole.stop();
+      await consoleProcess.stop();
       await system.stop();
       await sso.stop();
     },

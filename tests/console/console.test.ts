@@ -21,22 +21,22 @@ const USAGE = "parley.quota.v1.WorkspaceAdminService/ShowUsage";
 let installation: ConsoleSystem;
 let sso: DevelopmentSso;
 let system: System;
-let ownersConsole: ConsoleProcess;
+let consoleProcess: ConsoleProcess;
 let owner: Owner;
 
 beforeAll(async () => {
   installation = await startConsoleSystem();
-  ({ sso, system, ownersConsole } = installation);
-  owner = await signIn(ownersConsole.url);
+  ({ sso, system, consoleProcess } = installation);
+  owner = await signIn(consoleProcess.url);
 });
 afterAll(() => installation.stop());
 
 describe("sign-in", () => {
   it("uses the code flow with PKCE, and returns to the requested screen", async () => {
-    const response = await fetch(`${ownersConsole.url}/auth/sign-in`, { redirect: "manual" });
+    const response = await fetch(`${consoleProcess.url}/auth/sign-in`, { redirect: "manual" });
     const query = new URL(response.headers.get("location") ?? "").searchParams;
     expect([query.get("response_type"), query.get("code_challenge_method")]).toEqual(["code", "S256"]);
-    const { send } = await signIn(ownersConsole.url, "/keys");
+    const { send } = await signIn(consoleProcess.url, "/keys");
     expect(await (await send("/auth/session")).json()).toMatchObject({
       user: "Demo owner",
       workspace_id: CONSOLE_WORKSPACE,
@@ -48,7 +48,7 @@ describe("sign-in", () => {
     ["demo-viewer", "viewer"],
     ["demo-guest", undefined],
   ])("gives the session of %s the role %s, also in the page", async (account, role) => {
-    const { send } = await signIn(ownersConsole.url, "/", account);
+    const { send } = await signIn(consoleProcess.url, "/", account);
     const session = (await (await send("/auth/session")).json()) as { role?: string };
     expect(session.role).toBe(role);
     const [, content = ""] =
@@ -64,7 +64,7 @@ describe("sign-in", () => {
   });
 
   it("explains a callback without a sign-in on the sign-in page", async () => {
-    const response = await fetch(`${ownersConsole.url}/auth/callback?code=x&state=y`, { redirect: "manual" });
+    const response = await fetch(`${consoleProcess.url}/auth/callback?code=x&state=y`, { redirect: "manual" });
     expect(response.headers.get("location")).toBe("/sign-in?error=sign_in_expired");
   });
 
@@ -76,7 +76,7 @@ describe("sign-in", () => {
   });
 
   it("revokes the tokens and clears the cookies at sign-out", async () => {
-    const leaving = await signIn(ownersConsole.url);
+    const leaving = await signIn(consoleProcess.url);
     const response = await leaving.post("/auth/sign-out");
     expect(response.status).toBe(204);
     expect((await leaving.send("/auth/session")).status).toBe(401);
@@ -178,7 +178,7 @@ describe("calls", () => {
     ["of another origin with Basic credentials", { origin: "https://evil.example", authorization: "Basic eDp5" }],
   ])("refuses a request %s", async (_, headers) => {
     const sent = Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [name, value === "own" ? ownersConsole.url : value]),
+      Object.entries(headers).map(([name, value]) => [name, value === "own" ? consoleProcess.url : value]),
     );
     const all = { "content-type": "application/json", ...sent };
     const streams = ["/api/chat/playground/", "/api/chat/playground/stop/"];
@@ -191,7 +191,7 @@ describe("calls", () => {
   it("accepts an access token in place of the cookies, and no other bearer token", async () => {
     const token = await requestOwnersToken(sso);
     const send = (authorization: string) =>
-      fetch(`${ownersConsole.url}/api/batch`, {
+      fetch(`${consoleProcess.url}/api/batch`, {
         method: "POST",
         headers: { authorization, "content-type": "application/json" },
         body: JSON.stringify({ calls: [call(USAGE)] }),
@@ -224,7 +224,7 @@ describe("calls", () => {
       `"method":"${USAGE}","message":null`,
     ];
     for (const body of [...bodies, ...calls.map(ofCall), ofCall(`"method":"${USAGE}","message":${deep}`)]) {
-      const headers = { origin: ownersConsole.url, "x-parley-console": "1", "content-type": "application/json" };
+      const headers = { origin: consoleProcess.url, "x-parley-console": "1", "content-type": "application/json" };
       const response = await owner.send("/api/batch", { method: "POST", headers, body });
       expect([response.status, await response.json()], body.slice(0, 60)).toEqual([400, { error: "invalid_request" }]);
     }
@@ -343,13 +343,13 @@ describe("many large uploads at once", () => {
   it("with an invalid token occupy a bounded part of the console's memory", async () => {
     const headers = { authorization: "Bearer a.b.c", "content-type": "application/proto" };
     expect(
-      await measureGrowth(ownersConsole, `${ownersConsole.url}/api/rpc/${ADD_SOURCE}`, headers, CONTENT),
+      await measureGrowth(consoleProcess, `${consoleProcess.url}/api/rpc/${ADD_SOURCE}`, headers, CONTENT),
     ).toBeLessThan(MAX_GROWTH_MIB);
   });
 
   it("of a member occupy a bounded part of the console's memory", async () => {
     const headers = { authorization: `Bearer ${await requestOwnersToken(sso)}`, "content-type": "application/proto" };
-    const growth = await measureGrowth(ownersConsole, `${ownersConsole.url}/api/rpc/${ADD_SOURCE}`, headers, CONTENT);
+    const growth = await measureGrowth(consoleProcess, `${consoleProcess.url}/api/rpc/${ADD_SOURCE}`, headers, CONTENT);
     expect(growth).toBeLessThan(MAX_GROWTH_MIB);
   });
 
@@ -394,11 +394,11 @@ describe("the owner API", () => {
     expect(response.headers.get("content-disposition")).toBe('attachment; filename="conversations.csv"');
     expect(await response.text()).toMatch(/^session_id,bot_slug,/);
     expect((await owner.send(`${path}&q=v`)).status).toBe(400);
-    expect((await fetch(ownersConsole.url + path)).status).toBe(401);
+    expect((await fetch(consoleProcess.url + path)).status).toBe(401);
   });
 
   it("does not send the owner's token to a host that the request's target names", async () => {
-    const { hostname, port } = new URL(ownersConsole.url);
+    const { hostname, port } = new URL(consoleProcess.url);
     const received: string[] = [];
     const other = createServer(({ headers }, response) => {
       received.push(headers.authorization ?? "");
@@ -423,7 +423,7 @@ describe("the owner API", () => {
 describe("the page", () => {
   it("has a strict policy with a new nonce for each response", async () => {
     const load = async () => {
-      const response = await fetch(`${ownersConsole.url}/bots`);
+      const response = await fetch(`${consoleProcess.url}/bots`);
       const policy = response.headers.get("content-security-policy") ?? "";
       const [, nonce = ""] = /'nonce-([^']+)'/.exec(policy) ?? [];
       expect(policy).toContain("default-src 'none'");
@@ -438,26 +438,26 @@ describe("the page", () => {
 
   it("cannot be framed, and its preview only by the console", async () => {
     const policyOf = async (path: string) =>
-      (await fetch(ownersConsole.url + path)).headers.get("content-security-policy") ?? "";
+      (await fetch(consoleProcess.url + path)).headers.get("content-security-policy") ?? "";
     expect(await policyOf("/")).toContain("frame-ancestors 'none'");
     expect(await policyOf("/preview")).toContain("frame-ancestors 'self'");
   });
 
   it("lets browsers cache a script, whose name contains a hash, for a year", async () => {
-    const html = await (await fetch(ownersConsole.url)).text();
+    const html = await (await fetch(consoleProcess.url)).text();
     const [, script = ""] = /src="(\/assets\/[^"]+\.js)"/.exec(html) ?? [];
-    const response = await fetch(ownersConsole.url + script, { headers: { "accept-encoding": "gzip" } });
+    const response = await fetch(consoleProcess.url + script, { headers: { "accept-encoding": "gzip" } });
     // An unread body keeps its connection open, and the console would wait for it when it stops.
     expect((await response.text()).length).toBeGreaterThan(10_000);
     expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
     expect(response.headers.get("content-encoding")).toBe("gzip");
-    expect((await fetch(`${ownersConsole.url}/assets/missing.js`)).status).toBe(404);
+    expect((await fetch(`${consoleProcess.url}/assets/missing.js`)).status).toBe(404);
   });
 });
 
 describe("operation", () => {
   it("counts requests, calls and sign-ins", async () => {
-    const count = (name: string, labels: Record<string, string>) => readMetric(ownersConsole, name, labels);
+    const count = (name: string, labels: Record<string, string>) => readMetric(consoleProcess, name, labels);
     expect(await count("parley_console_calls_total", { method: USAGE, status: "200" })).toBeGreaterThan(0);
     expect(await count("parley_console_sign_ins_total", { result: "signed_in" })).toBeGreaterThan(0);
     expect(
@@ -471,7 +471,7 @@ describe("operation", () => {
       session_id: crypto.randomUUID(),
       message: "hello",
     });
-    const stopping = ownersConsole.process.stop("SIGTERM");
+    const stopping = consoleProcess.process.stop("SIGTERM");
     expect(await response.text()).toContain("event: done");
     expect((await stopping).code).toBe(0);
   });
@@ -481,7 +481,7 @@ describe("operation", () => {
 function keyedMessage(botSlug: string) {
   const key = crypto.randomUUID();
   const fields = { bot_slug: botSlug, session_id: crypto.randomUUID(), message: "hello" };
-  const pageHeaders = { origin: ownersConsole.url, "x-parley-console": "1", "content-type": "application/json" };
+  const pageHeaders = { origin: consoleProcess.url, "x-parley-console": "1", "content-type": "application/json" };
   const send = (headers: Record<string, string> = {}) =>
     owner.post("/api/chat/playground/", fields, { ...pageHeaders, "idempotency-key": key, ...headers });
   return { key, fields, send };

@@ -20,17 +20,17 @@ const CONVERSATIONS = "/api/conversations/";
 let installation: ConsoleSystem;
 let sso: DevelopmentSso;
 let system: System;
-let ownersConsole: ConsoleProcess;
+let consoleProcess: ConsoleProcess;
 let owner: Owner;
 let bot: Pick<Tenant, "publicKey" | "origin">;
 
 beforeAll(async () => {
   installation = await startConsoleSystem();
-  ({ sso, system, ownersConsole } = installation);
+  ({ sso, system, consoleProcess } = installation);
   const domains = ["shop.example"];
   const { key } = await system.admin.keys.createKey({ workspaceId: CONSOLE_WORKSPACE, botSlug: "guide", domains });
   bot = { publicKey: key?.publicKey ?? "", origin: "https://shop.example" };
-  owner = await signIn(ownersConsole.url);
+  owner = await signIn(consoleProcess.url);
 });
 afterAll(() => installation.stop());
 
@@ -51,7 +51,7 @@ describe("the CLI with an owner's login", () => {
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), "parley-login-"));
     const device = await startDeviceSso(() => requestOwnersToken(sso));
-    const url = `${ownersConsole.url}/api/rpc`;
+    const url = `${consoleProcess.url}/api/rpc`;
     env = {
       PARLEY_CONVERSATION_URL: url,
       PARLEY_QUOTA_URL: url,
@@ -115,7 +115,7 @@ test("the console forwards the edge's owner API unchanged, with the session and 
   const visitor_id = `visitor-${randomUUID()}`;
   const [first, second] = [await startConversation({ visitor_id }), await startConversation({ visitor_id })];
   const withToken = (path: string, init: RequestInit = {}) =>
-    fetch(ownersConsole.url + path, { ...init, headers: { authorization, ...init.headers } });
+    fetch(consoleProcess.url + path, { ...init, headers: { authorization, ...init.headers } });
   for (const send of [owner.send, withToken]) {
     const list = (await (await send(`${CONVERSATIONS}?visitor_id=${visitor_id}`)).json()) as {
       conversations: unknown[];
@@ -132,7 +132,7 @@ test("the console forwards the edge's owner API unchanged, with the session and 
   const withoutPageHeaders = await owner.send(`${CONVERSATIONS}${second}/`, { method: "DELETE" });
   expect([withoutPageHeaders.status, await withoutPageHeaders.json()]).toEqual([403, { error: "cross_site_request" }]);
   expect((await withToken(`${CONVERSATIONS}${second}/?hard=1`, { method: "DELETE" })).status).toBe(400);
-  const pageHeaders = { origin: ownersConsole.url, "x-parley-console": "1" };
+  const pageHeaders = { origin: consoleProcess.url, "x-parley-console": "1" };
   expect((await owner.send(`${CONVERSATIONS}${second}/`, { method: "DELETE", headers: pageHeaders })).status).toBe(204);
   const erase = await withToken(`${CONVERSATIONS}erase/`, {
     method: "POST",
@@ -153,7 +153,7 @@ test("the console forwards an export with the compression that the edge chose", 
     [sessionId],
   );
   const authorization = `Bearer ${await requestOwnersToken(sso)}`;
-  const { hostname, port } = new URL(ownersConsole.url);
+  const { hostname, port } = new URL(consoleProcess.url);
   const download = (acceptEncoding: string) =>
     new Promise<{ encoding: string | undefined; body: Buffer }>((resolve, reject) => {
       const headers = { authorization, "accept-encoding": acceptEncoding };
@@ -175,5 +175,5 @@ test("Basic credentials for a proxy in front of the console are ignored, and a P
   const headers = { authorization: `Basic ${Buffer.from("proxy:password").toString("base64")}` };
   expect((await owner.send(CONVERSATIONS, { headers })).status).toBe(200);
   expect((await owner.post("/api/batch", { calls: [] }, headers)).status).toBe(403);
-  expect((await fetch(ownersConsole.url + CONVERSATIONS, { headers })).status).toBe(401);
+  expect((await fetch(consoleProcess.url + CONVERSATIONS, { headers })).status).toBe(401);
 });

@@ -12,21 +12,21 @@ export type Owner = {
   copy: () => Owner;
 };
 
-/** Signs in through the redirects of the development sign-in, as `account` or, by default, as its owner. */
+/** Signs in through the redirects of the development sign-in, as `account` or, by default, as the workspace's owner. */
 export async function signIn(consoleUrl: string, returnTo = "/", account?: string): Promise<Owner> {
   const client = createCookieClient();
   const { send } = client;
+  const target = consoleUrl + returnTo;
   let url = `${consoleUrl}/auth/sign-in?return_to=${encodeURIComponent(returnTo)}`;
-  for (let redirects = 0; redirects < 10; redirects++) {
+  for (let redirects = 0; redirects < 10 && url !== target; redirects++) {
     const response = await send(url, { redirect: "manual" });
     const location = response.headers.get("location");
     if (location === null) break;
     const next = new URL(location, url);
     if (account !== undefined && next.pathname === "/auth") next.searchParams.set("login_hint", account);
     url = next.href;
-    if (url.startsWith(consoleUrl) && !url.includes("/auth/")) break;
   }
-  if (url !== consoleUrl + returnTo) throw new Error(`the sign-in ended at ${url}`);
+  if (url !== target) throw new Error(`the sign-in ended at ${url}`);
   return createOwner(consoleUrl, client);
 }
 

@@ -12,13 +12,13 @@ const TIMEOUT = { timeout: 30_000 };
 
 let folder: string;
 let sso: DevelopmentSso;
-let ownersConsole: ConsoleProcess;
+let consoleProcess: ConsoleProcess;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "parley-session-secret-"));
   sso = await startDevelopmentSso();
   await write(OLD);
   const unused = "http://127.0.0.1:1";
-  ownersConsole = await startConsole({
+  consoleProcess = await startConsole({
     sso,
     conversationUrl: unused,
     quotaUrl: unused,
@@ -27,7 +27,7 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  await ownersConsole.stop();
+  await consoleProcess.stop();
   await sso.stop();
   await rm(folder, { recursive: true });
 });
@@ -36,7 +36,7 @@ const write = (...secrets: string[]) => replaceFile(join(folder, "SESSION_SECRET
 
 /** Writes the secrets and waits until the console has reloaded them. */
 async function changeSecrets(...secrets: string[]): Promise<void> {
-  const countReloads = () => ownersConsole.process.output().split("secret reloaded").length;
+  const countReloads = () => consoleProcess.process.output().split("secret reloaded").length;
   const before = countReloads();
   await write(...secrets);
   await expect.poll(countReloads, TIMEOUT).toBe(before + 1);
@@ -45,22 +45,22 @@ async function changeSecrets(...secrets: string[]): Promise<void> {
 const statusOf = async (owner: Owner) => (await owner.send("/auth/session")).status;
 
 it("the session secret rotates without signing an owner out, and the console keeps its secrets when the file is unusable", async () => {
-  const early = await signIn(ownersConsole.url);
+  const early = await signIn(consoleProcess.url);
   await changeSecrets(OLD, NEW);
   expect(await statusOf(early)).toBe(200);
   await changeSecrets(NEW, OLD);
   expect(await statusOf(early)).toBe(200);
-  const late = await signIn(ownersConsole.url);
+  const late = await signIn(consoleProcess.url);
   // An operator removes the old secret after twelve hours, when every session that it encrypted has ended.
   await changeSecrets(NEW);
   expect([await statusOf(early), await statusOf(late)]).toEqual([401, 200]);
 
-  const countRefused = () => readMetric(ownersConsole, "parley_reloads_refused_total", { file: "SESSION_SECRET" });
+  const countRefused = () => readMetric(consoleProcess, "parley_reloads_refused_total", { file: "SESSION_SECRET" });
   expect(await countRefused()).toBe(0);
   await write("marker");
   await expect.poll(countRefused, TIMEOUT).toBeGreaterThan(0);
   expect(await statusOf(late)).toBe(200);
-  const output = ownersConsole.process.output();
+  const output = consoleProcess.process.output();
   expect(output).toContain("secret refused, previous one kept");
   expect(output).not.toMatch(new RegExp(`${OLD}|${NEW}|marker`));
 });

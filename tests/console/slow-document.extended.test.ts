@@ -13,12 +13,12 @@ const service = createServer((request, response) => {
   setTimeout(() => response.writeHead(200, { "content-type": "application/json" }).end("{}"), LONGEST_MS);
 });
 let sso: DevelopmentSso;
-let ownersConsole: ConsoleProcess;
+let consoleProcess: ConsoleProcess;
 beforeAll(async () => {
   await new Promise<void>((resolve) => service.listen(0, "127.0.0.1", resolve));
   sso = await startDevelopmentSso();
   const unused = "http://127.0.0.1:1";
-  ownersConsole = await startConsole({
+  consoleProcess = await startConsole({
     sso,
     conversationUrl: `http://127.0.0.1:${(service.address() as AddressInfo).port}`,
     quotaUrl: unused,
@@ -26,13 +26,13 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  await ownersConsole.stop();
+  await consoleProcess.stop();
   await sso.stop();
   service.close();
 });
 
 it("waits for a document as long as the service may take", { timeout: LONGEST_MS + 30_000 }, async () => {
-  const owner = await signIn(ownersConsole.url);
+  const owner = await signIn(consoleProcess.url);
   const response = await owner.post(ADD_SOURCE, {});
   expect([response.status, await response.text()]).toEqual([200, "{}"]);
 });

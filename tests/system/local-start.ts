@@ -1,10 +1,8 @@
-import { once } from "node:events";
 import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
-import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { removeLocalPostgres } from "@parley/local-postgres";
-import { freePorts, type RunningProcess, startProcess } from "@parley/test-support";
+import { areFree, freePorts, type RunningProcess, startProcess } from "@parley/test-support";
 import { root } from "./processes.ts";
 
 /** The number of consecutive ports of one start. deploy/local/processes/ports.ts assigns them. */
@@ -80,18 +78,6 @@ export function readPublicKey(parley: RunningProcess): string {
 /** Returns the ports of the instance that are in use. */
 export async function portsInUse({ port }: Instance): Promise<number[]> {
   const ports = Array.from({ length: PORT_COUNT }, (_, index) => port + index);
-  const free = await Promise.all(ports.map(isFree));
+  const free = await Promise.all(ports.map((each) => areFree([each])));
   return ports.filter((_, index) => !free[index]);
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer();
-  server.listen({ port, host: "127.0.0.1", exclusive: true });
-  try {
-    await once(server, "listening");
-    await once(server.close(), "close");
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -12,7 +12,7 @@ export { fillHistory, type History, type HistoryOptions } from "./history.ts";
 export { type McpTestServer, type McpTestTool, startMcpServer } from "./mcp-server.ts";
 export { type PgBouncer, type PgBouncerOptions, startPgBouncer } from "./pgbouncer.ts";
 export { type PgvectorServer, startPgvectorServer } from "./pgvector/server.ts";
-export { freePort, freePorts } from "./ports.ts";
+export { areFree, freePort, freePorts } from "./ports.ts";
 export { startTestPostgres, type TestPostgres } from "./postgres.ts";
 export { nodeFlags, type ProcessExit, type ProcessOptions, type RunningProcess, startProcess } from "./process.ts";
 export { isFull, quickOrFull } from "./quick-or-full.ts";

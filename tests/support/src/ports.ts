@@ -47,7 +47,8 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-async function areFree(ports: number[]): Promise<boolean> {
+/** Returns whether nothing listens on any of the ports of 127.0.0.1. */
+export async function areFree(ports: readonly number[]): Promise<boolean> {
   const servers: Server[] = [];
   try {
     for (const port of ports) {

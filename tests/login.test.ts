@@ -188,7 +188,7 @@ test("a sign-in ends when the code expires", async () => {
 });
 
 test("commands fail after 10 seconds if the identity provider does not respond", async () => {
-  await signIn(30);
+  await signIn(0);
   sso.isSilent = true;
   const commands = [["bot", "list", "--workspace", tenant.workspaceId], ["login"]];
   const results = await Promise.all(commands.map((command) => runCliInProcess(command, env)));

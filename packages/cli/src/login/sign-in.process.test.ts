@@ -1,8 +1,12 @@
 import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, type TestContext, test } from "vitest";
-import { signIn } from "./sign-in.ts";
+import { readLogin, writeLogin } from "./login-file.ts";
+import { readAccessToken, signIn } from "./sign-in.ts";
 
 const TOKENS = { access_token: "token", token_type: "Bearer", expires_in: 3_600 };
 
@@ -77,5 +81,38 @@ describe.concurrent("a sign-in", () => {
       result: "the identity provider no longer accepts the code: run parley login again",
       notices: [],
     });
+  });
+});
+
+/** Reads the access token of a login whose access token expires in `lifetimeS`. Returns the token, or the error's message. */
+async function readToken(
+  { onTestFinished }: TestContext,
+  issuer: string,
+  lifetimeS: number,
+): Promise<string | undefined> {
+  const dir = await mkdtemp(join(tmpdir(), "parley-sign-in-"));
+  onTestFinished(() => rm(dir, { recursive: true }));
+  const path = join(dir, "login.json");
+  const login = { issuer, clientId: "cli", parameters: {}, accessToken: "stored", refreshToken: "refresh" };
+  const expiresAt = Math.floor(Date.now() / 1_000) + lifetimeS;
+  await writeLogin(path, { ...login, expiresAt });
+  const token = await readAccessToken(path, () => undefined).catch((error: Error) => error.message);
+  if (token === "stored") expect(await readLogin(path)).toEqual({ ...login, expiresAt });
+  return token;
+}
+
+describe.concurrent("an access token that expires soon", () => {
+  test.for(Object.entries(FAULTS))(
+    "is used until it expires if the refresh fails with %s",
+    async ([, fault], context) => {
+      const issuer = await startProvider(context, fault);
+      const tokens = Promise.all([readToken(context, issuer, 60), readToken(context, issuer, 0)]);
+      expect(await tokens).toEqual(["stored", expect.stringContaining(issuer)]);
+    },
+  );
+
+  test("is not used if the identity provider refuses the refresh", async (context) => {
+    const issuer = await startProvider(context, (_, response) => respond(response, 400, { error: "invalid_grant" }));
+    expect(await readToken(context, issuer, 60)).toBe("your login has ended: sign in again with parley login");
   });
 });

@@ -92,8 +92,8 @@ function failPoll(cause: unknown, expiry: AbortSignal): never {
 }
 
 /**
- * Returns the access token of the login file, refreshed if it expires soon; undefined without the file. Calls `notice` if the refresh waits
- * for another command.
+ * Returns the access token of the login file, refreshed if it expires soon; undefined without the file. If the identity provider fails, returns
+ * the stored token until it expires. Calls `notice` if the refresh waits for another command.
  */
 export async function readAccessToken(path: string, notice: (line: string) => void): Promise<string | undefined> {
   const login = await readLogin(path);
@@ -102,9 +102,13 @@ export async function readAccessToken(path: string, notice: (line: string) => vo
     // Another command may have refreshed or deleted the login meanwhile.
     const current = await readLogin(path);
     if (current === undefined || !needsRefresh(current)) return current?.accessToken;
-    const refreshed = await refresh(current);
-    await writeLogin(path, refreshed);
-    return refreshed.accessToken;
+    const refreshed = await refresh(current).catch((error: Error) => {
+      // With a ResponseBodyError, the identity provider has refused the login.
+      if (error.cause instanceof ResponseBodyError || isExpired(current)) throw error;
+      return undefined;
+    });
+    if (refreshed !== undefined) await writeLogin(path, refreshed);
+    return (refreshed ?? current).accessToken;
   });
 }
 
@@ -135,8 +139,13 @@ export async function revoke(login: Login): Promise<boolean> {
 }
 
 /** Returns whether the access token expires soon. Without a refresh token, it is used until it expires. */
-function needsRefresh({ expiresAt, refreshToken }: Login): boolean {
-  return Date.now() / 1_000 > expiresAt - (refreshToken === undefined ? 0 : REFRESH_BEFORE_S);
+function needsRefresh(login: Login): boolean {
+  return isExpired(login, login.refreshToken === undefined ? 0 : REFRESH_BEFORE_S);
+}
+
+/** Returns whether the access token expires within `marginS` seconds. */
+function isExpired({ expiresAt }: Login, marginS = 0): boolean {
+  return Date.now() / 1_000 > expiresAt - marginS;
 }
 
 async function discover({ issuer, clientId }: Pick<Login, "issuer" | "clientId">): Promise<Configuration> {

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, utimes } from "node:fs/promises";
+import { mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { NODE_FLAGS } from "../local/migrate-service.ts";
-import { withLoginLock } from "./login-file.ts";
+import { readLogin, withLoginLock } from "./login-file.ts";
 
 let dir: string;
 let path: string;
@@ -87,4 +87,16 @@ test("a command that waits for more than a second prints why, once", async () =>
   held.resolve();
   await Promise.all([first, second]);
   expect(notices).toHaveLength(1);
+});
+
+test.each([
+  "",
+  "null",
+  "[]",
+  '"token"',
+  '{"clientId":"cli","parameters":{},"accessToken":"token","expiresAt":0}',
+  '{"issuer":"sso","clientId":"cli","parameters":{},"accessToken":"token","expiresAt":0}',
+])("reports a damaged login file that contains %j", async (content) => {
+  await writeFile(path, content);
+  await expect(readLogin(path)).rejects.toThrow(`${path} is damaged: sign in again with parley login`);
 });

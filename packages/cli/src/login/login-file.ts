@@ -47,10 +47,18 @@ export async function readLogin(path: string): Promise<Login | undefined> {
     throw new CliError(`cannot read ${path} (${code}): check its permissions`, { cause });
   }
   try {
-    return JSON.parse(text) as Login;
+    return parseLogin(text);
   } catch (cause) {
     throw new CliError(`${path} is damaged: sign in again with parley login`, { cause });
   }
+}
+
+function parseLogin(text: string): Login {
+  const login = JSON.parse(text) as Login;
+  const { issuer, clientId, parameters, accessToken, expiresAt } = login;
+  const isComplete = typeof clientId === "string" && typeof accessToken === "string" && typeof expiresAt === "number";
+  if (!isComplete || typeof parameters !== "object" || !URL.canParse(issuer)) throw new TypeError("a field is missing");
+  return login;
 }
 
 /**

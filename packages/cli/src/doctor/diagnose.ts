@@ -54,7 +54,7 @@ export async function diagnose(request: DiagnoseRequest): Promise<Diagnosis> {
   const [plain, forged, silent] = await runStreams(endpoint, request);
   const honest = [plain, silent].find((run): run is PacedRun => run !== undefined && !("lostWith" in run));
   if (honest === undefined) {
-    findings.push(checkAccess(plain, honest, request.origin));
+    findings.push(checkAccess(plain, honest, forged, request.origin));
     return toDiagnosis(namedProxies(request));
   }
   const proxies = [
@@ -66,7 +66,7 @@ export async function diagnose(request: DiagnoseRequest): Promise<Diagnosis> {
     return toDiagnosis(proxies);
   }
   findings.push(
-    checkAccess(plain, honest, request.origin),
+    checkAccess(plain, honest, forged, request.origin),
     checkHttpVersion(endpoint, honest),
     checkBuffering(honest),
     checkCompression(honest),
@@ -92,13 +92,21 @@ function runStreams(
 }
 
 /** Checks whether the plain request got a response. `honest` is the plain run or the silent run, undefined if both were lost. */
-function checkAccess(plain: PacedRun | LostRun, honest: PacedRun | undefined, origin: string): Finding {
+function checkAccess(
+  plain: PacedRun | LostRun,
+  honest: PacedRun | undefined,
+  forged: PacedRun | LostRun,
+  origin: string,
+): Finding {
   if (!("lostWith" in plain)) return pass("access", `the key is valid and allows ${origin}`);
   const code = plain.lostWith;
-  if (honest !== undefined)
-    return warn("access", `one request got no response (${code}), another one did`, {
+  if (honest !== undefined || !("lostWith" in forged)) {
+    // Without an honest run, the later checks are missing.
+    const report = honest === undefined ? fail : warn;
+    return report("access", `one request got no response (${code}), another one did`, {
       fix: "run the command again; if the result is the same, check each of the proxy's backends",
     });
+  }
   const problem = code === "TIMEOUT" ? "no response in time" : `the connection broke before a response (${code})`;
   return fail("access", problem, {
     fix: "check that the proxy's backend is the edge's public port, with the right protocol (http or https)",

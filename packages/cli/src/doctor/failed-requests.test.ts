@@ -143,3 +143,8 @@ test("the access check fails if no request gets a response", async () => {
     "fail: the connection broke before a response (ECONNRESET)",
   );
 });
+
+test("the access check asks to repeat the command if only the request with a forged address gets a response", async () => {
+  const { access } = await diagnoseWithResets((headers) => headers["x-forwarded-for"] === undefined);
+  expect(access).toBe("fail: one request got no response (ECONNRESET), another one did");
+});

@@ -17,7 +17,7 @@ import { openExternalDatabase } from "./database/database.ts";
 import { startEmbeddedDatabase } from "./database/embedded-database.ts";
 import { migrateAll } from "./database/migrations.ts";
 import { type Demo, ensureDemo } from "./demo.ts";
-import { assertPortsFree, assignPorts, LOOPBACK, PORT_COUNT } from "./processes/ports.ts";
+import { assertPortsFree, assignPorts, buildEdgeUrl, LOOPBACK, PORT_COUNT } from "./processes/ports.ts";
 import { buildServiceSpecs } from "./processes/services.ts";
 import { startServices, startSupervisedProcess } from "./processes/start-services.ts";
 import { ensureSecrets } from "./secrets.ts";
@@ -122,7 +122,7 @@ export async function startParley(
 
   const instance: Instance = {
     pid: process.pid,
-    edgeUrl: `http://localhost:${ports.edge}`,
+    edgeUrl: buildEdgeUrl(config),
     edgeOpsUrl: `http://${LOOPBACK}:${ports.edgeOps}`,
     adminUrls: {
       conversation: `http://${LOOPBACK}:${ports.conversationOps}`,

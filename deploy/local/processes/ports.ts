@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer } from "node:net";
+import { createServer, isIPv6 } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StartError, systemCode } from "../errors.ts";
 
@@ -28,6 +28,18 @@ export function assignPorts(firstPort: number) {
     consoleOps: firstPort + 11,
     sso: firstPort + 12,
   };
+}
+
+/** The values of PUBLIC_HOST with which the public port listens on LOOPBACK. */
+const HOSTS_WITH_LOOPBACK = ["0.0.0.0", "::", LOOPBACK];
+
+/** Returns the URL by which this machine reaches the edge. If the edge listens on LOOPBACK, the URL's host is `loopbackHost`. */
+export function buildEdgeUrl(
+  { publicHost, port }: { publicHost: string; port: number },
+  loopbackHost = "localhost",
+): string {
+  const host = HOSTS_WITH_LOOPBACK.includes(publicHost) ? loopbackHost : publicHost;
+  return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }
 
 const PURPOSES: Readonly<Record<keyof Ports, string>> = {

@@ -80,6 +80,16 @@ describe("buildServiceSpecs", () => {
     });
   });
 
+  it.each([
+    [{}, "http://127.0.0.1:8080", "http://localhost:8080"],
+    [{ PUBLIC_HOST: "::" }, "http://127.0.0.1:8080", "http://localhost:8080"],
+    [{ PUBLIC_HOST: "192.0.2.5" }, "http://192.0.2.5:8080", "http://192.0.2.5:8080"],
+    [{ PUBLIC_HOST: "2001:db8::5", PORT: "9000" }, "http://[2001:db8::5]:9000", "http://[2001:db8::5]:9000"],
+  ])("passes the console the edge's address with %j", async (values, edgeUrl, publicEdgeUrl) => {
+    const all = await environments(values);
+    expect(all.console).toMatchObject({ EDGE_URL: edgeUrl, PUBLIC_EDGE_URL: publicEdgeUrl });
+  });
+
   it("passes llm-proxy only the variables that LLM_CONFIG names", async () => {
     await writeFile(join(dir, "llm.yaml"), "providers:\n  groq: { apiKeyEnv: GROQ_API_KEY }\n");
     const all = await environments({

@@ -8,7 +8,7 @@ import { urlForRole } from "../database/database.ts";
 import { StartError, systemCode } from "../errors.ts";
 import type { Secrets } from "../secrets.ts";
 import type { TokenIssuer } from "../tokens.ts";
-import { LOOPBACK, type Ports } from "./ports.ts";
+import { buildEdgeUrl, LOOPBACK, type Ports } from "./ports.ts";
 import type { ProcessSpec } from "./process-run.ts";
 
 export type ServiceName = "edge" | "conversation" | "quota" | "llm-proxy" | "console";
@@ -95,8 +95,8 @@ export async function buildServiceSpecs(inputs: ServiceInputs): Promise<Record<S
       SESSION_SECRET: secrets.sessionSecret,
       CONVERSATION_URL: `http://${LOOPBACK}:${ports.conversationOps}`,
       QUOTA_URL: `http://${LOOPBACK}:${ports.quotaOps}`,
-      EDGE_URL: `http://${LOOPBACK}:${ports.edge}`,
-      PUBLIC_EDGE_URL: `http://localhost:${ports.edge}`,
+      EDGE_URL: buildEdgeUrl(config, LOOPBACK),
+      PUBLIC_EDGE_URL: buildEdgeUrl(config),
       CONSOLE_DIR: consoleDir,
       WIDGET_DIR: widgetDir,
     }),

@@ -55,6 +55,7 @@ describe("summarize", () => {
     const text = summarize({ ...FACTS, publicKey: undefined });
     expect(text).toContain("Sample shop  not started: the workspace demo is deleted\n");
     expect(text).toContain("  ./parley workspace list\n");
+    expect(text).toContain("Console      http://localhost:8090 (its sign-in is for the deleted workspace demo)\n");
     expect(text).not.toMatch(/curl|undefined|Public key|--workspace demo/);
   });
 });

@@ -20,19 +20,15 @@ const PARLEY_COMMAND = "./parley";
 
 /** Returns the addresses and example commands to print when everything is ready. */
 export function summarize(facts: SummaryFacts): string {
-  const { workspaceId } = DEMO;
   const model = facts.defaultModel.startsWith("builtin:")
     ? `${facts.defaultModel} (set OPENAI_API_KEY, OPENAI_BASE_URL or OLLAMA_HOST for another)`
     : facts.defaultModel;
   const isDatabaseOutside = facts.databaseDir !== undefined && !facts.databaseDir.startsWith(`${facts.dataDir}/`);
   const data = isDatabaseOutside ? `${facts.dataDir} (database: ${facts.databaseDir})` : facts.dataDir;
-  const signIn = facts.hasSso
-    ? "sign in with your identity provider"
-    : `one click signs you in to the workspace ${workspaceId}`;
   const ownersConsole =
     facts.consoleUrl === undefined
       ? "not started: set OIDC_CLIENT_ID and JWT_ROLE_CLAIM"
-      : `${facts.consoleUrl} (${signIn})`;
+      : `${facts.consoleUrl} (${describeSignIn(facts)})`;
   return `
 Parley is ready.
 
@@ -48,6 +44,12 @@ ${listCommands(facts)
   .join("")}
 Press Ctrl-C to stop Parley. The data is kept.
 `;
+}
+
+function describeSignIn({ hasSso, publicKey }: SummaryFacts): string {
+  if (hasSso) return "sign in with your identity provider";
+  if (publicKey === undefined) return `its sign-in is for the deleted workspace ${DEMO.workspaceId}`;
+  return `one click signs you in to the workspace ${DEMO.workspaceId}`;
 }
 
 function describeDemo({ publicKey, shopUrl }: SummaryFacts): string {

@@ -36,15 +36,19 @@ export async function addBot({ admin }: Service, name = "Bakery guide"): Promise
   return slug;
 }
 
-type Question = { message?: string; rating?: "up" | "down" };
+type Question = { message?: string; rating?: "up" | "down"; visitorId?: string };
 
 /** Creates a key of a bot. Then sends a visitor's question and the rating of its answer. Returns the visitor's id. */
 export async function addConversation(
   { admin, url }: Service,
   botSlug: string,
-  { message = "When is the delivery of bread in the morning?", rating = "up" }: Question = {},
+  {
+    message = "When is the delivery of bread in the morning?",
+    rating = "up",
+    visitorId = `visitor-${randomUUID().slice(0, 8)}`,
+  }: Question = {},
 ): Promise<string> {
-  const [host, visitorId] = ["bakery.example", `visitor-${randomUUID().slice(0, 8)}`];
+  const host = "bakery.example";
   const { key } = await admin.keys.createKey({ workspaceId: CONSOLE_WORKSPACE, botSlug, domains: [host] });
   const visitor = { public_key: key?.publicKey, session_id: randomUUID() };
   const post = (path: string, body: object) =>

@@ -108,6 +108,25 @@ describeInBrowser("conversations in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
+  it("filters by a visitor's id of 20 digits, from the URL and from the field", async () => {
+    const bot = await addBot(fixture.service);
+    const visitor = await addConversation(fixture.service, bot, { visitorId: "12345678901234567891" });
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/conversations?bot=${bot}&visitor=${visitor}`, "Conversations");
+    const row = page.tab.getByRole("link", { name: new RegExp(visitor) });
+    await row.waitFor();
+    expect(await page.field("Visitor").inputValue()).toBe(visitor);
+    await page.goto(`/conversations?bot=${bot}`);
+    await row.waitFor();
+    await page.field("Visitor").fill(visitor);
+    await page.button("Search").click();
+    await page.tab.waitForURL((url) => url.searchParams.get("visitor") === visitor);
+    await row.waitFor();
+    await page.tab.reload();
+    await row.waitFor();
+    expect(page.problems).toEqual([]);
+  });
+
   it("erases a visitor only after the visitor's id was typed", async () => {
     const bot = await addBot(fixture.service);
     const visitor = await addConversation(fixture.service, bot);

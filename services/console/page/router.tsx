@@ -1,4 +1,12 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  parseSearchWith,
+  redirect,
+  stringifySearchWith,
+} from "@tanstack/react-router";
 import type { ConversationFilters } from "./api/conversations.ts";
 import { SESSION_QUERY } from "./api/session.ts";
 import { SignedOutError } from "./api/session-fetch.ts";
@@ -153,7 +161,14 @@ const routeTree = rootRoute.addChildren([
   ]),
 ]);
 
-export const router = createRouter({ routeTree, defaultPreload: "intent", defaultPendingComponent: ScreenLoading });
+export const router = createRouter({
+  routeTree,
+  defaultPreload: "intent",
+  defaultPendingComponent: ScreenLoading,
+  // Keeps every value as text. The default reads a visitor's ID of 20 digits as a number and loses digits.
+  parseSearch: parseSearchWith((value) => value),
+  stringifySearch: stringifySearchWith(JSON.stringify),
+});
 
 declare module "@tanstack/react-router" {
   interface Register {

@@ -320,4 +320,21 @@ describeInBrowser("console", (fixture) => {
     await page.heading("Keys").waitFor();
     expect(await background()).toBe("rgb(15, 17, 21)");
   });
+
+  it("shows the preview in the theme of the console, also after a change", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture, { colorScheme: "light" });
+    await page.signIn(`/bots/${bot}`, "Bakery guide");
+    const background = () =>
+      page.preview.locator("html").evaluate((element) => getComputedStyle(element).backgroundColor);
+    await eventually(background).toBe("rgb(247, 248, 250)");
+    await page.tab.getByRole("button", { name: /Demo owner/ }).click();
+    await page.tab.getByRole("menuitemradio", { name: "Dark" }).click();
+    await eventually(background).toBe("rgb(21, 23, 28)");
+    await page.tab.getByRole("button", { name: /Demo owner/ }).click();
+    await page.tab.getByRole("menuitemradio", { name: "System" }).click();
+    await eventually(background).toBe("rgb(247, 248, 250)");
+    await page.tab.emulateMedia({ colorScheme: "dark" });
+    await eventually(background).toBe("rgb(21, 23, 28)");
+  });
 });

@@ -2,6 +2,7 @@ import "./preview.css";
 import { fetchWithSession, SignedOutError } from "./api/session-fetch.ts";
 import { ignoreDroppedFiles } from "./components/dropped-files.ts";
 import type { PreviewMessage } from "./components/preview-message.ts";
+import { readTheme } from "./components/theme.ts";
 
 // Runs the real widget in a frame of the console. The console sends the widget's configuration. The visitor's messages go to the bot's
 // playground with the owner's session.
@@ -16,6 +17,12 @@ let startCount = 0;
 const fetchFromServer = window.fetch.bind(window);
 
 ignoreDroppedFiles();
+const showTheme = () => {
+  document.documentElement.dataset.theme = readTheme();
+};
+showTheme();
+// The console, which is another document, stores the theme that the owner chooses.
+window.addEventListener("storage", showTheme);
 window.fetch = (input, init) => {
   const { pathname } = new URL(String(input), location.href);
   switch (pathname) {
@@ -63,7 +70,6 @@ async function fetchFromPlayground(
 window.addEventListener("message", ({ origin, source, data }: MessageEvent<PreviewMessage>) => {
   if (origin !== location.origin || source !== window.parent) return;
   message = data;
-  document.documentElement.dataset.theme = data.pageTheme;
   clearTimeout(restartTimer);
   restartTimer = setTimeout(() => void restart(), startCount === 0 ? 0 : RESTART_DELAY_MS);
 });

@@ -13,6 +13,4 @@ export type PreviewMessage = {
     quick_replies: readonly string[];
     custom_css_vars: Readonly<Record<string, string>>;
   };
-  /** The theme of the sample page behind the widget. */
-  pageTheme: "light" | "dark";
 };

@@ -1,7 +1,6 @@
 import type { BotDisplay } from "@parley/rpc/conversation";
 import { useEffect, useRef, useState } from "react";
 import type { PreviewMessage } from "./preview-message.ts";
-import { currentTheme } from "./theme.ts";
 
 export type Display = Omit<BotDisplay, "$typeName" | "$unknown">;
 
@@ -26,7 +25,6 @@ export function Preview({ botSlug, display }: { botSlug: string; display: Displa
 function toMessage(botSlug: string, display: Display): PreviewMessage {
   return {
     botSlug,
-    pageTheme: currentTheme(),
     display: {
       name: display.name,
       welcome_message: display.welcomeMessage,

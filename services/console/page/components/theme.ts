@@ -14,10 +14,3 @@ export function applyTheme(theme: Theme): void {
   if (theme === "system") localStorage.removeItem(STORAGE_KEY);
   else localStorage.setItem(STORAGE_KEY, theme);
 }
-
-/** Returns the theme in effect now. */
-export function currentTheme(): "light" | "dark" {
-  const theme = readTheme();
-  if (theme !== "system") return theme;
-  return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-}

@@ -11,7 +11,7 @@ export type SessionCookies = {
   /** Returns false, and stores nothing, if the session does not fit into the cookies. */
   writeSession(reply: FastifyReply, session: Session): Promise<boolean>;
   clearSession(reply: FastifyReply): void;
-  readPending(request: FastifyRequest, state: string): Promise<PendingSignIn | undefined>;
+  readPending(request: FastifyRequest, state: string): Promise<(PendingSignIn & { isExpired: boolean }) | undefined>;
   /** Stores a sign-in beside those of other tabs. Forgets these if they are too many. */
   writePending(request: FastifyRequest, reply: FastifyReply, pending: PendingSignIn): Promise<void>;
   clearPending(reply: FastifyReply, pending: PendingSignIn): void;
@@ -25,6 +25,8 @@ const MAX_CHUNKS = 3;
 /** Browsers store at most 4,096 bytes of a cookie, including its name and attributes. */
 const CHUNK_LENGTH = 3_800;
 const PENDING_SECONDS = 10 * 60;
+/** Longer than PENDING_SECONDS, so that an owner whose sign-in has expired still returns to the right screen. */
+const PENDING_COOKIE_SECONDS = 60 * 60;
 /** Limits the length of the Cookie header. */
 const MAX_PENDING = 3;
 const KEY_BYTES = 32;
@@ -78,13 +80,13 @@ export function createSessionCookies(secrets: () => readonly string[], nowMs: ()
     clearSession: (reply) => writeChunks(reply, "", 0),
     async readPending({ cookies }, state) {
       const pending = await open<PendingSignIn & { startedAtMs: number }>(PENDING, cookies[pendingName(state)]);
-      return pending === undefined || pending.startedAtMs + PENDING_SECONDS * 1_000 <= nowMs() ? undefined : pending;
+      return pending && { ...pending, isExpired: pending.startedAtMs + PENDING_SECONDS * 1_000 <= nowMs() };
     },
     async writePending({ cookies }, reply, pending) {
       const others = Object.keys(cookies).filter((name) => name.startsWith(PENDING));
       if (others.length >= MAX_PENDING) for (const name of others) reply.clearCookie(name, ATTRIBUTES);
       const sealed = await seal(PENDING, { ...pending, startedAtMs: nowMs() });
-      reply.setCookie(pendingName(pending.state), sealed, { ...ATTRIBUTES, maxAge: PENDING_SECONDS });
+      reply.setCookie(pendingName(pending.state), sealed, { ...ATTRIBUTES, maxAge: PENDING_COOKIE_SECONDS });
     },
     clearPending: (reply, { state }) => void reply.clearCookie(pendingName(state), ATTRIBUTES),
   };

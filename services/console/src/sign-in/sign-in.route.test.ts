@@ -50,7 +50,8 @@ async function startRoutes(refresh: ProviderClient["refresh"] = async () => unde
   await app.register(cookie);
   onTestFinished(() => app.close());
   const results: string[] = [];
-  const nowMs = () => Date.now();
+  let lateMs = 0;
+  const nowMs = () => Date.now() + lateMs;
   const cookies = createSessionCookies(() => ["a secret of at least 32 characters"], nowMs);
   const onResult = (result: string) => results.push(result);
   signInRoutes(app, { cookies, provider, tokenOptions, origin: ORIGIN, nowMs, onResult });
@@ -66,7 +67,10 @@ async function startRoutes(refresh: ProviderClient["refresh"] = async () => unde
     const { headers } = await send("GET", `/auth/sign-in?return_to=${encodeURIComponent(returnTo)}`);
     return `/auth/callback?code=c&state=${new URL(String(headers.location)).searchParams.get("state")}`;
   };
-  return { begin, send, failures, results, jar };
+  const advance = (ms: number) => {
+    lateMs += ms;
+  };
+  return { begin, send, advance, failures, results, jar };
 }
 
 test("two tabs can sign in at once, and each returns to its screen", async () => {
@@ -93,6 +97,15 @@ test("a failed sign-in keeps the screen to return to", async () => {
   const callback = await begin("/usage");
   failures.push(new HttpError(400, "sign_in_refused"));
   expect((await send("GET", callback)).headers.location).toBe("/sign-in?error=sign_in_refused&return_to=%2Fusage");
+});
+
+test("a sign-in that takes 10 minutes is refused once, and keeps the screen to return to", async () => {
+  const { send, begin, advance, results } = await startRoutes();
+  const callback = await begin("/usage");
+  advance(10 * 60_000);
+  expect((await send("GET", callback)).headers.location).toBe("/sign-in?error=sign_in_expired&return_to=%2Fusage");
+  expect((await send("GET", callback)).headers.location).toBe("/sign-in?error=sign_in_expired");
+  expect(results).toEqual(["sign_in_expired", "sign_in_expired"]);
 });
 
 test("sign-ins that are never completed leave at most three cookies", async () => {

@@ -37,8 +37,8 @@ export function signInRoutes(app: FastifyInstance, deps: SignInDeps): void {
     reply.header("cache-control", "no-store");
     const pending = await cookies.readPending(request, request.query.state ?? "");
     try {
-      if (pending === undefined) throw new HttpError(400, "sign_in_expired");
-      cookies.clearPending(reply, pending);
+      if (pending !== undefined) cookies.clearPending(reply, pending);
+      if (pending === undefined || pending.isExpired) throw new HttpError(400, "sign_in_expired");
       const tokens = await provider.complete(new URL(request.url, deps.origin), pending);
       await store(reply, { ...tokens, startedAtMs: nowMs() });
       onResult("signed_in");

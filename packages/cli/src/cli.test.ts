@@ -56,6 +56,10 @@ describe("a usage error", () => {
       "tool add t --workspace w --bot b --url http://a --only x",
       /'--url <url>' cannot be used with option '--only <tool>'/,
     ],
+    // The words "--workspace " end with an empty value, such as that of an unset shell variable.
+    ["audit --repair --workspace ", /^parley: option '--workspace <id>' .*empty; run parley audit --help$/],
+    ["usage --workspace ", /^parley: option '--workspace <id>' .*empty; run parley usage --help$/],
+    ["token --workspace ", /^parley: option '--workspace <id>' .*empty; run parley token --help$/],
     ["migrate edge", /conversation, quota, llm-proxy; run parley migrate --help$/],
     ["workspace list extra", /^parley: too many arguments.*; run parley workspace list --help$/],
   ])("exits 2 with one line that names the problem and the help: %s", async (line, expected) => {

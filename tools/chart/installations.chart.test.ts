@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describeWith, prometheusCommands } from "@parley/test-support";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { parse, stringify } from "yaml";
 import { runHelm } from "./helm.ts";
 import { type Manifest, nameOf, ofKind, parseManifests } from "./manifest.ts";
@@ -30,6 +30,12 @@ type Dashboard = {
   links: { tags: string[] }[];
 };
 
+let installations: Manifest[][];
+
+beforeAll(async () => {
+  installations = await Promise.all(INSTALLATIONS.map(renderInstallation));
+});
+
 async function renderInstallation({ release, namespace }: (typeof INSTALLATIONS)[number]): Promise<Manifest[]> {
   const { code, output } = await runHelm(
     ...["template", release, CHART, "--namespace", namespace, "--values", valuesFile("production")],
@@ -42,7 +48,6 @@ async function renderInstallation({ release, namespace }: (typeof INSTALLATIONS)
 async function testRules(input_series: object[], expected: object): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "parley-rules-"));
   onTestFinished(() => rm(folder, { recursive: true }));
-  const installations = await Promise.all(INSTALLATIONS.map(renderInstallation));
   const groups = installations.flatMap((manifests, index) =>
     ruleGroups(manifests).map((group) => ({ ...group, name: `${group.name}-${index}` })),
   );
@@ -59,9 +64,7 @@ async function testRules(input_series: object[], expected: object): Promise<stri
 
 describe("several installations", () => {
   it("read only their own series in every rule", async () => {
-    const rules = ruleGroups(await renderInstallation({ release: "parley-two", namespace: "chat" })).flatMap(
-      (group) => group.rules,
-    );
+    const rules = ruleGroups(installations[2] ?? []).flatMap((group) => group.rules);
     const series = rules.flatMap(
       ({ expr }) =>
         expr.match(/\b(?:parley[_:][\w:]+|gen_ai_\w+_(?:bucket|count|sum)|nodejs_\w+|up)\b\{?[^}]{0,40}/g) ?? [],
@@ -95,7 +98,7 @@ describe("several installations", () => {
   });
 
   it("give their dashboards different uids, titles, tags and file names", async () => {
-    const files = (await Promise.all(INSTALLATIONS.map(renderInstallation))).flatMap(dashboardFiles);
+    const files = installations.flatMap(dashboardFiles);
     const dashboards = files.map(([, json]) => JSON.parse(json) as Dashboard);
     expect(files).toHaveLength(9);
     expect(new Set(files.map(([name]) => name)).size).toBe(9);
@@ -107,7 +110,7 @@ describe("several installations", () => {
   });
 
   it("show only their own series in their dashboards, without a choice of namespaces", async () => {
-    const files = dashboardFiles(await renderInstallation({ release: "parley-two", namespace: "chat" }));
+    const files = dashboardFiles(installations[2] ?? []);
     for (const [name, json] of files) {
       const dashboard = JSON.parse(json) as Dashboard;
       expect(dashboard.templating.list.map((variable) => variable.name)).toEqual(["datasource"]);

@@ -64,8 +64,22 @@ export type Manifest = {
   [field: string]: unknown;
 };
 
-/** Parses the documents of a rendered chart. Throws on invalid YAML, including duplicate keys. */
+/** The parsed documents by their text. */
+const parsedDocuments = new Map<string, Manifest[]>();
+
+/**
+ * Parses the documents of a rendered chart. Throws on invalid YAML, including duplicate keys. Parses equal documents once, because most renders
+ * differ in few documents, and parsing a chart takes as long as rendering it.
+ */
 export function parseManifests(text: string): Manifest[] {
+  return text.split(/^---$/m).flatMap((document) => {
+    const manifests = parsedDocuments.get(document) ?? parseDocuments(document);
+    parsedDocuments.set(document, manifests);
+    return manifests;
+  });
+}
+
+function parseDocuments(text: string): Manifest[] {
   return parseAllDocuments(text, { uniqueKeys: true }).flatMap((document) => {
     if (document.errors[0] !== undefined) throw document.errors[0];
     const manifest = document.toJS() as Manifest | null;

@@ -93,6 +93,8 @@ export default defineConfig({
           maxWorkers,
           isolate,
           include: ["tools/**/*.chart.test.ts"],
+          // Helm and tsc are Go programs that run for a second. Their garbage collector would take a quarter of their CPU time.
+          env: { GOGC: "off" },
           testTimeout: 120_000,
           // The first run installs Helm.
           hookTimeout: 120_000,

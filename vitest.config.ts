@@ -128,7 +128,7 @@ export default defineConfig({
             "tests/support/**",
             "**/node_modules/**",
           ],
-          globalSetup: ["tests/system/global-setup.ts"],
+          globalSetup: ["tests/system/shared-system.ts"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],
           testTimeout: systemTimeoutMs,
           hookTimeout: 120_000,

@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { chat, exportTranscript } from "./system/chat.ts";
-import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
+import { joinSharedSystem, type SharedSystem } from "./system/shared-system.ts";
+import { createTenant, type Tenant } from "./system/system.ts";
 
-let system: System;
+let system: SharedSystem;
 let tenant: Tenant;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await joinSharedSystem();
+  await system.startEdge();
   tenant = await createTenant(system.admin);
 });
 afterAll(() => system?.stop());

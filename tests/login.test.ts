@@ -3,18 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { tryLockFile } from "@parley/cli";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { cliEnv, runCliInProcess, runCliJson, runCliProcess } from "./system/cli.ts";
 import { type DeviceSso, startDeviceSso } from "./system/servers/device-sso.ts";
-import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
+import { joinSharedSystem, type SharedSystem } from "./system/shared-system.ts";
+import { createTenant, type Tenant } from "./system/system.ts";
 
-let system: System;
+let system: SharedSystem;
 let tenant: Tenant;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await joinSharedSystem();
   tenant = await createTenant(system.admin);
 });
-afterAll(() => system?.stop());
 
 let sso: DeviceSso;
 let dir: string;

@@ -5,11 +5,13 @@ import { readWorkspaceRows } from "./isolation/tenant-data.ts";
 import { chat, exportTranscript, postChat, readChat } from "./system/chat.ts";
 import { cliEnv, runCliInProcess, runCliJson } from "./system/cli.ts";
 import { queryFirstRow, readBalance } from "./system/database.ts";
-import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
+import { joinSharedSystem, type SharedSystem } from "./system/shared-system.ts";
+import { createTenant, type Tenant } from "./system/system.ts";
 
-let system: System;
+let system: SharedSystem;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await joinSharedSystem();
+  await system.startEdge();
 });
 afterAll(() => system?.stop());
 
@@ -150,7 +152,6 @@ test("30 days after its deletion a workspace's content is erased, its usage stay
   expect(await readWorkspaceRows(system.database, workspaceId)).toContain(marker);
 
   await parley("workspace", "delete", workspaceId);
-  await system.conversation.stop();
   const setDeletionAge = (days: number) =>
     queryFirstRow(
       system.database,
@@ -165,7 +166,7 @@ test("30 days after its deletion a workspace's content is erased, its usage stay
     [other],
   );
   // The conversation service erases deleted workspaces when it starts, and then hourly. It marks all of them before it erases the first one.
-  await system.conversation.start();
+  const replica = await system.startReplica("conversation");
   const countErasures = () =>
     queryFirstRow<{ begun: number; finished: number }>(
       system.database,
@@ -175,9 +176,9 @@ test("30 days after its deletion a workspace's content is erased, its usage stay
     );
   await expect.poll(countErasures, { timeout: 30_000 }).toEqual({ begun: 1, finished: 1 });
   expect(await readWorkspaceRows(system.database, workspaceId)).toContain(marker);
-  await system.conversation.stop();
+  await replica.stop();
   await setDeletionAge(31);
-  await system.conversation.start();
+  await replica.start();
   // The erasure takes several transactions.
   await vi.waitFor(
     async () => {

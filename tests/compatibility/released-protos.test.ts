@@ -4,7 +4,8 @@ import { chat, exportTranscript, postChat, readChat } from "../system/chat.ts";
 import { waitUntilSettled } from "../system/database.ts";
 import { mapConcurrently } from "../system/map-concurrently.ts";
 import { type ReleasedProtosProxy, startReleasedProtosProxy } from "../system/released-protos.ts";
-import { createTenant, type System, startSystem } from "../system/system.ts";
+import { joinSharedSystem, type ServicePorts, type SharedSystem } from "../system/shared-system.ts";
+import { createTenant } from "../system/system.ts";
 import { countOutcomes, TRUST_FORWARDED_FOR, visit } from "../system/visitors.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -12,29 +13,27 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 const VISITS = 200;
 const CONCURRENCY = 16;
 
-let system: System;
+let system: SharedSystem;
 /** The proxies, by the environment variable with which a service reaches one. */
 let proxies: Record<"CONVERSATION_TARGET" | "QUOTA_TARGET" | "LLM_TARGET", ReleasedProtosProxy>;
 
 // During a rollout, services of two versions call each other. One edge and the conversation service call through proxies that know only
 // the released protos. So both sides of such a call see a peer of the last release. The other edge calls directly.
 beforeAll(async () => {
-  system = await startSystem({ env: { edge: TRUST_FORWARDED_FOR } });
-  const { conversation, quota, llm } = system;
-  const start = (service: string, { port }: { port: number }) => startReleasedProtosProxy(service, `127.0.0.1:${port}`);
+  system = await joinSharedSystem();
+  const start = (service: string, { port }: ServicePorts) => startReleasedProtosProxy(service, `127.0.0.1:${port}`);
+  const quota = await start("parley.quota.v1.QuotaService", system.quota);
+  const llm = await start("parley.llm.v1.LlmService", system.llm);
+  const released = { QUOTA_TARGET: quota.target, LLM_TARGET: llm.target };
+  const conversation = await system.startReplica("conversation", released);
   proxies = {
     CONVERSATION_TARGET: await start("parley.conversation.v1.ConversationService", conversation),
-    QUOTA_TARGET: await start("parley.quota.v1.QuotaService", quota),
-    LLM_TARGET: await start("parley.llm.v1.LlmService", llm),
+    QUOTA_TARGET: quota,
+    LLM_TARGET: llm,
   };
-  const { CONVERSATION_TARGET, QUOTA_TARGET, LLM_TARGET } = proxies;
-  await conversation.stop();
-  await conversation.start({ QUOTA_TARGET: QUOTA_TARGET.target, LLM_TARGET: LLM_TARGET.target });
-  await system.startEdge({
-    CONVERSATION_TARGET: CONVERSATION_TARGET.target,
-    QUOTA_TARGET: QUOTA_TARGET.target,
-    LLM_TARGET: LLM_TARGET.target,
-  });
+  const { target } = proxies.CONVERSATION_TARGET;
+  await system.startEdge({ ...TRUST_FORWARDED_FOR, CONVERSATION_TARGET: `127.0.0.1:${conversation.port}` });
+  await system.startEdge({ ...TRUST_FORWARDED_FOR, ...released, CONVERSATION_TARGET: target });
 });
 afterAll(async () => {
   await system?.stop();
@@ -47,7 +46,7 @@ test("messages under load through edges of both versions get whole replies, and 
   expect(countOutcomes(results)).toEqual({ stop: VISITS });
   const texts = results.map((result) => result.kind === "stream" && result.chat.text);
   expect(new Set(texts).size).toBe(1);
-  expect(await waitUntilSettled(system.database, 60_000)).toMatchObject({
+  expect(await waitUntilSettled(system.database, 60_000, tenant.workspaceId)).toMatchObject({
     done: VISITS,
     used: VISITS,
     ledger: VISITS,

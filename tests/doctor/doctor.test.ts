@@ -6,7 +6,8 @@ import { describeWith, freePort } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type CliResult, runCliInProcess, runCliProcess } from "../system/cli.ts";
 import { root } from "../system/processes.ts";
-import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
+import { joinSharedSystem, type SharedSystem } from "../system/shared-system.ts";
+import { createTenant, type Tenant } from "../system/system.ts";
 import { type Certificates, createCertificates } from "./certificates.ts";
 import { type Proxies, type ServerName, startProxies } from "./proxies.ts";
 
@@ -17,7 +18,7 @@ type Report = { verdict: string; proxies: string[]; findings: Finding[] };
 const CLOCK_SKEW_MS = "-120000";
 
 describeWith("nginx", "parley doctor", () => {
-  let system: System;
+  let system: SharedSystem;
   let proxies: Proxies;
   let tenant: Tenant;
   let certificates: Certificates;
@@ -25,15 +26,19 @@ describeWith("nginx", "parley doctor", () => {
 
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), "parley-doctor-"));
-    system = await startSystem({ env: { edge: { TRUSTED_PROXIES: "127.0.0.2" } } });
+    system = await joinSharedSystem();
     [tenant, certificates] = await Promise.all([createTenant(system.admin), createCertificates(directory)]);
+    const trusting = { TRUSTED_PROXIES: "127.0.0.2" };
     const skewed = { NODE_OPTIONS: `--import ${root}tests/system/faults/skewed-clock.ts`, CLOCK_SKEW_MS };
+    const good = await system.startEdge(trusting);
     const [trustingAll, clockBehind] = await Promise.all([
       system.startEdge({ TRUSTED_PROXIES: "0.0.0.0/1,128.0.0.0/1" }),
-      system.startEdge(skewed),
+      system.startEdge({ ...trusting, ...skewed }),
     ]);
-    const good = system.edges[0]?.port ?? 0;
-    proxies = await startProxies({ good, trustingAll: trustingAll.port, clockBehind: clockBehind.port }, certificates);
+    proxies = await startProxies(
+      { good: good.port, trustingAll: trustingAll.port, clockBehind: clockBehind.port },
+      certificates,
+    );
   });
   afterAll(async () => {
     await proxies.stop();

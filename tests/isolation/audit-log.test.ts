@@ -16,20 +16,21 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { chat } from "../system/chat.ts";
 import { cliEnv, runCliJson } from "../system/cli.ts";
 import { queryFirstRow } from "../system/database.ts";
-import type { ServiceProcess } from "../system/processes.ts";
-import { createTenant, type System, serviceDatabaseUrl, startSystem } from "../system/system.ts";
+import { joinSharedSystem, type ServicePorts, type SharedSystem } from "../system/shared-system.ts";
+import { createTenant, serviceDatabaseUrl } from "../system/system.ts";
 import { isAdminMethod, METHODS } from "./methods.ts";
 
 /** The SQLSTATE of a statement that the role may not run. */
 const INSUFFICIENT_PRIVILEGE = "42501";
 
-let system: System;
+let system: SharedSystem;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await joinSharedSystem();
+  await system.startEdge();
 });
 afterAll(() => system?.stop());
 
-function connect({ opsPort }: ServiceProcess, token: string) {
+function connect({ opsPort }: ServicePorts, token: string) {
   const authorize: Interceptor = (next) => (request) => {
     request.header.set("authorization", `Bearer ${token}`);
     return next(request);
@@ -264,10 +265,11 @@ test("the audit log names a changed key and pattern, and neither the domains nor
 });
 
 test("a change that cannot be recorded fails with change_not_recorded, and the service's log has it", async () => {
-  const { workspaceId, botSlug, bots } = await createOwner();
-  const rename = (from: string, to: string) =>
-    queryFirstRow(system.database, `ALTER TABLE conversation.${from} RENAME TO ${to}`);
-  await rename("changes", "changes_away");
+  const { workspaceId, botSlug, token } = await createOwner();
+  const conversation = await system.startReplica("conversation");
+  const bots = createClient(BotAdminService, connect(conversation, token));
+  const alter = (action: string) => queryFirstRow(system.database, `ALTER TABLE conversation.changes ${action}`);
+  await alter(`ADD CONSTRAINT refused CHECK (workspace_id <> '${workspaceId}') NOT VALID`);
   try {
     const error = await bots.updateBot({ slug: botSlug, changes: { name: "Renamed" } }).then(
       () => undefined,
@@ -276,10 +278,10 @@ test("a change that cannot be recorded fails with change_not_recorded, and the s
     expect(error?.code).toBe(Code.Unavailable);
     expect(error?.metadata.get("parley-code")).toBe("change_not_recorded");
   } finally {
-    await rename("changes_away", "changes");
+    await alter("DROP CONSTRAINT refused");
   }
   const findLine = () =>
-    system.conversation
+    conversation
       .outputs()
       .split("\n")
       .slice(0, -1)

@@ -6,9 +6,10 @@ import { BotAdminService, KeyAdminService } from "@parley/rpc/conversation";
 import { WorkspaceAdminService } from "@parley/rpc/quota";
 import { accessOf } from "@parley/service-kit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ADMIN_TOKEN, createService, type ServiceProcess } from "../system/processes.ts";
-import { createTenant, type System, serviceDatabaseUrl, startSystem, type Tenant } from "../system/system.ts";
-import { isAdminMethod, METHODS, nameOf, processOf } from "./methods.ts";
+import { ADMIN_TOKEN, createService } from "../system/processes.ts";
+import { joinSharedSystem, type ServicePorts, type SharedSystem } from "../system/shared-system.ts";
+import { createTenant, serviceDatabaseUrl, type Tenant } from "../system/system.ts";
+import { isAdminMethod, METHODS, nameOf, portsOf } from "./methods.ts";
 import { connectAdminPlane, type Fields } from "./raw-calls.ts";
 import { RPC_CASES } from "./rpc-cases.ts";
 import {
@@ -87,14 +88,17 @@ const orderOf = ({ name }: { name: string }) =>
   name === "DeleteWorkspace" ? 2 : Number(/^(Remove|Delete|Erase|Revoke)/.test(name));
 const ADMIN_METHODS = METHODS.filter(isAdminMethod).sort((a, b) => orderOf(a) - orderOf(b));
 
-let system: System;
+let system: SharedSystem;
 let tenant: TenantDataWithKey;
 let other: TenantDataWithKey;
 beforeAll(async () => {
   const planModels = { pro: ["openai:default", "ollama:*"], free: [] };
-  system = await startSystem({ env: { conversation: { PLAN_MODELS: JSON.stringify(planModels) } } });
+  const shared = await joinSharedSystem();
+  await shared.startEdge();
+  const conversation = await shared.startReplica("conversation", { PLAN_MODELS: JSON.stringify(planModels) });
+  system = { ...shared, conversation };
   [tenant, other] = [await createTenantData(system), await createTenantData(system)];
-  await waitUntilRepliesRecorded(system.database, 2);
+  await waitUntilRepliesRecorded(system.database, [tenant, other]);
 });
 afterAll(() => system?.stop());
 
@@ -126,7 +130,7 @@ function requestFor(name: string, { workspaceId, publicKey, ...ids }: TenantData
  * that a unary call would have had.
  */
 async function outcomeOf(method: (typeof ADMIN_METHODS)[number], authorization: string, fields: Fields) {
-  const call = connectAdminPlane(processOf(system, method.parent).opsPort, authorization);
+  const call = connectAdminPlane(portsOf(system, method.parent).opsPort, authorization);
   const response = await call(method, fields, []);
   const [status] = JSON.parse(response) as [number];
   const code = /parley-code\W+([a-z_]+)/.exec(response)?.[1] ?? (response.includes("error") ? "error" : "ok");
@@ -144,7 +148,7 @@ async function connectOwner({ workspaceId }: Tenant) {
     request.header.set("authorization", authorization);
     return next(request);
   };
-  const transport = ({ opsPort }: ServiceProcess) =>
+  const transport = ({ opsPort }: ServicePorts) =>
     createConnectTransport({
       baseUrl: `http://127.0.0.1:${opsPort}`,
       httpVersion: "1.1",

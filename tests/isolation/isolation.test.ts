@@ -4,8 +4,9 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { queryFirstRow } from "../system/database.ts";
 import { SERVICES_WITH_DATABASE } from "../system/processes.ts";
-import { type System, serviceDatabaseUrl, startSystem } from "../system/system.ts";
-import { isAdminMethod, METHODS, nameOf, processOf } from "./methods.ts";
+import { joinSharedSystem, type SharedSystem } from "../system/shared-system.ts";
+import { serviceDatabaseUrl } from "../system/system.ts";
+import { isAdminMethod, METHODS, nameOf, portsOf } from "./methods.ts";
 import { type Call, connectAdminPlane, connectDataPlane } from "./raw-calls.ts";
 import { type Identifiers, RPC_CASES, type TenantData } from "./rpc-cases.ts";
 import { createTenantData, readWorkspaceRows, waitUntilRepliesRecorded } from "./tenant-data.ts";
@@ -14,13 +15,14 @@ import { createTenantData, readWorkspaceRows, waitUntilRepliesRecorded } from ".
 const INSUFFICIENT_PRIVILEGE = "42501";
 const UNKNOWN_ROLE = "22023";
 
-let system: System;
+let system: SharedSystem;
 let caller: TenantData;
 let other: TenantData;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await joinSharedSystem();
+  await system.startEdge();
   [caller, other] = [await createTenantData(system), await createTenantData(system)];
-  await waitUntilRepliesRecorded(system.database, 2);
+  await waitUntilRepliesRecorded(system.database, [caller, other]);
 });
 afterAll(() => system?.stop());
 
@@ -47,7 +49,7 @@ function maskIdentifiers(response: string, { messageId: _, patternId: __, caseId
 
 /** Connects to the method's service, runs `use` with a function that calls it, and closes the connection. */
 async function withCall<T>(method: DescMethod, use: (call: Call) => Promise<T>): Promise<T> {
-  const { port, opsPort } = processOf(system, method.parent);
+  const { port, opsPort } = portsOf(system, method.parent);
   if (isAdminMethod(method)) return use(connectAdminPlane(opsPort));
   const connection = connectDataPlane(method.parent, port);
   try {

@@ -2,8 +2,7 @@ import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import * as conversation from "@parley/rpc/conversation";
 import * as llm from "@parley/rpc/llm";
 import * as quota from "@parley/rpc/quota";
-import type { ServiceProcess } from "../system/processes.ts";
-import type { System } from "../system/system.ts";
+import type { ServicePorts, SharedSystem } from "../system/shared-system.ts";
 
 /** Every method of every service. */
 export const METHODS: readonly DescMethod[] = [conversation, quota, llm]
@@ -14,8 +13,8 @@ export const nameOf = (method: DescMethod) => `${method.parent.typeName}/${metho
 
 export const isAdminMethod = ({ parent }: DescMethod) => parent.name.endsWith("AdminService");
 
-/** Returns the process that serves a service. */
-export function processOf(system: System, { typeName }: DescService): ServiceProcess {
+/** Returns the ports of the process that serves a service. */
+export function portsOf(system: SharedSystem, { typeName }: DescService): ServicePorts {
   if (typeName.startsWith("parley.quota.")) return system.quota;
   return typeName.startsWith("parley.llm.") ? system.llm : system.conversation;
 }

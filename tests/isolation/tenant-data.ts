@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
-import type { TestDatabase } from "@parley/test-support";
 import { expect, vi } from "vitest";
 import { chat } from "../system/chat.ts";
 import { queryFirstRow, readBalance } from "../system/database.ts";
-import { createTenant, type System } from "../system/system.ts";
+import type { SharedSystem } from "../system/shared-system.ts";
+import { createTenant, type Tenant } from "../system/system.ts";
 import { ORDER_TOOL, type TenantData } from "./rpc-cases.ts";
 
 export type TenantDataWithKey = TenantData & { publicKey: string };
 
 /** Creates a tenant that has one record for each identifier. */
-export async function createTenantData(system: System): Promise<TenantDataWithKey> {
+export async function createTenantData(system: SharedSystem): Promise<TenantDataWithKey> {
   const tenant = await createTenant(system.admin, { model: "openai:default" });
   const { workspaceId, botSlug, publicKey } = tenant;
   const { pattern } = await system.admin.moderation.addPattern({ workspaceId, botSlug, pattern: "never" });
@@ -70,21 +70,24 @@ export async function createTenantData(system: System): Promise<TenantDataWithKe
   };
 }
 
-/** Waits until the usage ledger and the call log have this number of replies. The services write both shortly after a reply. */
-export async function waitUntilRepliesRecorded(database: TestDatabase, replies: number): Promise<void> {
-  await vi.waitFor(
-    async () => {
-      expect(await readBalance(database)).toMatchObject({ used: replies, held: 0, outbox: 0 });
-      expect(await queryFirstRow(database, "SELECT count(*)::integer AS calls FROM llm.calls")).toEqual({
-        calls: replies,
-      });
-    },
-    { timeout: 20_000 },
-  );
+/** Waits until the usage ledger and the call log have one reply of each tenant. The services write both shortly after a reply. */
+export async function waitUntilRepliesRecorded(
+  database: SharedSystem["database"],
+  tenants: Pick<Tenant, "workspaceId">[],
+): Promise<void> {
+  const countCalls = "SELECT count(*)::integer AS calls FROM llm.calls WHERE workspace_id = $1";
+  for (const { workspaceId } of tenants)
+    await vi.waitFor(
+      async () => {
+        expect(await readBalance(database, workspaceId)).toMatchObject({ used: 1, held: 0, outbox: 0 });
+        expect(await queryFirstRow(database, countCalls, [workspaceId])).toEqual({ calls: 1 });
+      },
+      { timeout: 20_000 },
+    );
 }
 
 /** Returns every row of a workspace as text, without the reply counts and the last_used_on days, which background tasks store at any time. */
-export async function readWorkspaceRows(database: TestDatabase, workspaceId: string): Promise<string> {
+export async function readWorkspaceRows(database: SharedSystem["database"], workspaceId: string): Promise<string> {
   const { tables } = await queryFirstRow<{ tables: string }>(
     database,
     `SELECT string_agg(format('SELECT %L AS name, (to_jsonb(t) - ''last_used_on'')::text AS row FROM %s t WHERE workspace_id = %L', attrelid::regclass, attrelid::regclass, $1::text), ' UNION ALL ') AS tables

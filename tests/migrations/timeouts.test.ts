@@ -4,6 +4,7 @@ import { startSystem } from "../system/system.ts";
 
 test("each service starts when its role has no statement_timeout, and logs the SQL for that setting only", async () => {
   const system = await startSystem({
+    edges: 0,
     async prepareDatabase(database) {
       for (const role of ["parley_conversation", "parley_quota", "parley_llm"]) {
         await queryFirstRow(database, `ALTER ROLE ${role} IN DATABASE ${database.name} SET statement_timeout = 0`);

@@ -1,6 +1,6 @@
 import { Agent, request } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { isAdminMethod, METHODS, nameOf, processOf } from "../isolation/methods.ts";
+import { isAdminMethod, METHODS, nameOf, portsOf } from "../isolation/methods.ts";
 import { chat } from "../system/chat.ts";
 import { type ConsoleProcess, type DevelopmentSso, startConsole, startDevelopmentSso } from "../system/console.ts";
 import { mapConcurrently } from "../system/map-concurrently.ts";
@@ -161,7 +161,7 @@ async function expectHealthy(): Promise<void> {
 function attackedMethods(): { target: Target; path: string }[] {
   const admin = METHODS.filter(isAdminMethod);
   return targets.flatMap((target) => {
-    const own = admin.filter(({ parent }) => processOf(system, parent).opsPort === target.opsPort);
+    const own = admin.filter(({ parent }) => portsOf(system, parent).opsPort === target.opsPort);
     const chosen = ["unary", "server_streaming"].map((kind) => own.find(({ methodKind }) => methodKind === kind));
     chosen.push(own.find(({ name }) => name === "AddSource"));
     return chosen.flatMap((method) => (method ? [{ target, path: `/${nameOf(method)}` }] : []));

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { collectSse } from "@parley/test-support";
-import type { System, Tenant } from "./system.ts";
+import type { SharedSystem } from "./shared-system.ts";
+import type { Tenant } from "./system.ts";
 
 export type ChatFields = Record<string, unknown>;
 
@@ -60,7 +61,7 @@ export async function readChat(response: Response): Promise<ChatResult> {
 
 /** Requests the transcript of a session as a member of the workspace. */
 export async function exportTranscript(
-  { url, sso }: Pick<System, "url" | "sso">,
+  { url, sso }: Pick<SharedSystem, "url" | "sso">,
   { workspaceId }: Pick<Tenant, "workspaceId">,
   sessionId: string,
 ): Promise<Response> {

@@ -4,12 +4,16 @@ import { runCli as runCommand } from "@parley/cli/cli";
 import { readConfig } from "@parley/cli/config";
 import { nodeFlags, scrubbedEnv, startProcess } from "@parley/test-support";
 import { ADMIN_TOKEN, root } from "./processes.ts";
-import type { System } from "./system.ts";
+import type { SharedSystem } from "./shared-system.ts";
 
 export type CliResult = { code: number | null; stdout: string; stderr: string };
 
 /** Returns the environment variables with which the CLI reaches a system. */
-export function cliEnv({ conversation, quota, llm }: System): Record<string, string> {
+export function cliEnv({
+  conversation,
+  quota,
+  llm,
+}: Pick<SharedSystem, "conversation" | "quota" | "llm">): Record<string, string> {
   const opsUrl = ({ opsPort }: { opsPort: number }) => `http://127.0.0.1:${opsPort}`;
   return {
     ADMIN_TOKEN,

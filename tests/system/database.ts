@@ -5,6 +5,8 @@ import pg from "pg";
 
 // These functions read and write the services' tables directly, as a superuser.
 
+type Database = Pick<TestDatabase, "url">;
+
 /** Counts of one workspace or of all workspaces. They must reconcile. */
 export type Balance = {
   /** Turns with the status done, pruned ones included. */
@@ -52,19 +54,19 @@ const BALANCE = `
   FROM counts`;
 
 /** Reads the balance of one workspace, or of all workspaces if `workspaceId` is undefined. */
-export async function readBalance(database: TestDatabase, workspaceId?: string): Promise<Balance> {
+export async function readBalance(database: Database, workspaceId?: string): Promise<Balance> {
   return queryFirstRow<Balance>(database, BALANCE, [workspaceId ?? null]);
 }
 
 /**
- * Waits until there are no holds, no open turns and no unsent settlements. Returns the balance after `timeoutMs` even if some are left.
- * Retries errors until then, because the database may be restarting.
+ * Waits until one workspace, or all workspaces, have no holds, no open turns and no unsent settlements. Returns the balance after `timeoutMs`
+ * even if some are left. Retries errors until then, because the database may be restarting.
  */
-export async function waitUntilSettled(database: TestDatabase, timeoutMs: number): Promise<Balance> {
+export async function waitUntilSettled(database: Database, timeoutMs: number, workspaceId?: string): Promise<Balance> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     const isLate = performance.now() > deadline;
-    const balance = await readBalance(database).catch((error: unknown) => {
+    const balance = await readBalance(database, workspaceId).catch((error: unknown) => {
       if (isLate) throw error;
       return undefined;
     });
@@ -90,11 +92,7 @@ export async function queryRows<T extends object>(url: string, sql: string, valu
 }
 
 /** Runs SQL as `queryRows` does and returns the first row. */
-export async function queryFirstRow<T extends object>(
-  { url }: Pick<TestDatabase, "url">,
-  sql: string,
-  values?: unknown[],
-): Promise<T> {
+export async function queryFirstRow<T extends object>({ url }: Database, sql: string, values?: unknown[]): Promise<T> {
   const [row] = await queryRows<T>(url, sql, values);
   return row as T;
 }
@@ -128,6 +126,6 @@ export async function copyTables(
 }
 
 /** Inserts a plan with SQL, because no admin RPC can create one. */
-export async function createPlan(database: TestDatabase, plan: string, cap: number): Promise<void> {
+export async function createPlan(database: Database, plan: string, cap: number): Promise<void> {
   await queryFirstRow(database, "INSERT INTO quota.plans (plan, monthly_cap) VALUES ($1, $2)", [plan, cap]);
 }

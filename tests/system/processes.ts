@@ -14,6 +14,8 @@ export const root = fileURLToPath(new URL("../..", import.meta.url));
 /** A service that runs as a process. Each start uses the same ports and the same environment. */
 export type ServiceProcess = {
   name: ServiceName;
+  /** The environment variables with which it was created. */
+  env: Record<string, string>;
   /** The gRPC port, or the public port of an edge. */
   port: number;
   opsPort: number;
@@ -37,6 +39,7 @@ export async function createService(name: ServiceName, env: Record<string, strin
   };
   return {
     name,
+    env,
     port,
     opsPort,
     process: current,

@@ -17,6 +17,7 @@ import {
   createService,
   runMigrations,
   SERVICE_ROLE_PASSWORD,
+  type ServiceName,
   type ServiceProcess,
   type ServiceWithDatabase,
 } from "./processes.ts";
@@ -43,23 +44,31 @@ export type SystemOptions = {
   env?: Partial<Record<"edge" | "conversation" | "quota" | "llm-proxy", Record<string, string>>>;
 };
 
-/** A complete installation of Parley: a database, the four services as processes, an identity provider and the fake provider. */
-export type System = {
+/** The environment variables of each service. */
+export type ServiceEnvironments = Record<ServiceName, Record<string, string>>;
+
+/** The edges and replicas of a system's services that a test file starts. */
+export type Replicas = {
   edges: ServiceProcess[];
+  /** Returns the public origin of an edge, by default the first. */
+  url(edge?: number): string;
+  /** Starts another replica of a service, with additional environment variables. `stop` stops it too. */
+  startReplica(name: ServiceWithDatabase, env?: Record<string, string>): Promise<ServiceProcess>;
+  /** Starts another edge, with additional environment variables. `stop` stops it too. */
+  startEdge(env?: Record<string, string>): Promise<ServiceProcess>;
+  stop(): Promise<void>;
+};
+
+/** A complete installation of Parley: a database, the four services as processes, an identity provider and the fake provider. */
+export type System = Replicas & {
   conversation: ServiceProcess;
   quota: ServiceProcess;
   llm: ServiceProcess;
+  env: ServiceEnvironments;
   admin: AdminClients;
   sso: Sso;
   provider: FakeProvider;
   database: TestDatabase;
-  /** Returns the public origin of an edge, by default the first. */
-  url(edge?: number): string;
-  /** Starts another replica of a service. `stop` stops it too. */
-  startReplica(name: ServiceWithDatabase): Promise<ServiceProcess>;
-  /** Starts another edge with additional environment variables. `stop` stops it too. */
-  startEdge(env: Record<string, string>): Promise<ServiceProcess>;
-  stop(): Promise<void>;
 };
 
 const SCHEMAS = { conversation: "conversation", quota: "quota", "llm-proxy": "llm" } as const satisfies Record<
@@ -94,70 +103,82 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     url.port = String(options.databasePorts?.[name] ?? url.port);
     return url.href;
   };
-  const create = {
-    quota: () =>
-      createService("quota", {
-        DATABASE_URL: databaseUrlOf("quota"),
-        ...jwt,
-        ...options.env?.quota,
-      }),
-    "llm-proxy": async () =>
-      createService("llm-proxy", {
-        DATABASE_URL: databaseUrlOf("llm-proxy"),
-        OPENAI_API_KEY: PROVIDER_KEY,
-        OPENAI_BASE_URL: provider.url,
-        ...(options.llmConfig && { LLM_CONFIG: await writeConfig(directory, options.llmConfig(provider.url)) }),
-        ...jwt,
-        ...options.env?.["llm-proxy"],
-      }),
-    conversation: () =>
-      createService("conversation", {
-        DATABASE_URL: databaseUrlOf("conversation"),
-        QUOTA_TARGET: `127.0.0.1:${quota.port}`,
-        LLM_TARGET: `127.0.0.1:${llm.port}`,
-        ...jwt,
-        ...options.env?.conversation,
-      }),
-  };
-  const quota = await create.quota();
-  const llm = await create["llm-proxy"]();
-  const conversation = await create.conversation();
-  const replicas: ServiceProcess[] = [];
-  const createEdge = (env: Record<string, string> = {}) =>
-    createService("edge", {
+  const quota = await createService("quota", {
+    DATABASE_URL: databaseUrlOf("quota"),
+    ...jwt,
+    ...options.env?.quota,
+  });
+  const llm = await createService("llm-proxy", {
+    DATABASE_URL: databaseUrlOf("llm-proxy"),
+    OPENAI_API_KEY: PROVIDER_KEY,
+    OPENAI_BASE_URL: provider.url,
+    ...(options.llmConfig && { LLM_CONFIG: await writeConfig(directory, options.llmConfig(provider.url)) }),
+    ...jwt,
+    ...options.env?.["llm-proxy"],
+  });
+  const conversation = await createService("conversation", {
+    DATABASE_URL: databaseUrlOf("conversation"),
+    QUOTA_TARGET: `127.0.0.1:${quota.port}`,
+    LLM_TARGET: `127.0.0.1:${llm.port}`,
+    ...jwt,
+    ...options.env?.conversation,
+  });
+  const env: ServiceEnvironments = {
+    quota: quota.env,
+    "llm-proxy": llm.env,
+    conversation: conversation.env,
+    edge: {
       CONVERSATION_TARGET: `127.0.0.1:${conversation.port}`,
       QUOTA_TARGET: `127.0.0.1:${quota.port}`,
       LLM_TARGET: `127.0.0.1:${llm.port}`,
       ...jwt,
       ...(options.redisUrl === undefined ? {} : { REDIS_URL: options.redisUrl }),
       ...options.env?.edge,
-      ...env,
-    });
-  const edges = await Promise.all(Array.from({ length: options.edges ?? 1 }, () => createEdge()));
-  await Promise.all([quota, llm, conversation, ...edges].map((service) => service.start()));
+    },
+  };
+  const replicas = createReplicas(env);
+  const edges = Array.from({ length: options.edges ?? 1 }, () => replicas.startEdge());
+  await Promise.all([quota.start(), llm.start(), conversation.start(), ...edges]);
 
   return {
-    edges,
+    ...replicas,
     conversation,
     quota,
     llm,
+    env,
     admin: createAdminClients({ conversation: conversation.opsPort, quota: quota.opsPort, llm: llm.opsPort }),
     sso,
     provider,
     database,
+    async stop() {
+      await replicas.stop();
+      await Promise.all([conversation, llm].map((service) => service.stop()));
+      await quota.stop();
+      await Promise.all([sso.stop(), provider.close()]);
+      await Promise.all([database.drop(), rm(directory, { recursive: true })]);
+    },
+  };
+}
+
+/** Returns functions that start edges and replicas with these environments, and stop those that they started. */
+export function createReplicas(env: ServiceEnvironments): Replicas {
+  const edges: ServiceProcess[] = [];
+  const replicas: ServiceProcess[] = [];
+  return {
+    edges,
     url(edge = 0) {
       const port = edges[edge]?.port;
       if (port === undefined) throw new Error(`there is no edge ${edge}`);
       return `http://127.0.0.1:${port}`;
     },
-    async startReplica(name) {
-      const replica = await create[name]();
+    async startReplica(name, more) {
+      const replica = await createService(name, { ...env[name], ...more });
       await replica.start();
       replicas.push(replica);
       return replica;
     },
-    async startEdge(env) {
-      const edge = await createEdge(env);
+    async startEdge(more) {
+      const edge = await createService("edge", { ...env.edge, ...more });
       await edge.start();
       edges.push(edge);
       return edge;
@@ -165,10 +186,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     async stop() {
       // On SIGTERM an edge would wait 2.5 s for the idle connections that fetch keeps open.
       await Promise.all(edges.map((edge) => edge.process().kill9()));
-      await Promise.all([conversation, llm, ...replicas].map((service) => service.stop()));
-      await quota.stop();
-      await Promise.all([sso.stop(), provider.close()]);
-      await Promise.all([database.drop(), rm(directory, { recursive: true })]);
+      await Promise.all(replicas.map((replica) => replica.stop()));
     },
   };
 }

@@ -1,9 +1,10 @@
 import { createServer } from "node:http";
 import { freePort } from "@parley/test-support";
-import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
+import { exportJWK, generateKeyPair, importJWK, type JWK, type JWTPayload, SignJWT } from "jose";
 import Provider, { type Adapter, type Configuration } from "oidc-provider";
 
-export type Sso = {
+/** A client of a running identity provider. */
+export type SsoClient = {
   issuer: string;
   audience: string;
   jwksUrl: string;
@@ -14,6 +15,11 @@ export type Sso = {
   token(options: { workspaceId?: string; user?: string; role?: "owner" | "viewer" }): Promise<string>;
   /** Signs claims with the identity provider's key, including claims that the provider would never issue. */
   sign(claims: JWTPayload): Promise<string>;
+};
+
+export type Sso = SsoClient & {
+  /** The identity provider's private key. */
+  signingKey: JWK;
   stop(): Promise<void>;
 };
 
@@ -39,10 +45,11 @@ export async function startSso(): Promise<Sso> {
   const port = await freePort();
   const issuer = `http://127.0.0.1:${port}`;
   const { privateKey } = await generateKeyPair("RS256", { extractable: true });
+  const signingKey = { ...(await exportJWK(privateKey)), kid: KEY_ID, alg: "RS256", use: "sig" };
   const provider = new Provider(issuer, {
     adapter: statelessAdapter,
     ttl: { ClientCredentials: TOKEN_TTL_S },
-    jwks: { keys: [{ ...(await exportJWK(privateKey)), kid: KEY_ID, alg: "RS256", use: "sig" }] },
+    jwks: { keys: [signingKey] },
     clients: USERS.map((user) => ({
       client_id: user,
       client_secret: SECRET,
@@ -71,6 +78,20 @@ export async function startSso(): Promise<Sso> {
   const server = createServer(provider.callback());
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   return {
+    ...(await connectSso({ issuer, signingKey })),
+    signingKey,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** Returns a client of an identity provider that `startSso` started, for example in another process. */
+export async function connectSso({ issuer, signingKey }: Pick<Sso, "issuer" | "signingKey">): Promise<SsoClient> {
+  const privateKey = await importJWK(signingKey, "RS256");
+  return {
     issuer,
     audience: AUDIENCE,
     jwksUrl: `${issuer}/jwks`,
@@ -90,10 +111,5 @@ export async function startSso(): Promise<Sso> {
       return token;
     },
     sign: (claims) => new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid: KEY_ID }).sign(privateKey),
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
   };
 }

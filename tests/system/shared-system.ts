@@ -1,0 +1,71 @@
+import { createDatabase, type TestDatabase } from "@parley/test-support";
+import { inject } from "vitest";
+import type { TestProject } from "vitest/node";
+import { createAdminClients } from "./admin.ts";
+import { provideServer } from "./global-setup.ts";
+import type { ServiceProcess } from "./processes.ts";
+import { connectSso, type Sso, type SsoClient } from "./servers/sso.ts";
+import { createReplicas, type Replicas, type ServiceEnvironments, type System, startSystem } from "./system.ts";
+
+/** The ports of a running service. */
+export type ServicePorts = Pick<ServiceProcess, "port" | "opsPort">;
+
+/**
+ * A system whose database, services, identity provider and fake provider several test files use at the same time. Only the edges and replicas
+ * are the file's own.
+ */
+export type SharedSystem = Replicas &
+  Pick<System, "admin"> & {
+    conversation: ServicePorts;
+    quota: ServicePorts;
+    llm: ServicePorts;
+    sso: SsoClient;
+    database: Pick<TestDatabase, "name" | "url">;
+  };
+
+type ProvidedSystem = Pick<SharedSystem, "conversation" | "quota" | "llm" | "database"> & {
+  env: ServiceEnvironments;
+  sso: Pick<Sso, "issuer" | "signingKey">;
+};
+
+declare module "vitest" {
+  interface ProvidedContext {
+    sharedSystem: ProvidedSystem;
+  }
+}
+
+/** The setup of the project `system`: starts the shared system without an edge. Returns its teardown. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const server = await provideServer(project);
+  const { postgresUrl: serverUrl, migratedDatabase: template } = server;
+  const database = await createDatabase(undefined, { serverUrl, template });
+  const system = await startSystem({ edges: 0, database });
+  const portsOf = ({ port, opsPort }: ServiceProcess) => ({ port, opsPort });
+  project.provide("sharedSystem", {
+    conversation: portsOf(system.conversation),
+    quota: portsOf(system.quota),
+    llm: portsOf(system.llm),
+    env: system.env,
+    sso: { issuer: system.sso.issuer, signingKey: system.sso.signingKey },
+    database: { name: database.name, url: database.url },
+  });
+  return async () => {
+    await system.stop();
+    await server.release();
+  };
+}
+
+/**
+ * Returns the run's shared system, without an edge. A test file that uses it must not stop its services or depend on other files' workspaces.
+ * `stop` stops the edges and replicas that the file started.
+ */
+export async function joinSharedSystem(): Promise<SharedSystem> {
+  const { env, sso, ...system } = inject("sharedSystem");
+  const { conversation, quota, llm } = system;
+  return {
+    ...system,
+    ...createReplicas(env),
+    admin: createAdminClients({ conversation: conversation.opsPort, quota: quota.opsPort, llm: llm.opsPort }),
+    sso: await connectSso(sso),
+  };
+}

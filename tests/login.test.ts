@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { tryLockFile } from "@parley/cli";
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { cliEnv, runCliInProcess, runCliJson, runCliProcess } from "./system/cli.ts";
+import { cliEnv, runCliInProcess, runCliJson } from "./system/cli.ts";
 import { type DeviceSso, startDeviceSso } from "./system/servers/device-sso.ts";
 import { joinSharedSystem, type SharedSystem } from "./system/shared-system.ts";
 import { createTenant, type Tenant } from "./system/system.ts";
@@ -207,6 +207,6 @@ test.each([
   ],
   ["with an unknown client", { PARLEY_LOGIN_CLIENT_ID: "other" }, 1, "does not know this client"],
 ])("a sign-in %s fails", async (_, changes, exitCode, message) => {
-  const { code, stderr } = await runCliProcess(["login"], { ...env, ...changes });
+  const { code, stderr } = await runCliInProcess(["login"], { ...env, ...changes });
   expect([code, stderr]).toEqual([exitCode, expect.stringContaining(message)]);
 });

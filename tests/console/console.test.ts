@@ -14,6 +14,7 @@ import { readMetric } from "../system/metrics.ts";
 import type { System } from "../system/system.ts";
 import { type ConsoleSystem, startConsoleSystem } from "./console-system.ts";
 import { call, type Owner, signIn } from "./owner.ts";
+import { forwardingSuite } from "./suites/forwarding.ts";
 
 const BOTS = "parley.conversation.v1.BotAdminService";
 const USAGE = "parley.quota.v1.WorkspaceAdminService/ShowUsage";
@@ -30,6 +31,8 @@ beforeAll(async () => {
   owner = await signIn(consoleProcess.url);
 });
 afterAll(() => installation.stop());
+
+forwardingSuite(() => ({ ...installation, owner }));
 
 describe("sign-in", () => {
   it("uses the code flow with PKCE, and returns to the requested screen", async () => {

@@ -1,0 +1,188 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
+import { gunzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chat } from "../../system/chat.ts";
+import { runCliInProcess, runCliJson } from "../../system/cli.ts";
+import {
+  CONSOLE_WORKSPACE,
+  type ConsoleProcess,
+  type DevelopmentSso,
+  requestOwnersToken,
+} from "../../system/console.ts";
+import { queryFirstRow } from "../../system/database.ts";
+import { startDeviceSso } from "../../system/servers/device-sso.ts";
+import type { System, Tenant } from "../../system/system.ts";
+import type { ConsoleSystem } from "../console-system.ts";
+import { call, type Owner } from "../owner.ts";
+
+const CONVERSATIONS = "/api/conversations/";
+
+/** Tests the calls and downloads that the console forwards to the services. They run first, because later tests stop the console. */
+export function forwardingSuite(shared: () => ConsoleSystem & { owner: Owner }): void {
+  let sso: DevelopmentSso;
+  let system: System;
+  let ownersConsole: ConsoleProcess;
+  let owner: Owner;
+  let bot: Pick<Tenant, "publicKey" | "origin">;
+
+  beforeAll(async () => {
+    ({ sso, system, ownersConsole, owner } = shared());
+    const domains = ["shop.example"];
+    const { key } = await system.admin.keys.createKey({ workspaceId: CONSOLE_WORKSPACE, botSlug: "guide", domains });
+    bot = { publicKey: key?.publicKey ?? "", origin: "https://shop.example" };
+  });
+
+  /** Sends a message, by default in a new conversation whose id it returns. */
+  async function startConversation(fields: Record<string, unknown> = {}): Promise<string> {
+    const sessionId = randomUUID();
+    await chat(
+      system.url(),
+      { ...bot, workspaceId: CONSOLE_WORKSPACE, botSlug: "guide" },
+      { session_id: sessionId, ...fields },
+    );
+    return sessionId;
+  }
+
+  describe("the CLI with an owner's login", () => {
+    let dir: string;
+    let env: Record<string, string>;
+    beforeAll(async () => {
+      dir = await mkdtemp(join(tmpdir(), "parley-login-"));
+      const device = await startDeviceSso(() => requestOwnersToken(sso));
+      const url = `${ownersConsole.url}/api/rpc`;
+      env = {
+        PARLEY_CONVERSATION_URL: url,
+        PARLEY_QUOTA_URL: url,
+        PARLEY_LOGIN_FILE: join(dir, "login.json"),
+        PARLEY_LOGIN_ISSUER: device.issuer,
+        PARLEY_LOGIN_CLIENT_ID: device.clientId,
+      };
+      device.decision = "approve";
+      await runCliJson(["login"], env);
+      await device.stop();
+    });
+    afterAll(() => rm(dir, { recursive: true }));
+
+    const parley = <T>(...args: string[]) => runCliJson<T>([...args, "--workspace", CONSOLE_WORKSPACE], env);
+
+    test("lists, shows, exports, deletes and erases conversations through the console", async () => {
+      const text = "x".repeat(4_000);
+      const [shown, deleted] = [await startConversation({ message: text }), await startConversation()];
+      for (let turn = 0; turn < 40; turn++) await startConversation({ session_id: shown, message: text });
+      const ids = async () => (await parley<{ id: string }[]>("conversation", "list")).map(({ id }) => id);
+      expect(await ids()).toEqual(expect.arrayContaining([shown, deleted]));
+      type Transcript = { messages: { content: string }[] };
+      const { messages } = await parley<Transcript>("conversation", "show", shown);
+      expect(messages.filter(({ content }) => content === text)).toHaveLength(41);
+      const exported = await runCliInProcess(["conversation", "export", shown, "--workspace", CONSOLE_WORKSPACE], env);
+      expect((JSON.parse(exported.stdout) as Transcript).messages).toHaveLength(82);
+      const missing = await runCliInProcess(
+        ["conversation", "show", randomUUID(), "--workspace", CONSOLE_WORKSPACE],
+        env,
+      );
+      expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining("list sessions with parley")]);
+      await parley("conversation", "delete", deleted);
+      await parley("conversation", "erase", shown);
+      const remaining = await ids();
+      for (const id of [shown, deleted]) expect(remaining).not.toContain(id);
+    });
+
+    test("manages bots, keys, moderation and usage through the console", async () => {
+      await parley("bot", "update", "--slug", "guide", "--name", "Guide");
+      const key = await parley<{ public_key: string }>("key", "create", "--bot", "guide", "--domain", "a.example");
+      const update = ["key", "update", key.public_key, "--domain", "b.example"];
+      expect(await runCliJson(update, env)).toMatchObject({ allowed_domains: ["b.example"] });
+      const rule = await parley<{ id: number }>("moderation", "add", "--bot", "guide", "--pattern", "one");
+      const change = ["moderation", "update", String(rule.id), "--bot", "guide", "--pattern", "two"];
+      expect(await parley(...change)).toMatchObject({ id: rule.id, pattern: "two" });
+      expect(await parley("usage")).toMatchObject({ plan: "pro" });
+      const changes = await parley<{ method: string; member: string }[]>("changes", "--limit", "1");
+      expect(changes).toEqual([expect.objectContaining({ method: "ModerationAdminService/UpdatePattern" })]);
+      expect(changes[0]?.member).not.toBe("");
+    });
+  });
+
+  test("a streaming method needs its own content type, and is refused in a batch", async () => {
+    const method = "parley.conversation.v1.SessionAdminService/GetTranscript";
+    expect((await owner.post(`/api/rpc/${method}`)).status).toBe(415);
+    expect((await owner.post("/api/batch", { calls: [call(method)] })).status).toBe(404);
+  });
+
+  test("the console forwards the edge's owner API unchanged, with the session and with a token", async () => {
+    const authorization = `Bearer ${await requestOwnersToken(sso)}`;
+    const visitor_id = `visitor-${randomUUID()}`;
+    const [first, second] = [await startConversation({ visitor_id }), await startConversation({ visitor_id })];
+    const withToken = (path: string, init: RequestInit = {}) =>
+      fetch(ownersConsole.url + path, { ...init, headers: { authorization, ...init.headers } });
+    for (const send of [owner.send, withToken]) {
+      const list = (await (await send(`${CONVERSATIONS}?visitor_id=${visitor_id}`)).json()) as {
+        conversations: unknown[];
+      };
+      expect(list.conversations).toHaveLength(2);
+      const transcript = await send(`${CONVERSATIONS}${first}/export.json`);
+      expect(transcript.headers.get("content-disposition")).toBe(`attachment; filename="session-${first}.json"`);
+      expect(await transcript.json()).toMatchObject({ session: { id: first } });
+      const missing = await send(`${CONVERSATIONS}${randomUUID()}/export.json`);
+      expect([missing.status, await missing.json()]).toEqual([404, { detail: "session_not_found" }]);
+    }
+    for (const id of ["1", "%2E%2E", "..%2Fchat", "%00"])
+      expect((await withToken(`${CONVERSATIONS}${id}/export.json`)).status, id).toBe(404);
+    const withoutPageHeaders = await owner.send(`${CONVERSATIONS}${second}/`, { method: "DELETE" });
+    expect([withoutPageHeaders.status, await withoutPageHeaders.json()]).toEqual([
+      403,
+      { error: "cross_site_request" },
+    ]);
+    expect((await withToken(`${CONVERSATIONS}${second}/?hard=1`, { method: "DELETE" })).status).toBe(400);
+    const pageHeaders = { origin: ownersConsole.url, "x-parley-console": "1" };
+    expect((await owner.send(`${CONVERSATIONS}${second}/`, { method: "DELETE", headers: pageHeaders })).status).toBe(
+      204,
+    );
+    const erase = await withToken(`${CONVERSATIONS}erase/`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ visitor_id }),
+    });
+    expect([erase.status, await erase.json()]).toEqual([202, expect.objectContaining({ conversations: 2 })]);
+    const invalid = await withToken(`${CONVERSATIONS}erase/`, { method: "POST" });
+    expect([invalid.status, await invalid.json()]).toEqual([400, { detail: "invalid_json" }]);
+  });
+
+  test("the console forwards an export with the compression that the edge chose", async () => {
+    const sessionId = await startConversation();
+    // An export omits conversations that were started in the last 60 s.
+    await queryFirstRow(
+      system.database,
+      "UPDATE conversation.sessions SET started_at = started_at - interval '2 minutes' WHERE session_id = $1",
+      [sessionId],
+    );
+    const authorization = `Bearer ${await requestOwnersToken(sso)}`;
+    const { hostname, port } = new URL(ownersConsole.url);
+    const download = (acceptEncoding: string) =>
+      new Promise<{ encoding: string | undefined; body: Buffer }>((resolve, reject) => {
+        const headers = { authorization, "accept-encoding": acceptEncoding };
+        request({ hostname, port, path: `${CONVERSATIONS}export.csv`, headers }, async (response) => {
+          resolve({ encoding: response.headers["content-encoding"], body: await buffer(response) });
+        })
+          .on("error", reject)
+          .end();
+      });
+    const compressed = await download("gzip");
+    expect(compressed.encoding).toBe("gzip");
+    expect(gunzipSync(compressed.body).toString()).toContain(sessionId);
+    const plain = await download("identity");
+    expect(plain.encoding).toBeUndefined();
+    expect(plain.body.toString()).toContain(sessionId);
+  });
+
+  test("Basic credentials for a proxy in front of the console are ignored, and a POST with them still needs the page's CSRF headers", async () => {
+    const headers = { authorization: `Basic ${Buffer.from("proxy:password").toString("base64")}` };
+    expect((await owner.send(CONVERSATIONS, { headers })).status).toBe(200);
+    expect((await owner.post("/api/batch", { calls: [] }, headers)).status).toBe(403);
+    expect((await fetch(ownersConsole.url + CONVERSATIONS, { headers })).status).toBe(401);
+  });
+}

@@ -26,12 +26,12 @@ const CONVERSATIONS = "/api/conversations/";
 export function forwardingSuite(shared: () => ConsoleSystem & { owner: Owner }): void {
   let sso: DevelopmentSso;
   let system: System;
-  let ownersConsole: ConsoleProcess;
+  let consoleProcess: ConsoleProcess;
   let owner: Owner;
   let bot: Pick<Tenant, "publicKey" | "origin">;
 
   beforeAll(async () => {
-    ({ sso, system, ownersConsole, owner } = shared());
+    ({ sso, system, consoleProcess, owner } = shared());
     const domains = ["shop.example"];
     const { key } = await system.admin.keys.createKey({ workspaceId: CONSOLE_WORKSPACE, botSlug: "guide", domains });
     bot = { publicKey: key?.publicKey ?? "", origin: "https://shop.example" };
@@ -54,7 +54,7 @@ export function forwardingSuite(shared: () => ConsoleSystem & { owner: Owner }):
     beforeAll(async () => {
       dir = await mkdtemp(join(tmpdir(), "parley-login-"));
       const device = await startDeviceSso(() => requestOwnersToken(sso));
-      const url = `${ownersConsole.url}/api/rpc`;
+      const url = `${consoleProcess.url}/api/rpc`;
       env = {
         PARLEY_CONVERSATION_URL: url,
         PARLEY_QUOTA_URL: url,
@@ -118,7 +118,7 @@ export function forwardingSuite(shared: () => ConsoleSystem & { owner: Owner }):
     const visitor_id = `visitor-${randomUUID()}`;
     const [first, second] = [await startConversation({ visitor_id }), await startConversation({ visitor_id })];
     const withToken = (path: string, init: RequestInit = {}) =>
-      fetch(ownersConsole.url + path, { ...init, headers: { authorization, ...init.headers } });
+      fetch(consoleProcess.url + path, { ...init, headers: { authorization, ...init.headers } });
     for (const send of [owner.send, withToken]) {
       const list = (await (await send(`${CONVERSATIONS}?visitor_id=${visitor_id}`)).json()) as {
         conversations: unknown[];
@@ -138,7 +138,7 @@ export function forwardingSuite(shared: () => ConsoleSystem & { owner: Owner }):
       { error: "cross_site_request" },
     ]);
     expect((await withToken(`${CONVERSATIONS}${second}/?hard=1`, { method: "DELETE" })).status).toBe(400);
-    const pageHeaders = { origin: ownersConsole.url, "x-parley-console": "1" };
+    const pageHeaders = { origin: consoleProcess.url, "x-parley-console": "1" };
     expect((await owner.send(`${CONVERSATIONS}${second}/`, { method: "DELETE", headers: pageHeaders })).status).toBe(
       204,
     );
@@ -161,7 +161,7 @@ export function forwardingSuite(shared: () => ConsoleSystem & { owner: Owner }):
       [sessionId],
     );
     const authorization = `Bearer ${await requestOwnersToken(sso)}`;
-    const { hostname, port } = new URL(ownersConsole.url);
+    const { hostname, port } = new URL(consoleProcess.url);
     const download = (acceptEncoding: string) =>
       new Promise<{ encoding: string | undefined; body: Buffer }>((resolve, reject) => {
         const headers = { authorization, "accept-encoding": acceptEncoding };
@@ -183,6 +183,6 @@ export function forwardingSuite(shared: () => ConsoleSystem & { owner: Owner }):
     const headers = { authorization: `Basic ${Buffer.from("proxy:password").toString("base64")}` };
     expect((await owner.send(CONVERSATIONS, { headers })).status).toBe(200);
     expect((await owner.post("/api/batch", { calls: [] }, headers)).status).toBe(403);
-    expect((await fetch(ownersConsole.url + CONVERSATIONS, { headers })).status).toBe(401);
+    expect((await fetch(consoleProcess.url + CONVERSATIONS, { headers })).status).toBe(401);
   });
 }

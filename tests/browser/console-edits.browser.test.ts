@@ -103,7 +103,7 @@ describeInBrowser("changes in the console", (fixture) => {
     const visitor = await addConversation(fixture.service, bot);
     const { page } = await openConsole(fixture);
     const filters = `bot=${bot}&visitor=${visitor}&rating=up&review=bad&source=widget&from=2026-01-02&q=bread`;
-    await page.signIn(`/conversations?${filters}`, "Conversations");
+    await page.signInWithClick(`/conversations?${filters}`, "Conversations");
     await page.button("Export").click();
     await page.tab.getByText(/started on these days.* The search does not apply to the export\./).waitFor();
     const [download] = await Promise.all([

@@ -148,7 +148,6 @@ describeInBrowser("questions in the console", (fixture) => {
   it("names a question that the last run did not search, and a question that no run has searched", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
-    await page.signIn();
     const cases = ["1", "2"].map((id) => ({ id, question: `Question ${id}?`, document: "delivery.md" }));
     const run = { ranAt: new Date().toISOString(), cases: 1, documents: 1 };
     const runs = [
@@ -156,7 +155,7 @@ describeInBrowser("questions in the console", (fixture) => {
       { ...run, id: "1", searched: 1, found: 1, results: [{ caseId: "1", rank: 2 }] },
     ];
     await page.replaceResponse("GetEvaluation", { status: 200, body: { cases, runs } });
-    await page.goto(`/evaluation?bot=${bot}`);
+    await page.signIn(`/evaluation?bot=${bot}`, "Evaluation");
     const rows = page.tab.getByRole("list", { name: "Questions of the evaluation" }).getByRole("listitem");
     await rows.first().waitFor();
     expect((await rows.allInnerTexts()).map((text) => text.split("\n").at(-1))).toEqual([

@@ -11,7 +11,7 @@ describeInBrowser("console", (fixture) => {
   it("lets a newcomer sign in with one click, change the colour, add a document and get an answer from it", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
-    await page.signIn();
+    await page.signInWithClick();
     await page.tab.getByRole("link", { name: new RegExp(bot) }).click();
     const launcher = page.preview.locator("parley-widget .launcher");
     const launcherColor = () => launcher.evaluate((element) => getComputedStyle(element).backgroundColor);
@@ -53,8 +53,7 @@ describeInBrowser("console", (fixture) => {
   it("explains why a document or page cannot be added", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
-    await page.signIn();
-    await page.goto(`/knowledge?bot=${bot}`);
+    await page.signIn(`/knowledge?bot=${bot}`, "Knowledge");
     await page.dropFile("table.xlsx", "x");
     await page.tab.getByText("Only .txt, .md, .html and .pdf files can be read.", { exact: true }).waitFor();
     await page.dropFile("broken.pdf", "not a PDF");
@@ -158,9 +157,8 @@ describeInBrowser("console", (fixture) => {
 
   it("describes days without replies", async () => {
     const { page } = await openConsole(fixture);
-    await page.signIn();
     await page.replaceResponse("GetStatistics", { status: 200, body: {} });
-    await page.goto("/overview");
+    await page.signIn("/overview", "Overview");
     await page.tab.getByRole("img", { name: "No messages in 30 days", exact: true }).waitFor();
     expect(await page.tab.locator(".chart-label").innerText()).toBe("0");
     expect(page.problems).toEqual([]);
@@ -267,10 +265,9 @@ describeInBrowser("console", (fixture) => {
   it("shows an error with a retry button while a service is unavailable, and the screen once it is back", async () => {
     await addBot(fixture.service);
     const { page } = await openConsole(fixture);
-    await page.signIn();
     const unavailable = { responses: [{ status: 503, code: "unavailable", body: { code: "unavailable" } }] };
     await page.tab.route("**/api/batch", (route) => route.fulfill({ json: unavailable }));
-    await page.goto("/keys");
+    await page.signIn("/keys", "Keys");
     await page.tab.getByText("The service is not available right now.").first().waitFor();
     expect(await page.findAxeViolations()).toEqual([]);
     await page.tab.unroute("**/api/batch");

@@ -196,7 +196,7 @@ describeInBrowser("hostile text", (fixture) => {
       "The sign-in failed.",
     );
     // An address on another site in return_to must not lead the owner out of the console.
-    await ownersConsole.signIn("/sign-in?return_to=%2F%2Fforeign.example%2F");
+    await ownersConsole.signInWithClick("/sign-in?return_to=%2F%2Fforeign.example%2F");
     // The names of owners come from the identity provider.
     // Intercepts only one page, because Chromium blocks images from this machine on an intercepted page.
     await page.route("**/bots", (route) => replaceInResponse(route, "Demo owner", toHtml(toJson(HOSTILE_NAME))));

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { describeInFullBrowser, eventually } from "./fixture.ts";
+import { describeInBrowser, eventually } from "./fixture.ts";
 import type { WidgetPage } from "./widget-page.ts";
 
-describeInFullBrowser("continuity", (fixture) => {
+describeInBrowser("continuity", (fixture) => {
   it("shows the conversation after a reload and continues the session", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.askAndWait("markdown");

@@ -110,7 +110,7 @@ export class BrowserFixture {
 export const describeInBrowser = (name: string, suite: (fixture: BrowserFixture) => void) =>
   describeIn("headless-shell", name, suite);
 
-/** Runs a suite in the full browser, for tests of tabs, storage, site isolation and rendering. */
+/** Runs a suite in the full browser, for tests of rendering. A page costs twice the CPU time of one in the headless shell. */
 export const describeInFullBrowser = (name: string, suite: (fixture: BrowserFixture) => void) =>
   describeIn("full", name, suite);
 

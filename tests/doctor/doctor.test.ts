@@ -114,7 +114,7 @@ describeWith("nginx", "parley doctor", () => {
           "idle_timeout",
           "fail",
           /cut off [012]\.\d s into a silence of 4 s/,
-          /proxy_read_timeout 330s;/,
+          /proxy_read_timeout 420s;/,
           ["--silence", "4"],
         ],
         ["clearingForwardedFor", "client_address", "fail", /counted as 127\.0\.0\.2/, /127\.0\.0\.2.*trustedProxies/],

@@ -29,20 +29,20 @@ const FIXES: Readonly<Record<Cause, Readonly<Record<ProxyKind, string>>>> = {
     caddy: "give encode a Content-Type match that excludes text/event-stream",
     haproxy: "remove text/event-stream from compression type",
   },
-  // 330 s where the limit is for the whole response, because a reply takes up to five minutes. 60 s is enough for an idle limit, because the
-  // edge sends a comment after 15 s of silence. nginx, Caddy and HAProxy have idle limits, for which 330 s is a margin.
+  // 420 s where the limit is for the whole response, because a reply takes up to seven minutes. 60 s is enough for an idle limit, because the
+  // edge sends a comment after 15 s of silence. nginx, Caddy and HAProxy have idle limits, for which 420 s is a margin.
   timeout: {
-    "ingress-nginx": setAnnotation("proxy-read-timeout", "330"),
-    nginx: "set 'proxy_read_timeout 330s;' in the location of /api/",
+    "ingress-nginx": setAnnotation("proxy-read-timeout", "420"),
+    nginx: "set 'proxy_read_timeout 420s;' in the location of /api/",
     traefik: "set respondingTimeouts.writeTimeout: 0 and readTimeout: 0 in the entry point",
     envoy:
       "set timeouts.request: 0s in the HTTPRoute (in native Envoy configuration, timeout: 0s in the route), and any idle_timeout to at least 60s",
     alb: "set alb.ingress.kubernetes.io/load-balancer-attributes: idle_timeout.timeout_seconds=60",
-    gcp: "set timeoutSec: 330 in the BackendConfig: by default, each response ends after 30 s",
+    gcp: "set timeoutSec: 420 in the BackendConfig: by default, each response ends after 30 s",
     cloudflare: "its idle timeout is 100 s: check the proxies behind it",
     caddy:
-      "set read_timeout 330s in the transport of reverse_proxy, and remove the write timeout from servers { timeouts }",
-    haproxy: "set timeout server 330s and timeout client 330s",
+      "set read_timeout 420s in the transport of reverse_proxy, and remove the write timeout from servers { timeouts }",
+    haproxy: "set timeout server 420s and timeout client 420s",
   },
   address: {
     "ingress-nginx":

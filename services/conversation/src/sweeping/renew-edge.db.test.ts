@@ -1,6 +1,10 @@
 import { randomUUID } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import { RenewEdgeRequestSchema } from "@parley/rpc/conversation";
+import type { Database } from "@parley/service-kit";
 import { expect, test } from "vitest";
 import { useTestSystem } from "../testing/system.ts";
+import { handleRenewEdge } from "./renew-edge.rpc.ts";
 
 const system = useTestSystem();
 
@@ -15,4 +19,15 @@ test("RenewEdge renews an edge's lease for at least 30 s", async () => {
     );
     expect(rows[0].seconds).toBeGreaterThanOrEqual(30);
   }
+});
+
+test.each([
+  ["a shutdown", { code: "lease_not_stored" }, "57P01"],
+  ["a missing privilege", { message: "from the database" }, "42501"],
+])("RenewEdge fails after %s of the database with %j", async (_, expected, code) => {
+  const query = async () => {
+    throw Object.assign(new Error("from the database"), { code });
+  };
+  const request = create(RenewEdgeRequestSchema, { edgeId: randomUUID() });
+  await expect(handleRenewEdge({ query } as unknown as Database, 30, request)).rejects.toMatchObject(expected);
 });

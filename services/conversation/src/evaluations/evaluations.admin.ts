@@ -52,9 +52,9 @@ export function createEvaluationAdmin(
     },
     async runEvaluation(request, { signal }) {
       const bot = { workspaceId: request.workspaceId, botId: await requireBotId(database, request) };
-      const cases = await listCases(database, bot);
-      if (cases.length === 0) throw new ServiceError("failed_precondition", "no_cases", "the bot has no cases");
       return runLimiter.run(bot.workspaceId, signal, async () => {
+        const cases = await listCases(database, bot);
+        if (cases.length === 0) throw new ServiceError("failed_precondition", "no_cases", "the bot has no cases");
         questionSearch.requireTime(bot.workspaceId);
         const run = await runEvaluation(questionSearch, bot, cases, { signal });
         return { run: toRun(await insertRun(database, bot, run)) };

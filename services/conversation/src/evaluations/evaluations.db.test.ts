@@ -174,3 +174,25 @@ test("runs of one workspace run one at a time, and runs of two workspaces run co
   pause = () => vi.waitFor(() => expect(counts.maxRunning).toBe(4), { timeout: 10_000 });
   await Promise.all([run(bot), run(other)]);
 });
+
+test("a run that waited for another one leaves out the cases that were removed meanwhile", async () => {
+  const bot = await createShop();
+  const removed = await addCase(bot, "Bread?", "delivery.txt");
+  await addCase(bot, "Prices?", "prices.txt");
+  const gate = Promise.withResolvers<void>();
+  const { counts, search } = createCountingSearch(() => gate.promise);
+  const admin = createEvaluationAdmin(system.database, { ...search, requireTime: () => undefined });
+  const run = async () =>
+    admin.runEvaluation(create(RunEvaluationRequestSchema, botFields(bot)), {
+      signal: new AbortController().signal,
+    } as HandlerContext);
+  const first = run();
+  await vi.waitFor(() => expect(counts.started).toBe(2));
+  const second = run();
+  // The queries of the second run that come before its wait.
+  for (let call = 0; call < 3; call++) await evaluations().getEvaluation(botFields(bot));
+  await evaluations().removeCase({ ...botFields(bot), id: removed?.id ?? 0n });
+  gate.resolve();
+  expect((await first).run?.cases).toBe(2);
+  expect((await second).run?.cases).toBe(1);
+});

@@ -9,6 +9,8 @@ test.each([
   ["openai/gpt-oss-120b", "o200k_base"],
   ["o3", "o200k_base"],
   ["o4-mini", "o200k_base"],
+  ["ft:gpt-4o-mini-2024-07-18:shop::9aBcDe", "o200k_base"],
+  ["ft:gpt-3.5-turbo-0125:shop:answers:9aBcDe", "cl100k_base"],
   ["gpt-4", "cl100k_base"],
   ["gpt-4-turbo", "cl100k_base"],
   ["gpt-3.5-turbo", "cl100k_base"],

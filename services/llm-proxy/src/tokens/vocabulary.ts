@@ -7,6 +7,10 @@ const FAMILIES: readonly [name: RegExp, vocabulary: Vocabulary][] = [
 
 /** Returns the vocabulary of a model's family by its name (`openai/gpt-4o`, `gpt-4o-2024-11-20`); undefined if no family matches. */
 export function findVocabulary(model: string): Vocabulary | undefined {
-  const name = model.slice(model.lastIndexOf("/") + 1).toLowerCase();
+  const name = model
+    .slice(model.lastIndexOf("/") + 1)
+    .toLowerCase()
+    // The prefix of a fine-tuned model, such as `ft:gpt-4o-mini:shop::9aBcDe`.
+    .replace(/^ft:/, "");
   return FAMILIES.find(([family]) => family.test(name))?.[1];
 }

@@ -87,4 +87,9 @@ describe("safeReturnPath", () => {
   ])("turns %j into %j", (path, safe) => {
     expect(safeReturnPath(path)).toBe(safe);
   });
+
+  it("returns / in place of a path that would not fit into the cookie of a sign-in", () => {
+    expect(safeReturnPath(`/keys?bot=${"a".repeat(1_900)}`)).toMatch(/^\/keys/);
+    expect(safeReturnPath(`/keys?bot=${"a".repeat(3_000)}`)).toBe("/");
+  });
 });

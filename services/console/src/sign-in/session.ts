@@ -57,11 +57,15 @@ export function describeSession(session: Session, tokenOptions: TokenOptions, no
 /** The base of relative paths. No real site has this origin, because the domain `invalid` is reserved. */
 const BASE = "http://console.invalid";
 
-/** Returns a path of this console. The URL of another site becomes "/". */
+/** A sign-in stores the path in a cookie. Encrypted in base64, a longer one would exceed the 4,096 bytes that browsers accept. */
+const MAX_RETURN_PATH_LENGTH = 2_000;
+
+/** Returns a path of this console. The URL of another site, and a path that is too long to store, become "/". */
 export function safeReturnPath(path: unknown): string {
   if (typeof path !== "string" || !URL.canParse(path, BASE)) return "/";
   const { origin, pathname, search } = new URL(path, BASE);
   // URL parsing removes dot segments. A path such as /.//evil.example then begins with two slashes, and a browser would read a host after them.
   // The path of a blob: URL is a whole URL.
-  return origin === BASE && /^\/(?!\/)/.test(pathname) ? pathname + search : "/";
+  const isSafe = origin === BASE && /^\/(?!\/)/.test(pathname);
+  return isSafe && pathname.length + search.length <= MAX_RETURN_PATH_LENGTH ? pathname + search : "/";
 }

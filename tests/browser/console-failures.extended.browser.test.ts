@@ -276,7 +276,7 @@ describeInBrowser("failures in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("uploads at most two documents at once, also if files are dropped twice", async () => {
+  it("uploads one document at a time, also if files are dropped twice", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn(`/knowledge?bot=${bot}`, "Knowledge");
@@ -286,10 +286,10 @@ describeInBrowser("failures in the console", (fixture) => {
       await route.continue();
     });
     await page.dropFiles({ "a.md": "# A\n\nOne.", "b.md": "# B\n\nTwo." });
-    await page.tab.getByLabel("Upload of b.md").waitFor();
+    await page.tab.getByLabel("Upload of a.md").waitFor();
     await page.dropFiles({ "c.md": "# C\n\nThree.", "d.md": "# D\n\nFour." });
     const states = () => page.tab.locator(".upload small").allInnerTexts();
-    await eventually(states).toEqual(["Waiting", "Waiting"]);
+    await eventually(states).toEqual(["Waiting", "Waiting", "Waiting"]);
     upload.resolve();
     await eventually(states, 30_000).toEqual(["Added", "Added", "Added", "Added"]);
     await eventually(() => page.announcement.innerText()).toBe("2 documents were added.");

@@ -42,7 +42,7 @@ export { type CallGuard, createCallGuard, createGrpcServer, type GrpcServer, toR
 export { channelCredentials } from "./grpc/grpc-tls.ts";
 export { connectPeer, type PeerOptions, readRpcMultiplex } from "./grpc/rpc-peers.ts";
 export { isUuid, isWorkspaceId, NIL_UUID } from "./ids.ts";
-export { type DeclaredBody, MemberCallLimiter } from "./limiters/member-call-limiter.ts";
+export { type DeclaredBody, MAX_UPLOAD_WAIT_MS, MemberCallLimiter } from "./limiters/member-call-limiter.ts";
 export { WorkspaceConcurrencyLimiter } from "./limiters/workspace-concurrency-limiter.ts";
 export { WorkspaceTimeLimiter, type WorkspaceTimeLimiterOptions } from "./limiters/workspace-time-limiter.ts";
 export { parseMonth, readUsageRetention } from "./month.ts";

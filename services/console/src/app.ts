@@ -1,5 +1,5 @@
 import cookie from "@fastify/cookie";
-import type { Logger } from "@parley/service-kit";
+import { type Logger, MAX_UPLOAD_WAIT_MS } from "@parley/service-kit";
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
 import { LIMITS_MS } from "./calls/admin-calls.client.ts";
 import { type CallDeps, callRoutes } from "./calls/calls.route.ts";
@@ -24,7 +24,8 @@ export type AppDeps = SignInDeps &
     httpMetrics: HttpMetrics;
   };
 
-const REQUEST_TIMEOUT_MS = 120_000;
+/** Receiving a body may take 120 s. An upload may wait before. */
+const REQUEST_TIMEOUT_MS = 120_000 + MAX_UPLOAD_WAIT_MS;
 /** Closes a connection that has no traffic during a request, for example because the client does not read the response. AddSource takes longest. */
 const IDLE_CONNECTION_TIMEOUT_MS = LIMITS_MS.addSource + 5_000;
 /** Longer than load balancers' usual 60 s, so that the console never closes a connection that a load balancer is about to reuse. */

@@ -6,8 +6,8 @@ const SMALL = { contentLength: "100", isCompressed: false };
 const LARGE = { contentLength: String(16 * 1024 * 1024), isCompressed: false };
 
 /** Enters calls, and records the workspaces of the calls that may run. */
-function createCalls() {
-  const limiter = new MemberCallLimiter();
+function createCalls(maxUploadWaitMs?: number) {
+  const limiter = new MemberCallLimiter(maxUploadWaitMs);
   const entered: string[] = [];
   const enter = (workspaceId: string, body = SMALL) => {
     const call = new AbortController();
@@ -61,4 +61,15 @@ test("a call that ended while it waited does not run", async () => {
   await next.done;
   expect(entered).toEqual(["a", "a"]);
   next.end();
+});
+
+test("an upload that waits for too long is refused and never runs", async () => {
+  const { entered, enter } = createCalls(10);
+  const running = enter("a", LARGE);
+  const waiting = enter("a", LARGE);
+  await running.done;
+  await expect(waiting.done).rejects.toMatchObject({ kind: "resource_exhausted", code: "too_many_documents" });
+  running.end();
+  await enter("a", LARGE).done;
+  expect(entered).toEqual(["a", "a"]);
 });

@@ -1,4 +1,5 @@
 import pLimit from "p-limit";
+import { ServiceError } from "../errors.ts";
 import { WorkspaceConcurrencyLimiter } from "./workspace-concurrency-limiter.ts";
 
 /**
@@ -12,6 +13,8 @@ const MAX_SMALL_CALLS_PER_WORKSPACE = 4;
  */
 const MAX_UPLOADS = 4;
 const SMALL_BODY_BYTES = 256 * 1024;
+/** How long a call with a large body waits. After a longer wait, servers and proxies would time out and end the request without a code. */
+export const MAX_UPLOAD_WAIT_MS = 20_000;
 
 /** The body that the headers of a request declare. */
 export type DeclaredBody = {
@@ -28,20 +31,38 @@ export class MemberCallLimiter {
   readonly #calls = new WorkspaceConcurrencyLimiter(MAX_SMALL_CALLS_PER_WORKSPACE);
   readonly #workspaceUploads = new WorkspaceConcurrencyLimiter(1);
   readonly #uploads = pLimit(MAX_UPLOADS);
+  readonly #maxUploadWaitMs: number;
 
-  /** Waits until a call's body may be read. The call then counts until `ended` is aborted. Rejects if `ended` is aborted during the wait. */
+  constructor(maxUploadWaitMs = MAX_UPLOAD_WAIT_MS) {
+    this.#maxUploadWaitMs = maxUploadWaitMs;
+  }
+
+  /**
+   * Waits until a call's body may be read. The call then counts until `ended` is aborted. Rejects if `ended` is aborted during the wait, and
+   * with the code `too_many_documents` if a call with a large body has waited for too long.
+   */
   enter(workspaceId: string, body: DeclaredBody, ended: AbortSignal): Promise<void> {
     const admission = Promise.withResolvers<void>();
+    const isUpload = !isSmall(body);
+    let isRefused = false;
+    const refuse = () => {
+      isRefused = true;
+      const message = "other documents are being uploaded: try again in a minute, or upload them one after the other";
+      admission.reject(new ServiceError("resource_exhausted", "too_many_documents", message));
+    };
+    const timer = isUpload ? setTimeout(refuse, this.#maxUploadWaitMs).unref() : undefined;
     const holdPlace = async () => {
+      clearTimeout(timer);
+      if (isRefused) return;
       ended.throwIfAborted();
       const end = Promise.withResolvers<void>();
       ended.addEventListener("abort", () => end.resolve(), { once: true });
       admission.resolve();
       await end.promise;
     };
-    const finished = isSmall(body)
-      ? this.#calls.run(workspaceId, ended, holdPlace)
-      : this.#workspaceUploads.run(workspaceId, ended, () => this.#uploads(holdPlace));
+    const finished = isUpload
+      ? this.#workspaceUploads.run(workspaceId, ended, () => this.#uploads(holdPlace))
+      : this.#calls.run(workspaceId, ended, holdPlace);
     finished.catch(admission.reject);
     return admission.promise;
   }

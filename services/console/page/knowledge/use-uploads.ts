@@ -9,8 +9,6 @@ import { useAnnounce } from "../components/announcements.tsx";
 const MIB = 1024 * 1024;
 const MAX_PDF_BYTES = 16 * MIB;
 const MAX_TEXT_BYTES = 4 * MIB;
-/** How many documents are uploaded at once. The service reads one at a time, and refuses a document that waits too long. */
-const CONCURRENT_UPLOADS = 2;
 const FORMAT_BY_EXTENSION: Readonly<Record<string, string>> = {
   txt: "txt",
   md: "md",
@@ -31,21 +29,14 @@ export type Upload = {
 
 let nextUploadId = 1;
 
-let running = 0;
-/** Starts each upload that waits, in order. */
-const waiting: (() => void)[] = [];
+/** Resolves when the last upload so far has ended. */
+let lastUpload: Promise<unknown> = Promise.resolve();
 
-/** Runs an upload as soon as fewer than CONCURRENT_UPLOADS are running, including those of other bots. */
-async function runInTurn<Result>(upload: () => Promise<Result>): Promise<Result> {
-  if (running === CONCURRENT_UPLOADS) await new Promise<void>((resolve) => waiting.push(resolve));
-  else running++;
-  try {
-    return await upload();
-  } finally {
-    const startNext = waiting.shift();
-    if (startNext) startNext();
-    else running--;
-  }
+/** Runs an upload when the earlier ones have ended, including those of other bots: the service takes one upload of a workspace at a time. */
+function runInTurn<Result>(upload: () => Promise<Result>): Promise<Result> {
+  const result = lastUpload.then(upload);
+  lastUpload = result.catch(() => undefined);
+  return result;
 }
 
 function checkSize(file: File, format: string): string | undefined {

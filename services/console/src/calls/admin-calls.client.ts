@@ -33,7 +33,10 @@ export type AdminCalls = {
 export const LIMITS_MS = {
   /** Longer than calls take. */
   call: 60_000,
-  /** A document waits for at most 60 s, is fetched in at most 20 s and is read in at most 60 s. The proxies in front of the console wait for 160 s. */
+  /**
+   * A document waits for at most 60 s and is read in at most 60 s. Before that, a URL is fetched in at most 20 s, or an upload waits for at most
+   * 20 s. The proxies in front of the console wait for 160 s.
+   */
   addSource: 150_000,
   /** Long enough for a slow reader of a transcript. */
   stream: 10 * 60_000,

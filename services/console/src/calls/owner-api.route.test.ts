@@ -10,7 +10,7 @@ import { ownerApiRoutes } from "./owner-api.route.ts";
 const TIMEOUT_MS = 200;
 
 /** Starts the routes and an edge for them. The edge delays its response if the path contains `slow`. */
-async function startRoutes() {
+async function startRoutes(limiter = new MemberCallLimiter()) {
   const paths: string[] = [];
   const edge = createServer((request, response) => {
     paths.push(request.url ?? "");
@@ -27,7 +27,7 @@ async function startRoutes() {
   const callEdge = createCallEdge(`http://127.0.0.1:${(edge.address() as AddressInfo).port}`);
   const authenticate = (async () => ({ authorization: "Bearer t", workspaceId: "w" })) as unknown as Authenticate;
   const onResponse = (method: string, status: number) => counted.push([method, status]);
-  ownerApiRoutes(app, { authenticate, limiter: new MemberCallLimiter(), callEdge, onResponse }, TIMEOUT_MS);
+  ownerApiRoutes(app, { authenticate, limiter, callEdge, onResponse }, TIMEOUT_MS);
   const failures: Error[] = [];
   app.setErrorHandler((error: Error & { status?: number }, _, reply) => {
     failures.push(error);
@@ -65,4 +65,17 @@ test("limits how long it waits for the edge, except for exports, and counts the 
     ["GET /api/conversations/", 503],
     ["GET /api/conversations/export.csv", 200],
   ]);
+});
+
+test("refuses an upload with 429 if another one of the workspace takes too long", async () => {
+  const limiter = new MemberCallLimiter(10);
+  const { app, failures, paths } = await startRoutes(limiter);
+  await limiter.enter("w", { contentLength: undefined, isCompressed: false }, new AbortController().signal);
+  const headers = { "content-encoding": "gzip" };
+  const { statusCode } = await app.inject({ method: "POST", url: "/api/conversations/erase/", headers, payload: "{}" });
+  expect(statusCode).toBe(429);
+  expect(failures).toMatchObject([
+    { code: "too_many_documents", headers: { "retry-after": "5", "parley-code": "too_many_documents" } },
+  ]);
+  expect(paths).toEqual([]);
 });

@@ -1,3 +1,4 @@
+import { CODE_METADATA_KEY } from "@parley/rpc/code";
 import { type DeclaredBody, type MemberCallLimiter, ServiceError, type TokenVerifier } from "@parley/service-kit";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { clientGoneSignal, HttpError, hasBearerToken } from "../http/index.ts";
@@ -52,9 +53,15 @@ export function createAuthenticate(
 
 function toHttpError(error: unknown): unknown {
   if (!(error instanceof ServiceError)) return error;
-  return error.kind === "unavailable"
-    ? new HttpError(503, error.code, { "retry-after": "5" }, { cause: error })
-    : new HttpError(401, error.code, {}, { cause: error });
+  switch (error.kind) {
+    case "unavailable":
+      return new HttpError(503, error.code, { "retry-after": "5" }, { cause: error });
+    case "resource_exhausted":
+      // Clients of the admin services read the code in this header.
+      return new HttpError(429, error.code, { "retry-after": "5", [CODE_METADATA_KEY]: error.code }, { cause: error });
+    default:
+      return new HttpError(401, error.code, {}, { cause: error });
+  }
 }
 
 /** Returns a hook that authenticates a call and waits until its body may be read. */
@@ -62,7 +69,9 @@ export function createCallHook(authenticate: Authenticate, limiter: MemberCallLi
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { authorization, workspaceId } = await authenticate(request);
     request.forwardedAuthorization = authorization;
-    await limiter.enter(workspaceId, bodyOf(request), clientGoneSignal(reply));
+    await limiter.enter(workspaceId, bodyOf(request), clientGoneSignal(reply)).catch((error: unknown) => {
+      throw toHttpError(error);
+    });
   };
 }
 

@@ -387,6 +387,28 @@ describeInBrowser("failures in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
+  it("moves the focus to a key that is not revoked when the last such key is revoked", async () => {
+    const [botSlug] = [await addBot(fixture.service), await addBot(fixture.service)];
+    const { keys } = fixture.service.admin;
+    const { key } = await keys.createKey({ workspaceId: CONSOLE_WORKSPACE, botSlug, domains: ["bakery.example"] });
+    await keys.revokeKey({ workspaceId: CONSOLE_WORKSPACE, publicKey: key?.publicKey ?? "" });
+    const { page } = await openConsole(fixture);
+    await page.signIn("/keys", "Keys");
+    const rows = page.tab.locator(".row.key:not(.revoked)");
+    const revoke = rows.last().getByRole("button", { name: /^Revoke/ });
+    const neighbour = await rows
+      .nth(-2)
+      .getByRole("button", { name: /^Embed/ })
+      .innerText();
+    await revoke.focus();
+    await page.tab.keyboard.press("Enter");
+    await page.tabTo("Revoke");
+    await page.tab.keyboard.press("Enter");
+    await eventually(() => page.announcement.innerText()).toMatch(/^The key was revoked\./);
+    await eventually(() => page.tab.locator(":focus").innerText()).toBe(neighbour);
+    expect(page.problems).toEqual([]);
+  });
+
   it("shows the keys and the usage by bot if only the list of bots is unavailable", async () => {
     const bot = await addBot(fixture.service);
     await addConversation(fixture.service, bot);

@@ -1,7 +1,7 @@
-/** Moves the focus from a row that is about to disappear to the next row, or the one before, so that the keyboard continues there. */
+/** Moves the focus from a row that is about to disappear or to lose its buttons to a row beside it, so that the keyboard continues there. */
 export function focusNeighbour(row: HTMLElement | null): void {
-  const neighbour = row?.nextElementSibling ?? row?.previousElementSibling;
-  const button = neighbour?.querySelector("button");
+  const button =
+    row?.nextElementSibling?.querySelector("button") ?? row?.previousElementSibling?.querySelector("button");
   if (button) button.focus();
   else focusScreen();
 }

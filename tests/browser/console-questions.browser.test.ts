@@ -93,6 +93,11 @@ describeInBrowser("questions in the console", (fixture) => {
     await page.signIn(`/questions?bot=${bot}`, "Unanswered questions");
     await page.tab.getByText("No unanswered question").waitFor();
     expect(await page.findAxeViolations()).toEqual([]);
+    const partial = { status: 200, body: { repliesRead: 500, partial: true, hasKnowledge: true } };
+    await page.tab.route("**/api/batch", (route) => route.fulfill({ json: { responses: [partial] } }));
+    await page.field("Period").selectOption("7 days");
+    await page.tab.getByText("None was found among the answers that were read.").waitFor();
+    await page.tab.unroute("**/api/batch");
     await page.openScreen("Evaluation");
     await page.tab.getByText("No question yet").waitFor();
     expect(await page.findAxeViolations()).toEqual([]);

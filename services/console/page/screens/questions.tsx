@@ -54,6 +54,14 @@ function Unanswered({ botSlug, period }: { botSlug: string; period: Period }) {
   );
 }
 
+/** Returns the text for a bot without unanswered questions. If the list is partial, answers that were not read may have some. */
+function describeNone({ hasKnowledge, partial }: ListUnansweredResponse): string {
+  if (partial) return "None was found among the answers that were read.";
+  return hasKnowledge
+    ? "In this period a passage was found for every question, and no answer was rated bad."
+    : "No answer was rated bad in this period.";
+}
+
 function Groups({ botSlug, listed }: { botSlug: string; listed: ListUnansweredResponse }) {
   const { questions, hasKnowledge } = listed;
   const mayAddSource = useMayCall(KnowledgeAdminService.method.addSource);
@@ -61,9 +69,7 @@ function Groups({ botSlug, listed }: { botSlug: string; listed: ListUnansweredRe
     <>
       {questions.length === 0 && (
         <Empty icon="check" title="No unanswered question">
-          {hasKnowledge
-            ? "In this period a passage was found for every question, and no answer was rated bad."
-            : "No answer was rated bad in this period."}
+          {describeNone(listed)}
         </Empty>
       )}
       {questions.length > 0 && (

@@ -16,18 +16,18 @@ export function computeMaxMatchLength(compiled: RE2JS): number {
   /**
    * Returns the length of the longest path from an instruction to a match. -Infinity if there is no path; Infinity if a path has a loop.
    */
-  function longestFrom(index: number, path: ReadonlySet<number>): number {
+  function longestFrom(index: number): number {
     const known = lengths.get(index);
     if (known !== undefined) return known;
-    if (path.has(index)) return Number.POSITIVE_INFINITY;
     const instruction = instructions[index];
     if (instruction === undefined) throw new Error("the pattern cannot be measured");
-    const rest = (to: number) => longestFrom(to, new Set(path).add(index));
-    const length = measure(instruction, rest);
+    // A path that returns to this instruction while it is measured is a loop.
+    lengths.set(index, Number.POSITIVE_INFINITY);
+    const length = measure(instruction, longestFrom);
     lengths.set(index, length);
     return length;
   }
-  return Math.max(0, longestFrom(start, new Set()));
+  return Math.max(0, longestFrom(start));
 }
 
 function measure({ op, out, arg, runes }: Instruction, rest: (to: number) => number): number {

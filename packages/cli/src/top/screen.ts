@@ -32,7 +32,6 @@ export function openScreen(stdout: WriteStream, stdin: ReadStream | undefined): 
   if (isKeyboard) stdin.setRawMode(true).resume().on("data", onKey);
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   for (const signal of signals) process.once(signal, stop);
-  stdout.once("error", stop);
   stdout.write(ALTERNATE_ON);
   let resized: (() => void) | undefined;
   return {

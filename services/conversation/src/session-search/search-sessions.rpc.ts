@@ -8,13 +8,7 @@ import {
   requireSessionFilters,
   type SessionPosition,
 } from "../sessions/index.ts";
-import {
-  type FoundSession,
-  findText,
-  type SessionPage,
-  searchSessions,
-  type TextMatch,
-} from "./search-sessions.store.ts";
+import { type FoundSession, findText, type SessionPage, searchSessions } from "./search-sessions.store.ts";
 
 const MAX_LIMIT = 100;
 const MAX_TEXT_CHARACTERS = 200;
@@ -72,7 +66,7 @@ async function searchText(read: Read, search: TextSearch): Promise<SessionPage> 
     if (session === undefined || range === undefined) break;
     if (match.isFound) sessions.push(session);
     else if (range.isPartial && match.messagesRead === range.maxMessages)
-      return { sessions, next: { ...session.position, messageId: lastReadId(match, range) } };
+      return { sessions, next: { ...session.position, messageId: match.lastMessageId ?? range.afterMessageId } };
     if (sessions.length === limit) return { sessions, next: positionAfter(candidates, index) };
   }
   return { sessions, next: positionAfter(candidates, ranges.length - 1) };
@@ -93,9 +87,6 @@ function planRanges({ after, candidates }: TextSearch) {
     return [{ sessionId: id, afterMessageId: isContinued ? (after.messageId ?? 0) : 0, maxMessages, isPartial }];
   });
 }
-
-const lastReadId = ({ lastMessageId }: TextMatch, range: { afterMessageId: number }) =>
-  lastMessageId ?? range.afterMessageId;
 
 /** Returns the position after a candidate; undefined if it is the last one of the list. */
 function positionAfter({ sessions, next }: SessionPage, index: number): SessionPosition | undefined {

@@ -16,7 +16,12 @@ import { listSources } from "./knowledge/knowledge.store.ts";
 import { readPassages } from "./knowledge/knowledge-search.store.ts";
 import { searchByWords } from "./knowledge/word-search.service.ts";
 import { MAX_REPLIES, readUnanswered } from "./questions/unanswered.store.ts";
-import { enqueueSettlements, listDoneTurns, readTurnStates } from "./reconciliation/turns.store.ts";
+import {
+  enqueueSettlements,
+  listDoneTurns,
+  readOldestDoneSeconds,
+  readTurnStates,
+} from "./reconciliation/turns.store.ts";
 import { listExpiredSessions, listWorkspaceIds } from "./retention/retention.store.ts";
 import { recountSessions } from "./session-counts/recount.store.ts";
 import { readSessions } from "./session-exports/export-sessions.store.ts";
@@ -455,6 +460,14 @@ test("finding a turn for its reader uses indexes and scans only the small edges 
     const scanned = new Set(await findSequentialScans(db.admin, statement));
     expect(scanned.difference(new Set(["edges"])), statement.text).toEqual(new Set());
   }
+});
+
+test("the age of the oldest done turn is read from the first entry of an index", async () => {
+  const [statement] = await recordStatements(db.database, readOldestDoneSeconds);
+  if (statement === undefined) throw new Error("no statement");
+  const [root] = await explainAnalyze(db.admin, statement);
+  expect(JSON.stringify(root)).toContain('"Index Name":"turns_done_closed"');
+  expect((root?.["Shared Hit Blocks"] ?? 0) + (root?.["Shared Read Blocks"] ?? 0)).toBeLessThan(8);
 });
 
 test("a page of the reconciliation reads only its own turns by index, whatever the size of the table", async () => {

@@ -1,19 +1,16 @@
 import { Counter, type Database, type Logger, type Registry, registerMeasuredGauges } from "@parley/service-kit";
-import { REPAIR_KINDS, type RepairKind } from "./reconcile.service.ts";
+import { REPAIR_KINDS } from "./reconcile.service.ts";
 import { measureCallLog, measureReconciliation } from "./reconciliation.worker.ts";
-
-/** Caches the call log's lag, because before the first success each measurement reads the oldest turn. */
-const CALL_LOG_CACHE_MS = 5_000;
 
 export function createRepairCounter(registry: Registry): Counter<"kind"> {
   const counter = new Counter<"kind">({
     name: "parley_reconciliation_repairs_total",
     help: "Differences between turns and usage that were repaired, by kind.",
-    labelNames: ["kind"] satisfies ["kind"],
+    labelNames: ["kind"],
     registers: [registry],
   });
   // Start each series at 0: rate() ignores the first value of a series.
-  for (const kind of REPAIR_KINDS satisfies readonly RepairKind[]) counter.inc({ kind }, 0);
+  for (const kind of REPAIR_KINDS) counter.inc({ kind }, 0);
   return counter;
 }
 
@@ -44,6 +41,5 @@ export function registerReconciliationGauges(registry: Registry, database: Datab
     },
     () => measureCallLog(database),
     log,
-    CALL_LOG_CACHE_MS,
   );
 }

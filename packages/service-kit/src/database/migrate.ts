@@ -62,13 +62,13 @@ const KEEPALIVE_DELAY_MS = 10_000;
 export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   const { schema, role, rolePassword, roleTimeouts, appendOnlyTables } = options;
   const verifier = rolePassword === undefined ? undefined : createScramVerifier(rolePassword);
-  return withLock(options, async (client) => {
+  return withLock(options, async (client, assertLocked) => {
     await prepareRole(client, role, verifier, roleTimeouts);
     await prepareSchema(client, schema);
     return withKnex(options, async (migrator) => {
       const newerMigration = await findNewerMigration(client, migrator, options);
       if (newerMigration !== undefined) return { applied: [], newerMigration };
-      const [, applied] = (await migrator.latest({ beforeEach: prepareMigration(client, options, "up") })) as [
+      const [, applied] = (await migrator.latest({ beforeEach: prepareMigration(assertLocked, options, "up") })) as [
         number,
         string[],
       ];
@@ -80,11 +80,11 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
 
 /** Reverts the newest `steps` migrations. Returns their names. */
 export async function revertMigrations(options: MigrateOptions, steps: number): Promise<string[]> {
-  return withLock(options, (client) =>
+  return withLock(options, (_client, assertLocked) =>
     withKnex(options, async (migrator) => {
       const reverted: string[] = [];
       for (let step = 0; step < steps; step++) {
-        const [, names] = (await migrator.down({ beforeEach: prepareMigration(client, options, "down") })) as [
+        const [, names] = (await migrator.down({ beforeEach: prepareMigration(assertLocked, options, "down") })) as [
           number,
           string[],
         ];
@@ -108,11 +108,17 @@ function connectionConfig({ url, schema }: MigrateOptions) {
   };
 }
 
-/** Throws if the connection that holds the lock is lost during the work. */
-async function withLock<T>(options: MigrateOptions, work: (client: pg.Client) => Promise<T>): Promise<T> {
+/** Runs `work` while a connection holds the lock. `work` must call `assertLocked` before each change: it throws if that connection was lost. */
+async function withLock<T>(
+  options: MigrateOptions,
+  work: (client: pg.Client, assertLocked: () => void) => Promise<T>,
+): Promise<T> {
   const config = connectionConfig(options);
   const client = new pg.Client(config);
   let connectionError: Error | undefined;
+  const assertLocked = () => {
+    if (connectionError !== undefined) throw connectionError;
+  };
   // Without a listener, the event would end the process with a stack trace.
   client.on("error", (error) => {
     connectionError ??= error;
@@ -121,7 +127,7 @@ async function withLock<T>(options: MigrateOptions, work: (client: pg.Client) =>
   try {
     await assertHasOwnSession(client, new pg.Client(config));
     await acquireLock(client);
-    return await work(client);
+    return await work(client, assertLocked);
   } catch (error) {
     if (connectionError === undefined) throw error;
     throw new Error(
@@ -225,9 +231,9 @@ async function findNewerMigration(
  * Returns a hook that runs in a migration's own transaction. It throws if the lock's connection is lost. It stores the oldest version that runs
  * on the schema in a comment on the migrations table, where older migrators read it.
  */
-function prepareMigration(client: pg.Client, { schema, migrations }: MigrateOptions, direction: "up" | "down") {
+function prepareMigration(assertLocked: () => void, { schema, migrations }: MigrateOptions, direction: "up" | "down") {
   return async (connection: Knex, [current]: unknown[]): Promise<void> => {
-    await client.query("SELECT");
+    assertLocked();
     const index = migrations.indexOf(current as Migration);
     if (migrations[index]?.oldestVersion === undefined) return;
     const applied = migrations.slice(0, direction === "up" ? index + 1 : index);

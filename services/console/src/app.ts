@@ -24,7 +24,7 @@ export type AppDeps = SignInDeps &
     httpMetrics: HttpMetrics;
   };
 
-/** Receiving a body may take 120 s. An upload may wait before. */
+/** Receiving a body may take 120 s, and an upload may wait before its body is received. */
 const REQUEST_TIMEOUT_MS = 120_000 + MAX_UPLOAD_WAIT_MS;
 /** Closes a connection that has no traffic during a request, for example because the client does not read the response. AddSource takes longest. */
 const IDLE_CONNECTION_TIMEOUT_MS = LIMITS_MS.addSource + 5_000;

@@ -101,7 +101,7 @@ function checkAccess(
   if (!("lostWith" in plain)) return pass("access", `the key is valid and allows ${origin}`);
   const code = plain.lostWith;
   if (honest !== undefined || !("lostWith" in forged)) {
-    // Without an honest run, the later checks are missing.
+    // If only the request with the forged address got a response, the later checks were not made.
     const report = honest === undefined ? fail : warn;
     return report("access", `one request got no response (${code}), another one did`, {
       fix: "run the command again; if the result is the same, check each of the proxy's backends",

@@ -103,7 +103,7 @@ export async function readAccessToken(path: string, notice: (line: string) => vo
     const current = await readLogin(path);
     if (current === undefined || !needsRefresh(current)) return current?.accessToken;
     const refreshed = await refresh(current).catch((error: Error) => {
-      // With a ResponseBodyError, the identity provider has refused the login.
+      // A ResponseBodyError is a response in which the identity provider refuses the login.
       if (error.cause instanceof ResponseBodyError || isExpired(current)) throw error;
       return undefined;
     });

@@ -46,8 +46,8 @@ export async function claimTask(
 }
 
 /**
- * Runs a task if it is due and no other replica runs it. After a failure, any replica may try again at once, and so after the signal's abort, if
- * `run` then throws the signal's reason.
+ * Runs a task if it is due and no other replica runs it. If `run` fails, any replica may try again at once. When the signal is aborted, `run`
+ * should throw its reason, so that another replica takes over at once.
  */
 export async function runIfDue(
   database: Database,

@@ -42,8 +42,7 @@ const ADJUST = `
 
 /**
  * Gives settled turns another outcome, and stores an adjustment for each. Returns the turns that it changed. Turns of closed months are not
- * changed. Calls `onBelowZero` with the number of turns that it left unchanged because their month's
- * usage would fall below 0.
+ * changed. Calls `onBelowZero` with the number of turns that it left unchanged because their month's usage would fall below 0.
  */
 export async function adjustTurns(
   database: Database,

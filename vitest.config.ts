@@ -7,7 +7,8 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 // 1. Integration tests use a real PostgreSQL or Redis (*.db.test.ts), or take seconds because they start processes, threads or servers
 //    (*.process.test.ts).
 // 2. System and browser tests (tests/) start the whole system and send HTTP requests to it, some of them from a browser.
-// 3. Extended tests (*.extended.test.ts) wait for timeouts of tens of seconds, install software, or repeat a check for every screen, size or version.
+// 3. Extended tests (*.extended.test.ts) wait 5 s or more for a timer, install software, or check details of a screen or mechanism whose main path
+//    and main failure are checked in groups 1 and 2.
 // 4. Fault tests (*.fault.test.ts) stop processes and databases under load.
 // 5. Load tests (*.load.test.ts) measure times, memory or alerts, so no other test runs beside them.
 // Three kinds of test files have configurations of their own: `pnpm test:images` (*.images.test.ts) tests the container images, `pnpm test:cluster`

@@ -108,7 +108,10 @@ test("Settle counts nothing in a closed month and returns month_closed, and keep
   }
   expect(await readTotals()).toMatchObject({ used: 1, ledger: 1, held: 0 });
   const turns = [counted, late].map((turnId) => ({ workspaceId: workspace, turnId }));
-  expect(await adjustTurns(quota.database, { turns, outcome: "void", reason: "reconciled" })).toEqual([]);
+  expect(await adjustTurns(quota.database, { turns, outcome: "void", reason: "reconciled" })).toEqual({
+    adjusted: [],
+    belowZero: 0,
+  });
   expect(await readTotals()).toMatchObject({ used: 1, ledger: 1 });
 });
 

@@ -22,10 +22,14 @@ export async function handleAdjustTurns(
   // Adjusts one workspace at a time, so that a locked usage row affects only the turns of its own workspace. The reconciler's next
   // call retries them.
   for (const [workspaceId, ofWorkspace = []] of Object.entries(Object.groupBy(turns, (turn) => turn.workspaceId))) {
-    const onBelowZero = (count: number) =>
-      log.warn({ workspace_id: workspaceId, turns: count }, "turns not adjusted, usage would fall below 0");
     try {
-      adjusted.push(...(await adjustTurns(database, { turns: ofWorkspace, outcome, reason }, onBelowZero)));
+      const result = await adjustTurns(database, { turns: ofWorkspace, outcome, reason });
+      adjusted.push(...result.adjusted);
+      if (result.belowZero > 0)
+        log.warn(
+          { workspace_id: workspaceId, turns: result.belowZero },
+          "turns not adjusted, usage would fall below 0",
+        );
     } catch (error) {
       if (sqlState(error) === undefined) throw error;
       log.warn({ workspace_id: workspaceId, turns: ofWorkspace.length, error }, "adjustment failed");

@@ -35,7 +35,7 @@ test("an adjustment changes usage once under concurrent calls, and usage stays e
   const turns = await settleAsDone(workspace, 4);
   const [kept, ...lost] = turns;
   const calls = Array.from({ length: 20 }, () => adjustTurns(quota.database, { turns: lost, outcome: "void", reason }));
-  expect((await Promise.all(calls)).flat()).toHaveLength(3);
+  expect((await Promise.all(calls)).flatMap((result) => result.adjusted)).toHaveLength(3);
   expect(await usageOf(quota, workspace)).toEqual({ used: 1, held: 0, ledger: 4, done: 1, holds: 0 });
   const other = await createWorkspace(quota, 10);
   await settle(quota.database, [{ workspaceId: other, turnId: kept?.turnId ?? "", outcome: "done", month }]);
@@ -47,7 +47,7 @@ test("an adjustment changes usage once under concurrent calls, and usage stays e
     ledger: 1,
   });
 
-  expect(await adjustTurns(quota.database, { turns, outcome: "done", reason })).toHaveLength(3);
+  expect((await adjustTurns(quota.database, { turns, outcome: "done", reason })).adjusted).toHaveLength(3);
   expect(await usageOf(quota, workspace)).toMatchObject({ used: 4, done: 4 });
   expect(await readMonth(quota.database, workspace, month)).toMatchObject([{ used: 4, ledger: 4 }]);
   const { counted } = await listTurns(quota.database, workspace, month);
@@ -78,8 +78,9 @@ test("an adjustment changes neither a hold nor an unknown turn, and a repeated S
   const held = { workspaceId, turnId: randomUUID() };
   await reserve(quota.database, workspaceId, held.turnId);
   const turns = [held, { workspaceId, turnId: randomUUID() }];
-  expect(await adjustTurns(quota.database, { turns, outcome: "done", reason })).toEqual([]);
-  expect(await adjustTurns(quota.database, { turns, outcome: "void", reason })).toEqual([]);
+  const unchanged = { adjusted: [], belowZero: 0 };
+  expect(await adjustTurns(quota.database, { turns, outcome: "done", reason })).toEqual(unchanged);
+  expect(await adjustTurns(quota.database, { turns, outcome: "void", reason })).toEqual(unchanged);
   expect(await usageOf(quota, workspaceId)).toMatchObject({ used: 1, held: 1 });
 
   const counted = { workspaceId, turnId: turn?.turnId ?? "" };
@@ -133,7 +134,7 @@ test("concurrent adjustments after a correction by the operator never make usage
     const some = [...turns.slice(index), ...turns].slice(0, 4);
     return adjustTurns(quota.database, { turns: some, outcome: "void", reason });
   });
-  expect((await Promise.all(calls)).flat()).toHaveLength(10);
+  expect((await Promise.all(calls)).flatMap((result) => result.adjusted)).toHaveLength(10);
   expect(await readMonth(quota.database, workspaceId, month)).toMatchObject([{ used: 0, ledger: 0 }]);
   expect(await usageOf(quota, workspaceId)).toMatchObject({ used: 0, done: 10 });
 });

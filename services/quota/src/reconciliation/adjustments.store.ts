@@ -41,20 +41,18 @@ const ADJUST = `
   SELECT workspace_id, turn_id, false FROM ranked WHERE NOT is_allowed`;
 
 /**
- * Gives settled turns another outcome, and stores an adjustment for each. Returns the turns that it changed. Turns of closed months are not
- * changed. Calls `onBelowZero` with the number of turns that it left unchanged because their month's usage would fall below 0.
+ * Gives settled turns another outcome, and stores an adjustment for each. Returns the turns that it changed, and how many it left unchanged because
+ * their month's usage would fall below 0. Turns of closed months are not changed.
  */
 export async function adjustTurns(
   database: Database,
   { turns, outcome, reason }: { turns: readonly ReservationKey[]; outcome: SettleOutcomeName; reason: string },
-  onBelowZero?: (turns: number) => void,
-): Promise<ReservationKey[]> {
+): Promise<{ adjusted: ReservationKey[]; belowZero: number }> {
   const { rows } = await database.query<ReservationKey & { isAdjusted: boolean }>({
     name: "adjust_turns",
     text: ADJUST,
     values: [turns.map((turn) => turn.workspaceId), turns.map((turn) => turn.turnId), outcome, reason],
   });
-  const adjusted = rows.filter((row) => row.isAdjusted);
-  if (adjusted.length < rows.length) onBelowZero?.(rows.length - adjusted.length);
-  return adjusted.map(({ workspaceId, turnId }) => ({ workspaceId, turnId }));
+  const adjusted = rows.filter((row) => row.isAdjusted).map(({ workspaceId, turnId }) => ({ workspaceId, turnId }));
+  return { adjusted, belowZero: rows.length - adjusted.length };
 }

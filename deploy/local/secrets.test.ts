@@ -33,8 +33,8 @@ describe("ensureSecrets", () => {
     expect(await ensureSecrets(dir, none)).toEqual(secrets);
   });
 
-  it("does not overwrite a damaged file", async () => {
-    await writeFile(join(dir, "secrets.json"), "{");
+  it.each(["{", "null", "[]", "5"])("does not overwrite a file that contains %s", async (damaged) => {
+    await writeFile(join(dir, "secrets.json"), damaged);
     await expect(ensureSecrets(dir, none)).rejects.toThrow(/cannot read .*secrets\.json \(damaged file\)/);
   });
 });

@@ -50,7 +50,9 @@ export async function ensureSecrets(dataDir: string, overrides: TokenOverrides):
 
 async function readSecrets(path: string): Promise<Partial<Secrets>> {
   try {
-    return JSON.parse(await readFile(path, "utf8")) as Partial<Secrets>;
+    const stored: unknown = JSON.parse(await readFile(path, "utf8"));
+    if (typeof stored !== "object" || stored === null || Array.isArray(stored)) throw new Error("not an object");
+    return stored;
   } catch (cause) {
     if (systemCode(cause) === "ENOENT") return {};
     const reason = systemCode(cause) ?? "damaged file";

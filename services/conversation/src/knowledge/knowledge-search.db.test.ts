@@ -91,7 +91,7 @@ test("searchByWords and readPassages find no passage of another bot, in the same
   expect(await readPassages(db.database, stranger.workspaceId, [passage?.id ?? 0])).toEqual([]);
 });
 
-test("readPassages returns the passages in the order of their ids, without deleted ones", async () => {
+test("readPassages returns the passages in the order of the given ids, and skips ids without a passage", async () => {
   const passages = await search("plan refunds sundays");
   expect(passages.length).toBeGreaterThan(2);
   const reversed = passages.toReversed().map(({ wordRank: _, ...passage }) => passage);

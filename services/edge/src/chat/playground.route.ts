@@ -20,7 +20,7 @@ export type PlaygroundDeps = KeyedStreamDeps &
 
 const RESOLVE_TIMEOUT_MS = 2_000;
 
-/** POST /api/chat/playground/: streams the reply of a bot to an owner or operator of its workspace. */
+/** POST /api/chat/playground/: streams the reply of a bot to a user whose access token names the bot's workspace. */
 export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): void {
   endpoint(app, {
     method: "POST",

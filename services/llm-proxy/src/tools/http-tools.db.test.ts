@@ -180,7 +180,7 @@ describe("an HTTP tool", () => {
     expect(server.requests).toMatchObject([{ url: `${url.replace("{id}", "7")}&lang=de` }]);
   });
 
-  test("sends no field that the schema does not describe", async () => {
+  test("is not called with a field that the schema does not describe", async () => {
     scriptCalls({ name: "order", arguments: '{"id":"7","role":"admin"}' });
     const { toolCalls } = await generate(order({ method: "POST" }));
     expect(toolCalls).toMatchObject([{ status: "invalid_arguments" }]);

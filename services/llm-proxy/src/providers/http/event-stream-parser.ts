@@ -3,8 +3,8 @@ import { createParser, type EventSourceMessage } from "eventsource-parser";
 /** The largest event. It bounds the memory, and leaves room for an event with a very long text. */
 const MAX_EVENT_CHARACTERS = 8 * 1024 * 1024;
 /**
- * Matches a comment that is a damaged event: a colon replaced its first byte, or the line break before it was lost. Real comments of
- * providers are single words or empty.
+ * Matches a comment that contains a damaged `data:` line: a colon replaced the line's first byte (`:ata: {"…`), or the line break
+ * between a comment and the line was lost (`: pingdata: {"…`). Real comments of providers are single words or empty.
  */
 const EVENT_AS_COMMENT = /^d?ata:|\{\s*"/;
 
@@ -15,7 +15,7 @@ const EVENT_AS_COMMENT = /^d?ata:|\{\s*"/;
 export class EventStreamParser {
   /** Why parsing has stopped; undefined while it continues. */
   stopReason: "malformed" | "too_large" | undefined;
-  /** Whether there was a line that no valid event stream contains. An event may then have been lost. */
+  /** Whether there was a line with an unknown field, or a comment with a damaged event. An event may then have been lost. */
   hasGap: boolean = false;
   readonly #decoder = new TextDecoder("utf-8", { fatal: true });
   readonly #parser: { feed(characters: string): void };

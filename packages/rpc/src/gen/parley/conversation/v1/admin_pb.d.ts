@@ -169,7 +169,7 @@ export declare type ListChangesResponse = Message<"parley.conversation.v1.ListCh
   changes: Change[];
 
   /**
-   * The page_token of the next page; empty on the last page.
+   * The page_token of the next page, which may be empty; empty if this page is not full.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -763,7 +763,7 @@ export declare type UpdateKeyRequest = Message<"parley.conversation.v1.UpdateKey
   publicKey: string;
 
   /**
-   * The workspace that owns the key; empty to find the key in any workspace.
+   * The workspace that owns the key. If empty, an operator finds the key in any workspace, a member in the token's.
    *
    * @generated from field: string workspace_id = 2;
    */
@@ -857,7 +857,7 @@ export declare type RevokeKeyRequest = Message<"parley.conversation.v1.RevokeKey
   publicKey: string;
 
   /**
-   * The workspace that owns the key; empty to find the key in any workspace.
+   * The workspace that owns the key. If empty, an operator finds the key in any workspace, a member in the token's.
    *
    * @generated from field: string workspace_id = 2;
    */
@@ -2244,7 +2244,7 @@ export declare type RepairRequest = Message<"parley.conversation.v1.RepairReques
   workspaceId: string;
 
   /**
-   * The start of the window, RFC 3339; empty for the last RECONCILE_DAYS days.
+   * The start of the window, RFC 3339 in UTC; empty for the last RECONCILE_DAYS days. Holds are compared whatever their age.
    *
    * @generated from field: string since = 2;
    */
@@ -2812,7 +2812,7 @@ export declare type SessionDetails = Message<"parley.conversation.v1.SessionDeta
   source: string;
 
   /**
-   * The ID that the customer's site gave the visitor; may be empty.
+   * The ID that the customer's site gave the visitor; may be empty. In the playground, the user's ID.
    *
    * @generated from field: string visitor_id = 4;
    */
@@ -3038,7 +3038,7 @@ export declare type DayStatistics = Message<"parley.conversation.v1.DayStatistic
   grounded: number;
 
   /**
-   * Replies whose prompt had no passage. Replies of versions before these two counts are in neither.
+   * Replies whose prompt had no passage. A reply that was stored before this release is in neither count.
    *
    * @generated from field: int32 ungrounded = 4;
    */
@@ -3687,7 +3687,7 @@ export declare type EvaluationRun = Message<"parley.conversation.v1.EvaluationRu
   found: number;
 
   /**
-   * The searched cases for which the semantic search failed or was too slow, so that words alone were compared.
+   * The searched cases for which the semantic search failed, timed out or was paused, so that words alone were compared.
    *
    * @generated from field: int32 semantic_failures = 6;
    */
@@ -4040,7 +4040,7 @@ export declare const KnowledgeAdminService: GenService<{
    * - NOT_FOUND (bot_not_found).
    * - INVALID_ARGUMENT (invalid_argument): a field is invalid, the document is too large or contains no text.
    * - INVALID_ARGUMENT (unreadable_document): the document could not be parsed within its limits of time and memory.
-   * - RESOURCE_EXHAUSTED (too_many_documents): too many other documents wait to be parsed.
+   * - RESOURCE_EXHAUSTED (too_many_documents): the documents that wait to be parsed exceed 16 MiB, or this one waited 60 s.
    * - INVALID_ARGUMENT (url_refused, address_refused, unreachable, timeout, too_large, too_many_redirects, url_status
    *   or unsupported_document): the document could not be fetched from its URL. Limits: 20 s, 5 redirects, 16 MiB.
    *
@@ -4345,11 +4345,14 @@ export declare const TurnAdminService: GenService<{
  */
 export declare const AuditAdminService: GenService<{
   /**
-   * Audit compares each workspace's done turns of a month with its usage and its usage ledger. If totals differ, it
-   * compares turn by turn. The result is exact while turns run: a turn that still waits in the outbox is not a difference.
+   * Audit compares each workspace's done turns of a month with its usage and its usage ledger. If they differ, or if
+   * messages are held, it compares turn by turn, except in a month whose rows were pruned. The result is exact while turns
+   * run: a turn that still waits in the outbox is not a difference.
    *
    * Errors:
    * - INVALID_ARGUMENT (invalid_argument): the month is not "YYYY-MM".
+   * - FAILED_PRECONDITION (databases_sort_differently): the databases of quota and conversation have different collations.
+   *   Only for an audit of all workspaces.
    * - UNAVAILABLE (unavailable) or DEADLINE_EXCEEDED (deadline_exceeded): the quota service did not answer within 30 s.
    *
    * @generated from rpc parley.conversation.v1.AuditAdminService.Audit
@@ -4422,9 +4425,10 @@ export declare const WorkspaceDeletionAdminService: GenService<{
 }>;
 
 /**
- * ChangeAdminService lists the audit log of this service's admin methods. A service writes a line for each successful call
- * that changes something, after the change. If the line cannot be written, the call fails with UNAVAILABLE
- * (change_not_recorded), although the change was made. Lines are deleted after 400 days.
+ * ChangeAdminService lists this service's audit log. The service writes a line for each successful call of an admin method
+ * that changes something, after the change. If that line cannot be written, the call fails with UNAVAILABLE
+ * (change_not_recorded), although the change was made. A deletion or erasure that a member makes through the edge adds a
+ * line in the same transaction. Lines are deleted after 400 days.
  *
  * Served as BotAdminService is. Handled in packages/service-kit/src/changes/changes.admin.ts.
  *

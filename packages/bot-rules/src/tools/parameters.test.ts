@@ -38,12 +38,55 @@ describe("a schema that does not forbid other fields", () => {
   const text = { type: "string" };
   const problem = (parameters: object, values: unknown) =>
     parseParameters(JSON.stringify({ type: "object", ...parameters })).findProblem(values);
+  const address = { properties: { id: text } };
+  const $defs = { address, order: { properties: { to: address } }, more: { properties: { more: text } } };
+  const reference = { $ref: "#/$defs/address" };
+  const unknown = { id: "1", admin: 1 };
 
   test.each([
     ["an argument", { properties: { id: text } }, { id: "1", admin: true }, "admin"],
     ["an argument of a tool without any", {}, { admin: true }, "admin"],
     ["a field of an argument", { properties: { o: { properties: { id: text } } } }, { o: { admin: 1 } }, "admin"],
     ["a field of an item", { properties: { l: { items: { properties: {} } } } }, { l: [{ admin: 1 }] }, "admin"],
+    ["a field of a referenced schema", { $defs, properties: { o: reference } }, { o: unknown }, "admin"],
+    [
+      "a field in a referenced schema",
+      { $defs, properties: { o: { $ref: "#/$defs/order" } } },
+      { o: { to: unknown } },
+      "admin",
+    ],
+    [
+      "a field of combined schemas",
+      { properties: { o: { allOf: [address, { required: ["id"] }] } } },
+      { o: unknown },
+      "admin",
+    ],
+    [
+      "a field of an alternative",
+      { properties: { o: { anyOf: [{ type: "null" }, address] } } },
+      { o: unknown },
+      "admin",
+    ],
+    [
+      "a field in an alternative",
+      { properties: { o: { oneOf: [{ properties: { to: address } }] } } },
+      { o: { to: unknown } },
+      "admin",
+    ],
+    ["a field of the first item", { properties: { l: { prefixItems: [address] } } }, { l: [unknown] }, "admin"],
+    [
+      "a field of a field by pattern",
+      { properties: { o: { patternProperties: { "^x": address } } } },
+      { o: { x1: unknown } },
+      "admin",
+    ],
+    [
+      "a field of any other field",
+      { properties: { o: { additionalProperties: address } } },
+      { o: { any: unknown } },
+      "admin",
+    ],
+    ["a field of a conditional schema", { if: false, else: { properties: { o: address } } }, { o: unknown }, "admin"],
     ["an argument beside combined schemas", { allOf: [{ properties: { id: text } }] }, { id: "1", admin: 1 }, "admin"],
   ])("refuses %s that it does not describe", (_, parameters, values, name) =>
     expect(problem(parameters, values)).toContain(`: ${name}`),
@@ -54,6 +97,20 @@ describe("a schema that does not forbid other fields", () => {
       "fields of combined schemas",
       { allOf: [{ properties: { id: text } }, { properties: { n: {} } }] },
       { id: "1", n: 2 },
+    ],
+    [
+      "fields of combined referenced schemas",
+      { $defs, properties: { o: { allOf: [reference, { $ref: "#/$defs/more" }] } } },
+      { o: { id: "1", more: "2" } },
+    ],
+    [
+      "fields that a schema in a condition does not describe",
+      {
+        properties: { o: { properties: { to: {} } } },
+        if: { properties: { o: { properties: {} } } },
+        else: false,
+      },
+      { o: { to: 1 } },
     ],
     ["fields of an argument without a description", { properties: { o: { type: "object" } } }, { o: { any: 1 } }],
     ["other arguments if it permits them", { properties: { id: text }, additionalProperties: true }, { id: "1", x: 1 }],

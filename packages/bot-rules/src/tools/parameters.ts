@@ -50,7 +50,10 @@ export function parseParameters(text: string): ToolParameters {
     validate: createUniqueItemsCheck(),
     error: { message: "must NOT have duplicate items" },
   });
-  const validate = compile(ajv, { unevaluatedProperties: false, ...forbidOtherNestedFields(schema) });
+  const validate = compile(ajv, {
+    unevaluatedProperties: false,
+    ...(forbidOtherNestedFields(schema, schema) as object),
+  });
   const describe = (error: ErrorObject) => {
     const field: unknown = error.params.unevaluatedProperty ?? error.params.additionalProperty;
     return ajv.errorsText([error], { dataVar: "arguments" }) + (typeof field === "string" ? `: ${field}` : "");
@@ -89,24 +92,54 @@ function findReferenced(root: unknown, reference: string): unknown {
   return part;
 }
 
+/** Keywords that hold schemas by name: of a value's fields, or of the value itself. */
+const FIELD_MAPS = new Set(["properties", "patternProperties"]);
+const SCHEMA_MAPS = new Set(["$defs", "definitions", "dependentSchemas"]);
+/** Keywords that hold a schema of each field or item. */
+const NESTED_SCHEMAS = new Set(["items", "additionalProperties"]);
+/** Keywords that hold further schemas of the same value. */
+const COMBINED_SCHEMAS = new Set(["allOf", "anyOf", "oneOf"]);
+const CONDITIONAL_SCHEMAS = new Set(["then", "else"]);
+
 /**
- * Returns the schema with `unevaluatedProperties: false` in each field or item that describes its fields and has no rule for other fields.
+ * Returns the schema with `unevaluatedProperties: false` in each field or item that describes its fields and has no rule for other fields. The
+ * schema's own fields stay as they are, because another schema may describe more fields of the same value.
  */
-function forbidOtherNestedFields(schema: Record<string, unknown>): Record<string, unknown> {
-  const { properties, items } = schema;
-  const closed = { ...schema };
-  if (isObject(properties))
-    closed.properties = Object.fromEntries(
-      Object.entries(properties).map(([name, field]) => [name, forbidOtherFields(field)]),
-    );
-  if (isObject(items)) closed.items = forbidOtherFields(items);
-  return closed;
+function forbidOtherNestedFields(schema: unknown, root: unknown): unknown {
+  if (!isObject(schema)) return schema;
+  const nested = (value: unknown) => forbidOtherNestedFields(value, root);
+  const field = (value: unknown) => forbidOtherFields(value, root);
+  const close = (keyword: string, value: unknown) => {
+    if (FIELD_MAPS.has(keyword)) return mapFields(value, field);
+    if (SCHEMA_MAPS.has(keyword)) return mapFields(value, nested);
+    if (keyword === "prefixItems") return mapItems(value, field);
+    if (COMBINED_SCHEMAS.has(keyword)) return mapItems(value, nested);
+    if (NESTED_SCHEMAS.has(keyword)) return field(value);
+    return CONDITIONAL_SCHEMAS.has(keyword) ? nested(value) : value;
+  };
+  return Object.fromEntries(Object.entries(schema).map(([keyword, value]) => [keyword, close(keyword, value)]));
 }
 
-function forbidOtherFields(schema: unknown): unknown {
-  if (!isObject(schema)) return schema;
-  const closed = forbidOtherNestedFields(schema);
-  return isObject(schema.properties) ? { unevaluatedProperties: false, ...closed } : closed;
+function forbidOtherFields(schema: unknown, root: unknown): unknown {
+  const closed = forbidOtherNestedFields(schema, root);
+  return isObject(closed) && describesFields(schema, root) ? { unevaluatedProperties: false, ...closed } : closed;
+}
+
+/** Returns whether a schema, or one that it combines or refers to, describes fields of the value. */
+function describesFields(schema: unknown, root: unknown): boolean {
+  if (!isObject(schema)) return false;
+  const combined = [...COMBINED_SCHEMAS].flatMap((keyword) => schema[keyword] ?? []);
+  if (typeof schema.$ref === "string") combined.push(findReferenced(root, schema.$ref));
+  return isObject(schema.properties) || combined.some((each) => describesFields(each, root));
+}
+
+function mapFields(value: unknown, change: (field: unknown) => unknown): unknown {
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, change(field)]));
+}
+
+function mapItems(value: unknown, change: (item: unknown) => unknown): unknown {
+  return Array.isArray(value) ? value.map(change) : value;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

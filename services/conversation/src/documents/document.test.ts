@@ -88,6 +88,17 @@ test("splitDocument keeps a table's caption and the text outside its cells", () 
   ]);
 });
 
+test("splitDocument separates the lines and blocks in a heading, a table cell and preformatted text", () => {
+  const html = `<h1>Shop<br>Returns</h1><pre>one<br>two<div>three</div>four</pre>
+    <table><tr><td>Monday<br>Friday</td><td><p>nine</p>to<ul><li>f<b>iv</b>e</li><li>six</li></ul></td></tr></table>`;
+  expect(splitDocument("html", html)).toEqual(
+    ["```\none\ntwo\nthree\nfour\n```", "Monday Friday; nine to five six."].map((text) => ({
+      headings: ["Shop Returns"],
+      text,
+    })),
+  );
+});
+
 test("splitDocument loses no item, row or line of Markdown that is parsed in several sections", {
   timeout: 20_000,
 }, () => {

@@ -65,7 +65,11 @@ class BlockBuilder {
       this.#skippedDepth = this.#depth;
       return;
     }
-    if (this.#textElement !== undefined || INLINE_ELEMENTS.has(name)) return;
+    if (INLINE_ELEMENTS.has(name)) return;
+    if (this.#textElement !== undefined) {
+      endLine(this.#textElement);
+      return;
+    }
     this.endBlock();
     if (TEXT_ELEMENTS.has(name)) this.#textElement = { name, depth: this.#depth, text: "" };
     else if (name === "table") this.#columns = undefined;
@@ -90,6 +94,8 @@ class BlockBuilder {
     } else if (this.#textElement.depth === depth) {
       this.#endTextElement(this.#textElement);
       this.#textElement = undefined;
+    } else if (!INLINE_ELEMENTS.has(name)) {
+      endLine(this.#textElement);
     }
   }
 
@@ -125,6 +131,10 @@ class BlockBuilder {
   #add(text: string): void {
     if (text !== "") this.blocks.push({ headings: this.#headings, text });
   }
+}
+
+function endLine(element: TextElement): void {
+  if (!element.text.endsWith("\n")) element.text += "\n";
 }
 
 function toOneLine(text: string): string {

@@ -16,9 +16,9 @@ export type PdfLine = { text: string; size: number; y: number };
 /** A short paragraph whose font is larger than the body font by this factor is a heading. */
 const HEADING_RATIO = 1.15;
 const MAX_HEADING_CHARACTERS = 150;
-/** Largest distance between the baselines of two lines of a paragraph, relative to the font size. */
+/** Largest distance between the baselines of two adjacent lines of a paragraph, relative to the font size. */
 const PARAGRAPH_GAP = 1.7;
-/** Lines of a paragraph differ less than this in font size, in the page's units. */
+/** Adjacent lines of a paragraph differ less than this in font size, in the page's units. */
 const MAX_SIZE_DIFFERENCE = 0.6;
 
 /** Splits a PDF's pages into paragraphs. A paragraph before the first heading gets its page number as heading (`p. 3`). */

@@ -140,7 +140,7 @@ it("docs/retries.md's commands send a message with a key, continue its reply and
   expect(output).toMatch(/\{"status":"done"\}$/);
 }, 60_000);
 
-it("docs/retries.md's function returns a reply once, although its connections are cut", async () => {
+it("docs/retries.md's function returns the complete reply without repeated text when its connections are cut", async () => {
   const page = await readFile(join(root, "docs/retries.md"), "utf8");
   const [, code = ""] = /```js\n([\s\S]*?)```/.exec(page) ?? [];
   const [key = ""] = readmeBlocks("The four endpoints");

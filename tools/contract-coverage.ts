@@ -8,7 +8,10 @@ const PAGE_PATH = "docs/contract-coverage.md";
 
 export type ProvingTest = { title: string; file: string };
 
-/** Matches `test("title`, also with modifiers or a table. The formatter uses single quotes for a title that contains double quotes. */
+/**
+ * Matches `test("title`, also with modifiers, or with a table that contains no string and at most one level of parentheses. The formatter uses
+ * single quotes for a title that contains double quotes.
+ */
 const TEST =
   /\btest(?:\.\w+)*(?:\((?:[^()"']|\([^()"']*\))*\))?\(\s*(?:"(?<double>(?:[^"\\]|\\.)*)"|'(?<single>(?:[^'\\]|\\.)*)')/g;
 

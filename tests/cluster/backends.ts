@@ -22,7 +22,7 @@ export async function bundleForPod(name: string): Promise<void> {
       bundle: true,
       platform: "node",
       format: "esm",
-      // The package's other files import packages that the pod lacks.
+      // The package's index also imports CommonJS packages, whose `require` calls fail in an ES module.
       alias: { "@parley/test-support": join(ROOT, "tests/support/src/sse.ts") },
     });
     await createConfigMap(name, folder);

@@ -118,8 +118,8 @@ it("renders a Helm test that runs `parley doctor` with the public URL, if doctor
   expect(await doctorOf("minimal", [...key, "doctor.url=https://b.example"])).toEqual(test("https://b.example"));
 });
 
-// `helm test --logs` prints the log of the pod with a hook's name once per hook, even if the hook is not a pod. With a second hook of that name,
-// it would print the log twice.
+// For each test hook, `helm test --logs` prints the log of the pod that has the hook's name, even if the hook itself is not a pod. If another hook,
+// such as a ConfigMap, had the pod's name, the log would be printed twice.
 it("renders only one test hook, the doctor's pod", async () => {
   const { manifests } = await renderChart("production");
   const hooks = manifests.filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"] === "test");

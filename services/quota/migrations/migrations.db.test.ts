@@ -70,7 +70,7 @@ test("every run of the migrations revokes the service's right to change entries 
     await expect(quota.database.query(forbidden)).rejects.toThrow("permission denied");
 });
 
-test("the service's role cannot read other schemas or change tables", async () => {
+test("the service's role cannot read other schemas, and cannot create or drop tables", async () => {
   await quota.admin.query("CREATE SCHEMA IF NOT EXISTS other; CREATE TABLE IF NOT EXISTS other.secrets (id integer)");
   await expect(quota.database.query("SELECT * FROM other.secrets")).rejects.toThrow("permission denied");
   await expect(quota.database.query("DROP TABLE quota.ledger")).rejects.toThrow("must be owner");

@@ -5,11 +5,11 @@ export const SUPERUSER = "postgres";
 
 /**
  * The state of the server at a URL: `ready`; `rejected` when it refuses the password; `foreign` when it serves another data directory;
- * `unreachable` when it does not respond.
+ * `unreachable` when the connection or the query fails for another reason, for example while the server starts.
  */
 export type ServerState = "ready" | "rejected" | "foreign" | "unreachable";
 
-/** Probes the server once, for at most two seconds. */
+/** Probes the server once. Waits up to 2 s for the connection, and up to 2 s for the query. */
 export async function probeServer(url: string, dataDir: string): Promise<ServerState> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 2_000, query_timeout: 2_000 });
   // The failing call reports a lost connection.

@@ -12,8 +12,8 @@ export function parseWorkspaceId(text: string): string {
   throw new InvalidArgumentError("It must not be empty.");
 }
 
-export function monthOption() {
-  return new Option("--month <YYYY-MM>", "Select the UTC month (default: current).").argParser((text) => {
+export function monthOption(description = "Select the UTC month (default: current).") {
+  return new Option("--month <YYYY-MM>", description).argParser((text) => {
     if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(text)) throw new InvalidArgumentError('Write it like "2026-11".');
     return text;
   });

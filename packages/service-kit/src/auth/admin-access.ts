@@ -19,7 +19,7 @@ export type AdminAccessOptions = {
   changeLog?: Pick<ChangeLog, "record"> | undefined;
   /**
    * Returns whether a workspace is deleted. Every call by a member of a deleted workspace fails with workspace_not_found. The operator may
-   * still read its data, but calls of the scope `workspace` that change something fail with the same code.
+   * still read its data, but calls of the scope `workspace` that name it and change something fail with the same code.
    */
   isDeleted?: ((workspaceId: string) => Promise<boolean>) | undefined;
 };

@@ -102,7 +102,9 @@ describe("SessionStore", () => {
     (stored) => {
       storage.items.set("parley:svc_pk_1", stored);
       const store = open();
-      store.put(store.read().session, entry("a"));
+      const { session } = store.read();
+      expect(session).toMatch(/^id-/);
+      store.put(session, entry("a"));
       expect(texts(open())).toEqual(["a"]);
     },
   );

@@ -1,14 +1,18 @@
 import { Icon } from "../components/icon.tsx";
 
-const TEXTS = { up: "Rated good", down: "Rated bad" } as const;
+const RATINGS = {
+  up: { icon: "thumbUp", text: "Rated good" },
+  down: { icon: "thumbDown", text: "Rated bad" },
+} as const;
 
 /** The visitor's rating; nothing if there is none. */
 export function Rating({ rating }: { rating: string }) {
   if (rating !== "up" && rating !== "down") return null;
+  const { icon, text } = RATINGS[rating];
   return (
     <span className={`rating ${rating}`}>
-      <Icon name={rating} />
-      {TEXTS[rating]}
+      <Icon name={icon} />
+      {text}
     </span>
   );
 }

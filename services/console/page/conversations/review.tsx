@@ -6,8 +6,8 @@ import { useAnnounce } from "../components/announcements.tsx";
 import { Icon } from "../components/icon.tsx";
 
 const REVIEWS = [
-  { review: "good", icon: "up", label: "Good", announcement: "Reviewed as good." },
-  { review: "bad", icon: "down", label: "Bad", announcement: "Reviewed as bad." },
+  { review: "good", icon: "thumbUp", label: "Good", announcement: "Reviewed as good." },
+  { review: "bad", icon: "thumbDown", label: "Bad", announcement: "Reviewed as bad." },
 ] as const;
 
 type ReviewProps = { sessionId: string; messageId: bigint; review: string };

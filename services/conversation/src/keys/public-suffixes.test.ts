@@ -8,7 +8,7 @@ test("every rule of listSuffixRules is a public suffix according to tldts", () =
   expect(rules.filter((rule) => !isPublicSuffix(rule.replace("*", "any")))).toEqual([]);
 });
 
-test("coversPublicSuffix is true for every suffix and for each name above one", () => {
+test("coversPublicSuffix is true for every public suffix and each of its parent domains", () => {
   const missed = new Set<string>();
   for (const rule of rules)
     for (let name = rule.replace(/^\*\./, ""); name !== ""; name = name.split(".").slice(1).join("."))

@@ -27,7 +27,7 @@ const MAX_KEYED_TURNS_OF_SESSION = 2;
  */
 export const STOP_TIMEOUT_MS = 12_000;
 
-/** The turns that this process runs, from before their OpenTurn until their outcome is stored. */
+/** The turns that this process runs, from before their OpenTurn until they end. A turn may end although its outcome could not be stored. */
 export class RunningTurns {
   readonly #turns = new Map<string, RunningTurn>();
   readonly #replies = new Map<string, KeyedReply>();
@@ -77,8 +77,8 @@ export class RunningTurns {
   }
 
   /**
-   * Cancels a turn and waits until its outcome is stored. Returns undefined if this process does not run the turn, or if the outcome is
-   * still unknown after `timeoutMs`.
+   * Cancels a turn, waits up to `timeoutMs` for its end, and returns its stored ending. Returns undefined if this process does not run the
+   * turn, or if no ending was stored by then.
    */
   async cancel(turnId: string, timeoutMs: number): Promise<TurnEnding | undefined> {
     const turn = this.#turns.get(turnId);

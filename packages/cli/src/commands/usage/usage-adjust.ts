@@ -20,7 +20,7 @@ export function addAdjustCommands(usage: CommandUnknownOpts, { callAdmin, report
     .command("adjust")
     .description("Correct the usage of a month.")
     .option(...workspaceOption)
-    .addOption(monthOption())
+    .addOption(monthOption("Select the UTC month (required)."))
     .addOption(
       new Option("--by <count>", "Set the messages to add (negative: remove).")
         .argParser(parseAmount)

@@ -135,26 +135,26 @@ describe("ChatStreamReader", () => {
   });
 
   test.each([
-    ["`stop` in a chunk of its own", [text("Hi"), finish("stop")], "all text"],
-    ["`length` in a chunk of its own", [text("Hi"), finish("length")], "all text"],
+    ["`stop` in a chunk of its own", [text("Hi"), finish("stop")], "finishes the text"],
+    ["`length` in a chunk of its own", [text("Hi"), finish("length")], "finishes the text"],
     [
       "in a chunk with text, before a chunk without choices",
       [text("Hi", "stop"), { choices: [], usage: {} }],
-      "all text",
+      "finishes the text",
     ],
-    ["in a chunk with text", [text("Hi", "stop")], "not"],
-    ["in a chunk with reasoning", [text("Hi"), chunkOf({ reasoning_content: "Hm" }, "stop")], "not"],
-    ["before any text", [finish("stop")], "not"],
-    ["before any text, with a chunk without choices", [finish("stop"), { choices: [] }], "not"],
-    ["in a chunk with a tool call", [chunkOf(TOOL_CALL, "tool_calls")], "not"],
-    ["after tool calls", [text("Hi"), chunkOf(TOOL_CALL), finish("stop")], "tool calls"],
-    ["that is missing", [text("Hi"), chunkOf({})], "not"],
-    ["that is missing, before a chunk without choices", [text("Hi"), { choices: [] }], "not"],
-  ])("a finish reason %s: the completion is finished with: $2", (_, chunks, finishedWith) => {
+    ["in a chunk with text", [text("Hi", "stop")], "does not finish the completion"],
+    ["in a chunk with reasoning", [text("Hi"), chunkOf({ reasoning_content: "Hm" }, "stop")], "does not finish the completion"],
+    ["before any text", [finish("stop")], "does not finish the completion"],
+    ["before any text, with a chunk without choices", [finish("stop"), { choices: [] }], "does not finish the completion"],
+    ["in a chunk with a tool call", [chunkOf(TOOL_CALL, "tool_calls")], "does not finish the completion"],
+    ["after tool calls", [text("Hi"), chunkOf(TOOL_CALL), finish("stop")], "finishes the completion, but not its text"],
+    ["that is missing", [text("Hi"), chunkOf({})], "does not finish the completion"],
+    ["that is missing, before a chunk without choices", [text("Hi"), { choices: [] }], "does not finish the completion"],
+  ])("a finish reason %s $2", (_, chunks, effect) => {
     const reader = new ChatStreamReader();
     for (const chunk of chunks) reader.feed(bytesOf(chunk));
-    expect(reader.isFinished).toBe(finishedWith !== "not");
-    expect(reader.isTextComplete).toBe(finishedWith === "all text");
+    expect(reader.isFinished).toBe(effect !== "does not finish the completion");
+    expect(reader.isTextComplete).toBe(effect === "finishes the text");
   });
 
   test("a completion whose finish reason came with text is finished by [DONE] and by the end of the body", () => {

@@ -60,24 +60,6 @@ describeInBrowser("chat", (fixture) => {
     expect(await widget.page.title()).toBe("A customer's page");
   });
 
-  it("keeps the elements of a reply while it grows, and shows it as a page that receives it at once", async () => {
-    const widget = await fixture.visitAndOpen();
-    await widget.askAndWait("markdown");
-    await widget.ask("list 20");
-    const firstItem = await widget.log.getByRole("listitem").filter({ hasText: "Item 1" }).first().elementHandle();
-    await widget.ratingControls.nth(1).waitFor();
-    expect(await firstItem?.evaluate((item) => [item.isConnected, item.parentElement?.children.length])).toEqual([
-      true,
-      20,
-    ]);
-    const readHtml = () => widget.answers.locator(".bubble").evaluateAll((all) => all.map((each) => each.innerHTML));
-    const grown = await readHtml();
-    await widget.page.reload();
-    await widget.open();
-    await widget.ratingControls.nth(1).waitFor();
-    expect(await readHtml()).toEqual(grown);
-  });
-
   it("shows visitors' messages as plain text", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.input.fill("**not bold**");
@@ -116,60 +98,6 @@ describeInBrowser("chat", (fixture) => {
     await eventually(() => widget.panel.isVisible()).toBe(false);
   });
 
-  it("asks the model again after a stop", async () => {
-    const widget = await fixture.visitAndOpen();
-    await widget.ask("slow 100");
-    await eventually(() => widget.answers.innerText()).toContain("word3");
-    await widget.sendButton.click();
-    await widget.log.getByRole("button", { name: "Try again" }).click();
-    await widget.ratingControls.waitFor();
-    expect((await widget.texts())[1]).toMatch(/word100$/);
-    const [{ session_id } = {}] = widget.postedBodies("/api/chat/");
-    const statuses = await fixture.service.transcript(session_id, "status");
-    expect(statuses).toEqual(["done", "cancelled", "done", "done"]);
-  });
-
-  it("scrolls with a long answer until the reader scrolls up", async () => {
-    const widget = await fixture.visitAndOpen();
-    const distanceToEndPx = () => widget.log.evaluate((log) => log.scrollHeight - log.scrollTop - log.clientHeight);
-    const newestButton = widget.panel.getByRole("button", { name: "Newest message" });
-    // Long enough that the answer still grows when the reader scrolls, even on a busy machine.
-    await widget.ask("long 1800");
-    await eventually(() => widget.log.evaluate((log) => log.scrollHeight - log.clientHeight)).toBeGreaterThan(400);
-    expect(await distanceToEndPx()).toBeLessThan(60);
-    expect(await newestButton.isVisible()).toBe(false);
-    await widget.log.hover();
-    await widget.page.mouse.wheel(0, -300);
-    await newestButton.waitFor();
-    // Waits until smooth scrolling has ended. On a busy machine two frames may be far apart, so one equal position does not suffice.
-    const position = () => widget.log.evaluate((log) => log.scrollTop);
-    let top = Number.NaN;
-    let equalPositions = 0;
-    await eventually(async () => {
-      const before = top;
-      top = await position();
-      equalPositions = top === before ? equalPositions + 1 : 0;
-      return equalPositions;
-    }).toBeGreaterThanOrEqual(8);
-    await eventually(distanceToEndPx).toBeGreaterThan(600);
-    expect(await widget.log.evaluate((log) => log.scrollTop)).toBe(top);
-    await newestButton.click();
-    await eventually(distanceToEndPx).toBeLessThan(60);
-    await eventually(() => newestButton.isVisible()).toBe(false);
-  });
-
-  it("counts the answers that arrive while it is closed", async () => {
-    const widget = await fixture.visitAndOpen();
-    // The panel must be closed before the answer is complete.
-    await widget.ask("slow 100");
-    await widget.launcher.click();
-    await eventually(() => widget.launcher.getAttribute("aria-label"), 30_000).toBe("Chat: Sample Shop, 1");
-    expect(await widget.launcher.locator(".badge").innerText()).toBe("1");
-    await widget.open();
-    expect(await widget.launcher.getAttribute("aria-label")).toBe("Chat: Sample Shop");
-    expect(await widget.launcher.locator(".badge").isVisible()).toBe(false);
-  });
-
   it("sets, changes and clears a rating", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.askAndWait("quick");
@@ -196,19 +124,6 @@ describeInBrowser("chat", (fixture) => {
     await up.click();
     await eventually(() => widget.host.locator("p[role=status].sr").innerText()).toBe("The rating could not be saved.");
     expect(await up.getAttribute("aria-pressed")).toBe("false");
-  });
-
-  it("shows all lines of a draft after a reply ended while the panel was closed", async () => {
-    const widget = await fixture.visitAndOpen();
-    // The panel must be closed before the answer is complete.
-    await widget.ask("slow 100");
-    await widget.input.fill("1\n2\n3");
-    const draft = await widget.input.boundingBox();
-    await widget.launcher.click();
-    await eventually(() => widget.launcher.getAttribute("aria-label"), 30_000).toBe("Chat: Sample Shop, 1");
-    await widget.open();
-    await widget.waitForAnimations();
-    expect((await widget.input.boundingBox())?.height).toBe(draft?.height);
   });
 
   it("does not send blank, too long or unfinished IME input", async () => {

@@ -1,8 +1,8 @@
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
-import { contrastRatio, type Rgb } from "../../packages/widget/src/shared/color.ts";
 import type { BotConfig } from "../../packages/widget/src/shared/types.ts";
 import { describeInBrowser, eventually, type Visit } from "./fixture.ts";
+import { expectReadableText } from "./readable-text.ts";
 
 /** A PNG image of one pixel. */
 const PIXEL = Buffer.from(
@@ -62,45 +62,9 @@ describeInBrowser("bot configuration", (fixture) => {
     expect(await unsafe.panel.locator("img").count()).toBe(0);
   });
 
-  it.each(["#ffffff", "#000000", "#ffe100", "#7f7f7f", "#e8590c", "#00aa88", "#2f5fd0", "#ff5c8a"])(
-    "keeps text readable with the color %s in both themes",
-    async (primary_color) => {
-      const widget = await open({ primary_color, theme_mode: "system" });
-      await widget.askAndWait("markdown");
-      for (const colorScheme of ["light", "dark"] as const) {
-        await widget.page.emulateMedia({ colorScheme });
-        await eventually(() => widget.host.locator(".root").getAttribute("data-theme")).toBe(colorScheme);
-        await widget.waitForAnimations();
-        const pairs = await widget.host.evaluate((host) => {
-          const rgb = (text: string) => (text.match(/[\d.]+/g) ?? []).map(Number);
-          const backdrop = (element: Element): number[] => {
-            const color = rgb(getComputedStyle(element).backgroundColor);
-            return color.length === 4 && element.parentElement ? backdrop(element.parentElement) : color;
-          };
-          return [
-            ".launcher",
-            ".avatar",
-            ".user .bubble",
-            ".assistant .bubble",
-            ".bubble a",
-            ".bubble code",
-            "h2",
-            ".icon",
-          ].map((part) => {
-            const element = host.shadowRoot?.querySelector(part) as Element;
-            return { part, text: rgb(getComputedStyle(element).color), on: backdrop(element) };
-          });
-        });
-        for (const { part, text, on } of pairs) {
-          expect(
-            contrastRatio(text as unknown as Rgb, on as unknown as Rgb),
-            `${part} ${colorScheme}`,
-          ).toBeGreaterThanOrEqual(4.5);
-        }
-        expect(await widget.findAxeViolations()).toEqual([]);
-      }
-    },
-  );
+  it("keeps text readable with the color #7f7f7f in both themes", async () => {
+    await expectReadableText(await open({ primary_color: "#7f7f7f", theme_mode: "system" }));
+  });
 
   it.each(["bottom-left", "bottom-right"])(
     "appears %s in left-to-right and right-to-left languages",
@@ -115,19 +79,6 @@ describeInBrowser("bot configuration", (fixture) => {
       }
     },
   );
-
-  it("is light, dark, or follows the system theme and its changes", async () => {
-    const background = async (widget: Awaited<ReturnType<typeof open>>) =>
-      widget.panel.evaluate((panel) => getComputedStyle(panel).backgroundColor);
-    expect(await background(await open({ theme_mode: "light" }, { context: { colorScheme: "dark" } }))).toBe(
-      "rgb(255, 255, 255)",
-    );
-    expect(await background(await open({ theme_mode: "dark" }))).toBe("rgb(22, 24, 29)");
-    const widget = await open({ theme_mode: "system" }, { context: { colorScheme: "dark" } });
-    expect(await background(widget)).toBe("rgb(22, 24, 29)");
-    await widget.page.emulateMedia({ colorScheme: "light" });
-    await eventually(() => background(widget)).toBe("rgb(255, 255, 255)");
-  });
 
   it("applies the font, the radius and the CSS variables, but no other property", async () => {
     const custom_css_vars = { "--parley-width": "20em", "--parley-bg": "rgb(250, 240, 230)" };

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { describeInBrowser, eventually } from "./fixture.ts";
-import type { WidgetPage } from "./widget-page.ts";
+import { slowReply } from "./replies.ts";
 
 describeInBrowser("continuity", (fixture) => {
   it("shows the conversation after a reload and continues the session", async () => {
@@ -16,18 +16,6 @@ describeInBrowser("continuity", (fixture) => {
     expect(new Set(widget.postedBodies("/api/chat/").map(({ session_id }) => session_id)).size).toBe(1);
   });
 
-  /** Returns the reply to the message `slow <count>`. */
-  const slowReply = (count: number) => Array.from({ length: count }, (_, at) => `word${at + 1}`).join(" ");
-  /** Checks that all chat requests had one idempotency key, and that the session has one turn, which is complete. */
-  const expectOneTurn = async (...widgets: WidgetPage[]) => {
-    const requests = widgets.flatMap((widget) => widget.requests);
-    const posts = requests.filter((request) => request.method() === "POST" && request.url().endsWith("/api/chat/"));
-    expect(posts.length).toBeGreaterThan(1);
-    expect(new Set(posts.map((request) => request.headers()["idempotency-key"])).size).toBe(1);
-    const sessionId = posts[0]?.postDataJSON().session_id;
-    expect(await fixture.service.transcript(sessionId, "status")).toEqual(["done", "done"]);
-  };
-
   it("continues an answer after a reload and on the next page", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.ask("slow 100");
@@ -39,7 +27,7 @@ describeInBrowser("continuity", (fixture) => {
     await widget.open();
     await widget.ratingControls.waitFor();
     expect(await widget.texts()).toEqual(["slow 100", slowReply(100)]);
-    await expectOneTurn(widget);
+    await fixture.expectOneTurn([widget]);
   });
 
   it("shows an answer that ended while no page was open", async () => {
@@ -54,33 +42,7 @@ describeInBrowser("continuity", (fixture) => {
     await widget.open();
     await widget.ratingControls.waitFor();
     expect(await widget.texts()).toEqual(["slow 30", slowReply(30)]);
-    await expectOneTurn(widget);
-  });
-
-  it("shows a running answer in a second tab, and does not stop it when the first tab is closed", async () => {
-    const first = await fixture.visitAndOpen();
-    // The second tab must be open before the answer is complete.
-    await first.ask("slow 200");
-    await eventually(() => first.answers.innerText()).toContain("word5");
-    const second = await fixture.visitAndOpen({ sameVisitorAs: first });
-    await eventually(() => second.answers.innerText()).toContain("word10");
-    await first.page.close();
-    await second.ratingControls.waitFor();
-    expect(await second.texts()).toEqual(["slow 200", slowReply(200)]);
-    await expectOneTurn(first, second);
-  });
-
-  it("continues an answer after a network outage", async () => {
-    const widget = await fixture.visitAndOpen();
-    await widget.ask("slow 100");
-    await eventually(() => widget.answers.innerText()).toContain("word5");
-    await widget.page.context().setOffline(true);
-    fixture.service.cutConnections();
-    await eventually(() => widget.notice.innerText()).toContain("You are offline.");
-    await widget.page.context().setOffline(false);
-    await widget.ratingControls.waitFor();
-    expect(await widget.texts()).toEqual(["slow 100", slowReply(100)]);
-    await expectOneTurn(widget);
+    await fixture.expectOneTurn([widget]);
   });
 
   it("continues an answer from the last event after the connection was cut", async () => {
@@ -92,7 +54,7 @@ describeInBrowser("continuity", (fixture) => {
     fixture.service.cutConnections();
     await widget.ratingControls.waitFor();
     expect(await widget.texts()).toEqual(["slow 150", slowReply(150)]);
-    await expectOneTurn(widget);
+    await fixture.expectOneTurn([widget]);
     const lastEventIds = widget.requests.map((request) => request.headers()["last-event-id"]).filter(Boolean);
     expect(lastEventIds).toHaveLength(2);
     expect(lastEventIds[0]).toMatch(/^\d+-\d+$/);

@@ -104,6 +104,16 @@ export class BrowserFixture {
     await widget.open();
     return widget;
   }
+
+  /** Checks that all chat requests of the pages had one idempotency key, and that the session has one turn, which is complete. */
+  async expectOneTurn(pages: readonly WidgetPage[], path = "/api/chat/"): Promise<void> {
+    const requests = pages.flatMap((page) => page.requests);
+    const chats = requests.filter((request) => request.method() === "POST" && request.url().endsWith(path));
+    expect(chats.length).toBeGreaterThan(1);
+    expect(new Set(chats.map((request) => request.headers()["idempotency-key"])).size).toBe(1);
+    const sessionId = chats[0]?.postDataJSON().session_id;
+    expect(await this.service.transcript(sessionId, "status")).toEqual(["done", "done"]);
+  }
 }
 
 /** Runs a suite in Chromium's headless shell. If Chromium is missing, skips the suite and reports that. */

@@ -29,6 +29,9 @@ export const ARABIC = `نعم، بشرطين **اثنين**:
 
 const words = (count: number) => Array.from({ length: count }, (_, at) => `word${at + 1} `);
 
+/** Returns the reply to the message `slow <count>`. */
+export const slowReply = (count: number) => words(count).join("").trimEnd();
+
 /** Returns `count` words, in paragraphs of 40 words. */
 const paragraphs = (count: number) =>
   words(count)

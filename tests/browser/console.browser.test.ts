@@ -1,9 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { CONSOLE_WORKSPACE } from "../system/console.ts";
-import { queryRows } from "../system/database.ts";
-import { addBot, addConversation } from "./console-bot.ts";
+import { addBot } from "./console-bot.ts";
 import { openConsole } from "./console-page.ts";
 import { describeInBrowser, eventually } from "./fixture.ts";
 
@@ -39,31 +37,6 @@ describeInBrowser("console", (fixture) => {
     expect((await request).headers()["idempotency-key"]).toMatch(/^[0-9a-f-]{36}$/);
     await page.preview.locator(".assistant .rating").first().waitFor();
     expect(page.problems).toEqual([]);
-  });
-
-  it("shows the first character of each bot's name", async () => {
-    const [dough, croissant] = [await addBot(fixture.service, "dough"), await addBot(fixture.service, "🥐 Bakery")];
-    const { page } = await openConsole(fixture);
-    await page.signIn();
-    const mark = (slug: string) => page.tab.locator(".bot-card").filter({ hasText: slug }).locator(".bot-mark");
-    expect(await mark(dough).textContent()).toBe("D");
-    expect(await mark(croissant).textContent()).toBe("🥐");
-  });
-
-  it("explains why a document or page cannot be added", async () => {
-    const bot = await addBot(fixture.service);
-    const { page } = await openConsole(fixture);
-    await page.signIn(`/knowledge?bot=${bot}`, "Knowledge");
-    await page.dropFile("table.xlsx", "x");
-    await page.tab.getByText("Only .txt, .md, .html and .pdf files can be read.", { exact: true }).waitFor();
-    await page.dropFile("broken.pdf", "not a PDF");
-    await page.tab
-      .getByText("The document could not be read. It may be damaged or protected.", { exact: true })
-      .waitFor();
-    expect(await page.findAxeViolations()).toEqual([]);
-    await page.field("Address of a page").fill("http://127.0.0.1:1/");
-    await page.button("Add page").click();
-    await eventually(() => page.tab.locator(".form-error").innerText()).toMatch(/address|URL/);
   });
 
   it("creates a key with the HTML to embed, and revokes it, with the keyboard alone", async () => {
@@ -139,22 +112,6 @@ describeInBrowser("console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("shows the day of a key's last use", async () => {
-    const bot = await addBot(fixture.service);
-    await addConversation(fixture.service, bot);
-    const { page } = await openConsole(fixture);
-    const today = new Intl.DateTimeFormat("en-US", { dateStyle: "medium", timeZone: "UTC" }).format(new Date());
-    const usedKeys = async () => {
-      const { keys } = await fixture.service.admin.keys.listKeys({ workspaceId: CONSOLE_WORKSPACE });
-      return keys.filter(({ botSlug, lastUsedOn }) => botSlug === bot && lastUsedOn !== "").length;
-    };
-    await expect.poll(usedKeys, { timeout: 40_000, interval: 500 }).toBe(1);
-    await page.signIn("/keys", "Keys");
-    await page.tab.getByText(`last used ${today}`).first().waitFor();
-    await page.tab.getByText("no use recorded").first().waitFor();
-    expect(page.problems).toEqual([]);
-  });
-
   it("describes days without replies", async () => {
     const { page } = await openConsole(fixture);
     await page.replaceResponse("GetStatistics", { status: 200, body: {} });
@@ -162,54 +119,6 @@ describeInBrowser("console", (fixture) => {
     await page.tab.getByRole("img", { name: "No messages in 30 days", exact: true }).waitFor();
     expect(await page.tab.locator(".chart-label").innerText()).toBe("0");
     expect(page.problems).toEqual([]);
-  });
-
-  it("shows the usage by bot and month with its thresholds, and downloads it", async () => {
-    const bot = await addBot(fixture.service);
-    await addConversation(fixture.service, bot);
-    const { page } = await openConsole(fixture);
-    const readCountedReplies = async () => {
-      // A worker counts the replies every minute. This makes its next run due.
-      await queryRows(
-        fixture.service.system.databaseUrl,
-        "UPDATE conversation.task_leases SET due_at = now() WHERE task = 'count_bot_replies'",
-      );
-      const { usage } = await fixture.service.admin.turns.listUsageByBot({ workspaceId: CONSOLE_WORKSPACE });
-      return usage.find(({ botSlug }) => botSlug === bot)?.messages;
-    };
-    await expect.poll(readCountedReplies, { timeout: 90_000, interval: 500 }).toBe(1);
-    await page.signIn("/usage", "Usage");
-    expect(await page.tab.getByRole("row", { name: new RegExp(bot) }).innerText()).toContain("1");
-    const thresholds = page.tab.getByRole("list", { name: "Warning thresholds" });
-    expect(await thresholds.innerText()).toMatch(/^80 % of the quota: [\d,]+ messages\n[\d,]+ left until then\n100 %/);
-    const [download] = await Promise.all([
-      page.tab.waitForEvent("download"),
-      page.tab.getByRole("link", { name: "Download CSV" }).click(),
-    ]);
-    expect(download.suggestedFilename()).toBe("usage.csv");
-    const [header, ...rows] = (await readFile(await download.path(), "utf8")).trimEnd().split("\r\n");
-    expect(header).toBe("month,bot,bot_name,messages");
-    expect(rows).toContain(`${new Date().toISOString().slice(0, 7)},${bot},Bakery guide,1`);
-    await page.field("Month").selectOption({ index: 5 });
-    await page.tab.getByText("No bot answered in this month.").waitFor();
-    expect(page.problems).toEqual([]);
-  }, 150_000);
-
-  it("shows a panel's field beside its label, whichever screen is opened first", async () => {
-    const bot = await addBot(fixture.service);
-    const { page } = await openConsole(fixture);
-    /** Returns the distance from the end of the label to the start of its field. Negative if they are below each other. */
-    const distancePx = async (label: string) => {
-      const text = await page.tab.locator("label", { hasText: label }).boundingBox();
-      const field = await page.field(label).boundingBox();
-      return (field?.x ?? 0) - (text?.x ?? 0) - (text?.width ?? 0);
-    };
-    await page.signIn("/usage", "Usage");
-    await page.field("Month").waitFor();
-    expect(await distancePx("Month")).toBeGreaterThan(0);
-    await page.goto(`/questions?bot=${bot}`);
-    await page.field("Period").waitFor();
-    expect(await distancePx("Period")).toBeGreaterThan(0);
   });
 
   it("shows the tools that the operator approved, and lets an owner remove one", async () => {
@@ -236,28 +145,6 @@ describeInBrowser("console", (fixture) => {
     await page.tab.getByRole("link", { name: "Read what was said here" }).click();
     await page.tab.getByRole("list", { name: "Conversations" }).getByRole("link").click();
     await page.tab.getByText("You asked: When is the delivery of bread?").waitFor();
-    expect(page.problems).toEqual([]);
-  });
-
-  it("continues a reply when the owner returns to a bot's playground, and does not show it in another bot's", async () => {
-    const [bot, other] = [await addBot(fixture.service), await addBot(fixture.service)];
-    const { page } = await openConsole(fixture);
-    await page.signIn(`/playground?bot=${bot}`, "Playground");
-    await page.preview.locator("textarea").fill("slow 100");
-    await page.preview.locator("textarea").press("Enter");
-    const messages = page.preview.locator(".messages > .message .bubble");
-    await eventually(() => messages.allInnerTexts()).toEqual(["slow 100", expect.stringContaining("word5")]);
-    await page.goto(`/playground?bot=${other}`);
-    await page.preview.getByText("Hello! Ask me about").waitFor();
-    expect(await messages.count()).toBe(0);
-    await page.goto(`/playground?bot=${bot}`);
-    await page.preview.locator(".assistant .rating").first().waitFor();
-    expect(await messages.allInnerTexts()).toEqual(["slow 100", expect.stringMatching(/^word1 .* word100$/)]);
-    const { sessions } = await fixture.service.admin.sessions.listSessions({
-      workspaceId: CONSOLE_WORKSPACE,
-      limit: 1_000,
-    });
-    expect(sessions.filter(({ botSlug }) => [bot, other].includes(botSlug))).toMatchObject([{ botSlug: bot }]);
     expect(page.problems).toEqual([]);
   });
 
@@ -315,22 +202,5 @@ describeInBrowser("console", (fixture) => {
     await page.goto("/keys");
     await page.heading("Keys").waitFor();
     expect(await background()).toBe("rgb(15, 17, 21)");
-  });
-
-  it("shows the preview in the theme of the console, also after a change", async () => {
-    const bot = await addBot(fixture.service);
-    const { page } = await openConsole(fixture, { colorScheme: "light" });
-    await page.signIn(`/bots/${bot}`, "Bakery guide");
-    const background = () =>
-      page.preview.locator("html").evaluate((element) => getComputedStyle(element).backgroundColor);
-    await eventually(background).toBe("rgb(247, 248, 250)");
-    await page.tab.getByRole("button", { name: /Demo owner/ }).click();
-    await page.tab.getByRole("menuitemradio", { name: "Dark" }).click();
-    await eventually(background).toBe("rgb(21, 23, 28)");
-    await page.tab.getByRole("button", { name: /Demo owner/ }).click();
-    await page.tab.getByRole("menuitemradio", { name: "System" }).click();
-    await eventually(background).toBe("rgb(247, 248, 250)");
-    await page.tab.emulateMedia({ colorScheme: "dark" });
-    await eventually(background).toBe("rgb(21, 23, 28)");
   });
 });

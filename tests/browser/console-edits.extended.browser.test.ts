@@ -1,0 +1,68 @@
+import { expect, it } from "vitest";
+import { CONSOLE_WORKSPACE } from "../system/console.ts";
+import { addBot } from "./console-bot.ts";
+import { openConsole } from "./console-page.ts";
+import { describeInBrowser, eventually } from "./fixture.ts";
+
+describeInBrowser("changes in the console", (fixture) => {
+  it("gives each button of the Keys screen a name of its own", async () => {
+    const botSlug = await addBot(fixture.service);
+    const domains = ["bakery.example"];
+    await fixture.service.admin.keys.createKey({ workspaceId: CONSOLE_WORKSPACE, botSlug, domains });
+    const { page } = await openConsole(fixture);
+    await page.signIn("/keys", "Keys");
+    const buttons = page.tab.getByRole("listitem").filter({ hasText: "bakery.example" }).getByRole("button");
+    await buttons.first().waitFor();
+    const names = await buttons.allTextContents();
+    expect(names.length).toBeGreaterThan(5);
+    expect(names.filter((name, at) => names.indexOf(name) < at)).toEqual([]);
+    expect(page.problems).toEqual([]);
+  });
+
+  it("shows in the dialog that the HTML was copied", async () => {
+    await addBot(fixture.service);
+    const { page, context } = await openConsole(fixture);
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.signIn("/keys", "Keys");
+    await page.tab
+      .getByRole("button", { name: /^Embed the key of Bakery guide/ })
+      .first()
+      .click();
+    const copy = page.button("Copy the HTML");
+    const icon = () => copy.locator("path").getAttribute("d");
+    const before = await icon();
+    await copy.press("Enter");
+    await eventually(() => page.announcement.innerText()).toBe("Copied.");
+    expect(await icon()).not.toBe(before);
+    expect(await page.tab.evaluate(() => navigator.clipboard.readText())).toContain("data-public-key");
+  });
+
+  it("tries a changed rule on a text before saving it, with the keyboard alone", async () => {
+    const botSlug = await addBot(fixture.service);
+    const bot = { workspaceId: CONSOLE_WORKSPACE, botSlug };
+    const { moderation } = fixture.service.admin;
+    const [before] = (await moderation.listPatterns(bot)).patterns;
+    const { page } = await openConsole(fixture);
+    const { keyboard } = page.tab;
+    await page.signIn(`/moderation?bot=${botSlug}`, "Moderation");
+    await page.button("Edit the rule refund").focus();
+    await keyboard.press("Enter");
+    const dialog = page.tab.getByRole("dialog", { name: "Change the rule" });
+    await dialog.waitFor();
+    expect(await page.field("Text in place of the answer").inputValue()).toBe(before?.fallback);
+    await page.field("Pattern").fill("money back");
+    await dialog.getByLabel("Text to try", { exact: true }).fill("A refund: my money back");
+    await page.tabTo("Try the text");
+    await keyboard.press("Enter");
+    const matches = page.tab.getByRole("list", { name: "Rules that match" });
+    await eventually(() => matches.innerText()).toBe("money back\nBlocks it as a visitor's message\nNot saved");
+    expect(await page.findAxeViolations()).toEqual([]);
+    expect((await moderation.listPatterns(bot)).patterns).toEqual([before]);
+    await page.tabTo("Save rule");
+    await keyboard.press("Enter");
+    await dialog.waitFor({ state: "hidden" });
+    await page.button("Edit the rule money back").waitFor();
+    expect((await moderation.listPatterns(bot)).patterns).toEqual([{ ...before, pattern: "money back" }]);
+    expect(page.problems).toEqual([]);
+  });
+});

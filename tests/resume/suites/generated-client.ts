@@ -9,76 +9,100 @@ import { generateClient } from "../generated-client.ts";
 const REPLIES = 6;
 /** Fewer than 10, the requests that the documented client sends for one reply before it gives up. */
 const CUTS = 7;
+const SUITE_NAME = "the client that Hey API generates from openapi.json";
+
+type Shared = () => { system: System; tenant: Tenant; text: string };
+
+/** Starts a proxy in front of the running edges before the tests. Returns functions for tests that cut its connections. */
+function useProxy(get: Shared) {
+  let proxy: TcpProxy;
+  let connections = 0;
+  beforeAll(async () => {
+    const { system, tenant } = get();
+    const choosePort = () => {
+      // The proxy calls this function once for each connection.
+      connections++;
+      // Earlier tests may have stopped some edges. Requests to them would use up the client's ten attempts.
+      const running = system.edges.filter((edge) => edge.process().isRunning());
+      return running[randomInt(running.length)]?.port ?? 0;
+    };
+    proxy = await startTcpProxy({ targetPort: choosePort });
+    vi.stubGlobal("location", { origin: tenant.origin });
+  });
+  afterAll(async () => {
+    vi.unstubAllGlobals();
+    await proxy.close();
+  });
+
+  const url = () => `http://127.0.0.1:${proxy.port}`;
+  const newBody = () => ({ public_key: get().tenant.publicKey, session_id: randomUUID(), message: "Hello?" });
+  const countTurns = async (bodies: readonly { session_id: string }[]) => {
+    const { count } = await queryFirstRow<{ count: number }>(
+      get().system.database,
+      "SELECT count(*)::integer AS count FROM conversation.turns WHERE session_id = ANY ($1)",
+      [bodies.map(({ session_id }) => session_id)],
+    );
+    return count;
+  };
+
+  /**
+   * Sends a message without an idempotency key, and disconnects once during its reply. Returns the client's result and the number of turns
+   * when the client has ended.
+   */
+  const disconnectOnce = async (edit?: (code: string) => string) => {
+    const { readReplyOnce } = await generateClient(url(), edit);
+    const body = newBody();
+    const reply = readReplyOnce(body).then(
+      () => "complete",
+      (error: Error) => error.message,
+    );
+    const countTokens = () => get().system.provider.requests[0]?.tokensSent ?? 0;
+    await expect.poll(countTokens, { timeout: 20_000 }).toBeGreaterThanOrEqual(3);
+    proxy.resetAll();
+    return { result: await reply, turns: await countTurns([body]) };
+  };
+
+  return {
+    url,
+    newBody,
+    countTurns,
+    disconnectOnce,
+    countConnections: () => connections,
+    disconnectAll: () => proxy.resetAll(),
+  };
+}
 
 /** Tests that run docs/retries.md's examples with the client that Hey API generates, through a network that fails. */
-export function generatedClientSuite(get: () => { system: System; tenant: Tenant; text: string }): void {
-  describe("the client that Hey API generates from openapi.json", () => {
-    let proxy: TcpProxy;
-    let connections = 0;
-    beforeAll(async () => {
-      const { system, tenant } = get();
-      const choosePort = () => {
-        // The proxy calls this function once for each connection.
-        connections++;
-        // Earlier tests have stopped some edges. Requests to them would use up the client's ten attempts.
-        const running = system.edges.filter((edge) => edge.process().isRunning());
-        return running[randomInt(running.length)]?.port ?? 0;
-      };
-      proxy = await startTcpProxy({ targetPort: choosePort });
-      vi.stubGlobal("location", { origin: tenant.origin });
-    });
-    afterAll(async () => {
-      vi.unstubAllGlobals();
-      await proxy.close();
-    });
-
-    const url = () => `http://127.0.0.1:${proxy.port}`;
-    const newBody = () => ({ public_key: get().tenant.publicKey, session_id: randomUUID(), message: "Hello?" });
-    const countTurns = async (bodies: readonly { session_id: string }[]) => {
-      const { count } = await queryFirstRow<{ count: number }>(
-        get().system.database,
-        "SELECT count(*)::integer AS count FROM conversation.turns WHERE session_id = ANY ($1)",
-        [bodies.map(({ session_id }) => session_id)],
-      );
-      return count;
-    };
+export function generatedClientSuite(get: Shared): void {
+  describe(SUITE_NAME, () => {
+    const { url, newBody, countTurns, disconnectOnce, countConnections, disconnectAll } = useProxy(get);
 
     test("with an idempotency key, loses no text, duplicates none and opens no second turn when it is disconnected at random", async () => {
       const { readReply } = await generateClient(url());
       const { system, text } = get();
       const bodies = Array.from({ length: REPLIES }, newBody);
-      const connectionsBefore = connections;
+      const connectionsBefore = countConnections();
       const replies = Promise.all(bodies.map((body) => readReply(body, randomUUID())));
       for (let cut = 0; cut < CUTS; cut++) {
         await sleep(randomInt(50, 600));
-        proxy.resetAll();
+        disconnectAll();
       }
       expect(await replies).toEqual(bodies.map(() => text));
-      expect(connections - connectionsBefore).toBeGreaterThan(REPLIES);
+      expect(countConnections() - connectionsBefore).toBeGreaterThan(REPLIES);
       expect(await countTurns(bodies)).toBe(REPLIES);
       expect(system.provider.requests).toHaveLength(REPLIES);
     });
 
-    /**
-     * Sends a message without an idempotency key, and disconnects once during its reply. Returns the client's result and the number of turns
-     * when the client has ended.
-     */
-    const disconnectOnce = async (edit?: (code: string) => string) => {
-      const { readReplyOnce } = await generateClient(url(), edit);
-      const body = newBody();
-      const reply = readReplyOnce(body).then(
-        () => "complete",
-        (error: Error) => error.message,
-      );
-      const countTokens = () => get().system.provider.requests[0]?.tokensSent ?? 0;
-      await expect.poll(countTokens, { timeout: 20_000 }).toBeGreaterThanOrEqual(3);
-      proxy.resetAll();
-      return { result: await reply, turns: await countTurns([body]) };
-    };
-
     test("without an idempotency key, opens no second turn with the documented setting", async () => {
       expect(await disconnectOnce()).toEqual({ result: "the reply is incomplete", turns: 1 });
     });
+  });
+}
+
+/** A test that changes the examples' setting of the generated client. */
+export function changedSettingSuite(get: Shared): void {
+  describe(SUITE_NAME, () => {
+    const { disconnectOnce } = useProxy(get);
 
     test("without an idempotency key and without the documented setting, opens a second turn", async () => {
       const setting = "sseMaxRetryAttempts: 1,";

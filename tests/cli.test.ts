@@ -1,12 +1,12 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createDatabase, freePort, startTcpProxy } from "@parley/test-support";
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { freePort, startTcpProxy } from "@parley/test-support";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { defineTopTests } from "./cli/top-suite.ts";
 import { chat } from "./system/chat.ts";
 import { cliEnv, runCliInProcess, runCliJson, runCliProcess } from "./system/cli.ts";
-import { queryFirstRow, queryRows } from "./system/database.ts";
+import { queryFirstRow } from "./system/database.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
 // Most commands run in this process. For each exit code at least one command runs in a process of its own, and so does each command that
@@ -535,18 +535,6 @@ describe("parley migrate", () => {
     expect(await runCliJson(["migrate"], database)).toEqual(
       ["conversation", "quota", "llm-proxy"].map((service) => ({ service, applied: [] })),
     );
-  });
-
-  it("reports the newest migration of a schema that a newer version migrated", async () => {
-    const database = await createDatabase(undefined, { template: inject("migratedDatabase") });
-    await queryRows(
-      database.url,
-      "INSERT INTO quota.migrations (name, batch, migration_time) VALUES ('9999_more', 99, now())",
-    );
-    expect(await runCliJson(["migrate", "quota"], { ...env, DATABASE_URL: database.url })).toEqual([
-      { service: "quota", applied: [], newer_migration: "9999_more" },
-    ]);
-    await database.drop();
   });
 
   it("reports why the database is unreachable", async () => {

@@ -1,28 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { readSse, startToolServer, type ToolServer } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { type ChatFields, type ChatResult, chat, postChat } from "./system/chat.ts";
-import { cliEnv, runCliInProcess, runCliJson } from "./system/cli.ts";
+import { createExplainer, type Explanation, isSettled, isSettledAndLogged, phaseMs } from "./cli/explanations.ts";
+import { type ChatResult, chat, postChat } from "./system/chat.ts";
+import { cliEnv, runCliInProcess } from "./system/cli.ts";
 import { createPlan } from "./system/database.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
-
-type Explanation = {
-  message_id: number;
-  turn_id: string;
-  status: string;
-  error_code: string;
-  blocked_reason: string;
-  wall_ms: number;
-  phases: { name: string; ms: number }[];
-  close_ms: number | null;
-  settle_ms: number | null;
-  calls: { outcome: string; attempts: number; failovers: number; tries: Record<string, unknown>[] }[] | null;
-  knowledge: { chunk_id: number; source: string; heading: string }[];
-  quota: { state: string; held_at: string; settled_at: string; counted_at: string } | null;
-  missing: { service: string; why: string }[];
-};
 
 const PASSAGE = "Refunds take a week and a day.";
 
@@ -33,8 +18,7 @@ let toolServer: ToolServer;
 beforeAll(async () => {
   toolServer = await startToolServer();
   system = await startSystem({
-    edges: 2,
-    env: { conversation: { EDGE_LEASE_SECONDS: "3" }, "llm-proxy": { EGRESS_ALLOW: "127.0.0.1/32" } },
+    env: { "llm-proxy": { EGRESS_ALLOW: "127.0.0.1/32" } },
     llmConfig: (base_url) => ({
       default_model: "openai:default",
       providers: {
@@ -44,7 +28,6 @@ beforeAll(async () => {
           retries: { max_attempts: 2, base_delay_ms: 10 },
           prices: { "*": { input: 1, output: 2 } },
         },
-        narrow: { base_url, concurrency: { max_active: 1 } },
       },
       routes: { careful: ["openai:status-503", "openai:first-300"] },
     }),
@@ -57,56 +40,13 @@ afterAll(async () => {
   await toolServer.close();
 });
 
-const explain = (messageId: unknown, { workspaceId }: Tenant) =>
-  runCliJson<Explanation>(["explain", String(messageId), "--workspace", workspaceId], env);
+const { chatAndExplain, explain, explainTurn } = createExplainer(() => ({ system, env }));
 
 /** Gives the tenant's bot the HTTP tool `order` of the tool server. */
 async function putOrderTool({ workspaceId, botSlug }: Tenant): Promise<void> {
   const parameters = '{"type":"object","properties":{"id":{"type":"string"}}}';
   const value = { description: "Finds an order.", method: "GET", url: `${toolServer.url}/orders`, parameters };
   await system.admin.tools.putTool({ workspaceId, botSlug, tool: { name: "order", kind: { case: "http", value } } });
-}
-
-const phaseMs = ({ phases }: Explanation, name: string) => phases.find((phase) => phase.name === name)?.ms ?? 0;
-
-/** The stored state of a turn so far: the number of phases and of model calls, and the time of settlement. */
-type TurnRecords = { phases: number; settledAt: string; calls: number };
-
-const isSettled = ({ settledAt }: TurnRecords) => settledAt !== "";
-const isSettledAndLogged = (records: TurnRecords) => isSettled(records) && records.calls > 0;
-
-async function readRecords({ workspaceId }: Tenant, messageId: unknown): Promise<TurnRecords> {
-  const { turn } = await system.admin.turns.getTurn({ workspaceId, messageId: BigInt(Number(messageId)) });
-  const turnKey = { workspaceId, turnId: turn?.turnId ?? "" };
-  const [{ entry }, { calls }] = await Promise.all([
-    system.admin.usageAccounting.getTurnEntry(turnKey),
-    system.admin.callLog.listCalls(turnKey),
-  ]);
-  return { phases: turn?.phases.length ?? 0, settledAt: entry?.settledAt ?? "", calls: calls.length };
-}
-
-/** Waits until a reply's records satisfy `until`. Then runs `parley explain` and checks that the phases add up to the wall time. */
-async function explainTurn(tenant: Tenant, messageId: unknown, until?: (records: TurnRecords) => boolean) {
-  if (until) await expect.poll(async () => until(await readRecords(tenant, messageId)), { timeout: 30_000 }).toBe(true);
-  const explanation = await explain(messageId, tenant);
-  const sum = explanation.phases.reduce((total, phase) => total + phase.ms, 0);
-  expect(Math.abs(sum - explanation.wall_ms)).toBeLessThanOrEqual(2);
-  expect(new Set(explanation.phases.map(({ name }) => name)).size).toBe(explanation.phases.length);
-  return explanation;
-}
-
-/** Sends a message, reads the reply, and returns the reply with its explanation. */
-async function chatAndExplain(
-  tenant: Tenant,
-  { fields = {}, until = isSettled }: { fields?: ChatFields; until?: typeof isSettled } = {},
-) {
-  const startedAt = performance.now();
-  const result = await chat(system.url(), tenant, fields);
-  const elapsedMs = performance.now() - startedAt;
-  const explanation = await explainTurn(tenant, result.meta?.message_id, until);
-  expect(explanation.wall_ms).toBe(result.done?.latency_ms);
-  expect(explanation.wall_ms).toBeLessThanOrEqual(elapsedMs + 1);
-  return { result, explanation };
 }
 
 /** Checks that `parley explain` prints no text of the message, the reply or the knowledge. Returns its output without `--json`. */
@@ -170,16 +110,6 @@ describe("parley explain of a completed reply", () => {
       expect(output).toContain(word);
     // The visitor's message, one id earlier, belongs to the same turn.
     expect(await explain(explanation.message_id - 1, tenant)).toMatchObject({ turn_id: explanation.turn_id });
-  });
-
-  test("counts the wait for a provider's concurrency limit as the queue phase", async () => {
-    // The provider's 1.5 s are much longer than the time between the two calls, even on a busy machine.
-    const tenant = await createTenant(system.admin, { model: "narrow:first-1500" });
-    const both = await Promise.all([chatAndExplain(tenant), chatAndExplain(tenant)]);
-    const queued = both.map(({ explanation }) => phaseMs(explanation, "queue")).sort((a, b) => a - b);
-    expect(queued[0]).toBeLessThan(200);
-    expect(queued[1]).toBeGreaterThanOrEqual(200);
-    for (const { explanation } of both) expect(phaseMs(explanation, "provider")).toBeGreaterThanOrEqual(1_500);
   });
 
   test("counts the time between tokens as the tokens phase", async () => {
@@ -247,15 +177,6 @@ describe("parley explain of an unsuccessful reply", () => {
       quota: { state: "void", held_at: expect.stringMatching(/Z$/), counted_at: "" },
     });
     await expectNoContent(tenant, explanation, result, "Hello?");
-  });
-
-  test("shows the wait for an unreachable llm-proxy as a phase", async () => {
-    const tenant = await createTenant(system.admin);
-    await system.llm.kill9();
-    const result = await chat(system.url(), tenant).finally(() => system.llm.start());
-    const explanation = await explainTurn(tenant, result.meta?.message_id, isSettled);
-    expect(explanation).toMatchObject({ status: "error", error_code: "internal_error", calls: [] });
-    expect(phaseMs(explanation, "first_token")).toBeGreaterThan(0);
   });
 
   test("shows no model call when the quota service was unreachable", async () => {
@@ -336,23 +257,6 @@ describe("parley explain of an unsuccessful reply", () => {
       expect(phaseMs(explanation, phase)).toBeGreaterThan(0);
     }
   });
-
-  test("shows how long a reply was open when its edge died, by the database's clock", async () => {
-    const tenant = await createTenant(system.admin, { model: "openai:first-60000" });
-    // Calls the iterator directly, because leaving a for-await loop closes the connection.
-    const events = readSse(await postChat(system.url(1), tenant))[Symbol.asyncIterator]();
-    const { value: first } = await events.next();
-    const messageId = (first as { data: { message_id: number } }).data.message_id;
-    const open = await explainTurn(tenant, messageId);
-    expect(open).toMatchObject({ status: "streaming", closed_at: null, phases: [{ name: "unrecorded" }] });
-    await system.edges[1]?.kill9();
-    const explanation = await explainTurn(tenant, messageId, isSettled);
-    expect(explanation).toMatchObject({ status: "interrupted", close_ms: null, quota: { state: "void" } });
-    expect(explanation.phases).toEqual([{ name: "unrecorded", ms: explanation.wall_ms }]);
-    expect(explanation.wall_ms).toBeGreaterThan(open.wall_ms);
-    const { stdout } = await runCliInProcess(["explain", String(messageId), "--workspace", tenant.workspaceId], env);
-    expect(stdout).toContain("the edge stopped before it reported the phases");
-  });
 });
 
 describe("parley explain of missing data", () => {
@@ -375,21 +279,5 @@ describe("parley explain of missing data", () => {
     expect(await readError(id, tenant.workspaceId)).toBe(missing);
     const invalid = await runCliInProcess(["explain", "x", "--workspace", tenant.workspaceId], env);
     expect(invalid.code).toBe(2);
-  });
-
-  test("shows the other services' records when llm-proxy is unreachable or has no URL", async () => {
-    const tenant = await createTenant(system.admin);
-    const { meta } = await chat(system.url(), tenant);
-    const args = ["explain", String(meta?.message_id), "--workspace", tenant.workspaceId];
-    const explanation = await runCliJson<Explanation>(args, { ...env, PARLEY_LLM_URL: "" });
-    expect(explanation).toMatchObject({
-      status: "done",
-      calls: null,
-      missing: [{ service: "llm", why: expect.stringContaining("PARLEY_LLM_URL is not set") }],
-    });
-    await system.llm.kill9();
-    const { code, stdout } = await runCliInProcess(args, env).finally(() => system.llm.start());
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/Model\n {2}missing: llm does not answer at /);
   });
 });

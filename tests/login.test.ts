@@ -1,11 +1,11 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { tryLockFile } from "@parley/cli";
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { type DeviceLogin, startDeviceLogin } from "./cli/device-login.ts";
 import { cliEnv, runCliInProcess, runCliJson } from "./system/cli.ts";
-import { type DeviceSso, startDeviceSso } from "./system/servers/device-sso.ts";
+import type { DeviceSso } from "./system/servers/device-sso.ts";
 import { joinSharedSystem, type SharedSystem } from "./system/shared-system.ts";
 import { createTenant, type Tenant } from "./system/system.ts";
 
@@ -16,34 +16,23 @@ beforeAll(async () => {
   tenant = await createTenant(system.admin);
 });
 
+let device: DeviceLogin;
 let sso: DeviceSso;
+/** The folder of the login's file. */
 let dir: string;
 /** The file in which the CLI keeps the login. */
 let path: string;
 let env: Record<string, string>;
 beforeEach(async () => {
-  const { issuer, audience, sign } = system.sso;
-  const claims = { iss: issuer, aud: audience, sub: "anna", workspace_id: tenant.workspaceId, roles: ["parley-owner"] };
-  sso = await startDeviceSso((lifetimeS) => sign({ ...claims, exp: Math.floor(Date.now() / 1_000) + lifetimeS }));
-  dir = await mkdtemp(join(tmpdir(), "parley-login-"));
-  path = join(dir, "parley", "login.json");
-  const { ADMIN_TOKEN: _, ...urls } = cliEnv(system);
-  env = { ...urls, XDG_CONFIG_HOME: dir, PARLEY_LOGIN_ISSUER: sso.issuer, PARLEY_LOGIN_CLIENT_ID: sso.clientId };
+  device = await startDeviceLogin(system, tenant);
+  ({ sso, dir, path, env } = device);
 });
-afterEach(async () => {
-  await sso.stop();
-  await rm(dir, { recursive: true });
-});
+afterEach(() => device.stop());
 
 const modeOf = async (file: string) => ((await stat(file)).mode & 0o777).toString(8);
 const readLogin = async () => JSON.parse(await readFile(path, "utf8")) as Record<string, string>;
 
-async function signIn(lifetimeS = 3_600): Promise<void> {
-  sso.lifetimeS = lifetimeS;
-  sso.decision = "approve";
-  await runCliJson(["login"], env);
-  sso.tokenRequests = [];
-}
+const signIn = (lifetimeS?: number) => device.signIn(lifetimeS);
 
 test("parley login waits for the person, keeps the token in a file for its owner only, and commands use it", async () => {
   const login = runCliInProcess(["login", "--audience", "parley", "--json"], env);
@@ -81,17 +70,6 @@ describe("an access token that expires soon", () => {
     const after = await readLogin();
     expect([after.accessToken !== before.accessToken, sso.isActive(after.refreshToken ?? "")]).toEqual([true, true]);
     expect(await modeOf(path)).toBe("600");
-  });
-
-  test("is refreshed again by a command that is still running when it expires soon", async () => {
-    await signIn(30);
-    const files = ["one.md", "two.md"];
-    for (const file of files) await writeFile(join(dir, file), `# Delivery\n\nWe deliver ${file} on Mondays.\n`);
-    const { workspaceId, botSlug } = tenant;
-    const args = ["knowledge", "add", "--workspace", workspaceId, "--bot", botSlug, ...files];
-    const { code, stderr } = await runCliInProcess(args, env, dir);
-    expect([code, stderr]).toEqual([0, "[1/2] one.md …\n[2/2] two.md …\n"]);
-    expect(sso.tokenRequests.map((form) => form.get("grant_type"))).toEqual(["refresh_token", "refresh_token"]);
   });
 
   test("is refreshed only once by several concurrent commands", async () => {
@@ -185,15 +163,6 @@ test("a sign-in ends when the code expires", async () => {
   sso.deviceCodeLifetimeS = 2;
   const { code, stderr } = await runCliInProcess(["login"], env);
   expect([code, stderr]).toEqual([1, expect.stringContaining("parley: the sign-in took too long: run parley login")]);
-});
-
-test("commands fail after 10 seconds if the identity provider does not respond", async () => {
-  await signIn(0);
-  sso.isSilent = true;
-  const commands = [["bot", "list", "--workspace", tenant.workspaceId], ["login"]];
-  const results = await Promise.all(commands.map((command) => runCliInProcess(command, env)));
-  for (const { code, stderr } of results)
-    expect([code, stderr]).toEqual([1, `parley: ${sso.issuer} did not respond within 10 s: try again\n`]);
 });
 
 test.each([

@@ -1,20 +1,11 @@
-import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { stripVTControlCharacters } from "node:util";
-import { freePort, nodeFlags } from "@parley/test-support";
-import { generate } from "selfsigned";
-import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { freePort } from "@parley/test-support";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { chat, postChat, readChat } from "../system/chat.ts";
 import { runCliInProcess, runCliJson, runCliProcess } from "../system/cli.ts";
-import { createPlan, waitUntilSettled } from "../system/database.ts";
-import { root } from "../system/processes.ts";
 import { createTenant, type System, type Tenant } from "../system/system.ts";
-import { CTRL_C, hasTerminal, openTerminal, type Terminal } from "../system/terminal.ts";
+import { hasTerminal } from "../system/terminal.ts";
+import { CLEAR_SCREEN, openTop, prepareTop, RED_TEXT, RESTORE_SCREEN, splitFrames } from "./top.ts";
 
 type Activity = {
   replicas: { service: string; url: string; up: boolean }[];
@@ -28,15 +19,7 @@ type Activity = {
   problems: string[];
 };
 
-const ESCAPE = "\u001b";
-/** Shows the cursor and leaves the alternate screen. */
-const RESTORE_SCREEN = `${ESCAPE}[?25h${ESCAPE}[?1049l`;
-const CLEAR_SCREEN = `${ESCAPE}[2J`;
-const RED_TEXT = `${ESCAPE}[31m`;
-/** Starts a synchronized update, with which `parley top` starts each refresh. */
-const START_UPDATE = `${ESCAPE}[?2026h`;
-
-/** Defines the tests of `parley top`. They run on a system that other tests have used before. */
+/** Defines the main tests of `parley top`. They run on a system that other tests have used before. */
 export function defineTopTests(shared: () => { system: System; env: Record<string, string> }): void {
   let system: System;
   let env: Record<string, string>;
@@ -44,12 +27,7 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
 
   beforeAll(async () => {
     ({ system } = shared());
-    env = { ...shared().env, PARLEY_EDGE_URL: `http://127.0.0.1:${system.edges[0]?.opsPort}` };
-    await createPlan(system.database, "cap-2", 2);
-    exhaustedTenant = await createTenant(system.admin, { plan: "cap-2" });
-    for (let turn = 0; turn < 3; turn++) await chat(system.url(), exhaustedTenant);
-    // The tests compare the tenant's usage and holds.
-    await waitUntilSettled(system.database, 10_000);
+    ({ env, exhaustedTenant } = await prepareTop(shared()));
   });
 
   it("prints one snapshot as JSON", async () => {
@@ -113,42 +91,9 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
     expect((await runCliInProcess(["top", "--once", ...allDead], env)).code).toBe(1);
   });
 
-  it("reads a replica with TLS at an address, by the certificate's address", async () => {
-    const directory = await mkdtemp(join(tmpdir(), "parley-top-"));
-    onTestFinished(() => rm(directory, { recursive: true }));
-    const altNames = ["::1", "127.0.0.1"].map((ip) => ({ type: 7 as const, ip }));
-    const certificate = await generate([{ name: "commonName", value: "replica" }], {
-      keyType: "ec",
-      algorithm: "sha256",
-      extensions: [{ name: "subjectAltName", altNames }],
-    });
-    const authority = join(directory, "authority.crt");
-    await writeFile(authority, certificate.cert);
-    const server = createServer({ key: certificate.private, cert: certificate.cert }, (_, response) => response.end());
-    onTestFinished(() => void server.close());
-    await once(server.listen(0, "::"), "listening");
-    const { port } = server.address() as AddressInfo;
-    const urls = ["[::1]", "127.0.0.1"].map((host) => `https://${host}:${port}`).join();
-    const top = await runCliProcess(["top", "--once", "--edge", urls], { ...env, NODE_EXTRA_CA_CERTS: authority });
-    expect(top.stdout).toMatch(/^replicas +edge 2 of 2/m);
-    expect(top.stderr).toBe("");
-  });
-
   describe.skipIf(!hasTerminal)("in a terminal", () => {
-    let terminal: Terminal | undefined;
-    afterEach(() => terminal?.kill());
-
-    const COMMAND = [process.execPath, ...nodeFlags, `${root}packages/cli/src/main.ts`, "top"].join(" ");
-    const openTop = (command: string, more: Record<string, string> = {}) => {
-      // An empty NO_COLOR has no effect. The variable may be set where the tests run.
-      terminal = openTerminal(command, { ...env, TERM: "xterm-256color", NO_COLOR: "", ...more });
-      return terminal;
-    };
-    /** Returns the output of each refresh. */
-    const splitFrames = (screen: string) => screen.split(START_UPDATE).slice(1);
-
     it("refreshes without clearing the screen, and restores the terminal on q", async () => {
-      const top = openTop(COMMAND);
+      const top = openTop(env);
       await top.waitFor("streams open", 30_000);
       await vi.waitFor(() => expect(splitFrames(top.screen()).length).toBeGreaterThan(2), 20_000);
       expect(top.screen()).toContain("NEAREST TO THE CAP");
@@ -157,42 +102,6 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
       expect(top.screen().endsWith(RESTORE_SCREEN)).toBe(true);
       expect(top.screen()).not.toContain(CLEAR_SCREEN);
       expect(top.screen()).toContain(RED_TEXT);
-    });
-
-    it("restores the terminal on Ctrl-C, and uses no colour with NO_COLOR", async () => {
-      const top = openTop(COMMAND, { NO_COLOR: "1" });
-      await top.waitFor(exhaustedTenant.workspaceId, 30_000);
-      top.type(CTRL_C);
-      expect(await top.exited).toBe(0);
-      expect(top.screen().endsWith(RESTORE_SCREEN)).toBe(true);
-      expect(top.screen()).not.toContain(RED_TEXT);
-    });
-
-    it("adapts to a smaller terminal", async () => {
-      const directory = await mkdtemp(join(tmpdir(), "parley-top-"));
-      onTestFinished(() => rm(directory, { recursive: true }));
-      const narrow = join(directory, "narrow");
-      // Shrinks the terminal as soon as the file exists.
-      const resize = `(until [ -e ${narrow} ]; do sleep 0.1; done; stty rows 8 cols 40 </dev/tty)`;
-      const top = openTop(`sh -c 'stty rows 30 cols 90; ${resize} & exec ${COMMAND}'`);
-      /** Returns the size of the last refresh. The terminal outputs CR LF for each line feed. */
-      const size = () => {
-        const lines = (splitFrames(top.screen()).at(-1) ?? "").split(/\r*\n/).map(stripVTControlCharacters);
-        return { columns: Math.max(...lines.map((line) => line.length)), rows: lines.length };
-      };
-      await top.waitFor("streams open", 30_000);
-      // The first refresh may arrive in parts.
-      await vi.waitFor(() => {
-        expect(size().rows).toBeGreaterThan(8);
-        expect(size().columns).toBeGreaterThan(40);
-      }, 20_000);
-      await writeFile(narrow, "");
-      await vi.waitFor(() => {
-        expect(size().rows).toBe(8);
-        expect(size().columns).toBeLessThanOrEqual(40);
-      }, 20_000);
-      top.type("q");
-      expect(await top.exited).toBe(0);
     });
   });
 }

@@ -1,92 +1,28 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { describeWith, freePort, replaceFile, startRedis, type TestRedis } from "@parley/test-support";
+import { describeWith } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type ChatFields, chat, postChat, readChat } from "./system/chat.ts";
-import { readMetric } from "./system/metrics.ts";
 import { ADMIN_TOKEN, INTERNAL_TOKEN, SERVICE_ROLE_PASSWORD } from "./system/processes.ts";
-import { type CollectedSpan, type Collector, startCollector } from "./system/servers/collector.ts";
-import { startPrometheus } from "./system/servers/prometheus.ts";
-import { createTenant, PROVIDER_KEY, type System, startSystem, type Tenant } from "./system/system.ts";
-import { newClientAddress, TRUST_FORWARDED_FOR } from "./system/visitors.ts";
-
-const COLLECTOR_TOKEN = "collector-token-of-the-tests";
-const CONVERSATION = "parley.conversation.v1.ConversationService";
-/** The spans of every completed turn: service, name and parent's name. */
-const TURN_SPANS = [
-  "edge POST /api/chat/ < ",
-  `edge ${CONVERSATION}/OpenTurn < POST /api/chat/`,
-  `conversation ${CONVERSATION}/OpenTurn < ${CONVERSATION}/OpenTurn`,
-  `conversation open_turn < ${CONVERSATION}/OpenTurn`,
-  "edge parley.quota.v1.QuotaService/Reserve < POST /api/chat/",
-  "quota parley.quota.v1.QuotaService/Reserve < parley.quota.v1.QuotaService/Reserve",
-  "quota reserve < parley.quota.v1.QuotaService/Reserve",
-  "edge parley.llm.v1.LlmService/Generate < POST /api/chat/",
-  "llm-proxy parley.llm.v1.LlmService/Generate < parley.llm.v1.LlmService/Generate",
-  `edge ${CONVERSATION}/CloseTurn < POST /api/chat/`,
-  `conversation ${CONVERSATION}/CloseTurn < ${CONVERSATION}/CloseTurn`,
-  `conversation close_turn < ${CONVERSATION}/CloseTurn`,
-  `conversation settle < ${CONVERSATION}/CloseTurn`,
-  "edge sliding_window < POST /api/chat/",
-];
+import { type Collector, startCollector } from "./system/servers/collector.ts";
+import { createTenant, PROVIDER_KEY, type System, type Tenant } from "./system/system.ts";
+import { COLLECTOR_TOKEN, createTracer, describeSpans, startTracedSystem, TURN_SPANS } from "./system/traces.ts";
+import { newClientAddress } from "./system/visitors.ts";
 
 describeWith("redis", "tracing", () => {
   let collector: Collector;
-  let redis: TestRedis;
   let system: System;
   let tenant: Tenant;
-  let folder: string;
-  const headersFile = () => join(folder, "OTEL_EXPORTER_OTLP_HEADERS");
-
+  let stop: () => Promise<void>;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "parley-traces-"));
-    // A test restarts the collector on the same port. An outgoing connection must not take the port in between, so it must not be ephemeral.
-    [collector, redis] = [await startCollector(await freePort()), await startRedis()];
-    const headers = `authorization=Bearer ${COLLECTOR_TOKEN}`;
-    await replaceFile(headersFile(), headers);
-    const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
-    const env = { ...endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers };
-    const edge = { ...TRUST_FORWARDED_FOR, ...endpoint, OTEL_EXPORTER_OTLP_HEADERS_FILE: headersFile() };
-    system = await startSystem({
-      redisUrl: redis.url,
-      env: { edge, conversation: env, quota: env, "llm-proxy": env },
-      llmConfig: (base_url) => ({
-        default_model: "openai:default",
-        providers: { openai: { base_url, api_key_env: "OPENAI_API_KEY", retries: { max_attempts: 1 } } },
-        routes: { careful: ["openai:status-503", "openai:echo"] },
-      }),
-    });
+    collector = await startCollector();
+    ({ system, stop } = await startTracedSystem(collector.url));
     tenant = await createTenant(system.admin);
   });
   afterAll(async () => {
-    await system?.stop();
-    await redis.stop();
+    await stop?.();
     await collector.close();
-    await rm(folder, { recursive: true });
   });
 
-  /** Creates a tenant and runs its first turn, which has additional spans: it fills caches. Later turns use the caches for 4 s. */
-  async function createCachedTenant(): Promise<Tenant> {
-    const cached = await createTenant(system.admin);
-    await chat(system.url(), cached);
-    return cached;
-  }
-
-  /** Sends a message and waits until its trace is complete. */
-  async function traceTurn(tracedTenant: Tenant, fields: ChatFields = {}, headers: Record<string, string> = {}) {
-    const result = await readChat(await postChat(system.url(), tracedTenant, fields, { headers }));
-    const { turn } = await system.admin.turns.getTurn({
-      workspaceId: tracedTenant.workspaceId,
-      messageId: BigInt(Number(result.meta?.message_id)),
-    });
-    const turnId = turn?.turnId ?? "";
-    await expect
-      .poll(() => describeSpans(collector.traceOf(turnId)), { timeout: 20_000 })
-      .toEqual(expect.arrayContaining(TURN_SPANS));
-    return { turnId, result, spans: collector.traceOf(turnId) };
-  }
+  const { createCachedTenant, traceTurn } = createTracer(() => ({ system, collector }));
 
   test("records a turn as one trace across the four services, with each span under its caller", async () => {
     const foreignParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -152,23 +88,6 @@ describeWith("redis", "tracing", () => {
     expect(namesOf(openMetrics)).toEqual(namesOf(plain));
     expect(openMetrics.text).toMatch(/^gen_ai_client_token_usage_bucket\{.+\} \d+ # \{trace_id="[0-9a-f]{32}"/m);
     expect(plain.text).not.toContain("trace_id");
-  });
-
-  describeWith("prometheus", "with Prometheus", () => {
-    test("stores the trace id of a turn in the exemplars of its metrics", async () => {
-      const prometheus = await startPrometheus({ targets: [{ service: "llm-proxy", opsPort: system.llm.opsPort }] });
-      try {
-        const { spans } = await traceTurn(await createCachedTenant());
-        for (const name of ["token_usage", "operation_duration_seconds", "operation_time_to_first_chunk_seconds"])
-          await expect
-            .poll(() => prometheus.exemplars(`gen_ai_client_${name}_bucket`), { timeout: 20_000 })
-            .toContainEqual(expect.objectContaining({ trace_id: spans[0]?.traceId }));
-        const counters = await prometheus.query('parley_llm_generations_total{outcome="complete"}');
-        expect(counters[0]?.value).toBeGreaterThan(0);
-      } finally {
-        await prometheus.stop();
-      }
-    });
   });
 
   test("records one trace for each concurrent turn, and none for background work", async () => {
@@ -241,70 +160,4 @@ describeWith("redis", "tracing", () => {
     expect(sent).toContain("gen_ai.request.model");
     for (const secret of secrets) expect(sent.includes(secret), secret).toBe(false);
   });
-
-  test("sends the headers of a changed file, and the previous headers if the file becomes unusable", async () => {
-    const [edge] = system.edges;
-    if (edge === undefined) throw new Error("there is no edge");
-    const sentWith = async (token: string) => {
-      const before = collector.headers.length;
-      await traceTurn(tenant);
-      return collector.headers.slice(before).some(({ authorization }) => authorization === `Bearer ${token}`);
-    };
-    await replaceFile(headersFile(), "authorization=Bearer new-token-of-the-tests\n");
-    await expect.poll(() => sentWith("new-token-of-the-tests"), { timeout: 30_000 }).toBe(true);
-    await replaceFile(headersFile(), "");
-    const refused = () => readMetric(edge, "parley_reloads_refused_total", { file: "OTEL_EXPORTER_OTLP_HEADERS" });
-    await expect.poll(refused, { timeout: 20_000 }).toBeGreaterThan(0);
-    expect(await sentWith("new-token-of-the-tests")).toBe(true);
-    expect(edge.outputs()).not.toContain("new-token");
-    await replaceFile(headersFile(), `authorization=Bearer ${COLLECTOR_TOKEN}`);
-  });
-
-  test("logs one line and serves turns while the collector is down, and a stopping service exports its pending spans or exits within 15 s", async () => {
-    const edge = system.edges[0];
-    const countLines = (text: string) =>
-      edge
-        ?.outputs()
-        .split("\n")
-        .filter((line) => line.includes(text)).length;
-    const port = Number(new URL(collector.url).port);
-    await collector.close();
-    for (let turn = 0; turn < 3; turn++) {
-      expect((await chat(system.url(), tenant)).done?.finish_reason).toBe("stop");
-      await expect.poll(() => countLines("trace export failed"), { timeout: 30_000 }).toBe(1);
-    }
-    collector = await startCollector(port);
-    await expect
-      .poll(async () => (await chat(system.url(), tenant)) && countLines("trace export recovered"), {
-        timeout: 30_000,
-        interval: 500,
-      })
-      .toBe(1);
-    await traceTurn(tenant);
-    // A service exports its pending spans when it stops. If the collector is down, it still exits within 15 s.
-    const { meta } = await chat(system.url(), tenant);
-    await edge?.stop();
-    const { turn } = await system.admin.turns.getTurn({
-      workspaceId: tenant.workspaceId,
-      messageId: BigInt(Number(meta?.message_id)),
-    });
-    expect(describeSpans(collector.traceOf(turn?.turnId ?? ""))).toContain("edge POST /api/chat/ < ");
-    await edge?.start();
-    await collector.close();
-    await chat(system.url(), tenant);
-    const startedAt = performance.now();
-    await edge?.stop();
-    expect(performance.now() - startedAt).toBeLessThan(15_000);
-    expect(await edge?.process().exited).toMatchObject({ code: 0 });
-    collector = await startCollector(port);
-  });
 });
-
-/** Formats each span as its service, its name and its parent's name. */
-function describeSpans(spans: readonly CollectedSpan[]): string[] {
-  const names = new Map(spans.map(({ spanId, name }) => [spanId, name]));
-  return spans.map(({ service, name, parentId }) => {
-    const parent = parentId === "" ? "" : (names.get(parentId) ?? "(missing)");
-    return `${service} ${name} < ${parent}`;
-  });
-}

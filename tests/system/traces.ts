@@ -1,0 +1,104 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { replaceFile, startRedis } from "@parley/test-support";
+import { expect } from "vitest";
+import { type ChatFields, chat, postChat, readChat } from "./chat.ts";
+import type { CollectedSpan, Collector } from "./servers/collector.ts";
+import { createTenant, type System, startSystem, type Tenant } from "./system.ts";
+import { TRUST_FORWARDED_FOR } from "./visitors.ts";
+
+export const COLLECTOR_TOKEN = "collector-token-of-the-tests";
+const CONVERSATION = "parley.conversation.v1.ConversationService";
+/** The spans of every completed turn: service, name and parent's name. */
+export const TURN_SPANS = [
+  "edge POST /api/chat/ < ",
+  `edge ${CONVERSATION}/OpenTurn < POST /api/chat/`,
+  `conversation ${CONVERSATION}/OpenTurn < ${CONVERSATION}/OpenTurn`,
+  `conversation open_turn < ${CONVERSATION}/OpenTurn`,
+  "edge parley.quota.v1.QuotaService/Reserve < POST /api/chat/",
+  "quota parley.quota.v1.QuotaService/Reserve < parley.quota.v1.QuotaService/Reserve",
+  "quota reserve < parley.quota.v1.QuotaService/Reserve",
+  "edge parley.llm.v1.LlmService/Generate < POST /api/chat/",
+  "llm-proxy parley.llm.v1.LlmService/Generate < parley.llm.v1.LlmService/Generate",
+  `edge ${CONVERSATION}/CloseTurn < POST /api/chat/`,
+  `conversation ${CONVERSATION}/CloseTurn < ${CONVERSATION}/CloseTurn`,
+  `conversation close_turn < ${CONVERSATION}/CloseTurn`,
+  `conversation settle < ${CONVERSATION}/CloseTurn`,
+  "edge sliding_window < POST /api/chat/",
+];
+
+type TracedSystem = {
+  system: System;
+  /** The file from which the edge reads the headers of its exports. */
+  headersFile: string;
+  /** Stops the system and its Redis. */
+  stop(): Promise<void>;
+};
+
+/** Starts a system with a Redis whose services export their spans to the collector. */
+export async function startTracedSystem(collectorUrl: string): Promise<TracedSystem> {
+  const folder = await mkdtemp(join(tmpdir(), "parley-traces-"));
+  const headersFile = join(folder, "OTEL_EXPORTER_OTLP_HEADERS");
+  const redis = await startRedis();
+  const headers = `authorization=Bearer ${COLLECTOR_TOKEN}`;
+  await replaceFile(headersFile, headers);
+  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl };
+  const env = { ...endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers };
+  const edge = { ...TRUST_FORWARDED_FOR, ...endpoint, OTEL_EXPORTER_OTLP_HEADERS_FILE: headersFile };
+  const system = await startSystem({
+    redisUrl: redis.url,
+    env: { edge, conversation: env, quota: env, "llm-proxy": env },
+    llmConfig: (base_url) => ({
+      default_model: "openai:default",
+      providers: { openai: { base_url, api_key_env: "OPENAI_API_KEY", retries: { max_attempts: 1 } } },
+      routes: { careful: ["openai:status-503", "openai:echo"] },
+    }),
+  });
+  return {
+    system,
+    headersFile,
+    async stop() {
+      await system.stop();
+      await redis.stop();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** Returns functions that run turns and wait for their traces. */
+export function createTracer(get: () => { system: System; collector: Collector }) {
+  /** Creates a tenant and runs its first turn, which has additional spans: it fills caches. Later turns use the caches for 4 s. */
+  async function createCachedTenant(): Promise<Tenant> {
+    const { system } = get();
+    const cached = await createTenant(system.admin);
+    await chat(system.url(), cached);
+    return cached;
+  }
+
+  /** Sends a message and waits until its trace is complete. */
+  async function traceTurn(tracedTenant: Tenant, fields: ChatFields = {}, headers: Record<string, string> = {}) {
+    const { system, collector } = get();
+    const result = await readChat(await postChat(system.url(), tracedTenant, fields, { headers }));
+    const { turn } = await system.admin.turns.getTurn({
+      workspaceId: tracedTenant.workspaceId,
+      messageId: BigInt(Number(result.meta?.message_id)),
+    });
+    const turnId = turn?.turnId ?? "";
+    await expect
+      .poll(() => describeSpans(collector.traceOf(turnId)), { timeout: 20_000 })
+      .toEqual(expect.arrayContaining(TURN_SPANS));
+    return { turnId, result, spans: collector.traceOf(turnId) };
+  }
+
+  return { createCachedTenant, traceTurn };
+}
+
+/** Formats each span as its service, its name and its parent's name. */
+export function describeSpans(spans: readonly CollectedSpan[]): string[] {
+  const names = new Map(spans.map(({ spanId, name }) => [spanId, name]));
+  return spans.map(({ service, name, parentId }) => {
+    const parent = parentId === "" ? "" : (names.get(parentId) ?? "(missing)");
+    return `${service} ${name} < ${parent}`;
+  });
+}

@@ -1,0 +1,102 @@
+import { describeWith, freePort, replaceFile } from "@parley/test-support";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { chat } from "./system/chat.ts";
+import { readMetric } from "./system/metrics.ts";
+import { type Collector, startCollector } from "./system/servers/collector.ts";
+import { startPrometheus } from "./system/servers/prometheus.ts";
+import { createTenant, type System, type Tenant } from "./system/system.ts";
+import { COLLECTOR_TOKEN, createTracer, describeSpans, startTracedSystem } from "./system/traces.ts";
+
+describeWith("redis", "tracing", () => {
+  let collector: Collector;
+  let system: System;
+  let tenant: Tenant;
+  let stop: () => Promise<void>;
+  let headersFile: string;
+  beforeAll(async () => {
+    // A test restarts the collector on the same port. An outgoing connection must not take the port in between, so it must not be ephemeral.
+    collector = await startCollector(await freePort());
+    ({ system, stop, headersFile } = await startTracedSystem(collector.url));
+    tenant = await createTenant(system.admin);
+  });
+  afterAll(async () => {
+    await stop?.();
+    await collector.close();
+  });
+
+  const { createCachedTenant, traceTurn } = createTracer(() => ({ system, collector }));
+
+  describeWith("prometheus", "with Prometheus", () => {
+    test("stores the trace id of a turn in the exemplars of its metrics", async () => {
+      const prometheus = await startPrometheus({ targets: [{ service: "llm-proxy", opsPort: system.llm.opsPort }] });
+      try {
+        const { spans } = await traceTurn(await createCachedTenant());
+        for (const name of ["token_usage", "operation_duration_seconds", "operation_time_to_first_chunk_seconds"])
+          await expect
+            .poll(() => prometheus.exemplars(`gen_ai_client_${name}_bucket`), { timeout: 20_000 })
+            .toContainEqual(expect.objectContaining({ trace_id: spans[0]?.traceId }));
+        const counters = await prometheus.query('parley_llm_generations_total{outcome="complete"}');
+        expect(counters[0]?.value).toBeGreaterThan(0);
+      } finally {
+        await prometheus.stop();
+      }
+    });
+  });
+
+  test("sends the headers of a changed file, and the previous headers if the file becomes unusable", async () => {
+    const [edge] = system.edges;
+    if (edge === undefined) throw new Error("there is no edge");
+    const sentWith = async (token: string) => {
+      const before = collector.headers.length;
+      await traceTurn(tenant);
+      return collector.headers.slice(before).some(({ authorization }) => authorization === `Bearer ${token}`);
+    };
+    await replaceFile(headersFile, "authorization=Bearer new-token-of-the-tests\n");
+    await expect.poll(() => sentWith("new-token-of-the-tests"), { timeout: 30_000 }).toBe(true);
+    await replaceFile(headersFile, "");
+    const refused = () => readMetric(edge, "parley_reloads_refused_total", { file: "OTEL_EXPORTER_OTLP_HEADERS" });
+    await expect.poll(refused, { timeout: 20_000 }).toBeGreaterThan(0);
+    expect(await sentWith("new-token-of-the-tests")).toBe(true);
+    expect(edge.outputs()).not.toContain("new-token");
+    await replaceFile(headersFile, `authorization=Bearer ${COLLECTOR_TOKEN}`);
+  });
+
+  test("logs one line and serves turns while the collector is down, and a stopping service exports its pending spans or exits within 15 s", async () => {
+    const edge = system.edges[0];
+    const countLines = (text: string) =>
+      edge
+        ?.outputs()
+        .split("\n")
+        .filter((line) => line.includes(text)).length;
+    const port = Number(new URL(collector.url).port);
+    await collector.close();
+    for (let turn = 0; turn < 3; turn++) {
+      expect((await chat(system.url(), tenant)).done?.finish_reason).toBe("stop");
+      await expect.poll(() => countLines("trace export failed"), { timeout: 30_000 }).toBe(1);
+    }
+    collector = await startCollector(port);
+    await expect
+      .poll(async () => (await chat(system.url(), tenant)) && countLines("trace export recovered"), {
+        timeout: 30_000,
+        interval: 500,
+      })
+      .toBe(1);
+    await traceTurn(tenant);
+    // A service exports its pending spans when it stops. If the collector is down, it still exits within 15 s.
+    const { meta } = await chat(system.url(), tenant);
+    await edge?.stop();
+    const { turn } = await system.admin.turns.getTurn({
+      workspaceId: tenant.workspaceId,
+      messageId: BigInt(Number(meta?.message_id)),
+    });
+    expect(describeSpans(collector.traceOf(turn?.turnId ?? ""))).toContain("edge POST /api/chat/ < ");
+    await edge?.start();
+    await collector.close();
+    await chat(system.url(), tenant);
+    const startedAt = performance.now();
+    await edge?.stop();
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
+    expect(await edge?.process().exited).toMatchObject({ code: 0 });
+    collector = await startCollector(port);
+  });
+});

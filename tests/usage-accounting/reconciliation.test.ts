@@ -2,113 +2,31 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { chat, postChat } from "../system/chat.ts";
 import { cliEnv, runCliInProcess, runCliJson } from "../system/cli.ts";
-import { copyTables, queryFirstRow, readBalance } from "../system/database.ts";
+import { queryFirstRow } from "../system/database.ts";
 import { readMetric } from "../system/metrics.ts";
-import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
-import { TRUST_FORWARDED_FOR, visit } from "../system/visitors.ts";
+import { createTenant, type System, type Tenant } from "../system/system.ts";
+import { visit } from "../system/visitors.ts";
+import { createAccounting, REPAIR_TIMEOUT_MS, startReconcilingSystem } from "./accounting.ts";
 
-/** Reconciles every second, and includes turns that were closed at least a second ago. */
-const QUICK_RECONCILIATION = { RECONCILE_EVERY_SECONDS: "1", RECONCILE_MIN_AGE_SECONDS: "1" };
-const REPAIR_TIMEOUT_MS = 20_000;
 const MIN_TURNS = 20;
 
 let system: System;
 let tenant: Tenant;
 beforeAll(async () => {
-  system = await startSystem({
-    env: {
-      edge: TRUST_FORWARDED_FOR,
-      conversation: { LOG_LEVEL: "error", EDGE_LEASE_SECONDS: "3", ...QUICK_RECONCILIATION },
-    },
-  });
+  system = await startReconcilingSystem();
 });
 afterAll(() => system?.stop());
+
+const { auditCode, backUp, completeTurns, expectBalance, expectNoDifferences, repairs } = createAccounting(() => ({
+  system,
+  tenant,
+}));
 
 /** Creates the test's tenant and completes some of its turns. */
 async function startTenant(turns: number): Promise<void> {
   tenant = await createTenant(system.admin);
   await completeTurns(turns);
 }
-
-async function completeTurns(turns: number): Promise<void> {
-  for (let turn = 0; turn < turns; turn++)
-    expect((await chat(system.url(), tenant)).done).toMatchObject({ finish_reason: "stop" });
-  await expectBalance({ held: 0, outbox: 0 });
-}
-
-const readTenantBalance = () => readBalance(system.database, tenant.workspaceId);
-
-function expectBalance(expected: object): Promise<void> {
-  return expect.poll(readTenantBalance, { timeout: REPAIR_TIMEOUT_MS }).toMatchObject(expected);
-}
-
-const auditCode = async () =>
-  (await runCliInProcess(["audit", "--check", "--workspace", tenant.workspaceId], cliEnv(system))).code;
-
-/** Waits until turns and usage agree on the number of done turns. */
-async function expectNoDifferences(done: number): Promise<void> {
-  await expectBalance({ done, used: done, ledger: done, held: 0, streaming: 0, outbox: 0, unbalanced: 0 });
-  expect(await auditCode()).toBe(0);
-}
-
-const TABLES = {
-  conversation: ["sessions", "messages", "turns", "outbox"],
-  quota: ["usage", "reservations", "ledger", "adjustments"],
-};
-
-/** Copies the tenant's rows of a schema. Returns a function that restores them, and runs further SQL in the same transaction. */
-async function backUp(schema: keyof typeof TABLES): Promise<(sql?: string) => Promise<unknown>> {
-  const ofTenant = `workspace_id = '${tenant.workspaceId}'`;
-  const { restoreSql } = await copyTables(system.database, schema, TABLES[schema], ofTenant);
-  return (sql = "") => queryFirstRow(system.database, `BEGIN; ${restoreSql} ${sql} COMMIT`);
-}
-
-const repairs = (kind?: string) =>
-  readMetric(system.conversation, "parley_reconciliation_repairs_total", kind ? { kind } : {});
-
-test("the reconciler counts the lost replies again after a restore of quota to 5 turns earlier", async () => {
-  await startTenant(2);
-  const restore = await backUp("quota");
-  await completeTurns(5);
-  await restore();
-  await expectNoDifferences(7);
-  expect(await repairs("reply_not_counted")).toBe(5);
-}, 60_000);
-
-test("the reconciler subtracts the lost replies after a restore of conversation to 5 turns earlier", async () => {
-  await startTenant(2);
-  const restoreOld = await backUp("conversation");
-  await completeTurns(5);
-  const restoreNew = await backUp("conversation");
-  await restoreOld();
-  await expectNoDifferences(2);
-  const { entries } = await queryFirstRow<{ entries: number }>(
-    system.database,
-    `SELECT count(*)::integer AS entries FROM quota.adjustments
-     WHERE workspace_id = $1 AND amount = -1 AND reason = 'reconciled'`,
-    [tenant.workspaceId],
-  );
-  expect(entries).toBe(5);
-  // A later restore brings the replies back.
-  await restoreNew();
-  await expectNoDifferences(7);
-}, 60_000);
-
-test("the reconciler settles the hold of a closed turn whose settlement was lost after its outbox row was deleted", async () => {
-  await startTenant(1);
-  // The reply takes 4 s, in which the backup is made.
-  system.provider.script([{ everyMs: 400 }]);
-  const streaming = chat(system.url(), tenant);
-  await expectBalance({ held: 1 });
-  const restore = await backUp("quota");
-  await streaming;
-  await expectBalance({ used: 2, held: 0, outbox: 0 });
-  // A run compares the holds first, then the turns that were closed at least 1 s ago. With the close set to now, a run that
-  // has already compared the holds does not find the turn.
-  await restore(`UPDATE conversation.turns SET closed_at = now() WHERE workspace_id = '${tenant.workspaceId}';`);
-  await expectNoDifferences(2);
-  expect(await repairs("hold_not_settled")).toBe(1);
-}, 60_000);
 
 /** Holds a message for a turn that was never opened. */
 async function holdUnknownTurn(age: string): Promise<string> {

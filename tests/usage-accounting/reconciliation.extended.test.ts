@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { chat } from "../system/chat.ts";
+import { queryFirstRow } from "../system/database.ts";
+import { createTenant, type System, type Tenant } from "../system/system.ts";
+import { createAccounting, startReconcilingSystem } from "./accounting.ts";
+
+let system: System;
+let tenant: Tenant;
+beforeAll(async () => {
+  system = await startReconcilingSystem();
+});
+afterAll(() => system?.stop());
+
+const { backUp, completeTurns, expectBalance, expectNoDifferences, repairs } = createAccounting(() => ({
+  system,
+  tenant,
+}));
+
+/** Creates the test's tenant and completes some of its turns. */
+async function startTenant(turns: number): Promise<void> {
+  tenant = await createTenant(system.admin);
+  await completeTurns(turns);
+}
+
+test("the reconciler counts the lost replies again after a restore of quota to 5 turns earlier", async () => {
+  await startTenant(2);
+  const restore = await backUp("quota");
+  await completeTurns(5);
+  await restore();
+  await expectNoDifferences(7);
+  expect(await repairs("reply_not_counted")).toBe(5);
+}, 60_000);
+
+test("the reconciler subtracts the lost replies after a restore of conversation to 5 turns earlier", async () => {
+  await startTenant(2);
+  const restoreOld = await backUp("conversation");
+  await completeTurns(5);
+  const restoreNew = await backUp("conversation");
+  await restoreOld();
+  await expectNoDifferences(2);
+  const { entries } = await queryFirstRow<{ entries: number }>(
+    system.database,
+    `SELECT count(*)::integer AS entries FROM quota.adjustments
+     WHERE workspace_id = $1 AND amount = -1 AND reason = 'reconciled'`,
+    [tenant.workspaceId],
+  );
+  expect(entries).toBe(5);
+  // A later restore brings the replies back.
+  await restoreNew();
+  await expectNoDifferences(7);
+}, 60_000);
+
+test("the reconciler settles the hold of a closed turn whose settlement was lost after its outbox row was deleted", async () => {
+  await startTenant(1);
+  // The reply takes 4 s, in which the backup is made.
+  system.provider.script([{ everyMs: 400 }]);
+  const streaming = chat(system.url(), tenant);
+  await expectBalance({ held: 1 });
+  const restore = await backUp("quota");
+  await streaming;
+  await expectBalance({ used: 2, held: 0, outbox: 0 });
+  // A run compares the holds first, then the turns that were closed at least 1 s ago. With the close set to now, a run that
+  // has already compared the holds does not find the turn.
+  await restore(`UPDATE conversation.turns SET closed_at = now() WHERE workspace_id = '${tenant.workspaceId}';`);
+  await expectNoDifferences(2);
+  expect(await repairs("hold_not_settled")).toBe(1);
+}, 60_000);

@@ -1,0 +1,26 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type System, startSystem } from "../system/system.ts";
+import { createOwner } from "./owner.ts";
+
+let system: System;
+beforeAll(async () => {
+  system = await startSystem({ edges: 0 });
+});
+afterAll(() => system?.stop());
+
+test("the audit log contains a change even if it truncates the name within a surrogate pair or the name has control characters", async () => {
+  const { botSlug, knowledge, changes } = await createOwner(system);
+  const content = Buffer.from("words");
+  const names = [
+    `${"x".repeat(199)}👋`,
+    `${"👋".repeat(100)}`,
+    `x${"👋".repeat(150)}`,
+    "a\nb",
+    "\u202eb",
+    "\u001b[31m",
+  ];
+  for (const name of names) await knowledge.addSource({ botSlug, name, format: "txt", content });
+  const listed = (await changes.listChanges({ pageSize: names.length })).changes;
+  const stored = names.map((name) => name.slice(0, 200).toWellFormed());
+  expect(listed.map(({ target }) => target.name)).toEqual(stored.toReversed());
+});

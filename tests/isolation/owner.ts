@@ -1,0 +1,44 @@
+import { createClient, type Interceptor } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
+import {
+  BotAdminService,
+  ChangeAdminService,
+  KeyAdminService,
+  KnowledgeAdminService,
+  SessionAdminService,
+} from "@parley/rpc/conversation";
+import { ChangeAdminService as QuotaChangeAdminService } from "@parley/rpc/quota";
+import type { ServicePorts, SharedSystem } from "../system/shared-system.ts";
+import { createTenant } from "../system/system.ts";
+
+/** Returns a transport to a service's ops port, with an access token. */
+export function connect({ opsPort }: ServicePorts, token: string) {
+  const authorize: Interceptor = (next) => (request) => {
+    request.header.set("authorization", `Bearer ${token}`);
+    return next(request);
+  };
+  return createConnectTransport({
+    baseUrl: `http://127.0.0.1:${opsPort}`,
+    httpVersion: "1.1",
+    interceptors: [authorize],
+  });
+}
+
+/** Creates a tenant, and clients with the access token of the tenant's owner `anna`. */
+export async function createOwner(system: Pick<SharedSystem, "admin" | "conversation" | "quota" | "sso">) {
+  const tenant = await createTenant(system.admin);
+  const claims = { iss: system.sso.issuer, aud: system.sso.audience, exp: Math.floor(Date.now() / 1_000) + 600 };
+  const roles = { workspace_id: tenant.workspaceId, roles: ["parley-owner"] };
+  const token = await system.sso.sign({ ...claims, ...roles, sub: "anna" });
+  const transport = connect(system.conversation, token);
+  return {
+    ...tenant,
+    token,
+    bots: createClient(BotAdminService, transport),
+    keys: createClient(KeyAdminService, transport),
+    knowledge: createClient(KnowledgeAdminService, transport),
+    sessions: createClient(SessionAdminService, transport),
+    changes: createClient(ChangeAdminService, transport),
+    quotaChanges: createClient(QuotaChangeAdminService, connect(system.quota, token)),
+  };
+}

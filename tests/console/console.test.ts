@@ -1,4 +1,4 @@
-import { type ClientRequest, createServer, request } from "node:http";
+import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -302,70 +302,6 @@ describe("calls", () => {
     const response = await owner.post("/api/chat/playground/stop/", { ...target, idempotency_key: key });
     expect([response.status, await response.json()]).toEqual([200, { status: "cancelled" }]);
     expect(await reply.text()).toMatch(/event: done\ndata: \{"finish_reason":"cancelled"/);
-  });
-});
-
-describe("many large uploads at once", () => {
-  const UPLOADS = 30;
-  const CONTENT = Buffer.alloc(15 * 1024 * 1024, "a");
-  /** Several times the memory of one upload. Without a limit, the uploads occupy 1,000 MiB. */
-  const MAX_GROWTH_MIB = 250;
-  const ADD_SOURCE = "parley.conversation.v1.KnowledgeAdminService/AddSource";
-  const message = { workspaceId: CONSOLE_WORKSPACE, botSlug: "guide", name: "large", format: "pdf" };
-
-  async function readMemoryMib(process: { opsPort: number }): Promise<number> {
-    return (await readMetric(process, "process_resident_memory_bytes", {})) / 1024 / 1024;
-  }
-
-  /** Opens the uploads and sends all but the last byte of each. Returns the largest growth of the process's memory within 5 s, in MiB. */
-  async function measureGrowth(
-    process: { opsPort: number },
-    url: string,
-    headers: Record<string, string>,
-    body: Buffer,
-  ): Promise<number> {
-    const before = await readMemoryMib(process);
-    let peak = before;
-    const uploads = Array.from({ length: UPLOADS }, () => openUpload(url, headers, body));
-    for (const until = performance.now() + 5_000; performance.now() < until; await sleep(100))
-      peak = Math.max(peak, await readMemoryMib(process));
-    for (const upload of uploads) upload.destroy();
-    console.info(
-      `${UPLOADS} uploads of ${Math.round(body.length / 1024 / 1024)} MiB: ${Math.round(peak - before)} MiB more`,
-    );
-    return peak - before;
-  }
-
-  function openUpload(url: string, headers: Record<string, string>, body: Buffer): ClientRequest {
-    const upload = request(url, { method: "POST", headers: { ...headers, "content-length": String(body.length) } });
-    upload.on("error", () => undefined);
-    upload.write(body.subarray(0, -1));
-    return upload;
-  }
-
-  it("with an invalid token occupy a bounded part of the console's memory", async () => {
-    const headers = { authorization: "Bearer a.b.c", "content-type": "application/proto" };
-    expect(
-      await measureGrowth(consoleProcess, `${consoleProcess.url}/api/rpc/${ADD_SOURCE}`, headers, CONTENT),
-    ).toBeLessThan(MAX_GROWTH_MIB);
-  });
-
-  it("of a member occupy a bounded part of the console's memory", async () => {
-    const headers = { authorization: `Bearer ${await requestOwnersToken(sso)}`, "content-type": "application/proto" };
-    const growth = await measureGrowth(consoleProcess, `${consoleProcess.url}/api/rpc/${ADD_SOURCE}`, headers, CONTENT);
-    expect(growth).toBeLessThan(MAX_GROWTH_MIB);
-  });
-
-  it("of a member occupy a bounded part of the service's memory, and other calls are answered meanwhile", async () => {
-    const headers = { authorization: `Bearer ${await requestOwnersToken(sso)}`, "content-type": "application/json" };
-    const body = Buffer.from(JSON.stringify({ ...message, content: CONTENT.toString("base64") }));
-    const url = `http://127.0.0.1:${system.conversation.opsPort}/${ADD_SOURCE}`;
-    const [growth, meanwhile] = await Promise.all([
-      measureGrowth(system.conversation, url, headers, body),
-      owner.post(`/api/rpc/${BOTS}/ListBots`),
-    ]);
-    expect(meanwhile.status).toBe(200);
-    expect(growth).toBeLessThan(MAX_GROWTH_MIB);
   });
 });
 

@@ -293,7 +293,7 @@ describe("parley knowledge", () => {
 });
 
 describe("parley usage, audit and conversation", () => {
-  it("shows the usage and transcript of a turn until the session is erased", async () => {
+  it("shows a turn's usage and transcript, and only its usage after the session is deleted and erased", async () => {
     const other = await createTenant(system.admin, { plan: "free" });
     const workspace = ["--workspace", other.workspaceId];
     const id = crypto.randomUUID();
@@ -506,7 +506,7 @@ describe("parley usage --all", () => {
 });
 
 describe("parley provider", () => {
-  it("lists providers without keys and checks one", async () => {
+  it("lists providers without printing their API keys, and checks one", async () => {
     const listed = await run("provider", "list", "--json");
     expect(listed.stdout).not.toContain("sk-key-of-the-tests");
     expect(JSON.parse(listed.stdout)).toMatchObject({
@@ -528,7 +528,7 @@ describe("parley provider", () => {
 describe("parley top", () => defineTopTests(() => ({ system, env })));
 
 describe("parley migrate", () => {
-  it("migrates a database and finds nothing to do the second time", async () => {
+  it("finds nothing to do in a migrated database, for one service and for all", async () => {
     const database = { ...env, DATABASE_URL: system.database.url };
     const { code, stdout } = await runCliInProcess(["migrate", "quota"], database);
     expect([code, stdout]).toEqual([0, "quota: up to date\n"]);

@@ -162,7 +162,7 @@ export default defineConfig({
           maxWorkers,
           isolate,
           expect,
-          include: ["{packages,services,bench}/**/*.extended.test.ts"],
+          include: ["{packages,services,deploy,bench}/**/*.extended.test.ts"],
           // Starts a PostgreSQL server for this project alone: its tests set the passwords of the services' roles, which all databases of a server share.
           globalSetup: ["tests/support/src/global-setup.ts"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],

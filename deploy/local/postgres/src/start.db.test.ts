@@ -1,100 +1,15 @@
-import { spawn } from "node:child_process";
-import { randomInt } from "node:crypto";
 import { once } from "node:events";
-import { appendFile, chown, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { appendFile, stat } from "node:fs/promises";
 import { type AddressInfo, createServer, type Server } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { Client } from "pg";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { resolveInstallation } from "./installation.ts";
-import { ensureUnprivilegedUser } from "./owner.ts";
 import { removeLocalPostgres } from "./remove.ts";
-import { type LocalPostgres, startLocalPostgres } from "./start.ts";
+import { isRoot, query, useLocalPostgres } from "./testing/local-postgres.ts";
 
-const password = "p@ss/word";
-const isRoot = process.getuid?.() === 0;
-
-let dir: string;
-let dataDir: string;
-let port: number;
-const running: LocalPostgres[] = [];
-
-beforeEach(async () => {
-  port = await findFreePort();
-});
-
-afterEach(async () => {
-  for (const server of running.splice(0)) await server.stop();
-});
-
-/** Gives the tests of a suite one data directory, because its initialisation takes more CPU time than the rest of a test. */
-function shareDataDir(): void {
-  beforeAll(async () => {
-    dir = await mkdtemp(join(tmpdir(), "parley-local-postgres-"));
-    dataDir = join(dir, "data");
-  });
-  afterAll(async () => {
-    await removeLocalPostgres(dataDir);
-    await rm(dir, { recursive: true });
-  });
-}
-
-async function start(options: { port?: number; password?: string; fast?: boolean } = {}): Promise<LocalPostgres> {
-  const server = await startLocalPostgres({ dataDir, port, password, fast: true, ...options });
-  running.push(server);
-  return server;
-}
-
-async function listenOnFreePort(): Promise<Server> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return server;
-}
-
-/** Returns a free port below 10,000. Other tests use higher ports, so none of them takes it before the server listens. */
-async function findFreePort(): Promise<number> {
-  for (;;) {
-    const candidate = randomInt(7_000, 9_900);
-    const server = createServer().listen(candidate, "127.0.0.1");
-    try {
-      await once(server, "listening");
-    } catch {
-      continue;
-    }
-    await once(server.close(), "close");
-    return candidate;
-  }
-}
-
-async function query(url: string, sql: string): Promise<unknown[]> {
-  const client = new Client({ connectionString: url });
-  client.on("error", () => undefined);
-  await client.connect();
-  try {
-    return (await client.query<Record<string, unknown>>(sql)).rows;
-  } finally {
-    await client.end();
-  }
-}
-
-/** Starts the server in a child process with its own process group. `kill` signals that group. */
-async function startInChildProcess(extra: { uid?: number; gid?: number } = {}) {
-  const script = fileURLToPath(new URL("starter.fixture.ts", import.meta.url));
-  const child = spawn(
-    process.execPath,
-    ["--experimental-strip-types", script, JSON.stringify({ dataDir, port, password, ...extra })],
-    { detached: true, stdio: ["ignore", "pipe", "inherit"] },
-  );
-  const exited = once(child, "exit");
-  const [line] = (await once(child.stdout, "data")) as [Buffer];
-  const kill = async (signal: NodeJS.Signals) => {
-    process.kill(-(child.pid ?? 0), signal);
-    await exited;
-  };
-  return { ...(JSON.parse(line.toString()) as { url: string; pid: number }), kill };
-}
+const local = useLocalPostgres();
+const { shareDataDir, start, startInChildProcess } = local;
 
 describe("a server", () => {
   shareDataDir();
@@ -150,7 +65,7 @@ describe("a server", () => {
     const { uid, mode } = await stat(server.dataDir);
     expect(uid).not.toBe(0);
     expect(mode & 0o077).toBe(0);
-    expect(server.dataDir.startsWith(isRoot ? "/var/lib/parley/" : dir)).toBe(true);
+    expect(server.dataDir.startsWith(isRoot ? "/var/lib/parley/" : local.dir)).toBe(true);
   });
 });
 
@@ -160,8 +75,8 @@ describe("a server that is already running", () => {
   it("survives Ctrl-C in the terminal of the process that started it, and is reused on its own port", async () => {
     const previous = await startInChildProcess();
     await previous.kill("SIGINT");
-    const server = await start({ port: port + 1 });
-    expect(server).toMatchObject({ isReused: true, pid: previous.pid, url: previous.url, port });
+    const server = await start({ port: local.port + 1 });
+    expect(server).toMatchObject({ isReused: true, pid: previous.pid, url: previous.url, port: local.port });
     await server.stop();
     await expect(query(server.url, "SELECT 1")).rejects.toThrow("ECONNREFUSED");
   });
@@ -175,40 +90,10 @@ describe("a server that is already running", () => {
   it("stops when its data is removed, after the process that started it was killed", async () => {
     const previous = await startInChildProcess();
     await previous.kill("SIGKILL");
-    const installation = await resolveInstallation(dataDir);
-    await removeLocalPostgres(dataDir);
+    const installation = await resolveInstallation(local.dataDir);
+    await removeLocalPostgres(local.dataDir);
     await expect(query(previous.url, "SELECT 1")).rejects.toThrow("ECONNREFUSED");
     await expect(stat(installation.dataDir)).rejects.toThrow("ENOENT");
-  });
-});
-
-describe("a server that was killed", () => {
-  shareDataDir();
-
-  it("recovers at the next start", async () => {
-    const killed = await start({ fast: false });
-    await query(killed.url, "CREATE TABLE kept AS SELECT 42 AS n");
-    process.kill(killed.pid, "SIGKILL");
-    const server = await start();
-    expect(server.isReused).toBe(false);
-    expect(await query(server.url, "SELECT n FROM kept")).toEqual([{ n: 42 }]);
-  });
-
-  it("starts again if another program now has its PID, and does not stop that program", async () => {
-    const first = await start();
-    const lockFile = join(first.dataDir, "postmaster.pid");
-    const lock = await readFile(lockFile, "utf8");
-    await first.stop();
-    const otherProgram = spawn("sleep", ["60"], isRoot ? await ensureUnprivilegedUser() : {});
-    try {
-      await writeFile(lockFile, lock.replace(String(first.pid), String(otherProgram.pid)));
-      const { uid, gid } = await stat(first.dataDir);
-      await chown(lockFile, uid, gid);
-      expect((await start()).isReused).toBe(false);
-      expect(otherProgram.signalCode).toBeNull();
-    } finally {
-      otherProgram.kill();
-    }
   });
 });
 
@@ -222,7 +107,7 @@ describe("a start that fails", () => {
     await expect(start({ port: taken })).rejects.toThrow(
       expect.objectContaining({ code: "port_taken", message: expect.stringContaining(String(taken)) }),
     );
-    await expect(stat((await resolveInstallation(dataDir)).dataDir)).rejects.toThrow("ENOENT");
+    await expect(stat((await resolveInstallation(local.dataDir)).dataDir)).rejects.toThrow("ENOENT");
     other.close();
   });
 
@@ -245,15 +130,8 @@ describe("a start that fails", () => {
   });
 });
 
-describe.runIf(isRoot)("a start by root", () => {
-  shareDataDir();
-
-  it("uses the data directory of an ordinary user whose start was killed", async () => {
-    const owner = await ensureUnprivilegedUser();
-    await chown(dir, owner.uid, owner.gid);
-    const killedStart = await startInChildProcess(owner);
-    await killedStart.kill("SIGKILL");
-    expect((await stat(join(dataDir, "PG_VERSION"))).uid).toBe(owner.uid);
-    expect(await start()).toMatchObject({ dataDir, isReused: false });
-  });
-});
+async function listenOnFreePort(): Promise<Server> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return server;
+}

@@ -31,21 +31,24 @@ export async function createDatabase(
 ): Promise<TestDatabase> {
   const source = template === undefined ? EMPTY_DATABASE : `TEMPLATE ${escapeIdentifier(template)}`;
   // Copying the template's files takes a fraction of the time of logging each of its pages.
-  await execute(serverUrl, `CREATE DATABASE ${escapeIdentifier(name)} ${source} STRATEGY = FILE_COPY`);
+  await queryRows(serverUrl, `CREATE DATABASE ${escapeIdentifier(name)} ${source} STRATEGY = FILE_COPY`);
   const url = new URL(serverUrl);
   url.pathname = `/${encodeURIComponent(name)}`;
   return {
     name,
     url: url.href,
-    drop: () => execute(serverUrl, `DROP DATABASE IF EXISTS ${escapeIdentifier(name)} WITH (FORCE)`),
+    drop: async () => {
+      await queryRows(serverUrl, `DROP DATABASE IF EXISTS ${escapeIdentifier(name)} WITH (FORCE)`);
+    },
   };
 }
 
-async function execute(url: string, sql: string): Promise<void> {
+/** Runs SQL on a connection of its own. Returns the rows if it is a single statement. */
+export async function queryRows<T extends object>(url: string, sql: string): Promise<T[]> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
-    await client.query(sql);
+    return (await client.query<T>(sql)).rows;
   } finally {
     await client.end();
   }

@@ -1,7 +1,7 @@
 export { type TestClock, testClock } from "./clock.ts";
 export { type ConnectProxy, startConnectProxy } from "./connect-proxy.ts";
 export { cpuMsOf } from "./cpu-time.ts";
-export { type CreateDatabaseOptions, createDatabase, type TestDatabase } from "./database.ts";
+export { type CreateDatabaseOptions, createDatabase, queryRows, type TestDatabase } from "./database.ts";
 export { type DebianPostgres, startDebianPostgres } from "./debian-postgres.ts";
 export { describeWith } from "./describe-with.ts";
 export { scrubbedEnv } from "./environment.ts";

@@ -1,54 +1,20 @@
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { createClient, GrpcTransport, openChannel } from "@parley/rpc";
 import { LlmService, PromptSchema, Role } from "@parley/rpc/llm";
-import {
-  createDatabase,
-  type FakeProvider,
-  freePorts,
-  nodeFlags,
-  startFakeProvider,
-  startProcess,
-  type TestDatabase,
-} from "@parley/test-support";
+import { createDatabase, type FakeProvider, startFakeProvider, type TestDatabase } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-
-const TOKEN = "test-token";
-const root = fileURLToPath(new URL("..", import.meta.url));
+import { environment, run, TOKEN } from "./testing/process.ts";
 
 let database: TestDatabase;
 let provider: FakeProvider;
-let folder: string;
 beforeAll(async () => {
   [database, provider] = await Promise.all([createDatabase(), startFakeProvider()]);
-  folder = mkdtempSync(join(tmpdir(), "llm-proxy-"));
 });
 afterAll(async () => {
   await provider.close();
   await database.drop();
-  rmSync(folder, { recursive: true });
 });
-
-function run(file: string, env: Record<string, string>, ready?: RegExp) {
-  const args = [...nodeFlags, join(root, "src", file)];
-  return startProcess({ name: file, command: process.execPath, args, env, ...(ready && { ready }) });
-}
-
-async function environment() {
-  const [grpcPort = 0, opsPort = 0] = await freePorts(2);
-  return {
-    GRPC_PORT: String(grpcPort),
-    OPS_PORT: String(opsPort),
-    DATABASE_URL: database.url,
-    INTERNAL_TOKEN: TOKEN,
-    ADMIN_TOKEN: TOKEN,
-    DRAIN_MS: "500",
-  };
-}
 
 describe("migrate", () => {
   test("creates the role and the schema, and prints only the migrations that it applied", async () => {
@@ -72,7 +38,7 @@ describe("the service's log", () => {
       error: "ERRORMARKER sk-SECRETKEY123 refused for PROMPTMARKER",
     };
     const env = {
-      ...(await environment()),
+      ...(await environment(database)),
       OPENAI_BASE_URL: provider.url,
       OPENAI_API_KEY: secrets.key,
       LOG_LEVEL: level,
@@ -115,31 +81,9 @@ describe("the service's log", () => {
 });
 
 describe("a start", () => {
-  test.each([
-    ["a missing file", async () => ({ LLM_CONFIG: "/nowhere/llm.yaml" }), /LLM_CONFIG cannot be read \(ENOENT\)/],
-    [
-      "an invalid file",
-      async () => {
-        const path = join(folder, "bad.yaml");
-        writeFileSync(path, "providers: { groq: { preset: groq } }\ndefault_model: unknown:x\n");
-        return { LLM_CONFIG: path };
-      },
-      /GROQ_API_KEY is not set; the default model unknown:x/,
-    ],
-    [
-      "an unknown default model",
-      async () => ({ DEFAULT_MODEL: "openai:x" }),
-      /openai:x is not a model of a configured/,
-    ],
-    [
-      "a missing key file",
-      async () => ({ OPENAI_API_KEY_FILE: "/nowhere/OPENAI_API_KEY" }),
-      /ENOENT: no such file or directory, open '\/nowhere\/OPENAI_API_KEY'/,
-    ],
-    ["a missing token", async () => ({ INTERNAL_TOKEN: "" }), /INTERNAL_TOKEN is not set/],
-  ])("with %s prints the problems and exits 1", async (_, overrides, message) => {
-    const service = await run("main.ts", { ...(await environment()), ...(await overrides()) });
+  test("with a missing token prints the problems and exits 1", async () => {
+    const service = await run("main.ts", { ...(await environment(database)), INTERNAL_TOKEN: "" });
     expect((await service.exited).code).toBe(1);
-    expect(service.output()).toMatch(message);
+    expect(service.output()).toMatch(/INTERNAL_TOKEN is not set/);
   });
 });

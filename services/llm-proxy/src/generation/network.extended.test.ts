@@ -1,0 +1,12 @@
+import { expect, test } from "vitest";
+import { statusOf } from "../testing/llm-proxy.ts";
+import { useProxiedProvider } from "../testing/proxied-provider.ts";
+
+const system = useProxiedProvider();
+
+test("a generation times out when the network drops all packets", async () => {
+  system.network.stall();
+  const started = performance.now();
+  expect(statusOf(await system.proxy.generate())).toBe("PROVIDER_TIMEOUT");
+  expect(performance.now() - started).toBeLessThan(10_000);
+});

@@ -1,0 +1,36 @@
+import type { RequestListener } from "node:http";
+import { describe, expect, test } from "vitest";
+import { FAULTS, readToken, respond, startProvider, TOKENS, tryToSignIn } from "../testing/sign-in.ts";
+
+/** Takes until the client's timeout. */
+const SLOW_FAULTS: Record<string, RequestListener> = { "no response": () => undefined };
+
+describe.concurrent("a sign-in", () => {
+  test.for(Object.entries({ ...FAULTS, ...SLOW_FAULTS }))(
+    "continues with a longer interval after %s",
+    async ([, fault], context) => {
+      const polledAt: number[] = [];
+      const issuer = await startProvider(context, (request, response) => {
+        if (polledAt.push(performance.now()) === 1) fault(request, response);
+        else respond(response, 200, TOKENS);
+      });
+      expect(await tryToSignIn(issuer)).toEqual({
+        result: "token",
+        notices: [`a request to ${issuer} failed: trying again until the code expires …`],
+      });
+      const [first = 0, second = 0] = polledAt;
+      expect(second - first).toBeGreaterThan(5_000);
+    },
+  );
+});
+
+describe.concurrent("an access token that expires soon", () => {
+  test.for(Object.entries(SLOW_FAULTS))(
+    "is used until it expires if the refresh fails with %s",
+    async ([, fault], context) => {
+      const issuer = await startProvider(context, fault);
+      const tokens = Promise.all([readToken(context, issuer, 60), readToken(context, issuer, 0)]);
+      expect(await tokens).toEqual(["stored", expect.stringContaining(issuer)]);
+    },
+  );
+});

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { Socket } from "node:net";
-import { createDatabase } from "@parley/test-support";
-import { Client } from "pg";
+import { createDatabase, queryRows as query } from "@parley/test-support";
 import { expect, inject, onTestFinished, test, vi } from "vitest";
 import { type MigrateOptions, type Migration, migrate, revertMigrations } from "./migrate.ts";
 
@@ -42,16 +41,6 @@ function urlAs(base: string, user: string, password: string): string {
   url.username = user;
   url.password = encodeURIComponent(password);
   return url.href;
-}
-
-async function query<T extends object>(url: string, sql: string): Promise<T[]> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query<T>(sql)).rows;
-  } finally {
-    await client.end();
-  }
 }
 
 /** Returns the message of the error that `work` throws. */
@@ -134,19 +123,6 @@ test("if the connection that holds the lock is lost, reports it and commits no m
   expect(await migrate({ ...options, migrations: [createThings, migration("0002_more")] })).toEqual({
     applied: ["0001_things", "0002_more"],
   });
-});
-
-test("concurrent migrations of several databases of one server share the role", async () => {
-  const databases = await Promise.all(Array.from({ length: 8 }, () => createDatabase()));
-  const role = `parley_test_${randomBytes(4).toString("hex")}`;
-  onTestFinished(async () => {
-    await Promise.all(databases.map(({ drop }) => drop()));
-    await query(inject("postgresUrl"), `DROP ROLE IF EXISTS ${role}`);
-  });
-  const migrations = Array.from({ length: 10 }, () =>
-    databases.map(({ url }) => migrate({ url, schema: "first", role, rolePassword: "the same", migrations: [] })),
-  );
-  expect(await Promise.all(migrations.flat())).toEqual(Array.from({ length: 80 }, () => ({ applied: [] })));
 });
 
 test.each([true, false])(

@@ -1,0 +1,57 @@
+import type { ServiceImplementation } from "@parley/rpc";
+import { QuotaService } from "@parley/rpc/quota";
+import { freePort } from "@parley/test-support";
+import { describe, expect, it } from "vitest";
+import { createCallGuard, createGrpcServer } from "../grpc/grpc-server.ts";
+import { connectPeer } from "../grpc/rpc-peers.ts";
+import { createRegistry, createRpcServerHistogram } from "../ops/metrics.ts";
+import { createLogger } from "../process/logger.ts";
+import { useTokenFiles } from "../testing/token-files.ts";
+import type { Tokens } from "./tokens.ts";
+
+const log = createLogger("test", "silent");
+const files = useTokenFiles();
+const { write, open } = files;
+
+/** Starts a server that accepts `tokens`. Returns a function that connects a client with its own tokens and returns its call. */
+async function startServer(tokens: Tokens) {
+  const port = await freePort();
+  const grpc = createGrpcServer({ host: "127.0.0.1", port, drainMs: 500 }, files.lifecycle);
+  const implementation = { getUsage: () => Promise.resolve({ used: 7 }) };
+  const guard = createCallGuard(tokens, createRpcServerHistogram(createRegistry("test")), log);
+  grpc.serve(QuotaService, implementation as unknown as ServiceImplementation<typeof QuotaService>, guard);
+  await grpc.listen();
+  return (internalTokens: Tokens, isMultiplexed: boolean) => {
+    const options = { target: `127.0.0.1:${port}`, internalTokens, isMultiplexed };
+    const client = connectPeer(QuotaService, options, files.lifecycle);
+    return () => client.getUsage({ workspaceId: "ws_1" }, { timeoutMs: 5_000 });
+  };
+}
+
+describe.each([
+  ["multiplexed", true],
+  ["plain", false],
+])("the internal token of %s calls", (_, isMultiplexed) => {
+  it("rotates without a failed call, whichever side reloads its file first", async () => {
+    const server = open(await write("server", "old"));
+    const client = open(await write("client", "old"));
+    const connect = await startServer(server);
+    const call = connect(client, isMultiplexed);
+    for (const list of [["old", "new"], ["new", "old"], ["new"]]) {
+      // The client reads the second step before the server does.
+      const names = list[0] === "new" && list.length === 2 ? ["client", "server"] : ["server", "client"];
+      for (const name of names) {
+        await write(name, ...list);
+        const tokens = name === "server" ? server : client;
+        await expect
+          .poll(() => [tokens.authorization(), tokens.accepts("Bearer old")])
+          .toEqual([`Bearer ${list[0]}`, list.includes("old")]);
+        // Longer than a multiplexed stream lives, because its calls keep the token with which it was opened.
+        const endMs = performance.now() + 700;
+        while (performance.now() < endMs) expect(await call()).toMatchObject({ used: 7 });
+      }
+    }
+    const rejected = connect(open(await write("third", "old")), isMultiplexed);
+    await expect(rejected()).rejects.toMatchObject({ code: "unauthenticated" });
+  }, 60_000);
+});

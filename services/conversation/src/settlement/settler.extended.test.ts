@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Database } from "@parley/service-kit";
+import type { Statement } from "@parley/service-kit/testing";
+import { expect, test } from "vitest";
+import { useTestSettlement } from "../testing/settlement.ts";
+
+const system = useTestSettlement();
+const { newSettler, closeTurns, depth } = system;
+
+test("the settler sends turns again that quota's response omits, without delaying other turns", async () => {
+  const turns = await closeTurns(1_001);
+  await system.db.admin.query("UPDATE conversation.outbox SET created_at = now() - interval '1 hour'");
+  const stuck = turns.slice(0, 501).map((turn) => turn.turnId);
+  system.quota.unacknowledged = new Set(stuck);
+  const settler = newSettler();
+  settler.start();
+  await expect.poll(depth, { timeout: 20_000, interval: 20 }).toBe(501);
+  system.quota.unacknowledged.clear();
+  await expect.poll(depth, { timeout: 20_000, interval: 20 }).toBe(0);
+  expect(system.quota.countDone(system.bot.workspaceId)).toBe(1_001);
+});
+
+test("a replica without the outbox lease settles pushed turns at once again after a failed call", async () => {
+  newSettler().start();
+  // Until the first replica holds the lease.
+  await sleep(1_500);
+  const other = newSettler();
+  other.start();
+  system.quota.isSettleUnavailable = true;
+  other.push(await closeTurns(1));
+  await sleep(1_500);
+  system.quota.isSettleUnavailable = false;
+  await expect.poll(depth).toBe(0);
+  // Longer than a replica's pause after a failure.
+  await sleep(3_000);
+  const startedAt = performance.now();
+  other.push(await closeTurns(1));
+  await expect.poll(depth, { interval: 5 }).toBe(0);
+  expect(performance.now() - startedAt).toBeLessThan(500);
+});
+
+test("one of two replicas polls the outbox, and the other takes over when it stops", async () => {
+  const replicas = [0, 1].map(() => {
+    const reads = { count: 0 };
+    const query = (...[statement, values]: [Statement | string, unknown[]?]) => {
+      if (typeof statement === "object" && statement.text.includes("ORDER BY created_at")) reads.count++;
+      return system.db.database.query(statement as string, values);
+    };
+    return { reads, settler: newSettler({ database: { query } as unknown as Database }) };
+  });
+  for (const { settler } of replicas) settler.start();
+  await sleep(4_000);
+  const [reader, other] = replicas.toSorted((a, b) => b.reads.count - a.reads.count);
+  expect(reader?.reads.count).toBeGreaterThan(1);
+  expect(other?.reads.count).toBe(0);
+  await reader?.settler.stop();
+  await expect.poll(() => other?.reads.count, { timeout: 5_000 }).toBeGreaterThan(0);
+}, 30_000);

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { SessionAdminService } from "@parley/rpc/conversation";
 import { beforeAll, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
+import { collect, createLongSession } from "../testing/session-exports.ts";
 import { useTestSystem } from "../testing/system.ts";
 import { createBot, newTurn, openRequest, runTurn } from "../testing/turns.ts";
 import { openTurn } from "../turns/open-turn.store.ts";
@@ -15,30 +16,7 @@ beforeAll(async () => {
 const stream = (sessionId: string, workspaceId = bot.workspaceId, signal = new AbortController().signal) =>
   system.conversation.exportSession({ workspaceId, sessionId }, { timeoutMs: 60_000, signal });
 
-async function collect(pieces: AsyncIterable<{ json: Uint8Array }>) {
-  const all: Uint8Array[] = [];
-  for await (const { json } of pieces) all.push(json);
-  return { pieces: all, text: Buffer.concat(all).toString() };
-}
-
-/** Creates a session with a streaming turn and `turns` finished turns. Returns the session's id. */
-async function createSession(turns: number, content = "x".repeat(500)) {
-  const turn = newTurn(bot);
-  await openTurn(system.database, turn);
-  const { sessionId } = turn;
-  await system.admin.query(
-    `WITH ids AS (SELECT nextval('conversation.message_ids') AS id, gen_random_uuid() AS turn_id FROM generate_series(1, $3::int)),
-     turn AS (
-       INSERT INTO conversation.turns (workspace_id, turn_id, session_id, message_id, bot_id, edge_id, status, month, asked_model, model, opened_at, closed_at)
-       SELECT $1, turn_id, $2, id + 1, $4, $4, 'done', '2026-11-01', '', 'a:b', now(), now() FROM ids
-     )
-     INSERT INTO conversation.messages (workspace_id, session_id, message_id, turn_id, role, content, status, created_at)
-     SELECT $1, $2::uuid, id, turn_id, 'user', $5::text, 'done', now() FROM ids
-     UNION ALL SELECT $1, $2::uuid, id + 1, turn_id, 'assistant', $5::text, 'done', now() FROM ids`,
-    [bot.workspaceId, sessionId, turns, bot.id, content],
-  );
-  return sessionId;
-}
+const createSession = (turns: number, content?: string) => createLongSession(system, bot, turns, content);
 
 test("ExportSession exports the contract's document with every field", async () => {
   const visitor = {
@@ -171,22 +149,6 @@ test("clients that stop reading hold no connection, and delay no other export", 
   cancellation.abort();
 });
 
-test("an export continues after the server has closed the connection between two pages", async () => {
-  const sessionId = await createSession(10_000, "z".repeat(2_000));
-  const reader = stream(sessionId)[Symbol.asyncIterator]();
-  const first = await reader.next();
-  const closeIdle = async () => {
-    const { rowCount } = await system.admin.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-       WHERE datname = current_database() AND application_name = 'parley-conversation-export' AND state = 'idle'`,
-    );
-    return rowCount;
-  };
-  await expect.poll(closeIdle).toBeGreaterThan(0);
-  const rest = await collect({ [Symbol.asyncIterator]: () => reader });
-  expect(JSON.parse(Buffer.from(first.value.json) + rest.text).messages).toHaveLength(20_000);
-});
-
 test("an export fails when the session is erased during the export", async () => {
   const sessionId = await createSession(10_000, "y".repeat(2_000));
   const reader = stream(sessionId)[Symbol.asyncIterator]();
@@ -217,18 +179,6 @@ test("stalled exports do not delay turns", async () => {
   expect(performance.now() - started).toBeLessThan(3_000);
   cancellation.abort();
   await firstPieces;
-});
-
-test("ExportSession exports a session with small and very large replies completely", async () => {
-  const sessionId = await createSession(200, "x");
-  await system.admin.query(
-    "UPDATE conversation.messages SET content = repeat('ü', 1000000) WHERE session_id = $1 AND message_id % 10 = 0",
-    [sessionId],
-  );
-  const { pieces, text } = await collect(stream(sessionId));
-  expect(Math.max(...pieces.map((piece) => piece.length))).toBe(256 * 1024);
-  const large = JSON.parse(text).messages.filter(({ content }: { content: string }) => content.length === 1_000_000);
-  expect(large.length).toBeGreaterThan(30);
 });
 
 test("GetTranscript returns the same document as ExportSession", async () => {

@@ -1,0 +1,44 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { ExportFormat } from "@parley/rpc/conversation";
+import { beforeAll, expect, test } from "vitest";
+import type { Bot } from "../bots/bots.store.ts";
+import { insertSessions } from "../testing/sessions.ts";
+import { useTestSystem } from "../testing/system.ts";
+import { createBot, openRequest } from "../testing/turns.ts";
+
+const system = useTestSystem();
+let bot: Bot;
+/** Sessions of many sizes: 1 turn each, 20 turns each, and two of 100 turns. */
+beforeAll(async () => {
+  bot = await createBot(system.database);
+  await insertSessions(system.admin, bot, { sessions: 300 });
+  await insertSessions(system.admin, bot, { sessions: 20, turns: 20 });
+  await insertSessions(system.admin, bot, { sessions: 2, turns: 100 });
+});
+
+/** Exports all sessions. */
+async function collect(): Promise<void> {
+  const request = { workspaceId: bot.workspaceId, format: ExportFormat.NDJSON };
+  for await (const _ of system.conversation.exportSessions(request, { timeoutMs: 60_000 }));
+}
+
+test("an export takes more than twice as long while turns are opened", async () => {
+  const measureMs = async () => {
+    const startedAt = performance.now();
+    await collect();
+    return performance.now() - startedAt;
+  };
+  const visited = await createBot(system.database);
+  const open = () => system.conversation.openTurn(openRequest(visited), { timeoutMs: 10_000 });
+  const ratios: number[] = [];
+  for (let round = 0; round < 3; round++) {
+    // Exports pause until a second after the last OpenTurn.
+    await sleep(1_100);
+    const alone = await measureMs();
+    await open();
+    const timer = setInterval(() => void open(), 200);
+    ratios.push((await measureMs()) / alone);
+    clearInterval(timer);
+  }
+  expect(ratios.toSorted((a, b) => a - b)[1]).toBeGreaterThan(2);
+});

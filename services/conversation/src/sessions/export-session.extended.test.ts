@@ -1,0 +1,43 @@
+import { beforeAll, expect, test } from "vitest";
+import type { Bot } from "../bots/bots.store.ts";
+import { collect, createLongSession } from "../testing/session-exports.ts";
+import { useTestSystem } from "../testing/system.ts";
+import { createBot } from "../testing/turns.ts";
+
+const system = useTestSystem();
+let bot: Bot;
+beforeAll(async () => {
+  bot = await createBot(system.database);
+});
+
+const stream = (sessionId: string) =>
+  system.conversation.exportSession({ workspaceId: bot.workspaceId, sessionId }, { timeoutMs: 60_000 });
+const createSession = (turns: number, content?: string) => createLongSession(system, bot, turns, content);
+
+test("an export continues after the server has closed the connection between two pages", async () => {
+  const sessionId = await createSession(10_000, "z".repeat(2_000));
+  const reader = stream(sessionId)[Symbol.asyncIterator]();
+  const first = await reader.next();
+  const closeIdle = async () => {
+    const { rowCount } = await system.admin.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND application_name = 'parley-conversation-export' AND state = 'idle'`,
+    );
+    return rowCount;
+  };
+  await expect.poll(closeIdle).toBeGreaterThan(0);
+  const rest = await collect({ [Symbol.asyncIterator]: () => reader });
+  expect(JSON.parse(Buffer.from(first.value.json) + rest.text).messages).toHaveLength(20_000);
+});
+
+test("ExportSession exports a session with small and very large replies completely", async () => {
+  const sessionId = await createSession(200, "x");
+  await system.admin.query(
+    "UPDATE conversation.messages SET content = repeat('ü', 1000000) WHERE session_id = $1 AND message_id % 10 = 0",
+    [sessionId],
+  );
+  const { pieces, text } = await collect(stream(sessionId));
+  expect(Math.max(...pieces.map((piece) => piece.length))).toBe(256 * 1024);
+  const large = JSON.parse(text).messages.filter(({ content }: { content: string }) => content.length === 1_000_000);
+  expect(large.length).toBeGreaterThan(30);
+});

@@ -29,3 +29,13 @@ export async function insertSessions(
   );
   return ids;
 }
+
+/** Makes every statement that changes sessions or the other tables wait. Returns a function that ends the wait. */
+export async function lockSessions(admin: Database, ...others: string[]): Promise<() => Promise<void>> {
+  const locker = await admin.connect();
+  await locker.query(`BEGIN; LOCK TABLE ${["conversation.sessions", ...others].join()} IN EXCLUSIVE MODE`);
+  return async () => {
+    await locker.query("ROLLBACK");
+    locker.release();
+  };
+}

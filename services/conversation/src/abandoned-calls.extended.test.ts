@@ -1,0 +1,24 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { status } from "@parley/rpc";
+import { expect, test } from "vitest";
+import { lockSessions } from "./testing/sessions.ts";
+import { rpcFailure, useTestSystem } from "./testing/system.ts";
+import { createBot, openRequest } from "./testing/turns.ts";
+
+const system = useTestSystem();
+
+test("the service refuses new turns at once while a call has been waiting for a connection for 5 s", async () => {
+  const bot = await createBot(system.database);
+  const unlock = await lockSessions(system.admin);
+  const waiting = Array.from({ length: 20 }, () => openRequest(bot));
+  const opened = Promise.allSettled(waiting.map((each) => system.conversation.openTurn(each, { timeoutMs: 20_000 })));
+  await sleep(5_500);
+  const startedAt = performance.now();
+  const failure = await rpcFailure(system.conversation.openTurn(openRequest(bot), { timeoutMs: 9_000 }));
+  expect(failure).toMatchObject({ status: status.RESOURCE_EXHAUSTED, code: "overloaded" });
+  // A call that waited for a connection would get none before the lock is released.
+  expect(performance.now() - startedAt).toBeLessThan(2_000);
+  await unlock();
+  expect((await opened).every(({ status: result }) => result === "fulfilled")).toBe(true);
+  await system.conversation.openTurn(openRequest(bot), { timeoutMs: 5_000 });
+});

@@ -51,6 +51,8 @@ const slowestFiles = [
   "services/conversation/src/knowledge/document-limits.extended.test.ts",
   "tests/start.extended.test.ts",
   "tests/resume/across-edges.extended.test.ts",
+  "tests/support/src/postgres.extended.test.ts",
+  "services/conversation/src/documents/read-document.client.extended.test.ts",
   "tests/browser/console-questions.extended.browser.test.ts",
   "tests/browser/console.extended.browser.test.ts",
   "tests/browser/accessibility.extended.browser.test.ts",

@@ -48,6 +48,10 @@ describe("parley explain of an unsuccessful reply", () => {
     const explanation = await explainTurn(tenant, result.meta?.message_id, isSettled);
     expect(explanation).toMatchObject({ status: "error", error_code: "internal_error", calls: [] });
     expect(phaseMs(explanation, "first_token")).toBeGreaterThan(0);
+    // Both edges must be connected to llm-proxy again before the next test.
+    const finishReasons = () =>
+      Promise.all([0, 1].map(async (edge) => (await chat(system.url(edge), tenant)).done?.finish_reason));
+    await expect.poll(finishReasons).toEqual(["stop", "stop"]);
   });
 
   test("shows how long a reply was open when its edge died, by the database's clock", async () => {

@@ -128,7 +128,7 @@ function forbidOtherFields(schema: unknown, root: unknown): unknown {
 /** Returns whether a schema, or one that it combines or refers to, describes fields of the value. */
 function describesFields(schema: unknown, root: unknown): boolean {
   if (!isObject(schema)) return false;
-  const combined = [...COMBINED_SCHEMAS].flatMap((keyword) => schema[keyword] ?? []);
+  const combined: unknown[] = [...COMBINED_SCHEMAS].flatMap((keyword) => schema[keyword] ?? []);
   if (typeof schema.$ref === "string") combined.push(findReferenced(root, schema.$ref));
   return isObject(schema.properties) || combined.some((each) => describesFields(each, root));
 }

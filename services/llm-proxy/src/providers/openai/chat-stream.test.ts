@@ -143,13 +143,25 @@ describe("ChatStreamReader", () => {
       "finishes the text",
     ],
     ["in a chunk with text", [text("Hi", "stop")], "does not finish the completion"],
-    ["in a chunk with reasoning", [text("Hi"), chunkOf({ reasoning_content: "Hm" }, "stop")], "does not finish the completion"],
+    [
+      "in a chunk with reasoning",
+      [text("Hi"), chunkOf({ reasoning_content: "Hm" }, "stop")],
+      "does not finish the completion",
+    ],
     ["before any text", [finish("stop")], "does not finish the completion"],
-    ["before any text, with a chunk without choices", [finish("stop"), { choices: [] }], "does not finish the completion"],
+    [
+      "before any text, with a chunk without choices",
+      [finish("stop"), { choices: [] }],
+      "does not finish the completion",
+    ],
     ["in a chunk with a tool call", [chunkOf(TOOL_CALL, "tool_calls")], "does not finish the completion"],
     ["after tool calls", [text("Hi"), chunkOf(TOOL_CALL), finish("stop")], "finishes the completion, but not its text"],
     ["that is missing", [text("Hi"), chunkOf({})], "does not finish the completion"],
-    ["that is missing, before a chunk without choices", [text("Hi"), { choices: [] }], "does not finish the completion"],
+    [
+      "that is missing, before a chunk without choices",
+      [text("Hi"), { choices: [] }],
+      "does not finish the completion",
+    ],
   ])("a finish reason %s $2", (_, chunks, effect) => {
     const reader = new ChatStreamReader();
     for (const chunk of chunks) reader.feed(bytesOf(chunk));

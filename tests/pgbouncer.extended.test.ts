@@ -134,7 +134,11 @@ describeWith("pgbouncer", "services behind PgBouncer in transaction mode", () =>
         )
         .toMatchObject({ calls: TURNS + ERASURE_SESSIONS });
       const logs = [system.conversation, system.quota, system.llm].map((service) => service.outputs()).join("");
-      expect(logs.split("\n").filter((line) => /"level":"(warn|error)"/.test(line))).toEqual([]);
+      // The services start at the same time. On a busy machine, this task's first call may time out before llm-proxy accepts connections.
+      const hasWaited =
+        /"task":"embed knowledge","error":\{"name":"RpcError","message":"Deadline exceeded.*Waiting for LB pick/;
+      const problems = logs.split("\n").filter((line) => /"level":"(warn|error)"/.test(line) && !hasWaited.test(line));
+      expect(problems).toEqual([]);
     });
 
     async function countServerConnections(role: string): Promise<number> {

@@ -92,13 +92,15 @@ function findReferenced(root: unknown, reference: string): unknown {
   return part;
 }
 
-/** Keywords that hold schemas by name: of a value's fields, or of the value itself. */
+/** Keywords that hold the schemas of fields, by the field's name or pattern. */
 const FIELD_MAPS = new Set(["properties", "patternProperties"]);
+/** Keywords that hold schemas by name which other schemas refer to, or which describe the same value. */
 const SCHEMA_MAPS = new Set(["$defs", "definitions", "dependentSchemas"]);
-/** Keywords that hold a schema of each field or item. */
+/** Keywords that hold one schema for all other fields, or for all items. */
 const NESTED_SCHEMAS = new Set(["items", "additionalProperties"]);
-/** Keywords that hold further schemas of the same value. */
+/** Keywords that hold lists of further schemas of the same value. */
 const COMBINED_SCHEMAS = new Set(["allOf", "anyOf", "oneOf"]);
+/** Keywords that hold one further schema of the same value. `if` and `not` are absent: a stricter schema would change what they mean. */
 const CONDITIONAL_SCHEMAS = new Set(["then", "else"]);
 
 /**

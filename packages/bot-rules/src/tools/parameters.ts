@@ -94,7 +94,7 @@ function findReferenced(root: unknown, reference: string): unknown {
 
 /** Keywords that hold the schemas of fields, by the field's name or pattern. */
 const FIELD_MAPS = new Set(["properties", "patternProperties"]);
-/** Keywords that hold schemas by name which other schemas refer to, or which describe the same value. */
+/** Keywords that hold named schemas: those that `$ref` names, and those that apply to the same value if it has a field. */
 const SCHEMA_MAPS = new Set(["$defs", "definitions", "dependentSchemas"]);
 /** Keywords that hold one schema for all other fields, or for all items. */
 const NESTED_SCHEMAS = new Set(["items", "additionalProperties"]);

@@ -9,7 +9,7 @@ export const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0
 export function createRegistry(service: string): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ service });
-  // By default, the monitor of the event loop wakes the process 100 times a second. It is half of an idle process's CPU time.
+  // By default, the monitor of the event loop wakes the process every 10 ms, which takes most of an idle process's CPU time.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 20 });
   return registry;
 }

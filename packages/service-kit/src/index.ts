@@ -21,6 +21,7 @@ export {
   type DatabaseOptions,
   openDatabase,
   type Queryable,
+  READ_IN_ORDER,
   readPreparedStatements,
   readWithRetry,
   rollBack,
@@ -37,8 +38,9 @@ export { EgressError, type EgressErrorCode } from "./egress/error.ts";
 export { type Egress, EgressPolicy } from "./egress/policy.ts";
 export { type ErrorKind, invalidArgument, listCauses, notFound, ServiceError } from "./errors.ts";
 export { failpoint } from "./failpoint.ts";
+export { toRpcError } from "./grpc/call-errors.ts";
 export { EXPORT_TIMEOUT_MS, GENERATE_TIMEOUT_MS, MAX_GENERATION_MS } from "./grpc/call-limits.ts";
-export { type CallGuard, createCallGuard, createGrpcServer, type GrpcServer, toRpcError } from "./grpc/grpc-server.ts";
+export { type CallGuard, createCallGuard, createGrpcServer, type GrpcServer } from "./grpc/grpc-server.ts";
 export { channelCredentials } from "./grpc/grpc-tls.ts";
 export { connectPeer, type PeerOptions, readRpcMultiplex } from "./grpc/rpc-peers.ts";
 export { isUuid, isWorkspaceId, NIL_UUID } from "./ids.ts";

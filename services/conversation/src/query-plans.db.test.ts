@@ -28,7 +28,7 @@ import { readSessions } from "./session-exports/export-sessions.store.ts";
 import { findText, type SearchFilters, searchSessions } from "./session-search/search-sessions.store.ts";
 import { eraseSession } from "./sessions/erase-session.store.ts";
 import { exportSession } from "./sessions/export-session.store.ts";
-import { READ_IN_ORDER, type SessionPosition } from "./sessions/index.ts";
+import type { SessionPosition } from "./sessions/index.ts";
 import { rateMessage, reviewMessage } from "./sessions/messages.store.ts";
 import { findSession, listSessions } from "./sessions/sessions.store.ts";
 import { deleteSettled, measureOutbox, readOutbox, readOutboxMark, startOfOutbox } from "./settlement/outbox.store.ts";
@@ -326,10 +326,10 @@ const NO_FILTER = { botSlug: "", source: "", visitorId: "", rating: "", review: 
 const YEAR_2025_MICROSECONDS = 1_735_689_600_000_000n;
 
 /** Runs the last statement of `use` again. Returns its plans as JSON, and the number of blocks read by the plan that reads most. */
-async function explain(use: (database: Database) => Promise<unknown>, setting?: string) {
+async function explain(use: (database: Database) => Promise<unknown>) {
   const statement = (await recordStatements(db.database, use)).at(-1);
   if (statement === undefined) throw new Error("no statement");
-  const roots = await explainAnalyze(db.admin, statement, setting);
+  const roots = await explainAnalyze(db.admin, statement);
   const blocks = Math.max(...roots.map((root) => root["Shared Hit Blocks"] + root["Shared Read Blocks"]));
   return { plan: JSON.stringify(roots), blocks };
 }
@@ -353,7 +353,7 @@ test.each<[string, Partial<SearchFilters>, string]>([
       searchSessions(database, bot.workspaceId, { ...NO_FILTER, ...filters }, { after, limit: 100 });
     const { next } = await find(db.database);
     for (const after of [undefined, next]) {
-      const { plan, blocks } = await explain((database) => find(database, after), READ_IN_ORDER);
+      const { plan, blocks } = await explain((database) => find(database, after));
       expect(plan).not.toContain("Seq Scan");
       expect(plan).not.toContain('"Node Type":"Sort"');
       expect(plan).toContain(`"Index Name":"${index}"`);
@@ -425,7 +425,7 @@ test("the sessions of an erasure are read in the order of the visitor's index", 
   };
   const after = { microseconds: 1, sessionId: randomUUID() };
   const list = (database: Database) => listSessionsToErase(database, erasure, { after, limit: 50 });
-  const { plan } = await explain(list, READ_IN_ORDER);
+  const { plan } = await explain(list);
   expect(plan).toContain('"Index Name":"sessions_visitor"');
   expect(plan).not.toContain('"Node Type":"Sort"');
   expect(plan).not.toMatch(/"Node Type":"Seq Scan"[^{}]*"Relation Name":"(?!erasures)/);

@@ -2,7 +2,7 @@ import { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createDatabase, startTcpProxy } from "@parley/test-support";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
-import { toRpcError } from "../grpc/grpc-server.ts";
+import { toRpcError } from "../grpc/call-errors.ts";
 import { createLogger } from "../process/logger.ts";
 import { type Database, openDatabase, readWithRetry, slowQuery, sqlState, transaction } from "./database.ts";
 

@@ -1,23 +1,16 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { type Metadata, Server } from "@grpc/grpc-js";
-import {
-  CALL_CANCELLED,
-  type Interceptor,
-  implementService,
-  RpcError,
-  type ServiceImplementation,
-  status,
-} from "@parley/rpc";
+import { type Interceptor, implementService, RpcError, type ServiceImplementation, status } from "@parley/rpc";
 import { serveMultiplexed } from "@parley/rpc-multiplex";
 import { HealthImplementation } from "grpc-health-check";
 import type { Histogram } from "prom-client";
-import { type ErrorKind, ServiceError } from "../errors.ts";
 import { failpoint } from "../failpoint.ts";
 import type { Lifecycle } from "../process/lifecycle.ts";
 import type { Logger } from "../process/logger.ts";
 import type { Tokens } from "../settings/tokens.ts";
 import { openServerSpan } from "../tracing/calls.ts";
 import type { Span } from "../tracing/tracer.ts";
+import { createCallErrorLog, toRpcError } from "./call-errors.ts";
 import { CONNECTION_GRACE_MS } from "./call-limits.ts";
 import { serverCredentials } from "./grpc-tls.ts";
 
@@ -42,17 +35,6 @@ export type GrpcServer = {
   serve<S extends DescService>(service: S, implementation: ServiceImplementation<S>, guard: CallGuard): void;
   /** Binds the port, then reports SERVING. */
   listen(): Promise<void>;
-};
-
-const STATUS_BY_KIND: Record<ErrorKind, status> = {
-  invalid_argument: status.INVALID_ARGUMENT,
-  unauthenticated: status.UNAUTHENTICATED,
-  permission_denied: status.PERMISSION_DENIED,
-  not_found: status.NOT_FOUND,
-  already_exists: status.ALREADY_EXISTS,
-  failed_precondition: status.FAILED_PRECONDITION,
-  resource_exhausted: status.RESOURCE_EXHAUSTED,
-  unavailable: status.UNAVAILABLE,
 };
 
 // Clients resolve the peer's addresses again only when a connection ends (grpc-node#2455), so connections end after this time.
@@ -103,6 +85,7 @@ async function drain(server: Server, health: HealthImplementation, drainMs: numb
 /** Refuses calls without an accepted internal token, measures and traces every call, and maps errors to a gRPC status and a stable code. */
 export function createCallGuard(tokens: Tokens, durations: Histogram<"method" | "status">, log: Logger): CallGuard {
   const isAuthorized = (metadata: Metadata) => tokens.accepts(metadata.get("authorization")[0]);
+  const logError = createCallErrorLog(log, "call");
   const intercept: Interceptor = async (context, next) => {
     const startedAt = performance.now();
     let outcome = status.OK;
@@ -118,7 +101,7 @@ export function createCallGuard(tokens: Tokens, durations: Histogram<"method" | 
     } catch (error) {
       const mapped = toRpcError(error, context.signal);
       outcome = mapped.status;
-      if (mapped.status === status.INTERNAL) log.error({ method: context.method, error }, "call failed");
+      logError(context.method, error, mapped);
       throw mapped;
     } finally {
       span?.setAttributes({ "rpc.grpc.status_code": outcome });
@@ -127,36 +110,4 @@ export function createCallGuard(tokens: Tokens, durations: Histogram<"method" | 
     }
   };
   return { intercept, isAuthorized };
-}
-
-/**
- * Converts an error to the RpcError that the caller receives. RpcError and ServiceError keep their code and message. Any other error becomes
- * CANCELLED, UNAVAILABLE or INTERNAL without its message.
- */
-export function toRpcError(error: unknown, signal?: AbortSignal): RpcError {
-  if (error instanceof RpcError) return error;
-  if (error instanceof ServiceError) {
-    return new RpcError(STATUS_BY_KIND[error.kind], error.code, error.message, { cause: error });
-  }
-  if (signal?.aborted)
-    return new RpcError(CALL_CANCELLED.status, CALL_CANCELLED.code, CALL_CANCELLED.message, { cause: error });
-  if (isTransient(error)) {
-    return new RpcError(status.UNAVAILABLE, "unavailable", "the database is unavailable", { cause: error });
-  }
-  return new RpcError(status.INTERNAL, "internal_error", "internal error", { cause: error });
-}
-
-// SQLSTATE classes 08 (connection), 53 (resources) and 57P (shutdown); 57014 (statement timeout), 55P03 (lock timeout), 40P01 (deadlock) and
-// 25006 (the server is read-only, e.g. a former primary); Node's network errors.
-const TRANSIENT_CODES =
-  /^(08|53|57P|57014$|55P03$|40P01$|25006$)|^E(CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NOTFOUND|AI_AGAIN)$/;
-
-function isTransient(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { code } = error as { code?: unknown };
-  if (typeof code === "string" && TRANSIENT_CODES.test(code)) return true;
-  // Errors of pg's pool and client, which have no code.
-  return /Connection terminated|not queryable|timeout exceeded when trying to connect|Query read timeout/.test(
-    error.message,
-  );
 }

@@ -15,7 +15,7 @@ import { adminCallerOf, createAdminGuard } from "../auth/admin-access.ts";
 import { createJwks } from "../auth/jwks.ts";
 import type { JwtSettings } from "../auth/settings.ts";
 import type { ChangeLog } from "../changes/changes.admin.ts";
-import { toRpcError } from "../grpc/grpc-server.ts";
+import { type CallErrorLog, createCallErrorLog, toRpcError } from "../grpc/call-errors.ts";
 import { type DeclaredBody, MemberCallLimiter } from "../limiters/member-call-limiter.ts";
 import type { Lifecycle } from "../process/lifecycle.ts";
 import type { Logger } from "../process/logger.ts";
@@ -129,6 +129,7 @@ function serveAdmin({ tokens, jwt, changes, isDeleted, register }: AdminOptions,
     isDeleted,
   });
   const members = new MemberCallLimiter();
+  const logError = createCallErrorLog(log, "admin call");
   return {
     routes: register,
     // Runs before the body is read, so that an unauthorized caller uses no memory.
@@ -138,10 +139,10 @@ function serveAdmin({ tokens, jwt, changes, isDeleted, register }: AdminOptions,
         const caller = adminCallerOf(context);
         if (caller !== "operator") await members.enter(caller.workspaceId, declaredBodyOf(context), context.signal);
       } catch (error) {
-        throw toConnectError(error, methodName(context), log);
+        throw toConnectError(error, methodName(context), logError);
       }
     },
-    interceptors: [createErrorInterceptor(log), guard.interceptor],
+    interceptors: [createErrorInterceptor(logError), guard.interceptor],
   };
 }
 
@@ -165,23 +166,23 @@ function methodName({ method }: { method: DescMethod }): string {
 }
 
 /** Converts an error for Connect, which uses gRPC's status numbers. Sends the stable code in a header; gRPC calls send it in a trailer. */
-function toConnectError(error: unknown, method: string, log: Logger): ConnectError {
+function toConnectError(error: unknown, method: string, logError: CallErrorLog): ConnectError {
   if (error instanceof ConnectError) return error;
   const mapped: RpcError = toRpcError(error);
-  if (mapped.code === "internal_error") log.error({ method, error }, "admin call failed");
+  logError(method, error, mapped);
   return new ConnectError(mapped.message, mapped.status as number as Code, { [CODE_METADATA_KEY]: mapped.code });
 }
 
-function createErrorInterceptor(log: Logger): Interceptor {
+function createErrorInterceptor(logError: CallErrorLog): Interceptor {
   return (next) => async (request) => {
     const method = methodName(request);
     try {
       const response = await next(request);
       if (!response.stream) return response;
       const { message } = response;
-      return { ...response, message: convertErrors(message, (error) => toConnectError(error, method, log)) };
+      return { ...response, message: convertErrors(message, (error) => toConnectError(error, method, logError)) };
     } catch (error) {
-      throw toConnectError(error, method, log);
+      throw toConnectError(error, method, logError);
     }
   };
 }

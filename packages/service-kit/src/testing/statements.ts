@@ -1,7 +1,14 @@
 import { type Database, type Queryable, transaction } from "../database/database.ts";
 
-/** A statement and its values. Only a prepared statement has a `name`. */
-export type Statement = { name?: string; text: string; values: unknown[] };
+/** A statement and its values. */
+export type Statement = {
+  /** Only a prepared statement has a name. */
+  name?: string;
+  text: string;
+  values: unknown[];
+  /** The last SET statement that ran before this statement in its transaction. */
+  setting?: string | undefined;
+};
 
 /**
  * Runs `use` and returns the statements that it sends through the pool or through one of its connections. Omits the statements that control
@@ -12,19 +19,23 @@ export async function recordStatements(
   use: (database: Database) => Promise<unknown>,
 ): Promise<Statement[]> {
   const statements: Statement[] = [];
-  const recordingProxy = (target: object): object =>
-    new Proxy(target, {
+  const recordingProxy = (target: object): object => {
+    let setting: string | undefined;
+    return new Proxy(target, {
       get(object, name) {
         const member = Reflect.get(object, name);
         if (name === "connect") return async () => recordingProxy(await Reflect.apply(member, object, []));
         if (name !== "query") return typeof member === "function" ? member.bind(object) : member;
         return (...args: [string | Statement, unknown[]?]) => {
           const [query, values = []] = args;
-          statements.push(typeof query === "string" ? { text: query, values } : query);
+          const statement = typeof query === "string" ? { text: query, values } : query;
+          statements.push({ ...statement, setting });
+          if (statement.text.startsWith("SET")) setting = statement.text;
           return Reflect.apply(member, object, args);
         };
       },
     });
+  };
   await use(recordingProxy(database) as Database);
   return statements.filter(({ text }) => !/^(BEGIN|COMMIT|ROLLBACK|SET|FETCH)/.test(text));
 }
@@ -51,13 +62,13 @@ export type PlanNode = {
 
 /**
  * Runs a statement and returns its plan: for these values and, if the statement is prepared, also the generic plan, which PostgreSQL uses
- * after some runs. `setting` is a SET statement that runs first, in the same transaction; the default SELECT does nothing.
+ * after some runs.
  */
-export async function explainAnalyze(admin: Database, statement: Statement, setting = "SELECT"): Promise<PlanNode[]> {
-  const { name, text, values } = statement;
+export async function explainAnalyze(admin: Database, statement: Statement): Promise<PlanNode[]> {
+  const { name, text, values, setting } = statement;
   const explain = "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)";
   return transaction(admin, async (connection) => {
-    await connection.query(setting);
+    if (setting !== undefined) await connection.query(setting);
     const run = async (...query: [string, unknown[]?]) => {
       const { rows } = await connection.query<{ "QUERY PLAN": [{ Plan: PlanNode }] }>(...query);
       return rows.map((row) => row["QUERY PLAN"][0].Plan);

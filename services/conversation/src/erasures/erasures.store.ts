@@ -1,5 +1,5 @@
-import { type Database, NIL_UUID, type Queryable, transaction } from "@parley/service-kit";
-import { isVisitorSql, microsecondsSql, READ_IN_ORDER, type SessionPosition, toTimestamp } from "../sessions/index.ts";
+import { type Database, NIL_UUID, type Queryable, READ_IN_ORDER, transaction } from "@parley/service-kit";
+import { isVisitorSql, microsecondsSql, type SessionPosition, toTimestamp } from "../sessions/index.ts";
 
 /** A stored request to erase a visitor. */
 export type Erasure = {

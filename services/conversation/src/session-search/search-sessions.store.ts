@@ -1,11 +1,10 @@
-import { type Database, transaction } from "@parley/service-kit";
+import { type Database, READ_IN_ORDER, transaction } from "@parley/service-kit";
 import {
   formatTimeSql,
   IS_LISTED,
   isVisitorSql,
   microsecondsSql,
   RATING,
-  READ_IN_ORDER,
   REVIEW,
   type SessionFilters,
   type SessionPosition,

@@ -8,7 +8,6 @@ export {
   isVisitorSql,
   microsecondsSql,
   RATING,
-  READ_IN_ORDER,
   REVIEW,
   REVIEWED_MESSAGE_FIELDS,
   SESSION_FIELDS,

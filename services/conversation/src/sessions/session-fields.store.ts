@@ -16,12 +16,6 @@ export const IS_LISTED = "s.deleted_at IS NULL AND s.erased_at IS NULL";
 export const isVisitorSql = (idSql: string) =>
   `hashtextextended(s.visitor_id, 0) = hashtextextended(${idSql}, 0) AND s.visitor_id <> '' AND s.visitor_id = ${idSql}`;
 
-/**
- * Makes PostgreSQL read a page in the order of the index. PostgreSQL underestimates how many sessions a bot or a visitor has, so without this
- * setting it reads and sorts all of them.
- */
-export const READ_IN_ORDER = "SET LOCAL enable_sort = off";
-
 /** SQL of the rating of the session `s` by the visitor: 'down' if any reply has it, otherwise 'up' if any reply has it, otherwise ''. */
 export const RATING = "CASE WHEN s.ratings_down > 0 THEN 'down' WHEN s.ratings_up > 0 THEN 'up' ELSE '' END";
 /** SQL of the review of the session `s` by the owner: 'bad' if any reply has it, otherwise 'good' if any reply has it, otherwise ''. */

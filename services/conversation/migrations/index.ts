@@ -31,6 +31,7 @@ import * as sessionsByReview from "./0033_sessions_by_review.ts";
 import * as botReplyCounts from "./0034_bot_reply_counts.ts";
 import * as unansweredQuestions from "./0035_unanswered_questions.ts";
 import * as evaluations from "./0036_evaluations.ts";
+import * as wordFrequencies from "./0037_word_frequencies.ts";
 
 /** Every migration of the conversation schema, oldest first. */
 export const migrations: readonly Migration[] = [
@@ -66,4 +67,5 @@ export const migrations: readonly Migration[] = [
   botReplyCounts,
   unansweredQuestions,
   evaluations,
+  wordFrequencies,
 ];

@@ -1,3 +1,4 @@
+import { explainAnalyze, recordStatements } from "@parley/service-kit/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import type { LanguageName } from "../documents/language.ts";
@@ -62,10 +63,59 @@ test("searchByWords corrects a word although hundreds of documents have another 
      SELECT $1, $2, source_id, 'contact', 'contact', 1 FROM source`,
     [owner.workspaceId, owner.id],
   );
-  // With statistics, PostgreSQL reads the words by the index on them.
-  await db.admin.query("ANALYZE conversation.knowledge_words");
   await add(owner, "shipping.md", "We ship each container on Mondays.");
   expect(await search("contanier", owner)).toMatchObject([{ source: "shipping.md" }]);
+});
+
+/** Inserts 8,000 words for a bot, each in one of 20 documents. */
+const insertWords = (owner: Bot) =>
+  db.admin.query(
+    `WITH source AS (
+       INSERT INTO conversation.knowledge_sources (workspace_id, bot_id, name, format, characters, chunks, updated_at)
+       SELECT $1, $2, 'words-' || number, 'txt', 7, 0, now() FROM generate_series(1, 20) AS number RETURNING source_id
+     ), word AS (
+       SELECT source_id, 'w' || md5(source_id || '-' || number) AS word FROM source, generate_series(1, 400) AS number
+     )
+     INSERT INTO conversation.knowledge_words (workspace_id, bot_id, source_id, word, lexeme, chunks)
+     SELECT $1, $2, source_id, word, word, 1 FROM word`,
+    [owner.workspaceId, owner.id],
+  );
+
+/** Rebuilds all indexes of the words with mostly empty pages, and one with full pages. That index then costs PostgreSQL the least. */
+async function makeSmallest(index: string) {
+  const { rows } = await db.admin.query<{ name: string }>(
+    "SELECT indexrelid::regclass::text AS name FROM pg_index WHERE indrelid = 'conversation.knowledge_words'::regclass",
+  );
+  for (const { name } of rows)
+    await db.admin.query(`ALTER INDEX ${name} SET (fillfactor = ${name.endsWith(`.${index}`) ? 100 : 10})`);
+  await db.admin.query("REINDEX TABLE conversation.knowledge_words");
+}
+
+describe("searchByWords reads few other words of a bot with 8,000 words", () => {
+  beforeAll(async () => {
+    await db.admin.query("ALTER TABLE conversation.knowledge_words SET (autovacuum_enabled = off)");
+  });
+
+  test.each(["knowledge_words_lexeme", "knowledge_words_beginning", "knowledge_words_end"])(
+    "without statistics, while %s is the smallest index",
+    async (index) => {
+      await db.admin.query("TRUNCATE conversation.knowledge_words");
+      const owner = await createBot(db.database);
+      await insertWords(owner);
+      await add(owner, "refunds.md", "Refunds are paid within 14 days of every order.");
+      await makeSmallest(index);
+
+      const knowledge = await readKnowledge(db.database, owner);
+      const statements = await recordStatements(db.database, (database) =>
+        searchByWords(database, knowledge, "When are refnuds of orders paid?"),
+      );
+      // One search with the misspelt word, one statement that finds the correction, and a second search.
+      expect(statements).toHaveLength(3);
+      for (const statement of statements)
+        for (const plan of await explainAnalyze(db.admin, statement))
+          expect(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"], statement.text).toBeLessThan(1_000);
+    },
+  );
 });
 
 test("searchByWords finds nothing for unknown words, stop words alone or punctuation", async () => {

@@ -48,7 +48,9 @@ export type WordMatches = { passages: readonly RankedPassage[]; terms: readonly 
 
 // Steps:
 // - `frequency`: stems each query word in each of the bot's languages and reads how many chunks contain the lexeme. Stop words have no
-//   lexeme. knowledge_words has a row for each spelling of a lexeme, all with the same count, so a source's count is read once.
+//   lexeme. knowledge_words has a row for each spelling of a lexeme, all with the same count, so a source's count is read once. Comparing
+//   bot_id as text selects the index knowledge_words_frequency. Otherwise PostgreSQL may choose an index that reads all words of the bot: it
+//   underestimates their number if it has no statistics, or if most bots have few words.
 // - `term`: weights each lexeme by its inverse document frequency. `chunks_so_far` sums the frequencies from the rarest lexeme on.
 // - `query`: selects chunks by the rarest lexemes, up to MAX_CANDIDATES chunks in total, and always by the rarest one.
 // - `pair`: the queries for neighbouring query words.
@@ -62,7 +64,7 @@ const SEARCH = `
     SELECT input.place, input.word, input.boost, form.lexeme, coalesce((
       SELECT sum(chunks) FROM (
         SELECT DISTINCT k.source_id, k.chunks FROM conversation.knowledge_words k
-        WHERE k.workspace_id = $1 AND k.bot_id = $2 AND k.lexeme = form.lexeme
+        WHERE k.workspace_id = $1 AND k.bot_id::text = $2::uuid::text AND k.lexeme = form.lexeme
       ) source
     ), 0)::integer AS chunks
     FROM unnest($3::text[], $4::float8[]) WITH ORDINALITY AS input (word, boost, place), LATERAL (

@@ -1,4 +1,4 @@
-import type { Database } from "@parley/service-kit";
+import { type Database, READ_IN_ORDER, transaction } from "@parley/service-kit";
 import type { BotKnowledge } from "./knowledge-search.store.ts";
 import { prefixAndSuffixOf } from "./spelling.ts";
 
@@ -45,7 +45,7 @@ export async function readCorrectionCandidates(
 ): Promise<string[][]> {
   const parts = words.map(prefixAndSuffixOf);
   const reversedSuffixes = parts.map(({ suffix }) => Array.from(suffix).reverse().join(""));
-  const { rows } = await database.query<{ index: number; word: string }>({
+  const statement = {
     name: "read_knowledge_candidates",
     text: READ_CANDIDATES,
     values: [
@@ -59,6 +59,10 @@ export async function readCorrectionCandidates(
         (MAX_CANDIDATES * MAX_WORDS_WITH_ALL_CANDIDATES) / Math.max(MAX_WORDS_WITH_ALL_CANDIDATES, words.length),
       ),
     ],
+  };
+  const { rows } = await transaction(database, async (connection) => {
+    await connection.query(READ_IN_ORDER);
+    return connection.query<{ index: number; word: string }>(statement);
   });
   return words.map((_, index) => rows.filter((row) => row.index === index).map(({ word }) => word));
 }

@@ -27,7 +27,8 @@ const MAX_ATTEMPTS = 2;
 
 /**
  * Opens a turn and returns its prompt, or the verdict of the moderation pattern that blocked the message. Runs one statement, plus:
- * - one for the word search, if the bot has knowledge, and two more if the message has a word that the knowledge lacks;
+ * - one for the word search, if the bot has knowledge, and if the message has a word that the knowledge lacks, a transaction of two and a
+ *   second search;
  * - one for the semantic search, if the knowledge has embeddings; this search also calls llm-proxy;
  * - one that reads the turn with the idempotency key, if this turn was not opened and the request has a key;
  * - if the call is repeated: one that reads this turn, one that reads its passages, and those of the word search;

@@ -1,0 +1,27 @@
+import { type Knex, withoutLockTimeout } from "@parley/service-kit/migrations";
+
+export const name = "0037_word_frequencies";
+
+/** Traffic continues while the index is built. */
+export const config = { transaction: false };
+
+/**
+ * Reads in how many chunks of a bot a lexeme occurs. Its second column is an expression, so PostgreSQL cannot choose another index of the
+ * table for this lookup. It replaces knowledge_words_lexeme, which the previous version needs and a later release drops.
+ */
+export async function up(knex: Knex): Promise<void> {
+  await withoutLockTimeout(knex, async () => {
+    // An interrupted build leaves an invalid index.
+    await knex.raw("DROP INDEX CONCURRENTLY IF EXISTS conversation.knowledge_words_frequency");
+    await knex.raw(`
+      CREATE INDEX CONCURRENTLY knowledge_words_frequency
+      ON conversation.knowledge_words (workspace_id, (bot_id::text), lexeme, source_id, chunks)
+    `);
+  });
+}
+
+export async function down(knex: Knex): Promise<void> {
+  await withoutLockTimeout(knex, () =>
+    knex.raw("DROP INDEX CONCURRENTLY IF EXISTS conversation.knowledge_words_frequency"),
+  );
+}

@@ -5,7 +5,7 @@ import { enforce, type Policy, type RateLimiter } from "../rate-limits/index.ts"
 import { type AuthDeps, authenticate } from "./authenticate.ts";
 
 /** Verifies a request's access token. Before it refuses a request without a valid token, counts its client address against the policy. */
-export async function authenticateOrCount(
+export async function authenticateOrCountFailure(
   deps: AuthDeps & { limiter: RateLimiter },
   request: FastifyRequest,
   reply: FastifyReply,

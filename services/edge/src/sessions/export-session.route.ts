@@ -3,7 +3,7 @@ import { type RpcClient, RpcError, status } from "@parley/rpc";
 import type { ConversationService, ExportSessionResponse } from "@parley/rpc/conversation";
 import { EXPORT_TIMEOUT_MS, isUuid } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
-import { type AuthDeps, authenticateOrCount, userBucket } from "../auth/index.ts";
+import { type AuthDeps, authenticateOrCountFailure, userBucket } from "../auth/index.ts";
 import { endpoint, unavailable } from "../http/index.ts";
 import { enforce, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import type { StreamRegistry } from "../streams/index.ts";
@@ -23,7 +23,7 @@ export function exportSessionRoute(app: FastifyInstance, deps: ExportDeps): void
     config: { errorKey: "detail" },
     onRequest: deps.malformedRequests.refuseOverLimit,
     handler: async (request, reply) => {
-      const caller = await authenticateOrCount(deps, request, reply, POLICIES.export);
+      const caller = await authenticateOrCountFailure(deps, request, reply, POLICIES.export);
       const clientBucket = userBucket(caller);
       await enforce(deps.limiter, POLICIES.export, clientBucket, reply);
 
@@ -31,7 +31,7 @@ export function exportSessionRoute(app: FastifyInstance, deps: ExportDeps): void
       if (!isUuid(sessionId)) throw sessionNotFound();
       const { workspaceId } = caller;
       const stream = deps.streams.open(reply.raw, clientBucket);
-      // No turn writes to this stream, so the slot is freed when the response closes.
+      // Ends this handler's use of the slot. The slot stays taken until the response closes.
       stream.release();
       const chunks = deps.conversation.exportSession(
         { workspaceId, sessionId },

@@ -5,7 +5,7 @@ import { ExportFormat, type ExportSessionsRequestSchema } from "@parley/rpc/conv
 import { EXPORT_TIMEOUT_MS } from "@parley/service-kit";
 import { pickEncoding } from "@parley/widget";
 import type { FastifyInstance } from "fastify";
-import { authenticateOrCount, requireViewer, userBucket } from "../auth/index.ts";
+import { authenticateOrCountFailure, requireViewer, userBucket } from "../auth/index.ts";
 import { endpoint, HttpError } from "../http/index.ts";
 import { enforce, POLICIES } from "../rate-limits/index.ts";
 import { type ExportDeps, toSmallPieces } from "./export-session.route.ts";
@@ -22,7 +22,7 @@ const FORMATS = [
   { extension: "csv", format: ExportFormat.CSV, contentType: "text/csv; charset=utf-8" },
 ] as const;
 
-/** GET /api/conversations/export.ndjson and export.csv: streams every session of the caller's workspace. */
+/** GET /api/conversations/export.ndjson and export.csv: streams the sessions of the caller's workspace that match the query. */
 export function exportSessionsRoutes(app: FastifyInstance, deps: ExportDeps): void {
   const openExports = new OpenExports();
   for (const { extension, format, contentType } of FORMATS) {
@@ -32,14 +32,14 @@ export function exportSessionsRoutes(app: FastifyInstance, deps: ExportDeps): vo
       config: { errorKey: "detail" },
       onRequest: deps.malformedRequests.refuseOverLimit,
       handler: async (request, reply) => {
-        const caller = await authenticateOrCount(deps, request, reply, POLICIES.exports);
+        const caller = await authenticateOrCountFailure(deps, request, reply, POLICIES.exports);
         requireViewer(caller);
         const query = parseExportQuery(request.query);
         const clientBucket = userBucket(caller);
         await enforce(deps.limiter, POLICIES.exports, clientBucket, reply);
         const { workspaceId } = caller;
         const stream = deps.streams.open(reply.raw, clientBucket);
-        // No turn writes to this stream, so the slot is freed when the response closes.
+        // Ends this handler's use of the slot. The slot stays taken until the response closes.
         stream.release();
         reply.raw.once("close", openExports.open(workspaceId));
         const parts = exportParts(deps, { workspaceId, format, ...query }, stream.endSignal);
@@ -61,7 +61,7 @@ export function exportSessionsRoutes(app: FastifyInstance, deps: ExportDeps): vo
 class OpenExports {
   readonly #counts = new Map<string, number>();
 
-  /** Returns a function that ends the export. Throws 429 too_many_exports at the limit. */
+  /** Counts an export. Returns the function that stops counting it. Throws 429 too_many_exports at the limit. */
   open(workspaceId: string): () => void {
     const count = this.#counts.get(workspaceId) ?? 0;
     if (count >= MAX_EXPORTS_PER_WORKSPACE)

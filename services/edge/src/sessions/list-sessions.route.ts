@@ -1,7 +1,7 @@
 import { type RpcClient, RpcError, status } from "@parley/rpc";
 import type { ConversationService, FoundSession } from "@parley/rpc/conversation";
 import type { FastifyInstance } from "fastify";
-import { type AuthDeps, authenticateOrCount, requireViewer, userBucket } from "../auth/index.ts";
+import { type AuthDeps, authenticateOrCountFailure, requireViewer, userBucket } from "../auth/index.ts";
 import { endpoint, unavailable } from "../http/index.ts";
 import { enforce, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { invalidParameter, parseListQuery } from "./session-query.ts";
@@ -18,7 +18,7 @@ export function listSessionsRoute(app: FastifyInstance, deps: SessionDeps): void
     config: { errorKey: "detail" },
     onRequest: deps.malformedRequests.refuseOverLimit,
     handler: async (request, reply) => {
-      const caller = await authenticateOrCount(deps, request, reply, POLICIES.conversations);
+      const caller = await authenticateOrCountFailure(deps, request, reply, POLICIES.conversations);
       requireViewer(caller);
       const query = parseListQuery(request.query);
       await enforce(deps.limiter, POLICIES.conversations, userBucket(caller), reply);

@@ -419,7 +419,7 @@ const decisions: Section[] = [
       3: "Without Redis each replica limits alone.",
       4: "Rating has its own bucket of 60 a minute.",
       5: "Above 300 malformed requests a minute from one address: 429 for each of its requests with a body or an access token, before it is read. Its other requests are answered.",
-      6: "Replicas count malformed requests together as long as Redis answers. A replica refuses the address from the first malformed request above the limit that this replica receives.",
+      6: "Replicas count malformed requests together as long as Redis answers. A replica refuses the address after it has itself received a malformed request above the limit.",
     },
   },
   {
@@ -452,7 +452,7 @@ const decisions: Section[] = [
   },
   {
     id: "D28",
-    title: "Unknown keys",
+    title: "Unknown public keys",
     sentences: { 1: "The edge caches them, and looks up at most 20 a second for each client IP." },
   },
   { id: "D29", title: "Key", sentences: { 1: "A key is `svc_pk_` and 32 characters of base62." } },
@@ -572,7 +572,7 @@ const hostile: Section[] = [
       2: "A malformed, an unknown and a revoked key get the same 401, byte for byte.",
       3: "A forged X-Forwarded-For of a direct peer is ignored.",
       4: "4,000 emoji are accepted, 4,001 refused.",
-      5: "Empty, blank, NUL, lone surrogates, metadata 5,000 levels deep: 400; `__proto__` is data.",
+      5: "Empty, blank, NUL, lone surrogates, metadata 5,000 levels deep: 400; a metadata key `__proto__` is stored like any other.",
       6: "Bodies that are not a JSON object, truncated, with a BOM, in UTF-16: 400; 10 MiB, chunked or compressed: 413 or 400.",
       7: "A body of one byte a second: closed at the request timeout.",
       8: "Text that looks like an event stays inside the JSON of one `token` event.",

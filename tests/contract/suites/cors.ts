@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import type { Api } from "../support/api.ts";
-import { type ContractSystem, UNKNOWN_KEY } from "../support/contract-system.ts";
+import { type ContractSystem, MALFORMED_KEY } from "../support/contract-system.ts";
 
 export function corsSuite(shared: () => ContractSystem): void {
   let system: ContractSystem;
@@ -37,7 +37,7 @@ export function corsSuite(shared: () => ContractSystem): void {
     const rating = { public_key: tenant.publicKey, session_id: randomUUID(), message_id: 1, rating: "up" };
     const refusals = [
       api.refusedChat(tenant, { message: "" }, { headers: { origin: elsewhere } }),
-      api.refusedChat(tenant, { public_key: UNKNOWN_KEY }, { headers: { origin: elsewhere } }),
+      api.refusedChat(tenant, { public_key: MALFORMED_KEY }, { headers: { origin: elsewhere } }),
       api.refusedChat(tenant, {}, { headers: { origin: elsewhere } }),
       api.getConfig(tenant, elsewhere),
       api.call({ method: "POST", path: "/api/chat/rating/", headers: { origin: elsewhere }, body: rating }),

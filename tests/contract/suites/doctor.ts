@@ -10,7 +10,7 @@ import {
   type ContractSystem,
   formatError,
   formatRefusal,
-  UNKNOWN_KEY,
+  MALFORMED_KEY,
   waitForUsedMessages,
 } from "../support/contract-system.ts";
 
@@ -100,14 +100,14 @@ export function doctorSuite(shared: () => ContractSystem): void {
       [doctorRequest({ silence_ms: 30_001 }), formatError(400, "invalid_message")],
       [doctorRequest({ silence_ms: "1" }), formatError(400, "invalid_message")],
       [doctorRequest({}, { body: "x".repeat(1_100_000) }), formatError(413, "payload_too_large")],
-      [doctorRequest({ public_key: UNKNOWN_KEY }), formatError(401, "invalid_api_key")],
+      [doctorRequest({ public_key: MALFORMED_KEY }), formatError(401, "invalid_api_key")],
       [doctorRequest({}, { headers: { origin: "https://elsewhere.example" } }), formatError(403, "origin_not_allowed")],
       [doctorRequest({}, { method: "PUT" }), formatError(405, "method_not_allowed")],
     ];
     for (const [request, expected] of refusals) expect(formatRefusal(await api.call(request))).toBe(expected);
 
     const address = newClientAddress();
-    const chats = Array.from({ length: 60 }, () => api.refusedChat(tenant, { public_key: UNKNOWN_KEY }, { address }));
+    const chats = Array.from({ length: 60 }, () => api.refusedChat(tenant, { public_key: MALFORMED_KEY }, { address }));
     await Promise.all(chats);
     const limited = await api.call(doctorRequest({}, { address }));
     expect(formatRefusal(limited)).toBe(formatError(429, "rate_limited"));

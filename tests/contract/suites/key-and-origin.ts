@@ -11,6 +11,7 @@ import {
   type ContractSystem,
   formatError,
   formatRefusal,
+  MALFORMED_KEY,
   readTranscript,
   UNKNOWN_KEY,
 } from "../support/contract-system.ts";
@@ -79,7 +80,7 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
       expect(answer.headers.get("cache-control")).toBe("no-store");
     }
     for (const answer of [
-      await api.getConfig({ ...tenant, publicKey: UNKNOWN_KEY }),
+      await api.getConfig({ ...tenant, publicKey: MALFORMED_KEY }),
       await api.getConfig(tenant, "https://x.com"),
     ])
       expect(answer.headers.get("cache-control")).toBe("no-store");
@@ -106,6 +107,7 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
     const keys = [
       revoked.publicKey,
       UNKNOWN_KEY,
+      MALFORMED_KEY,
       tenant.publicKey.slice(0, -1) + (last === "a" ? "b" : "a"),
       tenant.publicKey.toLowerCase(),
       `${tenant.publicKey} `,

@@ -61,7 +61,7 @@ export function quotaSuite(shared: () => ContractSystem): void {
       expect(new Set((await sendChats(tenant, 98)).map(finishReasonOf))).toEqual(new Set(["stop"]));
     });
 
-    test("an open reply holds a message that counts as used, and concurrent turns cannot both get the last one [D8/1] [8/6]", async () => {
+    test("a running reply holds one message, which counts as used, and only one of five concurrent turns gets the last message [D8/1] [8/6]", async () => {
       const slow = await addBot(system, tenant, "slow", "openai:tokens-10-every-100");
       const events = eventsOf(await api.openChat(slow));
       while ((await events.next()).value?.event !== "token");

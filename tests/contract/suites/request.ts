@@ -15,8 +15,8 @@ import {
   formatDetail,
   formatError,
   formatRefusal,
+  MALFORMED_KEY,
   readTranscript,
-  UNKNOWN_KEY,
   waitForUsedMessages,
 } from "../support/contract-system.ts";
 
@@ -202,11 +202,11 @@ export function requestSuite(shared: () => ContractSystem): void {
     const address = newClientAddress();
     const origin = "https://elsewhere.example";
     const fields: Record<string, unknown> = {
-      public_key: UNKNOWN_KEY,
+      public_key: MALFORMED_KEY,
       session_id: "no uuid",
       message: "x".repeat(4_001),
     };
-    for (let count = 0; count < 60; count++) await api.refusedChat(tenant, { public_key: UNKNOWN_KEY }, { address });
+    for (let count = 0; count < 60; count++) await api.refusedChat(tenant, { public_key: MALFORMED_KEY }, { address });
 
     const deleted = randomUUID();
     await api.chat(tenant, { session_id: deleted });

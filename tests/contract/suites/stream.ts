@@ -26,7 +26,7 @@ export function streamSuite(shared: () => ContractSystem): void {
   const createBot = (model: string) => addBot(system, tenant, `bot-${randomUUID().slice(0, 8)}`, model);
 
   describe("replies", () => {
-    test("a reply is meta, tokens, and done with its metering [1/1-2] [4.1/5] [6/1-2] [6/7-9] [D15/1] [D19/1]", async () => {
+    test("a reply is the events meta, token and done, and done has the metering fields [1/1-2] [4.1/5] [6/1-2] [6/7-9] [D15/1] [D19/1]", async () => {
       const session_id = randomUUID();
       const result = await api.chat(tenant, { session_id });
       expect(result.status).toBe(200);

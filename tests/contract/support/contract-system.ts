@@ -78,10 +78,12 @@ export async function waitForUsedMessages({ admin }: System, { workspaceId }: Te
   }
 }
 
-/** A key that is well-formed except for its checksum. */
-export const UNKNOWN_KEY = `svc_pk_${"0".repeat(32)}`;
+/** A key with a wrong checksum. The conversation service refuses it without a query. */
+export const MALFORMED_KEY = `svc_pk_${"0".repeat(32)}`;
+/** A key with a valid checksum that was never created. */
+export const UNKNOWN_KEY = `svc_pk_${"0".repeat(26)}3vSKjy`;
 
-/** Formats a response as its status and text, as the contract's tables do. */
+/** Formats a response as its status and text, for comparison with formatError and formatDetail. */
 export const formatRefusal = ({ status, text }: ApiResponse) => `${status} ${text}`;
 
 export const formatError = (status: number, code: string) => `${status} {"error":"${code}"}`;

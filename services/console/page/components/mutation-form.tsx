@@ -30,7 +30,7 @@ export function MutationForm(props: MutationFormProps) {
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
     focused.current = document.activeElement as HTMLElement | null;
-    // Not called if the owner has cancelled, because then another dialog may be open.
+    // If the owner has cancelled, the dialog is unmounted and onClose is not called: another dialog may be open.
     mutation.mutate(undefined, { onSuccess: onClose });
   };
   return (

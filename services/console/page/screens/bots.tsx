@@ -53,7 +53,7 @@ export function Bots() {
           ))}
         </ul>
       )}
-      <CreateBot isOpen={isCreating} onOpenChange={setCreating} />
+      {isCreating && <CreateBot onClose={() => setCreating(false)} />}
     </div>
   );
 }
@@ -76,9 +76,7 @@ function isLight(hex: string): boolean {
   return red * 0.299 + green * 0.587 + blue * 0.114 > 150;
 }
 
-type CreateBotProps = { isOpen: boolean; onOpenChange: (isOpen: boolean) => void };
-
-function CreateBot({ isOpen, onOpenChange }: CreateBotProps) {
+function CreateBot({ onClose }: { onClose: () => void }) {
   const { workspace_id: workspaceId } = useSession();
   const [name, setName] = useState("");
   const [ownSlug, setOwnSlug] = useState<string | undefined>();
@@ -93,13 +91,8 @@ function CreateBot({ isOpen, onOpenChange }: CreateBotProps) {
     },
   });
   return (
-    <Modal title="New bot" isOpen={isOpen} onOpenChange={onOpenChange}>
-      <MutationForm
-        mutation={creation}
-        action="Create bot"
-        pendingAction="Creating…"
-        onClose={() => onOpenChange(false)}
-      >
+    <Modal title="New bot" isOpen onOpenChange={onClose}>
+      <MutationForm mutation={creation} action="Create bot" pendingAction="Creating…" onClose={onClose}>
         <TextField
           label="Name"
           hint="Visitors see it at the top of the chat."

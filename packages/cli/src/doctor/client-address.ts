@@ -2,7 +2,10 @@ import { BlockList, isIP, isIPv4 } from "node:net";
 import { type Finding, fail, pass, warn } from "./finding.ts";
 import type { LostRun, PacedRun } from "./paced-run.ts";
 
-/** Documentation addresses (RFC 5737). If a proxy forwards the header unchanged, the edge uses the address on the right. */
+/**
+ * Documentation addresses (RFC 5737). If a trusted proxy forwards the header unchanged, the edge uses the right address, or the left one if it
+ * trusts every address.
+ */
 export const FORGED_ADDRESSES = { left: "192.0.2.78", right: "192.0.2.77" };
 export const FORGED_HEADERS = { "x-forwarded-for": `${FORGED_ADDRESSES.left}, ${FORGED_ADDRESSES.right}` };
 
@@ -67,8 +70,8 @@ export function checkClientAddress(run: PacedRun): Finding {
   return pass("client_address", `counted as ${counted}; check that this is your public address`);
 }
 
-/** Checks whether a visitor can choose the address that the edge counts for the rate limit. `honest` is the run without the forged header. */
-export function checkForgedAddress(honest: PacedRun, forged: PacedRun | LostRun): Finding {
+/** Checks whether a visitor can choose the address that the edge counts for the rate limit. `unforged` is the run without the forged header. */
+export function checkForgedAddress(unforged: PacedRun, forged: PacedRun | LostRun): Finding {
   if ("lostWith" in forged)
     return warn(
       "forged_address",
@@ -76,7 +79,7 @@ export function checkForgedAddress(honest: PacedRun, forged: PacedRun | LostRun)
       { fix: "run the command again; if the result is the same, a proxy or firewall refuses such requests" },
     );
   const countedAddress = forged.meta?.client.address;
-  if (countedAddress === undefined || honest.meta === undefined)
+  if (countedAddress === undefined || unforged.meta === undefined)
     return warn("forged_address", "not checked: the stream did not start", {});
   if (countedAddress === FORGED_ADDRESSES.left)
     return fail("forged_address", "the edge accepts a forged X-Forwarded-For: it trusts every address as a proxy", {
@@ -85,10 +88,10 @@ export function checkForgedAddress(honest: PacedRun, forged: PacedRun | LostRun)
     });
   if (countedAddress !== FORGED_ADDRESSES.right)
     return pass("forged_address", "the edge ignores a forged X-Forwarded-For");
-  const own = honest.meta.client;
-  // If this machine connects to the edge directly, the edge accepted the forged header because it trusts this machine as a proxy.
+  const own = unforged.meta.client;
+  // The edge trusts this machine itself if the machine connects directly, or if a proxy appended its private address.
   const isTrustedItself =
-    own.from === "connection" ? own.address === unmapIpv4(honest.localAddress) : isPrivate(own.address);
+    own.from === "connection" ? own.address === unmapIpv4(unforged.localAddress) : isPrivate(own.address);
   if (isTrustedItself)
     return warn(
       "forged_address",

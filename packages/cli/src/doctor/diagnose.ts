@@ -52,30 +52,31 @@ export async function diagnose(request: DiagnoseRequest): Promise<Diagnosis> {
   } else findings.push(checkPlainHttp(url));
 
   const [plain, forged, silent] = await runStreams(endpoint, request);
-  const honest = [plain, silent].find((run): run is PacedRun => run !== undefined && !("lostWith" in run));
-  if (honest === undefined) {
-    findings.push(checkAccess(plain, honest, forged, request.origin));
+  // A run without forged headers that got a response.
+  const unforged = [plain, silent].find((run): run is PacedRun => run !== undefined && !("lostWith" in run));
+  if (unforged === undefined) {
+    findings.push(checkAccess(plain, unforged, forged, request.origin));
     return toDiagnosis(namedProxies(request));
   }
   const proxies = [
-    ...new Set([...namedProxies(request), ...detectProxies(honest, honest.meta?.forwarded_headers ?? [])]),
+    ...new Set([...namedProxies(request), ...detectProxies(unforged, unforged.meta?.forwarded_headers ?? [])]),
   ];
   findings.push(await checkCors(endpoint, request.publicKey, request.origin));
-  if (!honest.isStream) {
-    findings.push(explainRefusal(honest, request.origin));
+  if (!unforged.isStream) {
+    findings.push(explainRefusal(unforged, request.origin));
     return toDiagnosis(proxies);
   }
   findings.push(
-    checkAccess(plain, honest, forged, request.origin),
-    checkHttpVersion(endpoint, honest),
-    checkBuffering(honest),
-    checkCompression(honest),
-    checkClientAddress(honest),
-    checkForgedAddress(honest, forged),
-    checkClock(honest),
+    checkAccess(plain, unforged, forged, request.origin),
+    checkHttpVersion(endpoint, unforged),
+    checkBuffering(unforged),
+    checkCompression(unforged),
+    checkClientAddress(unforged),
+    checkForgedAddress(unforged, forged),
+    checkClock(unforged),
   );
   if (silent !== undefined) findings.push(checkSilence(silent));
-  return toDiagnosis(proxies, measurePace(honest.ticks));
+  return toDiagnosis(proxies, measurePace(unforged.ticks));
 }
 
 /** Runs three streams concurrently: a plain stream, a stream with forged addresses and, unless skipped, a stream with a silence. */
@@ -91,18 +92,18 @@ function runStreams(
   return Promise.all([run(0), run(0, FORGED_HEADERS), silenceMs === undefined ? undefined : run(silenceMs)]);
 }
 
-/** Checks whether the plain request got a response. `honest` is the plain run or the silent run, undefined if both were lost. */
+/** Checks whether the plain request got a response. `unforged` is the plain run or the silent run, undefined if both were lost. */
 function checkAccess(
   plain: PacedRun | LostRun,
-  honest: PacedRun | undefined,
+  unforged: PacedRun | undefined,
   forged: PacedRun | LostRun,
   origin: string,
 ): Finding {
   if (!("lostWith" in plain)) return pass("access", `the key is valid and allows ${origin}`);
   const code = plain.lostWith;
-  if (honest !== undefined || !("lostWith" in forged)) {
+  if (unforged !== undefined || !("lostWith" in forged)) {
     // If only the request with the forged address got a response, the later checks were not made.
-    const report = honest === undefined ? fail : warn;
+    const report = unforged === undefined ? fail : warn;
     return report("access", `one request got no response (${code}), another one did`, {
       fix: "run the command again; if the result is the same, check each of the proxy's backends",
     });

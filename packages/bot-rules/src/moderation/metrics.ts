@@ -10,7 +10,7 @@ const JOB_KINDS = ["match", "check"] as const;
 export function createMatchDurationHistogram(registry: Registry): Histogram<"kind" | "result"> {
   const histogram = new Histogram({
     name: "parley_moderation_duration_seconds",
-    help: "Time to match a message or a reply against a bot's patterns (match), or to check a pattern or a text for an owner (check), including queueing, by result: ok, or refused as queue_full, wait_timeout, match_timeout or failed.",
+    help: "Time of a pattern job, including queueing. kind match: a message or a reply against a bot's patterns; check: a pattern or a text for an owner. result: ok, or why the job was refused: queue_full, wait_timeout, match_timeout or failed.",
     labelNames: ["kind", "result"],
     buckets: DURATION_BUCKETS,
     registers: [registry],

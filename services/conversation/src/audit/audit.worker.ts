@@ -62,7 +62,7 @@ export function registerAuditGauge(registry: Registry, database: Database, log: 
     {
       unreconciled: {
         name: "parley_usage_unreconciled_workspaces",
-        help: "Workspaces whose turns of an audited month differ from their usage, counted once per month; NaN if no run succeeds for 30 minutes.",
+        help: "Pairs of a workspace and an audited month whose turns and usage differ; NaN if no run has succeeded for 30 minutes.",
       },
     },
     async () => {

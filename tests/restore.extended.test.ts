@@ -82,19 +82,19 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
     await Promise.all(services.map((service) => service.start()));
   }
 
-  /** Gets one more reply. Expects that `done` replies are then counted and that usage reconciles. */
-  async function expectReplyAndBalancedUsage(done: number): Promise<void> {
+  /** Gets one more reply. Expects that `replies` replies are then counted in total, and that usage reconciles. */
+  async function expectReplyAndBalancedUsage(replies: number): Promise<void> {
     // After a restart a reply fails, and is not counted, until the edge is connected to each service.
     await expect
       .poll(async () => (await chat(system.url(), tenant)).done?.finish_reason, { timeout: 10_000 })
       .toBe("stop");
     await expect
       .poll(() => readBalance(system.database), { timeout: 20_000 })
-      .toMatchObject({ done, used: done, ledger: done, held: 0, outbox: 0, unbalanced: 0 });
+      .toMatchObject({ done: replies, used: replies, ledger: replies, held: 0, outbox: 0, unbalanced: 0 });
     expect(await runCliProcess(["audit", "--check"], cliEnv(system))).toMatchObject({ code: 0 });
   }
 
-  test("restore a dump over newer data and over a lost server, without superuser rights", async () => {
+  test("restore a dump over newer data, and into a new database after the database and its roles are lost, without superuser rights", async () => {
     await expectReplyAndBalancedUsage(1);
     const before = await dumpSchema();
     await run(await findBlock("backup.md", "sh", "pg_dump"));

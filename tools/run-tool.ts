@@ -15,8 +15,8 @@ export type ToolOptions = {
 };
 
 /**
- * Runs a program of the PATH. pnpm adds the programs of node_modules to the PATH of the scripts that it runs. A non-zero exit code is a
- * result. Throws if the program is missing, is killed or prints too much.
+ * Runs a program of the PATH. pnpm adds the programs of node_modules to the PATH of the scripts that it runs. Also resolves
+ * if the program exits with another code than 0. Throws if the program is missing, is killed or prints too much.
  */
 export function runTool(
   command: string,
@@ -42,6 +42,6 @@ function describeFailure(
 ): string {
   if (code === "ENOENT")
     return `cannot run ${command}: start this script with pnpm, which adds node_modules/.bin to the PATH`;
-  if (typeof code === "string") return `cannot run ${command}: ${message}`;
+  if (typeof code === "string") return `${command} failed: ${message}`;
   return killed ? `${command} did not end within ${timeoutMs} ms` : `${command} was ended by ${signal}`;
 }

@@ -359,7 +359,7 @@ describeInBrowser("failures in the console", (fixture) => {
     expect(isDefaultPrevented).toEqual([true, true]);
   });
 
-  it("moves the focus to the next document when one is removed, and to the screen after the last one", async () => {
+  it("moves the focus to the next document when one is removed, and to the main element when the last one is removed", async () => {
     const bot = await addBot(fixture.service);
     const content = Buffer.from("# Opening hours\n\nAt six in the morning.");
     await fixture.service.admin.knowledge.addSource({
@@ -387,7 +387,7 @@ describeInBrowser("failures in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("moves the focus to a key that is not revoked when the last such key is revoked", async () => {
+  it("moves the focus to the active key before it when the last active key in the list is revoked", async () => {
     const [botSlug] = [await addBot(fixture.service), await addBot(fixture.service)];
     const { keys } = fixture.service.admin;
     const { key } = await keys.createKey({ workspaceId: CONSOLE_WORKSPACE, botSlug, domains: ["bakery.example"] });

@@ -7,7 +7,7 @@ describeInBrowser("memory", (fixture) => {
   it("leaks no memory over 500 messages", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.streamChat(reply("An **answer** of [some](https://x.example) length.\n\n- one\n- two"), 250);
-    // Fills the log to its limit of 200 messages.
+    // Fills the panel to its limit of 200 messages.
     await askRepeatedly(widget, "message", 100);
     const before = await measureMemory(widget);
     await askRepeatedly(widget, "message", 150);
@@ -20,13 +20,13 @@ describeInBrowser("memory", (fixture) => {
   // Only `pnpm test:full` runs this.
   const soakMinutes = process.env.PARLEY_TEST_FULL ? Number(process.env.PARLEY_SOAK_MINUTES || 30) : 0;
   it.runIf(soakMinutes > 0)(
-    `leaks no memory over ${soakMinutes} minutes of real answers`,
+    `leaks no memory over ${soakMinutes} minutes of answers of the running services`,
     async () => {
       const widget = await fixture.visitAndOpen();
       const perMinute = 50;
       // The fake provider replies to "slow 10" with ten words, one every 40 ms.
       const ask = (times: number) => askRepeatedly(widget, "slow 10", times, 60_000 / perMinute);
-      // Fills the log to its limit of 200 messages.
+      // Fills the panel to its limit of 200 messages.
       await ask(100);
       const before = await measureMemory(widget);
       await ask(perMinute * soakMinutes - 100);

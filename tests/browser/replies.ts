@@ -38,7 +38,7 @@ const paragraphs = (count: number) =>
     .map((word, at) => (at % 40 === 39 ? `${word}\n\n` : word))
     .join("");
 
-/** Returns a numbered list with an empty line after each item. The tokens separate each number from its period. */
+/** Returns a numbered list with an empty line after each item. Each number and its period are in different tokens. */
 const listItems = (count: number) =>
   Array.from({ length: count }, (_, at) => [`${at + 1}`, `. Item ${at + 1}\n\n`]).flat();
 

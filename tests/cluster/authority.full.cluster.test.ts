@@ -85,7 +85,7 @@ describe("the services' certificate authority on a real cluster", () => {
     });
   }
 
-  it("is replaced without a failed stream, and the cli pod reaches the ops ports after each step", async () => {
+  it("is replaced without a failed stream, and the cli pod reaches conversation's ops port after each step", async () => {
     const newAuthority = await createAuthority("New");
     const audit = () => installation.parley("audit", "--check");
     const report = await timed(

@@ -17,7 +17,7 @@ describe("the chart on a real cluster", () => {
     await installation.remove();
   });
 
-  it("installs as a role with CREATEROLE that is not a superuser", async () => {
+  it("installs as a database role with CREATEROLE that is not a superuser", async () => {
     await timed("install", async () => {
       await installation.prepare();
       await installation.runDocumented("cluster.md", "5. Install");

@@ -8,7 +8,7 @@ import { type ConsoleSystem, startConsoleSystem } from "./console-system.ts";
 
 /**
  * The user name of the owner who signs in. It makes the session about as large as its three cookies permit. The services would refuse such a
- * long user name, so the other calls use other tokens.
+ * long user name, so the upload and playground tests use tokens of requestOwnersToken.
  */
 const LONG_OWNER = "o".repeat(4_500);
 const ADD_SOURCE = "/api/rpc/parley.conversation.v1.KnowledgeAdminService/AddSource";
@@ -80,7 +80,7 @@ describeWith("nginx", "the console behind nginx", () => {
     return response.status;
   }
 
-  test("with nginx's default settings, the sign-in, the session and uploads fail", async () => {
+  test("with nginx's default settings, the largest session's sign-in and requests, and an upload of 2 MiB, fail", async () => {
     expect((await signInThrough(defaultNginx)).status).toBe(502);
     const cookie = cookiesOf(await signInThrough(documentedNginx)).join("; ");
     expect((await fetch(`${defaultNginx.url}/auth/session`, { headers: { cookie } })).status).toBe(400);

@@ -8,11 +8,12 @@ import { formatChatRequest, openConnection } from "../system/raw-http.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 import { newClientAddress, TRUST_FORWARDED_FOR } from "../system/visitors.ts";
 
-const READERS = 50;
+const STREAMS = 50;
 /**
  * A reply has 2.7 MB. All replies end at about the same time although nobody reads them. Usually the kernel's buffers can hold them, so they
- * complete. If the kernel has chosen smaller buffers because of earlier measurements, the edge cuts the streams after 30 s. A slow machine
- * may need more than STORE_LIMIT_MS for all 135 MB. The edge then ends the replies that are not yet stored with `internal_error`.
+ * complete. The kernel sizes the buffers by what earlier connections needed. If they are smaller, the edge cuts the streams after 30 s. A
+ * slow machine may need more than STORE_LIMIT_MS for all 135 MB. If a reply is not stored by then, the edge ends it with the error
+ * `internal_error`.
  */
 const TOKENS = 900;
 const TOKEN_CHARACTERS = 3_000;
@@ -20,10 +21,10 @@ const TOKEN_CHARACTERS = 3_000;
 const STORE_LIMIT_MS = 4_000;
 const MIB = 1024 * 1024;
 /**
- * Each stream may occupy its reply twice: the text, and memory that the garbage collector has not freed. The 160 MiB do not depend on the
- * number of streams.
+ * Each stream may use twice the size of its reply: once for the text, and once for memory that the garbage collector has not freed. The 160 MiB
+ * are for everything else, whatever the number of streams.
  */
-const BOUND_MIB = (2 * READERS * TOKENS * TOKEN_CHARACTERS) / MIB + 160;
+const BOUND_MIB = (2 * STREAMS * TOKENS * TOKEN_CHARACTERS) / MIB + 160;
 
 /** Returns how long the edge tried to store each reply that ended with an error, in milliseconds. */
 function readFailedCloseTimes(log: string): number[] {
@@ -40,18 +41,18 @@ describeWith("proc", "streams that nobody reads", () => {
       env: { edge: TRUST_FORWARDED_FOR },
       llmConfig: (base_url) => ({
         default_model: "openai:default",
-        providers: { openai: { base_url, api_key_env: "OPENAI_API_KEY", concurrency: { max_active: READERS } } },
+        providers: { openai: { base_url, api_key_env: "OPENAI_API_KEY", concurrency: { max_active: STREAMS } } },
       }),
     });
   });
   afterAll(() => system.stop());
 
-  test(`occupy at most twice the ${READERS} replies of 2.7 MB plus 160 MiB, also when all replies end at once`, async () => {
+  test(`use at most 160 MiB plus twice the size of ${STREAMS} replies of 2.7 MB, even if all replies end at once`, async () => {
     const [edge] = system.edges;
     if (edge === undefined) throw new Error("there is no edge");
     const tenant: Tenant = await createTenant(system.admin, { plan: "scale" });
     const idleMib = await readPeakMib(edge.process().pid);
-    const clients = Array.from({ length: READERS }, () => {
+    const clients = Array.from({ length: STREAMS }, () => {
       const { socket } = openConnection(edge.port, { reads: false });
       socket.pause();
       const fields = { public_key: tenant.publicKey, session_id: randomUUID(), message: "Hello" };
@@ -62,7 +63,7 @@ describeWith("proc", "streams that nobody reads", () => {
     const readTurns = (finish: string, code = "") => readMetric(edge, "parley_turns_total", { finish, code });
     const readEnded = async () =>
       (await readTurns("stop")) + (await readTurns("cancelled")) + (await readTurns("error", "internal_error"));
-    await expect.poll(readEnded, { timeout: 240_000, interval: 500 }).toBe(READERS);
+    await expect.poll(readEnded, { timeout: 240_000, interval: 500 }).toBe(STREAMS);
     for (const closeMs of readFailedCloseTimes(edge.outputs())) expect(closeMs).toBeGreaterThanOrEqual(STORE_LIMIT_MS);
     expect(await readTurns("cancelled")).toBeLessThanOrEqual(await readMetric(edge, "parley_streams_stalled_total"));
     await expect.poll(() => readMetric(edge, "parley_streams_open"), { timeout: 60_000, interval: 500 }).toBe(0);
@@ -73,7 +74,7 @@ describeWith("proc", "streams that nobody reads", () => {
     await sleep(500);
     const grownMib = (await readPeakMib(edge.process().pid)) - idleMib;
     console.info(
-      `${READERS} unread streams: the edge grew by ${grownMib.toFixed(0)} of at most ${BOUND_MIB.toFixed(0)} MiB`,
+      `${STREAMS} unread streams: the edge grew by ${grownMib.toFixed(0)} of at most ${BOUND_MIB.toFixed(0)} MiB`,
     );
     expect(grownMib).toBeLessThan(BOUND_MIB);
   }, 300_000);

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-test("the audit log contains a change even if it truncates the name within a surrogate pair or the name has control characters", async () => {
+test("the audit log lists a new document whose name has control characters or is cut within a surrogate pair", async () => {
   const { botSlug, knowledge, changes } = await createOwner(system);
   const content = Buffer.from("words");
   const names = [

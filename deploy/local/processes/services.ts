@@ -103,7 +103,7 @@ export async function buildServiceSpecs(inputs: ServiceInputs): Promise<Record<S
   };
 }
 
-/** Returns the environment variables that LLM_CONFIG names, such as those with provider keys. */
+/** Returns the environment variables whose names occur anywhere in the LLM_CONFIG file, such as those with provider keys. */
 async function readProviderVariables({ llmConfigPath, readVariable }: Config): Promise<Record<string, string>> {
   if (!llmConfigPath) return {};
   let text: string;

@@ -1,4 +1,4 @@
-/** The kind of a failure, independent of the protocol. grpc-server.ts maps it to a gRPC status. */
+/** The kind of a failure, independent of the protocol. toRpcError maps it to a gRPC status. */
 export type ErrorKind =
   | "invalid_argument"
   | "unauthenticated"

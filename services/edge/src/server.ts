@@ -44,8 +44,8 @@ import { createTurnCloser } from "./turns/turn-closer.ts";
 import { TurnStartLimiter } from "./turns/turn-start-limiter.ts";
 
 /**
- * During shutdown: how long a stream that the edge has ended may take to store its outcome and send its last events. A complete reply that
- * cannot be stored would need 14 s (see TurnCloser.close). The edge closes such a connection without `error` and `done`.
+ * During shutdown: how long the edge waits until the streams that it ends have stored their outcomes and sent their last events. A complete
+ * reply that cannot be stored needs 14 s (see TurnCloser.close). Its `error` and `done` then follow while the edge waits for the last CloseTurns.
  */
 const STREAM_END_MS = 12_000;
 const CLOSE_DRAIN_MS = 10_000;

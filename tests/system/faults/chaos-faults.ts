@@ -53,7 +53,7 @@ export class FaultInjector {
   lostReplies = 0;
   /** Backups that were restored after fewer than REPLIES_BEFORE_RESTORE replies, because the timeout had passed. */
   shortRestores = 0;
-  /** Whether the latest fault has ended and no visitor has got a whole reply since. */
+  /** Whether the injector waits for a whole reply after the latest fault. */
   isRecovering: boolean = false;
   readonly #target: FaultTarget;
   readonly #progress: (line: string) => void;
@@ -126,7 +126,8 @@ export class FaultInjector {
     this.isRecovering = false;
     const recoveryMs = isRecovered ? performance.now() - endedAt : Number.POSITIVE_INFINITY;
     this.#recoveries.set(fault, [...(this.#recoveries.get(fault) ?? []), recoveryMs / 1_000]);
-    this.#progress(`${fault}: ${details}; a whole reply ${seconds(recoveryMs)} after it`);
+    const recovery = isRecovered ? `first whole reply after ${seconds(recoveryMs)}` : "no whole reply in time";
+    this.#progress(`${fault}: ${details}; ${recovery}`);
   }
 
   /** Waits until a visitor gets a whole reply. Returns false if none comes in time. */

@@ -18,16 +18,16 @@ Returns the number and its explanation as JSON, such as {"count": 30, "explanati
 {{- end -}}
 
 {{/*
-A Deployment's number of replicas, or nothing if the cluster manages it.
+Returns spec.replicas of a Deployment, or nothing if Helm must not send the field.
 
-If an upgrade no longer sends a field, Kubernetes resets the field; spec.replicas becomes 1. The other pods would stop before the autoscaler
-starts new ones. So the upgrade that turns autoscaling on sends the live number. The upgrade that turns it off sends the number that the
-autoscaler set. `helm template` cannot read the cluster, and neither can Argo CD, which runs it: see docs/install/upgrades.md.
+If an upgrade no longer sends spec.replicas, Kubernetes sets it to 1 and stops all pods but one before the autoscaler starts new ones. So the
+upgrade that turns autoscaling on sends the live number. The upgrade that turns it off sends the live number too, which the autoscaler set.
+`helm template`, which Argo CD uses, cannot read the cluster: see docs/install/upgrades.md.
 
 Once the autoscaler has changed the number, it owns the field. With server-side apply, Kubernetes then keeps the field if Helm does not send
 it. If Helm sent the field and the autoscaler changed it during the upgrade, the upgrade would fail with a conflict. So Helm does not send it.
-Without server-side apply (operation Update: Helm 3 and releases installed by it), there are no conflicts, but Kubernetes resets the field if
-the last revision had it. A template cannot read the last revision, so it always sends the live number.
+Without server-side apply (operation Update: Helm 3 and releases installed by it), there are no conflicts, but Kubernetes resets a field that
+the last revision had and the new one omits. A template cannot read the last revision, so in this mode each upgrade sends the live number.
 */}}
 {{- define "parley.replicas" -}}
 {{- $namespace := .root.Release.Namespace -}}
@@ -78,7 +78,8 @@ metadata:
   labels:
     {{- include "parley.labels" . | nindent 4 }}
   annotations:
-    # KEDA refuses a Deployment with another HorizontalPodAutoscaler unless it may take that over. Helm deletes the chart's own only afterwards.
+    # Lets KEDA take over the chart's HorizontalPodAutoscaler, which Helm deletes only after it has created the ScaledObject. Without this
+    # annotation KEDA refuses a Deployment that has a HorizontalPodAutoscaler.
     scaledobject.keda.sh/transfer-hpa-ownership: "true"
 spec:
   scaleTargetRef:

@@ -26,7 +26,7 @@ async function failWith(script: string): Promise<string> {
 /** During recovery, the server refuses each probe of a start with such a line. */
 const REFUSED_PROBE = "2026-01-01 12:00:00.000 UTC [70] FATAL:  the database system is starting up";
 
-it("reports the server's reason after a recovery that refused thousands of probes", async () => {
+it("reports why the server exited, although its log has thousands of refused connections before that line", async () => {
   const message = await failWith(`
     yes '${REFUSED_PROBE}' | head -n 5000
     echo '2026-01-01 12:02:00.000 UTC [60] PANIC:  could not write to file: No space left on device'

@@ -6,7 +6,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): SampleShopOpti
   const publicKey = env.PUBLIC_KEY || "";
   const port = Number(env.PORT || 8089);
   if (!URL.canParse(edgeUrl) || !publicKey || !Number.isInteger(port)) {
-    throw new Error("EDGE_URL must be the edge's origin, PUBLIC_KEY a public key, and PORT a number if it is set");
+    throw new Error("EDGE_URL must be the edge's origin, PUBLIC_KEY a public key, and PORT an integer if it is set");
   }
   return { edgeUrl: new URL(edgeUrl).origin, publicKey, port, host: env.HOST || "127.0.0.1" };
 }

@@ -30,7 +30,7 @@ export function requireWebUrl(text: string): void {
 
 /**
  * Replaces a template's placeholders with arguments. Returns the URL and the arguments without a placeholder. Returns undefined if an
- * argument is missing, is not a string, number or boolean, or could make a server see another path than the template's.
+ * argument is missing or empty, is not a string, number or boolean, or could make a server see another path than the template's.
  */
 export function expandUrl(
   template: string,

@@ -7,7 +7,8 @@ export async function toConnectError(response: Response): Promise<ConnectError> 
 }
 
 /**
- * Returns the error of a response with this status and body. The sender of the response decides where its code is:
+ * Returns the error of a response with this status and body. The Connect code comes from the status. Where the Parley code is depends on the
+ * sender:
  * - an admin service: in the header parley-code;
  * - the console: in `error`, such as `{"error": "payload_too_large"}`;
  * - the edge: in `detail`, such as `{"detail": "rate_limited"}`.
@@ -16,7 +17,7 @@ export function errorOf(status: number, text: string, codeInHeader: string | nul
   const { error, detail, message } = parse(text);
   const code = codeInHeader ?? error ?? detail ?? (status === 413 ? "payload_too_large" : undefined);
   const metadata = code === undefined ? undefined : { "parley-code": code };
-  return new ConnectError(message ?? `the console answered ${status}`, codeOf(status), metadata);
+  return new ConnectError(message ?? `the console answered ${status}`, connectCodeOf(status), metadata);
 }
 
 type ErrorBody = Partial<Record<"error" | "detail" | "message", string>>;
@@ -30,7 +31,7 @@ function parse(text: string): ErrorBody {
   }
 }
 
-function codeOf(status: number): Code {
+function connectCodeOf(status: number): Code {
   if (status >= 500) return Code.Unavailable;
   switch (status) {
     case 400:

@@ -20,7 +20,7 @@ export function Modal({ title, description, isOpen, onOpenChange, children }: Mo
           className="modal"
           // Escape that cancels the characters of an IME has the keyCode 229.
           onEscapeKeyDown={(event) => event.keyCode === 229 && event.preventDefault()}
-          // An error message is outside the dialog, and no longer in the page after its close button was pressed.
+          // Keeps the dialog open when the owner uses an error message outside it. `closest` finds the message even after its close button has removed it.
           onInteractOutside={(event) => {
             if ((event.target as Element).closest(".announcement")) event.preventDefault();
           }}
@@ -51,7 +51,7 @@ type ConfirmProps = {
   onConfirm: () => void;
 };
 
-/** Asks before something that cannot be undone. */
+/** Asks the owner to confirm a removal. */
 export function Confirm({ title, text, action, isOpen, onOpenChange, onConfirm }: ConfirmProps) {
   return (
     <AlertDialog.Root open={isOpen} onOpenChange={onOpenChange}>

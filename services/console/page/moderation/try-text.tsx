@@ -19,16 +19,16 @@ export function TryText({ botSlug, unsaved }: TryTextProps) {
   const announce = useAnnounce();
   const [text, setText] = useState("");
   const rule = unsaved?.pattern ? unsaved : undefined;
-  const tried = { text, rule: rule && `${rule.appliesTo} ${rule.pattern}` };
+  const input = { text, rule: rule && `${rule.appliesTo} ${rule.pattern}` };
   const trial = useMutation({
-    mutationFn: async (_: typeof tried) => {
+    mutationFn: async (_: typeof input) => {
       const { matches } = await moderation.checkText({ workspaceId, botSlug, text, ...(rule && { unsaved: rule }) });
       return matches;
     },
     onSuccess: (matches) => announce(matches.length === 0 ? "No rule matches." : `${countRules(matches.length)}.`),
   });
   // A result is shown until the text or the rule changes.
-  const isCurrent = trial.variables?.text === tried.text && trial.variables.rule === tried.rule;
+  const isCurrent = trial.variables?.text === input.text && trial.variables.rule === input.rule;
   return (
     <div className="form">
       <TextArea
@@ -44,7 +44,7 @@ export function TryText({ botSlug, unsaved }: TryTextProps) {
           type="button"
           className="button"
           disabled={text === "" || trial.isPending}
-          onClick={() => trial.mutate(tried)}
+          onClick={() => trial.mutate(input)}
         >
           {trial.isPending ? "Trying…" : "Try the text"}
         </button>

@@ -71,7 +71,7 @@ function Changes() {
       {changes && changes.length > 0 && (
         <ul className="rows panel flush" aria-label="Changes">
           {changes.map((change, index) => (
-            // Changes have no id. The index identifies them, because the list grows only at its end.
+            // Changes have no id. The index can be the key, because a row has no state.
             <ChangeRow key={index} change={change} />
           ))}
         </ul>

@@ -21,8 +21,8 @@ export type ErasureDeps = {
 type FailedSessions = Map<string, SessionPosition>;
 
 /**
- * Erases the sessions of the visitors whose erasure was requested, and deletes a request once nothing is left to erase. If a session cannot
- * be erased, the next run tries again. Replicas may run it concurrently.
+ * Erases the sessions of the visitors whose erasure was requested, and deletes a request when a run finds no session of it, at the
+ * earliest 60 s after the request. If a session cannot be erased, the next run tries again. Replicas may run it concurrently.
  */
 export class VisitorErasure {
   readonly #deps: ErasureDeps;
@@ -71,8 +71,8 @@ export class VisitorErasure {
   }
 
   /**
-   * Erases a batch of a request's sessions, after the last one that failed in this run. Deletes the request if it has no sessions left.
-   * Returns whether the next round may erase more.
+   * Erases a batch of a request's sessions, after the last one that failed in this run. Deletes the request if there are none, no session
+   * failed in this run, and every session from before the request is visible. Returns whether the next round may erase more.
    */
   async #eraseBatch(erasure: Erasure, failed: FailedSessions): Promise<boolean> {
     const { database, closingSignal, log } = this.#deps;

@@ -7,13 +7,16 @@ const RUNS_WITH_RESULTS = 2;
 
 export type EvaluationCase = { id: number; question: string; document: string };
 
-/** `rank` is the place, from 1, of the document's best passage among those that a reply's prompt would contain; 0 if it has none there. */
+/**
+ * `rank` is the position, counted from 1, of the document's first passage in the list of passages that a prompt would contain; 0 if the list has
+ * no passage of the document.
+ */
 export type CaseResult = { caseId: number; rank: number };
 
 export type NewRun = {
   /** Number of the bot's cases. */
   cases: number;
-  /** Number of cases that were searched before the time limit. */
+  /** Number of cases whose search began before the time limit. */
   searched: number;
   /** Number of cases whose document was found. */
   found: number;
@@ -28,7 +31,7 @@ export type StoredRun = NewRun & { id: number; ranAt: Date; documents: number };
 const CASE = "case_id AS id, question, document";
 const RUN = `run_id AS id, ran_at AS "ranAt", cases, searched, found, semantic_failures AS "semanticFailures", documents`;
 
-/** Stores a case. Returns `exists` if the bot has a case with this question, and `full` if it has `limit` cases. */
+/** Stores a case. Returns `full` if the bot has `limit` cases, otherwise `exists` if it has a case with this question. */
 export async function insertCase(
   database: Database,
   { workspaceId, botId }: BotKey,

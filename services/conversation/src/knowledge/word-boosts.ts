@@ -1,4 +1,4 @@
-/** Words that are frequent in questions but do not name their subject. PostgreSQL's stop word lists do not contain them. */
+/** Words that are frequent in questions but do not name their subject. PostgreSQL's stop word lists lack most of them. */
 export const QUESTION_WORDS = toWords(`
   want wants need needs happen happens get gets got give gives given make makes made find say says know tell anything
   something everything someone somebody anyone please hello help way ways thing things possible use uses using used like let show explain mean means

@@ -1,7 +1,7 @@
 import type { UnansweredReply } from "./unanswered.store.ts";
 
 export type QuestionGroup = {
-  /** The latest question's text. */
+  /** The beginning of the latest question. */
   example: string;
   /** The latest question's session. */
   sessionId: string;
@@ -14,8 +14,8 @@ export type QuestionGroup = {
 };
 
 /**
- * Groups questions with the same stems, regardless of their order, repetition and accents. The largest group comes first, then the latest.
- * Leaves out messages without lexemes: greetings, for example, consist of stop words and question words.
+ * Groups questions with the same stems, regardless of their order, repetition and accents. Sorts the groups by size, the largest first. Of
+ * equally large groups, the one with the latest question comes first. Leaves out messages without lexemes, such as greetings.
  * `latestFirst` are the replies in descending order of `at`.
  */
 export function groupQuestions(latestFirst: readonly UnansweredReply[]): QuestionGroup[] {

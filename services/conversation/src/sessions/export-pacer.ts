@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 /** Turns count as running for this time after a turn was opened or closed. */
 const RECENT_MS = 1_000;
 /**
- * The pause before a statement is 9 times the duration of the export's previous statement, for each statement that runs or pauses. So all exports
- * together run statements for about a tenth of the time, or for longer if MAX_PAUSE_MS limits the pauses.
+ * An export pauses before a statement for 9 × the duration of its previous statement × the number of statements of all exports that run or
+ * pause. So the paced statements of all exports together run for about a tenth of the time, or for longer if MAX_PAUSE_MS limits the pauses.
  */
 const PAUSE_RATIO = 9;
 const MAX_PAUSE_MS = 1_000;

@@ -7,7 +7,7 @@ import { useTestSettlement } from "../testing/settlement.ts";
 const system = useTestSettlement();
 const { newSettler, closeTurns, depth } = system;
 
-test("the settler sends turns again that quota's response omits, without delaying other turns", async () => {
+test("the settler sends a turn again if quota's response does not contain it, and settles the other turns meanwhile", async () => {
   const turns = await closeTurns(1_001);
   await system.db.admin.query("UPDATE conversation.outbox SET created_at = now() - interval '1 hour'");
   const stuck = turns.slice(0, 501).map((turn) => turn.turnId);
@@ -20,7 +20,7 @@ test("the settler sends turns again that quota's response omits, without delayin
   expect(system.quota.countDone(system.bot.workspaceId)).toBe(1_001);
 });
 
-test("a replica without the outbox lease settles pushed turns at once again after a failed call", async () => {
+test("after a failed call, a replica without the outbox lease resumes settling pushed turns immediately", async () => {
   newSettler().start();
   // Until the first replica holds the lease.
   await sleep(1_500);

@@ -1,7 +1,7 @@
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 const LETTERS = "etaoinshrdlucmfw";
 
-/** Returns ordinary documents of almost 4 MiB, the same in every run. */
+/** Returns documents of 3 to 4 MiB, the same in every run. */
 export function largeTexts(): { name: string; format: string; content: string }[] {
   const random = randomNumbers();
   const letters = (count: number) => Array.from({ length: count }, () => LETTERS[random(LETTERS.length)]).join("");
@@ -38,7 +38,7 @@ export function largeTexts(): { name: string; format: string; content: string }[
   ];
 }
 
-/** Concatenates parts up to MAX_CHARACTERS, less 1,000 for the markup around them. */
+/** Concatenates parts until they have almost MAX_CHARACTERS. The rest is for the markup around them. */
 function fill(part: () => string): string {
   const parts: string[] = [];
   for (let length = 0; length < MAX_CHARACTERS - 1_000; length += parts.at(-1)?.length ?? 0) parts.push(part());

@@ -66,7 +66,7 @@ describe("KeyedReply", () => {
     expect(reply.reconnects).toBe(1);
   });
 
-  test("a slow reader does not delay others, and gets the rest at once when it has drained", async () => {
+  test("a slow reader does not delay others, and gets the rest in one part when it has drained", async () => {
     const { reply } = createReply();
     const [slow, quick] = [recordReader(), recordReader()];
     slow.slow();
@@ -90,7 +90,7 @@ describe("KeyedReply", () => {
     expect(reply.allClientsGoneSignal.aborted).toBe(true);
   });
 
-  test("counts a reply without readers as completed if it was complete before the time without readers ended", async () => {
+  test("reports a reply without readers as completed if it began to close before detachedMs had passed", async () => {
     const { reply, results } = createReply();
     reply.meta({ session_id: "s", message_id: 1 });
     await vi.advanceTimersByTimeAsync(500);
@@ -100,7 +100,7 @@ describe("KeyedReply", () => {
     expect(results).toEqual(["completed"]);
   });
 
-  test("replaces NUL with U+FFFD, as the database does, so that offsets agree", () => {
+  test("replaces NUL with U+FFFD, as the conversation service does, so that offsets agree, so that offsets agree", () => {
     const { reply } = createReply();
     const { reader, state } = recordReader();
     reply.attach(reader, 0, true);

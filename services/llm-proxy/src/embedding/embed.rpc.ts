@@ -8,7 +8,7 @@ import type { Embedder } from "./embedder.ts";
 const MAX_TEXTS = 64;
 const MAX_TEXT_CHARACTERS = 8_000;
 
-/** Embeds a batch of texts. Without texts, returns only the name of the configured model. */
+/** Embeds a batch of texts. Without texts, returns only the id of the configured model, which is empty if none is configured. */
 export async function handleEmbed(
   embedder: Embedder,
   { workspaceId, texts }: EmbedRequest,

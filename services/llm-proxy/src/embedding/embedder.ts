@@ -66,8 +66,7 @@ export class Embedder {
           const delayMs = computeRetryDelayMs(error, attempts, retries, random());
           const next = delayMs === undefined ? "end" : "retry";
           log.warn({ model: model.model, code, reason, next }, "embedding attempt failed");
-          if (detail !== "")
-            log.debug({ model: model.model, detail }, "embedding attempt failed, error code in detail");
+          if (detail !== "") log.debug({ model: model.model, detail }, "cause of the failed embedding attempt");
           if (delayMs === undefined) throw error;
           // The outcome if the call is cancelled during the wait or the next attempt.
           outcome = "cancelled";

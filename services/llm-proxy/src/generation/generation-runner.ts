@@ -103,7 +103,7 @@ export class GenerationRunner {
     const { code, reason, detail, cause } = failure;
     metrics.attemptFailures.inc({ provider: guarded.settings.name, reason, next });
     log.warn({ turn_id: turnId, model, code, reason, next }, "attempt failed");
-    if (detail !== "") log.debug({ turn_id: turnId, model, detail }, "attempt failed, error code in detail");
+    if (detail !== "") log.debug({ turn_id: turnId, model, detail }, "cause of the failed attempt");
     if (reason === "internal") log.error({ turn_id: turnId, error: cause }, "attempt failed unexpectedly");
   }
 

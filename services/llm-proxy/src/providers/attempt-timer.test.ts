@@ -59,7 +59,7 @@ test("the total timeout applies while text waits for its reader too", () => {
   expect(reasonAfter(300)).toBe("total_timeout");
 });
 
-test("after the completion has finished, the silence timeout applies, even without any text", () => {
+test("finish() starts the silence timeout even if no text has arrived", () => {
   const { attemptTimer, reasonAfter } = setUp();
   attemptTimer.finish();
   expect(reasonAfter(19)).toBe("");

@@ -12,7 +12,7 @@ import {
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { startTestProxy, type TestProxy } from "../testing/llm-proxy.ts";
 
-// A public address. Nothing connects to it: the proxy's tunnels end on this machine.
+// A public address. No test connects to it: startConnectProxy connects every tunnel to 127.0.0.1.
 const PUBLIC = "93.184.215.14";
 
 let provider: FakeProvider;

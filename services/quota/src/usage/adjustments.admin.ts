@@ -62,7 +62,7 @@ async function requireStartedMonth(database: Database, text: string): Promise<st
 function requireText(field: string, text: string): string {
   const trimmed = text.trim();
   if (trimmed === "" || isLongerThan(trimmed, MAX_TEXT_CHARACTERS) || trimmed.includes("\0"))
-    throw invalidArgument(`${field} must have 1 to ${MAX_TEXT_CHARACTERS} characters`);
+    throw invalidArgument(`${field} must have 1 to ${MAX_TEXT_CHARACTERS} characters and no NUL`);
   return trimmed;
 }
 

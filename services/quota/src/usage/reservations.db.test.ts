@@ -76,7 +76,7 @@ describe("Reserve", () => {
     expect(await reserve(quota.database, workspace, randomUUID())).toMatchObject({ status: "held", cap: 100 });
   });
 
-  test("refuses after a change to a smaller plan and reports the new cap as used", async () => {
+  test("refuses after a change to a smaller plan, and returns no `used` above the new cap", async () => {
     const workspace = await createWorkspace(quota, 25);
     const turns = Array.from({ length: 10 }, () => randomUUID());
     for (const turn of turns) await reserve(quota.database, workspace, turn);
@@ -171,14 +171,14 @@ describe("Settle", () => {
     const workspaces = await Promise.all(Array.from({ length: 4 }, () => createWorkspace(quota, 1_000)));
     const turns = Array.from({ length: 200 }, (_, i) => ({ workspace: workspaces[i % 4] ?? "", turn: randomUUID() }));
     const calls = turns.flatMap(({ workspace, turn }, i) => {
-      const done = settlement(workspace, turn, i % 3 === 0 ? "void" : "done", thisMonth);
+      const own = settlement(workspace, turn, i % 3 === 0 ? "void" : "done", thisMonth);
       const other = turns[(i + 7) % turns.length];
       const otherSettlement = settlement(other?.workspace ?? "", other?.turn ?? "", "void");
       return [
         () => reserve(quota.database, workspace, turn),
-        () => settle(quota.database, [done, otherSettlement]),
+        () => settle(quota.database, [own, otherSettlement]),
         () => reserve(quota.database, workspace, turn),
-        () => settle(quota.database, [otherSettlement, done]),
+        () => settle(quota.database, [otherSettlement, own]),
       ];
     });
     await Promise.all(calls.map((call) => call()));
@@ -256,7 +256,7 @@ describe("with a locked usage row", () => {
     expect(await usageOf(quota, workspaceId)).toMatchObject({ held: 1, holds: 1 });
   });
 
-  test("Settle settles the other workspaces of the batch, and the locked one when the batch is sent again", async () => {
+  test("Settle settles the batch's turns of other workspaces, and the locked workspace's when the batch is sent again after the lock is released", async () => {
     const { workspaceId, turnId, unlock } = await createLockedWorkspace();
     const others = await Promise.all(Array.from({ length: 30 }, () => createWorkspace(quota, 10)));
     const batch = [workspaceId, ...others].map((id) =>

@@ -11,11 +11,14 @@ const MAX_TOKENS = 2 ** 31 - 1;
 type Chunk = Record<string, unknown>;
 type ErrorBody = { code?: unknown; status?: unknown; type?: unknown };
 
-/** Parses the body of a streamed chat completion: bytes in, text out. Anything malformed is a failure, never a gap in the text. */
+/**
+ * Parses the body of a streamed chat completion: bytes in, text out. A malformed event, choice or content is a
+ * failure, because it may be a gap in the text.
+ */
 export class ChatStreamReader {
   /** Whether the model has finished: after its last finish reason, or at the proper end of the stream. Later failures are ignored. */
   isFinished: boolean = false;
-  /** Whether all text has arrived before the end of the stream, without a tool call. Later choices are ignored. */
+  /** Whether the completion has finished before the end of the stream, without a tool call. No more text follows: later choices are ignored. */
   isTextComplete: boolean = false;
   /** Whether `[DONE]` has arrived. Later events are ignored. */
   isDone: boolean = false;
@@ -103,9 +106,8 @@ export class ChatStreamReader {
   }
 
   /**
-   * Marks the completion as finished if it has a finish reason. Called for a finish reason with an empty delta and for a chunk without choices.
-   * Some gateways send a finish reason with every chunk. So a finish reason in a chunk with text, reasoning or a tool call, or before any of
-   * them, may not be the last.
+   * Marks the completion as finished if it has a finish reason, and text or a tool call. Called for a finish reason with an empty delta and for
+   * a chunk without choices: some gateways send a finish reason with every chunk, so a finish reason beside text may not be the last.
    */
   #finish(): void {
     if (!this.#hasFinishReason || !(this.#hasText || this.toolCalls.hasCalls)) return;
@@ -139,7 +141,7 @@ function readField<T>(object: Chunk, name: string, isKind: (value: unknown) => v
   return value;
 }
 
-/** Whether a delta has no field other than a role. */
+/** Whether a delta has no value other than a role. Null and an empty string are no values. */
 function isEmptyDelta(delta: Record<string, unknown>): boolean {
   return Object.entries(delta).every(([name, value]) => name === "role" || !isPresent(value) || value === "");
 }

@@ -198,7 +198,8 @@ export declare const SettledTurnSchema: GenMessage<SettledTurn>;
 export declare type SettleResponse = Message<"parley.quota.v1.SettleResponse"> & {
   /**
    * The settlements that were stored, or have the code month_closed. A missing settlement was not stored, and the caller must
-   * send it again: another call was settling its turn, the workspace's usage was locked, or PostgreSQL refused the turn.
+   * send it again: another call was settling its turn, the workspace's usage was locked, PostgreSQL refused the turn, or
+   * other turns of the batch took too long.
    *
    * @generated from field: repeated parley.quota.v1.SettledTurn settled = 1;
    */
@@ -512,7 +513,7 @@ export declare type WorkspaceMonth = Message<"parley.quota.v1.WorkspaceMonth"> &
   held: number;
 
   /**
-   * The rows of the usage ledger, including pruned ones, plus the adjustments.
+   * The number of rows of the usage ledger, including pruned ones, plus the sum of the adjustments.
    *
    * @generated from field: int32 ledger = 4;
    */
@@ -1226,8 +1227,8 @@ export declare const QuotaService: GenService<{
     output: typeof GetWorkspaceResponseSchema;
   },
   /**
-   * SetWorkspaceDeleted marks a workspace as deleted, or as not deleted. Reserve, GetWorkspace and the admin calls of
-   * members then answer as for an unknown workspace. Settle and the calls for reconciliation do not change.
+   * SetWorkspaceDeleted marks a workspace as deleted, or as not deleted. Reserve, GetWorkspace and admin calls with an
+   * access token of the workspace then answer as for an unknown workspace. Settle and the calls for reconciliation do not change.
    *
    * Errors: NOT_FOUND (workspace_not_found).
    * Idempotent.
@@ -1333,10 +1334,10 @@ export declare const QuotaService: GenService<{
    * do not change its usage. Closing a closed month again succeeds.
    *
    * Errors:
-   * - FAILED_PRECONDITION (month_not_ended): by the database's clock, the month ended less than a day ago, or ListMonths has
-   *   listed it for less than a minute.
+   * - FAILED_PRECONDITION (month_not_ended): by the database's clock, a day has not passed since the month's end, or ListMonths has
+   *   not yet listed the month for a minute.
    * - FAILED_PRECONDITION (month_has_holds): messages of the month are held.
-   * - FAILED_PRECONDITION (month_changed): the month's usage is not `used`.
+   * - FAILED_PRECONDITION (month_changed): the month's usage differs from the request's `used`.
    * - INVALID_ARGUMENT (invalid_argument) when the month is missing.
    *
    * Deadline: 30 s.

@@ -60,6 +60,12 @@ describe("a usage error", () => {
     ["audit --repair --workspace ", /^parley: option '--workspace <id>' .*empty; run parley audit --help$/],
     ["usage --workspace ", /^parley: option '--workspace <id>' .*empty; run parley usage --help$/],
     ["token --workspace ", /^parley: option '--workspace <id>' .*empty; run parley token --help$/],
+    ["tool list --workspace w --bot ", /^parley: option '--bot <slug>' .*empty; run parley tool list --help$/],
+    ["bot show --workspace w --slug ", /^parley: option '--slug <slug>' .*empty; run parley bot show --help$/],
+    [
+      "doctor http://a.example --origin http://b.example --public-key ",
+      /^parley: option '--public-key <key>' .*empty; run parley doctor --help$/,
+    ],
     ["migrate edge", /conversation, quota, llm-proxy; run parley migrate --help$/],
     ["workspace list extra", /^parley: too many arguments.*; run parley workspace list --help$/],
   ])("exits 2 with one line that names the problem and the help: %s", async (line, expected) => {

@@ -11,14 +11,14 @@ import { CliError } from "../errors.ts";
 import { messageToJson } from "../output/json.ts";
 import type { Result } from "../output/result.ts";
 import { formatTable } from "../output/table.ts";
-import { monthOption, parseWorkspaceId } from "./options.ts";
+import { monthOption, refuseEmpty } from "./options.ts";
 
 export function addAuditCommand(program: CommandUnknownOpts, context: Context): void {
   const { callAdmin, report } = context;
   program
     .command("audit")
     .description("Reconcile completed turns with the month's usage.")
-    .option("--workspace <id>", "Select the workspace (default: all).", parseWorkspaceId)
+    .option("--workspace <id>", "Select the workspace (default: all).", refuseEmpty)
     .addOption(monthOption())
     .option("--check", "Exit 1 when usage does not reconcile.")
     .addOption(new Option("--repair", "Repair the differences.").conflicts(["month", "check"]))

@@ -3,7 +3,7 @@ import type { Context } from "../context.ts";
 import { diagnose } from "../doctor/diagnose.ts";
 import { PROXIES } from "../doctor/proxies.ts";
 import { reportDiagnosis } from "../doctor/report.ts";
-import { wholeNumberParser } from "./options.ts";
+import { refuseEmpty, wholeNumberParser } from "./options.ts";
 
 /** The edge sends a heartbeat after 15 s of silence. 20 s leaves a margin. */
 const DEFAULT_SILENCE_SECONDS = 20;
@@ -16,7 +16,7 @@ export function addDoctorCommand(program: CommandUnknownOpts, context: Context):
     .addArgument(
       new Argument("<url>", "Use this public URL, such as https://chat.example.com.").argParser(parsePublicUrl),
     )
-    .requiredOption("--public-key <key>", "Use the public key of any bot.")
+    .requiredOption("--public-key <key>", "Use the public key of any bot.", refuseEmpty)
     .requiredOption("--origin <origin>", "Use an allowed origin, such as https://www.example.com.", parseOrigin)
     .option("--quick", "Skip the idle timeout check.")
     .addOption(

@@ -3,11 +3,14 @@ import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
 export const PLANS = ["free", "pro", "scale"] as const;
 
 /** Options that several commands share. */
-export const workspaceOption = ["--workspace <id>", "Select the workspace.", parseWorkspaceId] as const;
-export const botOption = ["--bot <slug>", "Select the bot."] as const;
+export const workspaceOption = ["--workspace <id>", "Select the workspace.", refuseEmpty] as const;
+export const botOption = ["--bot <slug>", "Select the bot.", refuseEmpty] as const;
 
-/** Refuses an empty ID, such as that of an unset shell variable. The services would read it as no ID, which may select all workspaces. */
-export function parseWorkspaceId(text: string): string {
+/**
+ * Refuses an empty value, such as that of an unset shell variable. The services would read an empty workspace id as no id, which may select all
+ * workspaces.
+ */
+export function refuseEmpty(text: string): string {
   if (text !== "") return text;
   throw new InvalidArgumentError("It must not be empty.");
 }

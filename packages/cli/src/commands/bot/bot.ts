@@ -5,7 +5,7 @@ import type { Context } from "../../context.ts";
 import { messageToJson } from "../../output/json.ts";
 import type { Result } from "../../output/result.ts";
 import { formatFields, formatTable } from "../../output/table.ts";
-import { workspaceOption } from "../options.ts";
+import { refuseEmpty, workspaceOption } from "../options.ts";
 import { toBotChanges, withBotOptions } from "./bot-options.ts";
 
 export function addBotCommands(program: CommandUnknownOpts, { callAdmin, report }: Context): void {
@@ -30,7 +30,7 @@ export function addBotCommands(program: CommandUnknownOpts, { callAdmin, report 
       .command("update")
       .description("Change the given settings of a bot.")
       .requiredOption(...workspaceOption)
-      .requiredOption("--slug <slug>", "Select the bot."),
+      .requiredOption("--slug <slug>", "Select the bot.", refuseEmpty),
   ).action(({ workspace: workspaceId, slug, ...options }) =>
     report(
       callAdmin(BotAdminService, async (service) =>
@@ -63,7 +63,7 @@ export function addBotCommands(program: CommandUnknownOpts, { callAdmin, report 
     .command("show")
     .description("Show a bot.")
     .requiredOption(...workspaceOption)
-    .requiredOption("--slug <slug>", "Select the bot.")
+    .requiredOption("--slug <slug>", "Select the bot.", refuseEmpty)
     .action(({ workspace: workspaceId, slug }) =>
       report(
         callAdmin(BotAdminService, async (service) =>

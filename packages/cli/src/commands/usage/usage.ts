@@ -8,7 +8,7 @@ import type { Context } from "../../context.ts";
 import { CliError } from "../../errors.ts";
 import type { Result } from "../../output/result.ts";
 import { formatFields } from "../../output/table.ts";
-import { monthOption, parseWorkspaceId } from "../options.ts";
+import { monthOption, refuseEmpty } from "../options.ts";
 import { addAdjustCommands } from "./usage-adjust.ts";
 import { addMonthsCommand } from "./usage-months.ts";
 
@@ -17,7 +17,7 @@ export function addUsageCommand(program: CommandUnknownOpts, context: Context): 
   const usage = program
     .command("usage")
     .description("Show a month's usage or the billing run.")
-    .option("--workspace <id>", "Show the usage of one workspace.", parseWorkspaceId)
+    .option("--workspace <id>", "Show the usage of one workspace.", refuseEmpty)
     .addOption(new Option("--all", "Show every workspace's usage, tokens and cost.").conflicts("workspace"))
     .addOption(monthOption())
     .addOption(new Option("--csv", "With --all, write CSV (RFC 4180).").conflicts("workspace"))

@@ -15,8 +15,8 @@ export type ToolOptions = {
 };
 
 /**
- * Runs a program of the PATH. pnpm adds the programs of node_modules to the PATH of the scripts that it runs. Also resolves
- * if the program exits with another code than 0. Throws if the program is missing, is killed or prints too much.
+ * Runs a program of the PATH. pnpm adds the programs of node_modules to the PATH of the scripts that it runs. Also resolves if the program
+ * exits with another code than 0. Throws if the program is missing, is killed or prints too much.
  */
 export function runTool(
   command: string,

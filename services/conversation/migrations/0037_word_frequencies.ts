@@ -6,8 +6,9 @@ export const name = "0037_word_frequencies";
 export const config = { transaction: false };
 
 /**
- * Reads in how many chunks of a bot a lexeme occurs. Its second column is an expression, so PostgreSQL cannot choose another index of the
- * table for this lookup. It replaces knowledge_words_lexeme, which the previous version needs and a later release drops.
+ * knowledge_words_frequency  finds in how many chunks of a bot a lexeme occurs. The second column is an expression, so PostgreSQL cannot choose
+ *                            another index of the table for this lookup. The index replaces knowledge_words_lexeme, which only the previous
+ *                            version uses.
  */
 export async function up(knex: Knex): Promise<void> {
   await withoutLockTimeout(knex, async () => {

@@ -113,8 +113,8 @@ function closeIdle(pool: Database): void {
 }
 
 /**
- * Makes PostgreSQL read the first rows of an index in its order, in a transaction. PostgreSQL underestimates how many rows a bot or a visitor
- * has, so without this setting it may read and sort all of them.
+ * For a transaction that reads the first rows of an order. PostgreSQL then reads them from an index in this order. It underestimates how many
+ * rows a bot or a visitor has, so without this setting it may read and sort all of them.
  */
 export const READ_IN_ORDER = "SET LOCAL enable_sort = off";
 

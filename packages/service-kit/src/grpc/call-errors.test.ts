@@ -28,7 +28,7 @@ test("a ServiceError keeps its code and message", () => {
   });
 });
 
-test("logs one call in 10 s that failed because the database is unavailable, and each internal error", () => {
+test("logs each internal error, and at most once in 10 s a call that failed because of the database", () => {
   const lines: { level: string; message: string; method: string; error: { code?: string } }[] = [];
   const log = createLogger("test", "info", { write: (line) => void lines.push(JSON.parse(line)) });
   let nowMs = 0;

@@ -13,7 +13,7 @@ const STATUS_BY_KIND: Record<ErrorKind, status> = {
   unavailable: status.UNAVAILABLE,
 };
 
-/** While the database is unavailable, every call fails. One failure in this time is logged. */
+/** While the database is unavailable, every call fails. Only one failure in this time is logged. */
 const UNAVAILABLE_LOG_INTERVAL_MS = 10_000;
 
 /**
@@ -37,8 +37,8 @@ export function toRpcError(error: unknown, signal?: AbortSignal): RpcError {
 export type CallErrorLog = (method: string, error: unknown, mapped: RpcError) => void;
 
 /**
- * Returns a function that logs failed calls of a service: each internal error, and at most one failure in 10 s because the database is
- * unavailable. `kind` begins the message, e.g. `admin call`. `now` returns the milliseconds of a monotonic clock.
+ * Returns a function that logs failed calls of a service: each internal error, and at most once in 10 s a call that failed because of the
+ * database. The message begins with `kind`, e.g. `admin call`. `now` returns the milliseconds of a monotonic clock.
  */
 export function createCallErrorLog(
   log: Logger,

@@ -20,7 +20,8 @@ export function Modal({ title, description, isOpen, onOpenChange, children }: Mo
           className="modal"
           // Escape that cancels the characters of an IME has the keyCode 229.
           onEscapeKeyDown={(event) => event.keyCode === 229 && event.preventDefault()}
-          // Keeps the dialog open when the owner uses an error message outside it. `closest` finds the message even after its close button has removed it.
+          // Keeps the dialog open when the owner clicks an error message, which is outside it. `closest` finds the message even after its close
+          // button has removed it from the page.
           onInteractOutside={(event) => {
             if ((event.target as Element).closest(".announcement")) event.preventDefault();
           }}

@@ -100,7 +100,7 @@ describe("KeyedReply", () => {
     expect(results).toEqual(["completed"]);
   });
 
-  test("replaces NUL with U+FFFD, as the conversation service does, so that offsets agree, so that offsets agree", () => {
+  test("replaces NUL with U+FFFD, as the conversation service does, so that offsets agree", () => {
     const { reply } = createReply();
     const { reader, state } = recordReader();
     reply.attach(reader, 0, true);

@@ -12,8 +12,8 @@ type Chunk = Record<string, unknown>;
 type ErrorBody = { code?: unknown; status?: unknown; type?: unknown };
 
 /**
- * Parses the body of a streamed chat completion: bytes in, text out. A malformed event, choice or content is a
- * failure, because it may be a gap in the text.
+ * Parses the body of a streamed chat completion: bytes in, text out. A malformed event, choice or content is a failure, because text may be
+ * missing.
  */
 export class ChatStreamReader {
   /** Whether the model has finished: after its last finish reason, or at the proper end of the stream. Later failures are ignored. */

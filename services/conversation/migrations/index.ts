@@ -32,6 +32,7 @@ import * as botReplyCounts from "./0034_bot_reply_counts.ts";
 import * as unansweredQuestions from "./0035_unanswered_questions.ts";
 import * as evaluations from "./0036_evaluations.ts";
 import * as wordFrequencies from "./0037_word_frequencies.ts";
+import * as pendingLists from "./0038_pending_lists.ts";
 
 /** Every migration of the conversation schema, oldest first. */
 export const migrations: readonly Migration[] = [
@@ -68,4 +69,5 @@ export const migrations: readonly Migration[] = [
   unansweredQuestions,
   evaluations,
   wordFrequencies,
+  pendingLists,
 ];

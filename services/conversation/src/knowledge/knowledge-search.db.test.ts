@@ -67,6 +67,13 @@ test("searchByWords corrects a word although hundreds of documents have another 
   expect(await search("contanier", owner)).toMatchObject([{ source: "shipping.md" }]);
 });
 
+/** Returns paragraphs of 20 numbered words. Each of the words w0 to w4999 occurs about as often as the others. */
+function largeText(paragraphs: number): string {
+  const word = (at: number) => `w${(at * 7_919) % 5_000}`;
+  const words = (paragraph: number) => Array.from({ length: 20 }, (_, place) => word(paragraph * 20 + place));
+  return Array.from({ length: paragraphs }, (_, paragraph) => `${words(paragraph).join(" ")}.`).join("\n\n");
+}
+
 /** Inserts 8,000 words for a bot, each in one of 20 documents. */
 const insertWords = (owner: Bot) =>
   db.admin.query(
@@ -118,6 +125,31 @@ describe("searchByWords reads few other words of a bot with 8,000 words", () => 
   );
 });
 
+describe("searchByWords reads few chunks of a bot with 500 chunks", () => {
+  let owner: Bot;
+  beforeAll(async () => {
+    await db.admin.query("ALTER TABLE conversation.knowledge_chunks SET (autovacuum_enabled = off)");
+    for (let bots = 0; bots < 50; bots++) await add(await createBot(db.database), "small.md", largeText(10));
+    owner = await createBot(db.database);
+    await add(owner, "rare.md", "A zebra has stripes.");
+    for (let number = 0; number < 2; number++) await add(owner, `large-${number}.md`, largeText(3_000));
+  });
+
+  test.each([
+    ["without statistics", "SELECT 1"],
+    ["if most bots have one chunk", "ANALYZE conversation.knowledge_chunks"],
+    ["after a vacuum", "VACUUM ANALYZE conversation.knowledge_chunks"],
+  ])("%s", async (_, prepare) => {
+    await db.admin.query(prepare);
+    const knowledge = await readKnowledge(db.database, owner);
+    expect(knowledge.chunks).toBeGreaterThan(500);
+    const [statement] = await recordStatements(db.database, (database) => searchByWords(database, knowledge, "zebra"));
+    if (statement === undefined) throw new Error("no statement");
+    for (const plan of await explainAnalyze(db.admin, statement))
+      expect(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]).toBeLessThan(100);
+  });
+});
+
 test("searchByWords finds nothing for unknown words, stop words alone or punctuation", async () => {
   // A fixed id, because parts of a random one could be words of the text.
   const id = "bot:b239eae6-0c79-4ab7-9966-7ee4f466c29d";
@@ -163,6 +195,32 @@ test("putSource replaces a source that is added again under the same name", asyn
   expect(await search("giraffe", owner)).toEqual([]);
   const { rows } = await db.admin.query("SELECT FROM conversation.knowledge_chunks WHERE bot_id = $1", [owner.id]);
   expect(rows).toEqual([]);
+});
+
+test("putSource counts the chunks of each word's lexeme in a document of several statements, and reads no chunk again", async () => {
+  const owner = await createBot(db.database);
+  const text = `${largeText(2_000)}\n\nOne refund.\n\n${largeText(2_000)}\n\n# More\nAll refunds, and the refund.`;
+  const statements = await recordStatements(db.database, (database) => addDocument(database, owner, "large.md", text));
+  const inserts = statements.filter(({ text: sql }) => /INSERT INTO conversation.knowledge_(chunks|words)/.test(sql));
+  expect(inserts.length).toBeGreaterThan(4);
+  for (const { text: sql, values } of inserts) {
+    const { rows } = await db.admin.query(`EXPLAIN (FORMAT JSON) ${sql}`, values);
+    expect(JSON.stringify(rows)).not.toMatch(/Scan",[^{}]*"Relation Name":"knowledge_chunks"/);
+  }
+  const { rows: stored } = await db.admin.query<{ word: string; lexeme: string; chunks: number }>(
+    "SELECT word, lexeme, chunks FROM conversation.knowledge_words WHERE bot_id = $1",
+    [owner.id],
+  );
+  const { rows: counted } = await db.admin.query<{ lexeme: string; chunks: number }>(
+    `SELECT lexeme, count(*)::integer AS chunks
+     FROM conversation.knowledge_chunks, unnest(tsvector_to_array(terms)) AS lexeme WHERE bot_id = $1 GROUP BY lexeme`,
+    [owner.id],
+  );
+  const chunksByLexeme = new Map(counted.map(({ lexeme, chunks }) => [lexeme, chunks]));
+  expect(stored.filter(({ lexeme, chunks }) => chunks !== chunksByLexeme.get(lexeme))).toEqual([]);
+  expect(stored).toHaveLength(5_000 + 3);
+  expect(stored).toContainEqual({ word: "refund", lexeme: "refund", chunks: 2 });
+  expect(stored).toContainEqual({ word: "refunds", lexeme: "refund", chunks: 2 });
 });
 
 test("putSource stores exactly one of several sources that are added at once under the same name", async () => {

@@ -55,7 +55,8 @@ export type WordMatches = { passages: readonly RankedPassage[]; terms: readonly 
 // - `query`: selects chunks by the rarest lexemes, up to MAX_CANDIDATES chunks in total, and always by the rarest one.
 // - `pair`: the queries for neighbouring query words.
 // - `candidate`: ranks the selected chunks by ts_rank of each lexeme times its weight. The rank grows with the share of the query that a
-//   chunk contains and falls with the chunk's length. The lexeme bot:<id> restricts the index scan to the bot's chunks.
+//   chunk contains and falls with the chunk's length. The lexeme bot:<id> restricts the index scan to the bot's chunks. Concatenating '' to
+//   workspace_id rules out knowledge_chunks_source, an index by which PostgreSQL would read all chunks of the workspace.
 // - `ranked`: adds the weight of neighbouring words.
 // - `best`: adds half the higher rank of the previous and the next row of `ranked` with the same source and heading, because long sections
 //   are split into several chunks. The two chunks need not be adjacent in the document.
@@ -103,7 +104,7 @@ const SEARCH = `
     FROM query
     JOIN conversation.knowledge_chunks c
       ON coalesce(c.terms, c.search) @@ (('''bot:' || $2::uuid || '''')::tsquery && query.searched)
-      AND c.workspace_id = $1 AND c.bot_id = $2
+      AND c.workspace_id || '' = $1 AND c.bot_id = $2
     -- Concatenating and OFFSET 0 detoast the vector once, not again for each lexeme.
     CROSS JOIN LATERAL (SELECT coalesce(c.terms, c.search) || ''::tsvector AS lexemes OFFSET 0) detoasted
     CROSS JOIN LATERAL (
@@ -136,7 +137,10 @@ const SEARCH = `
          coalesce((
            SELECT json_agg(json_build_object('id', c.chunk_id, 'source', s.name, 'heading', c.heading, 'text', c.content, 'wordRank', best.rank) ORDER BY best.rank DESC, c.chunk_id)
            FROM best
-           JOIN conversation.knowledge_chunks c ON c.workspace_id = $1 AND c.chunk_id = best.chunk_id
+           CROSS JOIN LATERAL (
+             SELECT workspace_id, source_id, chunk_id, heading, content
+             FROM conversation.knowledge_chunks WHERE workspace_id = $1 AND chunk_id = best.chunk_id OFFSET 0
+           ) c
            JOIN conversation.knowledge_sources s ON s.workspace_id = c.workspace_id AND s.source_id = c.source_id
          ), '[]') AS passages`;
 

@@ -41,61 +41,90 @@ const PUT_SOURCE = `
         characters = excluded.characters, chunks = excluded.chunks, updated_at = now()
   RETURNING ${SOURCE}`;
 
-// `language` is for versions without migration 0008: they read the generated column `search`, which supports two languages.
+// Returns in how many of the stored chunks each lexeme occurs. `language` is for versions without migration 0008: they read the generated
+// column `search`, which supports two languages.
 const INSERT_CHUNKS = `
-  INSERT INTO conversation.knowledge_chunks (workspace_id, bot_id, source_id, position, heading, content, language, terms)
-  SELECT $1, $2::uuid, $3, $11 + position, heading, content, CASE $4::text WHEN 'english' THEN 'english' ELSE 'simple' END,
-         array_to_tsvector(ARRAY['bot:' || $2::uuid])
-         || setweight(to_tsvector(dictionary, nearest), 'A')
-         || setweight(to_tsvector(dictionary, above), 'B')
-         || to_tsvector(dictionary, words)
-         || setweight(to_tsvector(dictionary, code), 'C')
-  FROM unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[])
-         WITH ORDINALITY AS chunk (heading, content, nearest, above, words, code, position),
-       CAST('pg_catalog.' || $4::text AS regconfig) AS dictionary`;
+  WITH stored AS (
+    INSERT INTO conversation.knowledge_chunks (workspace_id, bot_id, source_id, position, heading, content, language, terms)
+    SELECT $1, $2::uuid, $3, $11 + position, heading, content, CASE $4::text WHEN 'english' THEN 'english' ELSE 'simple' END,
+           array_to_tsvector(ARRAY['bot:' || $2::uuid])
+           || setweight(to_tsvector(dictionary, nearest), 'A')
+           || setweight(to_tsvector(dictionary, above), 'B')
+           || to_tsvector(dictionary, words)
+           || setweight(to_tsvector(dictionary, code), 'C')
+    FROM unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[])
+           WITH ORDINALITY AS chunk (heading, content, nearest, above, words, code, position),
+         CAST('pg_catalog.' || $4::text AS regconfig) AS dictionary
+    RETURNING terms
+  )
+  SELECT lexeme, count(*) AS chunks FROM stored, unnest(tsvector_to_array(terms)) AS lexeme GROUP BY lexeme`;
+
+const READ_LEXEMES = `
+  SELECT word, lexeme
+  FROM unnest($2::text[]) AS word,
+       CAST('pg_catalog.' || $1::text AS regconfig) AS dictionary,
+       unnest(tsvector_to_array(to_tsvector(dictionary, word))) AS lexeme`;
 
 const INSERT_WORDS = `
-  WITH own AS MATERIALIZED (
-    SELECT word, lexeme
-    FROM unnest($5::text[]) AS word,
-         CAST('pg_catalog.' || $4::text AS regconfig) AS dictionary,
-         unnest(tsvector_to_array(to_tsvector(dictionary, word))) AS lexeme
-  ), frequency AS (
-    SELECT lexeme, count(*) AS chunks
-    FROM conversation.knowledge_chunks c, unnest(c.terms)
-    WHERE c.workspace_id = $1 AND c.source_id = $3 AND lexeme IN (SELECT lexeme FROM own)
-    GROUP BY lexeme
-  )
   INSERT INTO conversation.knowledge_words (workspace_id, bot_id, source_id, word, lexeme, chunks)
-  SELECT $1, $2, $3, word, lexeme, chunks
-  FROM own JOIN frequency USING (lexeme)
-  ON CONFLICT DO NOTHING`;
+  SELECT $1, $2, $3, word, lexeme, chunks FROM unnest($4::text[], $5::text[], $6::integer[]) AS stored (word, lexeme, chunks)`;
 
 /**
  * Stores a document in one transaction and replaces the bot's document of the same name. Each piece is a statement of its own, because a
  * single statement for a large document would exceed the statement timeout.
  */
 export async function putSource(database: Database, source: NewSource): Promise<Source> {
-  const { workspaceId, botId, language, document } = source;
   return transaction(database, async (connection) => {
     // Locks the source's row, which serializes concurrent calls for the same name.
     const stored = await upsertSource(connection, source);
     for (const table of ["knowledge_chunks", "knowledge_words"])
       await connection.query(`DELETE FROM conversation.${table} WHERE workspace_id = $1 AND source_id = $2`, [
-        workspaceId,
+        source.workspaceId,
         stored.id,
       ]);
-    const values = [workspaceId, botId, stored.id, language];
-    let position = 0;
-    for (const piece of document.pieces) {
-      if ("words" in piece) await connection.query(INSERT_WORDS, [...values, piece.words]);
-      else {
-        await connection.query(INSERT_CHUNKS, [...values, ...toChunkColumns(piece.chunks), position]);
-        position += piece.chunks.length;
-      }
-    }
+    await insertPieces(connection, source, stored.id);
     return stored;
   });
+}
+
+async function insertPieces(connection: Connection, source: NewSource, sourceId: number): Promise<void> {
+  const { language, document } = source;
+  const owner = [source.workspaceId, source.botId, sourceId];
+  /** Number of the document's chunks in which a lexeme occurs. */
+  const frequencies = new Map<string, number>();
+  let position = 0;
+  for (const piece of document.pieces) {
+    if ("words" in piece) await insertWords(connection, { owner, language, words: piece.words, frequencies });
+    else {
+      const values = [...owner, language, ...toChunkColumns(piece.chunks), position];
+      const { rows } = await connection.query<{ lexeme: string; chunks: number }>(INSERT_CHUNKS, values);
+      for (const { lexeme, chunks } of rows) frequencies.set(lexeme, (frequencies.get(lexeme) ?? 0) + chunks);
+      position += piece.chunks.length;
+    }
+  }
+}
+
+type NewWords = {
+  /** The ids of the workspace, the bot and the source. */
+  owner: readonly (string | number)[];
+  language: LanguageName;
+  words: readonly string[];
+  frequencies: ReadonlyMap<string, number>;
+};
+
+/** Stores the words with their lexemes. A stop word has none. */
+async function insertWords(connection: Connection, { owner, language, words, frequencies }: NewWords): Promise<void> {
+  const { rows } = await connection.query<{ word: string; lexeme: string }>(READ_LEXEMES, [language, words]);
+  const found = rows.flatMap(({ word, lexeme }) => {
+    const chunks = frequencies.get(lexeme);
+    return chunks === undefined ? [] : [{ word, lexeme, chunks }];
+  });
+  await connection.query(INSERT_WORDS, [
+    ...owner,
+    found.map(({ word }) => word),
+    found.map(({ lexeme }) => lexeme),
+    found.map(({ chunks }) => chunks),
+  ]);
 }
 
 function toChunkColumns(chunks: readonly IndexedChunk[]): string[][] {

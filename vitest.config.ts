@@ -19,12 +19,14 @@ const resultsFile = process.env.PARLEY_TEST_RESULTS;
 /** With PARLEY_TEST_FULL=1, the tests of the whole system have larger loads and take longer. */
 const systemTimeoutMs = process.env.PARLEY_TEST_FULL === "1" ? 1_200_000 : 60_000;
 
-/** Limit of `expect.poll`. A result of another process, a timer or a socket comes within milliseconds, but much later on a busy machine. */
-const expect = { poll: { timeout: 10_000 } };
-/** Four on two cores, because tests spend much of their time waiting. */
-const maxWorkers = 4;
-/** A worker runs all its files in one process, so that it loads shared modules once. Each file cleans up after itself. */
-const isolate = false;
+const common = {
+  /** Four on two cores, because tests spend much of their time waiting. */
+  maxWorkers: 4,
+  /** A worker runs all its files in one process, so that it loads shared modules once. Each file cleans up after itself. */
+  isolate: false,
+  /** Limit of `expect.poll`. A result of another process, a timer or a socket comes within milliseconds, but much later on a busy machine. */
+  expect: { poll: { timeout: 10_000 } },
+};
 // The workers, and the processes that tests and global setups start, share a cache of compiled modules.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("node_modules/.cache/parley/compiled", import.meta.url));
 
@@ -82,11 +84,9 @@ export default defineConfig({
     projects: [
       {
         test: {
+          ...common,
           name: "unit",
           sequence: { groupOrder: 0 },
-          maxWorkers,
-          isolate,
-          expect,
           include: ["{packages,services,deploy,tools,bench,tests/support}/**/*.test.ts"],
           exclude: ["**/*.{db,process,extended,fault,load,browser,chart,images}.test.ts", "**/node_modules/**"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],
@@ -97,10 +97,9 @@ export default defineConfig({
       },
       {
         test: {
+          ...common,
           name: "chart",
           sequence: { groupOrder: 0 },
-          maxWorkers,
-          isolate,
           include: ["tools/**/*.chart.test.ts"],
           // Helm and tsc are Go programs that run for a second. Their garbage collector would take a quarter of their CPU time.
           env: { GOGC: "off" },
@@ -111,11 +110,9 @@ export default defineConfig({
       },
       {
         test: {
+          ...common,
           name: "integration",
           sequence: { groupOrder: 1 },
-          maxWorkers,
-          isolate,
-          expect,
           include: ["{packages,services,deploy,tools,bench,tests/support}/**/*.{db,process}.test.ts"],
           globalSetup: ["tests/support/src/global-setup.ts"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],
@@ -126,11 +123,9 @@ export default defineConfig({
       },
       {
         test: {
+          ...common,
           name: "system",
           sequence: { groupOrder: 2 },
-          maxWorkers,
-          isolate,
-          expect,
           include: ["tests/**/*.test.ts"],
           exclude: [
             "**/*.{extended,fault,load,browser,images,pictures,cluster}.test.ts",
@@ -145,11 +140,9 @@ export default defineConfig({
       },
       {
         test: {
+          ...common,
           name: "browser",
           sequence: { groupOrder: 2 },
-          maxWorkers,
-          isolate,
-          expect,
           include: ["tests/browser/**/*.browser.test.ts"],
           exclude: ["**/*.extended.*"],
           globalSetup: ["tests/browser/global-setup.ts"],
@@ -159,11 +152,9 @@ export default defineConfig({
       },
       {
         test: {
+          ...common,
           name: "extended-integration",
           sequence: { groupOrder: 3 },
-          maxWorkers,
-          isolate,
-          expect,
           include: ["{packages,services,deploy,bench}/**/*.extended.test.ts"],
           // Starts a PostgreSQL server for this project alone: its tests set the passwords of the services' roles, which all databases of a server share.
           globalSetup: ["tests/support/src/global-setup.ts"],
@@ -174,11 +165,9 @@ export default defineConfig({
       },
       {
         test: {
+          ...common,
           name: "extended-system",
           sequence: { groupOrder: 3 },
-          maxWorkers,
-          isolate,
-          expect,
           include: ["tests/**/*.extended.test.ts"],
           globalSetup: ["tests/system/global-setup.ts"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],
@@ -188,11 +177,9 @@ export default defineConfig({
       },
       {
         test: {
+          ...common,
           name: "extended-browser",
           sequence: { groupOrder: 3 },
-          maxWorkers,
-          isolate,
-          expect,
           include: ["tests/browser/**/*.extended.browser.test.ts"],
           globalSetup: ["tests/browser/global-setup.ts"],
           testTimeout: 60_000,
@@ -201,11 +188,9 @@ export default defineConfig({
       },
       {
         test: {
+          ...common,
           name: "faults",
           sequence: { groupOrder: 4 },
-          maxWorkers,
-          isolate,
-          expect,
           include: ["tests/**/*.fault.test.ts"],
           globalSetup: ["tests/system/global-setup.ts"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],
@@ -215,11 +200,10 @@ export default defineConfig({
       },
       {
         test: {
+          ...common,
           name: "load",
           sequence: { groupOrder: 5 },
           fileParallelism: false,
-          isolate,
-          expect,
           include: ["{packages,services,deploy,tools,bench,tests}/**/*.load.test.ts"],
           globalSetup: ["tests/system/global-setup.ts"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { describeWith, freePort, replaceFile } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { chat } from "./system/chat.ts";
@@ -74,6 +75,9 @@ describeWith("redis", "tracing", () => {
       expect((await chat(system.url(), tenant)).done?.finish_reason).toBe("stop");
       await expect.poll(() => countLines("trace export failed"), { timeout: 30_000 }).toBe(1);
     }
+    // Spans are exported after 1 s, and an export fails after at most 5 s. By then the exports of the later turns have failed too.
+    await sleep(7_000);
+    expect(countLines("trace export failed")).toBe(1);
     collector = await startCollector(port);
     await expect
       .poll(async () => (await chat(system.url(), tenant)) && countLines("trace export recovered"), {

@@ -7,6 +7,11 @@ const problemsOf = (path: string, specifier: string, statement = "import { x }")
 const conversation = "services/conversation/src";
 
 describe("layoutProblems", () => {
+  it("refuses a file of a package that MAY_IMPORT does not list", () => {
+    const path = "services/billing/src/main.ts";
+    expect(problemsOf(path, "node:fs")).toEqual([`${path}: add its package to MAY_IMPORT`]);
+  });
+
   it.each([
     ["packages/rpc/src/client.ts", "@parley/service-kit"],
     ["packages/service-kit/src/process/run.ts", "@parley/quota"],

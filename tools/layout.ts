@@ -52,7 +52,7 @@ const MUST_NOT_IMPORT: Readonly<Record<string, readonly string[]>> = {
   plain: ["route", "plugin", "rpc", "admin", "worker", "service", "client", "store"],
 };
 
-/** Files without rules for roles and features: a service's wiring, tests, and the code of worker threads and child processes. */
+/** Files without rules for roles and features: a service's wiring, metrics, tests, fixtures, and the code of worker threads and child processes. */
 const EXEMPT =
   /(?:^|\/)(?:main|server|app|admin-services|rpc-handlers|periodic-tasks|config|migrate)\.ts$|(?:^|[./])metrics\.ts$|\.(?:thread|child)\.ts$|\.test\.ts$|\/testing\//;
 
@@ -70,7 +70,7 @@ export function layoutProblems(files: readonly SourceFile[]): Problems {
   const byPath = new Map(files.map((file) => [file.path, file]));
   return files.flatMap(({ path, text }) => {
     const packageDir = packageOf(path);
-    if (packageDir === undefined) return [];
+    if (packageDir === undefined) return mustBeListed(path) ? [`${path}: add its package to MAY_IMPORT`] : [];
     const role = roleOf(path);
     if (role !== undefined && !(role in MUST_NOT_IMPORT)) return [`${path}: no role has the suffix .${role}.ts`];
     return importsOf(text).flatMap((each) => {
@@ -89,6 +89,11 @@ export function layoutProblems(files: readonly SourceFile[]): Problems {
 function packageOf(path: string): string | undefined {
   const packageDirs = Object.keys(MAY_IMPORT).filter((dir) => path.startsWith(`${dir}/`));
   return packageDirs.sort((a, b) => b.length - a.length)[0];
+}
+
+/** Returns whether a file belongs to a package, so that MAY_IMPORT must contain it. */
+function mustBeListed(path: string): boolean {
+  return /^(packages|services)\//.test(path);
 }
 
 function refusePackage(path: string, packageDir: string, specifier: string): string | undefined {

@@ -204,7 +204,7 @@ describeInBrowser("hostile text", (fixture) => {
     await openAndExpect("/bots", HOSTILE_NAME, bot.slug);
     await page.getByRole("button", { name: HOSTILE_NAME }).click();
     await expectTexts(page, ["Sign out"], "the owner's menu");
-    // The log shows the last 50 changes of the workspace, and other test files change it too.
+    // Opened early: the log shows only the last 50 changes, and other test files change the same workspace.
     await openAndExpect("/audit-log", `Added the document ${HOSTILE_NAME}`);
     await openAndExpect(`/bots/${bot.slug}`, HOSTILE, ...LITERAL);
     await page.frameLocator("iframe").locator(".launcher").waitFor();

@@ -375,6 +375,12 @@ describe("the page", () => {
     expect(await load()).not.toBe(await load());
   });
 
+  it("answers HEAD like GET, without the body", async () => {
+    const response = await fetch(`${consoleProcess.url}/bots`, { method: "HEAD" });
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+    expect(await response.text()).toBe("");
+  });
+
   it("cannot be framed, and its preview only by the console", async () => {
     const policyOf = async (path: string) =>
       (await fetch(consoleProcess.url + path)).headers.get("content-security-policy") ?? "";

@@ -52,7 +52,7 @@ const ofBot = (more: Fields = {}) => ({
 });
 const ofSession: ForeignIdentifierCase = { requests: ({ workspaceId }, { sessionId }) => [{ workspaceId, sessionId }] };
 
-/** The isolation test of every RPC. A new RPC needs a case here. */
+/** The isolation test of every RPC of conversation, llm-proxy and quota. A new RPC needs a case here. */
 export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "parley.conversation.v1.ConversationService/ResolveKey": notTenantScoped("a public key is unique across tenants"),
   "parley.conversation.v1.ConversationService/ResolveBot": ofBot(),

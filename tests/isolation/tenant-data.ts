@@ -8,7 +8,7 @@ import { ORDER_TOOL, type TenantData } from "./rpc-cases.ts";
 
 export type TenantDataWithKey = TenantData & { publicKey: string };
 
-/** Creates a tenant that has one record for each identifier. */
+/** Creates a tenant with one bot, session, turn, pattern, source, tool and evaluation case, and returns the identifiers of all of them. */
 export async function createTenantData(system: SharedSystem): Promise<TenantDataWithKey> {
   const tenant = await createTenant(system.admin, { model: "openai:default" });
   const { workspaceId, botSlug, publicKey } = tenant;
@@ -38,7 +38,7 @@ export async function createTenantData(system: SharedSystem): Promise<TenantData
      FROM conversation.turns WHERE workspace_id = $1`,
     [workspaceId],
   );
-  // The conversation service counts a reply of a bot up to a minute later. Stores the count instead of waiting for it.
+  // The conversation service updates bot_reply_counts, which listUsageByBot reads, once a minute. Stores the count instead of waiting.
   await queryFirstRow(
     system.database,
     `INSERT INTO conversation.bot_reply_counts (workspace_id, hour, bot_id, month, replies)
@@ -46,7 +46,7 @@ export async function createTenantData(system: SharedSystem): Promise<TenantData
      ON CONFLICT (workspace_id, hour, bot_id, month) DO UPDATE SET replies = 1 RETURNING replies`,
     [workspaceId, ids.botId],
   );
-  // Rates the reply, so that the statistics are not empty: they count a rating at once, but a reply only later.
+  // Rates the reply, so that GetStatistics is not empty. It counts ratings at once, but replies (reply_counts) up to a minute later.
   await fetch(`${system.url()}/api/chat/rating/`, {
     method: "POST",
     headers: { "content-type": "application/json", origin: tenant.origin },
@@ -70,7 +70,7 @@ export async function createTenantData(system: SharedSystem): Promise<TenantData
   };
 }
 
-/** Waits until the usage ledger and the call log have one reply of each tenant. The services write both shortly after a reply. */
+/** Waits until one reply of each tenant is settled and in the call log. Both happen shortly after the reply. */
 export async function waitUntilRepliesRecorded(
   database: SharedSystem["database"],
   tenants: Pick<Tenant, "workspaceId">[],

@@ -35,7 +35,7 @@ export type AdminClients = {
 
 type OpsPorts = { conversation: number; quota: number; llm: number };
 
-/** Creates a client of each admin service, authorized with the admin token. */
+/** Creates clients with the admin token, of all admin services except QuestionAdminService and ChangeAdminService. */
 export function createAdminClients(ports: OpsPorts): AdminClients {
   const transport = (port: number) =>
     createConnectTransport({

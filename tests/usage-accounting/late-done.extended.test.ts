@@ -13,7 +13,7 @@ const USAGE_LOCKED_MS = 4_000;
 /** Sends a message. Locks the turn's row until `lockedMs` after the provider's last token, so that every CloseTurn waits for the lock. */
 async function chatWithLockedTurn(system: System, lockedMs: number, settleTimeoutMs = 15_000) {
   const { admin, database, provider } = system;
-  // The reply takes 3 s, in which the turn is locked.
+  // The reply takes 3 s, which is enough time to lock the turn before the first CloseTurn.
   const tenant = await createTenant(admin, { model: "openai:tokens-5-every-600" });
   const pendingChat = chat(system.url(), tenant, { message: tenant.workspaceId });
   await vi.waitFor(
@@ -81,7 +81,8 @@ describe.concurrent("a reply whose turn is locked", () => {
 
 describe.concurrent("with a statement timeout longer than the edge assumes", () => {
   test("a metric counts each turn that is stored as done after its visitor was sent an error", async () => {
-    // The settler has already read the outbox beyond this row's time. It finds the row when it reads the whole outbox, once a minute.
+    // The turn's outbox row has the time at which its CloseTurn began, up to 18 s before the commit. The settler reads rows of the last 15 s
+    // only, except once a minute: then it reads the whole outbox and finds this row.
     const result = await chatWithLockedTurn(slowSystem, 18_000, 80_000);
     expect(result).toEqual({ finishReason: "error", status: "done", used: 1 });
     await vi.waitFor(async () => expect(await countDoneAfterError(slowSystem)).toBe(1), 10_000);
@@ -133,7 +134,7 @@ async function addUnsettledTurns(workspaceId: string, turns: number, ageSeconds:
   );
 }
 
-test("more unsettled turns of a locked workspace than a batch has do not delay another workspace's settlement", async () => {
+test("a locked workspace that fills a whole batch with unsettled turns does not delay another workspace's settlement", async () => {
   const locked = await createTenant(system.admin);
   const other = await createTenant(system.admin);
   const readLocked = () => readBalance(system.database, locked.workspaceId);

@@ -112,8 +112,8 @@ async function readProviderVariables({ llmConfigPath, readVariable }: Config): P
   } catch (cause) {
     throw new StartError(`cannot read LLM_CONFIG ${llmConfigPath} (${systemCode(cause)}): correct its path`, { cause });
   }
-  const names = new Set(text.match(/\b[A-Z_][A-Z0-9_]+\b/g));
-  return Object.fromEntries([...names].flatMap((name) => [[name, readVariable(name)]]).filter(([, value]) => value));
+  const names = new Set(text.match(/\b[A-Z_][A-Z0-9_]*\b/g));
+  return Object.fromEntries([...names].map((name) => [name, readVariable(name)]).filter(([, value]) => value));
 }
 
 function scriptPath(name: ServiceName): string {

@@ -65,7 +65,7 @@ function readAdminToken(environment: Environment): string | undefined {
   try {
     return readSecret(source)[0];
   } catch (error) {
-    // optionalSecret has reported the text of a variable.
+    // If the token is in a variable, optionalSecret has already added this problem.
     if ("file" in source) environment.addProblem(`ADMIN_TOKEN: ${error instanceof Error ? error.message : error}`);
     return undefined;
   }

@@ -27,7 +27,7 @@ export type MultiplexOptions = {
  * cannot be multiplexed, the fallback sends the call: no call waits for a stream. The fallback also retries a unary call whose stream is
  * lost or whose peer is unavailable, so every unary method must be idempotent. A budget limits these retries to 10 % of the calls. The
  * methods in `alwaysRetried` are retried once without a budget. If the retry is refused with RESOURCE_EXHAUSTED, the call fails with the first
- * attempt's UNAVAILABLE: that attempt may have succeeded, and a refusal would show that nothing was done.
+ * attempt's UNAVAILABLE. That attempt may have succeeded, but a caller takes RESOURCE_EXHAUSTED as proof that nothing was done.
  */
 export class MultiplexClient implements CallTransport {
   readonly #client: Client;

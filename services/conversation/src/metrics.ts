@@ -16,13 +16,16 @@ const SETTLE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 export function createSettleLagHistogram(registry: Registry): Histogram {
   return new Histogram({
     name: "parley_settle_lag_seconds",
-    help: "Time from a turn's close until the quota service settled it.",
+    help: "Time from a turn's close, or from the repair of its lost settlement, until the quota service settled it.",
     buckets: SETTLE_BUCKETS,
     registers: [registry],
   });
 }
 
-/** A measurement is cached. During a dump of the database it is slow: it reads the index entries of all turns settled since the dump began. */
+/**
+ * How long a measurement is cached. While a dump runs, PostgreSQL keeps the index entries of rows that were deleted from the outbox since the
+ * dump began. A measurement reads all these entries, so it is slow.
+ */
 const OUTBOX_CACHE_MS = 5_000;
 
 export function registerOutboxGauges(registry: Registry, database: Database, log: Logger): void {

@@ -9,7 +9,7 @@ test("the tasks that read queues and usage run at varying intervals, so that rep
     ["sweep", 5],
     ["audit usage", 300],
     ["reconcile turns with usage", 60],
-    ["fill the call log", 60],
+    ["fill call log", 60],
     ["close months", 300],
   ] as const) {
     const interval = tasks.find((task) => task.name === name)?.intervalMs;

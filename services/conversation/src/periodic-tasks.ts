@@ -72,7 +72,7 @@ export function createPeriodicTasks(
       run: createReconciliationTask(deps, reconciliation),
     },
     {
-      name: "fill the call log",
+      name: "fill call log",
       intervalMs: () => jitteredMs(reconciliation.everySeconds),
       run: createReconciliationTask(deps, reconciliation, createCallLogPlan(createCallLogComparison(deps.llm))),
     },

@@ -161,8 +161,8 @@ export async function start(
     },
     config,
   );
-  // The lifecycle closes in reverse order. The tasks are registered before the gRPC server, so a stopping process drains its calls first and does
-  // not wait for the tasks.
+  // The lifecycle closes in reverse order. The tasks are registered before the gRPC server, so a stopping process first drains its calls, and
+  // waits for the tasks afterwards.
   for (const task of tasks) runPeriodically(task, log, lifecycle);
 
   const guard = createCallGuard(internalTokens, createRpcServerHistogram(registry), log);
@@ -218,7 +218,7 @@ function openPools(config: Config, registry: Registry, log: Logger, lifecycle: L
     pacer: new ExportPacer(),
   };
   return {
-    /** The whole main pool, for calls that must complete, and for the sweeper and the other workers that hold it themselves. */
+    /** The whole main pool: for calls that must complete, and for the workers that are created with it, such as the sweeper. */
     database,
     /** The main pool for calls that may be refused or cancelled. */
     calls,

@@ -37,7 +37,7 @@ export async function checkKeyedReplies(
   const storedReplies = await readStoredReplies(system);
   for (const visit of visits) await checkVisit(system, visit, storedReplies, problems);
   const additional = system.provider.requests.length - requestsBefore;
-  if (additional > 0) problems.duplicated.push(`replays called the model ${additional} times`);
+  if (additional > 0) problems.duplicated.push(`replays and reused keys called the model ${additional} times`);
   const turns = await checkTurns(system, visits, problems);
   problems.duplicated.push(...(await findWrongCharges(system)));
   checkBalance(balance, problems);

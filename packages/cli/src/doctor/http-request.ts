@@ -26,8 +26,8 @@ export type EndpointResponse = {
 };
 
 /**
- * Makes one request on a new connection, as a browser would. Ignores certificate errors, which certificate.ts checks; the request
- * contains no secret. Rejects with the system error when there is no response.
+ * Sends one request on a new connection. Ignores certificate errors, which certificate.ts checks; the request contains no secret.
+ * If there is no response, rejects with the system error, an AbortError, or an error that reports the end of the connection.
  */
 export function sendRequest(endpoint: Endpoint, request: EndpointRequest): Promise<EndpointResponse> {
   return endpoint.http2 ? sendOverHttp2(endpoint.url, request) : sendOverHttp1(endpoint.url, request);

@@ -1,8 +1,8 @@
 import { type DescMessage, type JsonObject, type MessageShape, ScalarType, toJson } from "@bufbuild/protobuf";
 
 /**
- * Converts a message to JSON with all fields under their proto names. The int64 fields of the message itself become numbers, because their
- * values stay below 2^53. Those of nested messages stay strings.
+ * Converts a message to JSON with proto field names. Includes fields with default values, but no unset message, optional or oneof field. The
+ * int64 fields of the message itself become numbers, because their values stay below 2^53. Those of nested messages stay strings.
  */
 export function messageToJson<S extends DescMessage>(schema: S, message: MessageShape<S>): JsonObject {
   const json = toJson(schema, message, { useProtoFieldName: true, alwaysEmitImplicit: true }) as JsonObject;

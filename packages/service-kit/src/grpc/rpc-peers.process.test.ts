@@ -9,6 +9,7 @@ const peers = useTestPeers();
 test("calls between services do not use the HTTP proxy of the environment", async () => {
   // A port on which nothing listens.
   vi.stubEnv("http_proxy", `http://127.0.0.1:${await freePort()}`);
+  for (const name of ["grpc_proxy", "https_proxy", "no_proxy", "no_grpc_proxy"]) vi.stubEnv(name, "");
   onTestFinished(() => void vi.unstubAllEnvs());
   const client = await peers().startClient(false, echo);
   expect(await client.getUsage("3")).toMatchObject({ used: 3 });

@@ -146,8 +146,8 @@ function serveAdmin({ tokens, jwt, changes, isDeleted, register }: AdminOptions,
   };
 }
 
-/** The headers of Connect, of Connect's streams, and of gRPC that name a body's compression. */
-const ENCODING_HEADERS = ["content-encoding", "connect-content-encoding", "grpc-encoding"];
+/** The headers that name a body's compression: of a unary Connect request, and of a Connect stream. */
+const ENCODING_HEADERS = ["content-encoding", "connect-content-encoding"];
 
 function declaredBodyOf({ requestHeader }: HandlerContext): DeclaredBody {
   const isCompressed = ENCODING_HEADERS.some((name) => (requestHeader.get(name) ?? "identity") !== "identity");
@@ -165,7 +165,10 @@ function methodName({ method }: { method: DescMethod }): string {
   return `${method.parent.typeName}/${method.name}`;
 }
 
-/** Converts an error for Connect, which uses gRPC's status numbers. Sends the stable code in a header; gRPC calls send it in a trailer. */
+/**
+ * Converts an error for Connect, which uses gRPC's status numbers. The stable code is metadata of the error: Connect sends it in a header of a
+ * unary response, and in the last message of a stream.
+ */
 function toConnectError(error: unknown, method: string, logError: CallErrorLog): ConnectError {
   if (error instanceof ConnectError) return error;
   const mapped: RpcError = toRpcError(error);

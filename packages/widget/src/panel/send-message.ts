@@ -4,7 +4,7 @@ import type { PanelContext } from "../shared/types.ts";
 /** A reply, as far as it has arrived. */
 export interface Reply {
   readonly text: string;
-  /** The service's ID of the reply, for ratings. Unset for the fallback of a blocked message, which cannot be rated. */
+  /** The service's ID of the reply, for ratings. Unset before the first event, and for the fallback of a blocked turn, which cannot be rated. */
   readonly messageId?: number;
 }
 
@@ -17,9 +17,10 @@ export interface KeyedMessage {
 
 /**
  * Sends a visitor's message and calls `onReply` with the whole reply so far, after each event. With the key of a
- * message that was sent before, receives the same reply again. If the reply ends incomplete, returns the code of the
- * reason. Throws a Failure if the service refuses the message, or if the connection is lost, when the reply may still be
- * running. Throws the signal's reason if the signal is aborted.
+ * message that was sent before, receives the same reply again. Returns the code of the reason if the reply is incomplete,
+ * "stopped" if it was cancelled, "empty" if it has no text, otherwise undefined. Throws a Failure if the service refuses
+ * the message, or if the connection is lost too often. After a lost connection the reply may still be running. Throws the
+ * signal's reason if the signal is aborted.
  */
 export async function sendMessage(
   { base, publicKey, visitor }: PanelContext,

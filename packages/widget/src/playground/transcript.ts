@@ -20,13 +20,15 @@ export async function fetchExport(sessionId: string, token: string): Promise<str
   const response = await fetch(`/api/conversations/${sessionId}/export.json`, {
     headers: { Authorization: `Bearer ${token}` },
     credentials: "omit",
-  }).catch(() => {
-    throw new Failure(navigator.onLine ? "network" : "offline");
-  });
+  }).catch(throwConnectionFailure);
   if (!response.ok) {
     throw await Failure.from(response);
   }
-  return response.text();
+  return response.text().catch(throwConnectionFailure);
+}
+
+function throwConnectionFailure(): never {
+  throw new Failure(navigator.onLine ? "network" : "offline");
 }
 
 /** Creates one table row per message of a transcript. */

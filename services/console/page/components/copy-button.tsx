@@ -2,7 +2,7 @@ import { useState } from "react";
 import { useAnnounce } from "./announcements.tsx";
 import { Icon } from "./icon.tsx";
 
-/** Copies a text. After that, shows a check mark, because a dialog shows no message. */
+/** Copies a text. Then shows a check mark, because announcements such as "Copied." are invisible while a dialog is open. */
 export function CopyButton({ text, label }: { text: string; label: string }) {
   const [isCopied, setCopied] = useState(false);
   const announce = useAnnounce();
@@ -12,6 +12,7 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
       setCopied(true);
       announce("Copied.");
     } catch {
+      setCopied(false);
       announce("The browser does not allow copying. Select the text and copy it.", { isError: true });
     }
   };

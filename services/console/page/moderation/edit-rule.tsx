@@ -56,7 +56,7 @@ export function EditRule({ botSlug, rule, onClose }: { botSlug: string; rule?: P
         />
         <TextArea
           label="Text in place of the answer"
-          hint="If empty, visitors see the bot's text in place of a blocked answer."
+          hint="If empty, visitors see the text that the bot's settings have for blocked answers."
           rows={2}
           maxLength={2_000}
           value={fallback}

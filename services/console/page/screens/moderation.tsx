@@ -96,7 +96,7 @@ function RuleRow({ pattern, botSlug }: { pattern: Pattern; botSlug: string }) {
         <code>{pattern.pattern}</code>
         <small>
           {APPLIES_TO[pattern.appliesTo] ?? pattern.appliesTo} ·{" "}
-          {pattern.fallback || "shows the bot's text in place of a blocked answer"}
+          {pattern.fallback || "shows the text from the bot's settings"}
         </small>
       </span>
       {mayUpdate && (

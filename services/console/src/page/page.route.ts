@@ -38,7 +38,7 @@ export async function pageRoutes(
   app.get("/preview", async (_, reply) => sendPage(reply, files.preview, "'self'", undefined));
   app.setNotFoundHandler(async (request, reply) => {
     const [path = "/"] = request.url.split("?");
-    if (request.method !== "GET" || BACKEND_PATHS.test(path)) throw new HttpError(404, "not_found");
+    if (!["GET", "HEAD"].includes(request.method) || BACKEND_PATHS.test(path)) throw new HttpError(404, "not_found");
     return sendPage(reply, files.console, "'none'", await readSessionInfo(request));
   });
 

@@ -139,7 +139,7 @@ function toCssVars(values: Readonly<Record<string, string>>): Record<string, str
   if (entries.length > 50) throw invalidArgument("custom_css_vars must have at most 50 entries");
   for (const [name, value] of entries) {
     if (!CSS_VARIABLE.test(name))
-      throw invalidArgument("custom_css_vars must have names that start with -- and contain only A-Z a-z 0-9 _ -");
+      throw invalidArgument("custom_css_vars must have names of -- and 1 to 100 of the characters A-Z a-z 0-9 _ -");
     if (!isValid(value) || value.includes("\0"))
       throw invalidArgument(
         `custom_css_vars: the value of ${name} must be 1 to 200 characters of plain CSS: words, numbers, colours, quoted text, and functions that calculate or draw but load nothing`,

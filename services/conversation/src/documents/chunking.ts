@@ -17,8 +17,8 @@ const FENCED_CODE = /^(?<fence>`{3,})\n(?<code>[\s\S]*)\n\k<fence>$/;
 const MAX_CODE_CHARACTERS = MAX_CHUNK_CHARACTERS - 2 * (MAX_FENCE_CHARACTERS + "\n".length);
 
 /**
- * Combines neighbouring blocks with the same headings into chunks of at most 1,400 characters, one block per line. Splits a longer block
- * between sentences, a longer sentence between words, and a longer word anywhere. Each part of a code block is a code block.
+ * Combines neighbouring blocks with the same headings into chunks of at most 1,400 characters. Each block begins on a new line. Splits a
+ * longer block between sentences, a longer sentence between words, and a longer word anywhere. Each part of a code block is a code block.
  */
 export function toChunks(blocks: readonly Block[]): Chunk[] {
   const chunks: Chunk[] = [];
@@ -46,7 +46,7 @@ function splitProse(text: string): string[] {
   return packParts(sentences, MAX_CHUNK_CHARACTERS).map((each) => each.trim());
 }
 
-/** Splits code between lines, and keeps their indentation. */
+/** Splits code between lines. Lines within the limit keep their indentation. */
 function splitCode(code: string): string[] {
   const lines = code.match(/[^\n]*\n|[^\n]+$/g) ?? [];
   return packParts(lines, MAX_CODE_CHARACTERS).map((each) => each.replace(/^\n+/, "").trimEnd());

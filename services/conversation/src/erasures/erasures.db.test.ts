@@ -149,7 +149,7 @@ test("sessions that fail do not keep the visitor's other sessions from being era
   expect(await sessionsWithContent(bot)).toEqual(new Set());
 });
 
-test("a request is served although more older requests than one read returns are not complete", async () => {
+test("a request is completed even if more than one page of other requests is still incomplete", async () => {
   const bot = await createBot(system.database);
   const turn = newTurn(bot, { visitorId: "v" });
   await runTurn(system.database, turn);

@@ -10,8 +10,8 @@ const MAX_WORDS_WITH_ALL_CANDIDATES = 8;
 const LAST_CHARACTER = "\u{10fffd}";
 
 /**
- * Selects the distinct words of which `key` is in a range. A word has a row for each source that contains it, so each step of the recursion
- * continues in the index after the last key, and skips its other rows.
+ * Selects the distinct values of `key` (`k.word` or `reverse(k.word)`) from `start` to `end`, without `end`. A word has a row for each source.
+ * Each step of the recursion therefore reads the first row with a greater key from the index, and skips the other rows of the same word.
  */
 const selectDistinct = (key: string, start: string, end: string) => {
   const readFirst = (comparison: string) => `

@@ -99,7 +99,7 @@ function requireValidContent({ format, content }: RawDocument): RawDocument {
 function requireName(text: string): string {
   const name = text.trim();
   if (name === "" || isLongerThan(name, MAX_NAME_CHARACTERS) || name.includes("\0"))
-    throw invalidArgument(`name must have 1 to ${MAX_NAME_CHARACTERS} characters`);
+    throw invalidArgument(`name must have 1 to ${MAX_NAME_CHARACTERS} characters, and no NUL`);
   return name;
 }
 

@@ -107,7 +107,7 @@ test("ExportSessions exports every session once, in the format of the single exp
   const { pieces, text } = await collect();
   const lines = linesOf(text);
   expect(lines.map((line) => line.session.id)).toEqual(ids);
-  expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThanOrEqual(256 * 1024);
+  expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThanOrEqual(128 * 1024 - 64);
   const large = lines.find((line) => line.messages.length === 200);
   for (const { cursor, ...line } of [lines[0], lines[150], lines.at(-1), large]) {
     expect(withoutReviews(line)).toEqual(await transcriptOf(line.session.id));

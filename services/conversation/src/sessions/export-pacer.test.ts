@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { ExportPacer } from "./export-pacer.ts";
 
 const STATEMENT_MS = 20;
-/** The pause before a statement ÷ the time of the previous one, if no other statement runs or pauses. With n, the ratio is n times as high. */
+/** The pause before a statement ÷ the time of the previous one. If n statements run or pause, including this one, the ratio is n times this value. */
 const PAUSE_RATIO = 9;
 const NEVER_ABORTED = new AbortController().signal;
 

@@ -14,7 +14,7 @@ const stream = (sessionId: string) =>
   system.conversation.exportSession({ workspaceId: bot.workspaceId, sessionId }, { timeoutMs: 60_000 });
 const createSession = (turns: number, content?: string) => createLongSession(system, bot, turns, content);
 
-test("an export continues after the server has closed the connection between two pages", async () => {
+test("an export continues after PostgreSQL has closed the export's idle connection between two pages", async () => {
   const sessionId = await createSession(10_000, "z".repeat(2_000));
   const reader = stream(sessionId)[Symbol.asyncIterator]();
   const first = await reader.next();

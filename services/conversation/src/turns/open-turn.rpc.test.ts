@@ -6,8 +6,8 @@ import type { Bot } from "../bots/bots.store.ts";
 import { openRequest } from "../testing/turns.ts";
 import { handleOpenTurn, type OpenTurnDeps } from "./open-turn.rpc.ts";
 
-test("refuses a keyed turn if another one begins between its two attempts, while the session has too many", async () => {
-  // How many turns run at the handler's first and second read. Before the first read, a turn has ended. After it, another one begins.
+test("throws too_many_keyed_turns if one of two keyed turns ends after the first attempt, and another begins before the retry", async () => {
+  // The numbers of running keyed turns that the handler reads after its first and after its second attempt.
   const runningCounts = [1, 2];
   const query = async ({ name }: { name?: string }) =>
     name === "find_keyed_turn" ? { rows: [{ runningCount: runningCounts.shift(), turnId: null }] } : { rows: [] };

@@ -84,7 +84,7 @@ describeWith("redis", "the limiter on Redis", () => {
     redis.disconnect();
   });
 
-  test("when Redis does not reply, each replica limits locally and decides within 100 ms at p99", async () => {
+  test("when Redis does not reply, a replica limits locally and decides within 100 ms at p99", async () => {
     const registers = [createRegistry("test")];
     const onFallback = new Gauge({ name: "test_fallback", help: "test", registers });
     const localDecisions = new Counter({ name: "test_local_total", help: "test", registers });

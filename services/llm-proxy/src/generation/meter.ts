@@ -3,7 +3,10 @@ import { computeCost, findPrice, parseModelName } from "../settings/index.ts";
 import { estimateTokens } from "../tokens/index.ts";
 import type { AttemptResult } from "./attempt-result.ts";
 
-/** The tokens and the cost of one round or of a generation. `cost` is null if a model has no price. */
+/**
+ * The tokens and the cost of one round or of a generation. `isEstimated` is true if the provider sent no counts, even if Parley counted with a
+ * vocabulary. `cost` is null if a model has no price.
+ */
 export type GenerationUsage = { tokensIn: number; tokensOut: number; isEstimated: boolean; cost: number | null };
 
 /** The usage of one round: the tokens and the cost of its completion. */

@@ -44,23 +44,18 @@ test("readText returns the beginning of a longer body, and closes its connection
 
 test("a body that is not read makes its sender wait", async () => {
   let sent = 0;
-  let isBlocked = false;
   respond = (response) => {
     const chunk = Buffer.alloc(64 * 1024);
     const write = () => {
       while (sent < 64 * 1024 * 1024) {
         sent += chunk.length;
-        if (!response.write(chunk)) {
-          isBlocked = true;
-          return void response.once("drain", write);
-        }
+        if (!response.write(chunk)) return void response.once("drain", write);
       }
       response.end();
     };
     write();
   };
   const { stream } = await request();
-  await expect.poll(() => isBlocked).toBe(true);
   const before = sent;
   await sleep(200);
   expect(sent - before).toBeLessThan(16 * 1024 * 1024);

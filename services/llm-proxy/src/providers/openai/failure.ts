@@ -3,9 +3,9 @@ import type { APIError } from "openai";
 import { failureFromStatus, ProviderFailure } from "../failure.ts";
 import { readRetryAfterMs } from "../retry.ts";
 
-/** Maps an error that the SDK throws instead of a successful response: the provider refused the request, or it is unreachable. */
+/** Maps an error that the SDK throws instead of a successful response: the provider sent a status other than 2xx, or it is unreachable. */
 export function failureFromRequestError(error: unknown): ProviderFailure {
-  if (isRefusal(error)) {
+  if (isStatusError(error)) {
     const { status, headers, code, type } = error;
     return failureFromStatus(status, {
       retryAfterMs: readRetryAfterMs(headers, Date.now()),
@@ -31,7 +31,7 @@ export function failureFromBodyError(error: unknown): ProviderFailure {
 }
 
 /** Whether this is the SDK's error for a response with an HTTP status other than 2xx. */
-function isRefusal(error: unknown): error is APIError<number, Headers> {
+function isStatusError(error: unknown): error is APIError<number, Headers> {
   return error instanceof Error && typeof (error as Partial<APIError>).status === "number";
 }
 

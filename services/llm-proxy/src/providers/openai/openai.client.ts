@@ -61,7 +61,7 @@ async function stream(client: OpenAI, settings: OpenAiSettings, request: Complet
   try {
     for (let bytes = await readChunk(body); bytes !== undefined; bytes = await readChunk(body)) {
       const text = wellFormed.push(chat.feed(bytes));
-      reportProgress(chat, request);
+      reportUsageAndFinish(chat, request);
       // Backpressure: nothing is read until the sink has room.
       if (text !== "") await request.onText(text);
       else if (chat.toolCalls.hasCalls) request.onProgress();
@@ -69,7 +69,7 @@ async function stream(client: OpenAI, settings: OpenAiSettings, request: Complet
       if (chat.isTextComplete) await completeText(wellFormed, request);
     }
     const rest = wellFormed.push(chat.end()) + wellFormed.flush();
-    reportProgress(chat, request);
+    reportUsageAndFinish(chat, request);
     if (rest !== "") await request.onText(rest);
   } finally {
     if (chat.isDone) void body.drain(DRAIN_MS);
@@ -93,7 +93,7 @@ async function completeText(wellFormed: WellFormedTextBuffer, request: Completio
   request.onTextComplete();
 }
 
-function reportProgress(chat: ChatStreamReader, request: CompletionRequest): void {
+function reportUsageAndFinish(chat: ChatStreamReader, request: CompletionRequest): void {
   if (chat.usage) request.onUsage(chat.usage);
   if (chat.isFinished) request.onFinished(chat.toolCalls.requests, chat.finishReason);
 }

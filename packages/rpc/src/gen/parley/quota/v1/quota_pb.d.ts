@@ -1302,7 +1302,9 @@ export declare const QuotaService: GenService<{
   /**
    * AdjustTurns changes the outcome of settled turns, after a database was restored to an earlier time. For each
    * changed turn it stores an adjustment of +1 or -1 beside the usage ledger. It changes neither held turns nor turns
-   * that the quota service does not know: use Settle for these. It does not change turns of closed months.
+   * that the quota service does not know: use Settle for these. It does not change turns of closed months. It does not
+   * make turns void if the month's usage would fall below 0. If the usage of a workspace is locked, its turns are not
+   * changed either. The response lists the changed turns; a caller may repeat the call for the others.
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for more than 1,000 turns, an unspecified outcome or an invalid reason.
    * Idempotent by (workspace_id, turn_id, outcome).
@@ -1334,8 +1336,8 @@ export declare const QuotaService: GenService<{
    * do not change its usage. Closing a closed month again succeeds.
    *
    * Errors:
-   * - FAILED_PRECONDITION (month_not_ended): by the database's clock, a day has not passed since the month's end, or ListMonths has
-   *   not yet listed the month for a minute.
+   * - FAILED_PRECONDITION (month_not_ended): by the database's clock, the month ended less than a day ago, or was added to the
+   *   list of ListMonths less than a minute ago.
    * - FAILED_PRECONDITION (month_has_holds): messages of the month are held.
    * - FAILED_PRECONDITION (month_changed): the month's usage differs from the request's `used`.
    * - INVALID_ARGUMENT (invalid_argument) when the month is missing.

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { buildWidget } from "./build.ts";
 import type { Manifest } from "./src/assets.ts";
 
-/** The stricter meaning of the documented KB: 1,000 bytes, not 1,024. */
+/** docs/embed.md states the limits in KB. A KB is 1,000 bytes here, because that limit is stricter than with 1,024. */
 const KB = 1000;
 
 /** Limits in bytes after gzip. */

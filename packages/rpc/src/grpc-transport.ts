@@ -9,7 +9,7 @@ const PREVIOUS_ATTEMPTS_KEY = "grpc-previous-rpc-attempts";
 
 /**
  * Sends each call as a gRPC call of its own. If gRPC retries a unary call and the retry is refused with RESOURCE_EXHAUSTED, the call fails with
- * UNAVAILABLE: an earlier attempt may have succeeded, and a refusal would show that nothing was done.
+ * UNAVAILABLE: an earlier attempt may have succeeded, but a caller takes RESOURCE_EXHAUSTED as proof that nothing was done.
  */
 export class GrpcTransport implements CallTransport {
   readonly #channel: Client;

@@ -47,7 +47,7 @@ class NamesResolver implements experimental.Resolver {
     else this.#failed.add(index);
     const endpoints = this.#results.flatMap((each) => (each?.ok ? each.value : []));
     if (endpoints.length > 0) {
-      // grpc-js resolves again after an error only if the error is reported. A resolver waits between its attempts.
+      // grpc-js resolves again after an error only if the error is reported, so this asks again. The DNS resolver itself spaces its lookups.
       for (const failed of this.#failed) this.#resolvers[failed]?.updateResolution();
       return this.#listener(experimental.statusOrFromValue(endpoints), {}, null, "");
     }

@@ -1,7 +1,7 @@
 import { invalidArgument } from "./errors.ts";
 import type { Environment } from "./settings/environment.ts";
 
-/** Longer than the reconciler looks back (62 days). */
+/** Longer than the reconciler can look back (RECONCILE_DAYS is at most 62). */
 const MIN_RETENTION_MONTHS = 3;
 
 const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;

@@ -49,7 +49,7 @@ export async function tryToSignIn(issuer: string): Promise<{ result: string; not
   return { result, notices };
 }
 
-/** Responses of an identity provider that fail at once. */
+/** Faulty responses of an identity provider. The client detects each without waiting for a timeout. */
 export const FAULTS: Record<string, RequestListener> = {
   "a reset connection": (request) => request.socket.resetAndDestroy(),
   "a response that is cut off": (_, response) => {
@@ -60,7 +60,7 @@ export const FAULTS: Record<string, RequestListener> = {
   "503 without Retry-After": (_, response) => response.writeHead(503).end(),
 };
 
-/** Reads the access token of a login whose access token expires in `lifetimeS`. Returns the token, or the error's message. */
+/** Stores a login whose access token expires in `lifetimeS`, then reads the token. Returns the token, or the error's message. */
 export async function readToken(
   { onTestFinished }: TestContext,
   issuer: string,

@@ -17,7 +17,7 @@ const histogram = (fast: number, slow: number) =>
   parley_first_token_seconds_bucket{le="+Inf"} ${fast + slow}`.replaceAll(/^ +/gm, "");
 
 describe("activity", () => {
-  test("sums gauges over replicas, and takes the maximum of gauges that every replica reads from the database", () => {
+  test("sums open streams over replicas, and takes the maximum of the outbox gauges and of the breaker states", () => {
     const result = computeActivity(
       [
         sample(
@@ -103,7 +103,7 @@ parley_turns_total{finish="quota_exceeded",code="quota_exceeded"} ${exceeded}`;
     const samples = Array.from({ length: 100 }, (_, second) => sample(second * 1_000));
     const kept = dropOldSamples(samples);
     expect(kept.at(-1)).toBe(samples.at(-1));
-    // The samples of seconds 39 to 99 are within the window, and that of second 38 is before it.
+    // The samples of seconds 39 to 99 are within the window. The sample of second 38 is the one before the window.
     expect(kept.length).toBe(62);
     expect(dropOldSamples([])).toEqual([]);
   });

@@ -46,7 +46,7 @@ describe("draw", () => {
     expect(text).not.toContain("\u001b");
   });
 
-  test("reports the fallback of the rate limiter as the last decision, because an idle edge makes no other", () => {
+  test("says that the rate limiter's last decision used the fallback, because an idle edge makes no newer decision", () => {
     expect(drawActivity({ ...ACTIVITY, rate_limiter_alone: true }, WIDE).join("\n")).toContain(
       "! an edge made its last rate limit decision on its own: Redis did not respond",
     );

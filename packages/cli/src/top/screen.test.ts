@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import { untilEnded } from "./screen.ts";
 
-test("untilEnded keeps no listener, and so no result, after the work is done", async () => {
+test("untilEnded removes its abort listener when the work is done, so that the result is not retained", async () => {
   const { signal } = new AbortController();
   for (let refresh = 0; refresh < 3; refresh++)
     expect(await untilEnded(Promise.resolve(refresh), signal)).toBe(refresh);

@@ -15,7 +15,7 @@ export type AdminAccessOptions = {
   tokens: Tokens;
   /** Verifies the members' access tokens. Without it only ADMIN_TOKEN gives access. */
   verifyToken?: TokenVerifier | undefined;
-  /** Records calls in the audit log. Without it, methods whose option `changes` is set cannot be called. */
+  /** Records successful changes in the audit log. Without it, methods whose option `changes` is set cannot be called. */
   changeLog?: Pick<ChangeLog, "record"> | undefined;
   /**
    * Returns whether a workspace is deleted. Every call by a member of a deleted workspace fails with workspace_not_found. The operator may

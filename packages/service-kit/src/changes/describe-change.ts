@@ -58,8 +58,10 @@ function toStorable(value: string): string {
 }
 
 /**
- * Returns the id of the changed workspace; empty if there is none. If the request has none, it is in a message of the response, such as the
- * revoked key, or it is the id of the created workspace.
+ * Returns the id of the changed workspace, from the first of these that has one; empty if none has one:
+ * - the request,
+ * - a message in the response, such as the revoked key,
+ * - the created workspace in the response.
  */
 function findWorkspaceId(request: Message, inResponse: readonly TypedMessage[]): string {
   for (const message of [request, ...inResponse.map((each) => each.message)]) {

@@ -2,8 +2,8 @@ import { ServiceError } from "../errors.ts";
 import type { Connection, Database } from "./database.ts";
 
 /**
- * While a call has waited for a connection for this long, new calls are refused: they would probably get a connection too late. Half of
- * OpenTurn's deadline.
+ * If a call has waited for a connection for this long, refuseIfOverloaded refuses new calls: they would probably get a connection too late.
+ * Half of OpenTurn's deadline.
  */
 const MAX_WAIT_MS = 5_000;
 
@@ -15,7 +15,7 @@ type Callback = (error: unknown, connection?: Connection, release?: Connection["
  */
 const SHARE_OF_CALLS = 0.75;
 
-/** Gives calls connections, at most a share of the pool. A cancelled call gets none. Refuses new calls while others have waited too long. */
+/** Gives RPC calls at most a share of the pool's connections. Once its signal is aborted, a call gets no connection. */
 export class CallPool {
   readonly #database: Database;
   /** How many more connections calls may take from the pool. */

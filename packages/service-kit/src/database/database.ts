@@ -113,8 +113,8 @@ function closeIdle(pool: Database): void {
 }
 
 /**
- * For a transaction that reads the first rows of an order. PostgreSQL then reads them from an index in this order. It underestimates how many
- * rows a bot or a visitor has, so without this setting it may read and sort all of them.
+ * For a transaction that reads the first rows in some order (ORDER BY … LIMIT). Makes PostgreSQL read them from an index that has this order.
+ * PostgreSQL underestimates how many rows a bot or a visitor has, so without this setting it may read and sort all of them.
  */
 export const READ_IN_ORDER = "SET LOCAL enable_sort = off";
 

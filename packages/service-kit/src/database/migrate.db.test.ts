@@ -256,7 +256,7 @@ test("without a password, refuses to migrate until the role exists with its time
 /** The password in the error's statements, which an operator replaces. */
 const PLACEHOLDER_PASSWORD = "…";
 
-test("migrates after running the statements of the error for a missing role, which set all its timeouts", async () => {
+test("the statements in the error for a missing role create the role with all its timeouts, and the migration then succeeds", async () => {
   const { target, url, role } = await createTestDatabase();
   const roleTimeouts = { lock_timeout: "2s" };
   await query(url, remedyOf(await errorOf(migrate({ ...target, roleTimeouts }))));

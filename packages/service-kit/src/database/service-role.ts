@@ -29,7 +29,7 @@ export async function prepareRole(
 
 async function defineRole(client: pg.Client, role: string, verifier: string, timeouts: RoleTimeouts): Promise<void> {
   const name = pg.escapeIdentifier(role);
-  // Does not reset attributes such as SUPERUSER, because only a superuser may write even NOSUPERUSER.
+  // Does not reset attributes such as SUPERUSER: PostgreSQL accepts even NOSUPERUSER from superusers only.
   const verb = (await hasUnprivilegedRole(client, role)) ? "ALTER" : "CREATE";
   await addRemedy(await buildRoleRemedy(client, role), async () => {
     await client.query(`${verb} ROLE ${name} LOGIN PASSWORD ${pg.escapeLiteral(verifier)}`);

@@ -55,7 +55,10 @@ function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   return address instanceof ipaddr.IPv4 || (address.match(GLOBAL_IPV6) && !isIsatap(address));
 }
 
-/** Returns whether the IPv6 address is of ISATAP, whose routers tunnel to an IPv4 address in it: ::0:5efe:a.b.c.d or ::200:5efe:a.b.c.d (RFC 5214). */
+/**
+ * Returns whether this is an ISATAP address: ::0:5efe:a.b.c.d or ::200:5efe:a.b.c.d (RFC 5214). Routers tunnel it to the IPv4 address in its
+ * last 32 bits.
+ */
 function isIsatap({ parts }: ipaddr.IPv6): boolean {
   return parts[5] === 0x5efe && (parts[4] === 0 || parts[4] === 0x200);
 }

@@ -28,7 +28,7 @@ test("a ServiceError keeps its code and message", () => {
   });
 });
 
-test("logs each internal error, and at most once in 10 s a call that failed because of the database", () => {
+test("logs each internal error, but at most one database failure per 10 s", () => {
   const lines: { level: string; message: string; method: string; error: { code?: string } }[] = [];
   const log = createLogger("test", "info", { write: (line) => void lines.push(JSON.parse(line)) });
   let nowMs = 0;

@@ -9,8 +9,9 @@ type CaListener = experimental.CaCertificateUpdateListener;
 type IdentityListener = experimental.IdentityCertificateUpdateListener;
 
 /**
- * Gives gRPC the certificates in `ca.crt`, `tls.crt` and `tls.key` of a directory, and reads the files again regularly. While they cannot be
- * used, gRPC keeps the last usable ones: grpc-js' own provider passes unusable files on, and every new connection then fails.
+ * Gives gRPC the certificates in `ca.crt`, `tls.crt` and `tls.key` of a directory, and reads the files again regularly. While the files cannot
+ * be used, gRPC keeps the last usable certificates. With grpc-js's own provider, gRPC would get the unusable files, and every new connection
+ * would fail.
  */
 export class CertificateFiles implements experimental.CertificateProvider {
   readonly #tlsDir: string;

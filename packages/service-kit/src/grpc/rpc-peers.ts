@@ -31,8 +31,8 @@ export type PeerOptions = {
 };
 
 /**
- * Methods whose failed multiplexed calls are retried even if the retry budget is spent, because a turn's outcome or a lease depends on them.
- * Their callers also retry them, with backoff.
+ * Methods that MultiplexClient retries even if the retry budget is spent, because a turn's outcome or a lease depends on them. Their callers
+ * also retry them, with backoff.
  */
 const ALWAYS_RETRIED: ReadonlySet<string> = new Set([
   "/parley.conversation.v1.ConversationService/CloseTurn",

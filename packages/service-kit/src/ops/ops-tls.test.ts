@@ -101,7 +101,7 @@ test("the metrics have the certificate's expiry, and count a renewed certificate
   expect(await read("parley_certificate_expiry_timestamp_seconds")).toBe(expiry);
 });
 
-test("the metrics count a ca.crt of calls between services that cannot be used", async () => {
+test("the metrics count an unusable ca.crt of the calls between services", async () => {
   const grpcTlsDir = await createCertificates(folder, authority, HOST);
   const registry = createRegistry("test");
   const reloadRefusals = createReloadRefusalCounter(registry);

@@ -1,7 +1,7 @@
 import { createElement } from "../shared/dom.ts";
 import { parseBlocks, type Tree } from "../shared/markdown.ts";
 
-/** The Markdown of each box, and the tag and value, or the text, of each node in it. */
+/** What was last rendered: the Markdown of each box, and for each node inside a box, its tag and value or its text. */
 const rendered = new WeakMap<Node, string>();
 
 /** Shows Markdown in an element. Unchanged elements and texts keep their nodes, so that a text selection in them survives. */
@@ -24,7 +24,7 @@ function updateChildren(parent: Node, trees: readonly (Tree | string)[]): void {
         a: { href: value, target: "_blank", rel: "noopener noreferrer nofollow ugc" },
         ol: { start: value },
       };
-      // The loop below removes the nodes after it that are not kept.
+      // The previous node moves behind the new one. The loop below removes the surplus nodes.
       node = parent.insertBefore(tag ? createElement(tag, attributes[tag]) : new Text(value), node);
       rendered.set(node, key);
     }

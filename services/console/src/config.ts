@@ -39,7 +39,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
       parseSessionSecrets,
       "the secret that encrypts the session cookies",
     ),
-    /** The ops ports of the services with admin methods. */
+    /** The ops ports of the services whose admin methods the console forwards. */
     adminUrls: {
       conversation: environment.requiredUrl("CONVERSATION_URL", ["http", "https"], "conversation's ops port"),
       quota: environment.requiredUrl("QUOTA_URL", ["http", "https"], "quota's ops port"),

@@ -15,7 +15,7 @@ export interface Entry {
   readonly expires?: number;
 }
 
-/** How long a message is sent again automatically, also on the next page, if the service may not have received it. */
+/** How long a message that the service may not have received is sent again automatically, also after the visitor opens another page. */
 export const UNSENT_TTL_MS = 300_000;
 /** How long the reply to a received message is fetched automatically. */
 export const UNREAD_TTL_MS = 86_400_000;
@@ -110,7 +110,7 @@ export class SessionStore {
   }
 }
 
-/** Parses a stored session, without invalid entries. Returns undefined if it is missing or invalid. */
+/** Parses a stored session and drops its invalid entries. Returns undefined if the session is missing or invalid. */
 function parse(stored: string | null): StoredSession | undefined {
   try {
     const { session, entries } = JSON.parse(stored ?? "") as StoredSession;

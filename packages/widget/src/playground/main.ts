@@ -28,7 +28,7 @@ const download = byId("download");
 const timeline = new Timeline(byId("events"), byId("metering"), () => performance.now());
 
 const openedAt = Date.now();
-/** Failures of a repeated request after which the service still has the reply. */
+/** Error codes that do not mean that the reply is lost. A request with the same key may still get it later. */
 const RETRYABLE = /^(authentication_required|auth_unavailable|unavailable|overloaded|rate_limited)$/;
 
 const TOKEN_NEEDED = "A reply is not complete. Enter the access token to continue it.";
@@ -230,7 +230,7 @@ byId("composer").addEventListener("submit", (event) => {
   }
 });
 message.addEventListener("keydown", (event) => {
-  // Enter that confirms the characters of an IME has another keyCode, 229. In Safari, `isComposing` is false then.
+  // The Enter key that confirms the input of an IME has the keyCode 229. `isComposing` does not help: in Safari it is false then.
   if (event.keyCode === 13 && !event.shiftKey) {
     event.preventDefault();
     sendButton.click();

@@ -7,7 +7,7 @@ export interface ServerEvent {
 
 /**
  * Returns a function that takes the stream's text in chunks of any size and calls `onEvent` for each complete event.
- * Ignores comments, retry hints, and events without data, as the standard requires.
+ * Ignores comments and events without data, as the standard requires, and also retry hints.
  */
 export function createSseParser(onEvent: (event: ServerEvent) => void): (chunk: string) => void {
   let incompleteLine = "";

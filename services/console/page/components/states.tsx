@@ -47,7 +47,7 @@ export function ScreenError({ error }: { error: unknown }) {
 
 type EmptyProps = { icon: IconName; title: string; children: ReactNode; action?: ReactNode };
 
-/** Shows, in the place of an empty list, its purpose and how to add the first entry. */
+/** Shows a title and a hint where a list is empty, or where there is nothing else to show. */
 export function Empty({ icon, title, children, action }: EmptyProps) {
   return (
     <div className="empty">

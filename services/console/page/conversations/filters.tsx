@@ -11,7 +11,10 @@ type FiltersProps = {
   onChange: (filters: ConversationFilters) => void;
 };
 
-/** The filters of the list. Selections apply at once, texts with the button or the Enter key, and days also when the focus leaves them. */
+/**
+ * The filters of the list. A selection applies at once. A text or a day applies with the button or the Enter key; a day also applies when it
+ * loses the focus.
+ */
 export function Filters({ filters, bots, onChange }: FiltersProps) {
   const form = useRef<HTMLFormElement>(null);
   // Updates the fields in place. A new `key` would mount the form again and lose the focus.

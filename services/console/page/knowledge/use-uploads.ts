@@ -32,7 +32,10 @@ let nextUploadId = 1;
 /** Resolves when the last upload so far has ended. */
 let lastUpload: Promise<unknown> = Promise.resolve();
 
-/** Runs an upload when the earlier ones have ended, including those of other bots: the service takes one upload of a workspace at a time. */
+/**
+ * Runs an upload when the earlier ones have ended, including those of other bots. The console and the service accept one large upload of a
+ * workspace at a time.
+ */
 function runInTurn<Result>(upload: () => Promise<Result>): Promise<Result> {
   const result = lastUpload.then(upload);
   lastUpload = result.catch(() => undefined);

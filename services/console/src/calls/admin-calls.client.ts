@@ -31,11 +31,11 @@ export type AdminCalls = {
 
 /** How long the client waits for each kind of call. */
 export const LIMITS_MS = {
-  /** Longer than calls take. */
+  /** Longer than every unary call except AddSource and the erasure of a session with very many messages. */
   call: 60_000,
   /**
-   * A document waits for at most 60 s and is read in at most 60 s. Before that, a URL is fetched in at most 20 s, or an upload waits for at most
-   * 20 s. The proxies in front of the console wait for 160 s.
+   * An upload waits for at most 20 s before the service receives it. Each document waits in a queue for at most 60 s. Then a URL is fetched in
+   * at most 20 s, and the document is read in at most 60 s. The proxies in front of the console wait for 160 s.
    */
   addSource: 150_000,
   /** Long enough for a slow reader of a transcript. */

@@ -67,7 +67,7 @@ test("limits how long it waits for the edge, except for exports, and counts the 
   ]);
 });
 
-test("refuses an upload with 429 if another one of the workspace takes too long", async () => {
+test("refuses an upload with 429 if another upload of the workspace takes too long", async () => {
   const limiter = new MemberCallLimiter(10);
   const { app, failures, paths } = await startRoutes(limiter);
   await limiter.enter("w", { contentLength: undefined, isCompressed: false }, new AbortController().signal);

@@ -12,7 +12,7 @@ export type SessionCookies = {
   writeSession(reply: FastifyReply, session: Session): Promise<boolean>;
   clearSession(reply: FastifyReply): void;
   readPending(request: FastifyRequest, state: string): Promise<(PendingSignIn & { isExpired: boolean }) | undefined>;
-  /** Stores a sign-in beside those of other tabs. Forgets these if they are too many. */
+  /** Stores a sign-in beside those of other tabs. Deletes those of other tabs if there are already MAX_PENDING of them. */
   writePending(request: FastifyRequest, reply: FastifyReply, pending: PendingSignIn): Promise<void>;
   clearPending(reply: FastifyReply, pending: PendingSignIn): void;
 };

@@ -25,8 +25,8 @@ export type ProviderClient = {
   /** Returns the URL to send the owner to, and the state to store until the identity provider redirects the owner back. */
   begin(returnTo: string): Promise<{ url: URL; pending: PendingSignIn }>;
   /**
-   * Exchanges the authorization code of the callback for tokens. Throws 400 sign_in_refused if the identity provider refuses, and
-   * 503 sign_in_unavailable if it does not respond.
+   * Exchanges the authorization code of the callback for tokens. Throws 503 sign_in_unavailable if the identity provider does not respond or
+   * has a server error. Throws 400 sign_in_refused for every other failure.
    */
   complete(callback: URL, pending: PendingSignIn): Promise<Tokens>;
   /** Returns undefined if the identity provider no longer accepts the refresh token. Throws 503 sign_in_unavailable for every other error. */
@@ -116,7 +116,7 @@ export function createProviderClient(options: ProviderOptions): ProviderClient {
   };
 }
 
-/** Whether the identity provider did not respond, or with a server error, so that a later attempt may succeed. */
+/** Whether the identity provider did not respond or had a server error. A later attempt may then succeed. */
 function isUnreachable(error: unknown): boolean {
   if (error instanceof openid.ResponseBodyError || error instanceof openid.AuthorizationResponseError) return false;
   if (error instanceof TypeError) return true;

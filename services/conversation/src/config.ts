@@ -65,7 +65,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
       days: environment.integer("RECONCILE_DAYS", 7, { min: 1, max: 62 }),
       minAgeSeconds: environment.integer("RECONCILE_MIN_AGE_SECONDS", 120, { min: 1, max: 3_600 }),
     },
-    /** For how many months after its end the turns of a closed month are kept; 0 keeps them forever. */
+    /** The turns of a closed month are kept for this many months after its end; 0 keeps them forever. */
     usageRetentionMonths: readUsageRetention(environment),
     /** A directory with ca.crt, tls.crt and tls.key, which enables mutual TLS for gRPC. Without it gRPC is plain text. */
     grpcTlsDir: environment.optionalText("GRPC_TLS_DIR"),

@@ -12,12 +12,15 @@ import { startTestQuota } from "./testing/quota.ts";
 import { createBot } from "./testing/turns.ts";
 
 const CLOSED_TURNS = quickOrFull(30_000, 500_000);
-/** A read of an empty outbox, or of no open turns, descends an index and reads a few pages. It starts at the mark of the previous read. */
+/**
+ * If the outbox is empty, or no turn is open, a read descends an index and reads a few pages. It starts at the position before which an earlier
+ * read found nothing (QueueMark).
+ */
 const MAX_BUFFERS = 50;
 
 const log = createLogger("test", "silent");
 
-/** Opens a transaction that keeps every row that is deleted from now on, as pg_dump does. */
+/** Opens a transaction with a long snapshot, as pg_dump does. It keeps vacuum from removing the rows that are deleted from now on. */
 async function holdSnapshot({ admin }: TestDatabase): Promise<void> {
   const connection = await admin.connect();
   await connection.query("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM conversation.turns");

@@ -68,8 +68,8 @@ test("the service stops accepting calls at once on SIGTERM, although background 
   // In the default pool, only four of the tasks could wait at the same time.
   const service = await startService({ DATABASE_POOL: "20" });
   const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-  // Eight statements wait: the settler's read of the outbox, and those of seven tasks. The tasks are the audit, the reconciliation, filling the
-  // call log, closing months, pruning turns, counting replies, and counting the replies of bots.
+  // Eight statements wait: the settler's claim of the outbox lease, and those of seven tasks. The tasks are the audit, the reconciliation, filling
+  // the call log, closing months, pruning turns, counting replies, and counting the replies of bots.
   await expect.poll(async () => (await db.admin.query(waiting)).rowCount).toBe(8);
   service.process.signal("SIGTERM");
   const startedAt = performance.now();
@@ -91,7 +91,7 @@ test("the service serves calls while its background tasks wait for a lock", asyn
   await locker.query("BEGIN; LOCK TABLE conversation.task_leases IN ACCESS EXCLUSIVE MODE");
   const service = await startService();
   const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-  // Of the main pool's eight connections, periodic tasks use four and the settler's read of the outbox one.
+  // Of the main pool's eight connections, periodic tasks use four, and the settler's claim of the outbox lease uses one.
   await expect.poll(async () => (await db.admin.query(waiting)).rowCount).toBeGreaterThanOrEqual(5);
   const turn = openRequest(await createBot(db.database));
   const startedAt = performance.now();
@@ -114,7 +114,7 @@ test("the service loses no outcome and counts none twice when it is killed repea
     const outcome = { workspaceId, turnId, outcome: TurnOutcome.DONE, month: "2026-11", content: "x" };
     return (await conversation.closeTurn(outcome, options)).outcome;
   };
-  // Kills the service after so many finished turns.
+  // In each round, kills the service after this number of finished turns.
   for (const [round, finished] of [5, 40, 120].entries()) {
     const service = await startService();
     let remaining = finished;

@@ -48,7 +48,7 @@ export type PeriodicTasksDeps = Omit<ReconcileDeps, "quota"> & {
   log: Logger;
 };
 
-/** Returns the tasks that each replica runs periodically. A task that one replica at a time must run claims a lease itself. */
+/** Returns the tasks that each replica runs periodically. A task that must run in one replica at a time claims a lease itself. */
 export function createPeriodicTasks(
   deps: PeriodicTasksDeps,
   { leaseSeconds, reconciliation, usageRetentionMonths }: Config,

@@ -110,7 +110,7 @@ beforeAll(async () => {
     SELECT b.workspace_id, b.bot_id, 'Question ' || n, 'source' FROM conversation.bots b, generate_series(1, 5) n;
     INSERT INTO conversation.evaluation_runs (workspace_id, bot_id, cases, searched, found, semantic_failures, documents, results)
     SELECT b.workspace_id, b.bot_id, 5, 5, 5, 0, 1, '[]' FROM conversation.bots b, generate_series(1, 5) n`);
-  // As many deleted workspaces, and totals of pruned months, as there are bots.
+  // BOTS deleted workspaces, and BOTS totals of pruned months.
   await db.admin.query(`
     INSERT INTO conversation.workspace_deletions (workspace_id) SELECT 'gone_' || n FROM generate_series(1, ${BOTS}) n;
     INSERT INTO conversation.turn_totals (workspace_id, month, turns, digest)
@@ -363,7 +363,7 @@ test.each<[string, Partial<SearchFilters>, string]>([
   },
 );
 
-test("the unanswered questions of a bot are read by indexes that hold no other replies, latest first", async () => {
+test("the unanswered questions of a bot are read by the indexes of ungrounded replies and of replies that were rated down", async () => {
   const { plan, blocks } = await explain((database) => readUnanswered(database, unansweredOf(bot)));
   expect(plan).not.toContain("Seq Scan");
   expect(new Set([...plan.matchAll(/"Index Name":"(\w+)"/g)].map((match) => match[1]))).toEqual(
@@ -449,7 +449,7 @@ test("a sweep finds streaming turns by index and scans only the small edges tabl
   expect(new Set(await findSequentialScans(db.admin, statement))).toEqual(new Set(["edges"]));
 });
 
-test("finding a turn for its reader uses indexes and scans only the small edges table", async () => {
+test("finding a turn by its key or its message uses indexes and scans only the small edges table", async () => {
   const turn = { ...(await anyTurn()), botId: bot.id, source: "widget" };
   const statements = await recordStatements(db.database, async (database) => {
     await findKeyedTurn(database, { ...turn, keyHash: new Uint8Array(32) });

@@ -44,7 +44,7 @@ export function readClaims(accessToken: string, tokenOptions: TokenOptions): Cla
   };
 }
 
-/** Returns the information about a session for the page; undefined when the session has ended or its access token has expired. */
+/** Describes a session for the page. Returns undefined if the session has ended, or if its access token has expired or is not usable. */
 export function describeSession(session: Session, tokenOptions: TokenOptions, nowMs: number): SessionInfo | undefined {
   const claims = readClaims(session.accessToken, tokenOptions);
   if (typeof claims === "string") return undefined;
@@ -57,7 +57,10 @@ export function describeSession(session: Session, tokenOptions: TokenOptions, no
 /** The base of relative paths. No real site has this origin, because the domain `invalid` is reserved. */
 const BASE = "http://console.invalid";
 
-/** A sign-in stores the path in a cookie. Encrypted in base64, a longer one would exceed the 4,096 bytes that browsers accept. */
+/**
+ * A sign-in stores the path in a cookie, encrypted and base64-encoded. With a longer path the cookie would exceed the 4,096 bytes that browsers
+ * accept.
+ */
 const MAX_RETURN_PATH_LENGTH = 2_000;
 
 /** Returns a path of this console. The URL of another site, and a path that is too long to store, become "/". */

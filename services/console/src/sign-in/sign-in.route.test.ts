@@ -21,8 +21,8 @@ const tokensFor = (audience: string): Tokens => ({
 });
 
 /**
- * Starts the routes. The provider accepts every code, if the callback has the state of the sign-in. Each of `failures` is the error of one of its
- * next calls.
+ * Starts the routes. The provider accepts every code if the callback has the state of the sign-in. Each call of the provider's `begin` or
+ * `complete` removes the first error from `failures` and throws it.
  */
 async function startRoutes(refresh: ProviderClient["refresh"] = async () => undefined) {
   let started = 0;
@@ -99,7 +99,7 @@ test("a failed sign-in keeps the screen to return to", async () => {
   expect((await send("GET", callback)).headers.location).toBe("/sign-in?error=sign_in_refused&return_to=%2Fusage");
 });
 
-test("a sign-in that takes 10 minutes is refused once, and keeps the screen to return to", async () => {
+test("a sign-in that takes 10 minutes is refused, and only its first callback keeps the screen to return to", async () => {
   const { send, begin, advance, results } = await startRoutes();
   const callback = await begin("/usage");
   advance(10 * 60_000);

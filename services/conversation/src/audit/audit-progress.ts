@@ -10,11 +10,11 @@ export type AuditProgress = {
   startedAt?: string;
   /** Workspaces with differences, "month workspace", as a JSON array. */
   differing?: string;
-  /** The last month that is not audited any more. */
+  /** The newest month that is final: it is no longer audited. */
   finalMonth?: string;
 };
 
-/** Bounds the size of the stored progress: how many workspaces with differences it has for each month. */
+/** The most workspaces with differences that the progress stores for each month. */
 const MAX_DIFFERING = 1_000;
 
 /** Returns the UTC month of a time as "YYYY-MM", or the month that is `offset` months later. */
@@ -58,7 +58,7 @@ export function advanceAudit(
     workspaces.filter(({ differences }) => differences.length > 0).map(({ id }) => `${month} ${id}`),
     listDiffering(progress).filter((each) => !audited.has(each)),
   ];
-  // The differences of this page come first. So the limit leaves at least one difference of the month if any page of this audit had one.
+  // The differences of this page come first. So if any page of this audit had a difference, the limit keeps at least one.
   const ofMonth = [...found, ...kept.filter((each) => each.startsWith(month))].slice(0, MAX_DIFFERING);
   const differing = [...kept.filter((each) => !each.startsWith(month)), ...ofMonth];
   const changed: AuditProgress = { ...progress, differing: JSON.stringify(differing) };

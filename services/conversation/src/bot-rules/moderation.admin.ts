@@ -61,7 +61,7 @@ export function createModerationAdmin(
     return [...saved, unsaved];
   }
 
-  /** Calls `attempt` with the bot's saved patterns until it stores one. It stores none if a concurrent call has changed the saved patterns. */
+  /** Calls `attempt` with the bot's saved patterns until it stores its pattern. It stores nothing if a concurrent call has changed the saved ones. */
   async function write(
     workspaceId: string,
     botId: string,

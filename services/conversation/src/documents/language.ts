@@ -47,7 +47,7 @@ export function parseLanguage(text: string): LanguageName | undefined {
   return Object.hasOwn(LANGUAGES, known) ? LANGUAGES[known as keyof typeof LANGUAGES] : undefined;
 }
 
-/** Languages with a stop word list in PostgreSQL. */
+/** Languages that are detected by their stop words. PostgreSQL has a list of stop words for each of them. */
 export const STOP_WORD_LANGUAGES: readonly LanguageName[] = [
   "english",
   "german",

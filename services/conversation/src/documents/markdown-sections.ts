@@ -14,7 +14,7 @@ const DEFINITION = /^ {0,3}\[[^\]\n]+\]:[ \t]*\S.*$/gm;
  */
 export function* splitMarkdown(markdown: string): Generator<string> {
   const definitions = (markdown.match(DEFINITION) ?? []).join("\n");
-  // Each section would repeat them, so longer definitions are left out.
+  // Each section repeats all definitions. If they are longer than a section together, they are left out.
   const linkDefinitions = definitions.length <= SECTION_CHARACTERS ? `\n\n${definitions}` : "";
   let section = "";
   let fence = "";

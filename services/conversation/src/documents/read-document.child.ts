@@ -55,6 +55,6 @@ function* lines(blocks: readonly Block[]): Generator<string> {
 
 function* pieces(blocks: readonly Block[]): Generator<DocumentPiece> {
   const beginning = yield* indexChunks(toChunks(blocks));
-  // The last message: the parent treats a document without it as unreadable.
+  // The last message. Without it, the parent does not accept the document.
   yield { beginning };
 }

@@ -62,7 +62,7 @@ export async function listErasures(
 
 /**
  * Lists sessions that a request erases: the visitor's sessions that started before the request. They are in the order of their last activity,
- * from a position on, or from the first one.
+ * after a position, or from the first one.
  */
 export async function listSessionsToErase(
   database: Database,

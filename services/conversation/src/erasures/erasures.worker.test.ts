@@ -2,7 +2,7 @@ import { createLogger, type Database } from "@parley/service-kit";
 import { expect, test } from "vitest";
 import { VisitorErasure } from "./erasures.worker.ts";
 
-/** Returns an erasure whose first read of the erasure requests waits, and how many reads there were. */
+/** Returns an erasure whose first read of the erasure requests waits for `firstList`. `lists` counts the reads. */
 function createErasure() {
   const firstList = Promise.withResolvers<{ rows: [] }>();
   const lists = { count: 0 };

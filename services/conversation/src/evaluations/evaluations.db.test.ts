@@ -189,7 +189,7 @@ test("a run that waited for another one leaves out the cases that were removed m
   const first = run();
   await vi.waitFor(() => expect(counts.started).toBe(2));
   const second = run();
-  // The queries of the second run that come before its wait.
+  // During these calls, the second run finds its bot and begins to wait for the first run.
   for (let call = 0; call < 3; call++) await evaluations().getEvaluation(botFields(bot));
   await evaluations().removeCase({ ...botFields(bot), id: removed?.id ?? 0n });
   gate.resolve();

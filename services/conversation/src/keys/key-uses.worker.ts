@@ -6,14 +6,14 @@ const MAX_KEYS_PER_STATEMENT = 1_000;
 
 /**
  * Collects the keys that browsers use, and stores the day of their last use in the background. So the lookup of a key does not wait for a
- * write. A key's use is stored at most once an hour, so a use in the first hour after midnight may be missing. A process that ends loses the uses
- * that it has not stored.
+ * write. A process stores a key's use at most once an hour. So if it stored one shortly before midnight, it may miss a use in the first hour of
+ * the new day. A process that ends loses the uses that it has not stored.
  */
 export class KeyUses {
   readonly #database: Database;
   readonly #nowMs: () => number;
   readonly #pending = new Map<string, UsedKey>();
-  /** When the use of each key was stored, for the last hour. */
+  /** When each key's use was last stored, if that was within the last hour. */
   readonly #storedAtMs = new Map<string, number>();
 
   constructor(database: Database, nowMs: () => number = () => performance.now()) {

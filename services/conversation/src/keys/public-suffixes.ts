@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { getPublicSuffix } from "tldts";
 import type * as Trie from "tldts/dist/types/src/data/trie.js";
 
-// tldts has no function that lists suffixes. This file is internal to it, so a test compares its data with the public functions.
+// tldts has no function that lists suffixes. Its file trie.js is internal, so a test compares that file's data with tldts's public functions.
 const { edgeChild, edgeLength, edgeStart, labelText, rulesRoot }: typeof Trie = createRequire(import.meta.url)(
   "tldts/dist/cjs/src/data/trie.js",
 );

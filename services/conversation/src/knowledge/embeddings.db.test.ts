@@ -188,7 +188,7 @@ describe("with pgvector", () => {
     expect(await countOf("ok")).toBe(3);
   });
 
-  test("hybrid search returns the scores of each search that found a passage, and their sum by reciprocal rank", async () => {
+  test("hybrid search returns a passage's score in each search that found it, and its fused score", async () => {
     await addDocument(db.database, bot, "handbook.md", HANDBOOK);
     await createWorker().run(neverAborted);
     const knowledge = await readKnowledge(db.database, bot);
@@ -196,7 +196,7 @@ describe("with pgvector", () => {
     const found = await searchHybrid(db.database, semanticSearch, knowledge, "when does the shop open on weekdays");
     expect(found.semanticSearch).toBe("ok");
     const [first, ...others] = found.passages;
-    // The first of both searches scores 1 / 61 twice. The others were found by the semantic search alone, in second and third place.
+    // This passage is first in both searches, and each adds 1 / 61. The semantic search alone found the others, in second and third place.
     expect(first).toMatchObject({ heading: "Hours", wordRank: expect.any(Number), score: 2 / 61 });
     for (const [index, { wordRank, similarity = 2, score }] of others.entries()) {
       expect(wordRank).toBeUndefined();

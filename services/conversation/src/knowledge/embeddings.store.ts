@@ -20,7 +20,7 @@ export async function hasPgvector(database: Database): Promise<boolean> {
 }
 
 /**
- * SQL condition: `embedded`, the number of embedded chunks, is of the model $1 and of the source's current content. `embedding_of` is the
+ * SQL condition: the column `embedded` counts chunks of the source's current content that the model $1 embedded. `embedding_of` is the
  * `updated_at` of the content that was embedded.
  */
 const IS_CURRENT = "embedding_model = $1 AND embedding_of IS NOT DISTINCT FROM updated_at";

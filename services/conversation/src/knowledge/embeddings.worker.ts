@@ -94,7 +94,7 @@ export class EmbeddingWorker {
       while (!signal.aborted) {
         const chunks = await readUnembedded(this.#database, source, model, BATCH_CHUNKS);
         if (chunks.length === 0) {
-          // Recounts the stored embeddings: a claim for another model, which did not embed the source, has reset the count to 0.
+          // Recounts the stored embeddings. A claim for another model may have reset the count to 0 without embedding the source.
           source = (await storeEmbeddings(this.#database, source, model, [])) ?? source;
           return true;
         }

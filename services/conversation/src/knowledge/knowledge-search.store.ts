@@ -8,11 +8,11 @@ const MAX_PASSAGES = 12;
  * only add to the rank of chunks that rarer terms select.
  */
 const MAX_CANDIDATES = 800;
-/** Bounds the candidates that are checked for neighbouring words to the best ones. */
+/** Only the best candidates, at most this many, are checked for neighbouring words. */
 const MAX_RANKED = 200;
 /** Smallest number of chunks for computing term weights. In a bot of two or three chunks every term would count as frequent. */
 const MIN_CHUNKS = 10;
-/** Part of two query words' weights that is added to the rank if they are neighbours in the chunk. */
+/** If two query words are neighbours in a chunk, this part of their weights is added to the chunk's rank. */
 const PROXIMITY_FACTOR = 0.12;
 /** ts_rank's weights of the labels D (text), C (code), B (outer headings) and A (nearest heading). */
 const WEIGHTS = "{0.4, 0.15, 0.3, 0.8}";

@@ -220,7 +220,7 @@ test("pruning leaves a month unfinished while other transactions lock its last t
   expect([await countTurns(), await isPruned()]).toEqual([0, true]);
 });
 
-test("the reconciler does not settle a turn again that quota has pruned in a closed month", async () => {
+test("the reconciler does not settle a turn again if quota has pruned it in a closed month", async () => {
   const [lost = ""] = await completeTurns(2);
   quota.forget(lost);
   const compare = () =>

@@ -19,7 +19,7 @@ const BATCHES_PER_RUN = 1_000;
 
 export type PruneTurnsDeps = {
   database: Database;
-  /** For how many months after its end the turns of a closed month are kept; 0 keeps them forever. */
+  /** The turns of a closed month are kept for this many months after its end; 0 keeps them forever. */
   retentionMonths: number;
   prunedRows: Counter<"table">;
   log: Logger;
@@ -27,8 +27,7 @@ export type PruneTurnsDeps = {
 
 /**
  * Returns a function that moves the done turns of old closed months to totals. It also deletes uncounted turns that were closed before the end
- * of such a month.
- * Replicas call it periodically, and one at a time does the work.
+ * of such a month. Replicas call it periodically, and one at a time does the work.
  */
 export function createPruneTurnsTask(deps: PruneTurnsDeps): (signal: AbortSignal) => Promise<void> {
   const { database, retentionMonths, prunedRows, log } = deps;

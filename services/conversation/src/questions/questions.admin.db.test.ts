@@ -202,7 +202,7 @@ describe("unanswered questions", () => {
     expect(questions).toMatchObject([{ example: "Do you deliver?", ungrounded: 0, ratedDown: 1 }]);
   });
 
-  test("are compared in the language of the bot's knowledge whose stop words leave the fewest words of the question", async () => {
+  test("are compared in one of the knowledge's languages: the one that leaves the fewest words of the question", async () => {
     const { bot, ask } = await createAskedBot();
     await addDocument(system.database, bot, "handbuch.md", "# Preise\n\nDer Preis steht an der Kasse.", "german");
     await ask("Was ist mit der Lieferung nach Norwegen?");

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Database } from "@parley/service-kit";
 import { holdLease, type QueueLease, releaseLease } from "./task-leases.store.ts";
 
-/** How often within the length of a lease its holder renews it, and each other replica tries to take it. */
+/** In the duration of a lease, the holder renews it this many times, and each other replica tries this many times to take it. */
 const WRITES_PER_LEASE = 3;
 
 /** Lets one replica at a time read a queue. After a crash of the holder, no replica reads the queue for up to 4/3 of the lease. */

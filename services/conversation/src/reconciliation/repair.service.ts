@@ -18,7 +18,7 @@ export type RepairDeps = ReconcileDeps & {
 type Step = {
   name: string;
   compare: (deps: RepairDeps) => Comparison;
-  /** Whether the step compares the done turns again. Of its turns, only those with a repair are new. */
+  /** Whether the step compares the done turns again. If so, `checked` counts only the turns that the step repairs. */
   repeatsTurns: boolean;
 };
 
@@ -43,7 +43,7 @@ export async function repair(
   minAgeSeconds: number,
 ): Promise<{ repairs: Repair[]; checked: number; nextToken: string }> {
   if (!isUtcTime(since)) throw invalidArgument("since must be a time in UTC like 2026-11-22T18:50:00Z");
-  // A token is the name of a step, followed by a space and the step's page token unless the step has not begun.
+  // A token is the name of a step. If the step has begun, a space and the step's page token follow.
   const [name = "", ...rest] = token === "" ? [STEPS[0]?.name] : token.split(" ");
   const index = STEPS.findIndex((step) => step.name === name);
   const step = STEPS[index];

@@ -35,7 +35,7 @@ const CLAIM = `
 /** A task's progress, and the database's time at the start of the run. */
 export type ClaimedTask = { progress: Progress; now: Date };
 
-/** Starts a run of a task, unless it is not due or another replica runs it. */
+/** Starts a run of a task. Returns undefined if the task is not due or another replica runs it. */
 export async function claimTask(
   database: Database,
   { task, holder, leaseSeconds, everySeconds }: TaskLease,

@@ -4,15 +4,18 @@ import { recountSessions } from "./recount.store.ts";
 /** The number of sessions counted in one transaction, which holds their locks. */
 const BATCH_SESSIONS = 100;
 const PAUSE_MS = 100;
-/** After this time without activity, replicas of a version without migration 0015, which do not update the counts, add no turns to a session. */
+/**
+ * Only sessions without activity for this long are counted. Until then, replicas of a version without migration 0015 may add turns to a session,
+ * and do not update its counts.
+ */
 const INACTIVE_SECONDS = 600;
 
 export type RecountDeps = { database: Database; log: Pick<Logger, "info"> };
 
 /**
- * Counts the messages and ratings of sessions whose counts are out of date, because a version without migration 0015 has
- * stored a turn in them. Works in batches, until no such session is left or the signal is aborted. Replicas may run it concurrently. Returns
- * the number of sessions counted.
+ * Counts the messages and ratings of sessions whose counts are missing or out of date, because a version without migration 0015 has stored a
+ * turn in them. Works in batches, until no such session is left or the signal is aborted. Replicas may run it concurrently. Returns the number of
+ * sessions counted.
  */
 export async function recountAllSessions(
   { database, log }: RecountDeps,

@@ -21,8 +21,8 @@ const BUSY_PAGE_CHARACTERS = 32 * 1024;
 const FIRST_PAGE_SESSIONS = 16;
 const MAX_PAGE_SESSIONS = 1_000;
 /**
- * After this time, a call ends with its current page or large session, and the client continues with another call. The limit is below
- * EXPORT_TIMEOUT_MS, the deadline of the call, by enough time for the last page or large session.
+ * After this time, a call ends with its current page or large session, and the client continues with another call. The limit leaves enough time
+ * for the last page or large session before EXPORT_TIMEOUT_MS, the deadline of the call.
  */
 const MAX_CALL_MS = 4 * 60_000;
 

@@ -27,7 +27,7 @@ async function find({ workspaceId }: Session, filter: string) {
   return sessions.map((session) => session.review);
 }
 
-test("a review is in the transcript and in the list's filter, apart from the visitor's rating", async () => {
+test("a review is shown with its turn and filters the list of sessions, apart from the visitor's rating", async () => {
   const session = await createSession();
   const { bot, workspaceId, sessionId, messageIds } = session;
   const [first = 0n, second = 0n] = messageIds;

@@ -18,7 +18,7 @@ export function formatPosition({ microseconds, sessionId, messageId }: SessionPo
   return `${microseconds}.${sessionId}${messageId === undefined ? "" : `.${messageId}`}`;
 }
 
-/** Parses a token. Returns undefined for an empty one, and throws invalid_argument for one that formatPosition did not return. */
+/** Parses a token of formatPosition. Returns undefined for an empty token, and throws invalid_argument for a malformed one. */
 export function parsePosition(token: string): SessionPosition | undefined {
   if (token === "") return undefined;
   const [, time = "", sessionId = "", message] = TOKEN.exec(token) ?? [];

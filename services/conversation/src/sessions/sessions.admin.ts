@@ -18,7 +18,7 @@ export type SessionAdminDeps = {
   database: Database;
   ownerReads: OwnerReads;
   notifySettler: NotifySettler;
-  /** Stores a request to erase a visitor. Returns how many sessions the visitor has. */
+  /** Stores a request to erase a visitor. Returns how many of the visitor's sessions are not erased yet. */
   eraseVisitor: (workspaceId: string, visitorId: string) => Promise<bigint>;
 };
 

@@ -36,7 +36,7 @@ const POLL_LEASE_SECONDS = 5;
 
 /**
  * Settles closed turns with the quota service, at least once each:
- * - turns that this process closed go at once, or in a batch every 50 ms under load;
+ * - turns that this process closed are settled at once, or in a batch every 50 ms under load;
  * - one replica at a time polls the outbox, settles all other turns and retries failed ones.
  *
  * Settle is idempotent, so two replicas may settle the same turn.
@@ -131,7 +131,7 @@ export class Settler {
       try {
         if (await this.#lease.hold()) await this.#settleOutbox();
         else {
-          // Another replica holds the lease. So this replica's mark is out of date, and the other one settles what a failed call has left.
+          // Another replica holds the lease. So this replica's mark is out of date, and the other replica retries this one's failed turns.
           this.#mark.reset();
           this.#failures = 0;
         }

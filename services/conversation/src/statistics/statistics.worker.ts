@@ -45,8 +45,8 @@ export function createBotReplyCountTask(database: Database): (signal: AbortSigna
 }
 
 /**
- * Returns a function that counts the replies of the hours since its last run, and of the hour before that again. Replicas call it
- * periodically, and one at a time does the work. A run that is aborted continues next time where it stopped.
+ * Returns a function that counts the replies of the hours since its last run, and counts the hour before them again. Replicas call it
+ * periodically, and one at a time does the work. If a run is aborted, the next run continues where it stopped.
  */
 function createHourlyCountTask(database: Database, counts: HourlyCountTask): (signal: AbortSignal) => Promise<void> {
   const lease: TaskLease = {

@@ -7,8 +7,8 @@ import { withoutNul } from "../text.ts";
 import { renewEdge } from "./edge-leases.store.ts";
 
 /**
- * Renews an edge's lease. If the database does not store the lease in time, responds with the code `lease_not_stored`. The response shows the
- * edge that it can reach this service.
+ * Renews an edge's lease. If the database does not store the lease in time, fails with the code `lease_not_stored`. The edge counts this error
+ * as a response, so it stays ready during a database outage.
  */
 export async function handleRenewEdge(
   database: Database,
@@ -20,7 +20,7 @@ export async function handleRenewEdge(
   // A tenth of the lease, and less than the edge's deadline of 5 s.
   const waitMs = Math.min(leaseSeconds * 100, 4_000);
   const renewal = renewEdge(database, edge, leaseSeconds).catch((error: unknown) => {
-    // Other errors, such as a missing privilege, do not pass. The call guard logs them.
+    // Other errors, such as a missing privilege, are permanent. The call guard logs them.
     if (toRpcError(error).status !== status.UNAVAILABLE) throw error;
   });
   const closedTurns = await Promise.race([renewal, sleep(waitMs, undefined, { ref: false })]);

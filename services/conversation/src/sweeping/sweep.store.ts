@@ -34,7 +34,7 @@ const SWEEP = `
   ${SELECT_CLOSED}`;
 
 /**
- * Closes up to `limit` turns as interrupted: turns that are older than one lease and whose edge's lease has lapsed, and turns that are
+ * Closes up to `limit` turns as interrupted: turns that are older than one lease and whose edge has no current lease, and turns that are
  * older than 7 minutes. `seenAt` is the time of the database's last response, by its own clock. If that is more than `graceSeconds` ago,
  * the sweep does nothing, because edges may have been unable to renew their leases. Turns that were opened before `openedSince` are not read.
  */
@@ -61,8 +61,8 @@ const READ_SWEEP_MARK = `
   FROM conversation.turns WHERE status = 'streaming' AND opened_at >= $1::timestamptz`;
 
 /**
- * Returns the mark for QueueMark: a time before which no streaming turn was or will be opened. Does not read turns that were opened before
- * `openedSince`.
+ * Returns the mark for QueueMark: a time at or after which every streaming turn was opened, including turns that are not committed yet. Does not
+ * read turns that were opened before `openedSince`.
  */
 export async function readSweepMark(database: Database, openedSince = "-infinity"): Promise<string> {
   const { rows } = await database.query<{ mark: string }>({

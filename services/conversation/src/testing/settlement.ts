@@ -16,7 +16,7 @@ type SettlerOptions = {
   waitForMore?: (signal: AbortSignal) => Promise<unknown>;
 };
 
-/** Creates a database with a bot, and a fake quota service, before each test of a file. Closes them and the test's settlers after it. */
+/** Before each test, creates a database with a bot and starts a fake quota service. After the test, closes both and the test's settlers. */
 export function useTestSettlement() {
   const log = createLogger("test", "silent");
   let lifecycle: Lifecycle;

@@ -115,5 +115,5 @@ export function closeRequest(
 /** Returns the fields with which requests to the admin services name a bot. */
 export const botFields = (bot: Bot) => ({ workspaceId: bot.workspaceId, botSlug: bot.slug });
 
-/** Returns an edge process as RenewEdge names it. */
+/** Returns an edge process with the fields of a RenewEdge request. */
 export const edgeProcess = (edgeId: string) => ({ edgeId, address: "10.0.0.1:8088", token: `token of ${edgeId}` });

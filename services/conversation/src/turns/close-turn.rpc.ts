@@ -31,9 +31,9 @@ export type CloseTurnDeps = {
 };
 
 /**
- * Closes a turn with the first outcome that a caller reports, and returns that outcome to every caller. Runs one statement. If the statement
- * closes nothing, another one reads the stored outcome. If the caller reports the outcome `blocked`, the timings are recorded before that,
- * because OpenTurn closes a blocked turn without timings.
+ * Closes a turn with the first outcome that a caller reports, and returns that outcome to every caller. Runs one statement. If it closes
+ * nothing, another one reads the stored outcome. If the caller reports `blocked`, the timings are recorded before that read, because OpenTurn
+ * closes a blocked turn without timings.
  */
 export async function handleCloseTurn(deps: CloseTurnDeps, request: CloseTurnRequest): Promise<Response> {
   const closing = toClosing(request);

@@ -114,13 +114,13 @@ describe("OpenTurn with a key", () => {
     });
   });
 
-  test("refuses hashes of another length", async () => {
+  test("refuses a key hash that is not 32 bytes long", async () => {
     expect(await rpcFailure(open(keyed({ keyHash: new Uint8Array(31) })))).toMatchObject({ code: "invalid_argument" });
   });
 });
 
 describe("FindTurn", () => {
-  test("finds a turn by its key and by its reply's message, with or without a key", async () => {
+  test("finds a turn by its key, and by its reply's message id even if the turn has no key", async () => {
     const turn = keyed();
     const { messageId } = await open(turn);
     const expected = { turn: { turnId: turn.turnId, messageId } };
@@ -146,7 +146,7 @@ describe("FindTurn", () => {
     expect(await rpcFailure(find(turn, { ...byMessage, messageId: messageId - 1n }))).toMatchObject(NOT_FOUND);
   });
 
-  test("returns the usage of a workspace at its cap", async () => {
+  test("returns the quota usage of a turn that was closed as quota_exceeded", async () => {
     const turn = keyed();
     await open(turn);
     const quota = { plan: "free", used: 100, cap: 100 };

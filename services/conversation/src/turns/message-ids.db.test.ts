@@ -74,7 +74,7 @@ describe("message ids", () => {
   test("reveal nothing about other sessions to a visitor", async () => {
     const sessions: number[] = [];
     for (let i = 0; i < 30; i++) sessions.push(await open());
-    // The first ids are random in a range of 2^52, so two of thirty are practically never this close.
+    // The first ids are random between 2^50 and 2^52, so two consecutive ones are practically never this close.
     const distances = sessions.slice(1).map((id, index) => Math.abs(id - (sessions[index] ?? 0)));
     expect(Math.min(...distances)).toBeGreaterThan(2 ** 24);
     expect(sessions).not.toEqual(sessions.toSorted((a, b) => a - b));
@@ -114,7 +114,7 @@ describe("message ids", () => {
       expect(await findTurnRecord(db.database, bot.workspaceId, ids[index]?.messageId ?? 0)).toMatchObject({ turnId });
   });
 
-  test("may be equal in two workspaces, which find their own turn by it", async () => {
+  test("may be equal in two workspaces, and each workspace finds its own turn", async () => {
     const stranger = await createBot(db.database);
     const choose = () => ({ start: 2n ** 51n + 64n, step: 2 });
     const turns = [newTurn(bot), newTurn(stranger)];

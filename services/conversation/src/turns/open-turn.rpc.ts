@@ -27,12 +27,13 @@ const MAX_ATTEMPTS = 2;
 
 /**
  * Opens a turn and returns its prompt, or the verdict of the moderation pattern that blocked the message. Runs one statement, plus:
- * - one for the word search, if the bot has knowledge, and if the message has a word that the knowledge lacks, a transaction of two and a
- *   second search;
- * - one for the semantic search, if the knowledge has embeddings; this search also calls llm-proxy;
- * - one that reads the turn with the idempotency key, if this turn was not opened and the request has a key;
- * - if the call is repeated: one that reads this turn, one that reads its passages, and those of the word search;
- * - all of these except the searches again, if no turn was opened and no earlier turn exists.
+ * - If the bot has knowledge: one for the word search. If the message has a word that the knowledge lacks: also a transaction of two statements
+ *   that reads similar words, and a second word search if one of them is a likely correction.
+ * - If the knowledge has embeddings: one for the semantic search, which also calls llm-proxy.
+ * - If the turn was not opened: one that reads the turn with the idempotency key, if the request has a key. Unless the key belongs to another
+ *   turn, also one that reads this turn.
+ * - If the call is repeated: one that reads this turn's passages, and those of the word search again.
+ * - If no turn was opened and no earlier turn exists: all of these again, except the searches.
  *
  * A repeated call returns the turn as it was stored the first time.
  */

@@ -54,7 +54,7 @@ async function statementsToOpen(bot: Bot, message?: string) {
   return recordStatements(db.database, (database) => openTurn(database, configs, request(bot, message)));
 }
 
-test("OpenTurn runs one statement, a second one to search the bot's knowledge, and two more for a word that the knowledge lacks", async () => {
+test("OpenTurn runs one statement, a second one to search the bot's knowledge, and two more to correct a misspelt word", async () => {
   const bot = await createBot(db.database);
   expect(await statementsToOpen(bot)).toHaveLength(1);
   const { workspaceId, id: botId } = bot;

@@ -52,7 +52,7 @@ async function countsOf(workspaceId: string) {
 
 const ERASED = { sessions: 0, messages: 0, documents: 0, evaluations: 0, bots: 0, erased: 1 };
 
-test("a run erases only workspaces that were deleted more than 30 days ago, and concurrent runs erase each once", async () => {
+test("concurrent runs erase only workspaces that were deleted more than 30 days ago", async () => {
   const [due, recent, kept] = await Promise.all([createWorkspace(60), createWorkspace(2), createWorkspace(2)]);
   await deleteDaysAgo(due.workspaceId, 31);
   await deleteDaysAgo(recent.workspaceId, 29);

@@ -41,7 +41,7 @@ async function eraseWorkspace(deps: EraseWorkspacesDeps, workspaceId: string, si
   log.info({ workspace_id: workspaceId }, "workspace erased");
 }
 
-/** Returns whether every session is erased. Logs a failure, so that the other sessions are erased. */
+/** Returns whether every session is erased. If a session cannot be erased, logs the error and continues with the next session. */
 async function eraseSessions(
   { database, notifySettler, log }: EraseWorkspacesDeps,
   workspaceId: string,

@@ -15,10 +15,10 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     quotaTarget: environment.text("QUOTA_TARGET", "localhost:8084"),
     llmTarget: environment.text("LLM_TARGET", "localhost:8086"),
     internalTokens: environment.requiredSecret("INTERNAL_TOKEN", parseTokens, "the token for calls between services"),
-    /** The host name or IP address at which other edges reach this process. If unset, they read its turns only after those have ended. */
+    /** The host name or IP address at which other edges reach this process. If unset, they can read a reply of this process only after its end. */
     edgeRpcHost: environment.optionalText("EDGE_RPC_ADDRESS"),
     edgeRpcPort: environment.port("EDGE_RPC_PORT", 8088),
-    /** The host name in the edges' certificates. Edges call each other by IP address, and no certificate contains one. */
+    /** The host name in the edges' certificates. In Kubernetes, edges call each other by pod IP address, which no certificate contains. */
     edgeRpcTlsName: environment.optionalText("EDGE_RPC_TLS_NAME"),
     redis: readRedis(environment),
     jwt: readJwt(environment),
@@ -29,7 +29,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     opsTlsDir: environment.optionalText("OPS_TLS_DIR"),
     isRpcMultiplexed: readRpcMultiplex(environment),
     maxStreams: environment.integer("MAX_STREAMS", 5_000, { min: 1 }),
-    // The rate limit allows 60 streams per minute and address, and a stream may last five minutes: 60 × 5 = 300.
+    // The rate limit allows 60 streams per minute and address, and a provider's reply takes at most five minutes by default: 60 × 5 = 300.
     // The streams of signed-in callers count by user, because the console's users share its address.
     maxStreamsPerClient: environment.integer("MAX_STREAMS_PER_CLIENT", 300, { min: 1 }),
     /** How long a reply with an idempotency key continues without readers. */

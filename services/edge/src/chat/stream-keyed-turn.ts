@@ -97,7 +97,7 @@ async function openReply(exchange: Exchange, stopwatch: Stopwatch): Promise<void
   else await readExisting(exchange, opening.existing);
 }
 
-/** Streams the reply of a known key while the session may open no other turn. Throws 503 overloaded if the key is new. */
+/** Called if this process runs as many keyed turns of the session as it may. Streams the key's turn. Throws 503 overloaded if there is none. */
 async function readAtSessionCap(exchange: Exchange): Promise<void> {
   const { deps, turn, stream } = exchange;
   try {

@@ -67,7 +67,7 @@ async function* readReply(reply: KeyedReply, offset: number, signal: AbortSignal
       yield response;
       if (response.end !== undefined) return;
       onSent();
-      // The reply passes on the text that arrived meanwhile in a microtask. Let that microtask run first.
+      // A microtask of the reply passes on the text that arrived meanwhile. Let it run first.
       await Promise.resolve();
     }
   } finally {

@@ -76,7 +76,7 @@ test("calls an edge by its address and verifies the name in its certificate", as
   });
 });
 
-test("another process at the address refuses the token", async () => {
+test("a process refuses the token of another process that had its address", async () => {
   const port = await startServer();
   await expect(clients().cancel("ws", turnAt(port, "token of another process"))).rejects.toMatchObject({
     code: "unauthenticated",

@@ -13,7 +13,7 @@ const FIRST_RESPONSE_TIMEOUT_MS = 3_000;
 export type EdgeClients = {
   /**
    * Streams the reply of a running turn. Waits for the edge's first response, which is empty, and resolves with the responses that follow it.
-   * A caller that does not read them calls `return`. Throws RpcError, or returns undefined if the edge has no address.
+   * A caller that does not read them must call `return`. Throws RpcError, or returns undefined if the edge has no address.
    */
   attach(
     workspaceId: string,
@@ -79,7 +79,10 @@ export function createEdgeClients({ tlsDir, tlsServerName, onFailure }: EdgeClie
   };
 }
 
-/** Yields the items. Calls `close` at their end, after an error, or if the caller stops reading after the first item. */
+/**
+ * Yields the items. Calls `close` at their end, after an error, or when the caller calls `return`. Does not call it if the caller calls `return`
+ * before the first `next`.
+ */
 async function* closeAfter<T>(items: AsyncIterable<T>, close: () => void): AsyncGenerator<T> {
   try {
     yield* items;

@@ -81,7 +81,7 @@ test("refuses only the IPv6 client's /64", async () => {
   expect((await send?.("/good", "2001:db8:0:2::1"))?.statusCode).toBe(200);
 });
 
-test("a replica refuses an address that exceeded the limit at another replica once it sends a malformed request", async () => {
+test("if an address exceeded the limit at one replica, another replica refuses it from its next malformed request on", async () => {
   const { replicas } = createReplicas(2);
   const [first, second] = replicas;
   for (let sent = 0; sent <= limit; sent++) await first?.("/bad");

@@ -134,7 +134,7 @@ describeWith(
         return port;
       }
 
-      /** Limits one request of each subject in a new process. Returns the output of take.child.ts. */
+      /** Asks the limiter for one decision per element of `subjects`, in a new process. Returns the output of take.child.ts. */
       async function take(settings: RedisSettings, subjects: string[], env: Record<string, string>): Promise<string> {
         const taking = await startProcess({
           name: "limiter",

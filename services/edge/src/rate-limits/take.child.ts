@@ -3,9 +3,9 @@ import type { Policy } from "./rate-limiter.ts";
 import { createRedisLimiter } from "./redis-limiter.client.ts";
 import type { RedisSettings } from "./redis-settings.ts";
 
-// Limits one request of each subject with the Redis server in the arguments, and retries a request that gets no decision. Prints the number
-// of allowed requests and the number of attempts without a decision, or "unavailable" if there is no decision after 3 s. A test starts this
-// file as a process, because Node.js reads NODE_EXTRA_CA_CERTS only when it starts.
+// Asks the limiter for one decision per element of `subjects`, with the Redis server in the arguments. Retries a request that gets no decision.
+// Prints the number of allowed requests and the number of attempts without a decision, or "unavailable" if a request gets no decision within
+// 3 s of the start. A test starts this file as a process, because Node.js reads NODE_EXTRA_CA_CERTS only when it starts.
 
 const RETRY_MS = 3_000;
 

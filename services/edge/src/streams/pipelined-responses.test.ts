@@ -26,7 +26,7 @@ async function pipelineTwoRequests() {
   return { client, first, second };
 }
 
-test("a reader whose response waits behind another one of its connection is disconnected", async () => {
+test("disconnect resets the connection even if the reader's response waits behind another one", async () => {
   const { client, second } = await pipelineTwoRequests();
   const closed = once(client, "error");
   openReplyReader(second, META, 0, OPTIONS).disconnect();

@@ -9,8 +9,8 @@ import type { Stopwatch } from "./stopwatch.ts";
 import { splitProviderWait } from "./turn-time.ts";
 
 /**
- * How long a reply that has text may continue after its visitor has left or stopped it, or after the process has begun to stop. The reply may
- * be about to complete, because providers send the finish reason right after the last text.
+ * How long a reply that has text may continue after its visitor has left or stopped it, or after the process has begun to end its streams. The
+ * reply may be about to complete, because providers send the finish reason right after the last text.
  */
 const FINISH_WAIT_MS = 500;
 

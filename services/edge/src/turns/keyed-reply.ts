@@ -40,7 +40,7 @@ export class KeyedReply implements TurnSink {
   #resolveOpening: (opening: Opening) => void = () => undefined;
   #rejectOpening: (error: unknown) => void = () => undefined;
   readonly #allClientsGoneController = new AbortController();
-  /** The requests that wait for the opening. */
+  /** How many requests wait for the opening. */
   #waiting = 0;
   #text = "";
   #ending: TurnEnding | undefined;
@@ -111,7 +111,7 @@ export class KeyedReply implements TurnSink {
     this.#rejectOpening(error);
   }
 
-  /** Called when OpenTurn found that the key belongs to another turn, which `opening` then returns. */
+  /** Resolves `opening` with another turn. Called when OpenTurn found that the key belongs to that turn. */
   resolveToExistingTurn(existing: StoredTurn): void {
     this.#resolveOpening({ isHere: false, existing });
   }

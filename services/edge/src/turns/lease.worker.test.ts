@@ -16,7 +16,7 @@ afterEach(() => {
 
 const log = createLogger("test", "silent");
 
-/** Keeps a lease of 30 s at a conversation service and other services that can become unreachable. */
+/** Keeps a lease of 30 s. `reachable` sets which services respond. */
 function startLease(initially: { conversation: boolean } = { conversation: true }) {
   const reachable: Record<"conversation" | "peers", boolean> = { ...initially, peers: true };
   let calls = 0;

@@ -22,16 +22,16 @@ export type LeaseDeps = {
 
 export type Lease = {
   /**
-   * Whether the lease was granted, and some service has responded within the last lease. If only the conversation service does not respond,
-   * every edge probably shares that outage. They then stay ready and answer 503, because another edge could not help.
+   * Whether the lease was granted, and some service has responded within one lease duration. If only the conversation service does not respond,
+   * every edge probably shares that outage. The edges then stay ready and answer 503, because another edge could not help.
    */
   isConnected(): boolean;
 };
 
 /**
- * Renews this process's edge lease three times per lease (30 s by default). If a renewal fails, retries after about 0.25 s to 2 s. Cancels the turns
- * that an erasure or the sweeper has closed. Does not use runPeriodically, which ends when the process starts to stop: the lease must live until
- * the edge has drained its streams.
+ * Renews this process's edge lease three times per lease duration (30 s by default). If a renewal fails, retries after about 0.25 s to 2 s.
+ * Cancels the turns that an erasure or the sweeper has closed. Does not use runPeriodically, which ends when the process starts to stop: the
+ * lease must live until the edge has drained its streams.
  */
 export function keepLease(
   { conversation, edge, runningTurns, peers }: LeaseDeps,
@@ -39,7 +39,7 @@ export function keepLease(
   lifecycle: Lifecycle,
 ): Lease {
   let leaseMs: number | undefined;
-  /** The lease's end, or one lease after the last response of a service. */
+  /** The lease's end, or one lease duration after the last response of a service. */
   let connectedUntilMs = Number.NEGATIVE_INFINITY;
   let retryDelayMs = FIRST_RETRY_DELAY_MS;
   let isStopped = false;

@@ -65,7 +65,10 @@ export async function runKeyedTurn(
   }
 }
 
-/** Retries OpenTurn while it fails with UNAVAILABLE, when its response may be lost. Each attempt has the same turn id, so at most one turn is opened. */
+/**
+ * Retries OpenTurn while it fails with UNAVAILABLE, because the turn may be open and only the response lost. Each attempt has the same turn id,
+ * so at most one turn is opened.
+ */
 async function openWithRetry(deps: TurnDeps, turn: IdentifiedTurn, stopwatch: Stopwatch): Promise<OpenTurnResponse> {
   const retryUntilMs = performance.now() + OPEN_RETRY_MS;
   let lostResponse: RpcError | undefined;

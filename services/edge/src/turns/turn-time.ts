@@ -15,7 +15,7 @@ export function readTimings(stopwatch: Stopwatch) {
   };
 }
 
-/** Moves the knowledge search that OpenTurn measured from the current phase to `retrieval`. */
+/** Moves the time of the knowledge search, which OpenTurn measured, from the current phase to `retrieval`. */
 export function splitRetrievalTime(stopwatch: Stopwatch, { retrievalMicroseconds }: OpenTurnResponse): void {
   stopwatch.split([["retrieval", toMs(retrievalMicroseconds)]]);
 }

@@ -122,7 +122,7 @@ test("adds no row for a turn whose own row is being stored", async () => {
   expect(await proxy.rowsOf("ws_test", turnId)).toEqual([row]);
 });
 
-test("pages list each row that was added for turns of the same millisecond once", async () => {
+test("pages list each filled row once, even if the turns closed in the same millisecond", async () => {
   const workspaceId = "ws_paged";
   const microseconds = ["123100", "123400", "123700"];
   const turns = microseconds.map((each) => ({ turnId: randomUUID(), closedAt: `2026-11-20T10:00:00.${each}Z` }));

@@ -12,17 +12,17 @@ export type Connections = {
 };
 
 /**
- * While the server drains, a connection without a request stays open for a tenth of the drain timeout, at most this long. A client that
- * reuses a kept-alive connection just when the server closes it cannot know whether its lost request was processed. If the client
- * sends its next request within this time, the request is served, and the response announces the close. The connection of a stream that began before
- * the drain also stays open for this time after the stream, because its headers did not announce the close.
+ * While the server drains, a connection without a request stays open for a tenth of the drain timeout, at most this long. If the client sends
+ * its next request within this time, the request is served, and the response announces the close. If the server closed the connection at once,
+ * it could do so just when the client sends a request, and the client could not know whether that request was processed. The connection of a
+ * stream that began before the drain also stays open for this time after the stream, because its headers did not announce the close.
  */
 const MAX_IDLE_GRACE_MS = 10_000;
 
 /** Tracks a server's connections. Call it before the server listens. */
 export function trackConnections(server: Server): Connections {
   const open = new Set<Socket>();
-  /** The connections with requests, and how many: a client may pipeline requests. */
+  /** The number of open requests by connection. It can exceed 1, because a client may pipeline requests. */
   const requests = new Map<Socket, number>();
   let isDraining = false;
   let idleGraceMs = MAX_IDLE_GRACE_MS;

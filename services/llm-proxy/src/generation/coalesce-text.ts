@@ -1,6 +1,6 @@
 import type { Sink } from "../providers/index.ts";
 
-/** Backpressure while `text` has at least this length. Text before an unread part that is not text does not count. */
+/** The sink applies backpressure from this length of unread text. Text before an unread non-text part does not count. */
 const MAX_WAITING_CHARACTERS = 16 * 1024;
 
 export type TextSource = {

@@ -118,7 +118,7 @@ function generateWith(patterns: readonly string[], message: string, signal?: Abo
 }
 
 test("a reply that cannot be matched in time fails without any text", async () => {
-  // Slow to match: more patterns than a bot may have today, and U+FDFA, which normalising expands to eighteen characters.
+  // Slow to match: the total size of the patterns is far above the limit for a bot, and normalising expands U+FDFA to eighteen characters.
   const oversized = Array.from({ length: 100 }, (_, number) => `\u0644.{0,138}z${number}`);
   const text = Array.from({ length: 4_000 }, () => "\ufdfa\ufdfaxy"[Math.floor(Math.random() * 4)]).join("");
   provider.script([{ tokens: [text] }]);

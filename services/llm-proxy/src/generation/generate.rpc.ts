@@ -25,9 +25,9 @@ export type GenerateDeps = {
 type ResponseInit = MessageInitShape<typeof GenerateResponseSchema>;
 
 /**
- * Streams a generation: its text in order, its tool calls in order, then exactly one end message. A tool call may come before earlier text
- * that moderation holds back, because nothing that reads the stream relates tool calls to text. Throws invalid_argument or invalid_prompt
- * before the first message. Adds every generation to the call log, even a cancelled one.
+ * Streams a generation: its text in order, its tool calls in order, then exactly one end message. A tool call may overtake text that
+ * moderation holds back. No reader of the stream relates tool calls to text. Throws invalid_argument or invalid_prompt before the first
+ * message. Adds every generation to the call log, even a cancelled one.
  */
 export async function* handleGenerate(
   deps: GenerateDeps,

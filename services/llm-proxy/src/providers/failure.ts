@@ -6,8 +6,8 @@ type FailureOptions = {
   /** The wait that the provider asked for. */
   retryAfterMs?: number | undefined;
   /**
-   * Whether the provider itself has a problem, and does not refuse only this request: the failure then counts for the circuit breaker.
-   * Independent of `isRetryable`: a 429 may be retried but is no fault of the provider.
+   * Whether the provider itself has a problem, rather than this one request. Such a failure counts for the circuit breaker. Independent of
+   * `isRetryable`: a 429 may be retried but is no fault of the provider.
    */
   isProviderFault?: boolean;
   /** A machine-readable code of the provider or of Node.js, for the debug log only. */

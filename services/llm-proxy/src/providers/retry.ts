@@ -3,8 +3,8 @@ import type { ProviderFailure } from "./failure.ts";
 
 /**
  * Returns the wait in milliseconds before the next attempt with the same model; undefined for no retry. `attempts` is the number of
- * attempts that have failed. `random`, in [0, 1), spreads the wait over the upper half of the backoff, or from the provider's Retry-After to
- * one backoff later, so that callers that were refused together do not retry together.
+ * attempts that have failed. `random`, in [0, 1), is the jitter: callers that were refused together do not retry together. It spreads the wait
+ * over the upper half of the backoff. If the provider sent Retry-After, the wait is that time plus up to one backoff.
  */
 export function computeRetryDelayMs(
   failure: ProviderFailure,
@@ -20,7 +20,7 @@ export function computeRetryDelayMs(
   return retryAfterMs > policy.maxRetryAfterMs ? undefined : retryAfterMs + backoffMs * random;
 }
 
-/** The only form that RFC 9110 lets servers send. Date.parse also reads other texts: "-1" and "wait 60" as dates of the past. */
+/** The only date format that RFC 9110 lets servers send. Date.parse accepts other texts too: it reads "-1" and "wait 60" as past dates. */
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
 /** Reads retry-after-ms or Retry-After (seconds or an HTTP date). Returns undefined if neither header is present and valid. */

@@ -65,7 +65,7 @@ function createProviderSettings(
   };
 }
 
-/** Returns the base URL of Ollama's OpenAI-compatible endpoint for OLLAMA_HOST, which Ollama accepts as `host`, `host:port` or a URL, also with a path. */
+/** Returns the base URL of Ollama's OpenAI-compatible endpoint. As in Ollama, `host` may be `host`, `host:port` or a URL, each also with a path. */
 function buildOllamaUrl(host: string): string {
   const hasScheme = host.includes("://");
   const text = hasScheme ? host : `http://${host}`;

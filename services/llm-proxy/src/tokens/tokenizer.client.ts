@@ -31,7 +31,7 @@ export class Tokenizer {
     lifecycle.onClose("tokenizer", () => this.#stop());
   }
 
-  /** Returns the tokens of each text; undefined when the family's vocabulary is not published or the count takes too long. */
+  /** Returns the tokens of each text. Returns undefined if no vocabulary fits the model, the texts are too long or the count takes too long. */
   async count(model: string, texts: readonly string[]): Promise<number[] | undefined> {
     const vocabulary = findVocabulary(model);
     const characters = texts.reduce((sum, text) => sum + text.length, 0);

@@ -84,7 +84,7 @@ function normaliseParameterName(name: string): string {
 
 const TEXT_CONTENT_TYPE = /^(text\/|application\/([\w.+-]+\+)?(json|xml|yaml|x-ndjson)\b)/i;
 
-/** Refuses a response that is not text before its body is read. */
+/** Refuses a response that is not text. Called before the body is read. */
 function requireText({ headers }: ResponseHead): void {
   const type = headers.get("content-type");
   if (type !== null && !TEXT_CONTENT_TYPE.test(type))

@@ -36,8 +36,9 @@ export class McpToolListCache {
   }
 
   /**
-   * Returns the tools of a server; an empty list if listing fails or the signal is aborted. `key` must identify the workspace, the secret
-   * and the server. An aborted signal does not stop the listing, because other callers may be waiting for it.
+   * Returns the tools of a server. If listing fails, returns the previous list, or an empty list if there is none. If the signal is aborted,
+   * returns an empty list and does not stop the listing, because other callers may be waiting for it. `key` must identify the workspace, the
+   * secret and the server.
    */
   async list(key: string, request: ListRequest, signal: AbortSignal): Promise<readonly McpToolDescription[]> {
     const listed = new AbortController();

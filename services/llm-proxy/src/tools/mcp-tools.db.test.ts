@@ -80,7 +80,7 @@ function generate(
   });
 }
 
-test("a server's tools are offered with its name as prefix and called, and their results are sent to the model", async () => {
+test("offers a server's tools to the model with the server's name as prefix, and sends the model the results of its calls", async () => {
   const events = await generate({ name: "shop__orders_find", arguments: '{"id":"A7"}' });
   expect(statusOf(events)).toBe("COMPLETE");
   expect(events.text).toBe("So: order A7 was sent");

@@ -20,7 +20,7 @@ export type ToolboxDeps = {
 };
 
 const MAX_ARGUMENTS_CHARACTERS = 16 * 1024;
-/** JSON.parse reads thousands of levels of objects and arrays, for which JSON.stringify throws. The transcript stores as many levels. */
+/** JSON.parse accepts thousands of levels of objects and arrays, but JSON.stringify throws for them. The transcript has the same limit. */
 const MAX_ARGUMENTS_DEPTH = 32;
 
 /** The tools of one generation, with its limits. */
@@ -90,8 +90,8 @@ export class Toolbox {
 }
 
 /**
- * Parses a JSON object. Returns a failure for any other text and above the limits. An empty text counts as {}: models often send it for a call
- * without arguments.
+ * Parses a JSON object. Returns a failure if the text is not a JSON object or exceeds a limit. An empty text counts as {}: models often send
+ * it for a call without arguments.
  */
 function parseArguments(text: string): Record<string, unknown> | ToolFailure {
   const refuse = (problem: string) => new ToolFailure("invalid_arguments", `the arguments ${problem}`);

@@ -4,7 +4,7 @@ import { findQuotes, type Quote } from "./quotes.ts";
 
 const NO_ANSWER =
   "Sorry, I don't know. I can only answer from the documents I was given, and I found nothing about that in them.";
-/** A longer quote, which is one very long sentence, is cut. */
+/** A longer quote is cut. Only a quote of one very long sentence is longer. */
 const MAX_SHOWN_CHARACTERS = 700;
 
 /** Answers a message with sentences of the passages and their sources, or with NO_ANSWER if the passages contain no answer. */

@@ -5,12 +5,12 @@ const PARAGRAPH = /\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)]|#+|>)\s|\s*\|)/;
 const MARKER = /^\s*(?:[-*+•]|\d+[.)]|#+|>)\s+/;
 const HEADING = /^[ \t]*#+[ \t].*$/gm;
 
-// Code is not quoted. A fence may have no end, because a passage can end within the code. A block of a plain text is one line, because its
-// lines were joined. The look-aheads prevent backtracking on a long run of one character.
+// Code is not quoted. A fence may have no end, because a passage can end within the code. In a .txt document, a code block is one line,
+// because the conversation service joins the lines of a paragraph. The look-aheads prevent backtracking on a long run of one character.
 const CODE =
   /^[ \t]*(`{3,}(?!`)|~{3,}(?!~))(?:.*?[ \t]\1(?!\S)|[^\s`~]*[ \t]*$(?:[\s\S]*?\n[ \t]*\1[ \t]*$|[\s\S]*))/gm;
 
-// Lines without prose: fences, with or without code after them, rules, the line under a table's head.
+// Lines without prose: fences (with or without code after them), rules, and the line under a table's head.
 const DECORATION = /^(?:[ \t]*(?:`{3,}|~{3,})[^`~\n]*|[| \t:=_*-]+)$/gm;
 
 /** Returns the sentences of a text in order, each on one line. A table row is one sentence. */
@@ -33,7 +33,7 @@ function joinCells(line: string): string {
   return cells.filter((cell) => cell !== "").join(" – ");
 }
 
-/** Joins sentences. Before the last, each sentence without final punctuation, such as a list item, gets a semicolon. */
+/** Joins sentences. Adds a semicolon to each sentence without final punctuation, such as a list item, except to the last sentence. */
 export function joinSentences(sentences: readonly string[]): string {
   return sentences
     .map((sentence, index) =>

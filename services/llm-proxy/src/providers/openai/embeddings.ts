@@ -4,7 +4,7 @@ import { asStreamedResponse, readText } from "../http/response-body.ts";
 import type { EmbeddingRequest, Embeddings } from "../provider.ts";
 import { createFault, failureFromBodyError, failureFromRequestError } from "./failure.ts";
 
-/** Far more than the JSON of the vectors of one Embed call, which has at most 64 texts (embed.rpc.ts). */
+/** Far larger than any valid response: an Embed call has at most 64 texts (embed.rpc.ts). */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /** Requests the embeddings of a batch of texts. Throws ProviderFailure. */

@@ -42,7 +42,7 @@ import { handleSetWorkspaceDeleted } from "./workspaces/set-workspace-deleted.rp
 import { createWorkspaceAdmin } from "./workspaces/workspaces.admin.ts";
 import { isDeleted } from "./workspaces/workspaces.store.ts";
 
-/** Varied at random by up to a fifth, so at most an hour: ListMonths returns new months only after a run has added them. */
+/** A random factor varies each pause by up to a fifth, so a pause is at most an hour. ListMonths returns a new month only after a run. */
 const PRUNE_INTERVAL_MS = 50 * 60_000;
 
 /** Starts the quota service with its data plane on the gRPC port and its admin services on the ops port. */

@@ -3,7 +3,7 @@ import type { ListMonthTurnsRequest, ListMonthTurnsResponseSchema } from "@parle
 import { type Database, invalidArgument, isWorkspaceId, parseMonth } from "@parley/service-kit";
 import { listTurns } from "../usage/index.ts";
 
-/** A response message has at most this many ids of counted turns and as many of held turns: about 400 KiB each. */
+/** Limits each of the two lists of a response message (counted and held turns): about 400 KiB per list. */
 const IDS_PER_MESSAGE = 10_000;
 
 export async function* handleListMonthTurns(

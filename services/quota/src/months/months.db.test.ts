@@ -164,7 +164,7 @@ test("counts no message after a close that runs concurrently with fifty settleme
   expect(results).toHaveLength(50);
 });
 
-test("pruning turns the rows of a closed month into totals and keeps the audit's sums and digests", async () => {
+test("pruning replaces the rows of a closed month with totals and keeps the audit's sums and digests", async () => {
   const turns = await settleAsDone(2_005);
   const adjusted = [{ workspaceId: workspace, turnId: turns[0] ?? "" }];
   await adjustTurns(quota.database, { turns: adjusted, outcome: "void", reason: "reconciled" });

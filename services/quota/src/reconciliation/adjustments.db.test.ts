@@ -99,7 +99,7 @@ test("an adjustment changes neither a hold nor an unknown turn, and a repeated S
   expect(states).toHaveLength(2);
 });
 
-test("after a correction by the operator, turns become void until the usage is 0, and the others after it is taken back", async () => {
+test("after a correction by the operator, turns become void until the usage is 0, and the others after the correction is undone", async () => {
   const workspaceId = await createWorkspace(quota, 10);
   const ofJanuary = { workspaceId, turnId: randomUUID() };
   await settle(quota.database, [{ ...ofJanuary, outcome: "done", month: "2026-01" }]);

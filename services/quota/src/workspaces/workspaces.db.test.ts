@@ -33,7 +33,7 @@ test("each of several concurrent plan changes stores its previous plan", async (
   expect(new Set(chain)).toEqual(new Set(plans));
 });
 
-test("names, reasons and persons have at most 200 characters, counted as Unicode code points", async () => {
+test("names, reasons and operators have at most 200 characters, counted as Unicode code points", async () => {
   const admin = createWorkspaceAdmin(quota.database, randomUUID);
   const context = {} as HandlerContext;
   const createNamed = (name: string) =>

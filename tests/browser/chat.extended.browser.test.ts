@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { describeInBrowser, eventually } from "./fixture.ts";
 
 describeInBrowser("chat", (fixture) => {
-  it("keeps the elements of a reply while it grows, and shows it as a page that receives it at once", async () => {
+  it("keeps the DOM elements of a reply while it grows, and renders the same HTML as after a reload", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.askAndWait("markdown");
     await widget.ask("list 20");

@@ -104,7 +104,7 @@ describeInBrowser("questions in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("names a question that the last run did not search, and a question that no run has searched", async () => {
+  it("marks a question that the last run did not search, and a question that no run has searched", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     const cases = ["1", "2"].map((id) => ({ id, question: `Question ${id}?`, document: "delivery.md" }));

@@ -42,7 +42,7 @@ describeInBrowser("roles in the console", (fixture) => {
     }, 120_000);
   }
 
-  it("lets a viewer try a question and talk to the bot with the keyboard, and offers no change of the result", async () => {
+  it("lets a viewer try a question and talk to the bot with the keyboard, but not add the question to the evaluation", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signInAs(VIEWER, `/knowledge?bot=${bot}`);

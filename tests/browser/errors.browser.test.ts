@@ -5,7 +5,7 @@ import type { WidgetPage } from "./widget-page.ts";
 const META = ["meta", { session_id: "s", message_id: 7 }] as const;
 const done = (finish_reason: string) => ["done", { finish_reason }] as const;
 
-/** Errors before the stream: status, code, the visitor's text, and whether a retry is offered. */
+/** Errors before the stream: status, code, the text that the visitor sees, and whether a retry is offered. */
 const REFUSALS = [
   [400, "invalid_json", "This message could not be sent.", false],
   [400, "invalid_message", "This message could not be sent.", false],
@@ -18,7 +18,7 @@ const REFUSALS = [
   [503, "unavailable", "The assistant is busy just now. Please try again in a moment.", true],
 ] as const;
 
-/** Errors in the stream: code, the visitor's text, and whether a retry is offered. */
+/** Errors in the stream: code, the text that the visitor sees, and whether a retry is offered. */
 const FAILURES = [
   [
     "quota_exceeded",
@@ -131,7 +131,8 @@ describeInBrowser("errors", (fixture) => {
   it("resends a rate-limited message automatically after Retry-After", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.refuseChat(429, "rate_limited", { "Retry-After": "2" });
-    // textContent includes the hidden button "Try again". The page records the texts itself, because polling from the test could miss a text that is shown for one second.
+    // textContent includes the hidden button "Try again". The page records the texts itself, because polling from the test could miss a text
+    // that is shown for one second.
     const shownNotices = await widget.log.evaluateHandle((log) => {
       const notices = new Set<string>();
       new MutationObserver(() => notices.add(log.querySelector(".user .notice")?.textContent.trim() ?? "")).observe(

@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => system.stop());
 
 describe("parley top", () => {
-  it("reads a replica with TLS at an address, by the certificate's address", async () => {
+  it("reads a replica over TLS at an IP address that its certificate contains", async () => {
     const directory = await mkdtemp(join(tmpdir(), "parley-top-"));
     onTestFinished(() => rm(directory, { recursive: true }));
     const altNames = ["::1", "127.0.0.1"].map((ip) => ({ type: 7 as const, ip }));

@@ -99,7 +99,7 @@ describeInBrowser("playground", (fixture) => {
   describe("a reply", () => {
     const reply = (page: Page) => page.locator("#talk > .assistant > div").last();
 
-    it("stays as far as it was shown if it cannot be continued", async () => {
+    it("keeps the text that was shown if it cannot be continued", async () => {
       const { page, ask, status } = await open();
       const body = `event: meta\ndata: {"message_id":1}\n\nevent: token\ndata: {"text":"The first half"}\n\n`;
       await page.route(

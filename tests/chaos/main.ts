@@ -2,7 +2,7 @@
 // to the database and the clocks fail too. Exits 1 in these cases:
 // - usage does not reconcile;
 // - after a fault, the first whole reply comes later than the limit (30 s after a failover);
-// - within 2 minutes after a backup, fewer than 50 replies were received, so its restore tests too little.
+// - fewer than 50 replies completed within 2 minutes after a backup, so the restore of that backup tested too little.
 import { parseArgs } from "node:util";
 import { runChaos } from "../system/faults/chaos.ts";
 

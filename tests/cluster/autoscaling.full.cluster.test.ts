@@ -45,12 +45,12 @@ describe("autoscaling on a real cluster", () => {
     return replicas;
   }
 
-  it("keeps the number of replicas when it is turned on", async () => {
+  it("keeps the number of replicas when autoscaling is turned on", async () => {
     const edge = { replicas: 3, autoscaling: { enabled: true, minReplicas: 2, maxReplicas: 4 } };
     expect(await upgrade("autoscaling on", edge)).toEqual([3]);
   });
 
-  it("keeps the number that the autoscaler set when it is turned off", async () => {
+  it("keeps the autoscaler's number of replicas when autoscaling is turned off", async () => {
     const edge = { replicas: 3, autoscaling: { enabled: true, minReplicas: 4, maxReplicas: 4 } };
     expect(await upgrade("the autoscaler's minimum raised", edge)).toEqual([3, 4]);
     expect(await upgrade("upgrade without a change", edge)).toEqual([4]);

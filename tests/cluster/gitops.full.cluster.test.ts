@@ -9,7 +9,10 @@ import { createInstallation, type Installation, type Tenant } from "./installati
 const NAMESPACE = ["--namespace", "parley"];
 const ROLLOUT_TIMEOUT_MS = 540_000;
 
-/** kubectl sends a disruption budget's selector in each run, because the API replaces selectors. The object does not change. */
+/**
+ * kubectl reports a disruption budget as configured in each run, although the object does not change: the selector's patch strategy is
+ * `replace`, so kubectl always sends it.
+ */
 const ALWAYS_SENT = /^poddisruptionbudget\.policy\/\S+ configured$/;
 
 /** How a tool applies manifests. */

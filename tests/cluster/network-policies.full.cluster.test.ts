@@ -19,7 +19,7 @@ const PORTS = {
   "llm-proxy grpc": 8086,
   "llm-proxy ops": 8087,
 };
-/** Ports of other pods, which have private addresses, and of the cluster's API server. */
+/** Other pods. They have private addresses. */
 const OTHERS = {
   PostgreSQL: { namespace: "backends", app: "postgres", port: 5432 },
   Redis: { namespace: "redis", app: "redis", port: 6379 },
@@ -110,7 +110,7 @@ describe("the network policies on a real cluster", () => {
     return found;
   }
 
-  /** Returns the pod that connects. Of a component, that is the last pod: its first one is a target, and a pod always reaches itself. */
+  /** Returns the pod that connects. For a component, returns its last pod: the first pod is a target, and a pod can always reach itself. */
   async function findSource(source: string): Promise<[namespace: string, pod: string]> {
     if (source === "a foreign pod in another namespace") return ["backends", "deployment/visitors"];
     if (source === "a foreign pod in Parley's namespace") return ["parley", "pod/stranger"];

@@ -14,7 +14,7 @@ const VISITS = 200;
 const CONCURRENCY = 16;
 
 let system: SharedSystem;
-/** The proxies, by the environment variable with which a service reaches one. */
+/** The proxies, by the environment variable that contains a proxy's address. */
 let proxies: Record<"CONVERSATION_TARGET" | "QUOTA_TARGET" | "LLM_TARGET", ReleasedProtosProxy>;
 
 // During a rollout, services of two versions call each other. One edge and the conversation service call through proxies that know only

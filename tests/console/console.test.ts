@@ -381,7 +381,7 @@ describe("the page", () => {
     expect(await response.text()).toBe("");
   });
 
-  it("cannot be framed, and its preview only by the console", async () => {
+  it("cannot be framed, and only the console can frame its preview", async () => {
     const policyOf = async (path: string) =>
       (await fetch(consoleProcess.url + path)).headers.get("content-security-policy") ?? "";
     expect(await policyOf("/")).toContain("frame-ancestors 'none'");

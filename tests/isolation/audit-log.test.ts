@@ -209,7 +209,7 @@ test("the audit log names a changed key and pattern, and neither the domains nor
   ]);
 });
 
-test("a change that cannot be recorded fails with change_not_recorded, and the service's log has it", async () => {
+test("a change that cannot be recorded fails with change_not_recorded, and the service logs the change", async () => {
   const { workspaceId, botSlug, token } = await createOwner(system);
   const conversation = await system.startReplica("conversation");
   const bots = createClient(BotAdminService, connect(conversation, token));

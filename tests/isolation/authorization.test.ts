@@ -21,7 +21,10 @@ import {
 
 type Access = "operator" | "viewer" | "owner";
 
-/** The callers of each admin method. A new method needs a line here and the option admin_access in its proto. */
+/**
+ * The least privileged caller of each admin method. An owner may also call a viewer's methods, and the operator every method. A new method
+ * needs a line here and the option admin_access in its proto.
+ */
 const ACCESS: Readonly<Record<string, Access>> = {
   "parley.conversation.v1.BotAdminService/CreateBot": "owner",
   "parley.conversation.v1.BotAdminService/UpdateBot": "owner",

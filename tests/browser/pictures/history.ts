@@ -12,7 +12,7 @@ const QUESTIONS = [
   "Do you deliver bread?",
   "What is your phone number?",
 ];
-/** The number of messages on each of seven days, the oldest first. The next seven days repeat it. */
+/** The number of messages on successive days. The numbers repeat every seven days. */
 const MESSAGES_OF_DAYS = [4, 3, 5, 4, 6, 8, 2] as const;
 
 const messagesOf = (day: number) => MESSAGES_OF_DAYS[day % MESSAGES_OF_DAYS.length] ?? 0;

@@ -91,7 +91,7 @@ export function logsSuite(shared: () => EdgeFixture): void {
       expect(output.length, service.name).toBeGreaterThan(0);
       for (const [label, secret] of Object.entries(secrets))
         expect(linesWith(output, secret), `${label} in the output of ${service.name}`).toEqual([]);
-      // Whole addresses: 10.0.0.1 is also the start of 10.0.0.12.
+      // Compares whole addresses, because 10.0.0.1 is also the start of 10.0.0.12.
       const logged = output.match(/\d+(\.\d+){3}/g) ?? [];
       expect(
         logged.filter((each) => addresses.includes(each)),

@@ -17,7 +17,7 @@ export type LongStreams = {
   drained: { outcome: Outcome; exit: unknown }[];
 };
 
-/** Runs a stream that outlives its connection's maximum age, one while llm-proxy drains and one while conversation drains. */
+/** Runs three streams. One outlives its connection's maximum age. During each of the other two, llm-proxy or conversation drains. */
 export async function startLongStreams(system: System): Promise<LongStreams> {
   const openStream = async (url: string, tokens: number): Promise<Response> => {
     const tenant = await createTenant(system.admin, { model: `openai:tokens-${tokens}-every-100` });
@@ -41,7 +41,7 @@ export async function startLongStreams(system: System): Promise<LongStreams> {
     if (name === "conversation") await exit.then(() => replica.start());
     return { outcome: await streaming, exit: await exit };
   };
-  // The processes start before the streams open, because starts take the CPU time that the first calls of a stream need before their deadlines.
+  // The processes start before the streams open. Otherwise they would take CPU time from a stream's first calls, which have deadlines.
   const replicas = await Promise.all([
     startReplica("llm-proxy", "LLM_TARGET"),
     startReplica("conversation", "CONVERSATION_TARGET"),

@@ -52,7 +52,7 @@ export function providerFaultsSuite(shared: () => EdgeFixture): void {
     });
   });
 
-  test("a stream is well formed and has no foreign text when the provider sends garbage instead of any event", async () => {
+  test("a stream is well formed and has no foreign text when the provider replaces any one event with garbage", async () => {
     await mapConcurrently(EVENT_COUNT * GARBAGE_KINDS, 16, async (index) => {
       const model = `corrupt-${index % EVENT_COUNT}-${Math.floor(index / EVENT_COUNT)}`;
       const result = await chatWith(await createBot(model), index);

@@ -3,7 +3,10 @@ export class CleanupStack {
   readonly #cleanups: (() => Promise<void> | void)[] = [];
   readonly #immediateCleanups: (() => void)[] = [];
 
-  /** Adds a cleanup function. For an immediate exit, `cleanupNow` does the same without waiting. It may run before or after `cleanup`. */
+  /**
+   * Adds a cleanup function. `cleanupNow` starts the same cleanup for an immediate exit, without waiting. It may be called before, during or
+   * after `cleanup`.
+   */
   add(cleanup: () => Promise<void> | void, cleanupNow?: () => void): void {
     this.#cleanups.push(cleanup);
     if (cleanupNow) this.#immediateCleanups.push(cleanupNow);

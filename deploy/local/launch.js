@@ -18,7 +18,10 @@ if (major < 22 || (major === 22 && minor < 15)) {
   await runWithFlags();
 }
 
-/** Starts a child process with flags: Node versions before 22.18 need them for TypeScript and SQLite. */
+/**
+ * Starts a child process with flags. Node 22.15 to 22.17 and 23.0 to 23.5 need `--experimental-strip-types`; 23.0 to 23.3 also need
+ * `--experimental-sqlite`.
+ */
 async function runWithFlags() {
   const { spawn } = await import("node:child_process");
   const { fileURLToPath } = await import("node:url");

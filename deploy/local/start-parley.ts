@@ -169,7 +169,7 @@ function formatCount(amount: number, name: string): string {
   return `${amount} ${name}${amount === 1 ? "" : "s"}`;
 }
 
-/** Builds the console's page. Imports the build tools here, so that the import, which takes a moment, runs while the database starts. */
+/** Builds the console's page. Imports the build tools dynamically, because the slow import can then run while the database starts. */
 async function buildConsolePage(directory: string) {
   const { buildConsole } = await import("@parley/console/build");
   // The browser is on this machine, so the page's size matters less than the time until it is ready.

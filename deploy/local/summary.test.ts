@@ -51,7 +51,7 @@ describe("summarize", () => {
     expect(summarize({ ...FACTS, hasSso: true })).not.toContain("parley token");
   });
 
-  it("names no workspace, key and shop to use if the demo's workspace is deleted", () => {
+  it("prints no shop address, key or command of the demo if its workspace is deleted", () => {
     const text = summarize({ ...FACTS, publicKey: undefined });
     expect(text).toContain("Sample shop  not started: the workspace demo is deleted\n");
     expect(text).toContain("  ./parley workspace list\n");

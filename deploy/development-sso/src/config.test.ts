@@ -10,7 +10,7 @@ describe("the development sign-in", () => {
     expect(readConfig({ JWT_ISSUER: "http://localhost:8094" }).issuer).toBe("http://localhost:8094");
   });
 
-  it("has an address of this machine only", () => {
+  it("refuses an ISSUER that is not an address of this machine", () => {
     expect(() => readConfig({ ISSUER: "http://sso.example:8094" })).toThrow(
       "ISSUER must be an address of this machine",
     );

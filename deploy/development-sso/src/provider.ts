@@ -10,8 +10,8 @@ const SESSION_TTL_SECONDS = 12 * 3_600;
 const VIEWER = "demo-viewer";
 
 /**
- * Creates an identity provider for development. It signs in without a password: the account that the authorization request names in
- * `login_hint`, or the demo owner. If `issuesAnyToken` is set, it issues tokens for any workspace:
+ * Creates an identity provider for development. It asks for no password. The authorization request may name an account in `login_hint`;
+ * the default is `config.owner`. If `issuesAnyToken` is set, the provider also issues tokens for any workspace:
  *
  *   curl -u parley:parley -d grant_type=client_credentials -d workspace=ws_… -d role=owner http://localhost:8094/token
  */

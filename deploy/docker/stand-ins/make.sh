@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds the base images of docker-compose.yml and the Dockerfile without an image registry, from Debian and npm packages:
-# node:24-bookworm-slim with debootstrap and the given node binary, and PostgreSQL and Redis on top of it. Needs root and debootstrap.
+# Builds the base images of docker-compose.yml and the Dockerfile without an image registry. node:24-bookworm-slim is Debian (debootstrap)
+# with the given node binary and this machine's npm. The PostgreSQL and Redis images are built on it from Debian 12's packages, which are
+# older than the image tags say, such as PostgreSQL 15. Needs root and debootstrap.
 #
 #   deploy/docker/stand-ins/make.sh PATH_OF_NODE_24
 set -euo pipefail

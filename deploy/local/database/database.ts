@@ -36,7 +36,7 @@ export async function openExternalDatabase(url: string): Promise<Database> {
 /** Returns the URL of the same database for a service's own role. */
 export function urlForRole(adminUrl: string, role: string, password: string): string {
   const url = new URL(adminUrl);
-  // Query parameters override the user and password before the host.
+  // pg prefers these query parameters to the user and password before the host.
   url.searchParams.delete("user");
   url.searchParams.delete("password");
   // The URL class cannot set a user without a host, as in a socket URL.
@@ -57,7 +57,7 @@ export async function withClient<T>(url: string, work: (client: Client) => Promi
     connectionTimeoutMillis: TIMEOUT_MS,
     statement_timeout: TIMEOUT_MS,
   });
-  // The failing query reports a broken connection.
+  // Ignores a broken connection here, because the current query then fails and reports it.
   client.on("error", () => undefined);
   try {
     await client.connect();

@@ -1,5 +1,5 @@
 export type LogLine = {
-  /** A `fatal` line is shown together with the exit of its process, which it explains. */
+  /** A `fatal` line explains why the process exits. The supervisor shows it with the exit, not on its own. */
   level: "info" | "warn" | "error" | "fatal";
   /** The text for the user. */
   text: string;

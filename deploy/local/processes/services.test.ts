@@ -85,7 +85,7 @@ describe("buildServiceSpecs", () => {
     [{ PUBLIC_HOST: "::" }, "http://127.0.0.1:8080", "http://localhost:8080"],
     [{ PUBLIC_HOST: "192.0.2.5" }, "http://192.0.2.5:8080", "http://192.0.2.5:8080"],
     [{ PUBLIC_HOST: "2001:db8::5", PORT: "9000" }, "http://[2001:db8::5]:9000", "http://[2001:db8::5]:9000"],
-  ])("passes the console the edge's address with %j", async (values, edgeUrl, publicEdgeUrl) => {
+  ])("passes the edge's address to the console if the environment is %j", async (values, edgeUrl, publicEdgeUrl) => {
     const all = await environments(values);
     expect(all.console).toMatchObject({ EDGE_URL: edgeUrl, PUBLIC_EDGE_URL: publicEdgeUrl });
   });

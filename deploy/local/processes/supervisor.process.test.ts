@@ -97,7 +97,7 @@ describe("supervise", () => {
     await ready;
     const delays = () => notices.flatMap(({ text }) => /restarting in (\S+) s/.exec(text)?.[1] ?? []);
     for (let crashes = 1; crashes <= 4; crashes++) {
-      // One crash of each run: a second request could reach the next run.
+      // Crashes each run only once, because a second request could reach the next run.
       await vi.waitFor(fetchPid, 5_000);
       await crash();
       await vi.waitFor(() => expect(delays()).toHaveLength(crashes), 5_000);
@@ -185,7 +185,7 @@ describe("a supervising process", () => {
     await vi.waitFor(() => expect(() => process.kill(child, 0)).toThrow("ESRCH"), 5_000);
   });
 
-  it("continues and reports it if the child's log cannot be written", async () => {
+  it("reports that the child's log cannot be written, and continues", async () => {
     const code = `for (let n = 0; n < 2_000; n++) console.log("x".repeat(1_000)); ${serverScript(port)}`;
     const parent = await startSupervisorProcess(code, "trap '' XFSZ; ulimit -f 64; exec \"$@\"");
     expect(await fetchPid()).toBeGreaterThan(0);

@@ -34,7 +34,7 @@ describe("findLaunchers", () => {
     },
   );
 
-  it("does not mistake a tool below .pnpm for pnpm", async () => {
+  it("does not mistake a tool in node_modules/.pnpm for pnpm", async () => {
     const [, ...below] = PNPM;
     const tool = { pid: 22, parentPid: 1, command: "node /app/node_modules/.pnpm/tool/tool.mjs" };
     expect(await findLaunchers(24, reader([tool, ...below]))).toEqual([]);

@@ -68,8 +68,8 @@ export async function launchServer(
 }
 
 /**
- * Throws when the port is in use, after waiting `graceMs` for the remaining processes of a killed server to release it. startServer calls
- * it before it creates the data directory.
+ * Waits up to `graceMs` for the remaining processes of a killed server to release the port. Throws if the port is then still in use.
+ * startServer calls this before ensureDataDir, so that a port in use leaves no new data directory.
  */
 export async function assertPortFree(port: number, graceMs: number): Promise<void> {
   const deadline = performance.now() + graceMs;
@@ -100,7 +100,7 @@ function describeFailure(
 ): { error: LocalPostgresError; isTransient: boolean } {
   if (log.includes("Address already in use")) return { error: portInUseError(port), isTransient: false };
   const reasons = log.match(/(?<=(?:FATAL|PANIC): +)\S.*/g) ?? [];
-  // While the server starts or stops, it refuses each client with such a line.
+  // While the server starts or stops, it also logs a FATAL line, `the database system is …`, for each client that it refuses.
   const ownReason = reasons.findLast((text) => !text.startsWith("the database system is "));
   const reason = ownReason ?? reasons.at(-1) ?? "it exited without an error message";
   return {
@@ -110,7 +110,7 @@ function describeFailure(
   };
 }
 
-/** Reads the file from `start`, or only its end if that is longer. */
+/** Reads the file from `start` to its end, but at most the last MAX_REASON_BYTES. */
 async function readFrom(path: string, start: number): Promise<string> {
   const file = await open(path);
   try {

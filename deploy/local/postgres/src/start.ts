@@ -55,7 +55,7 @@ export async function startLocalPostgres(options: LocalPostgresOptions): Promise
   }
 }
 
-/** Starts the server of an `installation` that the caller chose. Unlike startLocalPostgres, throws other errors as they are. */
+/** Starts the server of an `installation` that the caller chose. Unlike startLocalPostgres, does not wrap errors in LocalPostgresError. */
 export async function startServer(installation: Installation, options: LocalPostgresOptions): Promise<LocalPostgres> {
   const { port, password, fast = false, log = () => undefined } = options;
   const deadline = performance.now() + START_TIMEOUT_MS;

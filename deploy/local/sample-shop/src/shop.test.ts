@@ -60,7 +60,7 @@ describe("the shop", () => {
   });
 
   it.each(["//", "//[", "/\\\\", "http://:80/"])(
-    "answers the request target %s, which is no URL, and goes on",
+    "returns 404 for the request target %s, which is not a URL, and keeps serving",
     async (path) => {
       const { hostname, port } = new URL(shop.url);
       const request = httpGet({ hostname, port, path, agent: false });
@@ -85,7 +85,7 @@ describe("the shop", () => {
 });
 
 describe("settings", () => {
-  it("default to the first option without attributes or query", () => {
+  it("default to the first options, which need no attribute and no query parameter", () => {
     expect(readSettings(new URLSearchParams())).toEqual(DEFAULTS);
     expect(widgetAttributes(DEFAULTS)).toEqual({});
     expect(settingsQuery(DEFAULTS)).toBe("");

@@ -16,7 +16,7 @@ const WARM_UP_CHATS = 100;
 const ATTACKERS = 4;
 /** Goal for the neighbour's chat p99 with ÷ without the attack. */
 const MAX_RATIO = 1.2;
-/** Goal for the p99 of another client's health checks during costly bodies. */
+/** Goal for the p99 of another client's health checks while a client sends bodies that are costly to parse. */
 const MAX_EDGE_MS = 50;
 /** Goals for the peak memory: 80 % of the pods' memory limits in the chart. */
 const MAX_EDGE_MIB = (POD_MEMORY_MIB.edge * 8) / 10;

@@ -63,7 +63,7 @@ export const retrieval: Benchmark = {
 
 /**
  * Asks the same questions with hybrid search. The fake provider computes embeddings from hashes of words and trigrams, without semantic
- * quality. So the figures show only that hybrid search works and that answers stay good. They do not show the gain of a real model.
+ * quality. So the figures show only that hybrid search works and that its hit rate and refusals meet the goals.
  */
 async function measureHybrid(databaseServerUrl: string, progress: (line: string) => void): Promise<RelevanceScores> {
   const system = await startSemanticSearchSystem({ databaseServerUrl });

@@ -79,7 +79,7 @@ const overload = await sendAt(options.overloadRate, options.overloadMs, (outcome
   result.sent++;
 });
 
-// The load after the overload is below the capacity. The system has recovered once every chat that is sent then completes.
+// The load after the overload is below the capacity. The system has recovered once every chat of this load completes.
 const overloadEndedAt = performance.now();
 let lastProblemAt = overloadEndedAt;
 const afterwards = await sendAt(options.normalRate, options.normalMs, (outcome) => {

@@ -20,8 +20,8 @@ export type KnowledgeBot = {
 const TIMEOUT_MS = 30_000;
 
 /**
- * Creates a bot of the built-in model with these documents. The methods of the result call the services like the edge: conversation searches
- * and returns the prompt, and llm-proxy returns the reply.
+ * Creates a bot of the built-in model with these documents. The methods of the result call the services as the edge does: conversation
+ * searches and returns the prompt, and llm-proxy returns the reply.
  */
 export async function createKnowledgeBot(system: System, documents: RelevanceSet["documents"]): Promise<KnowledgeBot> {
   const model = "builtin:extractive";

@@ -17,7 +17,7 @@ test.each([
   }
 });
 
-test("makes one batch of no more turns than a batch holds, and none of no turns", () => {
+test("returns one batch if it can hold all turns, and no batch for 0 turns", () => {
   expect(splitIntoBatches(50, 7)).toEqual([{ from: 0, to: 50 }]);
   expect(splitIntoBatches(0, 7)).toEqual([]);
 });

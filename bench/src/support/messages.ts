@@ -89,7 +89,7 @@ const INSERT_BATCH = `
          1500, 'done', rating, review, at, at + interval '2 s'
   FROM numbered`;
 
-/** Splits the numbers of turns into batches of whole groups. The last group may be smaller. */
+/** Splits the turns 0 to `turns` - 1 into batches of whole groups. The last group may be smaller. `to` is exclusive. */
 export function splitIntoBatches(turns: number, turnsPerGroup: number): { from: number; to: number }[] {
   const batchTurns = Math.max(1, Math.floor(MAX_BATCH_TURNS / turnsPerGroup)) * turnsPerGroup;
   return Array.from({ length: Math.ceil(turns / batchTurns) }, (_, index) => ({

@@ -20,7 +20,8 @@ export async function startOwnersTestbed(scale: number, progress: (line: string)
   const sso = await startDevelopmentSso();
   try {
     const testbed = await startTestbed("tokens-10", {
-      // A longer interval also lengthens the reconciliation's lease, so that the benchmarks can postpone it for longer.
+      // The benchmarks postpone the reconciliation by five minutes. With the default interval of 60 s, a replica would ignore such a due_at: it
+      // would conclude that the database's clock was set back.
       env: {
         edge: { ...sso.env, ...POD_HEAPS.edge },
         conversation: { ...sso.env, ...POD_HEAPS.conversation, RECONCILE_EVERY_SECONDS: "600" },

@@ -6,7 +6,7 @@
 {{/*
 The annotations of a hook. Helm runs hooks by weight before it creates other resources, so all resources that the Job needs are hooks too.
 `helm uninstall` does not delete hooks, so Helm deletes a failed Job as well, after it has printed the Job's log. Argo CD prints no log, so it
-keeps a failed Job until the next sync. Without annotations of its own, Argo CD would use Helm's.
+keeps a failed Job until the next sync. If a hook had only Helm's annotations, Argo CD would apply those.
 */}}
 {{- define "parley.hook" -}}
 {{- if include "parley.migrations.isHook" .root }}

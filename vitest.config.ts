@@ -156,7 +156,8 @@ export default defineConfig({
           name: "extended-integration",
           sequence: { groupOrder: 3 },
           include: ["{packages,services,deploy,bench}/**/*.extended.test.ts"],
-          // Starts a PostgreSQL server for this project alone: its tests set the passwords of the services' roles, which all databases of a server share.
+          // Starts a PostgreSQL server for this project alone: its tests set the passwords of the services' roles, which all databases of a server
+          // share.
           globalSetup: ["tests/support/src/global-setup.ts"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],
           testTimeout: 60_000,

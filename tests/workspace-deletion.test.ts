@@ -110,8 +110,8 @@ test("a deleted workspace responds like a missing one within 5 s, an open reply 
     { timeout: 20_000, interval: 500 },
   );
   expect((await exportTranscript(system, tenant, sessionId)).status).toBe(200);
-  // The first message, one of callEverything, the open reply and the last message. callEverything sends two messages to one session, but a session
-  // belongs to the widget or to the playground, so one of them is refused.
+  // The four replies are to the first message, to one of callEverything, to the open message and to the last message. callEverything sends two
+  // messages to one session. A session belongs to the widget or to the playground, so one of the two is refused.
   await vi.waitFor(
     async () =>
       expect(await readBalance(system.database, workspaceId)).toMatchObject({

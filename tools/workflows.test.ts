@@ -41,7 +41,7 @@ test.each([
   [137, "only SIGKILL", 18 * 60, "ENDED AFTER 17 MINUTES: a step\n"],
   [137, "a SIGKILL before the limit", 60, ""],
   [0, "no signal", 17 * 60, ""],
-])(".ci/run reports a step that its limit ends: exit code %i after %s", async (code, _, seconds, output) => {
+])(".ci/run reports a step only if its time limit ends it: exit code %i after %s", async (code, _, seconds, output) => {
   const [run] = await readSources(".ci/run");
   const [within = ""] = /^within\(\) \{$.*?^\}$/ms.exec(run?.text ?? "") ?? [];
   const timeout = `timeout() { SECONDS=$((SECONDS + ${seconds})); return ${code}; }`;

@@ -119,7 +119,7 @@ async function createTenants(system: System): Promise<Tenants> {
   return tenants;
 }
 
-/** Counts `used` replies in the current month, with rows of the usage ledger. */
+/** Adds `used` replies to the current month's usage and to the usage ledger. */
 async function addUsage({ database }: System, { workspaceId }: Tenant, used: number): Promise<void> {
   await queryFirstRow(
     database,
@@ -130,7 +130,7 @@ async function addUsage({ database }: System, { workspaceId }: Tenant, used: num
   );
 }
 
-/** Runs visitors of every tenant except `near`, or only of the tenant whose turns succeed, until `stop` is called. */
+/** Runs visitors of every tenant except `near` until `stop` is called. With "succeeding", runs only the visitors of `main`. */
 export function startVisitors(
   { system, tenants }: Fixture,
   kind: "every" | "succeeding" = "every",

@@ -212,7 +212,7 @@ describe("a reply without readers", () => {
 
 test("erasing a session ends its running reply and cancels the provider", async () => {
   const message = newMessage();
-  // The edge learns that the turn was closed when it renews its lease, once a second.
+  // The reply must be slow. The edge renews its lease once a second, and only then learns that the erasure has closed the turn.
   system.provider.script(() => SLOW_REPLY);
   const opener = await open(edgeAt(0), message);
   const { session_id: sessionId } = message.fields;

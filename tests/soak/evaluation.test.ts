@@ -3,7 +3,7 @@ import { findFailures, measureGrowth, type Samples } from "./evaluation.ts";
 
 const MIB = 1024 * 1024;
 const MINUTE_MS = 60_000;
-/** Some of the counts of main.ts. `held`: messages of the quota that are still reserved at the end of the run. */
+/** Some of the counts of main.ts. `held`: quota holds that are not settled at the end of the run. */
 const ZERO_COUNTS = { hangs: 0, incomplete: 0, held: 0 };
 
 /** Returns half an hour of memory samples, one every two seconds, with the sawtooth pattern of a garbage collector. */

@@ -20,7 +20,7 @@ export type DevelopmentSso = {
 export const CONSOLE_WORKSPACE = "console-tests";
 const AUDIENCE = "parley";
 
-/** Starts the development sign-in, which signs in an owner of CONSOLE_WORKSPACE, for a console on a free port. */
+/** Starts the development sign-in for a console on a free port. It signs in an owner of CONSOLE_WORKSPACE. */
 export async function startDevelopmentSso(extra: Record<string, string> = {}): Promise<DevelopmentSso> {
   const [port = 0, consolePort = 0] = await freePorts(2);
   const issuer = `http://localhost:${port}`;
@@ -59,7 +59,7 @@ export async function startDevelopmentSso(extra: Record<string, string> = {}): P
   };
 }
 
-/** Requests an owner's access token from the development sign-in, as `parley login` does. */
+/** Requests an owner's access token from the development sign-in, with the client that may request any token. */
 export async function requestOwnersToken(sso: DevelopmentSso): Promise<string> {
   const response = await fetch(`${sso.issuer}/token`, {
     method: "POST",

@@ -34,7 +34,7 @@ export async function startSemanticSearchSystem(
   };
 }
 
-/** Waits until every chunk of the bot has an embedding. Returns at once if embeddings are off. */
+/** Waits until every chunk of the bot has an embedding. Returns at once if embeddings are off or the database has no pgvector. */
 export async function waitUntilEmbedded(
   { admin }: System,
   bot: { workspaceId: string; botSlug: string },

@@ -4,7 +4,7 @@ import type { ServiceProcess } from "./processes.ts";
 const MAX_ATTEMPTS = 10;
 
 /**
- * Repeats `work` until Redis has decided every rate limit of its requests to these edges, at most MAX_ATTEMPTS times. On an overloaded
+ * Runs `work`, and repeats it if an edge decided a rate limit without Redis meanwhile. Runs it at most MAX_ATTEMPTS times. On an overloaded
  * machine Redis may miss its deadline of 50 ms. An edge then decides alone.
  */
 export async function repeatUntilRedisDecides<T>(edges: readonly ServiceProcess[], work: () => Promise<T>): Promise<T> {

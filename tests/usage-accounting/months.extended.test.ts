@@ -61,7 +61,7 @@ async function repairAll(): Promise<unknown[]> {
   return (await runCliJson<{ repairs: unknown[] }>(args, cliEnv(system))).repairs;
 }
 
-/** Puts the outcome of a turn of the month into the outbox, as a restored database can. */
+/** Puts the outcome of an unknown turn of the month into the outbox, which can contain such rows after a restore. */
 async function enqueueLateTurn(): Promise<void> {
   await queryFirstRow(
     system.database,

@@ -43,7 +43,7 @@ export function summarizeChart(manifests: readonly Manifest[]) {
   };
 }
 
-/** Kinds that `otherObjects` omits, because the rest of the summary lists them; for ServiceAccounts, because `referenceProblems` checks them. */
+/** Kinds that `otherObjects` omits. The rest of the summary lists them, except ServiceAccounts, which `referenceProblems` checks. */
 const OMITTED_KINDS: ReadonlySet<string> = new Set([
   ...["Deployment", "Job", "Pod", "Service", "Ingress", "HTTPRoute"],
   ...["NetworkPolicy", "PodDisruptionBudget", "ServiceAccount"],

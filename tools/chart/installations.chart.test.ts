@@ -215,7 +215,7 @@ describe("the notes", () => {
     expect(await notes("gateway-api", "httpRoute.hostnames=null")).toContain("through the Gateway\n");
   });
 
-  it("without Redis, name the most replicas of the edge, each of which counts rate limits separately", async () => {
+  it("name the maximum number of edge replicas without Redis, because each replica counts rate limits separately", async () => {
     const notesOf = (...sets: string[]) => notes("minimal", "redis.enabled=false", ...sets);
     const times = (count: number) => `With ${count} replicas, a visitor may send ${count} times the limit.`;
     expect(await notesOf("edge.replicas=4")).toContain(times(4));

@@ -23,7 +23,7 @@ function environmentOf(manifests: readonly Manifest[], component: string): Recor
 }
 
 it.each(names.filter((name) => name !== "everything-off"))(
-  "allows exactly the calls of the call graph, and has the rule for all public addresses only in conversation and llm-proxy, with %s values",
+  "allows exactly the calls of the call graph, and has an egress rule for 0.0.0.0/0 only in conversation and llm-proxy, with %s values",
   async (name) => {
     const { manifests } = await renderChart(name);
     const additional: Record<string, readonly string[]> = { console: CONSOLE_CALLS, trial: TRIAL_CALLS };

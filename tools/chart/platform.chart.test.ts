@@ -258,7 +258,7 @@ describe("every container of the chart", () => {
 });
 
 describe("additional containers", () => {
-  it("follow the service's own in Deployments, and are not in the Job and the test pod, which would never end", async () => {
+  it("follow the service's own in Deployments, and are absent from the Job and the test pod, which would never end with them", async () => {
     const sets = ["pod.extraContainers[0].name=sidecar", "pod.extraContainers[0].image=sidecar:1"];
     const { manifests } = await renderChart("production", sets);
     const places = workloads(manifests).map(({ manifest, pod }) => {

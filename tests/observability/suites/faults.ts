@@ -36,7 +36,7 @@ export function faultsSuite(shared: () => Fixture): void {
   });
   afterAll(() => visitors.stop());
 
-  // The test loads a copy of the alerts with windows of seconds, which the label `fast` marks.
+  // The fixture also loads a copy of the cause alerts with windows of seconds. The label `fast` marks the copy.
   const firingAlerts = async () => (await fixture.prometheus.firing()).filter(({ labels }) => labels.fast === "yes");
 
   async function waitForAlerts(isExpected: (firing: FiringAlert[]) => boolean, problem: string): Promise<void> {

@@ -10,7 +10,7 @@ import { ALERTS_FILE, readAlerts } from "../sources.ts";
 const CASES_FILES = ["alerts.test.yaml", "objectives.test.yaml"].map((file) => join(root, "deploy/prometheus", file));
 
 type PromtoolResult = { isOk: boolean; output: string };
-/** A case of promtool. It expects that the alert does not fire if `exp_alerts` is missing or empty. */
+/** A case of promtool. If `exp_alerts` is missing or empty, the case expects that the alert does not fire. */
 type Case = { alertname: string; exp_alerts?: object[] };
 
 /** Runs promtool. */

@@ -7,7 +7,7 @@ import type { System, Tenant } from "../../system/system.ts";
 import { generateClient } from "../generated-client.ts";
 
 const REPLIES = 6;
-/** Fewer than 10, the requests that the documented client sends for one reply before it gives up. */
+/** How often the test cuts all connections. Fewer than 10, because the documented client gives up a reply after 10 requests. */
 const CUTS = 7;
 const SUITE_NAME = "the client that Hey API generates from openapi.json";
 

@@ -19,8 +19,8 @@ export interface CreateDatabaseOptions {
 }
 
 /**
- * Options of an empty database. It sorts text by the rules of a language, as databases in production do by default. JavaScript sorts by code
- * units.
+ * Options of an empty database. It sorts text by the rules of a language, as databases in production do by default. The order differs from
+ * JavaScript's, which is by code units.
  */
 const EMPTY_DATABASE = "TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'";
 

@@ -9,7 +9,7 @@ declare module "vitest" {
   }
 }
 
-/** Vitest calls this function once for each project of a run. It calls the returned function at the end of the run. */
+/** The setup of a project that needs a PostgreSQL server. Returns its teardown. tests/system/global-setup.ts calls it once for all its projects. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   reportMissing();
   const postgres = await startTestPostgres();

@@ -17,7 +17,7 @@ export interface PgBouncerOptions {
 }
 
 export interface PgBouncer {
-  /** Returns a database URL of the server with the pooler's address instead. */
+  /** Replaces the server's address in a database URL with the pooler's. */
   through(url: string): string;
   /** URL of the pooler's own console. */
   consoleUrl: string;

@@ -93,8 +93,8 @@ async function startOnFreePort(options: Omit<LocalPostgresOptions, "port">): Pro
 }
 
 /**
- * Blocks until the server has exited or has removed its lock file, which is its last write; for at most five seconds. The lock file of a killed
- * server stays, and a child process that has exited still exists while this process blocks.
+ * Blocks until the server has exited or has removed its lock file, which is its last write. Gives up after five seconds. Needs both checks: a
+ * killed server leaves its lock file, and an exited server that is a child of this process stays a zombie while this process blocks.
  */
 function waitForShutdown({ pid, dataDir }: LocalPostgres): void {
   const deadline = performance.now() + 5_000;

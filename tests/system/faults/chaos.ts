@@ -17,7 +17,7 @@ export type ChaosOptions = {
   pauseMs: number;
   /** How long after its last renewal an edge's lease expires. The sweeper then closes the edge's open turns. */
   edgeLeaseSeconds: number;
-  /** Maximum time from the last fault until everything is settled. */
+  /** Maximum duration of each wait until everything is settled. The run waits several times if it repairs lost turns. */
   settleTimeoutMs: number;
   /** Minimum number of kills. If services start slowly, the run takes longer than `seconds` to reach it. */
   minKills: number;

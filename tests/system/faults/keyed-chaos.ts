@@ -32,9 +32,16 @@ export type KeyedChaosResult = {
   kills: number;
   /** Restarts of the database, and crashes after one of its processes was killed. */
   databaseRestarts: number;
-  /** Replies that differ between readers, from the stored reply or from the model's text, and stop requests with another outcome. */
+  /**
+   * - Replies that are gone without an erasure, or differ between readers, from the stored reply or from the model's text.
+   * - Stop requests that returned another outcome than the stored one.
+   */
   lost: string[];
-  /** Text, turns and model calls that occurred more than once, reused keys that were not refused, and turns with a wrong number of charges. */
+  /**
+   * - Text, turns and model calls that occurred more than once.
+   * - Keys reused with another message that were not refused.
+   * - Turns with a wrong number of charges, and usage that does not balance.
+   */
   duplicated: string[];
   /** Readers that received no end, and turns, holds and settlements that are still open. */
   hung: string[];

@@ -17,7 +17,7 @@ export type ReceivedReply = {
  * How reading a reply ended:
  * - the received reply;
  * - `gone`: the session was erased;
- * - `hung`: the reply did not end within the timeout. The value is the reason of the last repetition;
+ * - `hung`: the reply did not end within the timeout. The value is the reason why the last request had to be repeated;
  * - `duplicated`: an event did not continue the received text.
  */
 export type ReplyEnd = ReceivedReply | { gone: string } | { hung: string } | { duplicated: string };

@@ -28,8 +28,9 @@ export const TRIAL_CALLS: readonly string[] = [
 ];
 
 /**
- * The components whose policy has the rule for all public addresses, if the values have no proxy. The policies of other components allow the
- * ports of the systems that they need, at any address if the values name no peers. The doctor and the setup of a trial may reach everything.
+ * The components whose policy has an egress rule for 0.0.0.0/0 without the private ranges, if the values have no proxy. The policies of other
+ * components allow only the ports of the systems that they need. If the values name no peers for a system, they allow its port at any address.
+ * The policies of the doctor and of the setup of a trial allow all egress.
  */
 export const INTERNET_COMPONENTS: ReadonlySet<string> = new Set(["conversation", "llm-proxy"]);
 
@@ -59,7 +60,7 @@ export function allowedCalls(manifests: readonly Manifest[]): { egress: Set<stri
   return { egress, ingress };
 }
 
-/** Returns the components whose policy has the rule for all public addresses. Ignores rules without addresses. */
+/** Returns the components whose policy has an egress rule for 0.0.0.0/0. Ignores rules that name no address. */
 export function componentsWithInternetRule(manifests: readonly Manifest[]): Set<string> {
   const open = ofKind(manifests, "NetworkPolicy").filter(({ spec }) =>
     ((spec.egress ?? []) as Rule[]).some(({ to = [] }) => to.some(({ ipBlock }) => ipBlock?.cidr === "0.0.0.0/0")),

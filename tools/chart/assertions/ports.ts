@@ -96,7 +96,7 @@ function backendPortProblems(manifests: readonly Manifest[]): string[] {
 const SCHEME = /^(?:names:\/\/\/|https?:\/\/)/;
 const ADDRESS = /^([^.]+)\.[^.]+\.svc:(\d+)$/;
 
-/** Reports addresses in environment variables whose Service does not exist or does not have the port. */
+/** Reports addresses in the variables *_TARGET and PARLEY_*_URL whose Service does not exist or does not have the port. */
 function addressProblems(manifests: readonly Manifest[]): string[] {
   const services = new Map(ofKind(manifests, "Service").map((service) => [service.metadata.name, service]));
   return workloads(manifests).flatMap(({ manifest, pod }) =>

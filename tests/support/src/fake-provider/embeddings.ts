@@ -54,9 +54,9 @@ export function embeddingResponse({ model, texts, dimensions }: EmbeddingRequest
 }
 
 /**
- * Returns a deterministic unit vector for a text. Each word changes the dimension that its hash selects, and so does each of its trigrams, with
- * less weight. A word of SYNONYMS changes only the dimension of its group. So the vectors of two texts are
- * similar if the texts share words, word stems or synonyms.
+ * Returns a deterministic unit vector for a text. Each word changes the dimension that its hash selects. Each trigram of the word does the
+ * same with its own hash and less weight. A word of SYNONYMS changes only the dimension of its group. So the vectors of two texts are similar
+ * if the texts share words, word stems or synonyms.
  */
 export function embedText(text: string, dimensions = DIMENSIONS): number[] {
   const vector = new Array<number>(dimensions).fill(0);

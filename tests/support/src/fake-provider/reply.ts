@@ -7,7 +7,7 @@ export interface Reply {
   body?: string;
   /** The content of each delta. */
   tokens?: string[];
-  /** Tool calls after the tokens. The provider streams the arguments in two parts. */
+  /** Tool calls after the tokens of a streamed reply. The provider streams the arguments in two parts. Other replies ignore them. */
   toolCalls?: { name: string; arguments: string; id?: string }[];
   /** Delay before the first token; `everyMs` by default. */
   firstTokenMs?: number;

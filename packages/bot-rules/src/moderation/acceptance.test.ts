@@ -32,7 +32,7 @@ test.each(["x?", "\\b", "", "(a|)", "^$"])(
   },
 );
 
-describe("a character that texts never contain when they are matched", () => {
+describe("a character that normalising removes or replaces", () => {
   const accept = (pattern: string) => requireAcceptable({ pattern, isForReplies: false, others: [] });
 
   test.each([

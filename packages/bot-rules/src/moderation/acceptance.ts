@@ -32,7 +32,7 @@ export function requireAcceptable({ pattern, isForReplies, others }: PatternCand
   if (readThreadCpuTimeMs() - startedAtMs > MAX_COMPILE_MS) throw slowToCompileError();
 }
 
-/** Throws PatternRefusedError if the pattern contains a character that normalising removes or replaces, because no text that is matched has it. */
+/** Throws PatternRefusedError if the pattern contains a character that normalising removes or replaces. Texts are normalised before matching. */
 function requireNormalCharacters(pattern: string): void {
   const character = [...toSource(pattern)].find((each) => normalise(each) !== each);
   if (character === undefined) return;

@@ -90,7 +90,7 @@ describe("a slow match", { timeout: 120_000 }, () => {
     const neighbour = () => match("ws_b", ["rude"], "how rude").catch(() => undefined);
     await expect.poll(neighbour, { timeout: 20_000 }).toBeDefined();
     const before = (await countOf("wait_timeout")) ?? 0;
-    // A single job takes more CPU time than the burst, because a busy machine may not run a second job within maxWaitMs.
+    // Each job takes more CPU time than the burst. A busy machine may not run a second job within maxWaitMs.
     const slow = () => match("ws_a", slowPatterns(50), slowText(6_000));
     const results = await Promise.allSettled(Array.from({ length: 40 }, slow));
     const refused = results.filter(({ status }) => status === "rejected");

@@ -45,7 +45,7 @@ describe("a schema that does not forbid other fields", () => {
 
   test.each([
     ["an argument", { properties: { id: text } }, { id: "1", admin: true }, "admin"],
-    ["an argument of a tool without any", {}, { admin: true }, "admin"],
+    ["an argument of a tool without arguments", {}, { admin: true }, "admin"],
     ["a field of an argument", { properties: { o: { properties: { id: text } } } }, { o: { admin: 1 } }, "admin"],
     ["a field of an item", { properties: { l: { items: { properties: {} } } } }, { l: [{ admin: 1 }] }, "admin"],
     ["a field of a referenced schema", { $defs, properties: { o: reference } }, { o: unknown }, "admin"],
@@ -75,13 +75,13 @@ describe("a schema that does not forbid other fields", () => {
     ],
     ["a field of the first item", { properties: { l: { prefixItems: [address] } } }, { l: [unknown] }, "admin"],
     [
-      "a field of a field by pattern",
+      "a field of a field in patternProperties",
       { properties: { o: { patternProperties: { "^x": address } } } },
       { o: { x1: unknown } },
       "admin",
     ],
     [
-      "a field of any other field",
+      "a field of a field in additionalProperties",
       { properties: { o: { additionalProperties: address } } },
       { o: { any: unknown } },
       "admin",
@@ -112,7 +112,11 @@ describe("a schema that does not forbid other fields", () => {
       },
       { o: { to: 1 } },
     ],
-    ["fields of an argument without a description", { properties: { o: { type: "object" } } }, { o: { any: 1 } }],
+    [
+      "any field of an argument whose schema describes no fields",
+      { properties: { o: { type: "object" } } },
+      { o: { any: 1 } },
+    ],
     ["other arguments if it permits them", { properties: { id: text }, additionalProperties: true }, { id: "1", x: 1 }],
   ])("accepts %s", (_, parameters, values) => expect(problem(parameters, values)).toBeUndefined());
 });
@@ -187,7 +191,7 @@ describe("a schema that is costly to check", () => {
       "duplicate",
     ],
     [false, [1, 1], undefined],
-  ])("with uniqueItems %j judges %j by the items' values", (uniqueItems, x, problem) => {
+  ])("with uniqueItems %j, compares the items of %j by value", (uniqueItems, x, problem) => {
     if (problem === undefined) expect(parse({ uniqueItems }).findProblem({ x })).toBeUndefined();
     else expect(parse({ uniqueItems }).findProblem({ x })).toContain(problem);
   });

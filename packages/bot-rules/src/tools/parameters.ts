@@ -32,7 +32,8 @@ export type ToolParameters = {
 export function parseParameters(text: string): ToolParameters {
   if (text.length > MAX_SCHEMA_CHARACTERS)
     throw new Error(`parameters must have at most ${MAX_SCHEMA_CHARACTERS} characters`);
-  // `$schema`, the version of JSON Schema, is ignored: the keywords that tools use are the same in all versions. So is `$id`, its name.
+  // `$schema` (the version of JSON Schema) is ignored, because the keywords that tools use are the same in all versions. `$id` (the schema's
+  // name) is ignored too.
   const { $schema: _, $id: __, ...schema } = parseObject(text);
   if (schema.type !== "object") throw new Error('parameters must be a JSON Schema of "type": "object"');
   requireBoundedReferences(schema);
@@ -94,13 +95,16 @@ function findReferenced(root: unknown, reference: string): unknown {
 
 /** Keywords that hold the schemas of fields, by the field's name or pattern. */
 const FIELD_MAPS = new Set(["properties", "patternProperties"]);
-/** Keywords that hold named schemas: those that `$ref` names, and those that apply to the same value if it has a field. */
+/**
+ * Keywords that hold schemas by name. `$ref` refers to those in `$defs` and `definitions`. Those in `dependentSchemas` apply if the value has the
+ * named field.
+ */
 const SCHEMA_MAPS = new Set(["$defs", "definitions", "dependentSchemas"]);
 /** Keywords that hold one schema for all other fields, or for all items. */
 const NESTED_SCHEMAS = new Set(["items", "additionalProperties"]);
-/** Keywords that hold lists of further schemas of the same value. */
+/** Keywords that hold lists of further schemas for the value that the surrounding schema describes. */
 const COMBINED_SCHEMAS = new Set(["allOf", "anyOf", "oneOf"]);
-/** Keywords that hold one further schema of the same value. `if` and `not` are absent: a stricter schema would change what they mean. */
+/** Keywords that hold one further schema for that value. `if` and `not` are absent: a stricter schema would change what they mean. */
 const CONDITIONAL_SCHEMAS = new Set(["then", "else"]);
 
 /**
@@ -171,7 +175,7 @@ function uncheckable(reason: string, options?: ErrorOptions): Error {
   return new Error(`parameters are not a JSON Schema that can be checked: ${reason}`, options);
 }
 
-/** Returns whether an array's items differ, in linear time and once for each array, even if many parts of a schema require it. */
+/** Creates the check of `uniqueItems`. It takes linear time, and compares each array once, even if many parts of a schema require it. */
 function createUniqueItemsCheck(): (isRequired: boolean, items: unknown[]) => boolean {
   const known = new WeakMap<unknown[], boolean>();
   return (isRequired, items) => {

@@ -7,7 +7,7 @@ import type { ServiceWithAdmin } from "./service.ts";
 
 /** The addresses and the token of an installation's admin services. */
 export type AdminTarget = {
-  /** Returns ADMIN_TOKEN, or a member's access token, refreshed if it expires soon. */
+  /** Returns the admin token. Without one, returns a member's access token, refreshed if it expires soon. */
   readToken: () => Promise<string>;
   /** For the error when a service refuses the token: where the token comes from, without its value, and the next step. */
   refusedTokenHint: string;

@@ -53,7 +53,7 @@ function startCutStream(events: number): Promise<Endpoint> {
   });
 }
 
-test("a stream that is cut before its last event fails, with and without a silence", async () => {
+test("a stream that is cut before its last event fails the buffering check and, with a silence, the silence check", async () => {
   const endpoint = await startCutStream(9);
   const message = expect.stringMatching(/^the stream was cut off after 9 of 20 events, \d\.\d s after the request$/);
   const cut = { result: "fail", message, cause: "timeout" };
@@ -70,7 +70,7 @@ test("a stream that is cut during the silence fails only the check of the silenc
   expect(checkBuffering({ ...run, silenceMs: 0 }).result).toBe("fail");
 });
 
-test("the buffering check counts the events that arrived with the previous one in all batches", async () => {
+test("the buffering check counts the events of all batches that arrived together with the previous event", async () => {
   const endpoint = await startServer((_, response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.end('event: done\ndata: {"finish_reason":"stop"}\n\n');
@@ -144,7 +144,7 @@ test("the access check fails if no request gets a response", async () => {
   );
 });
 
-test("the access check asks to repeat the command if only the request with a forged address gets a response", async () => {
+test("the access check does not report a wrong backend if only the request with a forged address gets a response", async () => {
   const { access } = await diagnoseWithResets((headers) => headers["x-forwarded-for"] === undefined);
   expect(access).toBe("fail: one request got no response (ECONNRESET), another one did");
 });

@@ -7,7 +7,7 @@ const MIN_SENT_GAP_MS = 50;
 /** Events that arrive closer than this count as arriving together. */
 const MAX_TOGETHER_GAP_MS = 20;
 
-/** The shares of pairs that arrived together above which the check fails or warns. */
+/** If more than this share of the pairs arrived together, the check fails or warns. */
 const FAILING_SHARE = 1 / 2;
 const WARNING_SHARE = 1 / 5;
 
@@ -72,7 +72,7 @@ export function checkSilence(run: PacedRun | LostRun): Finding {
   const silence = `${run.silenceMs / 1_000} s`;
   if (run.done !== undefined) return pass("idle_timeout", `the stream survived a silence of ${silence}`);
   const last = run.ticks.at(-1)?.arrivedMs;
-  // The edge sends the silence after all events.
+  // The silence begins after the last event.
   if (last === undefined || run.ticks.length < TICKS)
     return fail("idle_timeout", describeCut(run), { cause: "timeout" });
   const after = ((run.endedMs - last) / 1_000).toFixed(1);

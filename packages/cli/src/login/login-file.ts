@@ -16,7 +16,10 @@ export type Login = {
   expiresAt: number;
 };
 
-/** Longer than several commands need, one after the other, to find that the identity provider does not answer. */
+/**
+ * Limit for waiting for the lock. Commands get the lock one after the other. If the identity provider does not respond, each holds it until its
+ * requests time out, after 10 to 20 s.
+ */
 const LOCK_TIMEOUT_MS = 60_000;
 const LOCK_POLL_MS = 50;
 const NOTICE_AFTER_MS = 1_000;

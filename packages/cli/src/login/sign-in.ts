@@ -77,7 +77,7 @@ function pollThroughFaults(onFault: () => void): CustomFetch {
   };
 }
 
-/** Fetches a response with its whole body, which may be lost after the headers. */
+/** Fetches a response with its whole body. Rejects if the connection breaks after the headers. */
 async function fetchComplete(...[url, options]: Parameters<CustomFetch>): Promise<Response> {
   const response = await fetch(url, { ...options, body: options.body ?? null });
   await response.clone().arrayBuffer();

@@ -16,7 +16,7 @@ export function addMonthsCommand(usage: CommandUnknownOpts, { callAdmin, report 
           return {
             json: {
               months: months.map((month) => {
-                // ended_seconds counts up to now, so it would differ from call to call.
+                // Removes ended_seconds, the time since the month's end, because it would differ from call to call.
                 const { ended_seconds: _, ...json } = messageToJson(MonthSchema, month);
                 return { ...json, state: stateOf(month) };
               }),

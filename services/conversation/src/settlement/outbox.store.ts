@@ -38,7 +38,8 @@ export async function readOutbox(
 
 /**
  * Returns the mark for QueueMark: the present time less LONGEST_TRANSACTION_SECONDS. No running transaction adds a row with an earlier
- * created_at, except an erasure, which may run longer. But the process that erases settles the turns that it closes, and the next full read of the outbox finds them too.
+ * created_at, except an erasure, which may run longer. But the process that erases settles the turns that it closes, and the next full read of
+ * the outbox finds them too.
  */
 export async function readOutboxMark(database: Database): Promise<string> {
   const { rows } = await database.query<{ mark: string }>({

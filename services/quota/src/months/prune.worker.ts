@@ -11,7 +11,7 @@ const BATCHES_PER_RUN = 1_000;
 
 export type PruneDeps = {
   database: Database;
-  /** How many months after their month's end the rows of closed months are kept; 0 keeps them without limit. */
+  /** How long the rows of a closed month are kept, in months after its end; 0 keeps them without limit. */
   retentionMonths: number;
   prunedRows: Counter<"table">;
   log: Logger;

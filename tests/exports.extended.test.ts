@@ -51,7 +51,7 @@ async function countWaitingReads(): Promise<number> {
   return reads;
 }
 
-test("the audit answers while waiting exports occupy all of their connections", async () => {
+test("`parley audit` succeeds while waiting exports occupy all export connections", async () => {
   const sessions = [];
   for (let index = 0; index < 3 * EXPORT_CONNECTIONS; index++) sessions.push(await createSession());
   const unlock = await lockMessages();

@@ -20,7 +20,8 @@ const DIGESTS_FILE = "demo-documents.json";
 
 /**
  * Creates the workspace "Demo", a bot with Parley's documentation and the sample shop as knowledge, and a key for pages on this
- * machine. Keeps what exists, including the user's changes. Returns undefined if the user has deleted the workspace: its ID stays taken.
+ * machine. Keeps the bot and the key if they exist, including the user's changes. Sends pages that changed or are missing, and removes obsolete
+ * ones. Returns undefined if the user has deleted the workspace: its ID stays taken.
  */
 export async function ensureDemo(callAdmin: CallAdmin, dataDir: string): Promise<Demo | undefined> {
   if (!(await ensureWorkspace(callAdmin))) return undefined;

@@ -7,7 +7,7 @@ import { outcomeOf, TRUST_FORWARDED_FOR, visit } from "../system/visitors.ts";
 
 type Victim = "edge" | "conversation" | "quota" | "llm";
 
-/** The failpoints of each service. */
+/** The failpoints at which the test kills each service: those of a turn's steps, and one of the edge's lease renewal. */
 const FAILPOINTS: Record<Victim, string[]> = {
   edge: ["edge.opened", "edge.reserved", "edge.token", "edge.answered", "edge.closed"],
   conversation: [

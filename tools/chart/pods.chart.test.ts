@@ -81,12 +81,12 @@ it("drains edge and llm-proxy for longer than the longest reply", async () => {
       .flatMap(({ env = [] }) => env.filter((entry) => entry.name === "DRAIN_MS").map(({ value }) => Number(value)));
   // The llm-proxy fails the remaining generations 1 s before its drain ends.
   expect(drainMsOf("llm-proxy")).toEqual([expect.toSatisfy((ms) => ms > MAX_GENERATION_MS + 1_000)]);
-  // A draining edge serves requests on kept-alive connections for 10 s. Until its generation starts, a turn may wait 10 s to be started, and
-  // OpenTurn and Reserve may take 10 s each.
+  // A generation may start 40 s after the drain begins. A draining edge serves requests on kept-alive connections for 10 s. A turn may then wait
+  // 10 s in the TurnStartLimiter, and OpenTurn and Reserve may take 10 s each.
   expect(drainMsOf("edge")).toEqual([expect.toSatisfy((ms) => ms >= MAX_GENERATION_MS + 40_000)]);
 });
 
-it("gives the HTTP probes that mTLS requires the same timings as the gRPC probes", async () => {
+it("the HTTP probes, which replace the gRPC probes with mTLS, have the same timings", async () => {
   const timings = async (name: string) =>
     workloads((await renderChart(name)).manifests).flatMap(({ pod }) =>
       pod.containers.flatMap(({ name: container, readinessProbe, livenessProbe }) =>

@@ -9,7 +9,7 @@ const changelog = {
 };
 const files = { manifest, chart, changelog };
 
-test("releaseProblems accepts a tag whose version package.json, the chart and the changelog have", () => {
+test("releaseProblems accepts a tag if package.json, the chart and the changelog have its version", () => {
   expect(releaseProblems("v1.2.0", files)).toEqual([]);
 });
 

@@ -25,7 +25,10 @@ export type OverloadResult = {
   /** Chats that got 503 with Retry-After. */
   refused: number;
   failed: number;
-  /** The number of failures by cause: an error code of Node, `timeout`, or the status and code of the response. */
+  /**
+   * The number of failures by cause: an error's code or message, such as `ECONNRESET` or `timeout`; the same after `after the headers: ` if
+   * the response broke; or the status and code of the response.
+   */
   failures: Record<string, number>;
   /**
    * Seconds from the end of the overload until the system recovered: until the end of the last incomplete chat among those sent after the

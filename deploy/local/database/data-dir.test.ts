@@ -25,7 +25,7 @@ describe("lockDataDir", () => {
     (await lockDataDir(dir)).release();
   });
 
-  it("gives one of two concurrent starts a new directory, and refuses the other", async () => {
+  it("lets only one of two concurrent starts lock a directory that does not exist yet", async () => {
     const path = join(dir, "deep", "data");
     const starts = await Promise.allSettled([lockDataDir(path), lockDataDir(path)]);
     const refused = starts.filter(({ status }) => status === "rejected");

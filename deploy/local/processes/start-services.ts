@@ -3,7 +3,7 @@ import type { ProcessSpec } from "./process-run.ts";
 import type { ServiceName } from "./services.ts";
 import { type Notice, type SupervisedProcess, supervise } from "./supervisor.ts";
 
-/** Groups of services to stop together, in this order, so that callers stop before the services they call. */
+/** Groups of services to stop together, in this order. Callers stop first, except that conversation stops together with llm-proxy. */
 const STOP_ORDER: readonly (readonly ServiceName[])[] = [
   ["console"],
   ["edge"],

@@ -13,7 +13,7 @@ import {
 import { SendWindow } from "./flow-control.ts";
 import { FrameBatcher } from "./frame-batcher.ts";
 
-/** Below gRPC's limit of 16 MiB, because a message over that limit ends the stream and all its calls. */
+/** Below the 16 MiB that a client accepts (packages/rpc/src/channel.ts): a larger message ends the stream and all its calls. */
 const MAX_RESPONSE_BYTES = 15 * 1024 * 1024;
 
 /**
@@ -51,7 +51,7 @@ class ServerStream {
     this.#stream = stream;
     this.#methods = methods;
     this.#batcher = new FrameBatcher(stream, (frames) => create(CarryResponseSchema, { frames }));
-    // Sends the headers immediately, because they show the client which replica it has reached.
+    // Sends the headers immediately: when they arrive, the client reads the replica's address from the connection (getPeer).
     stream.sendMetadata(new Metadata());
     stream.on("data", ({ frames }: CarryRequest) => {
       for (const frame of frames) this.#receive(frame);

@@ -13,7 +13,7 @@ const armed = new Map<string, Failure>();
 
 const ENTRY = /^([\w.-]+)=(kill@|lose%)(\d+)$/;
 
-/** Arms the failpoints of a list. Throws if it is malformed, so that no test passes because its failure never happened. */
+/** Arms the failpoints of a list. Throws if the list is malformed. Otherwise a test could pass although its fault was never injected. */
 export function armFailpoints(list: string | undefined): void {
   if (!list) return;
   for (const entry of list.split(/\s+/)) {

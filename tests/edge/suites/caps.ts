@@ -67,7 +67,7 @@ export function capsSuite(shared: () => EdgeFixture): void {
     again.abort();
   });
 
-  test("the default caps allow an address 60 concurrent streams, one for each request of its rate limit", async () => {
+  test("the default caps refuse none of the 60 streams that the rate limit lets an address open in a minute", async () => {
     const { edges } = fixture.system;
     const openTooMany = async () => {
       const address = newClientAddress();

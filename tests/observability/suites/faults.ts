@@ -36,7 +36,8 @@ export function faultsSuite(shared: () => Fixture): void {
   });
   afterAll(() => visitors.stop());
 
-  // The fixture also loads a copy of the cause alerts with windows of seconds. The label `fast` marks the copy.
+  // The fixture also loads a copy of the group parley-causes (every alert but those of the objectives) with windows of seconds. The label `fast`
+  // marks the copy.
   const firingAlerts = async () => (await fixture.prometheus.firing()).filter(({ labels }) => labels.fast === "yes");
 
   async function waitForAlerts(isExpected: (firing: FiringAlert[]) => boolean, problem: string): Promise<void> {

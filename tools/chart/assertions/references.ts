@@ -19,8 +19,8 @@ export const SECRET_KEYS = [
 ] as const;
 
 /**
- * Reports each Secret, ConfigMap or ServiceAccount that a pod uses, unless the chart creates it or the values name it. Also reports keys of
- * Secrets that a pod uses but that are not documented. `values` is the parsed values file.
+ * Reports each Secret or ConfigMap that a pod uses, unless the chart creates it or the values name it, and each ServiceAccount that the chart
+ * does not create. Also reports keys of Secrets that a pod uses but that are not documented. `values` is the parsed values file.
  */
 export function referenceProblems(manifests: readonly Manifest[], values: unknown): string[] {
   const created = (kind: string) => ofKind(manifests, kind).map(({ metadata }) => metadata.name);

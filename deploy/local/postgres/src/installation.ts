@@ -17,8 +17,8 @@ export interface Installation {
 const SHARED_DIR = "/var/lib/parley";
 
 /**
- * Returns where a server's files belong. An ordinary user's data is in `dataDir`. The server cannot run as root, and its user may not
- * be able to enter root's `dataDir`, so root's data and binaries are in `/var/lib/parley`. If root starts a server on an ordinary
+ * Returns the files and the user of a server. Creates missing parent directories and, as root, the shared copy of the binaries and the
+ * server's user. An ordinary user's data is in `dataDir`. The server cannot run as root, and its user may not be able to enter root's `dataDir`, so root's data and binaries are in `/var/lib/parley`. If root starts a server on an ordinary
  * user's data, the data stays in `dataDir` and the server runs as that user.
  */
 export async function resolveInstallation(dataDir: string, uid = process.getuid?.()): Promise<Installation> {

@@ -7,7 +7,10 @@ export interface Entry {
   /** The service's ID of a reply that can be rated. */
   readonly messageId?: number;
   readonly rating?: "up" | "down" | "";
-  /** An error code. On a message, the reason why it has no reply. On a reply, the reason why it is not complete. */
+  /**
+   * An error code. On a message, the reason why it has no reply, or `session_not_found` if it was sent again in a new
+   * session. On a reply, the reason why it is not complete.
+   */
   readonly failed?: string;
   /** The idempotency key of a message whose reply has not ended. With the same key, the service sends the same reply. */
   readonly key?: string | undefined;
@@ -20,7 +23,7 @@ export const UNSENT_TTL_MS = 300_000;
 /** How long the reply to a received message is fetched automatically. */
 export const UNREAD_TTL_MS = 86_400_000;
 
-/** Matches the failures after which a message is sent again automatically. */
+/** Matches the failures of the connection, after which a message keeps its key and is continued later: see findUnanswered. */
 export const CONNECTION_FAILURE = /^(network|offline|interrupted)$/;
 
 /**

@@ -71,7 +71,7 @@ export function fillPlaceholders(text: string, values: Readonly<Record<string, s
   return text.replace(/\{(\w+)\}/g, (placeholder, name: string) => String(values[name] ?? placeholder));
 }
 
-/** Returns the offered language that fits a tag best (`pt-br` → `pt`), or undefined for English. */
+/** Returns the offered language that fits a tag best (`pt-br` → `pt`). Returns undefined if none fits, which includes English. */
 export function pickLanguage(tag: string, offered: readonly string[]): string | undefined {
   return offered.find((lang) => lang === tag) ?? offered.find((lang) => lang === tag.split("-")[0]);
 }

@@ -45,7 +45,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 /** Returns the sentence that describes an error to the owner. */
 export function errorText(error: unknown): string {
   if (isSignedOut(error)) return "Your session has ended. Reload the page to sign in again.";
-  // No response arrived. `fetch` then throws a TypeError. Connect wraps it in a ConnectError; requests without Connect throw it as it is.
+  // No usable response arrived. `fetch` throws a TypeError, which Connect wraps. Every error that is not a ConnectError is also reported like this.
   if (!(error instanceof ConnectError) || error.cause instanceof TypeError)
     return "The console cannot be reached. Check your connection.";
   const text = TEXTS[error.metadata.get("parley-code") ?? ""];

@@ -12,7 +12,7 @@ const MAX_TITLE_CHARACTERS = 200;
 
 type AddTextProps = {
   botSlug: string;
-  /** The initial title, such as an unanswered question. If it is not empty, the form is open and its text field has the focus. */
+  /** The initial title, such as an unanswered question. If it is not empty, the form is open and the text area has the focus. */
   suggestedTitle: string;
 };
 

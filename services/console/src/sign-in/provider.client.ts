@@ -25,8 +25,8 @@ export type ProviderClient = {
   /** Returns the URL to send the owner to, and the state to store until the identity provider redirects the owner back. */
   begin(returnTo: string): Promise<{ url: URL; pending: PendingSignIn }>;
   /**
-   * Exchanges the authorization code of the callback for tokens. Throws 503 sign_in_unavailable if the identity provider does not respond or
-   * has a server error. Throws 400 sign_in_refused for every other failure.
+   * Exchanges the authorization code of the callback for tokens. Throws 503 sign_in_unavailable if a request to the
+   * identity provider gets no response or a 5xx status. Throws 400 sign_in_refused for every other failure.
    */
   complete(callback: URL, pending: PendingSignIn): Promise<Tokens>;
   /** Returns undefined if the identity provider no longer accepts the refresh token. Throws 503 sign_in_unavailable for every other error. */

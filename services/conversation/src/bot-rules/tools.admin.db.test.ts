@@ -15,7 +15,7 @@ const http = (overrides = {}) => ({
 const mcp = (url: string, only: string[] = []) => ({ case: "mcp" as const, value: { url, only } });
 
 describe("tools", () => {
-  test("are added, replaced by name, listed by name, and removed only through their own bot", async () => {
+  test("are added, replaced by name, listed in the order of their names, and removed only through their own bot", async () => {
     const tools = system.ops(ToolAdminService);
     const [bot, other] = [await createBot(system.database), await createBot(system.database)];
     const put = (tool: NonNullable<Parameters<typeof tools.putTool>[0]["tool"]>) =>

@@ -7,14 +7,17 @@ const MAX_RUN_MS = 40_000;
 /** Few, because visitors' searches use the same database and the same embedding model. */
 const CONCURRENT_SEARCHES = 2;
 
-/** The methods of QuestionSearch that RunEvaluation's handler calls: requireTime before a run, the others during the run. */
+/**
+ * The methods of QuestionSearch that RunEvaluation's handler calls. Before a run, `requireTime` throws if the workspace has no search time left.
+ * The run calls the others.
+ */
 export type CaseSearch = Pick<QuestionSearch, "requireTime" | "readKnowledge" | "search">;
 
 export type RunOptions = { signal: AbortSignal; maxRunMs?: number };
 
 /**
- * Searches for each case's question and returns the rank of its document. Starts no search after 40 s. Throws the signal's reason if the
- * signal is aborted.
+ * Searches for each case's question and returns the rank of its document. Starts no search after 40 s. Checks the signal before each search,
+ * and throws its reason if it is aborted.
  */
 export async function runEvaluation(
   questionSearch: Omit<CaseSearch, "requireTime">,

@@ -47,7 +47,8 @@ function hasSimilarStart(one: string, other: string): boolean {
 
 /**
  * Returns the number of insertions, deletions, substitutions and swaps of neighbouring letters between two words. In short words a
- * substitution counts as `maxDistance + 1`. Stops early and returns `maxDistance + 1` when the distance exceeds `maxDistance`.
+ * substitution counts as `maxDistance + 1`. If the distance exceeds `maxDistance`, returns some number above `maxDistance`, because it may stop
+ * early.
  */
 export function editDistance(one: string, other: string, maxDistance: number): number {
   if (Math.abs(one.length - other.length) > maxDistance) return maxDistance + 1;

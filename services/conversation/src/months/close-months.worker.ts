@@ -10,7 +10,7 @@ const TASK = "close months";
 const LEASE_SECONDS = 300;
 const QUOTA_CALL = { timeoutMs: 30_000, waitForReady: true };
 const DAY_SECONDS = 86_400;
-/** Bound a run. */
+/** A run stops after this many counted turns or this many pages. The next run continues there. */
 const TURNS_PER_RUN = 2_000_000;
 const PAGES_PER_RUN = 2_000;
 

@@ -120,7 +120,7 @@ test("the task does not close a month whose usage changed after the comparison",
   expect(month.closedAt).toBe("");
 });
 
-test("one replica at a time compares, and the next run continues after the last page", async () => {
+test("one replica at a time compares, and after a failure the next run continues after the last compared page", async () => {
   const bots = await Promise.all(Array.from({ length: 25 }, () => createBot(db.database)));
   for (bot of bots) await completeTurns(1);
   const month = addMonth(25);
@@ -136,7 +136,7 @@ test("one replica at a time compares, and the next run continues after the last 
   Object.assign(deps.quota, {
     getMonth: async (...parameters: Parameters<typeof getMonth>) => {
       if (++pages === 2) {
-        // Waits until the other replica has found the task leased. After the failure that replica could lease the task itself.
+        // Waits until the other replica has found the task leased. Otherwise the other replica could lease the task after this failure.
         await Promise.race(runs);
         throw new Error("quota is away");
       }
@@ -166,7 +166,7 @@ function pruneNow(retentionMonths = 13): Promise<void> {
 const countTurns = async () =>
   (await db.admin.query<{ n: number }>("SELECT count(*)::integer AS n FROM conversation.turns")).rows[0]?.n;
 
-test("pruning moves the turns of a closed month to totals that the audit can still compare, and deletes uncounted turns of that time", async () => {
+test("pruning moves the turns of a closed month to totals that the audit can still compare, and deletes uncounted turns that were closed before the month's end", async () => {
   const turns = await completeTurns(30);
   const [old, recent] = [newTurn(bot), newTurn(bot)];
   for (const turn of [old, recent]) await runTurn(db.database, turn, { outcome: "quota_exceeded", month: undefined });

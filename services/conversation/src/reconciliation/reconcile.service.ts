@@ -94,7 +94,8 @@ export const compareDoneTurns: Comparison = async (deps, window, token) => {
 /**
  * Compares the turns that quota counted in a window with the turns table. Reads reservations before turns: a turn is done before quota counts
  * it, so if a counted turn is not done, its reply was lost. A streaming turn is left to the sweeper and a later comparison. Skips months whose
- * turns were pruned: quota's database can be restored to a time before it closed such a month.
+ * turns were pruned: a pruned turn looks like a lost reply. Quota refuses to adjust a closed month, but a restore of its database can
+ * open the month again.
  */
 export const compareCountedTurns: Comparison = async (deps, window, token) => {
   const { reservations, nextPageToken, listedUntil } = await deps.quota.listReservations(
@@ -122,7 +123,7 @@ export const compareHolds: Comparison = async (deps, window, token) => {
     QUOTA_CALL,
   );
   const states = await findTurnStates(deps.database, reservations);
-  const closed = reservations.filter((turn) => isClosedAndSettled(states.get(keyOf(turn))));
+  const closed = reservations.filter((turn) => isClosedAndNotInOutbox(states.get(keyOf(turn))));
   const stillHeld = (await readReservationStates(deps, closed)).filter(({ state }) => state === ReservationState.HELD);
   const isAbandoned = (hold: Reservation) => !states.has(keyOf(hold)) && hold.ageSeconds > UNKNOWN_HOLD_SECONDS;
   const repairs = [
@@ -132,7 +133,7 @@ export const compareHolds: Comparison = async (deps, window, token) => {
   return { repairs, checked: reservations.length, next: nextPageToken, until: listedUntil };
 };
 
-function isClosedAndSettled(turn: TurnState | undefined): boolean {
+function isClosedAndNotInOutbox(turn: TurnState | undefined): boolean {
   return turn !== undefined && turn.status !== "streaming" && !turn.isInOutbox;
 }
 

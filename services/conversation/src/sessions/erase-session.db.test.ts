@@ -33,7 +33,7 @@ async function tablesWith(marker: string): Promise<string[]> {
   return found;
 }
 
-/** Creates a session with the marker in every text that a visitor, a model or an edge can store. */
+/** Creates a session with the marker in the visitor's fields, the messages, the error code, the blocked reason and the phases. */
 async function createMarkedSession(marker: string) {
   const sessionId = randomUUID();
   const visitor = {

@@ -13,7 +13,7 @@ export type RatingDeps = {
   conversation: RpcClient<typeof ConversationService>;
 };
 
-const RATE_TIMEOUT_MS = 3_000;
+const RATE_MESSAGE_TIMEOUT_MS = 3_000;
 
 /** POST /api/chat/rating/: stores or removes a visitor's rating of a reply. */
 export function ratingRoute(app: FastifyInstance, deps: RatingDeps): void {
@@ -30,7 +30,7 @@ export function ratingRoute(app: FastifyInstance, deps: RatingDeps): void {
       const { workspaceId, botId, allowsOrigin } = await deps.resolveKey(publicKey, bucket);
       if (!allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
       try {
-        await deps.conversation.rateMessage({ workspaceId, botId, ...rating }, { timeoutMs: RATE_TIMEOUT_MS });
+        await deps.conversation.rateMessage({ workspaceId, botId, ...rating }, { timeoutMs: RATE_MESSAGE_TIMEOUT_MS });
       } catch (error) {
         if (error instanceof RpcError && error.status === status.NOT_FOUND)
           throw new HttpError(404, "message_not_found", {}, { cause: error });

@@ -6,7 +6,7 @@ import type { CallRow } from "./calls.store.ts";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test("all rows that a failed write has delayed count as late, in every batch", async () => {
+test("counts each row that was in memory when a write failed as late, in every batch", async () => {
   let isFailing: boolean = true;
   const database = {
     query: async () => {

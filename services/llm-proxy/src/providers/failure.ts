@@ -10,7 +10,7 @@ type FailureOptions = {
    * `isRetryable`: a 429 may be retried but is no fault of the provider.
    */
   isProviderFault?: boolean;
-  /** A machine-readable code of the provider or of Node.js, for the debug log only. */
+  /** For the debug log only: the provider's machine-readable code, or the codes or the class name of the error. */
   detail?: string | undefined;
   cause?: unknown;
 };
@@ -41,7 +41,7 @@ export class ProviderFailure extends Error {
   }
 }
 
-/** The abort reason of a generation's signal when the caller cancels the generation or its deadline passes. */
+/** The abort reason of a generation's signal when the caller cancels it, its deadline passes, or moderation stops it. */
 export class GenerationCancelled extends Error {
   constructor() {
     super("the caller cancelled the generation");

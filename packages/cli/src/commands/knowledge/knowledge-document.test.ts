@@ -24,7 +24,7 @@ describe("readDocument", () => {
     expect(new TextDecoder().decode(document.content)).toBe("# API\n");
   });
 
-  it("names a document outside the directory by its file name", async () => {
+  it("names a document by its file name if its path is absolute or leads out of the directory", async () => {
     expect(await readDocument("/", join(dir, "docs", "api.md"))).toMatchObject({ name: "api.md" });
     expect(await readDocument(join(dir, "docs"), "../page.HTM")).toMatchObject({ name: "page.HTM", format: "html" });
   });

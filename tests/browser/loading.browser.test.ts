@@ -111,6 +111,19 @@ describeInBrowser("loading", (fixture) => {
     expect(widget.problems).toEqual([]);
   });
 
+  it("does not repeat a request that a proxy refuses with a page, and logs the status to the console", async () => {
+    const logged: string[] = [];
+    const refusal = { status: 403, headers: { "Access-Control-Allow-Origin": "*" }, contentType: "text/html", body: "<h1>No</h1>" };
+    const widget = await fixture.visit({
+      prepare: async (page) => {
+        page.on("console", (message) => logged.push(message.text()));
+        await page.route("**/api/widget/config/**", (route) => route.fulfill(refusal));
+      },
+    });
+    await eventually(() => logged).toContain("Parley: 403");
+    expect(widget.requestedPaths().filter((path) => path === "/api/widget/config/")).toHaveLength(1);
+  });
+
   it("requests the configuration again after Retry-After", async () => {
     const widget = await fixture.visit({
       prepare: (page) =>

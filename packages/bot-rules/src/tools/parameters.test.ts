@@ -157,7 +157,7 @@ describe("a schema with references", () => {
     expect(() => parse({ properties: { x: { [keyword]: "#a" } } })).toThrow(`must not contain ${keyword}`);
   });
 
-  test.each(["https://tools.example/a.json", "b.json#/$defs/a", "#a", "", "#/$defs/none"])(
+  test.each(["https://tools.example/a.json", "b.json#/$defs/a", "#a", "", "#/$defs/none", "#/%"])(
     "is refused if it refers to %s",
     ($ref) => expect(() => parse({ properties: { x: { $ref } } })).toThrow("$ref must name a part of the schema"),
   );

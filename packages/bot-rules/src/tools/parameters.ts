@@ -86,11 +86,23 @@ function requireBoundedReferences(root: Record<string, unknown>): void {
 /** Returns the part of a schema at a JSON pointer such as `#/$defs/address`. Throws if it has no such part. */
 function findReferenced(root: unknown, reference: string): unknown {
   const [start, ...steps] = reference.split("/");
-  const names = steps.map((step) => decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~"));
-  const part = names.reduce<unknown>((outer, name) => (outer as Record<string, unknown> | undefined)?.[name], root);
+  const names = steps.map(decodePointerStep);
+  const part = names.reduce<unknown>(
+    (outer, name) => (name === undefined ? undefined : (outer as Record<string, unknown> | undefined)?.[name]),
+    root,
+  );
   if (start !== "#" || part === undefined)
     throw uncheckable(`$ref must name a part of the schema, as in #/$defs/address, not ${reference}`);
   return part;
+}
+
+/** Returns undefined if the step has an invalid percent-encoding. */
+function decodePointerStep(step: string): string | undefined {
+  try {
+    return decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~");
+  } catch {
+    return undefined;
+  }
 }
 
 /** Keywords that hold the schemas of fields, by the field's name or pattern. */

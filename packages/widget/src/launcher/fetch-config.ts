@@ -6,7 +6,8 @@ const MAX_ATTEMPTS = 7;
 
 /**
  * Fetches the bot's display configuration. Retries after a network error, 429 and 5xx: after Retry-After, or with
- * exponential backoff. Throws an Error whose message is the service's code, such as `origin_not_allowed`, or `network`.
+ * exponential backoff. Throws an Error whose message is the service's code, such as `origin_not_allowed`, the status of a
+ * response without a code, or `network`.
  */
 export async function fetchConfig(base: string, publicKey: string, signal: AbortSignal): Promise<BotConfig> {
   const url = `${base}api/widget/config/?public_key=${encodeURIComponent(publicKey)}`;
@@ -19,8 +20,8 @@ export async function fetchConfig(base: string, publicKey: string, signal: Abort
         credentials: "omit",
         signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
       });
-      const body = (await response.json()) as { bot: BotConfig; error?: string };
-      if (response.ok) {
+      const body = (await response.json().catch(() => ({}))) as { bot?: BotConfig; error?: string };
+      if (response.ok && body.bot) {
         return body.bot;
       }
       code = body.error ?? String(response.status);

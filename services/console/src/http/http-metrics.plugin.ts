@@ -3,7 +3,7 @@ import plugin from "fastify-plugin";
 
 const CLIENT_GONE = 499;
 /** Methods with their own label value. All others share `other`, so that clients cannot create time series. */
-const METHODS = new Set(["GET", "HEAD", "POST"]);
+const METHODS = new Set(["GET", "HEAD", "POST", "DELETE"]);
 
 export type HttpMetrics = { durations: Histogram<"route" | "method" | "status"> };
 

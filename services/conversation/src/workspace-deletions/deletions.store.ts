@@ -53,11 +53,13 @@ export async function beginErasures(database: Database): Promise<string[]> {
   return rows.map((row) => row.id);
 }
 
-/** Records that a workspace is erased, so that later runs skip it. */
-export async function finishErasure(database: Database, workspaceId: string): Promise<void> {
-  await database.query("UPDATE conversation.workspace_deletions SET erased_at = now() WHERE workspace_id = $1", [
-    workspaceId,
-  ]);
+/** Records that a workspace is erased, so that later runs skip it. Returns false if another run has already recorded it. */
+export async function finishErasure(database: Database, workspaceId: string): Promise<boolean> {
+  const { rowCount } = await database.query(
+    "UPDATE conversation.workspace_deletions SET erased_at = now() WHERE workspace_id = $1 AND erased_at IS NULL",
+    [workspaceId],
+  );
+  return rowCount === 1;
 }
 
 /** Lists the ids of up to `limit` sessions of a workspace that are not erased, in order, after the id `after`. */

@@ -11,7 +11,8 @@ import { eraseDeletedWorkspaces } from "./erase-workspaces.worker.ts";
 const system = useTestSystem();
 
 const warnings: object[] = [];
-const log = { info: () => undefined, warn: (fields: object) => void warnings.push(fields) };
+const erasedWorkspaces: object[] = [];
+const log = { info: (fields: object) => void erasedWorkspaces.push(fields), warn: (fields: object) => void warnings.push(fields) };
 const run = (signal = new AbortController().signal, notifySettler = (): void => undefined) =>
   eraseDeletedWorkspaces({ database: system.database, notifySettler, log }, signal);
 
@@ -52,12 +53,13 @@ async function countsOf(workspaceId: string) {
 
 const ERASED = { sessions: 0, messages: 0, documents: 0, evaluations: 0, bots: 0, erased: 1 };
 
-test("concurrent runs erase only workspaces that were deleted more than 30 days ago", async () => {
+test("concurrent runs erase only workspaces that were deleted more than 30 days ago, and log each once", async () => {
   const [due, recent, kept] = await Promise.all([createWorkspace(60), createWorkspace(2), createWorkspace(2)]);
   await deleteDaysAgo(due.workspaceId, 31);
   await deleteDaysAgo(recent.workspaceId, 29);
   await Promise.all([run(), run(), run()]);
   expect(await countsOf(due.workspaceId)).toEqual(ERASED);
+  expect(erasedWorkspaces).toEqual([{ workspace_id: due.workspaceId }]);
   const untouched = { sessions: 2, messages: 4, documents: 1, evaluations: 2, bots: 1, erased: 0 };
   expect(await countsOf(recent.workspaceId)).toEqual(untouched);
   expect(await countsOf(kept.workspaceId)).toEqual(untouched);

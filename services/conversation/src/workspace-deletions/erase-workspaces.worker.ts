@@ -36,8 +36,7 @@ async function eraseWorkspace(deps: EraseWorkspacesDeps, workspaceId: string, si
   while (!signal.aborted && (await deleteDocument(database, workspaceId)));
   if (signal.aborted) return;
   await deleteBots(database, workspaceId);
-  if (!areSessionsErased) return;
-  await finishErasure(database, workspaceId);
+  if (!areSessionsErased || !(await finishErasure(database, workspaceId))) return;
   log.info({ workspace_id: workspaceId }, "workspace erased");
 }
 

@@ -1,7 +1,7 @@
 /** Advice for operators about an error code. */
 const ADVICE: Readonly<Record<string, string>> = {
   authentication_required: "The token is missing, invalid or expired. Create a new one and paste it.",
-  no_workspace: "The token has no workspace claim, or you are not a member of the workspace.",
+  no_workspace: "The token’s workspace claim is missing, or is not a workspace id.",
   auth_unavailable: "The identity provider’s signing keys cannot be fetched.",
   bot_not_found: "The workspace has no bot with this slug.",
   session_not_found: "This session was deleted, or it has no messages yet.",
@@ -18,6 +18,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   network: "The service cannot be reached.",
   offline: "This machine is offline.",
   interrupted: "The stream ended without a done event. A proxy in front of the service may have closed it.",
+  refused: "The server refused the request without an error code. A proxy may have sent the response.",
   stopped: "Stopped.",
 };
 

@@ -48,12 +48,13 @@ test("an edge spreads its calls evenly over the replicas of one name", async () 
       async () => {
         await runTurns(2);
         await sleep(600);
-        return runTurnsAndCountReserves(2);
+        return Math.min(...(await runTurnsAndCountCalls(2)));
       },
       { timeout: 20_000 },
     )
-    .toEqual([1, 1]);
-  expect(await runTurnsAndCountReserves(20)).toEqual([10, 10]);
+    .toBeGreaterThan(0);
+  const [first = 0, second = 0] = await runTurnsAndCountCalls(20);
+  expect(Math.abs(first - second)).toBeLessThanOrEqual(1);
 });
 
 test("an edge sends a new replica at least half its fair share within a minute without a failed call", async () => {
@@ -62,9 +63,9 @@ test("an edge sends a new replica at least half its fair share within a minute w
   const startedAt = performance.now();
   let share = 0;
   while (share < MIN_SHARE && performance.now() - startedAt < NEW_REPLICA_TIMEOUT_MS) {
-    const before = await countReserveCalls(REPLICAS[2]);
+    const before = await countCalls(REPLICAS[2], "Reserve");
     expect(await runTurns(12)).toEqual({ stop: 12 });
-    share = ((await countReserveCalls(REPLICAS[2])) - before) / 12;
+    share = ((await countCalls(REPLICAS[2], "Reserve")) - before) / 12;
     // The edge resolves the name again only when a server closes its connection, which happens after 30 s.
     await sleep(1_500);
   }
@@ -104,17 +105,21 @@ async function startReplica(host: string): Promise<void> {
   replicas.set(host, replica);
 }
 
-/** Runs `count` concurrent turns and returns how many of their Reserve calls each of the first two replicas received. */
-async function runTurnsAndCountReserves(count: number): Promise<number[]> {
-  const readCounts = () => Promise.all([countReserveCalls(REPLICAS[0]), countReserveCalls(REPLICAS[1])]);
+/**
+ * Runs `count` concurrent turns and returns how many calls each of the first two replicas received meanwhile. Besides Reserve, the edge calls
+ * GetWorkspace from time to time, to learn whether quota responds.
+ */
+async function runTurnsAndCountCalls(count: number): Promise<number[]> {
+  const readCounts = () => Promise.all([countCalls(REPLICAS[0], "\\w+"), countCalls(REPLICAS[1], "\\w+")]);
   const before = await readCounts();
   expect(await runTurns(count)).toEqual({ stop: count });
   return (await readCounts()).map((after, index) => after - (before[index] ?? 0));
 }
 
-/** Reads from a replica's metrics how many Reserve calls it has completed. */
-async function countReserveCalls(host: string): Promise<number> {
+/** Reads from a replica's metrics how many calls of QuotaService it has completed. `method` is a regular expression. */
+async function countCalls(host: string, method: string): Promise<number> {
   const metrics = await (await fetch(`http://${host}:${opsPort}/metrics`)).text();
-  const counts = metrics.matchAll(/^parley_rpc_server_duration_seconds_count\{.*Reserve".*\} (\d+)$/gm);
+  const pattern = `^parley_rpc_server_duration_seconds_count\\{.*QuotaService/${method}".*\\} (\\d+)$`;
+  const counts = metrics.matchAll(new RegExp(pattern, "gm"));
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
 }

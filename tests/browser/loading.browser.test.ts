@@ -113,7 +113,12 @@ describeInBrowser("loading", (fixture) => {
 
   it("does not repeat a request that a proxy refuses with a page, and logs the status to the console", async () => {
     const logged: string[] = [];
-    const refusal = { status: 403, headers: { "Access-Control-Allow-Origin": "*" }, contentType: "text/html", body: "<h1>No</h1>" };
+    const refusal = {
+      status: 403,
+      headers: { "Access-Control-Allow-Origin": "*" },
+      contentType: "text/html",
+      body: "<h1>No</h1>",
+    };
     const widget = await fixture.visit({
       prepare: async (page) => {
         page.on("console", (message) => logged.push(message.text()));

@@ -12,7 +12,10 @@ const system = useTestSystem();
 
 const warnings: object[] = [];
 const erasedWorkspaces: object[] = [];
-const log = { info: (fields: object) => void erasedWorkspaces.push(fields), warn: (fields: object) => void warnings.push(fields) };
+const log = {
+  info: (fields: object) => void erasedWorkspaces.push(fields),
+  warn: (fields: object) => void warnings.push(fields),
+};
 const run = (signal = new AbortController().signal, notifySettler = (): void => undefined) =>
   eraseDeletedWorkspaces({ database: system.database, notifySettler, log }, signal);
 

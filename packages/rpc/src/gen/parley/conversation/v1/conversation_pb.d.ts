@@ -883,7 +883,7 @@ export declare type CloseTurnRequest = Message<"parley.conversation.v1.CloseTurn
   quota?: QuotaExceeded | undefined;
 
   /**
-   * How often readers came back to the reply while it was running.
+   * How many times a client reconnected to the reply while it was running.
    *
    * @generated from field: int32 reconnects = 17;
    */
@@ -1144,7 +1144,7 @@ export declare type SearchSessionsRequest = Message<"parley.conversation.v1.Sear
   source: string;
 
   /**
-   * Only sessions whose last activity is not before this time, in microseconds since 1970.
+   * Only sessions whose last activity is at or after this time, in microseconds since 1970.
    *
    * @generated from field: optional int64 since_microseconds = 6;
    */
@@ -1337,15 +1337,15 @@ export declare type ExportSessionsRequest = Message<"parley.conversation.v1.Expo
   format: ExportFormat;
 
   /**
-   * Only sessions that were not started before this time, in microseconds since 1970.
+   * Only sessions that were started at or after this time, in microseconds since 1970.
    *
    * @generated from field: optional int64 since_microseconds = 3;
    */
   sinceMicroseconds?: bigint | undefined;
 
   /**
-   * Only sessions that were started before this time, in microseconds since 1970. The export ends 60 s ago if that is earlier.
-   * Ignored with a cursor, which contains the end of its export.
+   * Only sessions that were started before this time, in microseconds since 1970. The export always leaves out sessions
+   * that were started less than 60 s before it began. Ignored with a cursor, which contains the end of its export.
    *
    * @generated from field: optional int64 until_microseconds = 4;
    */
@@ -1448,8 +1448,8 @@ export declare type SoftDeleteSessionRequest = Message<"parley.conversation.v1.S
   sessionId: string;
 
   /**
-   * The sub claim of the member who deletes the session, for the audit log. An edge that lacks this field leaves it empty;
-   * its deletions are not in the audit log.
+   * The sub claim of the member who deletes the session, for the audit log. An edge of a release before this field leaves it
+   * empty; its deletions are not in the audit log.
    *
    * @generated from field: string member = 3;
    */
@@ -1653,7 +1653,7 @@ export declare const ConversationService: GenService<{
    *
    * Errors:
    * - NOT_FOUND (invalid_api_key): the key is malformed, unknown or revoked, or its workspace is deleted.
-   * - RESOURCE_EXHAUSTED (overloaded): a call has waited 5 s for a database connection; retry later.
+   * - RESOURCE_EXHAUSTED (overloaded): another call has already waited 5 s for a database connection; retry later.
    *
    * Deadline: 2 s.
    * Handled in services/conversation/src/keys/resolve-key.rpc.ts.
@@ -1825,7 +1825,7 @@ export declare const ConversationService: GenService<{
    * ExportSessions streams the transcripts of a workspace's sessions, ordered by start and ID. It reads them with short
    * statements. Unlike in ExportSession, each message has its review. Turns that are still streaming are left out.
    * After a broken stream, call again with the cursor of the last complete line.
-   * A call ends after 4 min at the end of a line, so that it ends before its connection does: next_cursor is then set.
+   * After 4 min, a call ends at the end of a line and sets next_cursor. So it ends before its deadline.
    *
    * Errors:
    * - INVALID_ARGUMENT (invalid_argument): the format, a filter or the cursor is invalid.

@@ -146,7 +146,8 @@ export declare const CancelTurnResponseSchema: GenMessage<CancelTurnResponse>;
  * - UNAUTHENTICATED (unauthenticated): the token is missing, or belongs to another process.
  * - FAILED_PRECONDITION (other_edge): edge_id names another process.
  * - NOT_FOUND (turn_not_found): the called process does not run the turn. If the turn was still open, the called process
- *   has closed it as an error before it returned, because no process would do so otherwise.
+ *   has closed it as an error before it returned. Otherwise the turn would stay open until the sweeper closes it, up to
+ *   7 minutes after it was opened.
  * - UNAVAILABLE (unavailable): the called process does not know which outcome is stored. ConversationService.FindTurn
  *   returns it.
  *
@@ -155,7 +156,7 @@ export declare const CancelTurnResponseSchema: GenMessage<CancelTurnResponse>;
 export declare const EdgeService: GenService<{
   /**
    * AttachTurn streams the reply of a running turn with an idempotency key: the text so far from an offset, more text as it
-   * arrives, then the stored end. The first response comes at once and may be empty.
+   * arrives, then the stored end. The first response comes at once and is empty.
    *
    * Errors:
    * - NOT_FOUND (turn_not_found): also if the turn has no idempotency key. The turn then continues.

@@ -307,8 +307,8 @@ export declare type Prompt = Message<"parley.llm.v1.Prompt"> & {
   replyPatterns: ReplyPattern[];
 
   /**
-   * The words that the word search used; empty if the bot has no knowledge. The built-in model uses them to
-   * choose the sentences that it quotes from the passages.
+   * The words that the word search (the full-text part of the knowledge search) used; empty if the bot has no knowledge. The
+   * built-in model uses them to choose the sentences that it quotes from the passages.
    *
    * @generated from field: repeated parley.llm.v1.QueryTerm terms = 6;
    */
@@ -475,7 +475,7 @@ export declare const McpServerSchema: GenMessage<McpServer>;
  */
 export declare type ReplyPattern = Message<"parley.llm.v1.ReplyPattern"> & {
   /**
-   * An RE2 expression whose matches have an upper bound of length. Matching ignores case.
+   * An RE2 expression. The length of its matches must be bounded. Matching ignores case.
    *
    * @generated from field: string pattern = 1;
    */
@@ -650,9 +650,9 @@ export declare type GenerateResponse = Message<"parley.llm.v1.GenerateResponse">
 export declare const GenerateResponseSchema: GenMessage<GenerateResponse>;
 
 /**
- * Waits reports how the time until the provider's first text, or until the stream's first event if that comes earlier, was
- * spent. The time starts when the first attempt enters the queue for provider capacity. It does not include how long
- * moderation holds the first text back.
+ * Waits splits the time until the provider's first text into two parts. The time starts when the first attempt enters the
+ * queue for provider capacity. If the stream's first event comes before the first text, the time ends at that event. It does
+ * not include how long moderation holds the first text back.
  *
  * @generated from message parley.llm.v1.Waits
  */

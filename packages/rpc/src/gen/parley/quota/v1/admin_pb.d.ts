@@ -373,7 +373,7 @@ export declare const WorkspaceUsageSchema: GenMessage<WorkspaceUsage>;
 export declare type ListUsageRequest = Message<"parley.quota.v1.ListUsageRequest"> & {
   /**
    * The UTC month, "YYYY-MM"; empty for the current month by the database's clock.
-   * Name the month for later pages: at midnight UTC, an empty month becomes the next one.
+   * For later pages, set it to the month of the first response: a new month may have begun since.
    *
    * @generated from field: string month = 1;
    */
@@ -461,7 +461,8 @@ export declare const ListNearestCapRequestSchema: GenMessage<ListNearestCapReque
  */
 export declare type ListNearestCapResponse = Message<"parley.quota.v1.ListNearestCapResponse"> & {
   /**
-   * The workspaces, largest share first. Workspaces with no usage this month or a cap of 0 are left out.
+   * The workspaces, largest share first. Deleted workspaces, and workspaces with no usage this month or a cap of 0, are left
+   * out.
    *
    * @generated from field: repeated parley.quota.v1.WorkspaceUsage workspaces = 1;
    */

@@ -240,12 +240,12 @@ export declare const CallsService: GenService<{
   /**
    * Carry is the multiplexed stream; the method name predates that term.
    * The caller sends call frames and the server sends answer frames. Frames of different calls interleave freely.
-   * Each side batches the frames of one event-loop tick into one message.
+   * Each side batches the frames of one event-loop tick into messages of at most 64 KiB. A larger frame gets its own message.
    *
    * Errors: UNAUTHENTICATED (unauthenticated) when the stream's metadata lacks the internal token.
    * The failure of one call ends that call with a CallEnd; it does not affect the stream or other calls.
-   * If the stream is lost, callers repeat its unary calls, which are idempotent, within a retry budget; CloseTurn, RenewEdge
-   * and Settle are repeated without one. Other unary calls beyond the budget and all streaming calls fail.
+   * If the stream is lost, its streaming calls fail. Callers repeat its unary calls, which are idempotent, within a retry
+   * budget; beyond the budget, unary calls fail too. CloseTurn, RenewEdge and Settle are always repeated.
    *
    * Deadline: 381 s. Callers replace their streams every 500 ms; a replaced stream ends when its last call has ended.
    * Handled in packages/rpc-multiplex/src/multiplex-server.ts.

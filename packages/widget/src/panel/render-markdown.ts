@@ -1,7 +1,7 @@
 import { createElement } from "../shared/dom.ts";
 import { parseBlocks, type Tree } from "../shared/markdown.ts";
 
-/** What was last rendered: the Markdown of each box, and for each node inside a box, its tag and value or its text. */
+/** The last rendering: the Markdown of each box, and the tag and value, or the text, of each node inside a box. */
 const rendered = new WeakMap<Node, string>();
 
 /** Shows Markdown in an element. Unchanged elements and texts keep their nodes, so that a text selection in them survives. */

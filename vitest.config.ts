@@ -19,7 +19,8 @@ const resultsFile = process.env.PARLEY_TEST_RESULTS;
 /** With PARLEY_TEST_FULL=1, the tests of the whole system have larger loads and take longer. */
 const systemTimeoutMs = process.env.PARLEY_TEST_FULL === "1" ? 1_200_000 : 60_000;
 
-const common = {
+/** Settings that all projects share. */
+const projectDefaults = {
   /** Four on two cores, because tests spend much of their time waiting. */
   maxWorkers: 4,
   /** A worker runs all its files in one process, so that it loads shared modules once. Each file cleans up after itself. */
@@ -84,7 +85,7 @@ export default defineConfig({
     projects: [
       {
         test: {
-          ...common,
+          ...projectDefaults,
           name: "unit",
           sequence: { groupOrder: 0 },
           include: ["{packages,services,deploy,tools,bench,tests/support}/**/*.test.ts"],
@@ -97,7 +98,7 @@ export default defineConfig({
       },
       {
         test: {
-          ...common,
+          ...projectDefaults,
           name: "chart",
           sequence: { groupOrder: 0 },
           include: ["tools/**/*.chart.test.ts"],
@@ -110,7 +111,7 @@ export default defineConfig({
       },
       {
         test: {
-          ...common,
+          ...projectDefaults,
           name: "integration",
           sequence: { groupOrder: 1 },
           include: ["{packages,services,deploy,tools,bench,tests/support}/**/*.{db,process}.test.ts"],
@@ -123,7 +124,7 @@ export default defineConfig({
       },
       {
         test: {
-          ...common,
+          ...projectDefaults,
           name: "system",
           sequence: { groupOrder: 2 },
           include: ["tests/**/*.test.ts"],
@@ -140,7 +141,7 @@ export default defineConfig({
       },
       {
         test: {
-          ...common,
+          ...projectDefaults,
           name: "browser",
           sequence: { groupOrder: 2 },
           include: ["tests/browser/**/*.browser.test.ts"],
@@ -152,7 +153,7 @@ export default defineConfig({
       },
       {
         test: {
-          ...common,
+          ...projectDefaults,
           name: "extended-integration",
           sequence: { groupOrder: 3 },
           include: ["{packages,services,deploy,bench}/**/*.extended.test.ts"],
@@ -166,7 +167,7 @@ export default defineConfig({
       },
       {
         test: {
-          ...common,
+          ...projectDefaults,
           name: "extended-system",
           sequence: { groupOrder: 3 },
           include: ["tests/**/*.extended.test.ts"],
@@ -178,7 +179,7 @@ export default defineConfig({
       },
       {
         test: {
-          ...common,
+          ...projectDefaults,
           name: "extended-browser",
           sequence: { groupOrder: 3 },
           include: ["tests/browser/**/*.extended.browser.test.ts"],
@@ -189,7 +190,7 @@ export default defineConfig({
       },
       {
         test: {
-          ...common,
+          ...projectDefaults,
           name: "faults",
           sequence: { groupOrder: 4 },
           include: ["tests/**/*.fault.test.ts"],
@@ -201,7 +202,7 @@ export default defineConfig({
       },
       {
         test: {
-          ...common,
+          ...projectDefaults,
           name: "load",
           sequence: { groupOrder: 5 },
           fileParallelism: false,

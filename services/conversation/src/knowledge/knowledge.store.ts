@@ -90,7 +90,7 @@ export async function putSource(database: Database, source: NewSource): Promise<
 async function insertPieces(connection: Connection, source: NewSource, sourceId: number): Promise<void> {
   const { language, document } = source;
   const owner = [source.workspaceId, source.botId, sourceId];
-  /** Number of the document's chunks in which a lexeme occurs. */
+  /** For each lexeme, the number of the document's chunks in which it occurs. */
   const frequencies = new Map<string, number>();
   let position = 0;
   for (const piece of document.pieces) {
@@ -109,10 +109,11 @@ type NewWords = {
   owner: readonly (string | number)[];
   language: LanguageName;
   words: readonly string[];
+  /** For each lexeme, the number of the document's chunks in which it occurs. */
   frequencies: ReadonlyMap<string, number>;
 };
 
-/** Stores the words with their lexemes. A stop word has none. */
+/** Stores each word with its lexemes, and with the number of chunks that contain each lexeme. A stop word has no lexeme and is not stored. */
 async function insertWords(connection: Connection, { owner, language, words, frequencies }: NewWords): Promise<void> {
   const { rows } = await connection.query<{ word: string; lexeme: string }>(READ_LEXEMES, [language, words]);
   const found = rows.flatMap(({ word, lexeme }) => {

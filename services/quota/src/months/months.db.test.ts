@@ -203,6 +203,21 @@ test("pruning replaces the rows of a closed month with totals and keeps the audi
   expect(await readTotals()).toEqual(after);
 });
 
+test("pruning reaches the rows of a workspace after 1,100 workspaces without rows", async () => {
+  await settleAsDone(1);
+  await close(1);
+  await ageClose();
+  await quota.admin.query(
+    `INSERT INTO quota.usage (workspace_id, month)
+     SELECT 'empty_' || number, '2024-03-01' FROM generate_series(1, 1100) AS number`,
+  );
+  const prunedRows = createPrunedRowCounter(createRegistry("months-test"));
+  const deps = { database: quota.database, retentionMonths: 13, prunedRows, log: createLogger("test", "silent") };
+  await pruneUsage(deps, new AbortController().signal);
+  expect(await readTotals()).toMatchObject({ pruned: 1 });
+  expect((await listMonths(quota.database)).at(-1)?.prunedAt).toMatch(/Z$/);
+});
+
 test("the service's role cannot delete from the usage ledger, and prune_ledger refuses open and recent months", async () => {
   await settleAsDone(1);
   await addMonths(quota.database);

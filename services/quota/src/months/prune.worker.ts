@@ -6,8 +6,8 @@ import { findMonthToPrune, findNextWorkspace, finishMonth, pruneLedger, pruneVoi
 const VOID_DAYS = 7;
 /** Limits how long one statement takes. */
 const BATCH_ROWS = 2_000;
-/** Limits a run to 2 million rows. */
-const BATCHES_PER_RUN = 1_000;
+/** A run counts rows, not batches, so that workspaces whose rows are already pruned do not end it. */
+const ROWS_PER_RUN = 2_000_000;
 
 export type PruneDeps = {
   database: Database;
@@ -24,12 +24,13 @@ export type PruneDeps = {
 export async function pruneUsage(deps: PruneDeps, signal: AbortSignal): Promise<void> {
   const { database, retentionMonths, prunedRows, log } = deps;
   await addMonths(database);
-  let batches = 0;
+  let rowsOfRun = 0;
   /** Prunes batch by batch. Returns false if the run must end. */
   const pruneAll = async (table: string, prune: () => Promise<number | null>) => {
-    while (batches++ < BATCHES_PER_RUN && !signal.aborted) {
+    while (rowsOfRun < ROWS_PER_RUN && !signal.aborted) {
       const rows = await prune();
       if (rows === null) return false;
+      rowsOfRun += rows;
       prunedRows.inc({ table }, rows);
       if (rows < BATCH_ROWS) return true;
     }
